@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
@@ -14,7 +16,7 @@ type format struct {
 }
 
 // formats are the formats of weights, without layouts. Each decode function decodes run i of n elements of the row at an
-// address.
+// address. The pieces of blocks are bytes, so that products with bytes need no conversion.
 var formats = map[dtype.DType]format{
 	dtype.F32:  {4, decodeF32},
 	dtype.F16:  {8, decodeHalves(kir.F16)},
@@ -30,10 +32,21 @@ type run struct {
 	pieces []piece
 }
 
-// piece has elements that follow each other, from first + at on: an f32x4, or one f32.
+// piece has elements that follow each other, from first + at on: an f32x4, one f32, or a u32 of four signed bytes.
 type piece struct {
 	at int
 	x  *kir.Value
+}
+
+// floats returns a run with bytes as f32x4.
+func (l *lowering) floats(r run) run {
+	r.pieces = slices.Clone(r.pieces)
+	for i, p := range r.pieces {
+		if p.x.Type == kir.Scalar(kir.U32) {
+			r.pieces[i].x = l.bytes(p.x)
+		}
+	}
+	return r
 }
 
 // splat returns the vector of four x.
@@ -98,9 +111,6 @@ func (l *lowering) widen(k kir.Kind, words ...*kir.Value) *kir.Value {
 // part returns the address of the block of 32 elements that has run i of n elements, the number of the block, and that of
 // the run in it.
 func (l *lowering) part(row, i *kir.Value, n, blockBytes int) (address, block, at *kir.Value) {
-	if n == 32 {
-		return l.At(row, i, blockBytes), i, l.zero
-	}
 	per := l.Int(32 / n)
 	block = l.Div(i, per)
 	return l.At(row, block, blockBytes), block, l.Rem(i, per)
@@ -111,7 +121,7 @@ func decodeQ8_0(l *lowering, row, i *kir.Value, n int) run {
 	address, _, at := l.part(row, i, n, dtype.Q8_0.BlockBytes())
 	r := run{first: l.Mul(i, l.Int(n)), scale: l.scaleAt(address)}
 	for w, word := range l.words(l.after(l.At(address, at, n), 2), n/4) {
-		r.pieces = append(r.pieces, piece{4 * w, l.bytes(word)})
+		r.pieces = append(r.pieces, piece{4 * w, word})
 	}
 	return r
 }
@@ -127,8 +137,8 @@ func decodeQ4_0(l *lowering, row, i *kir.Value, n int) run {
 	for w, word := range l.words(l.after(l.At(address, at, n/2), 2), n/8) {
 		low := l.Shl(word, l.Uint(4))
 		r.pieces = append(r.pieces,
-			piece{4 * w, l.bytes(l.Xor(l.And(low, high), invert))},
-			piece{4*w + 16, l.bytes(l.Xor(l.And(word, high), invert))})
+			piece{4 * w, l.Xor(l.And(low, high), invert)},
+			piece{4*w + 16, l.Xor(l.And(word, high), invert)})
 	}
 	return r
 }

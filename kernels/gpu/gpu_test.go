@@ -24,17 +24,17 @@ type simulated struct {
 
 func (s simulated) Assumes() gpu.Machine { return s.on }
 
-// simulate returns one of several machines: without subgroups, with subgroups of a size that kernels know, and with
-// subgroups of any size; some multiply tiles.
+// simulate returns one of several machines: without subgroups, with subgroups of any size, with subgroups of a size that
+// kernels know and dot products of bytes, and with tiles and asynchronous copies.
 func simulate(seed uint64) simulated {
 	s := simulated{Memory: interp.NewMemory(), Options: interp.Options{Seed: seed, Subgroup: []int{4, 8, 16, 32, 64}[seed%5]}}
 	switch seed % 4 {
 	case 1:
 		s.on = gpu.Machine{Caps: kir.CapSubgroup}
 	case 2:
-		s.on = gpu.Machine{Caps: kir.CapSubgroup, Lanes: s.Subgroup}
+		s.on = gpu.Machine{Caps: kir.CapSubgroup | kir.CapDot4, Lanes: s.Subgroup}
 	case 3:
-		s.on = gpu.Machine{Caps: kir.CapSubgroup | kir.CapTile | kir.CapAsync, Lanes: s.Subgroup}
+		s.on = gpu.Machine{Caps: kir.CapSubgroup | kir.CapDot4 | kir.CapTile | kir.CapAsync, Lanes: s.Subgroup}
 	}
 	return s
 }

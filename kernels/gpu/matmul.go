@@ -27,27 +27,23 @@ func matMul(l *lowering) {
 	l.begin(l.n.Op.String(), threads)
 	p := newProduct(l, threads)
 	few := p.rowwise(int(min(most, mostRows)))
-	other := l.anyReader(p.matrices[0])
-	from, ok := l.wideReader(p.x, p.matrices[0])
-	if !ok {
-		few.each(other)
-		l.end(few.units())
-		return
-	}
-	var many func()
-	if most > fewRows {
-		many = p.many(from)
-	}
-	l.either(p.aligned(), func() {
-		switch {
-		case many == nil:
-			few.each(from)
-		case least > fewRows:
-			many()
-		default:
-			l.either(l.Le(p.rows, l.Int(fewRows)), func() { few.each(from) }, many)
+	fast, other, from := p.readers()
+	compute := func() { few.each(fast) }
+	if from.k > 0 && most > fewRows {
+		many := p.many(from)
+		compute = func() { l.either(l.Le(p.rows, l.Int(fewRows)), func() { few.each(fast) }, many) }
+		if least > fewRows {
+			compute = many
 		}
-	}, func() { few.each(other) })
+	}
+	switch {
+	case fast == nil:
+		few.each(other)
+	case other == nil:
+		compute()
+	default:
+		l.either(p.aligned(), compute, func() { few.each(other) })
+	}
 	l.end(few.units()) // of which there are more than tiles
 }
 
@@ -71,7 +67,7 @@ func (l *lowering) either(cond *kir.Value, then, otherwise func()) {
 	l.Choose(cond, nothing(then), nothing(otherwise))
 }
 
-// product is the kernel of a product.
+// product is a kernel of products.
 type product struct {
 	*lowering
 	x, y, residual *tensor

@@ -7,11 +7,13 @@ func expertsMatMul(l *lowering) {
 	l.begin("experts_matmul", productThreads)
 	p := newProduct(l, productThreads)
 	each := p.rowwise(1) // rows that follow each other have different experts
-	other := l.anyReader(p.matrices[0])
-	if from, ok := l.wideReader(p.x, p.matrices[0]); ok {
-		l.either(p.aligned(), func() { each.each(from) }, func() { each.each(other) })
-	} else {
+	switch fast, other, _ := p.readers(); {
+	case fast == nil:
 		each.each(other)
+	case other == nil:
+		each.each(fast)
+	default:
+		l.either(p.aligned(), func() { each.each(fast) }, func() { each.each(other) })
 	}
 	l.end(each.units())
 }

@@ -74,7 +74,7 @@ func (r *rowwise) dots(from reader, xs []*kir.Value, ws [][]*kir.Value) []*kir.V
 	}
 	sums := r.For(r.teams.lane, from.runs(r.product), r.teams.lanes, init, func(i *kir.Value, c []*kir.Value) []*kir.Value {
 		next := c[:0:0]
-		var x [][]piece
+		var x []run
 		for col := range r.wide {
 			var runs []run
 			for m, w := range r.matrices {
@@ -85,7 +85,7 @@ func (r *rowwise) dots(from reader, xs []*kir.Value, ws [][]*kir.Value) []*kir.V
 					x = append(x, from.x(r.lowering, r.x, xs[row], runs[0]))
 				}
 				for _, run := range runs {
-					next = append(next, r.accumulate(x[row], run, c[len(next)]))
+					next = append(next, from.add(r.lowering, x[row], run, c[len(next)]))
 				}
 			}
 		}
@@ -95,21 +95,6 @@ func (r *rowwise) dots(from reader, xs []*kir.Value, ws [][]*kir.Value) []*kir.V
 		sums[i] = from.total(r.lowering, sums[i])
 	}
 	return sums
-}
-
-// accumulate adds the products of pieces of x with those of a run.
-func (r *rowwise) accumulate(x []piece, w run, sum *kir.Value) *kir.Value {
-	if w.scale == nil {
-		for i, p := range w.pieces {
-			sum = r.FMA(x[i].x, p.x, sum)
-		}
-		return sum
-	}
-	own := r.Mul(x[0].x, w.pieces[0].x)
-	for i, p := range w.pieces[1:] {
-		own = r.FMA(x[i+1].x, p.x, own)
-	}
-	return r.FMA(r.splat(w.scale), own, sum)
 }
 
 // put stores the elements, of which there are sums for each matrix, for each row, in each column. Each of the first

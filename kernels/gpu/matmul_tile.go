@@ -114,7 +114,7 @@ func (t *tiled) fill(s *kir.Value, xs []source, ws [][]source) {
 	at := t.Add(t.Mul(s, t.Int(sliceQuads)), quad)
 	t.ifWithin(at, t.from.k/4, func() {
 		for _, x := range xs {
-			t.SharedStore(t.xs, t.Add(x.to, quad), t.Load(kir.Vector(kir.F32, 4), t.At(x.row, at, 16)))
+			t.SharedStore(t.xs, t.Add(x.to, quad), t.from.quad(t.lowering, t.x, x.row, at))
 		}
 	})
 	runs := t.Int(sliceElems / t.from.length)

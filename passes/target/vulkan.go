@@ -55,6 +55,7 @@ const gpuSegment = 256
 // gpuRows returns the table of kernels of package kernels/gpu.
 func gpuRows() []Row {
 	weights := Plain(dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0)
+	blocks := Plain(dtype.Q8_0, dtype.Q4_0)
 	moved := Format{DTypes: scalarTypes, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 	floats := Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 	any32 := Format{DTypes: []dtype.DType{dtype.F32}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
@@ -62,6 +63,9 @@ func gpuRows() []Row {
 		row(ir.OpMatMul, any32, weights, any32),
 		row(ir.OpMatMulSwiGLU, any32, weights, weights),
 		row(ir.OpExpertsMatMul, any32, weights, i32),
+		row(ir.OpMatMul, q8a, blocks, any32), // after the rows for f32, so that activations are not quantized
+		row(ir.OpMatMulSwiGLU, q8a, blocks, blocks),
+		row(ir.OpExpertsMatMul, q8a, blocks, i32),
 		row(ir.OpRMSNorm, any32, f32),
 		row(ir.OpLayerNorm, any32, f32, f32),
 		row(ir.OpSoftmax, any32),

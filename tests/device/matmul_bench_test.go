@@ -14,36 +14,39 @@ const benchGroups = 256
 
 // BenchmarkMatMul measures products of 1 to 128 rows with a matrix, in bytes of the matrix per second.
 func BenchmarkMatMul(b *testing.B) {
-	for _, d := range []dtype.DType{dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0} {
+	for _, f := range []struct{ x, w dtype.DType }{
+		{dtype.F32, dtype.F32}, {dtype.F32, dtype.F16}, {dtype.F32, dtype.Q8_0}, {dtype.F32, dtype.Q4_0},
+		{dtype.Q8A, dtype.Q8_0}, {dtype.Q8A, dtype.Q4_0},
+	} {
 		for _, c := range []struct{ n, rows int }{{64, 1}, {4096, 1}, {1024, 8}, {1024, 128}} {
-			b.Run(fmt.Sprintf("%v/%dx%d/rows=%d", d, c.n, c.n, c.rows), func(b *testing.B) { benchMatMul(b, d, c.n, c.rows) })
+			b.Run(fmt.Sprintf("%vx%v/%d/rows=%d", f.x, f.w, c.n, c.rows), func(b *testing.B) { benchMatMul(b, f.x, f.w, c.n, c.rows) })
 		}
 	}
 }
 
-func benchMatMul(b *testing.B, d dtype.DType, n, rows int) {
+func benchMatMul(b *testing.B, x, w dtype.DType, n, rows int) {
 	module := irtest.Parse(b, fmt.Sprintf(`ggir 1
 props imported
 weight "w" : %[1]v[%[2]d,%[2]d]
-func @f(%%x: f32[%[3]d,%[2]d]) -> f32[%[3]d,%[2]d] {
+func @f(%%x: %[4]v[%[3]d,%[2]d]) -> f32[%[3]d,%[2]d] {
   %%w = weight "w" : %[1]v[%[2]d,%[2]d]
   %%y = matmul %%x, %%w : f32[%[3]d,%[2]d]
   return %%y
 }
-`, d, n, rows))
+`, w, n, rows, x))
 	m := open(b)
 	list, err := kernels.Lower(module.Funcs[0].Nodes[1], m.Assumes())
 	if err != nil {
 		b.Fatal(err)
 	}
 	args := make([]uint64, 3)
-	for i, size := range []int{4 * rows * n, d.Bytes(n * n), 4 * rows * n} {
+	for i, size := range []int{x.Bytes(rows * n), w.Bytes(n * n), 4 * rows * n} {
 		args[i] = m.Alloc(size)
 		m.Write(args[i], make([]byte, size))
 	}
 	run := m.prepare(list[0].Kernel, int(min(list[0].Units.Upper(), benchGroups)), args)
 	run()
-	b.SetBytes(int64(d.Bytes(n * n)))
+	b.SetBytes(int64(w.Bytes(n * n)))
 	for b.Loop() {
 		run()
 	}

@@ -77,6 +77,7 @@ var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
 		return pick(d, ir.OpRMSNorm, ir.OpLayerNorm), []ir.CaseArg{d.view(f32(d.rows(), n)), f32(n)}, &ir.NormAttr{Eps: 1e-5}
 	},
 	product,
+	product,
 	expertsProduct,
 	func(d *dice) (ir.Op, []ir.CaseArg, any) {
 		t := d.format()
@@ -165,17 +166,25 @@ func (d *dice) inner(t dtype.DType) int64 {
 	return d.extent()
 }
 
+// activations returns what is multiplied with a matrix of a dtype: floats, or blocks of bytes if the matrix has such.
+func (d *dice) activations(t dtype.DType, shape ...ir.Dim) ir.CaseArg {
+	if t.BlockElems() > 1 && d.IntN(3) == 0 {
+		return operand(dtype.Q8A, shape...)
+	}
+	return d.view(f32(shape...))
+}
+
 // product has a number of rows below, at or beyond those at which kernels compute tiles, or beyond a tile.
 func product(d *dice) (ir.Op, []ir.CaseArg, any) {
 	t := d.format()
-	r, k, n := d.upTo(200, 1, 3, 7, 16, 17, 33, 64, 65, 130), d.inner(t), pick(d, int64(1), 3, 7, 33, 64, 65, 129)
+	r, k, n := d.upTo(200, 1, 3, 7, 16, 17, 33, 64, 65), d.inner(t), pick(d, int64(1), 3, 7, 33, 64, 65)
 	if d.IntN(4) == 0 {
 		r = d.rows()
 	}
-	if t.BlockElems() == 1 && d.IntN(2) == 0 {
+	if t.BlockElems() == 1 && d.IntN(3) > 0 {
 		k = pick(d, int64(4), 8, 40, 96, 172) // rows that are read in vectors
 	}
-	x, w := d.view(f32(r, ir.Const(k))), operand(t, ir.Const(n), ir.Const(k))
+	x, w := d.activations(t, r, ir.Const(k)), operand(t, ir.Const(n), ir.Const(k))
 	w.Weight = true
 	switch d.IntN(3) {
 	case 0:
@@ -190,7 +199,7 @@ func product(d *dice) (ir.Op, []ir.CaseArg, any) {
 func expertsProduct(d *dice) (ir.Op, []ir.CaseArg, any) {
 	t, experts := d.format(), pick(d, int64(1), 2, 5)
 	r, k, n, chosen := d.rows(), d.inner(t), pick(d, int64(1), 7, 33, 64), pick(d, int64(1), 2, 3)
-	x, w := d.view(f32(r, ir.Const(pick(d, 1, chosen)), ir.Const(k))), operand(t, ir.Dims(experts, n, k)...)
+	x, w := d.activations(t, r, ir.Const(pick(d, 1, chosen)), ir.Const(k)), operand(t, ir.Dims(experts, n, k)...)
 	w.Weight = true
 	return ir.OpExpertsMatMul, []ir.CaseArg{x, w, whole(0, experts, r, ir.Const(chosen))}, nil
 }
