@@ -1,0 +1,113 @@
+package gpu_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/kernels/gpu"
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+)
+
+// matMulOf returns the kernel for rows of 96 elements times a matrix of 65 rows. The number of rows is a symbol.
+func matMulOf(t *testing.T, w dtype.DType, on gpu.Machine) ([]gpu.Dispatch, error) {
+	m := irtest.Parse(t, fmt.Sprintf(`ggir 1
+props imported
+symbol rows 1 200
+weight "w" : %[1]v[65,96]
+func @f(%%x: f32[rows,96]) -> f32[rows,65] {
+  %%w = weight "w" : %[1]v[65,96]
+  %%y = matmul %%x, %%w : f32[rows,65]
+  return %%y
+}
+`, w))
+	return gpu.Lower(m.Funcs[0].Nodes[1], on)
+}
+
+// TestProductsDoNotDependOnTheNumberOfWorkgroups compares the bits of products of few and of many rows.
+func TestProductsDoNotDependOnTheNumberOfWorkgroups(t *testing.T) {
+	for seed := range uint64(3) {
+		for _, rows := range []int{1, 5, 70} {
+			var first []byte
+			for _, groups := range []int{1, 7} {
+				s := simulate(seed)
+				s.Seed = uint64(groups)
+				got := products(t, s, rows, groups)
+				if first == nil {
+					first = got
+				}
+				if !bytes.Equal(got, first) {
+					t.Errorf("machine %d, %d rows: %d workgroups compute something else than one", seed, rows, groups)
+				}
+			}
+		}
+	}
+}
+
+// products returns the products of rows with a matrix of q4_0.
+func products(t *testing.T, on simulated, rows, groups int) []byte {
+	list, err := matMulOf(t, dtype.Q4_0, on.on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	args := make([]uint64, 0, 4)
+	for _, o := range []struct {
+		format dtype.DType
+		elems  int
+	}{{dtype.F32, rows * 96}, {dtype.Q4_0, 65 * 96}} {
+		x := make([]float32, o.elems)
+		for i := range x {
+			x[i] = float32(random.NormFloat64())
+		}
+		data := make([]byte, o.format.Bytes(len(x)))
+		if err := dtype.Encode(o.format, data, x); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, on.Alloc(len(data)))
+		on.Write(args[len(args)-1], data)
+	}
+	y := make([]byte, 4*rows*65)
+	args = append(args, on.Alloc(len(y)), uint64(rows))
+	if err := on.Run(list[0].Kernel, groups, args); err != nil {
+		t.Fatal(err)
+	}
+	if err := on.Read(args[2], y); err != nil {
+		t.Fatal(err)
+	}
+	return y
+}
+
+// TestNumberOfRowsChoosesTheAlgorithm looks at the shared memory of kernels: tiles need it, sums of subgroups do not.
+func TestNumberOfRowsChoosesTheAlgorithm(t *testing.T) {
+	on := gpu.Machine{Caps: kir.CapSubgroup}
+	for rows, tiles := range map[string]bool{"1": false, "16": false, "17": true, "rows": true} {
+		m := irtest.Parse(t, strings.ReplaceAll(`ggir 1
+props imported
+symbol rows 1 200
+func @f(%x: f32[N,64], %w: f32[8,64]) -> f32[N,8] {
+  %y = matmul %x, %w : f32[N,8]
+  return %y
+}
+`, "N", rows))
+		list, err := gpu.Lower(m.Funcs[0].Nodes[0], on)
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%d kernels, error %v", len(list), err)
+		}
+		if got := list[0].Kernel.SharedBytes() > 0; got != tiles {
+			t.Errorf("%s rows: shared memory is used: %v", rows, got)
+		}
+	}
+}
+
+// TestBlocksWithoutDecoderAreRefused has matrices in blocks that kernels do not decode.
+func TestBlocksWithoutDecoderAreRefused(t *testing.T) {
+	if _, err := matMulOf(t, dtype.Q8A, gpu.Machine{}); !errors.Is(err, gpu.ErrNoKernel) || !strings.Contains(err.Error(), "elements of q8a") {
+		t.Errorf("error %v", err)
+	}
+}
