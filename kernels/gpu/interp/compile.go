@@ -7,11 +7,13 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// program is a kernel as a flat list of instructions on registers.
-type program struct {
+// Program is a kernel as a flat list of instructions on registers. It can run several times, also at once.
+type Program struct {
 	kernel   *kir.Kernel
+	options  Options
 	code     []inst
-	start    []uint64 // registers of a thread that begins: constants and arguments
+	start    []uint64 // registers of a thread that begins: constants, and 0 for arguments
+	args     []int32  // registers of the arguments
 	specials []special
 	moved    int  // the most registers that one inst moves
 	groups   bool // whether the kernel uses subgroups
@@ -50,21 +52,19 @@ func (in *inst) text() string {
 }
 
 // compile returns the program of a verified kernel.
-func compile(k *kir.Kernel, l Launch, o Options) *program {
-	c := &compiler{program: &program{kernel: k}, options: o, register: make([]int32, k.NumValues())}
+func compile(k *kir.Kernel, o Options) *Program {
+	c := &compiler{Program: &Program{kernel: k, options: o}, register: make([]int32, k.NumValues())}
 	c.start = make([]uint64, 1) // register 0 is read for operands that an operation does not have
-	for i, a := range k.Args {
-		c.define(a)
-		c.start[c.register[a.ID]] = low(a.Type.Kind, l.Args[i])
+	for _, a := range k.Args {
+		c.args = append(c.args, c.define(a))
 	}
 	c.block(k.Body)
 	c.emit(inst{step: stepEnd})
-	return c.program
+	return c.Program
 }
 
 type compiler struct {
-	*program
-	options  Options
+	*Program
 	register []int32 // of the first lane of each value, by id
 	loops    []int32
 	number   int

@@ -70,6 +70,12 @@ func (g *group) bytes(t *thread, in *inst, address uint64, size int, me access) 
 		return nil
 	}
 	r := &g.m.regions[number]
+	if g.m.options.Checks == CheckBounds {
+		if in.mode == writes {
+			r.define(at, size)
+		}
+		return r.data[at : at+size]
+	}
 	if kind, other, others := r.conflict(at, size, in.mode, me); kind != "" {
 		g.fail(t, in, kind, "bytes %d to %d of allocation %d are also %v by %v", at, at+size-1, number, others, other)
 		return nil

@@ -7,6 +7,8 @@
 //	m.Write(x, data)
 //	err := interp.Run(k, interp.Launch{Groups: 4, Args: []uint64{x, n}}, m, interp.Options{Seed: 1})
 //
+// [Compile] returns a program that runs several times.
+//
 // Threads run interleaved in an order drawn from the seed. A thread runs up to a barrier, an operation of its subgroup or
 // its end, or is interrupted after an access to memory. How often that happens depends on the seed as well. Groups
 // begin in random order; as many are under way at once as fit 64 MiB of registers.

@@ -43,9 +43,25 @@ func (m *Memory) Write(address uint64, data []byte) {
 	}
 	a := m.allocations[n]
 	copy(a.data[at:], data)
-	for i := range data {
-		a.define(at+i, 1)
+	a.eachWord(at, len(data), func(word *uint64, bytes uint64) { *word |= bytes })
+}
+
+// Forget makes the contents of the allocation at an address undefined.
+func (m *Memory) Forget(address uint64) { clear(m.allocation(address).defined) }
+
+// Free removes the allocation at an address. No other one takes its place.
+func (m *Memory) Free(address uint64) {
+	m.allocation(address)
+	m.allocations[address>>spreadBits-1] = nil
+}
+
+// allocation returns the one that begins at an address.
+func (m *Memory) allocation(address uint64) *allocation {
+	n, at, ok := m.locate(address, 0)
+	if !ok || at != 0 {
+		panic(fmt.Sprintf("interp: no allocation begins at %#x", address))
 	}
+	return m.allocations[n]
 }
 
 // Read fills data from memory. It is an error if a byte was never written.
@@ -54,11 +70,13 @@ func (m *Memory) Read(address uint64, data []byte) error {
 	if !ok {
 		return fmt.Errorf("interp: the host reads %d bytes at %#x: outside of the allocations", len(data), address)
 	}
-	a := m.allocations[n]
-	for i := range data {
-		if !a.isDefined(at+i, 1) {
-			return fmt.Errorf("interp: byte %d of allocation %d was never written", at+i, n)
+	a, defined := m.allocations[n], true
+	a.eachWord(at, len(data), func(word *uint64, bytes uint64) { defined = defined && *word&bytes == bytes })
+	if !defined {
+		for a.isDefined(at, 1) {
+			at++
 		}
+		return fmt.Errorf("interp: byte %d of allocation %d was never written", at, n)
 	}
 	copy(data, a.data[at:])
 	return nil
@@ -69,7 +87,7 @@ func (m *Memory) Read(address uint64, data []byte) error {
 func (m *Memory) locate(address uint64, n int) (number, at int, ok bool) {
 	number = int(address>>spreadBits) - 1
 	at = int(address % spread)
-	if number < 0 || number >= len(m.allocations) {
+	if number < 0 || number >= len(m.allocations) || m.allocations[number] == nil {
 		return number, at, false
 	}
 	return number, at, at+n <= len(m.allocations[number].data)
@@ -83,6 +101,15 @@ func (a *allocation) define(at, n int) { a.defined[at/64] |= mask(at, n) }
 
 func (a *allocation) isDefined(at, n int) bool { return a.defined[at/64]&mask(at, n) == mask(at, n) }
 
+// eachWord calls visit for each word of defined bits that n bytes have, with the bits of these bytes.
+func (a *allocation) eachWord(at, n int, visit func(word *uint64, bytes uint64)) {
+	for end := at + n; at < end; {
+		here := min(end-at, 64-at%64)
+		visit(&a.defined[at/64], mask(at, here))
+		at += here
+	}
+}
+
 // firstUndefined returns the first of n bytes that is undefined.
 func (a *allocation) firstUndefined(at, n int) int {
 	return at + bits.TrailingZeros64(^(a.defined[at/64] >> (at % 64)))
@@ -90,7 +117,7 @@ func (a *allocation) firstUndefined(at, n int) int {
 
 // describe tells where an address is that locate does not find.
 func (m *Memory) describe(number, at int) string {
-	if number < 0 || number >= len(m.allocations) {
+	if number < 0 || number >= len(m.allocations) || m.allocations[number] == nil {
 		return "no allocation is there"
 	}
 	return fmt.Sprintf("byte %d of allocation %d, which has %d", at, number, len(m.allocations[number].data))

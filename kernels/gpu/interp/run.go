@@ -20,7 +20,16 @@ type Options struct {
 	Seed     uint64 // of the order of threads
 	Subgroup int    // threads of a subgroup: 4, 8, 16, 32 or 64; 0 means 32
 	Flush    bool   // denormals of f32 are flushed to 0 by arithmetic and conversions, except in products of tiles
+	Checks   Checks // what is looked for
 }
+
+// Checks select the faults that a run looks for. Looking for all of them takes more than half of the time.
+type Checks uint8
+
+const (
+	CheckAll    Checks = iota
+	CheckBounds        // all but races, uniform reads of what is written, and reads of bytes that were never written
+)
 
 // maxRegisters bounds the registers of the groups that are under way, in words: 64 MiB.
 const maxRegisters = 8 << 20
@@ -28,29 +37,45 @@ const maxRegisters = 8 << 20
 // Run runs a kernel. It returns the first [Fault] found; then the contents of memory are undefined. A kernel that uses
 // subgroups has to have a multiple of the subgroup's threads.
 func Run(k *kir.Kernel, l Launch, m *Memory, o Options) error {
-	if err := kir.Verify(k); err != nil {
+	p, err := Compile(k, o)
+	if err != nil {
 		return err
 	}
-	return run(k, l, m, o)
+	return p.Run(l, m, o.Seed)
 }
 
-// run runs a kernel whose barriers may be anywhere.
-func run(k *kir.Kernel, l Launch, memory *Memory, o Options) error {
+// Compile returns the program of a kernel for several runs.
+func Compile(k *kir.Kernel, o Options) (*Program, error) {
+	if err := kir.Verify(k); err != nil {
+		return nil, err
+	}
+	return prepare(k, o)
+}
+
+// prepare compiles a kernel whose barriers may be anywhere.
+func prepare(k *kir.Kernel, o Options) (*Program, error) {
 	if o.Subgroup == 0 {
 		o.Subgroup = 32
 	}
+	if !slices.Contains([]int{4, 8, 16, 32, 64}, o.Subgroup) {
+		return nil, fmt.Errorf("interp: subgroups of %d threads: want 4, 8, 16, 32 or 64", o.Subgroup)
+	}
+	p := compile(k, o)
+	if p.groups && k.Threads%o.Subgroup != 0 {
+		return nil, launchFault(k, Subgroup, "%d threads are no multiple of a subgroup's %d", k.Threads, o.Subgroup)
+	}
+	return p, nil
+}
+
+// Run runs the program as [Run] does, in the order of a seed.
+func (p *Program) Run(l Launch, memory *Memory, seed uint64) error {
 	switch {
-	case !slices.Contains([]int{4, 8, 16, 32, 64}, o.Subgroup):
-		return fmt.Errorf("interp: subgroups of %d threads: want 4, 8, 16, 32 or 64", o.Subgroup)
 	case l.Groups < 1 || l.Groups > maxGroups:
-		return launchFault(k, Launching, "%d workgroups: want 1 to %d", l.Groups, maxGroups)
-	case len(l.Args) != len(k.Args):
-		return launchFault(k, Launching, "%d arguments for %d", len(l.Args), len(k.Args))
+		return launchFault(p.kernel, Launching, "%d workgroups: want 1 to %d", l.Groups, maxGroups)
+	case len(l.Args) != len(p.args):
+		return launchFault(p.kernel, Launching, "%d arguments for %d", len(l.Args), len(p.args))
 	}
-	m := newMachine(compile(k, l, o), l, memory, o)
-	if m.groups && k.Threads%o.Subgroup != 0 {
-		return launchFault(k, Subgroup, "%d threads are no multiple of a subgroup's %d", k.Threads, o.Subgroup)
-	}
+	m := newMachine(p, l, memory, seed)
 	m.run()
 	if m.fault != nil {
 		return m.fault
@@ -60,8 +85,9 @@ func run(k *kir.Kernel, l Launch, memory *Memory, o Options) error {
 
 // machine runs one launch.
 type machine struct {
-	*program
+	*Program
 	launch   Launch
+	begins   []uint64 // registers of a thread that begins
 	subgroup int
 	memory   *Memory
 	regions  []region
@@ -73,9 +99,13 @@ type machine struct {
 	fault    *Fault
 }
 
-func newMachine(p *program, l Launch, memory *Memory, o Options) *machine {
-	m := &machine{program: p, launch: l, subgroup: o.Subgroup, memory: memory, moving: make([]uint64, p.moved)}
-	m.random = rand.New(rand.NewPCG(o.Seed, 0))
+func newMachine(p *Program, l Launch, memory *Memory, seed uint64) *machine {
+	m := &machine{Program: p, launch: l, subgroup: p.options.Subgroup, memory: memory, moving: make([]uint64, p.moved)}
+	m.begins = slices.Clone(p.start)
+	for i, register := range p.args {
+		m.begins[register] = low(p.kernel.Args[i].Type.Kind, l.Args[i])
+	}
+	m.random = rand.New(rand.NewPCG(seed, 0))
 	m.interval = []int{1, 3, 10, 100, 10000}[m.random.IntN(5)]
 	m.regions = make([]region, len(memory.allocations))
 	for i, a := range memory.allocations {
@@ -160,7 +190,7 @@ func (m *machine) newGroup() *group {
 
 // prepare sets the registers of a thread that begins.
 func (g *group) prepare(t *thread) {
-	copy(t.registers, g.m.start)
+	copy(t.registers, g.m.begins)
 	for _, s := range g.m.specials {
 		t.registers[s.register] = uint64(g.special(s.op, int(t.index)))
 	}

@@ -96,6 +96,15 @@ func TestResultsOfThreads(t *testing.T) {
 	}
 }
 
+// run runs a kernel whose barriers may be anywhere.
+func run(k *kir.Kernel, l Launch, m *Memory, o Options) error {
+	p, err := prepare(k, o)
+	if err != nil {
+		return err
+	}
+	return p.Run(l, m, o.Seed)
+}
+
 // TestSubgroups runs subgroup operations on subgroups of each size.
 func TestSubgroups(t *testing.T) {
 	k := each(t, 64, `%lane = lane
@@ -233,8 +242,7 @@ func TestGroupsTakeTurns(t *testing.T) {
 		t.Skip("runs thousands of groups")
 	}
 	k := parse(t, treeSum)
-	m := newMachine(compile(k, Launch{1, []uint64{0, 0}}, Options{}), Launch{Groups: 1}, NewMemory(), Options{Subgroup: 32})
-	atOnce := maxRegisters / (len(m.start) * 64)
+	atOnce := maxRegisters / (len(compile(k, Options{}).start) * 64)
 	groups := 2 * atOnce
 	in, out, err := runInts(k, groups, 64*groups, groups, Options{Seed: 2})
 	if err != nil {
