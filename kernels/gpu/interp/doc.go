@@ -11,7 +11,7 @@
 //
 // Threads run interleaved in an order drawn from the seed. A thread runs up to a barrier, an operation of its subgroup or
 // its end, or is interrupted after an access to memory. How often that happens depends on the seed as well. Groups
-// begin in random order; as many are under way at once as fit 64 MiB of registers.
+// begin in random order; as many are under way at once as fit 512 KiB of registers, and at least two.
 //
 // Races are found by the order that barriers impose, not by the outcome of the interleaving. Each access is compared
 // with the earlier ones to the same bytes of the launch. Two accesses of different threads are ordered only if both

@@ -23,7 +23,7 @@ type Options struct {
 	Checks   Checks // what is looked for
 }
 
-// Checks select the faults that a run looks for. Looking for all of them takes more than half of the time.
+// Checks select the faults that a run looks for.
 type Checks uint8
 
 const (
@@ -31,8 +31,9 @@ const (
 	CheckBounds        // all but races, uniform reads of what is written, and reads of bytes that were never written
 )
 
-// maxRegisters bounds the registers of the groups that are under way, in words: 64 MiB.
-const maxRegisters = 8 << 20
+// maxRegisters bounds the registers of the groups that are under way, in words: 512 KiB, which caches hold. With 64 MiB a
+// model took three times as long.
+const maxRegisters = 1 << 16
 
 // Run runs a kernel. It returns the first [Fault] found; then the contents of memory are undefined. A kernel that uses
 // subgroups has to have a multiple of the subgroup's threads.

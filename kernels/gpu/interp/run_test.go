@@ -238,9 +238,6 @@ func TestGroupOf1024Threads(t *testing.T) {
 
 // TestGroupsTakeTurns runs more groups than are under way at once: they take the memory of those that have ended.
 func TestGroupsTakeTurns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs thousands of groups")
-	}
 	k := parse(t, treeSum)
 	atOnce := maxRegisters / (len(compile(k, Options{}).start) * 64)
 	groups := 2 * atOnce
