@@ -2,7 +2,9 @@ package interp
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
+	"slices"
 )
 
 // Addresses of allocations are spread bytes away from each other. Offsets of 32-bit indices times the size of an element
@@ -33,6 +35,14 @@ func (m *Memory) Alloc(bytes int) uint64 {
 	}
 	m.allocations = append(m.allocations, &allocation{data: make([]byte, bytes), defined: make([]uint64, (bytes+63)/64)})
 	return uint64(len(m.allocations)) * spread
+}
+
+// Share returns the address of memory of the host, whose bytes count as defined.
+func (m *Memory) Share(data []byte) uint64 {
+	address := m.Alloc(0)
+	defined := slices.Repeat([]uint64{math.MaxUint64}, (len(data)+63)/64)
+	m.allocations[len(m.allocations)-1] = &allocation{data, defined}
+	return address
 }
 
 // Write stores data, from the host, and makes its bytes defined. The bytes have to be in an allocation.
