@@ -185,6 +185,7 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 	kernels := g.top.pick(name + "Kernels")
 	k := newFuncEmitter(g, f)
 	k.on, k.memory = &on, make(map[int]bool)
+	var nodes []jen.Code
 	for _, n := range c.nodes {
 		whole := *n // a device shares nothing among workers
 		whole.Part = ir.Partition{}
@@ -193,6 +194,7 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 				k.stmts = append(k.stmts, jen.Id("e").Dot("Barrier").Call())
 			}
 			k.stmts = append(k.stmts, k.dispatch(&whole))
+			nodes = append(nodes, jen.Lit(nodeName(n)))
 			continue
 		}
 		emit := cpuEmitters[n.Op]
@@ -203,12 +205,13 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 	}
 	comment(g.steps, fmt.Sprintf("%s is part of @%s, split %d, on %s.", name, entry(f).Name, c.split, g.layout.queues[c.queue].name))
 	path, typ := g.fakePath(), "Kernel"
+	fields := []jen.Code{jen.Id("Label").Op(":").Add(g.label(f, c.split, ""))}
 	if gpuKinds[on.Kind] != nil {
 		path, typ = g.gpuPath(), "Command"
+		fields = append(fields, jen.Id("Nodes").Op(":").Index().String().Values(nodes...))
 	}
-	g.steps.Var().Id(name).Op("=").Qual(g.runtimePath(), "Command").Values(
-		jen.Id("Label").Op(":").Add(g.label(f, c.split, "")),
-		jen.Id("Kernel").Op(":").Qual(path, typ).Call(jen.Id(kernels)))
+	fields = append(fields, jen.Id("Kernel").Op(":").Qual(path, typ).Call(jen.Id(kernels)))
+	g.steps.Var().Id(name).Op("=").Qual(g.runtimePath(), "Command").Values(fields...)
 	g.steps.Line()
 	g.steps.Func().Id(kernels).Params(jen.Id("e").Op("*").Qual(path, "Env"), jen.Id("l").Int()).
 		Block(append(k.commandPrologue(), k.stmts...)...)

@@ -50,11 +50,15 @@ func commentBefore(s *jen.Statement, text string) *jen.Statement {
 // nodeComment writes at the end of a call which node it belongs to, and where that comes from, as in
 // %v25 blk.*.attn. Dumps print the node under the same name.
 func nodeComment(call *jen.Statement, n *ir.Node) *jen.Statement {
-	text := n.String()
-	if n.Pos != "" {
-		text += " " + origin(n)
+	return trailingComment(call, nodeName(n))
+}
+
+// nodeName returns the text of a node's comment.
+func nodeName(n *ir.Node) string {
+	if n.Pos == "" {
+		return n.String()
 	}
-	return trailingComment(call, text)
+	return n.String() + " " + origin(n)
 }
 
 // origin returns where a node comes from. The call in a repeat's body serves all its iterations, so that numbers

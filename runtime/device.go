@@ -91,7 +91,8 @@ type Block struct {
 // Command is a run of kernels of one split.
 type Command struct {
 	Label
-	Kernel any // of a type that the loader knows
+	Nodes  []string // what each kernel computes, for errors; nil if the kernels cannot be told from each other
+	Kernel any      // of a type that the loader knows
 }
 
 // Label names the work of a queue as plans do, for errors and timelines.

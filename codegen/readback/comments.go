@@ -74,10 +74,13 @@ func (c *checker) comments(p *program) {
 	}
 }
 
-// commentOf returns the comment of a call: the name that dumps give to the node, and its origin. In a body, where the
-// call is made for each iteration, the numbers of layers are left out of the origin.
-func commentOf(n *ir.Node) string {
-	text := "// " + n.String()
+// commentOf returns the comment of a call.
+func commentOf(n *ir.Node) string { return "// " + nameOf(n) }
+
+// nameOf returns what a node is called: the name that dumps give to it, and its origin. In a body, which is run for each
+// iteration, the numbers of layers are left out of the origin.
+func nameOf(n *ir.Node) string {
+	text := n.String()
 	if n.Pos == "" {
 		return text
 	}

@@ -45,6 +45,9 @@ func (w *walker) dispatch(a *arguments, queue int) error {
 		return a.result()
 	}
 	a.compiled(e.args[0].text, len(e.args)-2)
+	if e.node.kind != text || e.node.text != nameOf(a.n) {
+		a.differ("the command names it %v, not %q", e.node, nameOf(a.n))
+	}
 	if groups, ok := e.args[1].n.IsConst(); e.args[1].kind != number || !ok || groups < 1 || groups > maxGroups {
 		a.differ("%v workgroups are not 1 to %d", e.args[1], maxGroups)
 	}

@@ -21,6 +21,7 @@ type event struct {
 	share *shareLoop    // around a kernel; nil for none
 	on    *command      // of a kernel that a device runs; nil for the host
 	after dispatchOrder // of a dispatch
+	node  value         // what a dispatch computes, as its command names it
 	count int64         // of iterations
 }
 
@@ -40,6 +41,15 @@ type command struct {
 	queue     int64
 	iteration ir.Dim
 	label     value
+	nodes     []value // what the dispatches that are still to come compute
+}
+
+// next returns what the next dispatch computes.
+func (c *command) next() (node value) {
+	if len(c.nodes) > 0 {
+		node, c.nodes = c.nodes[0], c.nodes[1:]
+	}
+	return node
 }
 
 // maxEvents is the largest number of events of an entry point: the bound of check's steps, and the events
@@ -261,7 +271,7 @@ func (x *runner) call(s scope, e *ast.CallExpr) {
 	case fn == objQueues+".Run":
 		x.submit(e, args)
 	case fn == objGPU+"."+dispatchCall:
-		x.emit(event{kind: kernelEvent, what: dispatchCall, args: args, on: x.on, after: x.after}, e)
+		x.emit(event{kind: kernelEvent, what: dispatchCall, args: args, on: x.on, node: x.on.next(), after: x.after}, e)
 		x.after = besideDispatch
 	case fn == objGPU+"."+barrierCall && len(args) == 0 && x.after == besideDispatch:
 		x.after = afterBarrier
@@ -287,12 +297,19 @@ func (x *runner) submit(e *ast.CallExpr, args []value) {
 	c := x.variable(args[1].text)
 	kernel := c.fields["Kernel"]
 	env, known := environments[kernel.text]
-	if c.text != "runtime.Command" || len(c.fields) != 2 || kernel.kind != call || !known || len(kernel.list) != 1 || kernel.list[0].kind != name {
+	fields := 2
+	if env == objGPU {
+		fields = 3 // Nodes too
+	}
+	if c.text != "runtime.Command" || len(c.fields) != fields || kernel.kind != call || !known || len(kernel.list) != 1 || kernel.list[0].kind != name {
 		x.unknown(e, "command")
 	}
 	x.after = afterCommand
-	x.on = &command{queue: queue, iteration: args[2].n, label: c.fields["Label"]}
+	x.on = &command{queue: queue, iteration: args[2].n, label: c.fields["Label"], nodes: c.fields["Nodes"].list}
 	x.function(kernel.list[0].text, []value{obj(env), args[2]})
+	if len(x.on.nodes) > 0 {
+		x.unknown(e, "command that names more nodes than it computes")
+	}
 	x.on = nil
 }
 
