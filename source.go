@@ -8,5 +8,5 @@ import "embed"
 // They import only the standard library and each other, so a build needs neither network
 // nor module cache.
 //
-//go:embed ir/dtype runtime kernels/cpu
+//go:embed ir/dtype runtime kernels/cpu kernels/gpu/kir kernels/gpu/interp
 var Sources embed.FS

@@ -30,11 +30,17 @@ type gpuKind struct {
 
 // gpuKinds are the kinds of targets that compute with kernels of package kernels/gpu.
 var gpuKinds = map[string]*gpuKind{
+	"gpusim": {
+		loader: "simulatedGPUs", about: "simulatedGPUs opens all simulated GPUs.", pkg: "gpusim",
+		file: "kernels.kir", embed: "kernelText", holds: "text of package kir", assemble: assembleText,
+	},
 	"vulkan": {
 		loader: "gpus", about: "gpus opens all backends that Vulkan drives.", pkg: "vulkan", purego: true,
 		file: "kernels.spv", embed: "kernels", holds: "modules of SPIR-V", assemble: assembleSPIRV,
 	},
 }
+
+func assembleText(k *kir.Kernel) ([]byte, error) { return []byte(k.String()), nil }
 
 func assembleSPIRV(k *kir.Kernel) ([]byte, error) {
 	words, err := spirv.Emit(k)

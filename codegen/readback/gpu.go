@@ -25,6 +25,7 @@ type gpuKind struct {
 }
 
 var gpuKinds = map[string]gpuKind{
+	"gpusim": {loader: "simulatedGPUs", loaderType: "gpusim.Loader", file: "kernels.kir", variable: "kernelText", threads: threadsOfText},
 	"vulkan": {loader: "gpus", loaderType: "vulkan.Loader", file: "kernels.spv", variable: "kernels", threads: threadsOfSPIRV},
 }
 
@@ -169,6 +170,31 @@ func (c *checker) part(file string, v value) []byte {
 		return nil
 	}
 	return c.files[i].Data[from:v.to]
+}
+
+// threadsOfText returns the size of workgroups of the text of one kernel, or 0 if data is no such text: a head that states
+// the size and ends with an opening brace, then lines whose braces match, and the last of which closes the first brace.
+func threadsOfText(data []byte) (threads int64) {
+	text, ended := strings.CutSuffix(string(data), "\n")
+	depth, last := 0, 0
+	for i, line := range strings.Split(text, "\n") {
+		if i == 0 != strings.HasPrefix(line, "kernel ") || i > 0 && depth == 0 {
+			return 0
+		}
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "}") {
+			depth--
+		}
+		if last = depth; strings.HasSuffix(line, "{") {
+			depth++
+		}
+	}
+	if !ended || depth != 0 || last != 0 {
+		return 0
+	}
+	var name string
+	fmt.Sscanf(text, "kernel %s threads=%d", &name, &threads) // 0 if that is not there
+	return threads
 }
 
 // threadsOfSPIRV returns the size of workgroups of a module of SPIR-V, or 0 if data is no module: its words begin with the

@@ -243,7 +243,9 @@ func TestNoFalseAlarm(t *testing.T) {
 		llama(t, name)
 	}
 	const least = 150
-	for _, s := range []setting{{}, {profile: true, pkg: "ops"}, {targets: twoFakes, pins: ".*=fake:0", pipeline: 2}, {targets: sharing, pins: ".*=d0", profile: true}} {
+	for _, s := range []setting{
+		{}, {targets: "gpusim,cpu", rules: "ggml-2026"}, {profile: true, pkg: "ops"}, {targets: twoFakes, pins: ".*=fake:0", pipeline: 2}, {targets: sharing, pins: ".*=d0", profile: true},
+	} {
 		if n := len(opSubjects(t, s)); n < least {
 			t.Errorf("%d sample cases were emitted on %q, not %d", n, s.targets, least)
 		}

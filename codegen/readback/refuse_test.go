@@ -20,7 +20,7 @@ func TestForeignCodeIsRefused(t *testing.T) {
 		s    *subject
 		list refusals
 	}{{repeat, syntaxRefusals}, {repeat, stepRefusals}, {repeat, faceRefusals}, {devices, deviceRefusals}, {textSubject(t, indexOfText(t, "tails")), tailRefusals},
-		{textSubject(t, indexOfText(t, "selections")), selectionRefusals}, {textSubject(t, indexOfText(t, "iterations")), betweenRefusals}} {
+		{onGPU(t), gpuRefusals}, {textSubject(t, indexOfText(t, "selections")), selectionRefusals}, {textSubject(t, indexOfText(t, "iterations")), betweenRefusals}} {
 		for _, r := range tc.list {
 			t.Run(r.name, func(t *testing.T) { tc.s.refuses(t, r.old, r.text, r.want) })
 		}
@@ -201,6 +201,23 @@ var deviceRefusals = refusals{
 	{"no mark at the end", "w.Mark(runtime.MarkEnd)", "", "no mark of end before"},
 	{"a name that nothing marks", "NewProfile(", "NewProfile(\"barrier\", ", "a mark of"},
 	{"a method", "// f runs", "type T int\nfunc (t *T) M() {}\n// f runs", "the method T.M, and a program has none"},
+}
+
+var gpuRefusals = refusals{
+	{"another loader", "var simulatedGPUs gpusim.Loader", "var simulatedGPUs = gpusim.Loader{}", "simulatedGPUs is not the loader as it is"},
+	{"a loader of another kind", "var simulatedGPUs gpusim.Loader", "var simulatedGPUs vulkan.Loader", "simulatedGPUs is not the loader as it is"},
+	{"another kernel", "Dispatch(&kernelScale,", "Dispatch(&kernelAdd,", "the kernel computes"},
+	{"a kernel with another name", "{scale=-1e-30", "{scale=-2e-30", "the kernel computes"},
+	{"a kernel without its end", "Code:    kernelText[0:", "Code:    kernelText[1:", "not a module of kernels.kir"},
+	{"a kernel with more arguments", "Args:    3", "Args:    4", "the kernel takes 4 arguments, and gets 3"},
+	{"no workgroups", "Dispatch(&kernelScale, 30,", "Dispatch(&kernelScale, 0,", "0 workgroups are not 1 to"},
+	{"another size", ", uint64(n), uint64(k))", ", uint64(n+1), uint64(k))", "the size n is"},
+	{"no size", ", uint64(n), uint64(k))", ", uint64(n))", "3 arguments, not 4"},
+	{"the name of another node", `"%s", `, `"%t", `, `the command names it "%t", not "%s"`},
+	{"no name of a node", `"%s", `, ``, `the command names it "%m", not "%s"`},
+	{"two names in another order", `"%s", "%m"`, `"%m", "%s"`, `the command names it "%m", not "%s"`},
+	{"a name at the end", `"%e"}`, `"%e", "%e"}`, "emitted code has no such command that names more nodes than it computes"},
+	{"no names", `Nodes: []string{"%s", "%m", "%t", "%b", "%c", "%d", "%e"}, `, "", "emitted code has no such command"},
 }
 
 var tailRefusals = refusals{

@@ -123,6 +123,7 @@ var llamas = map[string]setting{
 	"shared, no queues": {targets: sharing, rules: "ggml-2026", pins: `blk\.1\..*ffn_down=d1`},
 	"chunks":            {targets: chunked, rules: "ggml-2026", pipeline: 3, pins: llamaPins},
 	"gpu":               {targets: "vulkan,cpu", pins: `blk\.[0-2]\.=vulkan blk\.3\.=cpu`, pipeline: 2, rules: "ggml-2026"},
+	"simulated GPU":     {targets: "gpusim,cpu", pins: `blk\.[0-2]\.=gpusim`, pipeline: 2, rules: "ggml-2026"},
 	"no events":         {targets: noEvents, rules: "ggml-2026", pipeline: 2, pins: `blk\.[01]\.=d0 blk\.[23]\.=d1`},
 }
 
@@ -229,14 +230,24 @@ func @f(%x: f32[n,48], %z: f32[n,4,k,8]) -> (a: f32[n,48], b: f32[n,24], c: f16[
 // textSubject returns the i-th of the texts.
 func textSubject(t testing.TB, i int) *subject {
 	t.Helper()
-	tc := texts[i]
-	m, err := ir.Parse(tc.name+".ggir", []byte(tc.text))
+	return subjectOf(t, texts[i].name, texts[i].text, texts[i].setting)
+}
+
+// onGPU returns the text odd on a GPU.
+func onGPU(t testing.TB) *subject {
+	t.Helper()
+	return subjectOf(t, "odd on a GPU", odd, setting{targets: "gpusim,cpu", pins: ".*=gpusim"})
+}
+
+func subjectOf(t testing.TB, name, text string, set setting) *subject {
+	t.Helper()
+	m, err := ir.Parse(name+".ggir", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := emit(t.Context(), tc.name, m, nil, tc.setting)
+	s, err := emit(t.Context(), name, m, nil, set)
 	if err != nil {
-		t.Fatalf("%s: %v", tc.name, err)
+		t.Fatalf("%s: %v", name, err)
 	}
 	return s
 }
