@@ -53,11 +53,12 @@ func (in *inst) text() string {
 
 // compile returns the program of a verified kernel.
 func compile(k *kir.Kernel, o Options) *Program {
-	c := &compiler{Program: &Program{kernel: k, options: o}, register: make([]int32, k.NumValues())}
+	c := &compiler{Program: &Program{kernel: k, options: o}, register: make([]int32, k.NumValues()), known: make(map[presetKey]int32)}
 	c.start = make([]uint64, 1) // register 0 is read for operands that an operation does not have
 	for _, a := range k.Args {
 		c.args = append(c.args, c.define(a))
 	}
+	k.Body.Walk(c.preset)
 	c.block(k.Body)
 	c.emit(inst{step: stepEnd})
 	return c.Program
@@ -66,6 +67,8 @@ func compile(k *kir.Kernel, o Options) *Program {
 type compiler struct {
 	*Program
 	register []int32 // of the first lane of each value, by id
+	next     int32   // the first register that no value has
+	known    map[presetKey]int32
 	loops    []int32
 	number   int
 	of       *kir.Instr
@@ -73,9 +76,12 @@ type compiler struct {
 
 // define gives a value registers.
 func (c *compiler) define(v *kir.Value) int32 {
-	at := int32(len(c.start))
+	at := max(c.next, 1)
 	c.register[v.ID] = at
-	c.start = append(c.start, make([]uint64, c.width(v.Type))...)
+	c.next = at + int32(c.width(v.Type))
+	if n := int(c.next) - len(c.start); n > 0 {
+		c.start = append(c.start, make([]uint64, n)...)
+	}
 	return at
 }
 
@@ -87,6 +93,36 @@ func (c *compiler) width(t kir.Type) int {
 	return t.Lanes
 }
 
+// preset gives registers to what a thread has when it begins. Equal constants share one.
+func (c *compiler) preset(i *kir.Instr) {
+	if !presets[i.Op] {
+		return
+	}
+	key := presetKey{i.Op, i.Imm}
+	register, ok := c.known[key]
+	if !ok {
+		register = c.define(i.Result())
+		c.known[key] = register
+		if i.Op == kir.OpConst {
+			c.start[register] = i.Imm
+		} else {
+			c.specials = append(c.specials, special{i.Op, register})
+		}
+	}
+	c.register[i.Result().ID] = register
+}
+
+// presets are the operations whose results are known when a thread begins.
+var presets = map[kir.Op]bool{
+	kir.OpConst: true, kir.OpThread: true, kir.OpGroup: true, kir.OpNumGroups: true, kir.OpLane: true, kir.OpSubgroup: true, kir.OpLanes: true,
+}
+
+// presetKey is the same for values that share a register.
+type presetKey struct {
+	op  kir.Op
+	imm uint64
+}
+
 func (c *compiler) emit(in inst) *inst {
 	in.number, in.of = c.number, c.of
 	c.code = append(c.code, in)
@@ -95,7 +131,9 @@ func (c *compiler) emit(in inst) *inst {
 
 func (c *compiler) here() int32 { return int32(len(c.code)) }
 
+// block compiles the instructions of a block. What comes after it may use the registers of its values.
 func (c *compiler) block(b *kir.Block) {
+	defer func(next int32) { c.next = next }(c.next)
 	for _, i := range b.Instrs {
 		c.number++
 		c.of = i
@@ -121,15 +159,14 @@ func (c *compiler) at(i *kir.Instr, n int) int32 {
 // simple compiles an instruction without blocks.
 func (c *compiler) simple(i *kir.Instr) {
 	c.groups = c.groups || i.Op.Caps(kir.Type{})&(kir.CapSubgroup|kir.CapTile) != 0
+	if presets[i.Op] {
+		return
+	}
 	in := inst{a: c.at(i, 0), b: c.at(i, 1), c: c.at(i, 2)}
 	if r := i.Result(); r != nil {
 		in.dst, in.lanes = c.define(r), int32(r.Type.Lanes)
 	}
 	switch i.Op {
-	case kir.OpConst:
-		c.start[in.dst] = i.Imm
-	case kir.OpThread, kir.OpGroup, kir.OpNumGroups, kir.OpLane, kir.OpSubgroup, kir.OpLanes:
-		c.specials = append(c.specials, special{i.Op, in.dst})
 	case kir.OpVector, kir.OpExtract, kir.OpSelect, kir.OpBitcast:
 		c.arrange(i, in)
 	case kir.OpLoad, kir.OpLoadUniform, kir.OpStore, kir.OpAtomicAdd:

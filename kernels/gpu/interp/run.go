@@ -2,7 +2,6 @@ package interp
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
@@ -92,7 +91,7 @@ type machine struct {
 	subgroup int
 	memory   *Memory
 	regions  []region
-	random   *rand.Rand
+	random   order
 	interval int // mean number of accesses to memory between interruptions of a thread
 	left     int // accesses until the running thread is interrupted
 	moving   []uint64
@@ -106,8 +105,8 @@ func newMachine(p *Program, l Launch, memory *Memory, seed uint64) *machine {
 	for i, register := range p.args {
 		m.begins[register] = low(p.kernel.Args[i].Type.Kind, l.Args[i])
 	}
-	m.random = rand.New(rand.NewPCG(seed, 0))
-	m.interval = []int{1, 3, 10, 100, 10000}[m.random.IntN(5)]
+	m.random.state = seed
+	m.interval = []int{1, 3, 10, 100, 10000}[m.random.below(5)]
 	m.regions = make([]region, len(memory.allocations))
 	for i, a := range memory.allocations {
 		m.regions[i].allocation = a
@@ -117,7 +116,7 @@ func newMachine(p *Program, l Launch, memory *Memory, seed uint64) *machine {
 
 // run runs all groups.
 func (m *machine) run() {
-	order := m.random.Perm(m.launch.Groups)
+	order := m.random.permutation(m.launch.Groups)
 	atOnce := max(2, maxRegisters/(len(m.start)*m.kernel.Threads))
 	var live []*group
 	for len(order) > 0 || len(live) > 0 {
@@ -125,7 +124,7 @@ func (m *machine) run() {
 			live = append(live, m.begin(order[0]))
 			order = order[1:]
 		}
-		at := m.random.IntN(len(live))
+		at := m.random.below(len(live))
 		g := live[at]
 		if !g.turn() {
 			return
@@ -215,13 +214,13 @@ func (g *group) special(op kir.Op, thread int) int {
 
 // turn runs some threads of the group. It returns false after a fault.
 func (g *group) turn() bool {
-	for range 1 + g.m.random.IntN(2*len(g.threads)) {
+	for range 1 + g.m.random.below(2*len(g.threads)) {
 		if len(g.ready) == 0 {
 			return g.ended == len(g.threads) || g.stall()
 		}
-		at := g.m.random.IntN(len(g.ready))
+		at := g.m.random.below(len(g.ready))
 		t := &g.threads[g.ready[at]]
-		g.m.left = 1 + g.m.random.IntN(2*g.m.interval)
+		g.m.left = 1 + g.m.random.below(2*g.m.interval)
 		if t.state = g.run(t); t.state == interrupted {
 			continue
 		}
