@@ -219,7 +219,7 @@ func (f *fuzzer) runAll(ctx context.Context, w *workshop, name string, t *try) e
 	if err != nil {
 		return err
 	}
-	p := program{exe: w.exe, first: []string{name}, devices: strings.Contains(string(source), "simulated")}
+	p := program{exe: w.exe, first: []string{name}, flags: simulatorFlags(string(source)), limit: f.runLimit()}
 	f.tally.built(t)
 	if ref.wrong != nil {
 		f.found(ctx, t, *ref.wrong)

@@ -58,7 +58,7 @@ func (r *reference) make(ctx context.Context, f *fuzzer, t *try) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	p := program{exe: filepath.Join(dir, "program")}
+	p := program{exe: filepath.Join(dir, "program"), limit: runLimit}
 	args := slices.Concat([]string{"build", "-o", p.exe}, t.numeric, []string{t.subject.path})
 	if o := execute(ctx, linkLimit, dir, f.env(), f.ggmlc, args...); o.status != 0 {
 		r.refused = fmt.Sprintf("status %d: %s", o.status, o.stderr)

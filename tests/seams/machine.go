@@ -41,11 +41,11 @@ func (m *machine) leaveOut(fields string) {
 	}
 }
 
-// driven makes all devices such that Vulkan drives them: each has memory of its own alone.
-func (m *machine) driven() {
+// driven makes all devices GPUs like a built-in target: each has memory of its own alone.
+func (m *machine) driven(like string) {
 	space, other := regexp.MustCompile(` space=\S+`), regexp.MustCompile(` (opaque|alignin|ops|memory)=\S+`)
 	for i, line := range m.lines[:len(m.lines)-1] {
-		line = strings.Replace(line, "like=fake", "like=vulkan", 1)
+		line = strings.Replace(line, "like=fake", "like="+like, 1)
 		m.lines[i] = space.ReplaceAllString(other.ReplaceAllString(line, ""), fmt.Sprintf(" space=m%d", i))
 	}
 }

@@ -24,7 +24,8 @@ func main() {
 	flag.StringVar(&o.ggmlc, "ggmlc", "", "the compiler (default: built from this repository)")
 	flag.StringVar(&o.kinds, "kinds", "", "kinds of tries, separated by commas (default: all)")
 	flag.StringVar(&o.without, "without", "", "what is not drawn, separated by commas, so that a find that is known does not hide others: fields of targets, meta, rename")
-	flag.BoolVar(&o.vulkan, "vulkan", false, "devices that Vulkan drives, in place of simulated ones")
+	flag.BoolFunc("vulkan", "devices that Vulkan drives, in place of simulated ones", o.gpu("vulkan"))
+	flag.BoolFunc("gpusim", "simulated GPUs, in place of simulated devices with the kernels of the CPU", o.gpu("gpusim"))
 	flag.IntVar(&o.workers, "j", 2, "tries at a time")
 	flag.IntVar(&o.group, "group", 12, "programs that are linked together")
 	flag.BoolVar(&o.verbose, "v", false, "print each try")
@@ -55,7 +56,15 @@ type options struct {
 	without        string
 	workers, group int
 	verbose        bool
-	vulkan         bool
+	gpus           string // the target that devices are like; "" is fake
+}
+
+// gpu returns what a flag does that chooses the target that devices are like.
+func (o *options) gpu(like string) func(string) error {
+	return func(string) error {
+		o.gpus = like
+		return nil
+	}
 }
 
 // run makes tries until the time or their number is reached, or ctx is done.

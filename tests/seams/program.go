@@ -22,6 +22,14 @@ const (
 	runLimit     = 30 * time.Second
 )
 
+// runLimit returns the time limit of a run. Simulated GPUs are a thousand times as slow as the processor.
+func (o *options) runLimit() time.Duration {
+	if o.gpus == "gpusim" {
+		return 20 * runLimit
+	}
+	return runLimit
+}
+
 // outcome is how a process ended.
 type outcome struct {
 	status         int

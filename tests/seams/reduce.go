@@ -104,10 +104,9 @@ func (f *fuzzer) again(ctx context.Context, t *try) *find {
 	if err != nil || ctx.Err() != nil {
 		return nil
 	}
-	p := program{exe: exe, devices: len(t.machine.lines) > 1}
-	if p.devices { // a program does not include a target that runs nothing
-		help := execute(ctx, runLimit, dir, nil, exe, "-h")
-		p.devices = strings.Contains(help.stdout, "--fake-seed")
+	p := program{exe: exe, limit: f.runLimit()}
+	if len(t.machine.lines) > 1 { // a program does not include a target that runs nothing
+		p.flags = simulatorFlags(execute(ctx, runLimit, dir, nil, exe, "-h").stdout)
 	}
 	j := &judge{f: f, t: t, p: p, ref: ref, dir: filepath.Join(dir, "out")}
 	return j.all(ctx)

@@ -8,13 +8,35 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // program is an executable with its first arguments.
 type program struct {
-	exe     string
-	first   []string
-	devices bool // it has the flag --fake-seed
+	exe   string
+	first []string
+	flags []func(variant) []string // of its simulators
+	limit time.Duration            // of a run
+}
+
+// simulators are the flags of programs, by a text that is in the help and in the source of those that have them.
+var simulators = map[string]func(v variant) []string{
+	"fake": func(v variant) []string {
+		return []string{"--fake-seed", strconv.Itoa(v.seed), "--fake-delay", v.delay}
+	},
+	"gpusim": func(v variant) []string {
+		return []string{"--gpusim-seed", strconv.Itoa(v.seed), "--gpusim-lanes", strconv.Itoa(4 << (v.seed % 5))}
+	},
+}
+
+// simulatorFlags returns the flags of the simulators in a program with that source or help.
+func simulatorFlags(text string) (list []func(variant) []string) {
+	for kind, flags := range simulators {
+		if strings.Contains(text, " "+kind+".Loader") || strings.Contains(text, "--"+kind+"-seed") {
+			list = append(list, flags)
+		}
+	}
+	return list
 }
 
 // environment allows a program more workers than this machine has processors.
@@ -32,7 +54,7 @@ func (p program) call(ctx context.Context, c call, dir string, flags ...string) 
 	if c.arrays {
 		args = append(args, "-o", dir)
 	}
-	r := result{outcome: execute(ctx, runLimit, "", environment, p.exe, args...)}
+	r := result{outcome: execute(ctx, p.limit, "", environment, p.exe, args...)}
 	if !c.arrays {
 		r.data = withoutSummary(r.stdout)
 		return r
@@ -67,7 +89,7 @@ func readFolder(dir string) string {
 // variant is a way to run a program that must not change its results.
 type variant struct {
 	threads int
-	seed    int    // of the delays of devices
+	seed    int    // of the simulators
 	delay   string // the longest
 }
 
@@ -82,8 +104,8 @@ func variants(d draw) []variant {
 
 func (v variant) flags(p program) []string {
 	flags := []string{"--threads", strconv.Itoa(v.threads)}
-	if p.devices {
-		flags = append(flags, "--fake-seed", strconv.Itoa(v.seed), "--fake-delay", v.delay)
+	for _, simulator := range p.flags {
+		flags = append(flags, simulator(v)...)
 	}
 	return flags
 }

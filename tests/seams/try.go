@@ -48,12 +48,12 @@ func (f *fuzzer) draw(seed uint64) (*try, error) {
 	}
 	t.machine = randomMachine(d)
 	t.machine.leaveOut(f.without)
-	if f.vulkan {
-		t.machine.driven()
+	if f.gpus != "" {
+		t.machine.driven(f.gpus)
 	}
 	t.numeric, t.planned = t.subject.numeric(d), t.subject.planned(d, t.machine)
-	if f.vulkan { // its kernels sum in another order, and do not round their operands
-		t.loosened = []rounding{{"vulkan", t.subject.kernelBound(t.numeric)}}
+	if f.gpus != "" { // their kernels sum in another order, and do not round their operands
+		t.loosened = []rounding{{f.gpus, t.subject.kernelBound(t.numeric)}}
 	}
 	if strings.HasSuffix(t.kind, "edit") {
 		t.level = pick(d, f.passes...)
