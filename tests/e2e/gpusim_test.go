@@ -1,0 +1,109 @@
+package e2e
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/tests/needtest"
+)
+
+const onGPUSim = "target gpusim like=gpusim space=gpusim\ntarget cpu like=cpu\n"
+
+// simulatedGPUs divide the model between simulated GPUs and other backends.
+var simulatedGPUs = []machine{
+	{"whole", onGPUSim, []string{"--deny", "cpu"}},
+	{"the first layers", onGPUSim, []string{"--pin", "blk.[0-1].*=gpusim", "--pin", "(blk.[2-4]|output).*=cpu"}},
+	{"two devices", "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget gpusim like=gpusim space=gpusim ops=-rope_table\ntarget cpu like=cpu\n",
+		[]string{"--pipeline", "2", "--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=gpusim", "--pin", "(blk.[3-4]|output).*=cpu"}},
+	{"attention of two GPUs", "target gpusim:0 like=gpusim space=a\ntarget gpusim:1 like=gpusim space=b queues=2\ntarget cpu like=cpu\n",
+		[]string{"--pipeline", "3", "--pin", "blk.[0-2].*attn.*=gpusim:0", "--pin", "blk.[3-4].*attn.*=gpusim:1", "--pin", "(blk.*ffn|output).*=cpu"}},
+	{"memory of the host", "target gpusim like=gpusim space=host\ntarget cpu like=cpu\n", []string{"--pin", "blk.1.*=gpusim", "--pin", "(blk.[02-4]|output).*=cpu"}},
+}
+
+// gpuSimTokens is how many tokens simulated GPUs generate, which are a thousand times as slow as the processor.
+const gpuSimTokens = 3
+
+// TestSimulatedGPUsTellTheSame runs the model on simulated GPUs, which look for all faults of kernels. Prompts take several
+// steps.
+func TestSimulatedGPUsTellTheSame(t *testing.T) {
+	refs := aidreamsReferences(t)
+	for i, m := range simulatedGPUs {
+		t.Run(m.name, func(t *testing.T) {
+			if i > 2 {
+				needtest.Slow(t, "e2e")
+			}
+			exe := m.mustBuildOn(t)
+			ref := refs[i%len(refs)]
+			ref.Greedy = ref.Greedy[:gpuSimTokens]
+			executable(exe, "--gpusim-seed", fmt.Sprint(i), "--gpusim-lanes", fmt.Sprint(4<<i)).tells(t, ref)
+		})
+	}
+}
+
+// mainOf is the rest of a program whose package ggmlc gen has written.
+var mainOf = map[string]string{
+	"go.mod":        "module program\n\ngo 1.26\n\nrequire " + codegen.ModulePath + " v0.0.0\n\nreplace " + codegen.ModulePath + " => ./ggmlc\n",
+	"main.go":       "package main\n\nimport \"program/story\"\n\nfunc main() { story.Main() }\n",
+	"story/main.go": "package story\n\nimport \"" + codegen.ModulePath + "/runtime\"\n\n// Main is the command line.\nfunc Main() { runtime.Main(&program) }\n",
+}
+
+// TestKernelWithoutBarrierIsNoticed takes the second barrier out of each norm of an emitted program. The program ends with status 4
+// and names the kernel, the node, the step, the split and both threads.
+func TestKernelWithoutBarrierIsNoticed(t *testing.T) {
+	dir := t.TempDir()
+	story := filepath.Join(dir, "story")
+	ggmlc(t, "gen", aidreams(t), "-o", story, "--package", "story", "--targets", "gpusim,cpu", "--kv", "f32", "--batch", "4")
+	if err := codegen.WriteSources(filepath.Join(dir, "ggmlc")); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range mainOf {
+		writeFile(t, filepath.Join(dir, name), []byte(text))
+	}
+	file := filepath.Join(story, "kernels.kir")
+	kernels := readFile(t, file)
+	for _, dropped := range []bool{false, true} {
+		if dropped { // at the same length, as kernels are named by their bytes
+			writeFile(t, file, regexp.MustCompile(`(kernel rms_norm(?s:.*?)barrier(?s:.*?))barrier`).ReplaceAll(kernels, []byte("${1}// none")))
+		}
+		build := exec.Command("go", "build", "-o", "exe", ".")
+		build.Dir, build.Env = dir, append(build.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		run := exec.Command(filepath.Join(dir, "exe"), "--tokens", "1,2", "-n", "1")
+		out, _ := run.CombinedOutput()
+		if !dropped {
+			if status := run.ProcessState.ExitCode(); status != 0 {
+				t.Fatalf("as it was emitted: status %d\n%s", status, out)
+			}
+			continue
+		}
+		want := regexp.MustCompile(`@prefill split \d+(\[l=\d+\])? failed on gpusim: step 1: %\S+ \S+: kernel "rms_norm [^"]*": rms_norm: group \d+ thread \d+: ` +
+			`instruction \d+ \(.*shared_\w+ \w+ .*\): race: element \d+ of \w+ is also \w+ by (group \d+ thread \d+|several threads of group \d+): this is a bug of ggmlc`)
+		if status := run.ProcessState.ExitCode(); status != 4 || !want.Match(out) {
+			t.Errorf("status %d\n%s", status, out)
+		}
+	}
+}
+
+// TestProgramsForSimulatedGPUsAreStatic builds a program without a module cache, from the sources that ggmlc carries.
+func TestProgramsForSimulatedGPUsAreStatic(t *testing.T) {
+	dir := t.TempDir()
+	module, exe := filepath.Join(dir, "add.ggir"), filepath.Join(dir, "add")
+	writeFile(t, module, []byte("ggir 1\nprops imported\nfunc @f(%x: f32[4]) -> (y: f32[4]) {\n  %y = add %x, %x\n  return %y\n}\n"))
+	command{args: []string{ggmlcPath, "build", module, "-o", exe, "--targets", "gpusim,cpu"}, env: []string{"GOMODCACHE=" + filepath.Join(dir, "none")}}.run(t)
+	help := string(command{args: []string{exe, "-h"}}.run(t))
+	for _, flag := range []string{"--gpusim-seed N", "--gpusim-check WHAT", "--gpusim-lanes N"} {
+		if !strings.Contains(help, flag) {
+			t.Errorf("no %s in the help:\n%s", flag, help)
+		}
+	}
+	if strings.Contains(string(readFile(t, exe)), "purego") {
+		t.Error("the program has purego")
+	}
+}
