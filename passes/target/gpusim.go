@@ -16,5 +16,7 @@ func GPUSim() *Descriptor {
 		Queues:  1,
 		Events:  true,
 		Align:   256,
+
+		Concurrent: true,
 	}
 }

@@ -116,6 +116,7 @@ func command(x, y, groups int, kernels ...*gpu.Kernel) *runtime.Command {
 	}
 	c.Kernel = gpu.Command(func(e *gpu.Env, _ int) {
 		for _, k := range kernels {
+			e.Barrier()
 			e.Dispatch(k, groups, e.Mem[x], e.Mem[y], uint64(e.Dims[0]))
 		}
 	})

@@ -2,6 +2,7 @@ package gpusim
 
 import (
 	"fmt"
+	"math/rand/v2"
 	goruntime "runtime"
 	"sync"
 
@@ -57,10 +58,26 @@ func (d *device) run(e *entry) error {
 	if err := env.Check(gpu.Limits{Threads: maxThreads, Groups: maxGroups}); err != nil {
 		return err
 	}
-	for i := range env.Dispatches {
-		s := &env.Dispatches[i]
-		if err := d.dispatch(s, env.Words[s.First:s.First+s.Kernel.Args]); err != nil {
-			return fmt.Errorf("%skernel %q: %w", nodeOf(e.command, i), s.Kernel.Name, err)
+	for from := 0; from < len(env.Dispatches); {
+		to := from + 1
+		for to < len(env.Dispatches) && !env.Dispatches[to].Barrier {
+			to++
+		}
+		if err := d.section(e.command, env, from, to); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// section runs the dispatches that no barrier is between, in random order.
+func (d *device) section(c *runtime.Command, env *gpu.Env, from, to int) error {
+	accesses := d.memory.NewSection()
+	for _, i := range rand.New(rand.NewPCG(d.options.Seed, d.dispatches)).Perm(to - from) {
+		s := &env.Dispatches[from+i]
+		if err := d.dispatch(s, env.Words[s.First:s.First+s.Kernel.Args], accesses); err != nil {
+			return fmt.Errorf("%skernel %q: %w", nodeOf(c, from+i), s.Kernel.Name, err)
 		}
 	}
 	return nil
@@ -75,13 +92,13 @@ func nodeOf(c *runtime.Command, dispatch int) string {
 }
 
 // dispatch runs a kernel.
-func (d *device) dispatch(s *gpu.Dispatch, args []uint64) error {
+func (d *device) dispatch(s *gpu.Dispatch, args []uint64, section *interp.Section) error {
 	p, err := d.program(s.Kernel)
 	if err != nil {
 		return err
 	}
 	d.dispatches++
-	return p.Run(interp.Launch{Groups: s.Groups, Args: args}, d.memory, d.options.Seed+d.dispatches)
+	return section.Run(p, interp.Launch{Groups: s.Groups, Args: args}, d.options.Seed+d.dispatches)
 }
 
 // program returns the program of a kernel, which is compiled when it is first used.

@@ -102,6 +102,23 @@ func wantFault(t *testing.T, err error, parts ...string) {
 	}
 }
 
+// TestKernelsWithoutBarrierRace has two kernels, of which one reads what the other writes, without a barrier between them.
+func TestKernelsWithoutBarrierRace(t *testing.T) {
+	again := *double
+	again.Name = "another"
+	for seed := range uint64(4) {
+		b := open(t, gpusim.Options{Seed: seed}, runtime.State, runtime.State)
+		b.load(0)
+		c := &runtime.Command{Label: runtime.Label{Func: "decode"}, Nodes: []string{"%a", "%b"}}
+		c.Kernel = gpu.Command(func(e *gpu.Env, _ int) {
+			e.Dispatch(double, 1, e.Mem[0], e.Mem[1], elems)
+			e.Dispatch(&again, 1, e.Mem[0], e.Mem[1], elems)
+		})
+		b.device.Run(0, c, b.block, 0)
+		wantFault(t, b.finish(0), "of k, which may run at the same time", "race: bytes")
+	}
+}
+
 // TestActivationsAreForgotten reads a result of an earlier step.
 func TestActivationsAreForgotten(t *testing.T) {
 	b := open(t, gpusim.Options{}, runtime.State, runtime.Activations)

@@ -9,14 +9,14 @@ import (
 
 // Program is a kernel as a flat list of instructions on registers. It can run several times, also at once.
 type Program struct {
-	kernel   *kir.Kernel
-	options  Options
-	code     []inst
-	start    []uint64 // registers of a thread that begins: constants, and 0 for arguments
-	args     []int32  // registers of the arguments
-	specials []special
-	moved    int  // the most registers that one inst moves
-	groups   bool // whether the kernel uses subgroups
+	kernel    *kir.Kernel
+	options   Options
+	code      []inst
+	start     []uint64 // registers of a thread that begins: constants, and 0 for arguments
+	args      []int32  // registers of the arguments
+	specials  []special
+	moved     int  // the most registers that one inst moves
+	subgroups bool // whether the kernel uses subgroups
 }
 
 // special is a register that holds what distinguishes a thread.
@@ -158,7 +158,7 @@ func (c *compiler) at(i *kir.Instr, n int) int32 {
 
 // simple compiles an instruction without blocks.
 func (c *compiler) simple(i *kir.Instr) {
-	c.groups = c.groups || i.Op.Caps(kir.Type{})&(kir.CapSubgroup|kir.CapTile) != 0
+	c.subgroups = c.subgroups || i.Op.Caps(kir.Type{})&(kir.CapSubgroup|kir.CapTile) != 0
 	if presets[i.Op] {
 		return
 	}

@@ -76,8 +76,9 @@ func (g *group) bytes(t *thread, in *inst, address uint64, size int, me access) 
 		}
 		return r.data[at : at+size]
 	}
+	me = g.m.own(me)
 	if kind, other, others := r.conflict(at, size, in.mode, me); kind != "" {
-		g.fail(t, in, kind, "bytes %d to %d of allocation %d are also %v by %v", at, at+size-1, number, others, other)
+		g.fail(t, in, kind, "bytes %d to %d of allocation %d are also %v by %v", at, at+size-1, number, others, g.m.name(other))
 		return nil
 	}
 	if in.mode != writes && !r.isDefined(at, size) {

@@ -119,3 +119,53 @@ func TestMemoryIsForgottenAndFreed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLaunchesOfASectionRunAtTheSameTime runs pairs of kernels that a GPU may run at the same time.
+func TestLaunchesOfASectionRunAtTheSameTime(t *testing.T) {
+	kernel := func(name, body string) *Program {
+		p, err := Compile(parse(t, "kernel "+name+" threads=4 args=(x: u64, y: u64) {\n%t = thread\n%o = offset %t {4}\n%p = add %x, %o\n%q = add %y, %o\n%u = const u32 1\n"+body+"\n}"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	read, write := kernel("read", "%v = load i32 %p\nstore %q, %v"), kernel("write", "store %p, %t")
+	count, uniform := kernel("count", "%v = atomic_add %x, %u"), kernel("uniform", "%v = load_uniform i32 %p")
+	tests := []struct {
+		name          string
+		first, second *Program
+		kind, text    string // "" if nothing is wrong
+	}{
+		{"reads", read, read, Race, "of allocation 1 are also written by group 0 thread"}, // both write y
+		{"a read and a write", read, write, Race, "are also read by group 0 thread 0 of read, which may run at the same time"},
+		{"a write and a read", write, read, Race, "are also written by group 0 thread 0 of write, which may run at the same time"},
+		{"atomic operations", count, count, "", ""},
+		{"uniform reads", uniform, uniform, "", ""},
+		{"a write and a uniform read", write, uniform, Uniform, "are also written by group 0 thread 0 of write"},
+	}
+	for _, tt := range tests {
+		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
+			m := NewMemory()
+			x, y := m.Alloc(16), m.Alloc(16)
+			m.Write(x, make([]byte, 16))
+			l := Launch{1, []uint64{x, y}}
+			for _, p := range []*Program{tt.first, tt.second} { // one after the other
+				if err := p.Run(l, m, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := m.NewSection()
+			if err := s.Run(tt.first, l, 1); err != nil {
+				t.Fatal(err)
+			}
+			err := s.Run(tt.second, l, 1)
+			if tt.kind == "" && err == nil {
+				return
+			}
+			wantFault(t, err, tt.kind, "")
+			if !strings.Contains(strings.NewReplacer("bytes 4 to 7", "bytes 0 to 3", "thread 1 of", "thread 0 of", "thread 2 of", "thread 0 of", "thread 3 of", "thread 0 of").Replace(err.Error()), tt.text) {
+				t.Errorf("%v, without %q", err, tt.text)
+			}
+		})
+	}
+}

@@ -61,36 +61,22 @@ func prepare(k *kir.Kernel, o Options) (*Program, error) {
 		return nil, fmt.Errorf("interp: subgroups of %d threads: want 4, 8, 16, 32 or 64", o.Subgroup)
 	}
 	p := compile(k, o)
-	if p.groups && k.Threads%o.Subgroup != 0 {
+	if p.subgroups && k.Threads%o.Subgroup != 0 {
 		return nil, launchFault(k, Subgroup, "%d threads are no multiple of a subgroup's %d", k.Threads, o.Subgroup)
 	}
 	return p, nil
 }
 
 // Run runs the program as [Run] does, in the order of a seed.
-func (p *Program) Run(l Launch, memory *Memory, seed uint64) error {
-	switch {
-	case l.Groups < 1 || l.Groups > maxGroups:
-		return launchFault(p.kernel, Launching, "%d workgroups: want 1 to %d", l.Groups, maxGroups)
-	case len(l.Args) != len(p.args):
-		return launchFault(p.kernel, Launching, "%d arguments for %d", len(l.Args), len(p.args))
-	}
-	m := newMachine(p, l, memory, seed)
-	m.run()
-	if m.fault != nil {
-		return m.fault
-	}
-	return nil
-}
+func (p *Program) Run(l Launch, m *Memory, seed uint64) error { return m.NewSection().Run(p, l, seed) }
 
 // machine runs one launch.
 type machine struct {
 	*Program
+	*Section
 	launch   Launch
 	begins   []uint64 // registers of a thread that begins
 	subgroup int
-	memory   *Memory
-	regions  []region
 	random   order
 	interval int // mean number of accesses to memory between interruptions of a thread
 	left     int // accesses until the running thread is interrupted
@@ -99,18 +85,14 @@ type machine struct {
 	fault    *Fault
 }
 
-func newMachine(p *Program, l Launch, memory *Memory, seed uint64) *machine {
-	m := &machine{Program: p, launch: l, subgroup: p.options.Subgroup, memory: memory, moving: make([]uint64, p.moved)}
+func newMachine(p *Program, l Launch, s *Section, seed uint64) *machine {
+	m := &machine{Program: p, Section: s, launch: l, subgroup: p.options.Subgroup, moving: make([]uint64, p.moved)}
 	m.begins = slices.Clone(p.start)
 	for i, register := range p.args {
 		m.begins[register] = low(p.kernel.Args[i].Type.Kind, l.Args[i])
 	}
 	m.random.state = seed
 	m.interval = []int{1, 3, 10, 100, 10000}[m.random.below(5)]
-	m.regions = make([]region, len(memory.allocations))
-	for i, a := range memory.allocations {
-		m.regions[i].allocation = a
-	}
 	return m
 }
 
