@@ -7,6 +7,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/irtest"
 	kernels "github.com/ggmlc/ggmlc/kernels/gpu"
+	"github.com/ggmlc/ggmlc/kernels/gpu/ondevice"
 )
 
 // benchGroups is as many workgroups as programs for GPUs dispatch.
@@ -44,13 +45,15 @@ func @f(%%x: %[4]v[%[3]d,%[2]d]) -> f32[%[3]d,%[2]d] {
 		args[i] = m.Alloc(size)
 		m.Write(args[i], make([]byte, size))
 	}
-	run := m.prepare(list[0].Kernel, int(min(list[0].Units.Upper(), benchGroups)), args)
-	run()
-	b.SetBytes(int64(w.Bytes(n * n)))
-	for b.Loop() {
-		run()
+	work, err := m.Dispatches([]ondevice.Dispatch{{Kernel: list[0].Kernel, Groups: int(min(list[0].Units.Upper(), benchGroups)), Args: args}})
+	if err == nil {
+		err = work.Run()
 	}
-	if err := m.failed(); err != nil {
+	b.SetBytes(int64(w.Bytes(n * n)))
+	for b.Loop() && err == nil {
+		err = work.Run()
+	}
+	if err != nil {
 		b.Fatal(err)
 	}
 }

@@ -1,217 +1,124 @@
 // Package device runs the kernels of GPUs on real devices: every case of every op, cases at odd sizes, and random kernels,
-// compared with package eval and with the interpreter of kernels.
+// compared with package eval and with the interpreter of kernels. ggmlc devices --check runs the same suite.
 package device
 
 import (
+	"context"
 	"errors"
-	"math/rand/v2"
+	"strings"
 	"testing"
-	"unsafe"
 
-	"github.com/ggmlc/ggmlc/ir/irtest"
-	kernels "github.com/ggmlc/ggmlc/kernels/gpu"
 	"github.com/ggmlc/ggmlc/kernels/gpu/gputest"
-	"github.com/ggmlc/ggmlc/kernels/gpu/interp"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
-	"github.com/ggmlc/ggmlc/kernels/gpu/kirtest"
+	"github.com/ggmlc/ggmlc/kernels/gpu/ondevice"
 	"github.com/ggmlc/ggmlc/kernels/gpu/spirv"
-	"github.com/ggmlc/ggmlc/runtime"
-	"github.com/ggmlc/ggmlc/runtime/gpu"
 	"github.com/ggmlc/ggmlc/runtime/vulkan"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// machine is a device as tests of kernels see it: memory at addresses of the machine's own, allocation n at (n+1)<<40.
-type machine struct {
-	t      testing.TB
-	device runtime.Device
-	super  *runtime.Supervisor
-	memory []runtime.Memory
-	event  runtime.Event
-	steps  uint64
+// onVulkan is the device that Vulkan drives.
+func onVulkan() ondevice.Kind {
+	return ondevice.Kind{Name: "vulkan", Loader: new(vulkan.Loader), Assemble: func(k *kir.Kernel) ([]byte, error) {
+		words, err := spirv.Emit(k)
+		return spirv.Bytes(words), err
+	}}
 }
 
-const spread = 40 // bits of an address in its allocation
-
 // open returns the device that Vulkan drives.
-func open(t testing.TB) *machine {
+func open(t testing.TB) *ondevice.Machine {
 	t.Helper()
-	m := &machine{t: t, super: new(runtime.Supervisor)}
-	var err error
-	if m.device, err = new(vulkan.Loader).Open(&runtime.DeviceInfo{Name: "vulkan", Queues: []string{"vulkan"}}, 0, m.super); err != nil {
+	m, err := ondevice.Open(onVulkan())
+	if err != nil {
 		needtest.Skip(t, "vulkan", "no Vulkan device: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := m.device.Close(); err != nil {
+		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return m
 }
 
-// Alloc implements gputest.Machine. The bytes after those that were asked for may be accessed, which interp would notice.
-func (m *machine) Alloc(bytes int) uint64 {
-	a, err := m.device.Alloc(runtime.Activations, int64(max(bytes, 1)))
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	m.memory = append(m.memory, a)
-	return uint64(len(m.memory)) << spread
-}
-
-// Write implements gputest.Machine, for the beginning of an allocation.
-func (m *machine) Write(address uint64, data []byte) {
-	if err := m.device.Load(m.memory[address>>spread-1], data); err != nil {
-		m.t.Fatal(err)
-	}
-}
-
-// Read implements gputest.Machine.
-func (m *machine) Read(address uint64, data []byte) error {
-	if len(data) == 0 {
-		return nil
-	}
-	host := make([]uint64, (len(data)+7)/8)
-	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&host[0])), len(data))
-	b := m.bind([]runtime.Memory{m.memory[address>>spread-1], runtime.HostMemory{Base: unsafe.Pointer(&host[0]), Size: int64(8 * len(host))}})
-	m.step(b, func() {
-		m.device.Copy(0, runtime.Transfer{
-			Dst: runtime.Span{Memory: 1}, Src: runtime.Span{Offset: int(address & (1<<spread - 1))}, Elem: 1,
-			Shape: [4]int{1, 1, 1, len(data)}, Stride: [4]int{len(data), len(data), len(data), 1}, Label: &runtime.Label{What: "read"},
-		}, b)
-	})
-	copy(data, bytes)
-	return m.failed()
-}
-
-// Assumes returns what kernels for Vulkan assume.
-func (m *machine) Assumes() kernels.Machine {
-	on, _ := kernels.Of("vulkan")
-	return on
-}
-
-// Run implements gputest.Machine.
-func (m *machine) Run(k *kir.Kernel, groups int, args []uint64) error {
-	m.prepare(k, groups, args)()
-	return m.failed()
-}
-
-// prepare returns a function that runs a kernel.
-func (m *machine) prepare(k *kir.Kernel, groups int, args []uint64) (run func()) {
-	words, err := spirv.Emit(k)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	kernel := &gpu.Kernel{Name: k.Name, Code: string(spirv.Bytes(words)), Threads: k.Threads, Args: len(k.Args)}
-	c := &runtime.Command{Label: runtime.Label{Func: k.Name}, Kernel: gpu.Command(func(e *gpu.Env, _ int) {
-		own := make([]uint64, len(args))
-		for i, a := range args {
-			own[i] = a
-			if n := a >> spread; k.Args[i].Type.Kind == kir.U64 && n > 0 {
-				own[i] = e.Mem[n-1] + a&(1<<spread-1)
-			}
-		}
-		e.Dispatch(kernel, groups, own...)
-	})}
-	b := m.bind(m.memory)
-	return func() { m.step(b, func() { m.device.Run(0, c, b, 0) }) }
-}
-
-// bind returns a block with memory.
-func (m *machine) bind(memory []runtime.Memory) *runtime.Block {
-	b := &runtime.Block{Memory: memory}
-	bound, err := m.device.Bind(b)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	b.Bound = []any{bound}
-	return b
-}
-
-// step submits and waits.
-func (m *machine) step(b *runtime.Block, submit func()) {
-	m.steps++
-	b.Step = m.steps
-	submit()
-	m.device.Record(0, &m.event, m.steps)
-	m.event.Await(m.steps)
-}
-
-func (m *machine) failed() error {
-	if f := m.super.Fault(); f != nil {
-		return f
-	}
-	return nil
-}
-
-// TestKernelsOnVulkanComputeWhatEvalDoes runs the cases of all ops that have kernels.
-func TestKernelsOnVulkanComputeWhatEvalDoes(t *testing.T) {
+// TestVulkanConforms runs the suite. Each check has a device of its own.
+func TestVulkanConforms(t *testing.T) {
 	open(t)
-	for _, c := range gputest.Cases() {
-		t.Run(c.Name, func(t *testing.T) {
-			call, err := irtest.Case(c.Op, c.Case, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			on := open(t)
-			err = gputest.Compare(t.Context(), call, on, 3, gputest.Tolerance(c, on.Assumes()))
-			if errors.Is(err, gputest.ErrNoKernel) {
-				t.Skip(err)
-			}
-			if err != nil {
-				t.Error(err)
+	n := gputest.Whole
+	if testing.Short() {
+		n = gputest.Counts{OddSizes: 20, Kernels: 15}
+	}
+	for _, g := range gputest.Suite(n) {
+		t.Run(g.Name, func(t *testing.T) {
+			for _, c := range g.Checks {
+				t.Run(c.Name, func(t *testing.T) {
+					err := c.Run(t.Context(), open(t))
+					if errors.Is(err, gputest.ErrNoKernel) {
+						t.Skip(err)
+					}
+					if err != nil {
+						t.Error(err)
+					}
+					var k *gputest.KernelError
+					if errors.As(err, &k) {
+						t.Log(k.Kernel)
+					}
+				})
 			}
 		})
 	}
 }
 
-// TestOddSizesOnVulkan runs random cases with extents beside the sizes of workgroups and blocks.
-func TestOddSizesOnVulkan(t *testing.T) {
-	n := uint64(150)
-	if testing.Short() {
-		n = 20
+// TestOneDeviceRunsManyChecks runs a group on one device, as ggmlc devices --check does.
+func TestOneDeviceRunsManyChecks(t *testing.T) {
+	m := open(t)
+	group := gputest.Suite(gputest.Counts{})[0]
+	group.Checks = group.Checks[:20]
+	tally, err := group.Run(t.Context(), func() (gputest.Machine, error) {
+		m.Free()
+		return m, nil
+	})
+	if err != nil || len(tally.Failures) > 0 || tally.Passed == 0 || tally.Passed+tally.Skipped != 20 {
+		t.Errorf("%+v, error %v", tally, err)
 	}
-	for seed := range n {
-		c := gputest.RandomCase(seed)
-		call, err := irtest.Case(c.Op, c.Case, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		on := open(t)
-		if err := gputest.Compare(t.Context(), call, on, 1+int(seed)%5, gputest.Tolerance(c, on.Assumes())); err != nil {
-			t.Errorf("%s: %v", c.Name, err)
+}
+
+// wrong is a machine whose memory differs in one bit from what kernels store.
+type wrong struct{ *ondevice.Machine }
+
+func (w wrong) Read(address uint64, data []byte) error {
+	err := w.Machine.Read(address, data)
+	if len(data) > 3 {
+		data[3] ^= 0x40
+	}
+	return err
+}
+
+// TestSuiteNoticesAWrongDevice runs a part of each group on a device that reads wrong.
+func TestSuiteNoticesAWrongDevice(t *testing.T) {
+	m := open(t)
+	for _, g := range gputest.Suite(gputest.Counts{OddSizes: 5, Kernels: 5}) {
+		g.Checks = g.Checks[:5]
+		tally, err := g.Run(t.Context(), func() (gputest.Machine, error) {
+			m.Free()
+			return wrong{m}, nil
+		})
+		if err != nil || len(tally.Failures) < 4 {
+			t.Errorf("%s: %d failures, error %v", g.Name, len(tally.Failures), err)
 		}
 	}
 }
 
-// simulated runs kernels with the interpreter.
-type simulated struct{ *interp.Memory }
-
-func (s simulated) Run(k *kir.Kernel, groups int, args []uint64) error {
-	return interp.Run(k, interp.Launch{Groups: groups, Args: args}, s.Memory, interp.Options{})
-}
-
-// TestRandomKernelsOnVulkan compares random kernels, which need no capabilities, with the interpreter.
-func TestRandomKernelsOnVulkan(t *testing.T) {
-	n := uint64(100)
-	if testing.Short() {
-		n = 15
+// TestFailuresOfTheDeviceAreReported gives the driver code that is no SPIR-V.
+func TestFailuresOfTheDeviceAreReported(t *testing.T) {
+	open(t)
+	kind := onVulkan()
+	kind.Assemble = func(*kir.Kernel) ([]byte, error) { return []byte("code"), nil }
+	m, err := ondevice.Open(kind)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for seed := range n {
-		c, err := kirtest.Random(rand.New(rand.NewPCG(seed, 3)), kirtest.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := c.Run(simulated{interp.NewMemory()})
-		if err != nil {
-			t.Fatalf("seed %d, simulated: %v", seed, err)
-		}
-		got, err := c.Run(open(t))
-		if err == nil {
-			err = c.Compare(got, want)
-		}
-		if err != nil {
-			t.Errorf("seed %d: %v\n%v", seed, err, c.Kernel)
-		}
+	defer m.Close()
+	err = gputest.Suite(gputest.Counts{Kernels: 1})[2].Checks[0].Run(context.Background(), m)
+	if err == nil || !strings.Contains(err.Error(), "no SPIR-V") || m.Failed() == nil {
+		t.Errorf("error %v", err)
 	}
 }
