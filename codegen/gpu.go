@@ -63,10 +63,6 @@ func (g *generator) eachKernelFile(visit func(k *gpuKind, f *kernelFile)) {
 	}
 }
 
-// maxGroups is the largest number of workgroups of a dispatch. Any number computes the same; more than a GPU runs at once
-// gain nothing.
-const maxGroups = 256
-
 // signature describes what a kernel computes: two nodes with equal signatures have equal kernels. It has the op, its
 // attributes, and the types of the operands and of the result without their spaces.
 func signature(n *ir.Node) string {
@@ -107,7 +103,7 @@ func (g *generator) kernelOf(n *ir.Node, kind string) (name string, groups int64
 	if err != nil || len(list) != 1 {
 		panic(fmt.Sprintf("codegen: internal error: %v: %d kernels, %v", n, len(list), err))
 	}
-	groups = max(min(list[0].Units.Upper(), maxGroups), 1)
+	groups = max(min(list[0].Units.Upper(), gpu.MaxGroups), 1)
 	key := signature(n)
 	file := g.kernels[kind]
 	if file == nil {

@@ -39,6 +39,7 @@ var layers = []struct {
 	{"kernels/gpu/gputest", []string{"ir", "ir/dtype", "ir/eval", "ir/opcase", "kernels/gpu", "kernels/gpu/interp", "kernels/gpu/kir", "kernels/gpu/kirtest"}, nil},
 	{"kernels/gpu/ondevice", []string{"kernels/gpu", "kernels/gpu/kir", "runtime", "runtime/gpu"}, nil},
 	{"kernels/kerneltest", []string{"ir/dtype", "kernels/cpu", "kernels/cpu/tile"}, nil},
+	{"kernels/gpu/measure", []string{"ir", "ir/dtype", "kernels/gpu", "kernels/gpu/ondevice", "passes/target"}, nil},
 	{"passes/target", []string{"ir", "ir/dtype", "ir/spell", "kernels/cpu/tile"}, nil},
 	{"passes/check", []string{"ir", "ir/dtype", "passes/target"}, nil},
 	// The passes, lower ones first.

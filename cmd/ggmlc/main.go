@@ -74,7 +74,7 @@ Everything about the execution is planned before it runs, and every plan can be 
 	root.SetHelpCommand(helpCommand(root))
 	for _, c := range []func() *cobra.Command{
 		runCommand, buildCommand, genCommand, dumpCommand, optCommand, explainCommand, inspectCommand, packCommand, cacheCommand,
-		passesCommand, targetsCommand, opsCommand, versionCommand,
+		devicesCommand, passesCommand, targetsCommand, opsCommand, versionCommand,
 	} {
 		root.AddCommand(c())
 	}

@@ -15,6 +15,10 @@ type Dispatch struct {
 	Units  ir.Dim // units of work: workgroups beyond that number have nothing to do
 }
 
+// MaxGroups is the largest number of workgroups of a dispatch. Any number computes the same; more than a GPU runs at once
+// gain nothing.
+const MaxGroups = 256
+
 // Operands returns the values whose addresses the kernel of n gets: the operands that are there, in order, and the result,
 // unless it has the bytes of an operand.
 func Operands(n *ir.Node) []*ir.Value {

@@ -10,9 +10,6 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/ondevice"
 )
 
-// benchGroups is as many workgroups as programs for GPUs dispatch.
-const benchGroups = 256
-
 // BenchmarkMatMul measures products of 1 to 128 rows with a matrix, in bytes of the matrix per second.
 func BenchmarkMatMul(b *testing.B) {
 	for _, f := range []struct{ x, w dtype.DType }{
@@ -45,7 +42,7 @@ func @f(%%x: %[4]v[%[3]d,%[2]d]) -> f32[%[3]d,%[2]d] {
 		args[i] = m.Alloc(size)
 		m.Write(args[i], make([]byte, size))
 	}
-	work, err := m.Dispatches([]ondevice.Dispatch{{Kernel: list[0].Kernel, Groups: int(min(list[0].Units.Upper(), benchGroups)), Args: args}})
+	work, err := m.Dispatches([]ondevice.Dispatch{{Kernel: list[0].Kernel, Groups: int(min(list[0].Units.Upper(), kernels.MaxGroups)), Args: args}})
 	if err == nil {
 		err = work.Run()
 	}

@@ -2,12 +2,14 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/target"
 	"github.com/ggmlc/ggmlc/runtime"
 	"github.com/ggmlc/ggmlc/runtime/vulkan"
 	"github.com/ggmlc/ggmlc/tests/needtest"
@@ -192,4 +194,34 @@ func @gpus(%x: f32[kernelAdd,4], %b: f32[4]) -> (y: f32[kernelAdd,4]) {
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// TestMeasuredTargetTellsTheSame measures the device, and runs the model by the file that ggmlc writes.
+func TestMeasuredTargetTellsTheSame(t *testing.T) {
+	needVulkan(t)
+	file := filepath.Join(t.TempDir(), "gpu.target")
+	if out, err := exec.Command(ggmlcPath, "devices", "--measure", "-o", file).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := target.Parse(file, string(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	got, usual := l.Get("vulkan").Rates, target.Vulkan().Rates
+	measured := 0
+	for _, r := range [][2]float64{{got.FLOPs, usual.FLOPs}, {got.QuantOps, usual.QuantOps}, {got.Bandwidth, usual.Bandwidth}, {got.WorkerBW, usual.WorkerBW},
+		{got.Launch, usual.Launch}, {got.Link, usual.Link}, {got.LinkOut, usual.LinkOut}, {got.LinkDelay, usual.LinkDelay}} {
+		if r[0] > 0 && r[0] != r[1] {
+			measured++
+		}
+	}
+	if l.Names() != "vulkan, cpu" || measured < 6 { // some may equal the usual ones
+		t.Errorf("%d rates are measured:\n%s", measured, text)
+	}
+	exe := machine{targets: string(text), flags: []string{"--deny", "cpu"}}.mustBuildOn(t)
+	executable(exe).tells(t, aidreamsReferences(t)[0])
 }

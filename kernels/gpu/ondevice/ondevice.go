@@ -77,6 +77,13 @@ func (m *Machine) Write(address uint64, data []byte) {
 	}
 }
 
+// Zero clears an allocation.
+func (m *Machine) Zero(address uint64) {
+	if m.err == nil {
+		m.fail(m.device.Clear(m.memory[address>>spread-1]))
+	}
+}
+
 func (m *Machine) fail(err error) bool {
 	if m.err == nil {
 		m.err = err

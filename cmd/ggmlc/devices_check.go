@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ggmlc/ggmlc/kernels/gpu/gputest"
+	"github.com/ggmlc/ggmlc/kernels/gpu/ondevice"
+)
+
+// checkSession is an open device, which is opened again after a failure: the contents of a failed one are unknown.
+type checkSession struct {
+	kind ondevice.Kind
+	m    *ondevice.Machine
+}
+
+func (s *checkSession) close() error {
+	if s.m == nil {
+		return nil
+	}
+	m := s.m
+	s.m = nil
+	return m.Close()
+}
+
+// machine returns the device without anything in its memory.
+func (s *checkSession) machine() (gputest.Machine, error) {
+	if s.m != nil && s.m.Failed() != nil {
+		_ = s.close() // the failure is reported already
+	}
+	if s.m == nil {
+		var err error
+		if s.m, err = ondevice.Open(s.kind); err != nil {
+			s.m = nil
+			return nil, err
+		}
+	}
+	s.m.Free()
+	return s.m, nil
+}
+
+// checkDevice runs the conformance suite on a device and prints what came of it.
+func checkDevice(ctx context.Context, cmd *cobra.Command, d *gpuDevice) error {
+	p := newProgress(cmd.ErrOrStderr(), asText)
+	defer p.done()
+	s := &checkSession{kind: d.driver.open(d.number)}
+	failed, err := checkGroups(ctx, cmd.OutOrStdout(), d, gputest.Suite(gputest.Whole), s.machine, p)
+	err = errors.Join(err, s.close())
+	if err == nil && failed > 0 {
+		err = fmt.Errorf("%v %s: %d checks failed: programs may compute wrong results there: install a newer driver, and report it", d, d.name, failed)
+	}
+	return err
+}
+
+// checkGroups runs groups of checks and returns how many failed.
+func checkGroups(ctx context.Context, w io.Writer, d *gpuDevice, groups []gputest.Group, open func() (gputest.Machine, error), p *progress) (failed int, err error) {
+	fmt.Fprintf(w, "%v  %s\n", d, d.name)
+	for _, g := range groups {
+		p.line("checking " + g.Doc)
+		t, err := g.Run(ctx, open)
+		if err != nil {
+			return failed, err
+		}
+		failed += len(t.Failures)
+		if _, err := io.WriteString(w, tallyText(&g, &t)); err != nil {
+			return failed, err
+		}
+	}
+	return failed, nil
+}
+
+// tallyText returns the counts of a group, and each failure with its difference.
+func tallyText(g *gputest.Group, t *gputest.Tally) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "    %-8s %3d passed, %d failed", g.Name, t.Passed, len(t.Failures))
+	if t.Skipped > 0 {
+		fmt.Fprintf(&b, ", %d without a kernel", t.Skipped)
+	}
+	fmt.Fprintf(&b, ": %s\n", g.Doc)
+	for _, f := range t.Failures {
+		fmt.Fprintf(&b, "        %s: %s\n", f.Check, strings.ReplaceAll(f.Err.Error(), "\n", "\n            "))
+	}
+	return b.String()
+}

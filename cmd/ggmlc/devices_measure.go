@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/kernels/gpu/measure"
+	"github.com/ggmlc/ggmlc/kernels/gpu/ondevice"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// Bounds of measurements: the smallest amount of memory is more than the caches of processors hold of it, the largest one
+// more than those of GPUs.
+const (
+	leastMeasured = 16 << 20
+	mostMeasured  = 256 << 20
+	measureTime   = 20 * time.Millisecond
+)
+
+// writeMeasured measures a device and writes a target file.
+func (f *devicesFlags) writeMeasured(ctx context.Context, cmd *cobra.Command, d *gpuDevice) error {
+	text, err := measureDevice(ctx, cmd, d)
+	if err != nil {
+		return fmt.Errorf("%v %s: %w", d, d.name, err)
+	}
+	if f.out == "" {
+		_, err = io.WriteString(cmd.OutOrStdout(), text)
+		return err
+	}
+	return codegen.WriteFile(f.out, []byte(text))
+}
+
+// measureDevice returns the text of a target file with the rates of a device.
+func measureDevice(ctx context.Context, cmd *cobra.Command, d *gpuDevice) (text string, err error) {
+	p := newProgress(cmd.ErrOrStderr(), asText)
+	defer p.done()
+	m, err := ondevice.Open(d.driver.open(d.number))
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	t := target.Builtin(d.driver.kind)
+	bytes := min(max(d.memory/64, leastMeasured), mostMeasured, d.maxAlloc)
+	r, err := measure.Measure(ctx, m, t, measure.Options{Bytes: bytes, Time: measureTime, Progress: p.line})
+	if err != nil {
+		return "", err
+	}
+	r.Apply(t)
+	t.Memory, t.MaxAlloc = d.memory, d.maxAlloc
+	head := fmt.Sprintf("# written by ggmlc devices --measure: backends of builds for %s, with --target-file\n", d.name)
+	if !d.chosen {
+		head += fmt.Sprintf("# programs need the flag %s %d: by themselves they take another device\n", d.driver.flag, d.number)
+	}
+	return fmt.Sprintf("%s%starget %v\ntarget %v\n", head, r.Comments(), t, target.CPU()), nil
+}
