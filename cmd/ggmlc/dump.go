@@ -23,7 +23,8 @@ const imported = "import"
 type dumpFlags struct {
 	compileFlags
 	function, after, before, show, format, out string
-	all                                        bool
+	all, kernels                               bool
+	kernelForms                                []string
 }
 
 func dumpCommand() *cobra.Command {
@@ -34,6 +35,7 @@ func dumpCommand() *cobra.Command {
 		Example: `  ggmlc dump model.gguf --after assign
   ggmlc dump model.gguf --func decode --show type,partition
   ggmlc dump model.gguf --all -o dumps
+  ggmlc dump model.gguf --kernels --kernel-form kir --targets vulkan,cpu --rules ggml-2026
   ggmlc build dumps/09-assign.ggir -o story`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.debugHelp(cmd.OutOrStdout()) {
@@ -54,10 +56,13 @@ func dumpCommand() *cobra.Command {
 	fs.BoolVar(&f.all, "all", false, "a file for every pass, and index.tsv, into the folder of -o")
 	fs.StringVar(&f.show, "show", "", showUsage())
 	fs.StringVar(&f.format, "format", "text", "text, json or dot")
-	fs.StringVarP(&f.out, "output", "o", "", "file, or folder with --all (default, or -: standard output)")
+	fs.BoolVar(&f.kernels, "kernels", false, "print each kernel for GPUs, with the nodes that it computes; with -o into a folder")
+	fs.StringSliceVar(&f.kernelForms, "kernel-form", nil, "with --kernels: "+strings.Join(kernelFormNames(), ", ")+" (default: all)")
+	fs.StringVarP(&f.out, "output", "o", "", "file, or folder with --all or --kernels (default, or -: standard output)")
 	complete(cmd, "after", append([]string{imported}, passNames()...)...)
 	complete(cmd, "before", passNames()...)
 	complete(cmd, "format", formats...)
+	complete(cmd, "kernel-form", kernelFormNames()...)
 	return cmd
 }
 
@@ -72,8 +77,11 @@ func (f *dumpFlags) dump(ctx context.Context, cmd *cobra.Command, model string) 
 		return err
 	}
 	defer md.Close()
-	if f.all {
+	switch {
+	case f.all:
 		return f.dumpAll(ctx, md, co)
+	case f.kernels:
+		return f.dumpKernels(ctx, cmd.OutOrStdout(), md, co)
 	}
 	co.To, co.Before = f.after, f.before
 	if f.after == imported {
@@ -106,6 +114,9 @@ func (f *dumpFlags) check() error {
 	if _, err := printOptions(f.show); err != nil {
 		return err
 	}
+	if err := f.checkKernels(); err != nil {
+		return err
+	}
 	switch {
 	case !slices.Contains(formats, f.format):
 		return usagef("--format %s: choose one of %s", value(f.format), strings.Join(formats, ", "))
@@ -125,8 +136,12 @@ func (f *dumpFlags) check() error {
 	return nil
 }
 
-// outputs returns the files that dump or opt would replace. For --all these are the dumps in the folder.
+// outputs returns the files that dump or opt would replace. For --all these are the dumps in the folder. The names of
+// those of --kernels are not known yet, and they are no models.
 func (f *dumpFlags) outputs() []namedPath {
+	if f.kernels {
+		return nil
+	}
 	if !f.all {
 		return outputs(namedPath{"-o", f.out})
 	}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+	"github.com/ggmlc/ggmlc/kernels/gpu/ptx"
+	"github.com/ggmlc/ggmlc/kernels/gpu/spirv"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// kernelForm is a form in which dump --kernels shows a kernel.
+type kernelForm struct {
+	name  string // of --kernel-form
+	files []kernelFile
+}
+
+// kernelFile is a file of the folder of -o.
+type kernelFile struct {
+	extension string
+	hidden    bool // not text: for the folder only
+	print     func(name string, k *kir.Kernel) ([]byte, error)
+}
+
+// dumpedPTX is the architecture of the PTX that dumps show.
+const dumpedPTX = ptx.SM80
+
+func kernelForms() []kernelForm {
+	return []kernelForm{
+		{"kir", []kernelFile{{extension: "kir", print: func(_ string, k *kir.Kernel) ([]byte, error) { return []byte(k.String()), nil }}}},
+		{"spirv", []kernelFile{{extension: "spv", hidden: true, print: spirvBytes}, {extension: "spvasm", print: spirvText}}},
+		{"ptx", []kernelFile{{extension: "ptx", print: ptxText}}},
+	}
+}
+
+func kernelFormNames() []string {
+	var names []string
+	for _, f := range kernelForms() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+func spirvBytes(_ string, k *kir.Kernel) ([]byte, error) {
+	words, err := spirv.Emit(k)
+	return spirv.Bytes(words), err
+}
+
+func spirvText(_ string, k *kir.Kernel) ([]byte, error) {
+	words, err := spirv.Emit(k)
+	if err != nil {
+		return nil, err
+	}
+	text, err := spirv.Disassemble(words)
+	return fmt.Appendf(nil, "; SPIR-V 1.5, %d bytes\n%s", 4*len(words), text), err
+}
+
+// ptxText names the entry after the variable: many names of ops are reserved words of PTX.
+func ptxText(name string, k *kir.Kernel) ([]byte, error) {
+	named := *k
+	named.Name = name
+	text, err := ptx.Emit(&named, dumpedPTX)
+	return []byte(text), err
+}
+
+// checkKernels refuses flags that contradict --kernels.
+func (f *dumpFlags) checkKernels() error {
+	if !f.kernels {
+		if f.kernelForms != nil {
+			return usagef("--kernel-form chooses what --kernels prints: add --kernels, or leave it out")
+		}
+		return nil
+	}
+	if f.all || f.after != "" || f.before != "" || f.show != "" || f.format != "text" {
+		return usagef("--kernels prints the kernels of the whole plan: leave out --all, --after, --before, --show and --format")
+	}
+	for _, name := range f.kernelForms {
+		if !slices.Contains(kernelFormNames(), name) {
+			return usagef("--kernel-form %s: choose from %s", value(name), strings.Join(kernelFormNames(), ", "))
+		}
+	}
+	return nil
+}
+
+// dumpKernels compiles the module and prints the kernels of its GPUs.
+func (f *dumpFlags) dumpKernels(ctx context.Context, w io.Writer, md *driver.Model, co driver.CompileOptions) error {
+	if _, err := driver.Compile(ctx, md, co); err != nil {
+		return fmt.Errorf("%s: %w", md.Path, err)
+	}
+	if f.function != "" && md.Module.Func(f.function) == nil {
+		return usagef("there is no function %q: the module has %s", f.function, funcNames(md.Module))
+	}
+	list, err := codegen.Kernels(md.Module, co.Targets)
+	if err != nil {
+		return fmt.Errorf("%s: %w", md.Path, err)
+	}
+	if f.function != "" {
+		list = kernelsOf(list, f.function)
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("%s: no node runs on a GPU that computes with kernels: %s", md.Path, noKernels(co.Targets))
+	}
+	if f.out != "" {
+		return f.writeKernels(list)
+	}
+	return f.printKernels(w, list)
+}
+
+// noKernels returns what to do where a plan has no kernels.
+func noKernels(l *target.List) string {
+	for _, d := range l.All() {
+		if d.Kind != "cpu" && d.Kind != "fake" {
+			return "the rules leave all of them to others: --rules ggml-2026, --pin or --deny cpu put them there"
+		}
+	}
+	return "name one, as with --targets vulkan,cpu"
+}
+
+// kernelsOf returns the kernels that a function uses, with its nodes only.
+func kernelsOf(list []*codegen.Kernel, function string) (own []*codegen.Kernel) {
+	for _, k := range list {
+		of := *k
+		of.Nodes = slices.DeleteFunc(slices.Clone(k.Nodes), func(n *ir.Node) bool {
+			return !strings.HasPrefix(codegen.Origin(n), "@"+function+" ")
+		})
+		if len(of.Nodes) > 0 {
+			own = append(own, &of)
+		}
+	}
+	return own
+}
+
+// origins returns the names of the nodes of a kernel.
+func origins(k *codegen.Kernel) []string {
+	var names []string
+	for _, n := range k.Nodes {
+		names = append(names, codegen.Origin(n))
+	}
+	return names
+}
+
+// chosenForms returns the forms of --kernel-form; all of them by default.
+func (f *dumpFlags) chosenForms() []kernelForm {
+	return slices.DeleteFunc(kernelForms(), func(form kernelForm) bool {
+		return f.kernelForms != nil && !slices.Contains(f.kernelForms, form.name)
+	})
+}
+
+// printKernels prints each kernel with its nodes.
+func (f *dumpFlags) printKernels(w io.Writer, list []*codegen.Kernel) error {
+	var b bytes.Buffer
+	for i, k := range list {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "# %s: %s\n# on %s, workgroups: at most %d\n", k.Name, k.Computes, k.Kind, k.Groups)
+		for _, o := range origins(k) {
+			fmt.Fprintf(&b, "# for %s\n", o)
+		}
+		for i, d := range k.Dispatches {
+			f.printForms(&b, kernelName(k, i), d.Kernel)
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// kernelName returns the name of kernel i of those that compute a node.
+func kernelName(k *codegen.Kernel, i int) string {
+	if i == 0 {
+		return k.Name
+	}
+	return fmt.Sprintf("%s_%d", k.Name, i+1)
+}
+
+// printForms prints a kernel in all forms. A form that it does not have has a comment instead.
+func (f *dumpFlags) printForms(b *bytes.Buffer, name string, k *kir.Kernel) {
+	for _, form := range f.chosenForms() {
+		for _, file := range form.files {
+			if file.hidden {
+				continue
+			}
+			text, err := file.print(name, k)
+			if err != nil {
+				text = fmt.Appendf(nil, "# no %s: %v\n", form.name, err)
+			}
+			fmt.Fprintf(b, "\n%s\n", bytes.TrimRight(text, "\n"))
+		}
+	}
+}
+
+// writeKernels writes a file for each form of each kernel, and a table of the kernels.
+func (f *dumpFlags) writeKernels(list []*codegen.Kernel) error {
+	if err := os.MkdirAll(f.out, 0o777); err != nil {
+		return err
+	}
+	table := []byte("name\tkind\tworkgroups\tthreads\tshared\tcomputes\tnodes\n")
+	for _, k := range list {
+		for i, d := range k.Dispatches {
+			name := kernelName(k, i)
+			table = fmt.Appendf(table, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", name, k.Kind, k.Groups, d.Kernel.Threads, d.Kernel.SharedBytes(), k.Computes, strings.Join(origins(k), "; "))
+			if err := f.writeForms(name, d.Kernel); err != nil {
+				return err
+			}
+		}
+	}
+	return codegen.WriteFile(filepath.Join(f.out, "index.tsv"), table)
+}
+
+// writeForms writes the files of a kernel. A form that it does not have has none.
+func (f *dumpFlags) writeForms(name string, k *kir.Kernel) error {
+	for _, form := range f.chosenForms() {
+		for _, file := range form.files {
+			data, err := file.print(name, k)
+			if err != nil {
+				continue
+			}
+			if err := codegen.WriteFile(filepath.Join(f.out, name+"."+file.extension), data); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
