@@ -101,6 +101,10 @@ type Label struct {
 	Split    int
 	What     string // the node, of a transfer
 	Repeated bool   // it is in the body of a repeat
+
+	// Nodes are what the kernels of a command compute, in order, for timelines. Only programs that are built with
+	// --profile have them.
+	Nodes []string
 }
 
 // At returns the label with the iteration of the repeat around it, such as "@decode split 3[l=5]: %a = copy %b".

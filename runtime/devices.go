@@ -19,6 +19,7 @@ type Devices interface {
 type opened interface {
 	session(s *Session) (stepper, error)
 	close() error
+	trace(e *events, process int) // prints what the queues have done, after close
 }
 
 // stepper is the part of a session that drives devices.
@@ -122,7 +123,7 @@ type deviceQueue struct {
 
 func (l *Layout) open(m *Model) (opened, error) {
 	o := &openDevices{layout: l, model: m, weights: make([]Memory, len(l.Memory)), out: m.options.Timeline}
-	if o.out != nil {
+	if o.out != nil || m.options.profiled {
 		o.Timeline = newTimeline()
 	}
 	for i := range l.Devices {
@@ -215,6 +216,8 @@ func (o *openDevices) close() error {
 	}
 	return err
 }
+
+func (o *openDevices) trace(e *events, process int) { o.Timeline.events(e, process) }
 
 func (o *openDevices) closeDevices() error {
 	var errs []error

@@ -179,12 +179,13 @@ func threadsText(n int) string {
 	return fmt.Sprintf("%d threads", n)
 }
 
-// open opens the model and a session. The returned function closes the model, and writes the trace if the command
-// line asks for one.
+// open opens the model and a session. The returned function closes the model, and then writes the trace if the command
+// line asks for one: what the queues did last is known only then.
 func (c *cli) open() (*Session, func() error, error) {
 	if c.timeline != "" {
 		c.options.Timeline = &lateFile{name: c.timeline}
 	}
+	c.options.profiled = c.profile != ""
 	m, err := Open(c.program, c.options)
 	if err != nil {
 		return nil, nil, err
@@ -200,7 +201,7 @@ func (c *cli) open() (*Session, func() error, error) {
 	if c.profile != "" {
 		c.program.Profile.begin(m.pool.workers)
 	}
-	return s, func() error { return errors.Join(c.writeProfile(m), m.Close()) }, nil
+	return s, func() error { return errors.Join(m.Close(), c.writeProfile(m)) }, nil
 }
 
 // lateFile is a file that is created by the first write.
@@ -226,7 +227,7 @@ func (c *cli) writeProfile(m *Model) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.program.Profile.write(f, m.pool.workers), f.Close())
+	return errors.Join(c.program.Profile.write(f, m.pool.workers, m.devices), f.Close())
 }
 
 func (c *cli) plan() func(context.Context) error {

@@ -37,6 +37,8 @@ type Options struct {
 	// Timeline, if not nil, receives what the queues of the program's devices have done, in the Trace Event Format
 	// (JSON), when the model is closed.
 	Timeline io.Writer
+
+	profiled bool // a profile of the queues is wanted
 }
 
 // Model is a compiled program with its weights and its workers, ready to run. Several goroutines may use it; their

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"bufio"
 	"io"
 	"strconv"
 	"time"
@@ -10,9 +9,10 @@ import (
 // Profile is the type of Program.Profile, made by NewProfile in programs built with --profile. Other programs do not
 // refer to NewProfile, so the linker leaves its code out.
 type Profile interface {
-	// begin prepares the workers to collect marks; write prints and forgets them.
+	// begin prepares the workers to collect marks; write prints and forgets them. It also prints what the queues of the
+	// devices have done, if there are any.
 	begin(workers []*Worker)
-	write(w io.Writer, workers []*Worker) error
+	write(w io.Writer, workers []*Worker, devices opened) error
 }
 
 // marks holds the points that one worker has passed.
@@ -47,29 +47,36 @@ func (p *profile) begin(workers []*Worker) {
 	}
 }
 
-// write prints the marks in the Trace Event Format: a JSON array of complete events, with times in microseconds, that
-// chrome://tracing and ui.perfetto.dev read. A mark lasts until the next one of the same worker.
-func (p *profile) write(out io.Writer, workers []*Worker) error {
-	b := bufio.NewWriter(out)
-	b.WriteString("[\n")
-	sep := ""
+// Processes of a trace.
+const (
+	ofWorkers = 0
+	ofQueues  = 1
+)
+
+// write prints the marks as complete events, with times in microseconds. A mark lasts until the next one of the same
+// worker. Queues of devices are another process, on the same timeline.
+func (p *profile) write(out io.Writer, workers []*Worker, devices opened) error {
+	e := newEvents(out)
+	if devices != nil {
+		e.name("process_name", ofWorkers, 0, "processor")
+		e.name("process_name", ofQueues, 0, "devices")
+	}
 	for _, w := range workers {
 		for i, m := range w.marks[:max(0, len(w.marks)-1)] {
 			if m.id != MarkEnd {
-				b.WriteString(sep)
-				b.Write(p.event(nil, w.Part, m, w.marks[i+1].at))
-				sep = ",\n"
+				e.add(p.event(nil, w.Part, m, w.marks[i+1].at))
 			}
 		}
 		w.marks = w.marks[:0]
 	}
-	b.WriteString("\n]\n")
-	return b.Flush()
+	if devices != nil {
+		devices.trace(e, ofQueues)
+	}
+	return e.close()
 }
 
 func (p *profile) event(b []byte, part int, m mark, end time.Duration) []byte {
-	b = append(b, `{"ph":"X","pid":0,"tid":`...)
-	b = strconv.AppendInt(b, int64(part), 10)
+	b = appendThread(append(b, `{"ph":"X",`...), ofWorkers, part)
 	b = append(b, `,"name":`...)
 	b = appendJSONString(b, p.names[m.id])
 	b = append(b, `,"ts":`...)

@@ -18,7 +18,7 @@ func TestTraceHasAnEventForEachMark(t *testing.T) {
 	workers[1].marks = append(workers[1].marks, mark{1, 5 * µs}, mark{MarkEnd, 6 * µs})
 	workers[2].marks = append(workers[2].marks, mark{0, 7 * µs})
 	var out strings.Builder
-	if err := p.write(&out, workers); err != nil {
+	if err := p.write(&out, workers, nil); err != nil {
 		t.Fatal(err)
 	}
 	type event struct {
@@ -40,7 +40,7 @@ func TestTraceHasAnEventForEachMark(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if err := p.write(&out, workers); err != nil || out.String() != "[\n\n]\n" {
+	if err := p.write(&out, workers, nil); err != nil || out.String() != "[\n\n]\n" {
 		t.Errorf("marks are written again: %v, %s", err, out.String())
 	}
 }

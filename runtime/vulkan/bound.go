@@ -26,6 +26,7 @@ type bound struct {
 type recorded struct {
 	buffer handle
 	words  *memory // nil if there are none
+	times  *times
 }
 
 // runKey is a command in an iteration.
@@ -108,6 +109,7 @@ func (o *bound) run(e *entry) (handle, error) {
 	if r.words != nil {
 		copy(unsafe.Slice((*uint64)(address(r.words.mapped)), len(o.env.Words)), o.env.Words)
 	}
+	e.times = r.times
 	return r.buffer, nil
 }
 
@@ -134,10 +136,14 @@ func (o *bound) record() (r recorded, err error) {
 	if err := o.device.begin(r.buffer); err != nil {
 		return r, err
 	}
+	if r.times, err = o.times(r.buffer, len(o.env.Dispatches)); err != nil {
+		return r, err
+	}
 	for i := range o.env.Dispatches {
 		if err := o.dispatch(r, &o.env.Dispatches[i]); err != nil {
 			return r, err
 		}
+		r.times.dispatched(r.buffer, &o.env.Dispatches[i])
 	}
 	if o.sharesAny() {
 		o.device.barrier(r.buffer, stageCompute, accessShaderWrite, stageHost, accessHostRead)

@@ -26,12 +26,15 @@ type device struct {
 	report     func(done, total int64)
 	unmapped   bool
 	limits     gpu.Limits
-	full       bool // subgroups can be required to be full
+	full       bool     // subgroups can be required to be full
+	hidden     []string // what tests hide: extensions, or queueClock
+	clockBits  uint32   // of the timestamps of its queues; 0 if they have none
 
 	family   uint32
 	hardware []*hardwareQueue
 	queues   []*queue // indexed by number on the device
 	uploads  *uploader
+	stamps   *timestamps // nil if there is no timeline
 	pipelines
 	objects
 	imports imports
@@ -97,7 +100,7 @@ func (d *device) create(needs []string) error {
 	queue := &vkDeviceQueueCreateInfo{
 		sType: typeDeviceQueueCreateInfo, queueFamilyIndex: d.family, queueCount: uint32(queues), pQueuePriorities: unsafe.Pointer(unsafe.SliceData(priorities)),
 	}
-	extensions := d.physical.having(extMemoryBudget, extPortable, extHostMemory)
+	extensions := d.physical.having(d.extensions()...)
 	info := &vkDeviceCreateInfo{
 		sType: typeDeviceCreateInfo, pNext: unsafe.Pointer(&on.all), queueCreateInfoCount: 1, pQueueCreateInfos: unsafe.Pointer(queue),
 		enabledExtensionCount: uint32(len(extensions)), ppEnabledExtensionNames: cStrings(extensions),
@@ -131,7 +134,7 @@ func (d *device) chooseFamily() (queues int, err error) {
 	for i, f := range families {
 		n := min(int(f.queueCount), max(len(d.info.Queues), 1))
 		if f.queueFlags&queueCompute != 0 && n > queues {
-			d.family, queues = uint32(i), n
+			d.family, queues, d.clockBits = uint32(i), n, f.timestampValidBits
 		}
 	}
 	if queues == 0 {
@@ -154,6 +157,9 @@ func (d *device) openQueues() error {
 		d.queues = append(d.queues, q)
 	}
 	d.uploads = &uploader{device: d}
+	if err := errors.Join(d.openTimestamps(), d.calibrate()); err != nil {
+		return err
+	}
 	for _, q := range d.queues {
 		go q.work()
 		go q.finish()

@@ -10,6 +10,15 @@ import (
 // Unmap makes the loader open devices that never map their memory.
 func (l *Loader) Unmap() { l.unmapped = true }
 
+// Names of what can be hidden.
+const (
+	CalibratedTimestamps = extCalibrated
+	QueueClock           = queueClock
+)
+
+// Hide makes the loader open devices that seem to lack extensions, or the clock of the queues.
+func (l *Loader) Hide(what ...string) { l.hidden = what }
+
 // Misuse calls the driver in a way that the specification forbids.
 func Misuse(rd runtime.Device) {
 	d := rd.(*device)

@@ -102,7 +102,7 @@ func (q *queue) complete(e *entry) {
 	if e.copy != nil && !d.dead.Load() {
 		e.copy.scatter(e.block)
 	}
-	if e.ran && d.supervisor.Timeline != nil {
+	if e.ran && d.supervisor.Timeline != nil && !q.timed(e) {
 		q.span(e)
 	}
 	if e.kind == record {

@@ -26,7 +26,8 @@ const defaultLimit = 10 * time.Second
 // Loader opens a Vulkan device.
 type Loader struct {
 	Options
-	unmapped bool // memory of the device is never mapped; set by tests
+	unmapped bool     // memory of the device is never mapped; set by tests
+	hidden   []string // see device
 }
 
 // Flags adds --vulkan-device and --vulkan-timeout to a program's command line.
@@ -61,7 +62,7 @@ func (l *Loader) Open(info *runtime.DeviceInfo, index int, s *runtime.Supervisor
 	}
 	d := &device{
 		instance: in, physical: p, info: info, index: index, supervisor: s, limit: l.Limit,
-		report: l.Progress, unmapped: l.unmapped,
+		report: l.Progress, unmapped: l.unmapped, hidden: l.hidden,
 	}
 	if d.limit == 0 {
 		d.limit = defaultLimit

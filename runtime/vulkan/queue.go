@@ -35,6 +35,7 @@ type entry struct {
 	ran  bool
 	copy *copying
 
+	times *times    // of the commands that it ran; nil if they write none
 	value uint64    // of the queue's semaphore once the entry is done; set when it is flushed
 	begin time.Time // when it was flushed
 }

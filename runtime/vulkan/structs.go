@@ -51,7 +51,10 @@ type vkPhysicalDeviceLimits struct {
 	maxComputeWorkGroupCount       [3]uint32
 	maxComputeWorkGroupInvocations uint32
 	maxComputeWorkGroupSize        [3]uint32
-	_                              [32]uint64
+	_                              [176]byte
+	timestampPeriod                float32
+	_                              [4]byte
+	_                              [9]uint64
 }
 
 type vkPhysicalDeviceSparseProperties struct {

@@ -1,9 +1,6 @@
 package vulkan
 
-import (
-	"time"
-	"unsafe"
-)
+import "unsafe"
 
 // batch is the submission that a queue collects.
 type batch struct {
@@ -70,7 +67,7 @@ func (q *queue) work() {
 			q.begin(&e)
 		}
 		q.taken(&e)
-		if e.kind == record || len(q.batch.buffers) >= batchSize || e.works() && q.device.supervisor.Timeline != nil {
+		if e.kind == record || len(q.batch.buffers) >= batchSize || e.works() && q.device.times() {
 			q.flush()
 		}
 	}
@@ -164,6 +161,7 @@ func (q *queue) submitted(other *queue, seq uint64) uint64 {
 func (q *queue) flush() {
 	d := q.device
 	value := q.signalled
+	begin := d.supervisor.Timeline.Now()
 	if !q.batch.empty() {
 		value++
 		q.send(value)
@@ -173,8 +171,8 @@ func (q *queue) flush() {
 	q.signalled = value
 	for ; q.flushed < q.next; q.flushed++ {
 		e := q.at(q.flushed)
-		if e.value = value; e.works() && d.supervisor.Timeline != nil {
-			e.begin = time.Now()
+		if e.value = value; e.works() {
+			e.begin = begin
 		}
 	}
 	d.changed.Broadcast()

@@ -23,12 +23,15 @@ const (
 
 // toy returns a language model of one device, in the form of emitted code. Each step adds the weights 1, 2, 3, … to a state,
 // as many as the token says, and returns the state as logits.
-func toy() *runtime.Program {
+func toy() *runtime.Program { return toyOn(new(vulkan.Loader)) }
+
+// toyOn is toy with a loader. Each step also dispatches further kernels.
+func toyOn(l runtime.Loader, further ...dispatch) *runtime.Program {
 	weights := floatBytes(ramp(toyVocab))
 	step := runtime.Func{
 		Inputs:  []runtime.Tensor{{Name: "tokens", Type: dtype.I32, Dims: []runtime.Dim{{Sym: 0, Scale: 1}}, Offset: toyTokens}},
 		Outputs: []runtime.Tensor{{Name: "logits", Type: dtype.F32, Dims: []runtime.Dim{{Const: toyVocab}}}},
-		Run:     toyStep(),
+		Run:     toyStep(further),
 	}
 	prefill, decode := step, step
 	prefill.Name, decode.Name = "prefill", "decode"
@@ -41,7 +44,7 @@ func toy() *runtime.Program {
 			Prefill: runtime.Entry{Func: 0, Pos: -1, Slot: -1, Lengths: -1}, Decode: runtime.Entry{Func: 1, Pos: -1, Slot: -1, Lengths: -1},
 			Vocab: toyVocab, Context: 64, Batch: 1, Peak: "f32"},
 		Devices: runtime.NewDevices(runtime.Layout{
-			Devices: []runtime.DeviceInfo{{Name: "gpu", Loader: new(vulkan.Loader), Queues: []string{"gpu"}, Memory: []int{toyWeights, toyState}}},
+			Devices: []runtime.DeviceInfo{{Name: "gpu", Loader: l, Queues: []string{"gpu"}, Memory: []int{toyWeights, toyState}}},
 			Queues:  []runtime.QueueInfo{{Device: 0}},
 			Memory: []runtime.Chunk{
 				toyWeights: {Space: "gpu", Class: runtime.Weights, Device: 0, Bytes: toySizeBytes},
@@ -53,14 +56,14 @@ func toy() *runtime.Program {
 }
 
 // toyStep returns the step function. The token is copied to where the kernel reads its size.
-func toyStep() func(*runtime.Worker, *runtime.Args) {
+func toyStep(further []dispatch) func(*runtime.Worker, *runtime.Args) {
 	tokens := runtime.Label{Func: "step", Split: 0, What: "tokens"}
 	logits := runtime.Label{Func: "step", Split: 2, What: "logits"}
 	state := arg{Memory: toyState}
 	one := dispatch{Kernel: addStored, Groups: 1,
 		Args: []arg{{Memory: toyWeights}, state, state, {Memory: toyState, Offset: toySizeBytes}}}
-	c := command(one)
-	c.Label = runtime.Label{Func: "step", Split: 1}
+	c := command(append([]dispatch{one}, further...)...)
+	c.Label = runtime.Label{Func: "step", Split: 1, Nodes: []string{"the node"}}
 	return func(w *runtime.Worker, a *runtime.Args) {
 		if w.Part != 0 {
 			return

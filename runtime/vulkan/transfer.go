@@ -21,6 +21,7 @@ type copyKey struct {
 type copying struct {
 	recorded runtime.Transfer // zero before the first
 	buffer   handle
+	times    *times
 	pieces   []piece
 	regions  []vkBufferCopy
 	staging  *memory
@@ -53,6 +54,7 @@ func (q *queue) copy(e *entry) error {
 		e.copy = c
 	}
 	c.seq = q.next + 1
+	e.times = c.times
 	q.batch.buffers = append(q.batch.buffers, c.buffer)
 	return nil
 }
@@ -224,8 +226,12 @@ func (c *copying) commands(o *bound, dst, src *memory, toHost bool) error {
 	if err := d.begin(c.buffer); err != nil {
 		return err
 	}
+	if err := c.time(o); err != nil {
+		return err
+	}
 	c.regions = mergeRegions(c.regions)
 	d.cmdCopyBuffer.call(uintptr(c.buffer), uintptr(src.buffer), uintptr(dst.buffer), uintptr(len(c.regions)), uintptr(address(c.regions)))
+	c.times.after(c.buffer)
 	if toHost {
 		d.barrier(c.buffer, stageTransfer, accessTransferWrite, stageHost, accessHostRead)
 	}

@@ -36,12 +36,14 @@ type setting struct {
 	host   []int64 // and of the host
 	quiet  bool    // no validation layer
 	shared bool    // commands address the memories of the host
+
+	timeline *runtime.Timeline
 }
 
 // open opens a device with validation, or skips the test. The messages of the layer are errors of the test.
 func open(t testing.TB, s setting) *bench {
 	t.Helper()
-	b := &bench{t: t, supervisor: new(runtime.Supervisor)}
+	b := &bench{t: t, supervisor: &runtime.Supervisor{Timeline: s.timeline}}
 	b.info = runtime.DeviceInfo{Name: "gpu"}
 	for i := range max(s.queues, 1) {
 		b.info.Queues = append(b.info.Queues, string(rune('a'+i)))

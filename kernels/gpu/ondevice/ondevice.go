@@ -182,6 +182,7 @@ func (m *Machine) Dispatches(list []Dispatch) (*Work, error) {
 	c := &runtime.Command{Label: runtime.Label{Func: list[0].Kernel.Name}, Kernel: rungpu.Command(func(e *rungpu.Env, _ int) {
 		for i := range list {
 			e.Dispatch(compiled[i], list[i].Groups, addresses(e, &list[i])...)
+			e.Barrier()
 		}
 	})}
 	return m.work(m.memory, func(b *runtime.Block) { m.device.Run(0, c, b, 0) })
