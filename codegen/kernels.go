@@ -79,9 +79,5 @@ func (k *kernelList) node(n *ir.Node) error {
 
 // Origin returns a node as the comments of emitted code name it, with its function: "@decode %v11 blk.*.attn".
 func Origin(n *ir.Node) string {
-	text := "@" + entry(n.Func).Name + " " + n.String()
-	if n.Pos != "" {
-		text += " " + origin(n)
-	}
-	return text
+	return "@" + entry(n.Func).Name + " " + nodeName(n)
 }

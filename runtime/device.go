@@ -91,7 +91,7 @@ type Block struct {
 // Command is a run of kernels of one split.
 type Command struct {
 	Label
-	Nodes  []string // what each kernel computes, for errors; nil if the kernels cannot be told from each other
+	Nodes  []string // what each kernel computes, for errors and timelines; nil if the kernels cannot be told from each other
 	Kernel any      // of a type that the loader knows
 }
 
@@ -101,10 +101,6 @@ type Label struct {
 	Split    int
 	What     string // the node, of a transfer
 	Repeated bool   // it is in the body of a repeat
-
-	// Nodes are what the kernels of a command compute, in order, for timelines. Only programs that are built with
-	// --profile have them.
-	Nodes []string
 }
 
 // At returns the label with the iteration of the repeat around it, such as "@decode split 3[l=5]: %a = copy %b".

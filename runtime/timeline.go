@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 	"sync"
@@ -22,13 +23,14 @@ type span struct {
 	step       uint64
 	begin, end time.Duration // since the program's start
 
-	// Of a kernel that the command ran: what it computes, and the node if the command names its nodes.
+	// Of a kernel that the command ran: what it computes, and for which node, or again what if that is not known.
 	kernel, node string
 }
 
 // Timed is a kernel of a command, with its times.
 type Timed struct {
 	Kernel     string // what it computes
+	Node       string // that it computes it for; empty if it is not known
 	Begin, End time.Time
 }
 
@@ -80,12 +82,9 @@ func (t *Timeline) AddTimed(queue int, what *Label, iteration int, step uint64, 
 	whole := span{queue: queue, what: what, iteration: iteration, step: step, begin: begin.Sub(processStart), end: end.Sub(processStart)}
 	list := make([]span, 1, 1+len(kernels))
 	list[0] = whole
-	for i, k := range kernels {
+	for _, k := range kernels {
 		s := whole
-		s.begin, s.end, s.kernel = k.Begin.Sub(processStart), k.End.Sub(processStart), k.Kernel
-		if s.node = k.Kernel; i < len(what.Nodes) {
-			s.node = what.Nodes[i]
-		}
+		s.begin, s.end, s.kernel, s.node = k.Begin.Sub(processStart), k.End.Sub(processStart), k.Kernel, cmp.Or(k.Node, k.Kernel)
 		list = append(list, s)
 	}
 	t.add(list...)

@@ -369,6 +369,9 @@ func (q *queue) timed(e *entry) bool {
 	kernels := make([]runtime.Timed, len(t.kernels))
 	for i, k := range t.kernels {
 		kernels[i] = runtime.Timed{Kernel: k.name, Begin: at[k.begin], End: at[k.end]}
+		if i < len(e.command.Nodes) {
+			kernels[i].Node = e.command.Nodes[i]
+		}
 	}
 	what, iteration := e.label()
 	q.last = at[len(at)-1]

@@ -63,7 +63,7 @@ func toyStep(further []dispatch) func(*runtime.Worker, *runtime.Args) {
 	one := dispatch{Kernel: addStored, Groups: 1,
 		Args: []arg{{Memory: toyWeights}, state, state, {Memory: toyState, Offset: toySizeBytes}}}
 	c := command(append([]dispatch{one}, further...)...)
-	c.Label = runtime.Label{Func: "step", Split: 1, Nodes: []string{"the node"}}
+	c.Label, c.Nodes = runtime.Label{Func: "step", Split: 1}, []string{"the node"}
 	return func(w *runtime.Worker, a *runtime.Args) {
 		if w.Part != 0 {
 			return
