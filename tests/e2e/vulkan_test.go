@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -224,4 +226,61 @@ func TestMeasuredTargetTellsTheSame(t *testing.T) {
 	}
 	exe := machine{targets: string(text), flags: []string{"--deny", "cpu"}}.mustBuildOn(t)
 	executable(exe).tells(t, aidreamsReferences(t)[0])
+}
+
+// traced is an event of a program's profile.
+type traced struct {
+	Phase    string `json:"ph"`
+	Pid, Tid int
+	Name     string
+	TS, Dur  float64
+	Args     struct {
+		Name, Kernel string
+		Step         int
+	}
+}
+
+func (e traced) end() float64 { return e.TS + e.Dur }
+
+// TestProfileHasKernelsOnTheTimelineOfThreads runs a program that is built with --profile: its trace has the nodes of threads,
+// the commands of the GPU's queue, and within each the kernels with their nodes.
+func TestProfileHasKernelsOnTheTimelineOfThreads(t *testing.T) {
+	needVulkan(t)
+	exe := vulkanMachines[1].mustBuildOn(t, "--profile", "--pipeline", "2")
+	file := filepath.Join(t.TempDir(), "trace.json")
+	executable(exe, "--profile", file).tells(t, aidreamsReferences(t)[0])
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []traced
+	if err := json.Unmarshal(text, &events); err != nil {
+		t.Fatal(err)
+	}
+	first, last := math.Inf(1), 0.0 // of the threads
+	var command traced
+	kernels, queue := 0, ""
+	for _, e := range events {
+		switch {
+		case e.Phase == "M" && e.Pid == 1 && e.Name == "thread_name":
+			queue = e.Args.Name
+		case e.Phase == "X" && e.Pid == 0:
+			first, last = min(first, e.TS), max(last, e.end())
+		case e.Phase == "X" && e.Args.Kernel == "":
+			command = e
+		case e.Phase == "X":
+			kernels++
+			if e.Args.Step != command.Args.Step || e.TS < command.TS-0.01 || e.end() > command.end()+0.01 || !strings.HasPrefix(e.Name, "%") || !strings.Contains(e.Args.Kernel, " -> ") {
+				t.Fatalf("kernel %+v of %+v", e, command)
+			}
+		}
+	}
+	if queue != "vulkan" || kernels < 100 || !strings.Contains(string(text), ` blk.*.attn","ts":`) {
+		t.Errorf("queue %q, %d kernels", queue, kernels)
+	}
+	for _, e := range events {
+		if e.Phase == "X" && e.Pid == 1 && (e.TS < first-1e5 || e.end() > last+1e5) {
+			t.Fatalf("%+v is not among the steps of the threads, from %v to %v", e, first, last)
+		}
+	}
 }
