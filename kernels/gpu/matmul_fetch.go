@@ -18,7 +18,7 @@ type fetcher struct {
 // strip is what a thread loads of a row of a slice.
 type strip struct {
 	row  *kir.Value // address
-	line *kir.Value // number of the row in the stage
+	to   *kir.Value // the row's first quad in a stage
 	part *kir.Value // of the row's slice: which quad, run or piece of 16 bytes
 }
 
@@ -64,7 +64,7 @@ func (f *fetcher) strips(parts int, row func(line *kir.Value) *kir.Value) []stri
 	for first := 0; first < tileRows*parts; first += f.threads {
 		n := f.Add(f.Thread(), f.Int(first))
 		line := f.Div(n, f.Int(parts))
-		list = append(list, strip{row(line), line, f.Rem(n, f.Int(parts))})
+		list = append(list, strip{row(line), f.Mul(line, f.Int(lineQuads)), f.Rem(n, f.Int(parts))})
 	}
 	return list
 }
@@ -84,7 +84,7 @@ func (f *fetcher) start(slice, stage *kir.Value) {
 		if inside != nil {
 			x = f.Select(inside, x, zero)
 		}
-		f.keep(f.xs16(x), f.multiplied.xs, f.Add(f.Mul(s.line, f.Int(lineQuads)), s.part))
+		f.keep(f.xs16(x), f.multiplied.xs, f.Add(s.to, s.part))
 	}
 }
 
@@ -123,7 +123,7 @@ func (f *fetcher) decode() {
 		if inside != nil { // only formats without blocks, whose runs are in order, have rows of other lengths
 			first = f.Mul(s.part, f.Int(length))
 		}
-		at := f.Add(f.Mul(s.line, f.Int(lineQuads)), f.Div(first, f.Int(4)))
+		at := f.Add(s.to, f.Div(first, f.Int(4)))
 		for _, p := range r.pieces {
 			f.keep(f.Convert(f.scaled(p.x, r), f.kind), f.multiplied.ws, f.Add(at, f.Int(p.at/4)))
 		}
@@ -134,7 +134,7 @@ func (f *fetcher) decode() {
 func (f *fetcher) copy(stage *kir.Value) {
 	for _, s := range f.ws {
 		i, _ := f.within(s.part, sliceElems/pieceElems, pieceElems)
-		at := f.Add(stage, f.Add(f.Mul(s.line, f.Int(lineQuads)), f.Mul(s.part, f.Int(pieceElems/4))))
+		at := f.Add(stage, f.Add(s.to, f.Mul(s.part, f.Int(pieceElems/4))))
 		f.CopyAsync(f.multiplied.ws, at, f.At(s.row, i, 2*pieceElems), 2*pieceElems)
 	}
 	f.CopyCommit()

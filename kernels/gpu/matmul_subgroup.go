@@ -26,11 +26,12 @@ type multiplied struct {
 	xs, ws *kir.Shared // two stages of a slice, in vectors of four
 	out    *kir.Shared // a tile of sums of each subgroup
 
-	lines        int // rows of a matrix in a slice
-	across, down int // subgroups of a workgroup, in columns and in rows of the result
-	count        int // slices of a row
-	rowUnits     *kir.Value
-	total        *kir.Value
+	lines          int // rows of a matrix in a slice
+	across, down   int // subgroups of a workgroup, in columns and in rows of the result
+	count          int // slices of a row
+	rowUnits       *kir.Value
+	total          *kir.Value
+	ownRow, ownCol *kir.Value // the first ones of the subgroup in a unit
 }
 
 const (
@@ -68,6 +69,9 @@ func (p *product) multiplied(from wide) *multiplied {
 
 // each computes all units.
 func (m *multiplied) each() {
+	s := m.Subgroup()
+	m.ownRow = m.Mul(m.Div(s, m.Int(m.across)), m.Int(tileRows/m.down))
+	m.ownCol = m.Mul(m.Rem(s, m.Int(m.across)), m.Int(m.lines/m.across))
 	m.perGroup(m.total, func(u *kir.Value) {
 		m.unit(m.Mul(m.Rem(u, m.rowUnits), m.Int(tileRows)), m.Mul(m.Div(u, m.rowUnits), m.Int(m.lines)))
 	})
@@ -104,30 +108,23 @@ func (m *multiplied) stage(s *kir.Value) *kir.Value {
 func (m *multiplied) tilesDown() int   { return tileRows / kir.TileSize / m.down }
 func (m *multiplied) tilesAcross() int { return m.lines / kir.TileSize / m.across }
 
-// corner returns the first row and the first column of the subgroup within the unit.
-func (m *multiplied) corner() (row, col *kir.Value) {
-	s := m.Subgroup()
-	row = m.Mul(m.Div(s, m.Int(m.across)), m.Int(tileRows/m.down))
-	return row, m.Mul(m.Rem(s, m.Int(m.across)), m.Int(m.lines/m.across))
-}
-
 // multiply adds the products of the slices in a stage to the sums.
 func (m *multiplied) multiply(stage *kir.Value, sums []*kir.Value) []*kir.Value {
-	row, col := m.corner()
-	tile := func(u kir.Use, s *kir.Shared, line *kir.Value, lines, k int) *kir.Value {
-		at := m.Add(m.Mul(line, m.Int(lineQuads)), m.Int(lines*lineQuads+k/4))
-		return m.TileSharedLoad(kir.Tile(m.kind, u), s, m.Add(stage, at), lineQuads)
+	x := m.Add(stage, m.Mul(m.ownRow, m.Int(lineQuads)))
+	w := m.Add(stage, m.Mul(m.ownCol, m.Int(lineQuads)))
+	tile := func(u kir.Use, s *kir.Shared, from *kir.Value, line, k int) *kir.Value {
+		return m.TileSharedLoad(kir.Tile(m.kind, u), s, m.Add(from, m.Int(line*lineQuads+k/4)), lineQuads)
 	}
 	for k := 0; k < sliceElems; k += kir.TileSize {
 		var next, xs []*kir.Value
 		for r := range m.tilesDown() {
-			xs = append(xs, tile(kir.TileA, m.xs, row, r*kir.TileSize, k))
+			xs = append(xs, tile(kir.TileA, m.xs, x, r*kir.TileSize, k))
 		}
 		for matrix := range m.matrices {
 			for c := range m.tilesAcross() {
-				w := tile(kir.TileB, m.ws, col, matrix*m.lines+c*kir.TileSize, k)
+				y := tile(kir.TileB, m.ws, w, matrix*m.lines+c*kir.TileSize, k)
 				for _, x := range xs {
-					next = append(next, m.TileMulAdd(x, w, sums[len(next)]))
+					next = append(next, m.TileMulAdd(x, y, sums[len(next)]))
 				}
 			}
 		}
@@ -138,8 +135,7 @@ func (m *multiplied) multiply(stage *kir.Value, sums []*kir.Value) []*kir.Value 
 
 // put stores the elements that are in the result. The sums of a tile go through shared memory to the threads of its subgroup.
 func (m *multiplied) put(row, col *kir.Value, sums []*kir.Value) {
-	down, across := m.corner()
-	row, col = m.Add(row, down), m.Add(col, across)
+	row, col = m.Add(row, m.ownRow), m.Add(col, m.ownCol)
 	own := m.Mul(m.Subgroup(), m.Int(outElems))
 	perMatrix := m.tilesDown() * m.tilesAcross()
 	for t := range perMatrix {
