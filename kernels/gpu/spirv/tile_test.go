@@ -1,10 +1,12 @@
 package spirv
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+	"github.com/ggmlc/ggmlc/kernels/gpu/kirtest"
 )
 
 // tiles fills a kernel with all operations on tiles of a kind.
@@ -216,21 +218,28 @@ const (
 	capCooperativeMatrixNV             = 5357
 )
 
-// older translates a module with matrices of one kind to the older extension. That has no uses, so types of different uses
-// become one. The order of operands differs. Whether columns are adjacent is a constant bool.
+// older translates a module to the older extension. That has no uses, so types of different uses become one. It has no bf16, so
+// that becomes f16. The order of operands differs. Whether columns are adjacent is a constant bool.
 type older struct {
 	all                    map[id]defined
 	boolean, rows, columns id
 	declared               bool      // the module has a type bool of its own
 	same                   map[id]id // types that become another one
 	first                  map[id]id // the first type of each component
+	half                   id        // the type of f16, or of bf16 if there is no f16
+	hasHalf                bool      // it is defined
 	out                    words
 }
 
 func translate(module []uint32) []uint32 {
 	last := module[3]
-	t := &older{definitions(module), last, last + 1, last + 2, false, make(map[id]id), make(map[id]id), slices.Clone(module[:headerWords])}
+	t := &older{definitions(module), last, last + 1, last + 2, false, make(map[id]id), make(map[id]id), 0, false, slices.Clone(module[:headerWords])}
 	t.out[3] = last + 3
+	for _, o := range declared(module, opTypeFloat) {
+		if o[1] == 16 && (len(o) == 2 || t.half == 0) {
+			t.half = o[0]
+		}
+	}
 	instructions(module, func(code opcode, o []uint32) { t.instruction(code, slices.Clone(o)) })
 	return t.out
 }
@@ -240,12 +249,27 @@ func (t *older) instruction(code opcode, o []uint32) {
 	case opTypeBool:
 		t.boolean, t.declared = o[0], true
 	case opCapability:
-		if o[0] == uint32(capCooperativeMatrixKHR) {
+		switch capability(o[0]) {
+		case capCooperativeMatrixKHR:
 			o[0] = capCooperativeMatrixNV
+		case capBFloat16TypeKHR, capBFloat16CooperativeMatrixKHR:
+			o[0] = uint32(capFloat16)
 		}
 	case opExtension:
-		o = literal("SPV_NV_cooperative_matrix")
+		if !slices.Equal(o, literal("SPV_KHR_integer_dot_product")) {
+			o = literal("SPV_NV_cooperative_matrix")
+		}
+	case opTypeFloat:
+		if o[1] == 16 {
+			if t.same[o[0]] = t.half; t.hasHalf {
+				return
+			}
+			o, t.hasHalf = []uint32{t.half, 16}, true
+		}
 	case opTypeCooperativeMatrixKHR:
+		if h := t.same[o[1]]; h != 0 {
+			o[1] = h
+		}
 		if f, ok := t.first[o[1]]; ok {
 			t.same[o[0]] = f
 			return
@@ -285,5 +309,32 @@ func (t *older) constants() {
 
 // TestTilesAreValidAsOlderMatrices has spirv-val validate what it knows of matrices.
 func TestTilesAreValidAsOlderMatrices(t *testing.T) {
-	validate(t, translate(words32(t, sample(t, "k", func(b *builder) { b.tiles(kir.F16) }))))
+	for _, k := range []kir.Kind{kir.F16, kir.BF16} {
+		validate(t, translate(words32(t, sample(t, "k", func(b *builder) { b.tiles(k) }))))
+	}
+}
+
+// TestRandomTilesAreValidAsOlderMatrices does the same with random kernels.
+func TestRandomTilesAreValidAsOlderMatrices(t *testing.T) {
+	n, multiplied := uint64(60), 0
+	if testing.Short() {
+		n = 15
+	}
+	for seed := range n {
+		o := options(seed)
+		o.Caps |= kir.CapSubgroup | kir.CapTile
+		c, err := kirtest.Random(rand.New(rand.NewPCG(seed, 4)), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Kernel.Needs&kir.CapTile != 0 {
+			multiplied++
+		}
+		if validate(t, translate(words32(t, c.Kernel))); t.Failed() {
+			t.Fatalf("seed %d: %v", seed, c.Kernel)
+		}
+	}
+	if multiplied < int(n)/4 {
+		t.Errorf("only %d kernels have tiles", multiplied)
+	}
 }
