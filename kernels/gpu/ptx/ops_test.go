@@ -68,6 +68,9 @@ func TestProductsRun(t *testing.T) {
 			c.Args, c.Attr = append(c.Args, w), &ir.MatMulSwiGLUAttr{To: dtype.F32}
 		}
 		for _, target := range Targets() {
+			if testing.Short() && target != SM80 {
+				continue
+			}
 			t.Run(fmt.Sprintf("%v_%v_%v", tt.op, tt.dt, target), func(t *testing.T) {
 				call, err := irtest.Case(c.Op, c.Case, uint64(seed))
 				if err != nil {
