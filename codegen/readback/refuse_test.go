@@ -214,10 +214,10 @@ var gpuRefusals = refusals{
 	{"another size", ", uint64(n), uint64(k))", ", uint64(n+1), uint64(k))", "the size n is"},
 	{"no size", ", uint64(n), uint64(k))", ", uint64(n))", "3 arguments, not 4"},
 	{"the name of another node", `"%s", `, `"%t", `, `the command names it "%t", not "%s"`},
-	{"no name of a node", `"%s", `, ``, `the command names it "%m", not "%s"`},
-	{"two names in another order", `"%s", "%m"`, `"%m", "%s"`, `the command names it "%m", not "%s"`},
+	{"no name of a node", `"%s", `, ``, `the command names it "%d", not "%s"`},
+	{"two names in another order", `"%s", "%d"`, `"%d", "%s"`, `the command names it "%d", not "%s"`},
 	{"a name at the end", `"%e"}`, `"%e", "%e"}`, "emitted code has no such command that names more nodes than it computes"},
-	{"no names", `Nodes: []string{"%s", "%m", "%t", "%b", "%c", "%d", "%e"}, `, "", "emitted code has no such command"},
+	{"no names", `Nodes: []string{"%s", "%d", "%m", "%t", "%b", "%c", "%e"}, `, "", "emitted code has no such command"},
 }
 
 var tailRefusals = refusals{
