@@ -48,6 +48,7 @@ type attentionPlan struct {
 	queryLanes int // 4, or 1 if a key is no multiple of that; valueLanes alike
 	valueLanes int
 	keyRun     int // elements of a key that are loaded at once
+	together   int // values that a thread loads at once
 }
 
 // rows returns the number of rows of a unit.
@@ -82,12 +83,12 @@ func (l *lowering) planAttention() (*attentionPlan, bool) {
 		}
 		consts[i] = int(n)
 	}
-	p := &attentionPlan{deep: consts[0], wide: consts[1], share: consts[2] / consts[3], tokens: 1, threads: 64, each: 4}
-	p.queryLanes, p.valueLanes, p.keyRun = lanesOf(p.deep, 4), lanesOf(p.wide, 4), lanesOf(p.deep, 4)
+	p := &attentionPlan{deep: consts[0], wide: consts[1], share: consts[2] / consts[3], tokens: 1, threads: 64, each: 4, together: 4}
+	p.queryLanes, p.valueLanes, p.keyRun = lanesOf(p.deep, 4), lanesOf(p.wide, 4), lanesOf(p.deep, 8)
 	p.blocks = (p.share + unitRows - 1) / unitRows
 	p.heads = (p.share + p.blocks - 1) / p.blocks
 	if q.Shape[0].Upper() <= fewTokens {
-		p.each, p.keyRun = 1, lanesOf(p.deep, 8) // a thread has one key, and loads more of it at once
+		p.each, p.keyRun, p.together = 1, lanesOf(p.deep, 16), 8 // a thread has one key, and loads more of it at once
 		for p.threads < 256 && int64(p.threads) < k.Shape[2].Upper() {
 			p.threads *= 2
 		}
@@ -105,7 +106,7 @@ func (l *lowering) planAttention() (*attentionPlan, bool) {
 	return p, true
 }
 
-// lanesOf returns most, 4 or 1: the largest that divides n.
+// lanesOf returns the largest power of two from 4 to most that divides n, else 1.
 func lanesOf(n, most int) int {
 	for ; most > 4; most /= 2 {
 		if n%most == 0 {

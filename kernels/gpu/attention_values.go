@@ -23,9 +23,6 @@ func (b *block) slice(i int) (number, share, inside *kir.Value) {
 // at returns the first of the sums of row r and load i.
 func (b *block) at(r, i int) int { return (r*b.sums() + i) * b.valueLanes }
 
-// together is how many positions a thread adds at once.
-const together = 4
-
 // addValues adds the values of the chunk from from on, times their weights, to the sums that are scaled by the factors.
 func (s *stretch) addValues(from *kir.Value, sums []*kir.Value) []*kir.Value {
 	scaled := slices.Clone(sums)
@@ -36,26 +33,26 @@ func (s *stretch) addValues(from *kir.Value, sums []*kir.Value) []*kir.Value {
 		}
 	}
 	count := s.Min(s.Sub(s.end, from), s.Int(s.chunkLen()))
-	quads := s.Div(s.Add(count, s.Int(together-1)), s.Int(together))
+	groups := s.Div(s.Add(count, s.Int(s.together-1)), s.Int(s.together))
 	_, share, inside := s.slice(0)
-	begin := s.Select(inside, share, quads)
-	return s.For(begin, quads, s.Int(s.shares()), scaled, func(quad *kir.Value, c []*kir.Value) []*kir.Value {
-		return s.addQuad(from, quad, c)
+	begin := s.Select(inside, share, groups)
+	return s.For(begin, groups, s.Int(s.shares()), scaled, func(group *kir.Value, c []*kir.Value) []*kir.Value {
+		return s.addGroup(from, group, c)
 	})
 }
 
-// addQuad adds four positions of a chunk.
-func (s *stretch) addQuad(from, quad *kir.Value, c []*kir.Value) []*kir.Value {
+// addGroup adds a group of positions of a chunk, together at once.
+func (s *stretch) addGroup(from, group *kir.Value, c []*kir.Value) []*kir.Value {
 	next := slices.Clone(c)
-	first, last := s.Add(from, s.Mul(quad, s.Int(together))), s.Sub(s.end, s.one)
+	first, last := s.Add(from, s.Mul(group, s.Int(s.together))), s.Sub(s.end, s.one)
 	weights := make([][]*kir.Value, s.rows())
 	for r := range weights {
-		weights[r] = s.weightsOf(r, quad)
+		weights[r] = s.weightsOf(r, group)
 	}
 	for i := range s.sums() {
 		number, _, _ := s.slice(i)
 		d := s.Mul(s.Min(number, s.Int(s.slices()-1)), s.Int(s.valueLanes))
-		var values [together][]*kir.Value
+		values := make([][]*kir.Value, s.together)
 		for p := range values {
 			at := s.Mul(s.Min(s.Add(first, s.Int(p)), last), s.v.strides[2])
 			at = s.Add(s.Add(s.values, at), s.Mul(d, s.innerStride(s.v)))
@@ -72,14 +69,12 @@ func (s *stretch) addQuad(from, quad *kir.Value, c []*kir.Value) []*kir.Value {
 	return next
 }
 
-// weightsOf returns the weights of four positions of a row.
-func (s *stretch) weightsOf(row int, quad *kir.Value) []*kir.Value {
-	if s.each == together {
-		return s.lanes(s.SharedLoad(s.scores, s.Add(s.Int(row*s.threads), quad)))
-	}
-	list := make([]*kir.Value, together)
-	for p := range list {
-		list[p] = s.SharedLoad(s.scores, s.Add(s.Int(row*s.threads+p), s.Mul(quad, s.Int(together))))
+// weightsOf returns the weights of a group of positions of a row.
+func (s *stretch) weightsOf(row int, group *kir.Value) (list []*kir.Value) {
+	elems := s.together / s.each // of scores, which hold the weights
+	first := s.Add(s.Int(row*s.threads), s.Mul(group, s.Int(elems)))
+	for i := range elems {
+		list = append(list, s.parts(s.SharedLoad(s.scores, s.Add(first, s.Int(i))))...)
 	}
 	return list
 }

@@ -36,8 +36,8 @@ func (l *lowering) prepareAligned(t *tensor) {
 	}
 }
 
-// loadRun returns elements e to e+n-1 as f32. They are elements of one row, which prepareRuns has accepted for n, 4 or 8,
-// and e is a multiple of n beyond the first element of a row.
+// loadRun returns elements e to e+n-1 as f32. They are elements of one row, which prepareRuns has accepted for n, 4, 8 or
+// 16, and e is a multiple of n beyond the first element of a row.
 func (l *lowering) loadRun(t *tensor, e *kir.Value, n int) []*kir.Value {
 	switch t.DType {
 	case dtype.F32, dtype.F16, dtype.BF16:
@@ -70,10 +70,12 @@ func (l *lowering) loadVectors(t *tensor, e *kir.Value, n int) []*kir.Value {
 	if t.DType == dtype.BF16 {
 		kind = kir.BF16
 	}
-	words := l.lanes(l.Load(kir.Vector(kir.U32, n/2), l.At(t.base, e, 2)))
 	var list []*kir.Value
-	for _, w := range words {
-		list = append(list, l.lanes(l.Convert(l.Bitcast(w, kir.Vector(kind, 2)), kir.F32))...)
+	for i := 0; i < n; i += 8 {
+		words := l.Load(kir.Vector(kir.U32, min(n/2, 4)), l.At(t.base, l.Add(e, l.Int(i)), 2))
+		for _, w := range l.lanes(words) {
+			list = append(list, l.lanes(l.Convert(l.Bitcast(w, kir.Vector(kind, 2)), kir.F32))...)
+		}
 	}
 	return list
 }
