@@ -89,7 +89,7 @@ func (l *lowering) lanes(v *kir.Value) []*kir.Value {
 	return list
 }
 
-// bytesOf returns the n bytes at an address, which is a multiple of 2, as u32 with two bytes each.
+// pairs returns the n bytes at an address, which is a multiple of 2, as u32 with two bytes each.
 func (l *lowering) pairs(address *kir.Value, n int) []*kir.Value {
 	var list []*kir.Value
 	for i := range n / 2 {
