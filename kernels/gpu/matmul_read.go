@@ -8,7 +8,7 @@ import (
 // reader reads runs of the rows of matrices and the elements of x that they are multiplied with. What it returns for a row
 // is computed before the loop over its runs.
 type reader interface {
-	runs(p *product) *kir.Value                           // runs of a row
+	elems() int                                           // of a run
 	row(l *lowering, w *tensor, r *kir.Value) *kir.Value  // row r of a matrix
 	run(l *lowering, w *tensor, row, i *kir.Value) run    // run i of it
 	xRow(l *lowering, x *tensor, r *kir.Value) *kir.Value // row r of x
@@ -21,7 +21,7 @@ type reader interface {
 // single reads single elements of floats, with any strides.
 type single struct{}
 
-func (single) runs(p *product) *kir.Value { return p.size(p.x.Inner()) }
+func (single) elems() int { return 1 }
 
 func (single) row(l *lowering, w *tensor, r *kir.Value) *kir.Value { return l.row(w, r) }
 
@@ -59,9 +59,7 @@ func (l *lowering) addFloats(x, w run, sum *kir.Value) *kir.Value {
 // vectors has what readers of whole runs have in common. The rows of matrices are addresses.
 type vectors struct{ format }
 
-func (f vectors) runs(p *product) *kir.Value {
-	return p.Div(p.size(p.x.Inner()), p.Int(f.length))
-}
+func (f vectors) elems() int { return f.length }
 
 func (f vectors) row(l *lowering, w *tensor, r *kir.Value) *kir.Value {
 	return l.addressOfRow(w, r)

@@ -27,7 +27,7 @@ type rowwise struct {
 // rowwise returns the algorithm for most rows at once.
 func (p *product) rowwise(most int) *rowwise {
 	r := &rowwise{product: p, most: most, wide: teamCols / len(p.matrices) / min(most, 2)}
-	r.teams = p.lowering.teams(p.threads)
+	r.teams = p.teamsFor(p.y.Inner().Upper()/int64(r.wide), p.threads)
 	r.rowUnits = p.size(units(p.y.Rows(), most))
 	r.perUnit = p.Mul(r.teams.count, p.Int(r.wide))
 	r.total = p.Mul(r.rowUnits, p.Div(p.Add(p.cols, p.Sub(r.perUnit, p.one)), r.perUnit))
@@ -36,7 +36,7 @@ func (p *product) rowwise(most int) *rowwise {
 
 // units returns the number of units, that with the largest subgroups if their size is not known.
 func (r *rowwise) units() ir.Dim {
-	cols := r.fewest(r.threads) * r.wide
+	cols := r.teams.fewest * r.wide
 	return units(r.y.Rows(), r.most).Mul(units(r.y.Inner(), cols))
 }
 
@@ -72,7 +72,7 @@ func (r *rowwise) dots(from reader, xs []*kir.Value, ws [][]*kir.Value) []*kir.V
 	for i := range init {
 		init[i] = from.zero(r.lowering)
 	}
-	sums := r.For(r.teams.lane, from.runs(r.product), r.teams.lanes, init, func(i *kir.Value, c []*kir.Value) []*kir.Value {
+	sums := r.eachRun(from.elems(), init, func(i *kir.Value, c []*kir.Value) []*kir.Value {
 		next := c[:0:0]
 		var x []run
 		for col := range r.wide {
@@ -97,14 +97,29 @@ func (r *rowwise) dots(from reader, xs []*kir.Value, ws [][]*kir.Value) []*kir.V
 	return sums
 }
 
+// eachRun runs body for the runs of the thread and returns the last carried values. If all threads of a team are known to
+// have an even number of runs, an iteration has two, so that more loads are under way.
+func (r *rowwise) eachRun(elems int, init []*kir.Value, body func(i *kir.Value, c []*kir.Value) []*kir.Value) []*kir.Value {
+	k, size := r.x.Inner(), r.teams.size
+	inner := r.x.shape[r.x.Rank()-1]
+	if size == 0 || r.most > 1 || !k.DivisibleBy(int64(2*size*elems)) {
+		return r.For(r.teams.lane, r.Div(inner, r.Int(elems)), r.teams.lanes, init, body)
+	}
+	pairs := r.Div(inner, r.Int(2*size*elems))
+	return r.For(r.zero, pairs, r.one, init, func(i *kir.Value, c []*kir.Value) []*kir.Value {
+		first := r.Add(r.teams.lane, r.Mul(i, r.Int(2*size)))
+		return body(r.Add(first, r.teams.lanes), body(first, c))
+	})
+}
+
 // put stores the elements, of which there are sums for each matrix, for each row, in each column. Each of the first
-// threads of a team stores one of fewestLanes elements.
+// threads of a team stores one of leastLanes elements.
 func (r *rowwise) put(row, col *kir.Value, sums []*kir.Value) {
 	matrices, n := len(r.matrices), r.most*r.wide
-	for from := 0; from < n; from += fewestLanes {
+	for from := 0; from < n; from += leastLanes {
 		mine := make([]*kir.Value, matrices)
 		copy(mine, sums[from*matrices:])
-		last := min(from+fewestLanes, n)
+		last := min(from+leastLanes, n)
 		for e := from + 1; e < last; e++ {
 			is := r.Eq(r.teams.lane, r.Int(e-from))
 			for m := range mine {

@@ -6,8 +6,8 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// teams divide a workgroup into teams of threads that add numbers together: its subgroups, which need neither shared
-// memory nor a barrier for that, or without kir.CapSubgroup the workgroup as one team.
+// teams divide a workgroup into teams of threads that add numbers together. A team is a subgroup, which needs neither shared
+// memory nor a barrier for that, or the workgroup.
 type teams struct {
 	*lowering
 	lanes *kir.Value // threads of a team
@@ -15,58 +15,102 @@ type teams struct {
 	count *kir.Value // teams of a workgroup
 	team  *kir.Value // number of the team in the workgroup
 
-	part    *kir.Shared // of a workgroup that is one team: sumsAtOnce numbers of each thread
-	threads int
+	size    int         // threads of a team; 0 if that is not known
+	fewest  int         // teams of a workgroup, if subgroups are as large as they can be
+	part    *kir.Shared // of a team that is a workgroup, for sumsAtOnce sums
+	threads int         // of a workgroup
 }
 
-// fewestLanes is the number of threads that the smallest subgroups have, sumsAtOnce how many sums of a team have room in
-// shared memory.
+// sumsAtOnce is how many sums have room in shared memory, mostLanes how many threads the largest subgroups have.
 const (
-	fewestLanes = 4
-	sumsAtOnce  = 4
+	sumsAtOnce = 4
+	mostLanes  = 128
 )
 
-// teams returns the teams of a workgroup.
-func (l *lowering) teams(threads int) *teams {
-	if l.on.Caps&kir.CapSubgroup == 0 {
-		part := l.NewShared("part", kir.Scalar(kir.F32), threads*sumsAtOnce)
-		return &teams{l, l.Int(threads), l.Thread(), l.one, l.zero, part, threads}
+// enoughTeams is how many subgroups are enough to fill a GPU: 16 for each of 128 multiprocessors. If there is less work than
+// that, and subgroups have a known size, a team is a workgroup. Otherwise barriers would cost more than they gain: drivers that
+// compute on the processor run a thread after the other up to a barrier.
+const enoughTeams = 2048
+
+// teamsFor returns teams for work that could be divided among that many.
+func (l *lowering) teamsFor(work int64, threads int) *teams {
+	on := l.on
+	if on.has(kir.CapSubgroup) && (on.Lanes == 0 || work >= enoughTeams) {
+		return l.subgroups(threads)
 	}
-	lanes := l.Int(l.on.Lanes)
-	if l.on.Lanes == 0 {
-		lanes = l.Lanes()
-	}
-	return &teams{lowering: l, lanes: lanes, lane: l.Lane(), count: l.Div(l.Int(threads), lanes), team: l.Subgroup()}
+	return l.workgroup(threads)
 }
 
-// fewest returns the number of teams of a workgroup, with the largest subgroups if their size is not known.
-func (l *lowering) fewest(threads int) int {
-	switch {
-	case l.on.Caps&kir.CapSubgroup == 0:
-		return 1
-	case l.on.Lanes == 0:
-		return max(threads/128, 1)
+// subgroups returns teams that are subgroups.
+func (l *lowering) subgroups(threads int) *teams {
+	t := &teams{lowering: l, lane: l.Lane(), team: l.Subgroup(), threads: threads}
+	if t.size = l.on.Lanes; t.size > 0 {
+		t.lanes, t.fewest = l.Int(t.size), threads/t.size
+		t.count = l.Int(t.fewest)
+	} else {
+		t.lanes, t.fewest = l.Lanes(), threads/mostLanes
+		t.count = l.Div(l.Int(threads), t.lanes)
 	}
-	return threads / l.on.Lanes
+	return t
 }
 
-// sum returns the sums of numbers over the threads of each team.
+// workgroup returns the team of a whole workgroup.
+func (l *lowering) workgroup(threads int) *teams {
+	parts := threads
+	if l.on.has(kir.CapSubgroup) {
+		parts /= l.on.Lanes
+	}
+	return &teams{
+		lowering: l, lanes: l.Int(threads), lane: l.Thread(), count: l.one, team: l.zero,
+		size: threads, fewest: 1, part: l.NewShared("part", kir.Scalar(kir.F32), parts*sumsAtOnce), threads: threads,
+	}
+}
+
+// sum returns the sums of numbers over the threads of each team. The order of additions is fixed.
 func (t *teams) sum(x []*kir.Value) []*kir.Value {
-	var all []*kir.Value
-	if t.part != nil {
-		for some := range slices.Chunk(x, sumsAtOnce) {
-			all = append(all, t.sumShared(some)...)
+	subgroups := t.on.has(kir.CapSubgroup)
+	if subgroups {
+		x = slices.Clone(x)
+		for i := range x {
+			x[i] = t.ReduceAdd(x[i])
 		}
-		return all
 	}
-	for i := range x {
-		all = append(all, t.ReduceAdd(x[i]))
+	if t.part == nil {
+		return x
+	}
+	var all []*kir.Value
+	for some := range slices.Chunk(x, sumsAtOnce) {
+		if subgroups {
+			all = append(all, t.sumSubgroups(some)...)
+		} else {
+			all = append(all, t.sumThreads(some)...)
+		}
 	}
 	return all
 }
 
-// sumShared adds in a tree, so that the order is fixed.
-func (t *teams) sumShared(x []*kir.Value) []*kir.Value {
+// sumSubgroups adds numbers that the threads of each subgroup have in common, one subgroup's after the other's.
+func (t *teams) sumSubgroups(x []*kir.Value) []*kir.Value {
+	count := t.threads / t.on.Lanes
+	t.If(t.Eq(t.Lane(), t.zero), func() {
+		for i := range x {
+			t.SharedStore(t.part, t.Add(t.Subgroup(), t.Int(i*count)), x[i])
+		}
+	})
+	t.Barrier()
+	all := make([]*kir.Value, len(x))
+	for i := range x {
+		all[i] = t.SharedLoad(t.part, t.Int(i*count))
+		for s := 1; s < count; s++ {
+			all[i] = t.Add(all[i], t.SharedLoad(t.part, t.Int(i*count+s)))
+		}
+	}
+	t.Barrier() // the next sums overwrite them
+	return all
+}
+
+// sumThreads adds the numbers of all threads in a tree.
+func (t *teams) sumThreads(x []*kir.Value) []*kir.Value {
 	at := func(i int, thread *kir.Value) *kir.Value { return t.Add(thread, t.Int(i*t.threads)) }
 	me := t.Thread()
 	for i := range x {

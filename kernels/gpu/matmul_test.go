@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/irtest"
 	"github.com/ggmlc/ggmlc/kernels/gpu"
+	"github.com/ggmlc/ggmlc/kernels/gpu/gputest"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
@@ -81,6 +83,34 @@ func products(t *testing.T, on simulated, rows, groups int) []byte {
 		t.Fatal(err)
 	}
 	return y
+}
+
+// TestProductsForSubgroupsOfKnownSize has matrices with so many rows that a subgroup computes some of them, and with so few that
+// a workgroup does; in rows of as many runs as pairs of them need, and of others.
+func TestProductsForSubgroupsOfKnownSize(t *testing.T) {
+	for _, c := range []struct {
+		lanes  int
+		shared bool
+		n, k   int64
+	}{
+		{8, false, 8195, 256}, {8, false, 8195, 32}, {32, true, 7, 4096}, {64, true, 33, 2080}, {16, true, 300, 64},
+	} {
+		on := simulate(2)
+		on.Subgroup, on.on.Lanes = c.lanes, c.lanes
+		w := ir.CaseArg{Type: ir.Type{DType: dtype.Q4_0, Shape: ir.Dims(c.n, c.k)}, Lo: -1, Hi: 1, Weight: true}
+		x := ir.CaseArg{Type: ir.Type{DType: dtype.F32, Shape: ir.Dims(1, c.k)}, Lo: -1, Hi: 1}
+		call, err := irtest.Case(ir.OpMatMul, ir.Case{Args: []ir.CaseArg{x, w}}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := gputest.Compare(t.Context(), call, on, 3, ir.OpMatMul.Info().Tol); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+		list, err := gpu.Lower(call.Module.Funcs[0].Nodes[1], on.on)
+		if err != nil || (list[0].Kernel.SharedBytes() > 0) != c.shared {
+			t.Errorf("%+v: %v, error %v", c, list, err)
+		}
+	}
 }
 
 // TestNumberOfRowsChoosesTheAlgorithm looks at the shared memory of kernels: tiles need it, sums of subgroups do not.

@@ -184,6 +184,9 @@ func product(d *dice) (ir.Op, []ir.CaseArg, any) {
 	if t.BlockElems() == 1 && d.IntN(3) > 0 {
 		k = pick(d, int64(4), 8, 40, 96, 172) // rows that are read in vectors
 	}
+	if d.tokens > 16 && k > 200 {
+		k = 64 // tiles take their time in the interpreter
+	}
 	x, w := d.activations(t, r, ir.Const(k)), operand(t, ir.Const(n), ir.Const(k))
 	w.Weight = true
 	switch d.IntN(3) {
