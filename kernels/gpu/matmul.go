@@ -28,9 +28,10 @@ func matMul(l *lowering) {
 	p := newProduct(l, threads)
 	few := p.rowwise(int(min(most, mostRows)))
 	fast, other, from := p.readers()
-	compute := func() { few.each(fast) }
+	compute, count := func() { few.each(fast) }, few.units(p.y.Rows())
 	if from.k > 0 && most > fewRows {
-		many := p.many(from)
+		many, tiles := p.many(from)
+		count = few.units(p.y.Rows().Min(ir.Const(fewRows))).Max(tiles)
 		compute = func() { l.either(l.Le(p.rows, l.Int(fewRows)), func() { few.each(fast) }, many) }
 		if least > fewRows {
 			compute = many
@@ -44,19 +45,20 @@ func matMul(l *lowering) {
 	default:
 		l.either(p.aligned(), compute, func() { few.each(other) })
 	}
-	l.end(few.units()) // of which there are more than tiles
+	l.end(count)
 }
 
 // fewRows is the largest number of rows of x for which products are computed row by row. Up to that number, a matrix is
 // read four times at most, and a tile of 64 rows would have at least as many without results.
 const fewRows = 16
 
-// many returns the algorithm for many rows.
-func (p *product) many(from wide) func() {
+// many returns the algorithm for many rows, and the number of its units.
+func (p *product) many(from wide) (each func(), count ir.Dim) {
 	if p.multiplies() {
-		return p.multiplied(from).each
+		m := p.multiplied(from)
+		return m.each, p.tiles(m.lines)
 	}
-	return p.tiled(from).each
+	return p.tiled(from).each, p.tiles(tileCols)
 }
 
 // either runs one of two functions.

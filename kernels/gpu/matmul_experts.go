@@ -15,7 +15,7 @@ func expertsMatMul(l *lowering) {
 	default:
 		l.either(p.aligned(), func() { each.each(fast) }, func() { each.each(other) })
 	}
-	l.end(each.units())
+	l.end(each.units(p.y.Rows()))
 }
 
 // xRow returns the row of x for row r of the result.

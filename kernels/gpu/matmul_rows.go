@@ -34,10 +34,9 @@ func (p *product) rowwise(most int) *rowwise {
 	return r
 }
 
-// units returns the number of units, that with the largest subgroups if their size is not known.
-func (r *rowwise) units() ir.Dim {
-	cols := r.teams.fewest * r.wide
-	return units(r.y.Rows(), r.most).Mul(units(r.y.Inner(), cols))
+// units returns the number of units for a number of rows, with subgroups of commonLanes if their size is not known.
+func (r *rowwise) units(rows ir.Dim) ir.Dim {
+	return units(rows, r.most).Mul(units(r.y.Inner(), r.teams.common*r.wide))
 }
 
 // each computes all units.

@@ -60,7 +60,7 @@ func (p *product) multiplied(from wide) *multiplied {
 	m.down = subgroups / m.across
 	m.count = (from.k + sliceElems - 1) / sliceElems
 	m.rowUnits = p.size(units(p.y.Rows(), tileRows))
-	m.total = p.size(units(p.y.Rows(), tileRows).Mul(units(p.y.Inner(), m.lines)))
+	m.total = p.size(p.tiles(m.lines))
 	quad := kir.Vector(m.kind, 4)
 	m.xs, m.ws = p.NewShared("xs16", quad, 2*stageQuads), p.NewShared("ws16", quad, 2*stageQuads)
 	m.out = p.NewShared("out", kir.Scalar(kir.F32), subgroups*outElems)

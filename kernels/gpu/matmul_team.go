@@ -16,15 +16,15 @@ type teams struct {
 	team  *kir.Value // number of the team in the workgroup
 
 	size    int         // threads of a team; 0 if that is not known
-	fewest  int         // teams of a workgroup, if subgroups are as large as they can be
+	common  int         // teams of a workgroup, if subgroups have the common size
 	part    *kir.Shared // of a team that is a workgroup, for sumsAtOnce sums
 	threads int         // of a workgroup
 }
 
-// sumsAtOnce is how many sums have room in shared memory, mostLanes how many threads the largest subgroups have.
+// sumsAtOnce is how many sums have room in shared memory, commonLanes how many threads the subgroups of most GPUs have.
 const (
-	sumsAtOnce = 4
-	mostLanes  = 128
+	sumsAtOnce  = 4
+	commonLanes = 32
 )
 
 // enoughTeams is how many subgroups are enough to fill a GPU: 16 for each of 128 multiprocessors. If there is less work than
@@ -45,10 +45,10 @@ func (l *lowering) teamsFor(work int64, threads int) *teams {
 func (l *lowering) subgroups(threads int) *teams {
 	t := &teams{lowering: l, lane: l.Lane(), team: l.Subgroup(), threads: threads}
 	if t.size = l.on.Lanes; t.size > 0 {
-		t.lanes, t.fewest = l.Int(t.size), threads/t.size
-		t.count = l.Int(t.fewest)
+		t.lanes, t.common = l.Int(t.size), threads/t.size
+		t.count = l.Int(t.common)
 	} else {
-		t.lanes, t.fewest = l.Lanes(), threads/mostLanes
+		t.lanes, t.common = l.Lanes(), threads/commonLanes
 		t.count = l.Div(l.Int(threads), t.lanes)
 	}
 	return t
@@ -62,7 +62,7 @@ func (l *lowering) workgroup(threads int) *teams {
 	}
 	return &teams{
 		lowering: l, lanes: l.Int(threads), lane: l.Thread(), count: l.one, team: l.zero,
-		size: threads, fewest: 1, part: l.NewShared("part", kir.Scalar(kir.F32), parts*sumsAtOnce), threads: threads,
+		size: threads, common: 1, part: l.NewShared("part", kir.Scalar(kir.F32), parts*sumsAtOnce), threads: threads,
 	}
 }
 

@@ -37,7 +37,7 @@ type tiled struct {
 // tiled returns the algorithm for matrices that are read by whole runs. All threads decode as many elements of a slice.
 func (p *product) tiled(from wide) *tiled {
 	from.length = min(from.length, sliceRun)
-	t := &tiled{product: p, from: from, rowUnits: p.size(units(p.y.Rows(), tileRows)), total: p.size(p.tiles())}
+	t := &tiled{product: p, from: from, rowUnits: p.size(units(p.y.Rows(), tileRows)), total: p.size(p.tiles(tileCols))}
 	quad := kir.Vector(kir.F32, 4)
 	t.xs = p.NewShared("xs", quad, tileRows*sliceStride)
 	for _, name := range []string{"ws", "vs"}[:len(p.matrices)] {
@@ -46,9 +46,9 @@ func (p *product) tiled(from wide) *tiled {
 	return t
 }
 
-// tiles returns the number of tiles of the result.
-func (p *product) tiles() ir.Dim {
-	return units(p.y.Rows(), tileRows).Mul(units(p.y.Inner(), tileCols))
+// tiles returns the number of tiles of the result, of that many columns each.
+func (p *product) tiles(cols int) ir.Dim {
+	return units(p.y.Rows(), tileRows).Mul(units(p.y.Inner(), cols))
 }
 
 // each computes all tiles.
