@@ -1,0 +1,288 @@
+package ptx
+
+import (
+	"fmt"
+	"maps"
+	"math/rand"
+	"slices"
+)
+
+// Program is a module with one entry that is ready to run on the host. Tests and simulated drivers run PTX with it. It shares
+// nothing with Emit, and runs what Check accepts.
+type Program struct {
+	Name    string // of the entry
+	Threads int    // of a workgroup
+	Params  int    // words
+
+	e           *entry
+	steps       []step // of each statement
+	slots       map[string]int
+	bases       map[string]uint64 // addresses in shared memory
+	sharedBytes int
+}
+
+// Memory is the device memory of a run.
+type Memory interface {
+	// At returns n bytes, or nil if not all of them can be accessed.
+	At(address uint64, n int) []byte
+}
+
+// Launch is one run of a program.
+type Launch struct {
+	Groups int
+	Words  []uint64    // the parameters
+	Seed   int64       // of the order of workgroups and threads
+	Stop   func() bool // ends the run early once it is true; nil is never
+}
+
+// Load reads a module.
+func Load(text string) (*Program, error) {
+	if err := Check(text); err != nil {
+		return nil, err
+	}
+	m, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(m.entries) != 1 || len(m.entries[0].threads) == 0 {
+		return nil, fmt.Errorf("ptx: a module with %d entries: one with .reqntid is run", len(m.entries))
+	}
+	e := m.entries[0]
+	p := &Program{Name: e.name, Threads: product(e.threads), Params: len(e.paramNames), e: e, slots: make(map[string]int), bases: make(map[string]uint64)}
+	for name := range e.registers {
+		p.slots[name] = len(p.slots)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.shared)) {
+		v := e.shared[name]
+		p.sharedBytes = (p.sharedBytes + v.align - 1) / v.align * v.align
+		p.bases[name] = uint64(p.sharedBytes)
+		p.sharedBytes += v.bytes
+	}
+	for i := range e.statements {
+		p.steps = append(p.steps, p.step(&e.statements[i]))
+	}
+	return p, nil
+}
+
+// machine runs a program. Of a workgroup one thread runs at a time, until it waits for others; the order is random.
+type machine struct {
+	*Program
+	Launch
+	memory Memory
+	random *rand.Rand
+}
+
+// cta is a workgroup.
+type cta struct {
+	m       *machine
+	index   int
+	shared  []byte
+	threads []thread
+}
+
+// thread is a thread of a workgroup, with the bits of its registers.
+type thread struct {
+	cta     *cta
+	index   int
+	pc      int
+	regs    []uint64
+	written []bool
+	state   threadState
+	next    [4]uint64 // results of an instruction that reads other threads
+	copies
+}
+
+type threadState uint8
+
+const (
+	running threadState = iota
+	atWarp              // at an instruction that threads of a warp run together
+	atBarrier
+	returned
+)
+
+// runError is the panic of a step, which Run returns as an error.
+type runError struct{ error }
+
+// Run runs the program. Errors are accesses outside of memory, reads of registers that were not written, and threads that
+// wait for each other.
+func (p *Program) Run(l Launch, memory Memory) (err error) {
+	if len(l.Words) != p.Params {
+		return fmt.Errorf("ptx: %s has %d parameters, not %d", p.Name, p.Params, len(l.Words))
+	}
+	m := &machine{Program: p, Launch: l, memory: memory, random: rand.New(rand.NewSource(l.Seed))}
+	defer func() {
+		if r := recover(); r != nil {
+			fault, ok := r.(runError)
+			if !ok {
+				panic(r)
+			}
+			err = fmt.Errorf("ptx: %s: %w", p.Name, fault.error)
+		}
+	}()
+	c := m.newGroup()
+	for _, g := range m.random.Perm(l.Groups) {
+		if m.stopped() {
+			return nil
+		}
+		c.run(g)
+	}
+	return nil
+}
+
+func (m *machine) stopped() bool { return m.Stop != nil && m.Stop() }
+
+func (m *machine) newGroup() *cta {
+	c := &cta{m: m, shared: make([]byte, m.sharedBytes), threads: make([]thread, m.Threads)}
+	n := len(m.slots)
+	regs, written := make([]uint64, n*m.Threads), make([]bool, n*m.Threads)
+	for i := range c.threads {
+		c.threads[i] = thread{cta: c, index: i, regs: regs[i*n : (i+1)*n], written: written[i*n : (i+1)*n]}
+	}
+	return c
+}
+
+// unwritten is what shared memory has before it is written.
+const unwritten = 0xa5
+
+// run runs one workgroup.
+func (c *cta) run(index int) {
+	c.index = index
+	for i := range c.shared {
+		c.shared[i] = unwritten
+	}
+	for i := range c.threads {
+		th := &c.threads[i]
+		th.pc, th.state, th.copies = 0, running, copies{}
+		clear(th.written)
+	}
+	for c.step() {
+	}
+}
+
+// step runs each thread until it waits or returns, and then releases those that all the others have caught up with.
+func (c *cta) step() bool {
+	first := c.m.random.Intn(len(c.threads))
+	for i := range c.threads {
+		c.threads[(first+i)%len(c.threads)].run()
+	}
+	if c.all(c.threads, returned) || c.m.stopped() {
+		return false
+	}
+	if c.all(c.threads, atBarrier) {
+		c.release(c.threads)
+		return true
+	}
+	moved := false
+	for w := 0; w < len(c.threads); w += warp {
+		if group := c.threads[w:min(w+warp, len(c.threads))]; c.all(group, atWarp) && len(group) == warp {
+			c.m.steps[group[0].pc].meet(group)
+			c.release(group)
+			moved = true
+		}
+	}
+	if !moved {
+		panic(runError{fmt.Errorf("threads of workgroup %d wait for each other", c.index)})
+	}
+	return true
+}
+
+func (c *cta) all(threads []thread, s threadState) bool {
+	for i := range threads {
+		if threads[i].state != s || s != returned && threads[i].pc != threads[0].pc {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *cta) release(threads []thread) {
+	for i := range threads {
+		threads[i].state = running
+		threads[i].pc++
+	}
+}
+
+// run runs a thread until it waits or returns.
+func (th *thread) run() {
+	steps := th.cta.m.steps
+	for th.state == running {
+		s := &steps[th.pc]
+		if s.guard >= 0 && (th.regs[s.guard] != 0) == s.negated {
+			th.pc++
+			continue
+		}
+		switch s.kind {
+		case dataStep:
+			s.do(th)
+			th.pc++
+		case jumpStep:
+			if s.to <= th.pc && th.cta.m.stopped() {
+				th.state = returned
+			}
+			th.pc = s.to
+		case warpStep:
+			th.state = atWarp
+		case barrierStep:
+			th.state = atBarrier
+		case endStep:
+			th.state = returned
+		}
+	}
+}
+
+// shuffle returns shfl.sync.bfly.
+func (p *Program) shuffle(s *statement) func(threads []thread) {
+	out, in := p.result(s.operands[0], "b32"), p.sources(s, "b32")
+	return func(threads []thread) {
+		list := meet(s, threads, in)
+		for i := range threads {
+			th := &threads[i]
+			if in[2](th) != warp-1 {
+				panic(runError{fmt.Errorf("line %d: segments of shfl are not run here", s.line)})
+			}
+			out.set(th, list[i^int(in[1](th))])
+		}
+	}
+}
+
+// reduce returns redux.sync.
+func (p *Program) reduce(s *statement, typ string, of func(list []uint64) uint64) func(threads []thread) {
+	out, in := p.result(s.operands[0], typ), []source{p.source(s.operands[1], typ, s.line), p.source(s.operands[2], "b32", s.line)}
+	return func(threads []thread) {
+		x := of(meet(s, threads, in))
+		for i := range threads {
+			out.set(&threads[i], x)
+		}
+	}
+}
+
+// meet returns the first operand of each thread of a warp. The last one is the mask of those that meet.
+func meet(s *statement, threads []thread, in []source) []uint64 {
+	if mask := in[len(in)-1](&threads[0]); mask != 0xffffffff {
+		panic(runError{fmt.Errorf("line %d: a warp meets with the mask %#x", s.line, mask)})
+	}
+	list := make([]uint64, len(threads))
+	for i := range threads {
+		list[i] = in[0](&threads[i])
+	}
+	return list
+}
+
+func sum32(list []uint64) (sum uint64) {
+	for _, x := range list {
+		sum = uint64(uint32(sum + x))
+	}
+	return sum
+}
+
+// greatest returns the greatest of numbers that are extended to 64 bits: of s32 those above the middle are negative.
+func greatest(list []uint64) uint64 {
+	top := list[0]
+	for _, x := range list {
+		if int64(x) > int64(top) {
+			top = x
+		}
+	}
+	return top
+}
