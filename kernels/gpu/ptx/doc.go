@@ -5,10 +5,9 @@
 //
 // # Arguments
 //
-// A kernel has one parameter of type .u64 for each argument, so its parameters are an array of 8-byte words (5.1.6.1: an
-// entry's parameters are stored in order, each aligned to its type). An i32 or a u32 is the low half of its word; the high
-// half is ignored. The same block of words serves every kernel, both as kernelParams of cuLaunchKernel, with pointers to the
-// words, and as CU_LAUNCH_PARAM_BUFFER_POINTER.
+// Argument i is at byte 8*i of a block in device memory: a u64 takes 8 bytes, an i32 or u32 the first 4. The only parameter of
+// a kernel is the block's address, a multiple of 8, so that a launch in a graph, whose parameters are constant, reads other
+// arguments each time. Blocks are the same for package spirv.
 //
 // # Registers
 //

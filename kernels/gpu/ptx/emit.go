@@ -69,12 +69,8 @@ var regTypes = []struct{ typ, prefix string }{
 func (e *emitter) header() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".version %s\n.target %v\n.address_size 64\n\n", targets[e.target].version, e.target)
-	fmt.Fprintf(&b, ".visible .entry %s(", e.k.Name)
-	for i := range e.k.Args {
-		fmt.Fprintf(&b, "%s\n\t.param .u64 %s", strings.Repeat(",", min(i, 1)), e.param(i))
-	}
 	// A launch with another number of threads fails (11.4.3).
-	fmt.Fprintf(&b, "\n)\n.reqntid %d, 1, 1\n{\n", e.k.Threads)
+	fmt.Fprintf(&b, ".visible .entry %s(\n\t.param .u64 %s\n)\n.reqntid %d, 1, 1\n{\n", e.k.Name, e.param(), e.k.Threads)
 	for _, r := range regTypes {
 		if n := e.counts[r.typ]; n > 0 {
 			fmt.Fprintf(&b, "\t.reg .%s %s<%d>;\n", r.typ, r.prefix, n)
@@ -87,7 +83,7 @@ func (e *emitter) header() string {
 }
 
 // param and sharedName return names with a $, which names of kir do not have.
-func (e *emitter) param(i int) string { return fmt.Sprintf("%s$%d", e.k.Name, i) }
+func (e *emitter) param() string      { return e.k.Name + "$args" }
 func sharedName(s *kir.Shared) string { return "shared$" + s.Name }
 
 // label returns a new label, place defines it here, branch and branchIf print jumps to it.
@@ -175,15 +171,17 @@ func (e *emitter) define(v *kir.Value) []string {
 // loop's parameters are written when the body ends.
 func (e *emitter) alias(v *kir.Value, registers []string) { e.regs[v.ID] = registers }
 
-// arguments loads the parameters.
+// argBytes is the distance of arguments.
+const argBytes = 8
+
+// arguments loads the arguments. Nothing writes them while the kernel runs, so the non-coherent cache may serve them (9.7.8.9).
 func (e *emitter) arguments() {
+	if len(e.k.Args) == 0 {
+		return
+	}
+	block := e.set("u64", "ld.param.u64", "["+e.param()+"]")
 	for i, a := range e.k.Args {
-		word := e.set("u64", "ld.param.u64", "["+e.param(i)+"]")
-		if a.Type.Kind == kir.U64 {
-			e.alias(a, []string{word})
-			continue
-		}
-		e.ins("cvt."+kinds[a.Type.Kind].reg+".u64", e.define(a)[0], word)
+		e.ins("ld.global.nc."+kinds[a.Type.Kind].mem, e.define(a)[0], at(block, argBytes*i))
 	}
 }
 

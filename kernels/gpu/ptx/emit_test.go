@@ -35,9 +35,7 @@ func ExampleEmit() {
 	// .address_size 64
 	//
 	// .visible .entry scale_f32(
-	// 	.param .u64 scale_f32$0,
-	// 	.param .u64 scale_f32$1,
-	// 	.param .u64 scale_f32$2
+	// 	.param .u64 scale_f32$args
 	// )
 	// .reqntid 64, 1, 1
 	// {
@@ -45,10 +43,10 @@ func ExampleEmit() {
 	// 	.reg .s32 %s<6>;
 	// 	.reg .f32 %f<3>;
 	// 	.reg .u64 %d<7>;
-	// 	ld.param.u64 %d0, [scale_f32$0];
-	// 	ld.param.u64 %d1, [scale_f32$1];
-	// 	ld.param.u64 %d2, [scale_f32$2];
-	// 	cvt.s32.u64 %s0, %d2;
+	// 	ld.param.u64 %d0, [scale_f32$args];
+	// 	ld.global.nc.u64 %d1, [%d0];
+	// 	ld.global.nc.u64 %d2, [%d0+8];
+	// 	ld.global.nc.s32 %s0, [%d0+16];
 	// 	mov.u32 %s1, %ctaid.x;
 	// 	mov.s32 %s2, 64;
 	// 	mul.lo.s32 %s3, %s1, %s2;
@@ -57,9 +55,9 @@ func ExampleEmit() {
 	// 	setp.lt.s32 %p0, %s5, %s0;
 	// 	@!%p0 bra $L1;
 	// 	mul.wide.u32 %d3, %s5, 4;
-	// 	add.u64 %d4, %d1, %d3;
+	// 	add.u64 %d4, %d2, %d3;
 	// 	mul.wide.u32 %d5, %s5, 4;
-	// 	add.u64 %d6, %d0, %d5;
+	// 	add.u64 %d6, %d1, %d5;
 	// 	ld.global.f32 %f0, [%d6];
 	// 	mov.f32 %f1, 0f40000000;
 	// 	mul.rn.f32 %f2, %f0, %f1;

@@ -18,14 +18,33 @@ func (m flat) At(address uint64, n int) []byte {
 	return nil
 }
 
-// run runs a module with one entry.
+// withArgs is memory with a block of arguments elsewhere.
+type withArgs struct {
+	flat
+	args []byte
+}
+
+const argsBase = 0x100
+
+func (m withArgs) At(address uint64, n int) []byte {
+	if at := address - argsBase; at+uint64(n) <= uint64(len(m.args)) {
+		return m.args[at:][:n]
+	}
+	return m.flat.At(address, n)
+}
+
+// run runs a module with one entry, as Emit prints them.
 func run(t *testing.T, text string, groups int, args []uint64, memory []byte, seed int64) {
 	t.Helper()
 	p, err := Load(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Run(Launch{Groups: groups, Words: args, Seed: seed}, flat(memory)); err != nil {
+	block := make([]byte, argBytes*len(args))
+	for i, a := range args {
+		put(block[argBytes*i:], a, 64)
+	}
+	if err := p.Run(Launch{Groups: groups, Words: []uint64{argsBase}, Seed: seed}, withArgs{memory, block}); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 }
