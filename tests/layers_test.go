@@ -65,13 +65,15 @@ var layers = []struct {
 	{"runtime/fake", []string{"runtime"}, nil},
 	{"runtime/gpu", []string{"runtime"}, nil},
 	{"runtime/gpusim", []string{"kernels/gpu/interp", "kernels/gpu/kir", "runtime", "runtime/gpu"}, nil},
-	{"runtime/vulkan", []string{"runtime", "runtime/gpu"}, []string{"github.com/ebitengine/purego"}},
+	{"runtime/library", nil, []string{"github.com/ebitengine/purego"}},
+	{"runtime/cuda", []string{"runtime", "runtime/gpu", "runtime/library"}, nil},
+	{"runtime/vulkan", []string{"runtime", "runtime/gpu", "runtime/library"}, nil},
 	{"frontend/gguf", []string{"ir/dtype", "runtime/printable"}, nil},
 	{"frontend/tokenizer", []string{"frontend/gguf", "runtime/token"}, nil},
 	{"frontend/arch", []string{"frontend/gguf", "ir", "ir/dtype", "runtime/printable"}, nil},
 	// codegen writes the trailer of weights and runtime reads it. As its format is defined in one place, codegen may
 	// import runtime.
-	{"codegen", []string{".", "codegen/readback", "ir", "ir/dtype", "kernels/cpu/tile", "kernels/gpu", "kernels/gpu/kir", "kernels/gpu/spirv", "passes/target", "runtime", "runtime/printable"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},
+	{"codegen", []string{".", "codegen/readback", "ir", "ir/dtype", "kernels/cpu/tile", "kernels/gpu", "kernels/gpu/kir", "kernels/gpu/ptx", "kernels/gpu/spirv", "passes/target", "runtime", "runtime/printable"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},
 	// The reader of emitted code shares nothing with its writer, nor with the passes.
 	{"codegen/readback", []string{"ir", "ir/dtype", "kernels/cpu/tile", "passes/target"}, nil},
 	{"codegen/driver", []string{"codegen", "codegen/readback", "frontend/...", "ir", "ir/dtype", "passes", "passes/check", "passes/pass", "passes/target"}, []string{"github.com/google/go-cmp"}},
@@ -120,7 +122,7 @@ func TestCPUProgramsLinkNoGPU(t *testing.T) {
 	for pkg := range strings.Lines(string(out)) {
 		pkg = strings.TrimSpace(pkg)
 		foreign := strings.Contains(strings.SplitN(pkg, "/", 2)[0], ".") && local(pkg) == pkg
-		if foreign || strings.Contains(pkg, "/gpu") || pkg == module+"/runtime/vulkan" {
+		if foreign || strings.Contains(pkg, "/gpu") || pkg == module+"/runtime/library" || pkg == module+"/runtime/cuda" || pkg == module+"/runtime/vulkan" {
 			t.Errorf("a program for the CPU links %s", pkg)
 		}
 	}

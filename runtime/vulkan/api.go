@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime/library"
 )
 
 // handle is an object of Vulkan: dispatchable ones are addresses, others 64-bit numbers. Both have 8 bytes on 64-bit
@@ -76,21 +78,17 @@ type global struct {
 // errNoLibrary is wrapped with what the system says.
 var errNoLibrary = errors.New("there is no library of Vulkan: install the driver of the GPU, or (Debian) libvulkan1 and mesa-vulkan-drivers")
 
-// openGlobal opens the library. It stays open until the process ends, since drivers have threads of their own.
+// openGlobal opens the library.
 func openGlobal() (*global, error) {
-	var errs []error
-	for _, name := range libraryNames() {
-		lib, err := openLibrary(name)
-		if err == nil {
-			return loadGlobal(lib)
-		}
-		errs = append(errs, err)
+	lib, err := library.Open(libraryNames()...)
+	if err != nil {
+		return nil, fmt.Errorf("%w (%w)", errNoLibrary, err)
 	}
-	return nil, fmt.Errorf("%w (%w)", errNoLibrary, errors.Join(errs...))
+	return loadGlobal(lib)
 }
 
 func loadGlobal(lib uintptr) (*global, error) {
-	get, err := symbol(lib, "vkGetInstanceProcAddr")
+	get, err := library.Symbol(lib, "vkGetInstanceProcAddr")
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,18 @@
+// Package library calls functions of C libraries that are opened at run time, without cgo.
+package library
+
+import "errors"
+
+// Open opens the first library of the given file names that the system finds. It stays open until the process ends, since
+// drivers have threads of their own.
+func Open(names ...string) (uintptr, error) {
+	var errs []error
+	for _, name := range names {
+		lib, err := open(name)
+		if err == nil {
+			return lib, nil
+		}
+		errs = append(errs, err)
+	}
+	return 0, errors.Join(errs...)
+}
