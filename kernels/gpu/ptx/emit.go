@@ -10,7 +10,8 @@ import (
 // warp is the number of threads of a subgroup: WARP_SZ, 32 on all architectures (4.6).
 const warp = 32
 
-// Emit returns the kernel as a PTX module with one entry of the kernel's name. The text is a function of the arguments.
+// Emit returns the kernel as a PTX module with one entry, whose name is the kernel's with _kernel at its end: kernels may be
+// named like instructions. The text is a function of the arguments.
 func Emit(k *kir.Kernel, t Target) (string, error) {
 	if err := admit(k, t); err != nil {
 		return "", err
@@ -30,8 +31,8 @@ func admit(k *kir.Kernel, t Target) error {
 	if err := kir.Verify(k); err != nil {
 		return err
 	}
-	if c := k.Name[0]; c >= '0' && c <= '9' || k.Name == "_" || k.Name == "WARP_SZ" || reserved[k.Name] {
-		return fmt.Errorf("ptx: %s is no name for an entry: it is an instruction of PTX or begins with a digit (4.3.2, 4.4)", k.Name)
+	if c := k.Name[0]; c >= '0' && c <= '9' {
+		return fmt.Errorf("ptx: %s is no name for an entry: it begins with a digit (4.4)", k.Name)
 	}
 	var err error
 	k.Body.Walk(func(i *kir.Instr) {
@@ -70,7 +71,7 @@ func (e *emitter) header() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".version %s\n.target %v\n.address_size 64\n\n", targets[e.target].version, e.target)
 	// A launch with another number of threads fails (11.4.3).
-	fmt.Fprintf(&b, ".visible .entry %s(\n\t.param .u64 %s\n)\n.reqntid %d, 1, 1\n{\n", e.k.Name, e.param(), e.k.Threads)
+	fmt.Fprintf(&b, ".visible .entry %s_kernel(\n\t.param .u64 %s\n)\n.reqntid %d, 1, 1\n{\n", e.k.Name, e.param(), e.k.Threads)
 	for _, r := range regTypes {
 		if n := e.counts[r.typ]; n > 0 {
 			fmt.Fprintf(&b, "\t.reg .%s %s<%d>;\n", r.typ, r.prefix, n)

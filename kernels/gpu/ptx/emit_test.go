@@ -34,7 +34,7 @@ func ExampleEmit() {
 	// .target sm_70
 	// .address_size 64
 	//
-	// .visible .entry scale_f32(
+	// .visible .entry scale_f32_kernel(
 	// 	.param .u64 scale_f32$args
 	// )
 	// .reqntid 64, 1, 1
@@ -325,7 +325,6 @@ func TestEmitRefusesKernels(t *testing.T) {
 	}{
 		{build("k", 32, nothing), numTargets, "Target(3) is no target"},
 		{build("2k", 32, nothing), SM70, "2k is no name for an entry"},
-		{build("add", 32, nothing), SM70, "add is no name for an entry"},
 		{build("k", 48, func(b *kir.Builder) { b.ReduceAdd(b.Int(1)) }), SM70, "48 threads are no multiple of 32"},
 		{invalid, SM70, "0 threads"},
 		{build("k", 32, func(b *kir.Builder) { b.CopyCommit() }), SM70, "k: sm_70 does not have copy_commit"},
