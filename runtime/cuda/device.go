@@ -1,0 +1,196 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/runtime/gpu"
+)
+
+// device implements runtime.Device.
+type device struct {
+	*driver
+	physical   *physical
+	context    handle
+	info       *runtime.DeviceInfo
+	index      int
+	supervisor *runtime.Supervisor
+	limit      time.Duration
+	report     func(done, total int64)
+
+	queues  []*queue // indexed by number
+	uploads uploader
+	modules
+	objects
+
+	// mu guards the rings of all queues. changed is signalled at every change of them, and when the device fails.
+	mu      sync.Mutex
+	changed sync.Cond
+
+	dead     atomic.Bool  // nothing is submitted nor waited for any more
+	stuck    atomic.Bool  // it is dead with work that may never end
+	progress atomic.Int64 // when anything was last submitted or done, in nanoseconds since start
+	start    time.Time
+}
+
+// open makes the context and the queues.
+func (d *device) open() error {
+	d.changed.L = &d.mu
+	d.start = time.Now()
+	switch r := d.primaryRetain.call(uintptr(unsafe.Pointer(&d.context)), uintptr(d.physical.device)); r {
+	case success:
+	case unavailable:
+		return fmt.Errorf("%v: another process has the GPU to itself: end it, or set the compute mode to default (nvidia-smi -c 0) (%w)", d.physical, r)
+	case outOfMemory:
+		return fmt.Errorf("%v has no memory left: end other programs (%w)", d.physical, r)
+	default:
+		return fmt.Errorf("%v: %w", d.physical, r.failed("cuDevicePrimaryCtxRetain"))
+	}
+	defer d.enter()()
+	for _, name := range d.info.Queues {
+		q, err := d.newQueue(d.supervisor.Timeline.Queue(name))
+		if err != nil {
+			return err
+		}
+		d.queues = append(d.queues, q)
+	}
+	d.uploads.device = d
+	for _, q := range d.queues {
+		go q.work()
+		go q.finish()
+	}
+	return nil
+}
+
+// enter makes the context current for the calls that follow on this goroutine, which stays on its thread until the function
+// that enter returns is called.
+func (d *device) enter() (leave func()) {
+	goruntime.LockOSThread()
+	args := [1]uintptr{uintptr(d.context)}
+	d.ctxSetCurrent.with(args[:]) // an error is that of the next call, too
+	return goruntime.UnlockOSThread
+}
+
+// nonBlocking streams do not wait for the default stream (CU_STREAM_NON_BLOCKING).
+const nonBlocking = 1
+
+// newStream returns a stream, which destroy frees. The context is current.
+func (d *device) newStream() (handle, error) {
+	h := new(handle)
+	if err := d.streamCreate.call(uintptr(unsafe.Pointer(h)), nonBlocking).failed("cuStreamCreate"); err != nil {
+		return 0, err
+	}
+	stream := *h
+	d.own(func() { d.streamDestroy.call(uintptr(stream)) })
+	return stream, nil
+}
+
+// withoutTimes makes events cheaper (CU_EVENT_DISABLE_TIMING).
+const withoutTimes = 2
+
+// newEvent returns an event, which destroy frees. The context is current.
+func (d *device) newEvent() (handle, error) {
+	h := new(handle)
+	if err := d.eventCreate.call(uintptr(unsafe.Pointer(h)), withoutTimes).failed("cuEventCreate"); err != nil {
+		return 0, err
+	}
+	event := *h
+	d.own(func() { d.eventDestroy.call(uintptr(event)) })
+	return event, nil
+}
+
+// Run implements runtime.Device.
+func (d *device) Run(queue int, c *runtime.Command, b *runtime.Block, iteration int) {
+	d.queues[queue].submit(&entry{kind: run, command: c, block: b, iteration: iteration})
+}
+
+// Copy implements runtime.Device.
+func (d *device) Copy(queue int, t runtime.Transfer, b *runtime.Block) {
+	d.queues[queue].submit(&entry{kind: transfer, transfer: t, block: b})
+}
+
+// Record implements runtime.Device.
+func (d *device) Record(queue int, e *runtime.Event, n uint64) {
+	if q := d.queues[queue]; !q.submit(&entry{kind: record, event: e, count: n}) {
+		<-q.ended // earlier records come first
+		e.Signal(n)
+	}
+}
+
+// Wait implements runtime.Device. If the record is one of this device that is not done yet, the device waits, else the host
+// does.
+func (d *device) Wait(queue int, e *runtime.Event, n uint64) {
+	d.queues[queue].submit(&entry{kind: wait, event: e, count: n})
+}
+
+// Close implements runtime.Device.
+func (d *device) Close() error {
+	d.mu.Lock()
+	for _, q := range d.queues {
+		q.closed = true
+	}
+	d.changed.Broadcast()
+	d.mu.Unlock()
+	for _, q := range d.queues {
+		<-q.ended
+	}
+	return d.destroy()
+}
+
+// errStillBusy is the error of a Close that leaves what the driver still uses.
+var errStillBusy = errors.New("it still works on a command that has no end: its memory is not freed")
+
+// destroy frees everything, unless the device may still use it. The driver would wait for its work without a limit.
+func (d *device) destroy() error {
+	if d.stuck.Load() && !d.settled() {
+		return fmt.Errorf("%v: %w", d.physical, errStillBusy)
+	}
+	if d.context == 0 {
+		return nil
+	}
+	defer d.enter()()
+	d.objects.destroy()
+	d.modules.destroy(d)
+	d.primaryRelease.call(uintptr(d.physical.device))
+	d.context = 0
+	return nil
+}
+
+// settled waits for all submissions, at most for the limit, and reports whether they ended.
+func (d *device) settled() bool {
+	end := time.Now().Add(d.limit)
+	for _, q := range d.queues {
+		if !q.latest.settled(d, end) {
+			return false
+		}
+	}
+	return d.uploads.latest().settled(d, end)
+}
+
+// fail reports the failure of an entry. The first failure of any device counts.
+func (d *device) fail(e *entry, err error) {
+	what, iteration := e.label()
+	d.supervisor.Fail(&runtime.FaultError{
+		Device: d.info.Name, Command: what.At(iteration), Value: &gpu.Failure{Device: d.physical.String(), Step: e.block.Step, Err: err},
+	})
+}
+
+// die ends all submissions and waits.
+func (d *device) die() {
+	d.dead.Store(true)
+	d.mu.Lock()
+	d.changed.Broadcast()
+	d.mu.Unlock()
+}
+
+// touch notes progress.
+func (d *device) touch() { d.progress.Store(int64(time.Since(d.start))) }
+
+// idle returns the time since the last progress.
+func (d *device) idle() time.Duration { return time.Since(d.start) - time.Duration(d.progress.Load()) }

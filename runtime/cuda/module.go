@@ -1,0 +1,96 @@
+package cuda
+
+import (
+	"bytes"
+	"fmt"
+	goruntime "runtime"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime/gpu"
+)
+
+// modules are the compiled kernels of a device, made when they are first recorded.
+type modules struct {
+	lock   sync.Mutex
+	made   map[*gpu.Kernel]handle // functions
+	loaded []handle
+}
+
+// kernel returns the function of a kernel. The context is current.
+func (d *device) kernel(k *gpu.Kernel) (handle, error) {
+	d.modules.lock.Lock()
+	defer d.modules.lock.Unlock()
+	if f, ok := d.modules.made[k]; ok {
+		return f, nil
+	}
+	f, err := d.compile(k)
+	if err != nil {
+		return 0, fmt.Errorf("kernel %s: %w", k.Name, err)
+	}
+	if d.modules.made == nil {
+		d.modules.made = make(map[*gpu.Kernel]handle)
+	}
+	d.modules.made[k] = f
+	return f, nil
+}
+
+// Options of the compiler in the driver, and the size of its log.
+const (
+	jitErrorLog      = 5 // CU_JIT_ERROR_LOG_BUFFER
+	jitErrorLogBytes = 6 // CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
+	logBytes         = 8 << 10
+)
+
+// compile gives the code of a kernel to the driver, which keeps the result in a cache of its own.
+func (d *device) compile(k *gpu.Kernel) (handle, error) {
+	entry := entryName(k.Code)
+	if entry == "" {
+		return 0, fmt.Errorf("%d bytes that are no PTX", len(k.Code))
+	}
+	text, log := append([]byte(k.Code), 0), make([]byte, logBytes)
+	options := []uint32{jitErrorLog, jitErrorLogBytes}
+	var pinner goruntime.Pinner
+	defer pinner.Unpin()
+	pinner.Pin(&log[0])
+	values := []uintptr{uintptr(unsafe.Pointer(&log[0])), uintptr(len(log))}
+	module := new(handle)
+	r := d.moduleLoad.call(uintptr(unsafe.Pointer(module)), uintptr(unsafe.Pointer(&text[0])), uintptr(len(options)),
+		uintptr(unsafe.Pointer(&options[0])), uintptr(unsafe.Pointer(&values[0])))
+	if err := r.failed("cuModuleLoadDataEx"); err != nil {
+		return 0, withLog(err, log)
+	}
+	d.modules.loaded = append(d.modules.loaded, *module)
+	f, name := new(handle), append([]byte(entry), 0)
+	err := d.moduleGetFunction.call(uintptr(unsafe.Pointer(f)), uintptr(*module), uintptr(unsafe.Pointer(&name[0]))).failed("cuModuleGetFunction")
+	return *f, err
+}
+
+// withLog adds what the compiler wrote to an error.
+func withLog(err error, log []byte) error {
+	if end := bytes.IndexByte(log, 0); end >= 0 {
+		log = log[:end]
+	}
+	if text := strings.TrimSpace(string(log)); text != "" {
+		return fmt.Errorf("the driver refuses the PTX: %w\n%s", err, text)
+	}
+	return fmt.Errorf("the driver refuses the PTX: %w", err)
+}
+
+// entryName returns the name after .entry in PTX text, or "".
+func entryName(text string) string {
+	_, after, _ := strings.Cut(text, ".entry ")
+	name, _, found := strings.Cut(after, "(")
+	if !found {
+		return ""
+	}
+	return strings.TrimSpace(name)
+}
+
+func (m *modules) destroy(d *device) {
+	for _, h := range m.loaded {
+		d.moduleUnload.call(uintptr(h))
+	}
+	m.loaded, m.made = nil, nil
+}

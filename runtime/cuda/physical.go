@@ -1,0 +1,123 @@
+package cuda
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime/gpu"
+)
+
+// physical is a device of the driver, with its properties.
+type physical struct {
+	driver     int // version of CUDA
+	number     int
+	device     int32 // a CUdevice
+	name       string
+	bytes      uint64
+	capability int // 10*major + minor
+	limits     gpu.Limits
+}
+
+// Attributes of a device.
+const (
+	attributeThreads = 1 // MAX_THREADS_PER_BLOCK
+	attributeGroups  = 5 // MAX_GRID_DIM_X
+	attributeMajor   = 75
+	attributeMinor   = 76
+)
+
+// lowest is the compute capability that kernels are printed for.
+const lowest = 70
+
+// physicals returns the devices of the driver.
+func (d *driver) physicals() ([]*physical, error) {
+	n := new(int32)
+	if err := d.deviceGetCount.call(uintptr(unsafe.Pointer(n))).failed("cuDeviceGetCount"); err != nil {
+		return nil, err
+	}
+	if *n == 0 {
+		return nil, errNoDevice
+	}
+	var all []*physical
+	for i := range int(*n) {
+		p, err := d.physical(i)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func (d *driver) physical(number int) (*physical, error) {
+	p := &physical{driver: d.version, number: number}
+	if err := d.deviceGet.call(uintptr(unsafe.Pointer(&p.device)), uintptr(number)).failed("cuDeviceGet"); err != nil {
+		return nil, err
+	}
+	name := make([]byte, 256)
+	if err := d.deviceGetName.call(uintptr(unsafe.Pointer(&name[0])), uintptr(len(name)), uintptr(p.device)).failed("cuDeviceGetName"); err != nil {
+		return nil, err
+	}
+	end := bytes.IndexByte(name, 0)
+	p.name = string(name[:max(end, 0)])
+	if err := d.deviceTotalMem.call(uintptr(unsafe.Pointer(&p.bytes)), uintptr(p.device)).failed("cuDeviceTotalMem"); err != nil {
+		return nil, err
+	}
+	values := make(map[int]int)
+	for _, a := range []int{attributeThreads, attributeGroups, attributeMajor, attributeMinor} {
+		v := new(int32)
+		if err := d.deviceGetAttribute.call(uintptr(unsafe.Pointer(v)), uintptr(a), uintptr(p.device)).failed("cuDeviceGetAttribute"); err != nil {
+			return nil, err
+		}
+		values[a] = int(*v)
+	}
+	p.capability = 10*values[attributeMajor] + values[attributeMinor]
+	p.limits = gpu.Limits{Threads: values[attributeThreads], Groups: values[attributeGroups]}
+	return p, nil
+}
+
+// String names the device and its driver, for errors.
+func (p *physical) String() string {
+	return fmt.Sprintf("%s (CUDA %s)", p.name, versionText(p.driver))
+}
+
+// choose returns the device of the given number or name, or the one with the most memory of those that kernels run on.
+func (d *driver) choose(want string) (*physical, error) {
+	all, err := d.physicals()
+	if err != nil {
+		return nil, err
+	}
+	p, err := pick(all, want)
+	if err == nil && p.capability < lowest {
+		err = fmt.Errorf("%v has compute capability %d.%d, %d.%d or later is needed: build for another backend (--targets)",
+			p, p.capability/10, p.capability%10, lowest/10, lowest%10)
+	}
+	return p, err
+}
+
+// pick is choose among the given devices.
+func pick(all []*physical, want string) (*physical, error) {
+	if want == "" {
+		return slices.MaxFunc(all, func(a, b *physical) int {
+			return cmp.Or(cmp.Compare(min(a.capability, lowest), min(b.capability, lowest)), cmp.Compare(a.bytes, b.bytes))
+		}), nil
+	}
+	if n, err := strconv.Atoi(want); err == nil && n >= 0 && n < len(all) {
+		return all[n], nil
+	}
+	for _, p := range all {
+		if strings.Contains(strings.ToLower(p.name), strings.ToLower(want)) {
+			return p, nil
+		}
+	}
+	var names []string
+	for i, p := range all {
+		names = append(names, fmt.Sprintf("%d: %s", i, p.name))
+	}
+	return nil, fmt.Errorf("there is no CUDA device %q: give one of %s", want, strings.Join(names, ", "))
+}

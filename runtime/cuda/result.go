@@ -1,0 +1,51 @@
+package cuda
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// result is a CUresult.
+type result uint32
+
+const (
+	success        result = 0
+	outOfMemory    result = 2
+	stubLibrary    result = 34
+	unavailable    result = 46
+	noDevice       result = 100
+	notReady       result = 600
+	driverMismatch result = 803
+)
+
+// resultNames are the results that this package's calls may have.
+var resultNames = map[result]string{
+	1: "INVALID_VALUE", outOfMemory: "OUT_OF_MEMORY", 3: "NOT_INITIALIZED", 4: "DEINITIALIZED", stubLibrary: "STUB_LIBRARY",
+	unavailable: "DEVICE_UNAVAILABLE", noDevice: "NO_DEVICE", 101: "INVALID_DEVICE", 200: "INVALID_IMAGE", 201: "INVALID_CONTEXT",
+	209: "NO_BINARY_FOR_GPU", 214: "ECC_UNCORRECTABLE", 218: "INVALID_PTX", 220: "NVLINK_UNCORRECTABLE",
+	221: "JIT_COMPILER_NOT_FOUND", 222: "UNSUPPORTED_PTX_VERSION", 223: "JIT_COMPILATION_DISABLED", 400: "INVALID_HANDLE",
+	500: "NOT_FOUND", notReady: "NOT_READY", 700: "ILLEGAL_ADDRESS", 701: "LAUNCH_OUT_OF_RESOURCES", 702: "LAUNCH_TIMEOUT",
+	710: "ASSERT", 714: "HARDWARE_STACK_ERROR", 715: "ILLEGAL_INSTRUCTION", 716: "MISALIGNED_ADDRESS",
+	717: "INVALID_ADDRESS_SPACE", 718: "INVALID_PC", 719: "LAUNCH_FAILED", 801: "NOT_SUPPORTED", 802: "SYSTEM_NOT_READY",
+	driverMismatch: "SYSTEM_DRIVER_MISMATCH", 804: "COMPAT_NOT_SUPPORTED_ON_DEVICE", 900: "STREAM_CAPTURE_UNSUPPORTED",
+	901: "STREAM_CAPTURE_INVALIDATED", 999: "UNKNOWN",
+}
+
+// Error returns the name of the result in the driver's documentation.
+func (r result) Error() string {
+	if name, ok := resultNames[r]; ok {
+		return "CUDA_ERROR_" + name
+	}
+	return "CUresult " + strconv.Itoa(int(r))
+}
+
+// Surroundings tells gpu.Failure that the driver or the device failed.
+func (r result) Surroundings() bool { return true }
+
+// failed returns an error for a failed call of the named function, or nil.
+func (r result) failed(function string) error {
+	if r == success {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", function, r)
+}

@@ -1,0 +1,233 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/runtime/gpu"
+)
+
+// copyKey is a transfer by what does not change from step to step.
+type copyKey struct {
+	queue     *queue
+	label     *runtime.Label
+	iteration int
+	dst, src  int // numbers of memories
+}
+
+// copying is what is kept for a transfer. Bytes from or to the host go through pinned memory of its own, in which the pieces
+// are contiguous.
+type copying struct {
+	cut     runtime.Transfer // into pieces; zero before the first time
+	pieces  []gpu.Piece
+	staging *pinned
+	index   *pinned // of picks whose index is on the device
+	seq     uint64  // one more than the number of the last entry that used it
+}
+
+// copy submits a transfer.
+func (q *queue) copy(e *entry) error {
+	t := &e.transfer
+	if t.Len() == 0 {
+		return nil
+	}
+	if err := gpu.CheckSpans(t, e.block); err != nil {
+		return err
+	}
+	c := q.copying(e)
+	if err := q.cut(c, e); err != nil || len(c.pieces) == 0 {
+		return err
+	}
+	c.seq = q.next + 1
+	from, to := gpu.HostBytes(e.block, t.Src, t.Reach()), gpu.HostBytes(e.block, t.Dst, t.Len())
+	if from != nil && to != nil {
+		return errors.New("a transfer within the memory of the host, which is no work for the device")
+	}
+	if from != nil {
+		q.settle(from)
+	}
+	q.device.touch()
+	defer q.device.enter()()
+	if from == nil && to == nil {
+		return q.within(c, e)
+	}
+	if err := c.stage(q.device, gpu.Total(c.pieces)); err != nil {
+		return err
+	}
+	if from != nil {
+		gpu.Gather(c.staging.bytes, c.pieces, from)
+		return q.toDevice(c, e)
+	}
+	e.copy = c
+	return q.toHost(c, e)
+}
+
+// copying returns what the queue keeps for a transfer, when its last use is over.
+func (q *queue) copying(e *entry) *copying {
+	o, t := q.device.bound(e.block), &e.transfer
+	key := copyKey{q, t.Label, t.Iteration, t.Dst.Memory, t.Src.Memory}
+	o.lock.Lock()
+	c := o.copies[key]
+	if c == nil {
+		c = new(copying)
+		o.copies[key] = c
+	}
+	o.lock.Unlock()
+	d := q.device
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for q.done < c.seq {
+		d.changed.Wait()
+	}
+	return c
+}
+
+// cut cuts a transfer into pieces, unless that was done before with the same parameters.
+func (q *queue) cut(c *copying, e *entry) (err error) {
+	t := &e.transfer
+	if t.Picks == 0 {
+		if c.cut != *t {
+			c.cut, c.pieces = *t, gpu.Box(c.pieces[:0], t)
+		}
+		return nil
+	}
+	c.cut = runtime.Transfer{}
+	index, err := q.fetch(c, e)
+	if err == nil {
+		c.pieces, err = gpu.Picked(c.pieces[:0], t, index)
+	}
+	return err
+}
+
+// stage makes the pinned memory at least n bytes large. The context is current.
+func (c *copying) stage(d *device, n int) (err error) {
+	if c.staging == nil || len(c.staging.bytes) < n {
+		c.staging, err = d.pin(n + n/4) // sizes often grow by a little from step to step
+	}
+	return err
+}
+
+// side returns the address of one side of a transfer on the device.
+func (d *device) side(b *runtime.Block, s runtime.Span) (uintptr, error) {
+	if m, ok := b.Memory[s.Memory].(*memory); ok && m.owner == d {
+		return uintptr(m.address) + uintptr(s.Offset), nil
+	}
+	return 0, fmt.Errorf("memory %d is of another device: copy through the memory of the host", s.Memory)
+}
+
+// toDevice copies the pieces from the pinned memory. Successive ones that are contiguous on the device are one copy.
+func (q *queue) toDevice(c *copying, e *entry) error {
+	dst, err := q.device.side(e.block, e.transfer.Dst)
+	at, from := 0, 0
+	for i, p := range c.pieces {
+		if at += p.N; err != nil || i+1 < len(c.pieces) && c.pieces[i+1].Dst == p.Dst+p.N {
+			continue
+		}
+		first := p.Dst + p.N - (at - from)
+		err = q.call(q.device.copyToDevice, dst+uintptr(first), c.staging.address+uintptr(from), uintptr(at-from), uintptr(q.stream)).failed("cuMemcpyHtoDAsync")
+		from = at
+	}
+	return err
+}
+
+// toHost copies the pieces to the pinned memory. Successive ones that are contiguous on the device are one copy.
+func (q *queue) toHost(c *copying, e *entry) error {
+	src, err := q.device.side(e.block, e.transfer.Src)
+	at, from := 0, 0
+	for i, p := range c.pieces {
+		if at += p.N; err != nil || i+1 < len(c.pieces) && c.pieces[i+1].Src == p.Src+p.N {
+			continue
+		}
+		first := p.Src + p.N - (at - from)
+		err = q.call(q.device.copyToHost, c.staging.address+uintptr(from), src+uintptr(first), uintptr(at-from), uintptr(q.stream)).failed("cuMemcpyDtoHAsync")
+		from = at
+	}
+	return err
+}
+
+// within copies the pieces between memories of the device.
+func (q *queue) within(c *copying, e *entry) error {
+	dst, err := q.device.side(e.block, e.transfer.Dst)
+	if err != nil {
+		return err
+	}
+	src, err := q.device.side(e.block, e.transfer.Src)
+	for _, p := range c.pieces {
+		if err == nil {
+			err = q.call(q.device.copyWithin, dst+uintptr(p.Dst), src+uintptr(p.Src), uintptr(p.N), uintptr(q.stream)).failed("cuMemcpyDtoDAsync")
+		}
+	}
+	return err
+}
+
+// settle waits until no transfer that is issued to any queue still has to write to the bytes, which are of the host.
+// Transfers of other queues that are not issued come later by the plan.
+func (q *queue) settle(bytes []byte) {
+	d := q.device
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for {
+		other, seq := d.writing(bytes)
+		if other == nil {
+			return
+		}
+		for other.done <= seq {
+			d.changed.Wait()
+		}
+	}
+}
+
+// writing returns a transfer that still has to write to bytes of the host. With d.mu.
+func (d *device) writing(bytes []byte) (*queue, uint64) {
+	for _, q := range d.queues {
+		for i := q.done; i < q.issued; i++ {
+			if e := q.at(i); e.copy != nil && gpu.Overlap(bytes, gpu.HostBytes(e.block, e.transfer.Dst, e.transfer.Len())) {
+				return q, i
+			}
+		}
+	}
+	return nil, 0
+}
+
+// fetch returns the index of a transfer's picks. If it is on the device, that takes a copy and a wait.
+func (q *queue) fetch(c *copying, e *entry) ([]byte, error) {
+	d, t := q.device, &e.transfer
+	n := gpu.IndexBytes * t.Picks
+	if index := gpu.HostBytes(e.block, t.Index, n); index != nil {
+		q.settle(index)
+		return index, nil
+	}
+	src, err := d.side(e.block, t.Index)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.fetched(c, src, n); err != nil {
+		return nil, err
+	}
+	if err := q.fetching.reach(d); err != nil {
+		d.die()
+		return nil, err
+	}
+	return c.index.bytes[:n], nil
+}
+
+// fetched submits the copy of an index, and marks its end.
+func (q *queue) fetched(c *copying, src uintptr, n int) (err error) {
+	d := q.device
+	defer d.enter()()
+	if c.index == nil || len(c.index.bytes) < n {
+		if c.index, err = d.pin(n); err != nil {
+			return err
+		}
+	}
+	if q.fetching.event == 0 {
+		if q.fetching.event, err = d.newEvent(); err != nil {
+			return err
+		}
+	}
+	if err := q.call(d.copyToHost, c.index.address, src, uintptr(n), uintptr(q.stream)).failed("cuMemcpyDtoHAsync"); err != nil {
+		return err
+	}
+	return q.call(d.eventRecord, uintptr(q.fetching.event), uintptr(q.stream)).failed("cuEventRecord")
+}
