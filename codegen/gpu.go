@@ -12,6 +12,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/kernels/gpu"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+	"github.com/ggmlc/ggmlc/kernels/gpu/ptx"
 	"github.com/ggmlc/ggmlc/kernels/gpu/spirv"
 )
 
@@ -30,6 +31,10 @@ type gpuKind struct {
 
 // gpuKinds are the kinds of targets that compute with kernels of package kernels/gpu.
 var gpuKinds = map[string]*gpuKind{
+	"cuda": {
+		loader: "nvidia", about: "nvidia opens all backends that CUDA drives.", pkg: "cuda", purego: true,
+		file: "kernels.ptx", embed: "kernelsPTX", holds: "modules of PTX", assemble: assemblePTX,
+	},
 	"gpusim": {
 		loader: "simulatedGPUs", about: "simulatedGPUs opens all simulated GPUs.", pkg: "gpusim",
 		file: "kernels.kir", embed: "kernelText", holds: "text of package kir", assemble: assembleText,
@@ -45,6 +50,12 @@ func assembleText(k *kir.Kernel) ([]byte, error) { return []byte(k.String()), ni
 func assembleSPIRV(k *kir.Kernel) ([]byte, error) {
 	words, err := spirv.Emit(k)
 	return spirv.Bytes(words), err
+}
+
+// assemblePTX prints a kernel for the lowest target, which drivers compile for all later ones.
+func assemblePTX(k *kir.Kernel) ([]byte, error) {
+	text, err := ptx.Emit(k, ptx.SM70)
+	return []byte(text), err
 }
 
 // path returns the import path of the kind's package.

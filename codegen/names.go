@@ -16,7 +16,7 @@ import (
 var locals = []string{"w", "a", "l", "m", "s", "io", "x", "t", "e", "i", "q", shareVar, "slot"}
 
 // packages are the names of the packages that emitted files import.
-var packages = []string{"context", "cpu", "dtype", "embed", "fake", "gpu", "iter", "math", "runtime", "tile", "unsafe", "vulkan"}
+var packages = []string{"context", "cpu", "cuda", "dtype", "embed", "fake", "gpu", "iter", "math", "runtime", "tile", "unsafe", "vulkan"}
 
 // isReserved reports whether an identifier has a meaning in emitted code already: as a keyword
 // or predeclared by Go, as a package, or in step functions.

@@ -25,6 +25,7 @@ type gpuKind struct {
 }
 
 var gpuKinds = map[string]gpuKind{
+	"cuda":   {loader: "nvidia", loaderType: "cuda.Loader", file: "kernels.ptx", variable: "kernelsPTX", threads: threadsOfPTX},
 	"gpusim": {loader: "simulatedGPUs", loaderType: "gpusim.Loader", file: "kernels.kir", variable: "kernelText", threads: threadsOfText},
 	"vulkan": {loader: "gpus", loaderType: "vulkan.Loader", file: "kernels.spv", variable: "kernels", threads: threadsOfSPIRV},
 }

@@ -19,7 +19,9 @@ const modulePath = "github.com/ggmlc/ggmlc"
 // imports are the packages that emitted code may import, under their own names.
 var imports = map[string]bool{
 	"unsafe": true, "math": true, "context": true, "iter": true, "embed": true,
-	modulePath + "/runtime": true, modulePath + "/runtime/fake": true, modulePath + "/runtime/gpu": true, modulePath + "/runtime/vulkan": true, modulePath + "/runtime/gpusim": true,
+	modulePath + "/runtime": true, modulePath + "/runtime/fake": true, modulePath + "/runtime/gpu": true,
+	modulePath + "/runtime/cuda": true, modulePath + "/runtime/vulkan": true,
+	modulePath + "/runtime/gpusim":   true,
 	modulePath + "/kernels/cpu":      true,
 	modulePath + "/kernels/cpu/tile": true, modulePath + "/ir/dtype": true,
 }

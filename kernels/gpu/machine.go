@@ -16,6 +16,7 @@ func (m Machine) has(c kir.Caps) bool { return m.Caps&c == c }
 
 // machines are the backends that compute with kernels of this package.
 var machines = map[string]Machine{
+	"cuda":   {Caps: kir.CapSubgroup | kir.CapF16 | kir.CapDot4, Lanes: 32},
 	"gpusim": {Caps: kir.CapSubgroup | kir.CapF16 | kir.CapDot4 | kir.CapTile | kir.CapAsync}, // subgroups of any size
 	"vulkan": {Caps: kir.CapSubgroup},
 }

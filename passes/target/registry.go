@@ -80,7 +80,7 @@ func (l *List) Without(names []string) (*List, error) {
 
 // builtins are the functions that make the built-in descriptors, in order of priority. Each call makes a new
 // descriptor, which the caller may change.
-var builtins = []func() *Descriptor{Vulkan, GPUSim, Fake, CPU}
+var builtins = []func() *Descriptor{CUDA, Vulkan, GPUSim, Fake, CPU}
 
 // Builtins returns the built-in descriptors. The last one can be the last target of a list.
 func Builtins() []*Descriptor {

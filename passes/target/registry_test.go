@@ -36,7 +36,7 @@ func TestSelectAppliesParameters(t *testing.T) {
 
 func TestSelectRefusesWrongParameters(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"tpu", `unknown target "tpu": the built-in ones are vulkan, gpusim, fake, cpu`},
+		{"tpu", `unknown target "tpu": the built-in ones are cuda, vulkan, gpusim, fake, cpu`},
 		{"cpu:0", "there is one cpu"},
 		{"cpu:fast", `"fast" is not a parameter`},
 		{"fake:0:1", `"1" is not a parameter`},

@@ -10,13 +10,18 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestVulkanClaimsWhatHasKernels compares the descriptor with the kernels on the cases of all ops: what it claims can be
-// lowered, and for each op that it claims there is such a case.
-func TestVulkanClaimsWhatHasKernels(t *testing.T) {
-	vulkan := target.Vulkan()
-	on, _ := gpu.Of(vulkan.Kind)
+// TestGPUsClaimWhatHasKernels compares the descriptors with the kernels on the cases of all ops: what they claim can be
+// lowered, and for each op that they claim there is such a case.
+func TestGPUsClaimWhatHasKernels(t *testing.T) {
+	for _, d := range []*target.Descriptor{target.CUDA(), target.Vulkan()} {
+		t.Run(d.Name, func(t *testing.T) { claims(t, d) })
+	}
+}
+
+func claims(t *testing.T, d *target.Descriptor) {
+	on, _ := gpu.Of(d.Kind)
 	claimed, shown := make(map[ir.Op]bool), make(map[ir.Op]bool)
-	for _, row := range vulkan.Rows {
+	for _, row := range d.Rows {
 		claimed[row.Op] = true
 	}
 	for op := range ir.Ops {
@@ -30,7 +35,7 @@ func TestVulkanClaimsWhatHasKernels(t *testing.T) {
 			}
 			nodes := call.Module.Funcs[0].Nodes
 			n := nodes[len(nodes)-1]
-			claims := vulkan.Reads(n) && !n.Is(ir.View)
+			claims := d.Reads(n) && !n.Is(ir.View)
 			_, err = gpu.Lower(n, on)
 			if err != nil && !errors.Is(err, gpu.ErrNoKernel) {
 				t.Errorf("%v %s: %v", op, c.Name, err)
@@ -46,7 +51,7 @@ func TestVulkanClaimsWhatHasKernels(t *testing.T) {
 			t.Errorf("%v is claimed, and no case shows it", op)
 		}
 	}
-	t.Logf("vulkan claims %d of %d ops", len(claimed), ir.NumOps-1)
+	t.Logf("%s claims %d of %d ops", d.Name, len(claimed), ir.NumOps-1)
 }
 
 // onlyCPU are the ops of the processor that GPUs need no kernels for.

@@ -318,7 +318,7 @@ func TestDevicesHaveNoRaces(t *testing.T) {
 func TestUnknownKindIsRefused(t *testing.T) {
 	m := machine{"tpu", "target tpu kind=tpu space=tpu ops=*\ntarget cpu like=cpu\n", nil}
 	_, refusal := m.buildOn(t)
-	if !strings.Contains(refusal, "exit status 2") || !strings.Contains(refusal, "kind cpu, fake, gpusim and vulkan, not tpu") {
+	if !strings.Contains(refusal, "exit status 2") || !strings.Contains(refusal, "kind cpu, fake, cuda, gpusim and vulkan, not tpu") {
 		t.Errorf("refused with:\n%s", refusal)
 	}
 }
