@@ -28,7 +28,8 @@ type bench struct {
 
 // setting is how a bench is opened.
 type setting struct {
-	config cudasim.Config // without devices it is the default one
+	config cudasim.Config  // without devices it is the default one
+	driver *cudasim.Driver // one that another bench has opened, in place of a new one
 	loader cuda.Loader
 	queues int
 	slots  int
@@ -53,14 +54,17 @@ func tryOpen(t testing.TB, s setting) (b *bench, err error) {
 	if len(s.config.Devices) == 0 {
 		s.config.Devices = cudasim.Default().Devices
 	}
-	b = &bench{t: t, driver: cudasim.New(s.config), supervisor: new(runtime.Supervisor), info: runtime.DeviceInfo{Name: "gpu"}}
+	b = &bench{t: t, driver: s.driver, supervisor: new(runtime.Supervisor), info: runtime.DeviceInfo{Name: "gpu"}}
 	for i := range max(s.queues, 1) {
 		b.info.Queues = append(b.info.Queues, string(rune('a'+i)))
 	}
-	library().Use(b.driver)
+	if b.driver == nil {
+		b.driver = cudasim.New(s.config)
+		library().Use(b.driver)
+		t.Cleanup(func() { b.check(s.faulty) })
+	}
 	l := s.loader
 	l.Symbol = library().Symbol
-	t.Cleanup(func() { b.check(s.faulty) })
 	if b.device, err = l.Open(&b.info, 0, b.supervisor); err != nil {
 		return b, err
 	}

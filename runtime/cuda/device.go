@@ -18,6 +18,7 @@ type device struct {
 	*driver
 	physical   *physical
 	context    handle
+	entering   [1]uintptr // the arguments of cuCtxSetCurrent
 	info       *runtime.DeviceInfo
 	index      int
 	supervisor *runtime.Supervisor
@@ -25,6 +26,7 @@ type device struct {
 	report     func(done, total int64)
 
 	queues  []*queue // indexed by number
+	streams []handle // of the queues and of uploads
 	uploads uploader
 	modules
 	objects
@@ -34,7 +36,6 @@ type device struct {
 	changed sync.Cond
 
 	dead     atomic.Bool  // nothing is submitted nor waited for any more
-	stuck    atomic.Bool  // it is dead with work that may never end
 	progress atomic.Int64 // when anything was last submitted or done, in nanoseconds since start
 	start    time.Time
 }
@@ -52,6 +53,7 @@ func (d *device) open() error {
 	default:
 		return fmt.Errorf("%v: %w", d.physical, r.failed("cuDevicePrimaryCtxRetain"))
 	}
+	d.entering[0] = uintptr(d.context)
 	defer d.enter()()
 	for _, name := range d.info.Queues {
 		q, err := d.newQueue(d.supervisor.Timeline.Queue(name))
@@ -72,8 +74,10 @@ func (d *device) open() error {
 // that enter returns is called.
 func (d *device) enter() (leave func()) {
 	goruntime.LockOSThread()
-	args := [1]uintptr{uintptr(d.context)}
-	d.ctxSetCurrent.with(args[:]) // an error is that of the next call, too
+	if err := d.ctxSetCurrent.with(d.entering[:]).failed("cuCtxSetCurrent"); err != nil {
+		d.fail(&noWork, err)
+		d.die()
+	}
 	return goruntime.UnlockOSThread
 }
 
@@ -88,21 +92,28 @@ func (d *device) newStream() (handle, error) {
 	}
 	stream := *h
 	d.own(func() { d.streamDestroy.call(uintptr(stream)) })
+	d.streams = append(d.streams, stream) // by open and by the first upload, which nothing else is done besides
 	return stream, nil
 }
 
 // withoutTimes makes events cheaper (CU_EVENT_DISABLE_TIMING).
 const withoutTimes = 2
 
+// event is an event of the driver.
+type event struct {
+	handle handle
+	query  [1]uintptr // the arguments of cuEventQuery
+}
+
 // newEvent returns an event, which destroy frees. The context is current.
-func (d *device) newEvent() (handle, error) {
-	h := new(handle)
-	if err := d.eventCreate.call(uintptr(unsafe.Pointer(h)), withoutTimes).failed("cuEventCreate"); err != nil {
-		return 0, err
+func (d *device) newEvent() (*event, error) {
+	e := new(event)
+	if err := d.eventCreate.call(uintptr(unsafe.Pointer(&e.handle)), withoutTimes).failed("cuEventCreate"); err != nil {
+		return nil, err
 	}
-	event := *h
-	d.own(func() { d.eventDestroy.call(uintptr(event)) })
-	return event, nil
+	e.query[0] = uintptr(e.handle)
+	d.own(func() { d.eventDestroy.call(uintptr(e.handle)) })
+	return e, nil
 }
 
 // Run implements runtime.Device.
@@ -148,11 +159,11 @@ var errStillBusy = errors.New("it still works on a command that has no end: its 
 
 // destroy frees everything, unless the device may still use it. The driver would wait for its work without a limit.
 func (d *device) destroy() error {
-	if d.stuck.Load() && !d.settled() {
-		return fmt.Errorf("%v: %w", d.physical, errStillBusy)
-	}
 	if d.context == 0 {
 		return nil
+	}
+	if d.dead.Load() && !d.settled() {
+		return fmt.Errorf("%v: %w", d.physical, errStillBusy)
 	}
 	defer d.enter()()
 	d.objects.destroy()
@@ -162,15 +173,20 @@ func (d *device) destroy() error {
 	return nil
 }
 
-// settled waits for all submissions, at most for the limit, and reports whether they ended.
+// settled waits until no stream works any more, at most for the limit, and reports whether that was so. A stream whose device
+// is lost has an error.
 func (d *device) settled() bool {
+	defer d.enter()()
 	end := time.Now().Add(d.limit)
-	for _, q := range d.queues {
-		if !q.latest.settled(d, end) {
-			return false
+	for _, s := range d.streams {
+		for d.streamQuery.call(uintptr(s)) == notReady {
+			if time.Now().After(end) {
+				return false
+			}
+			time.Sleep(longPause)
 		}
 	}
-	return d.uploads.latest().settled(d, end)
+	return true
 }
 
 // fail reports the failure of an entry. The first failure of any device counts.

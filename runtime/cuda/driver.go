@@ -27,15 +27,15 @@ func (f fn) with(args []uintptr) result { return result(uint32(library.CallWith(
 type driver struct {
 	version int // of CUDA, as 1000*major + 10*minor
 
-	init, driverGetVersion                                                       fn
-	deviceGetCount, deviceGet, deviceGetName, deviceTotalMem, deviceGetAttribute fn
-	primaryRetain, primaryRelease, ctxSetCurrent                                 fn
-	memGetInfo, memAlloc, memFree, memHostAlloc, memFreeHost                     fn
-	copyToDevice, copyToHost, copyWithin, setBytes                               fn
-	moduleLoad, moduleUnload, moduleGetFunction, launchKernel                    fn
-	streamCreate, streamDestroy, streamWaitEvent, beginCapture, endCapture       fn
-	eventCreate, eventDestroy, eventRecord, eventQuery                           fn
-	graphDestroy, graphInstantiate, graphExecDestroy, graphLaunch                fn
+	init, driverGetVersion                                                              fn
+	deviceGetCount, deviceGet, deviceGetName, deviceTotalMem, deviceGetAttribute        fn
+	primaryRetain, primaryRelease, ctxSetCurrent                                        fn
+	memGetInfo, memAlloc, memFree, memHostAlloc, memFreeHost                            fn
+	copyToDevice, copyToHost, copyWithin, setBytes                                      fn
+	moduleLoad, moduleUnload, moduleGetFunction, launchKernel                           fn
+	streamCreate, streamDestroy, streamQuery, streamWaitEvent, beginCapture, endCapture fn
+	eventCreate, eventDestroy, eventRecord, eventQuery                                  fn
+	graphDestroy, graphInstantiate, graphExecDestroy, graphLaunch                       fn
 }
 
 // oldest is the first version that has all functions.
@@ -110,7 +110,7 @@ func (d *driver) functions() []function {
 		{"cuMemsetD8Async", &d.setBytes},
 		{"cuModuleLoadDataEx", &d.moduleLoad}, {"cuModuleUnload", &d.moduleUnload}, {"cuModuleGetFunction", &d.moduleGetFunction},
 		{"cuLaunchKernel", &d.launchKernel},
-		{"cuStreamCreate", &d.streamCreate}, {"cuStreamDestroy_v2", &d.streamDestroy}, {"cuStreamWaitEvent", &d.streamWaitEvent},
+		{"cuStreamCreate", &d.streamCreate}, {"cuStreamDestroy_v2", &d.streamDestroy}, {"cuStreamQuery", &d.streamQuery}, {"cuStreamWaitEvent", &d.streamWaitEvent},
 		{"cuStreamBeginCapture_v2", &d.beginCapture}, {"cuStreamEndCapture", &d.endCapture},
 		{"cuEventCreate", &d.eventCreate}, {"cuEventDestroy_v2", &d.eventDestroy}, {"cuEventRecord", &d.eventRecord}, {"cuEventQuery", &d.eventQuery},
 		{"cuGraphDestroy", &d.graphDestroy}, {"cuGraphInstantiateWithFlags", &d.graphInstantiate},

@@ -19,7 +19,7 @@ func (q *queue) finish() {
 		d.mu.Lock()
 		if e.frees {
 			reached = mark{}
-			if e.after.event != 0 {
+			if e.after.event != nil {
 				q.free = append(q.free, e.after)
 			}
 		}

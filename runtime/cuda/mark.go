@@ -7,7 +7,7 @@ import (
 )
 
 // mark is an event of the driver, recorded after some work. The zero mark is after nothing.
-type mark struct{ event handle }
+type mark struct{ event *event }
 
 // Times of polling an event.
 const (
@@ -29,12 +29,11 @@ func (errNoProgress) Surroundings() bool { return true }
 
 // query reports whether the work is done.
 func (m mark) query(d *device) result {
-	if m.event == 0 {
+	if m.event == nil {
 		return success
 	}
 	defer d.enter()()
-	args := [1]uintptr{uintptr(m.event)}
-	return d.eventQuery.with(args[:])
+	return d.eventQuery.with(m.event.query[:])
 }
 
 // reach waits for the work while the device makes progress. It returns at once if the device is dead.
@@ -48,23 +47,11 @@ func (m mark) reach(d *device) error {
 		case r != notReady:
 			return r.failed("cuEventQuery")
 		case d.idle() > d.limit:
-			d.stuck.Store(true)
 			return errNoProgress{d.limit}
 		}
 		pause(time.Since(began))
 	}
 	return nil
-}
-
-// settled waits for the work until a time, and reports whether it ended, in whatever way.
-func (m mark) settled(d *device, end time.Time) bool {
-	for m.query(d) == notReady {
-		if time.Now().After(end) {
-			return false
-		}
-		time.Sleep(longPause)
-	}
-	return true
 }
 
 // pause waits before the next look at an event, longer after a long time.

@@ -67,7 +67,6 @@ type queue struct {
 
 	// Of the goroutine that submits.
 	batch    []entry
-	latest   mark // of the last entry that was issued
 	fetching mark
 	args     [6]uintptr
 

@@ -136,7 +136,7 @@ func (q *queue) mark() mark {
 	m, err := q.newMark()
 	if err == nil {
 		d.touch()
-		err = q.call(d.eventRecord, uintptr(m.event), uintptr(q.stream)).failed("cuEventRecord")
+		err = q.call(d.eventRecord, uintptr(m.event.handle), uintptr(q.stream)).failed("cuEventRecord")
 	}
 	if err != nil {
 		d.mu.Lock()
@@ -146,7 +146,6 @@ func (q *queue) mark() mark {
 		d.die()
 		return mark{}
 	}
-	q.latest = m
 	return m
 }
 
@@ -188,8 +187,8 @@ func (q *queue) follows(other *queue, seq uint64) error {
 		return nil
 	}
 	m := other.at(seq).after
-	if m.event == 0 {
+	if m.event == nil {
 		return nil
 	}
-	return q.call(d.streamWaitEvent, uintptr(q.stream), uintptr(m.event), 0).failed("cuStreamWaitEvent")
+	return q.call(d.streamWaitEvent, uintptr(q.stream), uintptr(m.event.handle), 0).failed("cuStreamWaitEvent")
 }

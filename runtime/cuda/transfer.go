@@ -221,7 +221,7 @@ func (q *queue) fetched(c *copying, src uintptr, n int) (err error) {
 			return err
 		}
 	}
-	if q.fetching.event == 0 {
+	if q.fetching.event == nil {
 		if q.fetching.event, err = d.newEvent(); err != nil {
 			return err
 		}
@@ -229,5 +229,5 @@ func (q *queue) fetched(c *copying, src uintptr, n int) (err error) {
 	if err := q.call(d.copyToHost, c.index.address, src, uintptr(n), uintptr(q.stream)).failed("cuMemcpyDtoHAsync"); err != nil {
 		return err
 	}
-	return q.call(d.eventRecord, uintptr(q.fetching.event), uintptr(q.stream)).failed("cuEventRecord")
+	return q.call(d.eventRecord, uintptr(q.fetching.event.handle), uintptr(q.stream)).failed("cuEventRecord")
 }

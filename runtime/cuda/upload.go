@@ -21,7 +21,7 @@ type uploader struct {
 // half is a part of the pinned memory.
 type half struct {
 	staging *pinned
-	event   handle
+	event   *event
 	after   mark // the last copy from it
 }
 
@@ -96,7 +96,7 @@ func (u *uploader) sent(h *half, err error) error {
 		return err
 	}
 	d.touch()
-	if err := d.eventRecord.call(uintptr(h.event), uintptr(u.stream)).failed("cuEventRecord"); err != nil {
+	if err := d.eventRecord.call(uintptr(h.event.handle), uintptr(u.stream)).failed("cuEventRecord"); err != nil {
 		return err
 	}
 	h.after, u.last = mark{h.event}, h

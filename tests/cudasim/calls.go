@@ -90,8 +90,9 @@ func (d *Driver) CtxSetCurrent(context uintptr) uintptr {
 		d.problem("cuCtxSetCurrent: context %d is not retained", context)
 		r = invalidContext
 	}
-	if r == success {
-		d.current[syscall.Gettid()] = uint64(context)
+	d.current[syscall.Gettid()] = uint64(context)
+	if r != success {
+		d.current[syscall.Gettid()] = refused
 	}
 	return d.end(r)
 }

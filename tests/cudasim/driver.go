@@ -154,12 +154,18 @@ func (d *Driver) begin(name string) uint32 {
 	return success
 }
 
+// refused is the context of a thread for which none could be made current.
+const refused = ^uint64(0)
+
 // beginIn begins a call that needs a current context. It returns with mu.
 func (d *Driver) beginIn(name string) uint32 {
 	if r := d.begin(name); r != success {
 		return r
 	}
 	c := d.current[syscall.Gettid()]
+	if c == refused {
+		return invalidContext
+	}
 	if c == 0 || d.retained[c-1] == 0 {
 		d.problem("%s without a current context", name)
 		return invalidContext

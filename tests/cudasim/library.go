@@ -77,6 +77,7 @@ func (l *Library) functions() map[string]any {
 			return l.driver.Load().LaunchKernel(f, gx, gy, gz, bx, by, bz, shared, on, params, extra)
 		},
 		"cuStreamCreate": with2(l, (*Driver).StreamCreate), "cuStreamDestroy_v2": with1(l, (*Driver).StreamDestroy),
+		"cuStreamQuery":     with1(l, (*Driver).StreamQuery),
 		"cuStreamWaitEvent": with3(l, (*Driver).StreamWaitEvent), "cuStreamBeginCapture_v2": with2(l, (*Driver).StreamBeginCapture),
 		"cuStreamEndCapture": with2(l, (*Driver).StreamEndCapture),
 		"cuEventCreate":      with2(l, (*Driver).EventCreate), "cuEventDestroy_v2": with1(l, (*Driver).EventDestroy),

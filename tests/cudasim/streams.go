@@ -7,6 +7,7 @@ import "slices"
 // stream runs operations in order.
 type stream struct {
 	queue   []operation
+	running int // operations that are not done
 	closed  bool
 	capture *graph // that gets the operations in place of the stream
 }
@@ -58,6 +59,7 @@ func (d *Driver) run(s *stream) {
 			}
 		}
 		d.running--
+		s.running--
 		d.changed.Broadcast()
 	}
 }
@@ -73,6 +75,7 @@ func (d *Driver) submit(call string, h uintptr, op operation) uint32 {
 	default:
 		s.queue = append(s.queue, op)
 		d.running++
+		s.running++
 		d.changed.Broadcast()
 	}
 	return success
@@ -85,6 +88,20 @@ func (d *Driver) StreamDestroy(h uintptr) uintptr {
 			s.closed = true
 			d.changed.Broadcast()
 			delete(d.objects, uint64(h))
+		}
+	}
+	return d.end(r)
+}
+
+func (d *Driver) StreamQuery(h uintptr) uintptr {
+	r := d.beginIn("cuStreamQuery")
+	if r == success {
+		s, ok := object[*stream](d, "cuStreamQuery", h)
+		switch {
+		case !ok:
+			r = invalidHandle
+		case s.running > 0:
+			r = notReady
 		}
 	}
 	return d.end(r)
@@ -188,11 +205,12 @@ func (d *Driver) StreamBeginCapture(h uintptr, _ uint32) uintptr {
 
 func (d *Driver) StreamEndCapture(h uintptr, to *uintptr) uintptr {
 	r := d.beginIn("cuStreamEndCapture")
-	if r != success {
-		return d.end(r)
-	}
 	s, ok := object[*stream](d, "cuStreamEndCapture", h)
 	switch {
+	case r != success:
+		if ok {
+			s.capture = nil // it ends even so
+		}
 	case !ok:
 		r = invalidHandle
 	case s.capture == nil:

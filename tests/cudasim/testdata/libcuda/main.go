@@ -125,6 +125,9 @@ func cuStreamCreate(stream *uintptr, flags uint32) C.int {
 //export cuStreamDestroy_v2
 func cuStreamDestroy_v2(stream uintptr) C.int { return C.int(driver.StreamDestroy(stream)) }
 
+//export cuStreamQuery
+func cuStreamQuery(stream uintptr) C.int { return C.int(driver.StreamQuery(stream)) }
+
 //export cuStreamWaitEvent
 func cuStreamWaitEvent(stream, event uintptr, flags uint32) C.int {
 	return C.int(driver.StreamWaitEvent(stream, event, flags))

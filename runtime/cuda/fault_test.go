@@ -1,0 +1,483 @@
+package cuda_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/runtime/cuda"
+	"github.com/ggmlc/ggmlc/tests/cudasim"
+)
+
+// spinning returns a command that takes so many steps.
+func spinning(steps int) *runtime.Command {
+	return command(dispatch{Kernel: spin, Groups: 1, Args: []arg{{Memory: 0}, {Memory: number, Offset: steps}}})
+}
+
+const endless = 1<<31 - 1
+
+// TestKernelWithoutEndIsCut has a kernel that takes longer than the limit. Events of both queues are signalled.
+func TestKernelWithoutEndIsCut(t *testing.T) {
+	b := open(t, setting{queues: 2, loader: cuda.Loader{Options: cuda.Options{Limit: 100 * time.Millisecond}}, device: []int64{64}, faulty: true})
+	b.blocks[0].Step = 12
+	began := time.Now()
+	b.device.Run(0, spinning(endless), b.blocks[0], 0)
+	var e, end runtime.Event
+	b.device.Record(0, &e, 1)
+	b.device.Wait(1, &e, 1)
+	b.device.Record(1, &end, 1)
+	end.Await(1)
+	waited := time.Since(began)
+	var f *runtime.FaultError
+	if !errors.As(fault(b.supervisor), &f) || !f.Surroundings() {
+		t.Fatalf("error %v after %v, want a fault of the surroundings", fault(b.supervisor), waited)
+	}
+	if s := fmt.Sprint(f.Value); f.Device != "gpu" || f.Command != "@step split 2" || !strings.Contains(s, "step 12 on Simulated GPU (CUDA 12.8): ") ||
+		!strings.Contains(s, "submitted with it was done for 100ms") || !strings.Contains(s, "--cuda-timeout") {
+		t.Errorf("device %q, command %q, value %q", f.Device, f.Command, s)
+	}
+	if waited > 5*time.Second {
+		t.Errorf("cut after %v, with a limit of 100ms", waited)
+	}
+	b.device.Run(0, spinning(1), b.blocks[0], 0) // skipped
+	b.finish(0)
+	b.closed = true
+	if err := b.device.Close(); err == nil || !strings.Contains(err.Error(), "still works on a command that has no end") {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+// TestLostDevice has a kernel that writes outside of memory. Nothing blocks after that.
+func TestLostDevice(t *testing.T) {
+	b := open(t, setting{queues: 2, device: []int64{64}, host: []int64{64}, faulty: true})
+	b.blocks[0].Step = 7
+	wild := command(dispatch{Kernel: spin, Groups: 1, Args: []arg{{Memory: number, Offset: 4096}, {Memory: number, Offset: 1}}})
+	b.device.Run(0, wild, b.blocks[0], 0)
+	for i := range uint64(10) {
+		var e, end runtime.Event
+		b.device.Copy(0, dense(&label, 0, 0, 1, 0, 64), b.blocks[0])
+		b.device.Run(0, spinning(1), b.blocks[0], 0)
+		b.device.Record(0, &e, i+1)
+		b.device.Wait(1, &e, i+1)
+		b.device.Copy(1, dense(&label, 1, 0, 0, 0, 64), b.blocks[0])
+		b.device.Record(1, &end, i+1)
+		end.Await(i + 1)
+	}
+	var f *runtime.FaultError
+	err := fault(b.supervisor)
+	if !errors.As(err, &f) || !f.Surroundings() || strings.Contains(err.Error(), "bug") {
+		t.Fatalf("error %v, want a fault of the surroundings", err)
+	}
+	if s := fmt.Sprint(f.Value); !strings.Contains(f.Command, "@step split ") || !strings.Contains(s, "step 7 on ") || !strings.Contains(s, "CUDA_ERROR_ILLEGAL_ADDRESS") {
+		t.Errorf("command %q, value %q", f.Command, s)
+	}
+	if _, err := b.device.Alloc(runtime.State, 64); err == nil || !strings.Contains(err.Error(), "CUDA_ERROR_ILLEGAL_ADDRESS") {
+		t.Errorf("memory of a lost device: error %v", err)
+	}
+	if err := b.device.Load(b.memory[0], make([]byte, 64)); err == nil {
+		t.Error("a lost device is loaded")
+	}
+}
+
+// scenario opens a device, loads, runs a step on two queues and closes it. It returns the first error.
+func scenario(t *testing.T, c cudasim.Config) (*bench, error) {
+	t.Helper()
+	l := cuda.Loader{Options: cuda.Options{Limit: 2 * time.Second}}
+	b, err := tryOpen(t, setting{config: c, loader: l, queues: 2, device: []int64{256, 256, 64}, host: []int64{256, 64}, faulty: true})
+	if b.device == nil {
+		return b, err
+	}
+	if err == nil {
+		err = errors.Join(b.device.Load(b.memory[0], floatBytes(ramp(64))), b.device.Clear(b.memory[1]), b.device.Clear(b.memory[2]))
+	}
+	if err == nil {
+		var e, end runtime.Event
+		picked := dense(&label, 1, 0, 3, 0, 16)
+		picked.Index, picked.Picks = runtime.Span{Memory: 2}, 1
+		for step := range uint64(2) {
+			b.device.Copy(0, dense(&label, 0, 0, 3, 0, 256), b.blocks[0])
+			b.device.Run(0, command(scaling(arg{Memory: 1}, arg{}, 64, 2)), b.blocks[0], 0)
+			b.device.Record(0, &e, step+1)
+			b.device.Wait(1, &e, step+1)
+			b.device.Copy(1, picked, b.blocks[0])
+			b.device.Copy(1, dense(&label, 0, 0, 1, 0, 256), b.blocks[0])
+			b.device.Copy(1, dense(&label, 3, 0, 1, 0, 256), b.blocks[0])
+			b.device.Record(1, &end, step+1)
+			end.Await(step + 1)
+		}
+		err = fault(b.supervisor)
+	}
+	b.closed = true
+	return b, errors.Join(err, b.device.Close())
+}
+
+// freeing are the functions without which something is left.
+var freeing = []string{"cuMemFree", "cuMemFreeHost", "cuModuleUnload", "cuStreamDestroy", "cuEventDestroy", "cuGraphDestroy", "cuGraphExecDestroy",
+	"cuDevicePrimaryCtxRelease", "cuCtxSetCurrent"}
+
+// TestEveryCallFails has each call of the driver fail in turn, once or from then on. The scenario ends, with an error unless
+// the call only frees something, and leaves nothing.
+func TestEveryCallFails(t *testing.T) {
+	whole, err := scenario(t, cudasim.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for _, name := range whole.driver.Names() {
+		calls += whole.driver.Calls(name)
+	}
+	stride := 1
+	if testing.Short() {
+		stride = 7
+	}
+	for _, lost := range []bool{false, true} {
+		for at := 1; at <= calls; at += stride {
+			failOnce(t, at, lost)
+		}
+	}
+	t.Logf("%d calls of %d functions", calls, len(whole.driver.Names()))
+	if len(whole.driver.Names()) < 33 {
+		t.Errorf("only the functions %v are called", whole.driver.Names())
+	}
+}
+
+// failOnce runs the scenario where a call fails, or all calls from then on.
+func failOnce(t *testing.T, at int, lost bool) {
+	failed := ""
+	c := cudasim.Config{Fault: func(name string, n int) uint32 {
+		if n == at {
+			failed = name
+		}
+		if n == at || lost && n > at {
+			return 719
+		}
+		return 0
+	}}
+	done := make(chan error, 1)
+	var b *bench
+	go func() {
+		var err error
+		b, err = scenario(t, c)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		b.judge(t, at, failed, lost, err)
+	case <-time.After(20 * time.Second):
+		t.Fatalf("call %d, %s: it hangs", at, failed)
+	}
+}
+
+// judge compares the end of a scenario with what it should be.
+func (b *bench) judge(t *testing.T, at int, failed string, lost bool, err error) {
+	quiet := false
+	for _, name := range freeing {
+		quiet = quiet || name == failed
+	}
+	if err == nil && !quiet && failed != "" && !lost {
+		t.Errorf("call %d, %s fails: no error", at, failed)
+	}
+	if err != nil && !strings.Contains(err.Error(), "CUDA_ERROR_LAUNCH_FAILED") && !strings.Contains(err.Error(), "failed before") && failed != "cuCtxSetCurrent" {
+		t.Errorf("call %d, %s fails: error %v", at, failed, err)
+	}
+	if live := b.driver.Live(); len(live) > 0 && !quiet && !lost {
+		t.Errorf("call %d, %s fails: not freed: %v", at, failed, live)
+	}
+}
+
+// TestWrongCommandsFail has dispatches that the device cannot run.
+func TestWrongCommandsFail(t *testing.T) {
+	broken, refused, future := *scale, *scale, *scale
+	broken.Code = "no module"
+	refused.Code = strings.Replace(scale.Code, "mul.rn.f32", "mule.rn.f32", 1)
+	future.Code = strings.Replace(scale.Code, "sm_70", "sm_120", 1)
+	for _, c := range []struct {
+		name    string
+		edit    func(*dispatch)
+		want    string
+		outside bool
+	}{
+		{"arguments", func(d *dispatch) { d.Args = d.Args[1:] }, "kernel scale: 3 arguments, it has 4", false},
+		{"groups", func(d *dispatch) { d.Groups = 0 }, "0 workgroups, the device allows 1 to", false},
+		{"threads", func(d *dispatch) { k := *scale; k.Threads = 1 << 20; d.Kernel = &k }, "1048576 threads in a workgroup", false},
+		{"code", func(d *dispatch) { d.Kernel = &broken }, "kernel scale: 9 bytes that are no PTX", false},
+		{"text", func(d *dispatch) { d.Kernel = &refused }, "kernel scale: the driver refuses the PTX: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX\nptxas fatal : ptx: line ", true},
+		{"target", func(d *dispatch) { d.Kernel = &future }, "CUDA_ERROR_NO_BINARY_FOR_GPU\nptxas fatal : .target sm_120 on sm_90", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := open(t, setting{device: []int64{64}, host: []int64{64}})
+			d := scaling(arg{}, arg{}, 4, 2)
+			c.edit(&d)
+			b.device.Run(0, command(d), b.blocks[0], 0)
+			b.finish(0)
+			var f *runtime.FaultError
+			if !errors.As(fault(b.supervisor), &f) || f.Surroundings() != c.outside || f.Command != "@step split 2" || !strings.Contains(fmt.Sprint(f.Value), c.want) {
+				t.Errorf("error %v, want %s", fault(b.supervisor), c.want)
+			}
+		})
+	}
+}
+
+// TestDriversThatDoNot has drivers and devices on which programs do not run.
+func TestDriversThatDoNot(t *testing.T) {
+	old, busy := cudasim.Default(), cudasim.Default()
+	old.Version = 11030
+	busy.Fault = func(name string, _ int) uint32 {
+		if name == "cuDevicePrimaryCtxRetain" {
+			return 46
+		}
+		return 0
+	}
+	mismatch := cudasim.Config{Fault: func(string, int) uint32 { return 803 }}
+	mismatch.Fault = func(name string, _ int) uint32 {
+		if name == "cuInit" {
+			return 803
+		}
+		return 0
+	}
+	pascal := cudasim.Config{Devices: []cudasim.Device{{Name: "Old GPU", Memory: 1 << 30, Capability: 61}}}
+	for _, c := range []struct {
+		name, missing, device string
+		config                cudasim.Config
+		want                  string
+	}{
+		{"old driver", "", "", old, "the driver has CUDA 11.3, 11.4 or later is needed: install a newer driver"},
+		{"missing function", "cuGraphInstantiateWithFlags", "", cudasim.Default(), "the driver has no cuGraphInstantiateWithFlags: CUDA 11.4 or later is needed"},
+		{"no device", "", "", cudasim.Config{}, "there is no NVIDIA GPU: see that one is there, and that CUDA_VISIBLE_DEVICES"},
+		{"old device", "", "", pascal, "Old GPU (CUDA 12.8) has compute capability 6.1, 7.0 or later is needed"},
+		{"busy device", "", "", busy, "another process has the GPU to itself"},
+		{"after an update", "", "", mismatch, "have different versions: start the machine again"},
+		{"unknown device", "", "no such", cudasim.Default(), `there is no CUDA device "no such": give one of 0: Simulated GPU`},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			d := cudasim.New(c.config)
+			library().Use(d)
+			l := cuda.Loader{Options: cuda.Options{Device: c.device, Symbol: func(name string) (uintptr, error) {
+				if name == c.missing {
+					return 0, errors.New("no symbol")
+				}
+				return library().Symbol(name)
+			}}}
+			_, err := l.Open(&runtime.DeviceInfo{Name: "gpu"}, 0, new(runtime.Supervisor))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+			if live := d.Live(); len(live) > 0 || len(d.Problems()) > 0 {
+				t.Errorf("left %v, problems %q", live, d.Problems())
+			}
+		})
+	}
+}
+
+// TestNoLibrary opens the driver that is installed. Where there is none, the error says what to do.
+func TestNoLibrary(t *testing.T) {
+	d, err := new(cuda.Loader).Open(&runtime.DeviceInfo{Name: "gpu"}, 0, new(runtime.Supervisor))
+	if err == nil {
+		d.Close()
+		t.Skip("skip: there is a CUDA driver on this machine")
+	}
+	if s := err.Error(); !strings.Contains(s, "there is no CUDA driver: install NVIDIA's driver") && !strings.Contains(s, "there is no NVIDIA GPU") {
+		t.Error(err)
+	}
+}
+
+// TestChoice opens the device with the most memory, or the one that is asked for.
+func TestChoice(t *testing.T) {
+	devices := []cudasim.Device{
+		{Name: "Small", Memory: 1 << 30, Capability: 80}, {Name: "Large", Memory: 1 << 33, Capability: 75}, {Name: "Larger, too old", Memory: 1 << 34, Capability: 60},
+	}
+	for device, want := range map[string]string{"": "Large", "0": "Small", "1": "Large", "smal": "Small"} {
+		b := open(t, setting{config: cudasim.Config{Devices: devices}, loader: cuda.Loader{Options: cuda.Options{Device: device}}})
+		_, err := b.device.Alloc(runtime.State, 1<<62)
+		if err == nil || !strings.HasPrefix(err.Error(), want+" (CUDA 12.8) has ") {
+			t.Errorf("device %q: %v, want %s", device, err, want)
+		}
+		b.close()
+	}
+}
+
+// TestTooMuchMemory asks for more than there is, at once and in sum.
+func TestTooMuchMemory(t *testing.T) {
+	b := open(t, setting{device: []int64{1 << 20}})
+	for _, n := range []int64{1 << 50, 1<<63 - 1<<20} {
+		_, err := b.device.Alloc(runtime.Weights, n)
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprint(n)) || !strings.Contains(err.Error(), "--max-memory") {
+			t.Errorf("%d bytes: error %v", n, err)
+		}
+	}
+	s := b.device.(interface{ Survey([]runtime.Chunk) error })
+	part := runtime.Chunk{Bytes: 400 << 20}
+	host := runtime.Chunk{Bytes: 1 << 40, Device: -1}
+	if err := s.Survey([]runtime.Chunk{part, part, host}); err != nil {
+		t.Error(err)
+	}
+	if err := s.Survey([]runtime.Chunk{part, part, part}); err == nil || !strings.Contains(err.Error(), "has 1072693248 bytes left of 1073741824, 1258291200 are needed") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestClosedDeviceOnlySignals also closes with work in the queue.
+func TestClosedDeviceOnlySignals(t *testing.T) {
+	b := open(t, setting{device: []int64{64}})
+	for range 100 {
+		b.device.Run(0, spinning(1), b.blocks[0], 0)
+	}
+	var e runtime.Event
+	b.device.Record(0, &e, 1)
+	b.close()
+	if !e.Reached(1) {
+		t.Error("Close did not wait for the queue")
+	}
+	b.device.Run(0, spinning(1), b.blocks[0], 0)
+	b.device.Record(0, &e, 2)
+	e.Await(2)
+}
+
+// TestCommandsAreLaunchedTogether counts launches: the commands of a step are one graph, which is made once.
+func TestCommandsAreLaunchedTogether(t *testing.T) {
+	const steps, commands = 5, 40
+	b := open(t, setting{device: []int64{64}})
+	var list []*runtime.Command
+	for range commands {
+		list = append(list, spinning(1))
+	}
+	var e runtime.Event
+	for step := range uint64(steps) {
+		for _, c := range list {
+			b.device.Run(0, c, b.blocks[0], 0)
+		}
+		b.device.Record(0, &e, step+1)
+		e.Await(step + 1)
+	}
+	for name, want := range map[string]int{"cuGraphLaunch": steps, "cuGraphInstantiateWithFlags": 1, "cuLaunchKernel": commands, "cuModuleLoadDataEx": 1} {
+		if got := b.driver.Calls(name); got != want {
+			t.Errorf("%s is called %d times, want %d", name, got, want)
+		}
+	}
+}
+
+// TestMemoryIsFreed allocates memory and binds a block to it, in which commands and transfers are recorded. Once nothing refers
+// to these any more, nothing of them is left.
+func TestMemoryIsFreed(t *testing.T) {
+	b := open(t, setting{})
+	b.finish(0)
+	use := func() {
+		m, err := b.device.Alloc(runtime.State, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		block := &runtime.Block{Memory: []runtime.Memory{m, hostMemory(64)}}
+		bound, err := b.device.Bind(block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		block.Bound = []any{bound}
+		b.device.Copy(0, dense(&label, 0, 0, 1, 0, 64), block)
+		b.device.Run(0, spinning(1), block, 0)
+		b.finish(0)
+	}
+	for range 5 {
+		use()
+	}
+	live := b.driver.Live()
+	for range 1000 {
+		collect()
+		if live = b.driver.Live(); live["memory"] == 0 && live["pinned"] == 0 && live["*cudasim.executable"] == 0 {
+			return
+		}
+	}
+	t.Errorf("left: %v", live)
+}
+
+func TestFlags(t *testing.T) {
+	l := new(cuda.Loader)
+	set := make(map[string]func(string) error)
+	l.Flags(func(name, _, _ string, f func(string) error) { set[name] = f })
+	for _, c := range []struct {
+		name, value string
+		ok          bool
+	}{
+		{"cuda-device", "0", true}, {"cuda-device", "h200", true}, {"cuda-device", "", false},
+		{"cuda-timeout", "3s", true}, {"cuda-timeout", "0s", false}, {"cuda-timeout", "soon", false},
+	} {
+		if err := set[c.name](c.value); (err == nil) != c.ok {
+			t.Errorf("--%s %q: %v", c.name, c.value, err)
+		}
+	}
+	if l.Device != "h200" || l.Limit != 3*time.Second {
+		t.Errorf("device %q, limit %v", l.Device, l.Limit)
+	}
+}
+
+// TestProgram runs a program with CUDA as its only backend, as emitted code does, with a timeline.
+func TestProgram(t *testing.T) {
+	const steps, token = 5, 12
+	d := cudasim.New(cudasim.Default())
+	library().Use(d)
+	l := &cuda.Loader{Options: cuda.Options{Symbol: library().Symbol}}
+	var out bytes.Buffer
+	m, err := runtime.Open(toy(l), runtime.Options{Threads: 1, Timeline: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	logits, err := s.Prefill(t.Context(), []int32{token})
+	for range steps - 1 {
+		if err != nil {
+			t.Fatal(err)
+		}
+		logits, err = s.Decode(t.Context(), token)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range logits {
+		want := float32(steps * (i + 1))
+		if i >= token {
+			want = 0
+		}
+		if x != want {
+			t.Errorf("logit %d: %v, want %v", i, x, want)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	checkTimeline(t, out.Bytes(), steps)
+	if live := d.Live(); len(live) > 0 || len(d.Problems()) > 0 {
+		t.Errorf("left %v, problems %q", live, d.Problems())
+	}
+}
+
+// checkTimeline compares the spans of a run with the work of its steps, in order and without overlaps.
+func checkTimeline(t *testing.T, text []byte, steps int) {
+	var events []struct {
+		Phase   string `json:"ph"`
+		Name    string
+		TS, Dur float64
+		Args    struct{ Step int }
+	}
+	if err := json.Unmarshal(text, &events); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	events = events[1:] // the queue's name
+	names := []string{"@step split 0: tokens", "@step split 1", "@step split 2: logits"}
+	if len(events) != steps*len(names) {
+		t.Fatalf("%d spans, want %d of %d steps\n%s", len(events), len(names), steps, text)
+	}
+	end := 0.0
+	for i, e := range events {
+		if e.Name != names[i%len(names)] || e.Args.Step != 1+i/len(names) || e.TS < end-0.01 {
+			t.Errorf("span %d: %+v, want %s of step %d, after %v", i, e, names[i%len(names)], 1+i/len(names), end)
+		}
+		end = e.TS + e.Dur
+	}
+}
