@@ -75,8 +75,7 @@ func (d *device) open() error {
 func (d *device) enter() (leave func()) {
 	goruntime.LockOSThread()
 	if err := d.ctxSetCurrent.with(d.entering[:]).failed("cuCtxSetCurrent"); err != nil {
-		d.fail(&noWork, err)
-		d.die()
+		d.failSomewhere(err)
 	}
 	return goruntime.UnlockOSThread
 }
@@ -195,6 +194,20 @@ func (d *device) fail(e *entry, err error) {
 	d.supervisor.Fail(&runtime.FaultError{
 		Device: d.info.Name, Command: what.At(iteration), Value: &gpu.Failure{Device: d.physical.String(), Step: e.block.Step, Err: err},
 	})
+}
+
+// failSomewhere reports an error that is of no entry, names the first one that is under way, and ends the device.
+func (d *device) failSomewhere(err error) {
+	e := noWork
+	d.mu.Lock()
+	for _, q := range d.queues {
+		if first := q.working(q.done, q.next); e.command == nil && e.transfer.Label == noWork.transfer.Label {
+			e = first
+		}
+	}
+	d.mu.Unlock()
+	d.fail(&e, err)
+	d.die()
 }
 
 // die ends all submissions and waits.

@@ -166,8 +166,7 @@ func (q *queue) wait(e *entry) {
 	case e.from == q: // in order anyway
 	case e.from != nil:
 		if err := q.follows(e.from, e.seq); err != nil {
-			q.device.fail(&noWork, err)
-			q.device.die()
+			q.device.failSomewhere(err)
 		}
 	default:
 		e.event.Await(e.count)

@@ -205,9 +205,13 @@ func (q *queue) fetch(c *copying, e *entry) ([]byte, error) {
 	if err := q.fetched(c, src, n); err != nil {
 		return nil, err
 	}
-	if err := q.fetching.reach(d); err != nil {
+	err = q.fetching.reach(d)
+	switch {
+	case err != nil:
 		d.die()
 		return nil, err
+	case d.dead.Load():
+		return nil, errDead // the copy may still be under way
 	}
 	return c.index.bytes[:n], nil
 }
