@@ -2,6 +2,7 @@
 // environment variable GGMLC_REQUIRE, a list separated by commas or spaces, names the requirement.
 //
 //	accuracy   random models of all shapes and formats, not only a sample (4 minutes)
+//	cuda       an NVIDIA GPU with its driver, in place of a simulated driver
 //	data       the files of ../shared/data
 //	e2e        the end-to-end tests that take more than a few seconds
 //	fuzz       programs built at random, and run (half a minute)
