@@ -19,6 +19,9 @@ type Config struct {
 
 	// Fault returns the result that a call gets in place of being made, or 0. n counts calls from 1; nil is no fault.
 	Fault func(name string, n int) uint32
+
+	// Hang reports whether the work that a call submits has no end, until Stop; nil is never.
+	Hang func(name string) bool
 }
 
 // Device is a GPU.
@@ -86,8 +89,13 @@ func New(c Config) *Driver {
 	return d
 }
 
-// Stop ends kernels that run.
-func (d *Driver) Stop() { d.stop.Store(true) }
+// Stop ends work that has no end.
+func (d *Driver) Stop() {
+	d.stop.Store(true)
+	d.mu.Lock()
+	d.changed.Broadcast()
+	d.mu.Unlock()
+}
 
 // Problems returns what is wrong with how the driver was used.
 func (d *Driver) Problems() []string {

@@ -67,6 +67,9 @@ func (d *Driver) run(s *stream) {
 // submit appends an operation to a stream, or to the graph that it captures. With mu.
 func (d *Driver) submit(call string, h uintptr, op operation) uint32 {
 	s, ok := object[*stream](d, call, h)
+	if d.Hang != nil && d.Hang(call) {
+		op = d.forever
+	}
 	switch {
 	case !ok:
 		return invalidHandle
@@ -77,6 +80,16 @@ func (d *Driver) submit(call string, h uintptr, op operation) uint32 {
 		d.running++
 		s.running++
 		d.changed.Broadcast()
+	}
+	return success
+}
+
+// forever is work that has no end.
+func (d *Driver) forever() uint32 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for !d.stop.Load() {
+		d.changed.Wait()
 	}
 	return success
 }

@@ -3,6 +3,7 @@
 //
 //	accuracy   random models of all shapes and formats, not only a sample (4 minutes)
 //	cuda       an NVIDIA GPU with its driver, in place of a simulated driver
+//	cudasim    a C compiler, which makes a library of the simulated CUDA driver
 //	data       the files of ../shared/data
 //	e2e        the end-to-end tests that take more than a few seconds
 //	fuzz       programs built at random, and run (half a minute)

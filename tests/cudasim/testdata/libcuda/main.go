@@ -1,10 +1,14 @@
-// The command libcuda, built with -buildmode=c-shared, is the simulated driver as a library that programs open. If
-// GGMLC_CUDASIM names a file, it writes what it finds wrong with its use there, a line each, when a context is released.
+// The command libcuda, built with -buildmode=c-shared, is the simulated driver as a library that programs open.
+//
+// If GGMLC_CUDASIM names a file, it writes what it finds wrong with its use there, a line each, when a context is released.
+// GGMLC_CUDASIM_FAULT is NAME:N:RESULT, and makes that call of a function and all later calls fail; the result hang makes the
+// work that the call submits have no end.
 package main
 
 import "C"
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"unsafe"
@@ -12,7 +16,35 @@ import (
 	"github.com/ggmlc/ggmlc/tests/cudasim"
 )
 
-var driver = cudasim.New(cudasim.Default())
+var driver = cudasim.New(config())
+
+func config() cudasim.Config {
+	c := cudasim.Default()
+	var name, result string
+	var n, code, calls int
+	if words := strings.Split(os.Getenv("GGMLC_CUDASIM_FAULT"), ":"); len(words) == 3 {
+		name, result = words[0], words[2]
+		fmt.Sscan(words[1], &n)
+		fmt.Sscan(result, &code)
+	}
+	at := func(called string) bool {
+		if called == name {
+			calls++
+		}
+		return name != "" && calls >= n
+	}
+	if result == "hang" {
+		c.Hang = at
+		return c
+	}
+	c.Fault = func(called string, _ int) uint32 {
+		if at(called) {
+			return uint32(code)
+		}
+		return 0
+	}
+	return c
+}
 
 func main() {}
 

@@ -1,0 +1,120 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/runtime/cuda"
+	"github.com/ggmlc/ggmlc/tests/needtest"
+)
+
+const onCUDA = "target cuda like=cuda space=cuda\ntarget cpu like=cpu\n"
+
+// cudaMachines divide the model between an NVIDIA GPU, the processor and a simulated device.
+var cudaMachines = []machine{
+	{"whole", onCUDA, []string{"--deny", "cpu"}},
+	{"the first layers", onCUDA, []string{"--pin", "blk.[0-1].*=cuda", "--pin", "(blk.[2-3]|output).*=cpu"}},
+	{"attention", onCUDA, []string{"--pin", "blk.*.attn.*=cuda", "--pin", "blk.*.ffn.*=cpu"}},
+	{"two devices", "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget cuda like=cuda space=cuda ops=-rope_table\ntarget cpu like=cpu\n",
+		[]string{"--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=cuda", "--pin", "(blk.3|output).*=cpu"}},
+	{"no events", "target cuda like=cuda space=cuda events=false\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-2].*=cuda", "--pin", "blk.[03].*=cpu"}},
+	{"two queues", "target cuda like=cuda space=cuda queues=2\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-3].*=cuda", "--pin", "blk.0.*=cpu"}},
+}
+
+// hasCUDA reports whether there is a GPU with its driver.
+func hasCUDA(t *testing.T) bool {
+	t.Helper()
+	d, err := new(cuda.Loader).Open(&runtime.DeviceInfo{Name: "cuda", Queues: []string{"cuda"}}, 0, new(runtime.Supervisor))
+	if err == nil {
+		return d.Close() == nil
+	}
+	if needtest.Required("cuda") {
+		t.Fatalf("GGMLC_REQUIRE names cuda: %v", err)
+	}
+	return false
+}
+
+// simulatedCUDA makes the simulated driver and returns the folder of its library.
+func simulatedCUDA(t *testing.T) string {
+	t.Helper()
+	needtest.Tool(t, "cudasim", "gcc")
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", filepath.Join(dir, "libcuda.so.1"), "../cudasim/testdata/libcuda")
+	build.Env = append(os.Environ(), "CGO_ENABLED=1")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+// TestCUDATellsTheSame runs the model on an NVIDIA GPU, alone and together with other backends, with one to three steps under
+// way. Without a GPU the driver is a simulated one, which is slow, and which finds no wrong use.
+func TestCUDATellsTheSame(t *testing.T) {
+	refs := aidreamsReferences(t)
+	real := hasCUDA(t)
+	machines, tokens := cudaMachines, len(refs[0].Greedy)
+	var env []string
+	if !real {
+		env, tokens = []string{"LD_LIBRARY_PATH=" + simulatedCUDA(t)}, 12
+		if !needtest.Required("e2e") {
+			machines, tokens = machines[:1], 4
+		}
+	}
+	for i, m := range machines {
+		t.Run(m.name, func(t *testing.T) {
+			exe := m.mustBuildOn(t, "--pipeline", string(rune('1'+i%3)))
+			p := executable(exe)
+			found := filepath.Join(t.TempDir(), "found")
+			p.env = append(env, "GGMLC_CUDASIM="+found)
+			ref := refs[i%len(refs)]
+			ref.Greedy = ref.Greedy[:tokens]
+			p.tells(t, ref)
+			if real {
+				return
+			}
+			if text, err := os.ReadFile(found); err != nil || len(text) > 0 {
+				t.Errorf("the driver finds: %s (%v)", text, err)
+			}
+		})
+	}
+}
+
+// TestCUDAFailures runs a program where there is no driver, where the device is lost in the middle of a step, where the driver
+// refuses PTX, and where a kernel has no end.
+func TestCUDAFailures(t *testing.T) {
+	if hasCUDA(t) {
+		t.Skip("skip: there is a GPU, whose driver is not the simulated one")
+	}
+	exe := cudaMachines[0].mustBuildOn(t)
+	lib := simulatedCUDA(t)
+	for _, c := range []struct {
+		name, lib, fault string
+		want             []string
+	}{
+		{"no driver", t.TempDir(), "", []string{"cuda: there is no CUDA driver: install NVIDIA's driver for the GPU"}},
+		{"lost", lib, "cuGraphLaunch:2:719", []string{"failed on cuda", "split ", "step 2 on Simulated GPU (CUDA 12.8)", "CUDA_ERROR_LAUNCH_FAILED"}},
+		{"refused", lib, "cuModuleLoadDataEx:3:218", []string{"failed on cuda", "kernel ", "the driver refuses the PTX", "CUDA_ERROR_INVALID_PTX"}},
+		{"endless", lib, "cuLaunchKernel:7:hang", []string{"failed on cuda", "split ", "step 1 on ", "was done for 500ms", "--cuda-timeout"}},
+		{"no memory", lib, "cuMemAlloc:1:2", []string{"cuda", "CUDA_ERROR_OUT_OF_MEMORY", "--max-memory"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := exec.Command(exe, "--prompt", "Once", "-n", "2", "--cuda-timeout", "500ms")
+			run.Env = append(os.Environ(), "LD_LIBRARY_PATH="+c.lib, "GGMLC_CUDASIM_FAULT="+c.fault)
+			began := time.Now()
+			out, err := run.CombinedOutput()
+			if run.ProcessState.ExitCode() != 1 || time.Since(began) > time.Minute {
+				t.Errorf("error %v after %v\n%s", err, time.Since(began), out)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(string(out), want) {
+					t.Errorf("no %q in\n%s", want, out)
+				}
+			}
+		})
+	}
+}
