@@ -27,13 +27,15 @@ type gpuKind struct {
 	embed    string // variable that holds it
 	holds    string // what it holds, for a comment
 	assemble func(*kir.Kernel) ([]byte, error)
+	later    []func(*kir.Kernel) ([]byte, error) // for each of gpu.Later
 }
 
 // gpuKinds are the kinds of targets that compute with kernels of package kernels/gpu.
 var gpuKinds = map[string]*gpuKind{
 	"cuda": {
 		loader: "nvidia", about: "nvidia opens all backends that CUDA drives.", pkg: "cuda", purego: true,
-		file: "kernels.ptx", embed: "kernelsPTX", holds: "modules of PTX", assemble: assemblePTX,
+		file: "kernels.ptx", embed: "kernelsPTX", holds: "modules of PTX",
+		assemble: assemblePTX(ptx.SM70), later: []func(*kir.Kernel) ([]byte, error){assemblePTX(ptx.SM80)},
 	},
 	"gpusim": {
 		loader: "simulatedGPUs", about: "simulatedGPUs opens all simulated GPUs.", pkg: "gpusim",
@@ -52,10 +54,12 @@ func assembleSPIRV(k *kir.Kernel) ([]byte, error) {
 	return spirv.Bytes(words), err
 }
 
-// assemblePTX prints a kernel for the lowest target, which drivers compile for all later ones.
-func assemblePTX(k *kir.Kernel) ([]byte, error) {
-	text, err := ptx.Emit(k, ptx.SM70)
-	return []byte(text), err
+// assemblePTX returns the printer for a target. Drivers compile what it prints for all later ones, too.
+func assemblePTX(t ptx.Target) func(*kir.Kernel) ([]byte, error) {
+	return func(k *kir.Kernel) ([]byte, error) {
+		text, err := ptx.Emit(k, t)
+		return []byte(text), err
+	}
 }
 
 // path returns the import path of the kind's package.
@@ -109,12 +113,10 @@ func checkKernel(f *ir.Func, n *ir.Node, kind string) error {
 
 // kernelOf returns the kernel of a node for a kind of targets. It is compiled and declared when the first node needs it.
 func (g *generator) kernelOf(n *ir.Node, kind string) (name string, groups int64) {
-	on, _ := gpu.Of(kind)
-	list, err := gpu.Lower(n, on)
-	if err != nil || len(list) != 1 {
-		panic(fmt.Sprintf("codegen: internal error: %v: %d kernels, %v", n, len(list), err))
+	list := lowered(n, kind)
+	for _, d := range list {
+		groups = max(groups, min(d.Units.Upper(), gpu.MaxGroups), 1)
 	}
-	groups = max(min(list[0].Units.Upper(), gpu.MaxGroups), 1)
 	key := signature(n)
 	file := g.kernels[kind]
 	if file == nil {
@@ -124,14 +126,10 @@ func (g *generator) kernelOf(n *ir.Node, kind string) (name string, groups int64
 	if name, ok := file.vars[key]; ok {
 		return name, groups
 	}
-	code, err := gpuKinds[kind].assemble(list[0].Kernel)
-	if err != nil {
-		panic(fmt.Sprintf("codegen: internal error: %v: %v", n, err))
-	}
+	begin := len(file.code)
+	file.code = append(file.code, assembled(list, gpuKinds[kind])...)
 	name = g.top.pick("kernel" + inCapitals(n.Op.String()))
 	file.vars[key] = name
-	begin := len(file.code)
-	file.code = append(file.code, code...)
 	g.program.Var().Id(name).Op("=").Qual(g.gpuPath(), "Kernel").Values(jen.Dict{
 		jen.Id("Name"):    jen.Lit(key),
 		jen.Id("Code"):    jen.Id(gpuKinds[kind].embed).Index(jen.Lit(begin).Op(":").Lit(len(file.code))),
@@ -139,6 +137,42 @@ func (g *generator) kernelOf(n *ir.Node, kind string) (name string, groups int64
 		jen.Id("Args"):    jen.Lit(len(list[0].Kernel.Args)),
 	})
 	return name, groups
+}
+
+// lowered returns the kernel of a node for all devices of a kind, and those for later ones.
+func lowered(n *ir.Node, kind string) (all []gpu.Dispatch) {
+	on, _ := gpu.Of(kind)
+	for _, m := range append([]gpu.Machine{on}, gpu.Later(kind)...) {
+		list, err := gpu.Lower(n, m)
+		if err != nil || len(list) != 1 {
+			panic(fmt.Sprintf("codegen: internal error: %v: %d kernels, %v", n, len(list), err))
+		}
+		all = append(all, list[0])
+	}
+	return all
+}
+
+// assembled returns the modules of a kernel: one that all devices run, and those for later devices that differ from the one
+// before.
+func assembled(list []gpu.Dispatch, kind *gpuKind) (code []byte) {
+	before := ""
+	for i, d := range list {
+		text := d.Kernel.String()
+		if text == before {
+			continue
+		}
+		before = text
+		assemble := kind.assemble
+		if i > 0 {
+			assemble = kind.later[i-1]
+		}
+		module, err := assemble(d.Kernel)
+		if err != nil {
+			panic(fmt.Sprintf("codegen: internal error: %s: %v", d.Kernel.Name, err))
+		}
+		code = append(code, module...)
+	}
+	return code
 }
 
 // inCapitals returns an op's name as part of a Go name: RmsNorm for rms_norm.

@@ -1,6 +1,9 @@
 package readback
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestThreadsOfPTX(t *testing.T) {
 	const head, entry = ".version 6.0\n.target sm_70\n.address_size 64\n", "\n.visible .entry add_kernel(\n\t.param .u64 add$args\n)\n.reqntid 64, 1, 1\n{\n"
@@ -18,6 +21,10 @@ func TestThreadsOfPTX(t *testing.T) {
 		{"addresses of 32 bits", ".version 6.0\n.target sm_70\n.address_size 32\n" + entry + body, false},
 		{"no kernel", head, false},
 		{"two kernels", head + entry + body + entry + body, false},
+		{"two modules", head + entry + body + ".version 7.0\n.target sm_80\n.address_size 64\n" + strings.Replace(entry, "64, 1", "256, 1", 1) + body, true},
+		{"an older module after a later one", ".version 7.0\n.target sm_80\n.address_size 64\n" + entry + body + head + entry + body, false},
+		{"two modules for the same", head + entry + body + head + entry + body, false},
+		{"a broken second module", head + entry + body + ".version 7.0\n.target sm_80\n", false},
 		{"two parameters", head + "\n.visible .entry k(.param .u64 a, .param .u64 b)\n.reqntid 64, 1, 1\n{\n" + body, false},
 		{"no threads", head + "\n.visible .entry k(.param .u64 a)\n{\n" + body, false},
 		{"an open brace", head + entry + "{" + body, false},

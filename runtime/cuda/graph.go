@@ -118,10 +118,10 @@ const captureRelaxed = 2
 // record makes a graph of the collected commands, from what is submitted to a stream while it is captured.
 func (o *bound) record(stream handle) (*graph, error) {
 	d, g := o.device, &graph{keys: slices.Clone(o.keys)}
-	functions := make([]handle, len(o.dispatches)) // not while the stream is captured: loading code may wait for the device
+	kernels := make([]compiled, len(o.dispatches)) // not while the stream is captured: loading code may wait for the device
 	for i := range o.dispatches {
 		var err error
-		if functions[i], err = d.kernel(o.dispatches[i].Kernel); err != nil {
+		if kernels[i], err = d.kernel(o.dispatches[i].Kernel); err != nil {
 			return nil, err
 		}
 	}
@@ -131,7 +131,7 @@ func (o *bound) record(stream handle) (*graph, error) {
 	if err := d.beginCapture.call(uintptr(stream), captureRelaxed).failed("cuStreamBeginCapture"); err != nil {
 		return nil, err
 	}
-	err := o.capture(g, stream, functions)
+	err := o.capture(g, stream, kernels)
 	made := new(handle)
 	if r := d.endCapture.call(uintptr(stream), uintptr(unsafe.Pointer(made))); err == nil {
 		err = r.failed("cuStreamEndCapture")
@@ -158,7 +158,7 @@ func (g *graph) allocate(d *device, words int) (err error) {
 }
 
 // capture submits the copy of the arguments and the kernels.
-func (o *bound) capture(g *graph, stream handle, functions []handle) error {
+func (o *bound) capture(g *graph, stream handle, kernels []compiled) error {
 	d := o.device
 	if g.args != nil {
 		r := d.copyToDevice.call(uintptr(g.copy.address), g.args.address, uintptr(len(g.args.bytes)), uintptr(stream))
@@ -172,7 +172,7 @@ func (o *bound) capture(g *graph, stream handle, functions []handle) error {
 			*block = uint64(g.copy.address) + uint64(wordBytes*s.First)
 		}
 		params := &[1]unsafe.Pointer{unsafe.Pointer(block)}
-		r := d.launchKernel.call(uintptr(functions[i]), uintptr(s.Groups), 1, 1, uintptr(s.Kernel.Threads), 1, 1, 0, uintptr(stream),
+		r := d.launchKernel.call(uintptr(kernels[i].function), uintptr(s.Groups), 1, 1, uintptr(kernels[i].threads), 1, 1, 0, uintptr(stream),
 			uintptr(unsafe.Pointer(params)), 0)
 		if err := r.failed("cuLaunchKernel"); err != nil {
 			return fmt.Errorf("kernel %s: %w", s.Kernel.Name, err)

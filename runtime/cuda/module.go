@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	goruntime "runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"unsafe"
@@ -14,12 +15,18 @@ import (
 // modules are the compiled kernels of a device, made when they are first recorded.
 type modules struct {
 	lock   sync.Mutex
-	made   map[*gpu.Kernel]handle // functions
+	made   map[*gpu.Kernel]compiled
 	loaded []handle
 }
 
-// kernel returns the function of a kernel. The context is current.
-func (d *device) kernel(k *gpu.Kernel) (handle, error) {
+// compiled is a kernel for the device.
+type compiled struct {
+	function handle
+	threads  int // of a workgroup
+}
+
+// kernel returns a kernel for the device. The context is current.
+func (d *device) kernel(k *gpu.Kernel) (compiled, error) {
 	d.modules.lock.Lock()
 	defer d.modules.lock.Unlock()
 	if f, ok := d.modules.made[k]; ok {
@@ -27,10 +34,10 @@ func (d *device) kernel(k *gpu.Kernel) (handle, error) {
 	}
 	f, err := d.compile(k)
 	if err != nil {
-		return 0, fmt.Errorf("kernel %s: %w", k.Name, err)
+		return f, fmt.Errorf("kernel %s: %w", k.Name, err)
 	}
 	if d.modules.made == nil {
-		d.modules.made = make(map[*gpu.Kernel]handle)
+		d.modules.made = make(map[*gpu.Kernel]compiled)
 	}
 	d.modules.made[k] = f
 	return f, nil
@@ -44,12 +51,19 @@ const (
 )
 
 // compile gives the code of a kernel to the driver, which keeps the result in a cache of its own.
-func (d *device) compile(k *gpu.Kernel) (handle, error) {
-	entry := entryName(k.Code)
-	if entry == "" {
-		return 0, fmt.Errorf("%d bytes that are no PTX", len(k.Code))
+func (d *device) compile(k *gpu.Kernel) (f compiled, err error) {
+	code := moduleFor(k.Code, d.physical.capability)
+	entry := between(code, ".entry ", "(")
+	if f.threads, err = strconv.Atoi(between(code, ".reqntid ", ",")); entry == "" || err != nil {
+		return f, fmt.Errorf("%d bytes that are no PTX", len(k.Code))
 	}
-	text, log := append([]byte(k.Code), 0), make([]byte, logBytes)
+	f.function, err = d.load(code, entry)
+	return f, err
+}
+
+// load returns a function of PTX text.
+func (d *device) load(code, entry string) (handle, error) {
+	text, log := append([]byte(code), 0), make([]byte, logBytes)
 	options := []uint32{jitErrorLog, jitErrorLogBytes}
 	var pinner goruntime.Pinner
 	defer pinner.Unpin()
@@ -78,14 +92,32 @@ func withLog(err error, log []byte) error {
 	return fmt.Errorf("the driver refuses the PTX: %w", err)
 }
 
-// entryName returns the name after .entry in PTX text, or "".
-func entryName(text string) string {
-	_, after, _ := strings.Cut(text, ".entry ")
-	name, _, found := strings.Cut(after, "(")
-	if !found {
+// version begins a module of PTX.
+const version = ".version "
+
+// moduleFor returns the last of several modules, one after the other, that is for a compute capability or for an earlier one.
+func moduleFor(code string, capability int) (best string) {
+	for code != "" {
+		end := len(code)
+		if next := strings.Index(code[1:], version); next >= 0 {
+			end = next + 1
+		}
+		if sm, err := strconv.Atoi(between(code, ".target sm_", "\n")); best == "" || err == nil && sm <= capability {
+			best = code[:end]
+		}
+		code = code[end:]
+	}
+	return best
+}
+
+// between returns the text after the first mark, up to another one, or "".
+func between(text, mark, end string) string {
+	_, after, _ := strings.Cut(text, mark)
+	found, _, ok := strings.Cut(after, end)
+	if !ok {
 		return ""
 	}
-	return strings.TrimSpace(name)
+	return strings.TrimSpace(found)
 }
 
 func (m *modules) destroy(d *device) {

@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+	"github.com/ggmlc/ggmlc/kernels/gpu/ptx"
 	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/runtime/gpu"
 	"github.com/ggmlc/ggmlc/tests/cudasim"
 )
 
@@ -347,5 +350,37 @@ func BenchmarkStep(b *testing.B) {
 		d.device.Copy(0, dense(&out, 3, 0, 1, 0, 4*n), d.blocks[0])
 		d.device.Record(0, &end, step)
 		end.Await(step)
+	}
+}
+
+// stores returns a kernel for workgroups of so many threads: x[t] = number for each thread t. Argument: x.
+func stores(threads int, number float32, target ptx.Target) string {
+	b := kir.NewBuilder("stores", threads)
+	b.Store(b.At(b.Arg("x", kir.U64), b.Thread(), 4), b.Float(number))
+	k, err := b.Kernel()
+	if err != nil {
+		panic(err)
+	}
+	text, err := ptx.Emit(k, target)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// TestModulesForLaterDevices has a kernel with modules for two architectures, whose workgroups differ.
+func TestModulesForLaterDevices(t *testing.T) {
+	k := &gpu.Kernel{Name: "stores", Threads: 64, Args: 1, Code: stores(64, 70, ptx.SM70) + stores(32, 80, ptx.SM80)}
+	for capability, want := range map[int][]float32{70: {70, 70}, 75: {70, 70}, 80: {80, 0}, 90: {80, 0}, 120: {80, 0}} {
+		config := cudasim.Config{Devices: []cudasim.Device{{Name: "GPU", Memory: 1 << 30, Capability: capability}}}
+		b := open(t, setting{config: config, device: []int64{4 * 64}})
+		if err := b.device.Clear(b.memory[0]); err != nil {
+			t.Fatal(err)
+		}
+		b.device.Run(0, command(dispatch{Kernel: k, Groups: 1, Args: []arg{{}}}), b.blocks[0], 0)
+		if got := b.read(0, 64); got[0] != want[0] || got[63] != want[1] {
+			t.Errorf("capability %d: the first and the last thread store %v and %v, want %v", capability, got[0], got[63], want)
+		}
+		b.close()
 	}
 }

@@ -4,7 +4,9 @@ package library
 
 import "github.com/ebitengine/purego"
 
-func open(name string) (uintptr, error) { return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL) }
+func open(name string) (uintptr, error) {
+	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+}
 
 // Symbol returns the address of a function of an open library.
 func Symbol(library uintptr, name string) (uintptr, error) { return purego.Dlsym(library, name) }

@@ -18,8 +18,28 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// nvidia is a device that the CUDA driver has, or a simulated one where there is no driver.
-type nvidia struct{ *machine }
+// nvidia is a device that the CUDA driver has, or a simulated one where there is no driver, as one of the machines that
+// programs have kernels for.
+type nvidia struct {
+	*machine
+	generation
+}
+
+// generation is a machine with the target that its kernels are printed for.
+type generation struct {
+	on     kernels.Machine
+	target ptx.Target
+}
+
+// generations returns those of package codegen, or the last one in short tests.
+func generations() []generation {
+	on, _ := kernels.Of("cuda")
+	all := []generation{{on, ptx.SM70}, {kernels.Later("cuda")[0], ptx.SM80}}
+	if testing.Short() {
+		return all[1:]
+	}
+	return all
+}
 
 // installed opens the device of the driver that is installed.
 func installed(s *runtime.Supervisor) (runtime.Device, error) {
@@ -27,7 +47,7 @@ func installed(s *runtime.Supervisor) (runtime.Device, error) {
 }
 
 // openCUDA returns a device. A simulated one reports wrong uses of the driver as errors of the test.
-func openCUDA(t testing.TB) nvidia {
+func openCUDA(t testing.TB, g generation) nvidia {
 	t.Helper()
 	m := &machine{t: t, super: new(runtime.Supervisor)}
 	var err error
@@ -42,18 +62,15 @@ func openCUDA(t testing.TB) nvidia {
 			t.Error(err)
 		}
 	})
-	return nvidia{m}
+	return nvidia{m, g}
 }
 
-// Assumes returns what kernels for CUDA assume.
-func (nvidia) Assumes() kernels.Machine {
-	on, _ := kernels.Of("cuda")
-	return on
-}
+// Assumes implements gputest.Machine.
+func (m nvidia) Assumes() kernels.Machine { return m.on }
 
 // Run implements gputest.Machine.
 func (m nvidia) Run(k *kir.Kernel, groups int, args []uint64) error {
-	text, err := ptx.Emit(k, ptx.SM70)
+	text, err := ptx.Emit(k, m.target)
 	if err != nil {
 		return err
 	}
@@ -75,21 +92,29 @@ func (m nvidia) Run(k *kir.Kernel, groups int, args []uint64) error {
 
 // TestKernelsOnCUDAComputeWhatEvalDoes runs the cases of all ops that have kernels.
 func TestKernelsOnCUDAComputeWhatEvalDoes(t *testing.T) {
-	for _, c := range gputest.Cases() {
-		t.Run(c.Name, func(t *testing.T) {
-			call, err := irtest.Case(c.Op, c.Case, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = gputest.Compare(t.Context(), call, openCUDA(t), 3, c.Op.Info().Tol)
-			if errors.Is(err, gputest.ErrNoKernel) {
-				t.Skip(err)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
+	for _, g := range generations() {
+		for _, c := range gputest.Cases() {
+			t.Run(g.target.String()+"/"+c.Name, func(t *testing.T) {
+				err := g.runCase(t, c, 1, 3)
+				if errors.Is(err, gputest.ErrNoKernel) {
+					t.Skip(err)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	}
+}
+
+// runCase compares what a device computes with package eval.
+func (g generation) runCase(t *testing.T, c gputest.Case, seed uint64, groups int) error {
+	call, err := irtest.Case(c.Op, c.Case, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := openCUDA(t, g)
+	return gputest.Compare(t.Context(), call, on, groups, gputest.Tolerance(c, on.Assumes()))
 }
 
 // TestOddSizesOnCUDA runs random cases with extents beside the sizes of workgroups and blocks.
@@ -100,12 +125,10 @@ func TestOddSizesOnCUDA(t *testing.T) {
 	}
 	for seed := range n {
 		c := gputest.RandomCase(seed)
-		call, err := irtest.Case(c.Op, c.Case, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := gputest.Compare(t.Context(), call, openCUDA(t), 1+int(seed)%5, c.Op.Info().Tol); err != nil {
-			t.Errorf("%s: %v", c.Name, err)
+		for _, g := range generations() {
+			if err := g.runCase(t, c, seed, 1+int(seed)%5); err != nil {
+				t.Errorf("%v, %s: %v", g.target, c.Name, err)
+			}
 		}
 	}
 }
@@ -117,7 +140,8 @@ func TestRandomKernelsOnCUDA(t *testing.T) {
 		n = 15
 	}
 	for seed := range n {
-		c, err := kirtest.Random(rand.New(rand.NewPCG(seed, 3)), kirtest.Options{})
+		g := generations()[int(seed)%len(generations())]
+		c, err := kirtest.Random(rand.New(rand.NewPCG(seed, 3)), kirtest.Options{Caps: g.on.Caps})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,12 +149,12 @@ func TestRandomKernelsOnCUDA(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d, simulated: %v", seed, err)
 		}
-		got, err := c.Run(openCUDA(t))
+		got, err := c.Run(openCUDA(t, g))
 		if err == nil {
 			err = c.Compare(got, want)
 		}
 		if err != nil {
-			t.Errorf("seed %d: %v\n%v", seed, err, c.Kernel)
+			t.Errorf("seed %d, %v: %v\n%v", seed, g.target, err, c.Kernel)
 		}
 	}
 }
