@@ -225,7 +225,7 @@ func (l *layout) checkRoute(f *ir.Func, n *ir.Node) error {
 	if from < 0 || to < 0 || from == to || l.devices[from].Kind == kindFake && l.devices[to].Kind == kindFake {
 		return nil
 	}
-	return fmt.Errorf("@%s: %v copies from %s to %s, which do not address each other's memory: pin a node between them to the processor",
+	return fmt.Errorf("@%s: %v copies from %s to %s, which do not address each other's memory: write staged=true, and compile again from the pass before copy",
 		f.Name, n, l.devices[from].Name, l.devices[to].Name)
 }
 

@@ -19,6 +19,9 @@ import (
 var everyOp = map[string]string{
 	"one": "target cpu space=host workers=true threads=64 ops=*\n",
 	"cpu": "target cpu like=cpu\ntarget other space=host workers=true threads=64 ops=*\n",
+	"staged": "target a space=a ops=matmul,add,mul,rms_norm,exp staged=true\n" +
+		"target b space=b ops=silu,swiglu,rope,softmax,scale\n" +
+		"target cpu space=host workers=true threads=64 ops=*\n",
 	"many": "target gpu space=dev ops=matmul,add,mul,rms_norm,exp maxinputs=3\n" +
 		"target npu space=npu,host ops=silu,swiglu,rope,softmax,scale\n" +
 		"target cpu space=host workers=true threads=64 ops=*\n",

@@ -80,3 +80,32 @@ func products(f *ir.Func) (up, down *ir.Node) {
 	}
 	return up, down
 }
+
+// TestCopyBetweenStagedDevices plans a copy from one device to another, and checks the plan for devices that only copy to
+// and from the processor's memory.
+func TestCopyBetweenStagedDevices(t *testing.T) {
+	m, err := ir.Parse("test", []byte(`ggir 1
+props imported
+func @f(%x: f32[2,4]) -> (y: f32[2,4]) {
+  %a = exp %x
+  %y = neg %a
+  return %y
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(field string) string {
+		return "target a space=a ops=exp\ntarget b space=b ops=neg" + field + "\ntarget cpu space=host workers=true threads=64 ops=*\n"
+	}
+	if err := planned(m, parseTargets(t, text(""))); err != nil {
+		t.Fatal(err)
+	}
+	if err := checked(m, parseTargets(t, text(""))); err != nil {
+		t.Error(err)
+	}
+	err = checked(m, parseTargets(t, text(" staged=true")))
+	if err == nil || !strings.Contains(err.Error(), "copies from a to b, and between these two copies go by way of the processor's memory") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -8,8 +8,8 @@ import (
 )
 
 // Claim: every node that computes something runs on a target that exists, that addresses the memory of all operands and
-// results, and that has a kernel for operands just as they are. A copy may read memory of any space, and needs no
-// kernel.
+// results, and that has a kernel for operands just as they are. A copy needs no kernel. It may read memory of any space,
+// unless that would take two copies (target.List.Direct).
 //
 // With the targets
 //
@@ -35,6 +35,10 @@ func (c *checker) reach(n *ir.Node) {
 	}
 	for _, u := range unreached(n, d) {
 		c.report("", u.violation(d))
+	}
+	if transfers(n) && !c.targets.Direct(spaceName(n.Args[0].Type), spaceName(n.Result().Type)) {
+		c.fail(RuleReach, n, "copies from %s to %s, and between these two copies go by way of the processor's memory",
+			spaceName(n.Args[0].Type), spaceName(n.Result().Type))
 	}
 	if unread(n, d) {
 		c.fail(RuleKernel, n, "%s has no kernel for %v that reads these operands as they are", d.Name, n.Op)

@@ -35,6 +35,7 @@ import (
 //   - A slice is copied as the bytes that it shows, unless one copy of the whole value takes less time than the copies
 //     of its slices (whole.go).
 //   - Of experts in another space, only those are copied that the router chose (experts.go).
+//   - Between devices that do not address each other's memory a value is copied by way of the host (via.go).
 //   - Inputs of the caller are copied into backends with queues before everything else (ahead.go).
 //
 // Cost: one walk, O(nodes + operands).
@@ -53,6 +54,7 @@ var Copy = pass.Pass{
 		{Name: pass.RuleCopyWhole, Doc: "copying the parts of the value that are read takes longer than copying the whole value once"},
 		{Name: pass.RuleCopyAhead, Doc: "an input of the caller is copied before all else: the caller may overwrite it soon, and the copy runs at the same time as other work"},
 		{Name: pass.RuleCopyExperts, Doc: "the experts are in another space: only those that the router chose are copied"},
+		{Name: pass.RuleCopyVia, Doc: "the two devices do not address each other's memory: the copy goes by way of the host"},
 		{Name: pass.RuleCopyIdx, Doc: "the copy of experts reads the indices in the space of the experts"},
 	},
 	Flags: copyFlags{},
@@ -98,7 +100,7 @@ type copier struct {
 	wholes map[CopyKey]bool        // values that are copied whole into a space, although only slices are read
 	ahead  map[CopyKey]*ir.Value   // copies of inputs
 	chosen map[expertKey]*ir.Value // copies of experts of the open split
-	known  map[CopyKey]*ir.Value   // copies of indices in the space of the experts
+	known  map[CopyKey]*ir.Value   // copies in other spaces than that of the reader: of indices, and those on the way to it
 }
 
 // copyFor names a value that is copied for a backend.
@@ -220,7 +222,13 @@ func (w *copier) renumber() {
 // that a node overwrites has to be in a space that its backend addresses.
 func (w *copier) operands(n *ir.Node) {
 	t := w.c.Target(n)
-	if t == nil || !flow.DoesWork(n) || flow.IsTransfer(n) && !w.copiedAnyway(n, t) {
+	if t == nil || !flow.DoesWork(n) {
+		return
+	}
+	if flow.IsTransfer(n) && !w.copiedAnyway(n, t) {
+		if n.Op == ir.OpCopy {
+			n.Args[0] = w.direct(n, n.Args[0])
+		}
 		return
 	}
 	if w.set.CopyOnce {
@@ -324,8 +332,9 @@ func (w *copier) here(n *ir.Node, v *ir.Value) *ir.Value {
 
 // copyOf returns a copy of v for n, made at the head of the open split.
 func (w *copier) copyOf(n *ir.Node, v *ir.Value) *ir.Value {
-	cp := w.node(n, ir.OpCopy, nil, v.Name()+"."+n.Backend, v)
-	w.c.CauseChange(cp, pass.RuleCopyIn, v.Type.Space, cp.Result().Type.Space, v.String(), n.String())
+	cp := w.node(n, ir.OpCopy, nil, v.Name()+"."+n.Backend, w.direct(n, v))
+	from := cp.Args[0]
+	w.c.CauseChange(cp, pass.RuleCopyIn, from.Type.Space, cp.Result().Type.Space, from.String(), n.String())
 	w.c.Count("inserted", 1)
 	return cp.Result()
 }

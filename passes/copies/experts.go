@@ -55,13 +55,7 @@ func (w *copier) indices(n *ir.Node, idx *ir.Value, space string) *ir.Value {
 	}
 	key := CopyKey{idx, space}
 	if w.known[key] == nil {
-		t := flow.TargetOf(w.c, space)
-		cp := w.node(n, ir.OpCopy, nil, idx.Name()+"."+t.Name, idx)
-		cp.Result().Type.Space = space
-		w.elsewhere(cp, t.Name)
-		w.c.CauseChange(cp, pass.RuleCopyIdx, idx.Type.Space, space, idx.String(), n.String())
-		w.c.Count("inserted", 1)
-		w.known[key] = cp.Result()
+		w.known[key] = w.copyBefore(n, idx, flow.TargetOf(w.c, space), pass.RuleCopyIdx)
 	}
 	return w.known[key]
 }
@@ -75,7 +69,7 @@ func copiesExperts(c *pass.Context, n *ir.Node, t *target.Descriptor) bool {
 	}
 	w, idx := n.Args[1].Type, n.Args[2].Type
 	from := flow.TargetOf(c, w.Space)
-	if from == nil {
+	if from == nil || !c.Targets.Direct(w.Space, t.Home()) || !c.Targets.Direct(idx.Space, w.Space) {
 		return false
 	}
 	named, one := expectedExperts(n), ir.ExpertBytes(w).Upper()

@@ -149,7 +149,7 @@ func newExplainer(m *ir.Module, o Options) *explainer {
 			x.index(n)
 			if key := (splitKey{f, n.Split}); n.Split >= 0 && x.begins[key] == nil {
 				x.begins[key] = causesOf(n, func(c ir.Cause) bool {
-					return c.Pass == "split" || c.Rule == string(pass.RuleCopyOut) || c.Rule == string(pass.RuleCopyIdx)
+					return c.Pass == "split" || c.Rule == string(pass.RuleCopyOut) || c.Rule == string(pass.RuleCopyIdx) || c.Rule == string(pass.RuleCopyVia)
 				})
 			}
 		}

@@ -89,6 +89,7 @@ const (
 	RuleCopyAhead   RuleName = "copy.ahead"
 	RuleCopyExperts RuleName = "copy.experts"
 	RuleCopyIdx     RuleName = "copy.idx"
+	RuleCopyVia     RuleName = "copy.via"
 
 	RuleCopyShared RuleName = "copy.shared"
 	RuleCopyAgain  RuleName = "copy.again"

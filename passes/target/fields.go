@@ -48,6 +48,8 @@ var fields = []Field{
 		func(d *Descriptor) *bool { return &d.Concurrent }),
 	boolField("events", "true: queues wait for events of other queues; false: the host waits until a queue is empty",
 		func(d *Descriptor) *bool { return &d.Events }),
+	boolField("staged", "true: copies between it and other devices go by way of the processor's memory",
+		func(d *Descriptor) *bool { return &d.Staged }),
 	alignField(),
 	{"alignin", "alignment in spaces where it is not align, in bytes: SPACE:BYTES,...", setAligns, alignsText},
 	sizeField("maxalloc", "largest allocation, in bytes, such as 1GiB; 0 is no limit",

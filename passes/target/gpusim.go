@@ -18,5 +18,6 @@ func GPUSim() *Descriptor {
 		Align:   256,
 
 		Concurrent: true,
+		Staged:     true,
 	}
 }

@@ -48,6 +48,22 @@ func (l *List) HostReads(space string) bool {
 	})
 }
 
+// Direct reports whether one copy moves bytes from a space to another one: the processor reads one of them, or some
+// target addresses both, or no target whose home is one of them is staged.
+func (l *List) Direct(from, to string) bool {
+	if from == to || l.HostReads(from) || l.HostReads(to) {
+		return true
+	}
+	staged := false
+	for _, d := range l.targets {
+		if d.Addresses(from) && d.Addresses(to) {
+			return true
+		}
+		staged = staged || d.Staged && (d.Home() == from || d.Home() == to)
+	}
+	return !staged
+}
+
 // Best returns the first target that addresses the space and runs the node, or nil. Every target runs a nil node.
 func (l *List) Best(space string, n *ir.Node) *Descriptor {
 	for _, d := range l.targets {

@@ -36,3 +36,17 @@ func TestUnknownRatesDoNotCount(t *testing.T) {
 		}
 	}
 }
+
+// TestStagedTransfersTakeTwoCopies compares the time of a copy between two devices with that of its two parts.
+func TestStagedTransfersTakeTwoCopies(t *testing.T) {
+	rates := Rates{Link: 1e9, LinkOut: 5e8, LinkDelay: 1e-3}
+	a, b := &Descriptor{Spaces: []string{"a"}, Rates: rates}, &Descriptor{Spaces: []string{"b"}, Rates: rates}
+	host := &Descriptor{Spaces: []string{Host}}
+	if got, want := b.TransferSeconds(a, 1e9), 1e-3+2.0; got != want {
+		t.Errorf("direct: %v s, want %v", got, want)
+	}
+	b.Staged = true
+	if got, want := b.TransferSeconds(a, 1e9), host.TransferSeconds(a, 1e9)+b.TransferSeconds(host, 1e9); got != want {
+		t.Errorf("staged: %v s, want %v", got, want)
+	}
+}

@@ -42,6 +42,10 @@ type Descriptor struct {
 	// each begins when the one before has ended.
 	Concurrent bool
 
+	// Staged means that the backend copies between its own memory and that of the processor only. Copies between it and
+	// other devices are two: into the memory of the processor, and from there.
+	Staged bool
+
 	// Events means that queues of the backend record events and wait for events of other backends. Without it, only the
 	// host waits, until a queue is empty.
 	Events bool

@@ -25,6 +25,7 @@ func Vulkan() *Descriptor {
 		Events:  true,
 
 		Concurrent: true,
+		Staged:     true,
 
 		Align: 256,
 		Rates: vulkanRates,

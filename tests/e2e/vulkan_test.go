@@ -148,16 +148,34 @@ func TestQuantizedCachesOnVulkan(t *testing.T) {
 	}
 }
 
-// TestGPUsDoNotCopyToOtherDevices asks for plans in which a value goes from a GPU to another device.
-func TestGPUsDoNotCopyToOtherDevices(t *testing.T) {
-	for _, other := range []string{"fake", "vulkan"} {
-		m := machine{
-			targets: "target a like=" + other + " space=a\ntarget b like=vulkan space=b\ntarget cpu like=cpu\n",
-			flags:   []string{"--pin", "blk.[0-2].*=a", "--pin", "(blk.3|output).*=b"},
-		}
-		if _, refusal := m.buildOn(t); !strings.Contains(refusal, "do not address each other's memory: pin a node between them") {
-			t.Errorf("%s: %s", other, refusal)
-		}
+// stagedMachines have values that go from one device to another by way of the host.
+var stagedMachines = []machine{
+	{"two GPUs", "target vulkan:0 like=vulkan space=a\ntarget vulkan:1 like=vulkan space=b\ntarget cpu like=cpu\n",
+		[]string{"--pin", "blk.[0-1].*=vulkan:0", "--pin", "(blk.[2-3]|output).*=vulkan:1"}},
+	{"two GPUs in every layer", "target vulkan:0 like=vulkan space=a\ntarget vulkan:1 like=vulkan space=b\ntarget cpu like=cpu\n",
+		[]string{"--pin", "blk.*.attn.*=vulkan:0", "--pin", "blk.*.ffn.*=vulkan:1"}},
+	{"two GPUs and the processor", "target vulkan:0 like=vulkan space=a queues=2\ntarget vulkan:1 like=vulkan space=b\ntarget cpu like=cpu\n",
+		[]string{"--pin", "blk.*.attn.*=vulkan:1", "--pin", "blk.[0-2].ffn.*=vulkan:0", "--pin", "(blk.3.ffn|output).*=cpu"}},
+	{"a simulated device", "target fake like=fake space=a\ntarget vulkan like=vulkan space=b\ntarget cpu like=cpu\n",
+		[]string{"--pin", "blk.*.attn.*=fake", "--pin", "blk.*.ffn.*=vulkan"}},
+	{"no events", "target vulkan:0 like=vulkan space=a events=false\ntarget vulkan:1 like=vulkan space=b queues=0\ntarget cpu like=cpu\n",
+		[]string{"--pin", "blk.*.attn.*=vulkan:0", "--pin", "blk.*.ffn.*=vulkan:1"}},
+}
+
+// TestDevicesExchangeValuesTellsTheSame runs the model on devices that do not address each other's memory.
+func TestDevicesExchangeValuesTellsTheSame(t *testing.T) {
+	needVulkan(t)
+	refs := aidreamsReferences(t)
+	for i, m := range stagedMachines {
+		t.Run(m.name, func(t *testing.T) {
+			if i > 1 {
+				needtest.Slow(t, "e2e")
+			}
+			for _, rules := range []string{"cost", "ggml-2026"} {
+				exe := m.mustBuildOn(t, "--pipeline", fmt.Sprint(1+i%4), "--rules", rules)
+				executable(exe).tells(t, refs[i%len(refs)])
+			}
+		})
 	}
 }
 
