@@ -99,7 +99,8 @@ func onQueue(name string) string {
 }
 
 // queuesFor returns the queues that may run a node. A copy between spaces is for a target that has its source. Out of
-// the host's memory it is for the target that reads the copy, or else for one that has its destination.
+// the host's memory it is for the target that reads the copy, or else for one that has its destination. No other device
+// copies out of the memory of a staged target without queues: the host waits for that copy.
 func (c *checker) queuesFor(n *ir.Node) []string {
 	d := c.backend(n)
 	if !transfers(n) {
@@ -107,6 +108,10 @@ func (c *checker) queuesFor(n *ir.Node) []string {
 	}
 	from, to := spaceName(n.Args[0].Type), spaceName(n.Result().Type)
 	switch {
+	case !c.targets.HostReads(from) && slices.ContainsFunc(c.targets.All(), func(t *target.Descriptor) bool {
+		return t.Staged && t.Queues == 0 && t.Home() == from
+	}):
+		return []string{""}
 	case !c.isHost(from):
 		return c.queuesAt(from, mainQueue)
 	case d.Queues == 0 && !c.isHost(to):

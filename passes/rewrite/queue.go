@@ -9,7 +9,8 @@ import (
 
 // A target with queues runs its nodes in the queue that has its name. Copies into its spaces run in a second queue of
 // the target, NAME.in, if there is one, so that they overlap with its work. Copies out of a device's space run in a
-// queue of that device. The host runs nodes of targets without queues.
+// queue of that device. The host runs nodes of targets without queues, and waits for copies out of their memory if no other
+// device can make them.
 
 // InQueue is the suffix of the name of a target's second queue, which copies into its spaces.
 const InQueue = ".in"
@@ -35,6 +36,9 @@ func QueueOf(l *target.List, n *ir.Node) (queue string, rule pass.RuleName) {
 		return "", ""
 	}
 	if flow.IsTransfer(n) {
+		if ownedAlone(l, n.Args[0].Type.Space) {
+			return "", ""
+		}
 		if from := deviceOf(l, n.Args[0].Type.Space); from != nil {
 			if from == d {
 				return d.Name, ""
@@ -49,6 +53,16 @@ func QueueOf(l *target.List, n *ir.Node) (queue string, rule pass.RuleName) {
 		return d.Name, ""
 	}
 	return "", ""
+}
+
+// ownedAlone reports whether a space is the memory of a staged device without queues, which neither the processor nor
+// another device reads.
+func ownedAlone(l *target.List, space string) bool {
+	alone := false
+	for _, d := range l.All() {
+		alone = alone || d.Home() == space && d.Staged && d.Queues == 0
+	}
+	return alone && !l.HostReads(space)
 }
 
 // deviceOf returns the first target with a queue whose results go into a space or, if there is none, the first one that

@@ -286,6 +286,18 @@ func TestProgram(t *testing.T) {
 	checkTimeline(t, out.Bytes(), steps)
 }
 
+// TestProgramNeedsMoreThanTheDeviceHas has a program whose session is too large for any device. Nothing is uploaded.
+func TestProgramNeedsMoreThanTheDeviceHas(t *testing.T) {
+	open(t, setting{quiet: true}) // skips where there is no device
+	p := toyWith(1<<49, new(vulkan.Loader))
+	_, err := runtime.Open(p, runtime.Options{Threads: 1})
+	for _, want := range []string{"gpu: ", " bytes left of ", "562949953421376 are needed: end other programs, or build again with a limit, such as --max-memory gpu="} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
 // checkTimeline compares the spans of a run with the work of its steps, in order and without overlaps.
 func checkTimeline(t *testing.T, text []byte, steps int) {
 	type event struct {

@@ -35,19 +35,27 @@ func (w *waiter) wait(d *device, value uint64, most time.Duration) result {
 // slice is the time after which a waiter looks whether another one has found the device dead.
 const slice = 50 * time.Millisecond
 
-// reach waits for a value while the device makes progress. It returns at once if the device is dead.
+// reach waits for a value while the device makes progress. It returns at once if the device is dead. Time is counted in
+// waits: a process that is stopped, or gets no processor, does not take the device for one that hangs.
 func (w *waiter) reach(d *device, value uint64) error {
+	seen, quiet := d.progress.Load(), time.Duration(0)
 	for w.reached < value && !d.dead.Load() {
-		r := w.wait(d, value, min(slice, d.limit))
+		most := min(slice, d.limit)
+		r := w.wait(d, value, most)
+		now := d.progress.Load()
 		switch {
 		case r == success:
 			d.touch()
 			w.reached = value
 		case r != timeout:
 			return r.failed("vkWaitSemaphores")
-		case d.idle() > d.limit:
+		case now != seen:
+			seen, quiet = now, 0
+		case quiet+most >= d.limit:
 			d.stuck.Store(true)
 			return fmt.Errorf("%w for %v: the device hangs or is slow (--vulkan-timeout waits longer)", errNoProgress, d.limit)
+		default:
+			quiet += most
 		}
 	}
 	return nil

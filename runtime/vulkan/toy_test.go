@@ -27,6 +27,11 @@ func toy() *runtime.Program { return toyOn(new(vulkan.Loader)) }
 
 // toyOn is toy with a loader. Each step also dispatches further kernels.
 func toyOn(l runtime.Loader, further ...dispatch) *runtime.Program {
+	return toyWith(toySizeBytes+64, l, further...)
+}
+
+// toyWith is toyOn with a state of the given size.
+func toyWith(stateBytes int64, l runtime.Loader, further ...dispatch) *runtime.Program {
 	weights := floatBytes(ramp(toyVocab))
 	step := runtime.Func{
 		Inputs:  []runtime.Tensor{{Name: "tokens", Type: dtype.I32, Dims: []runtime.Dim{{Sym: 0, Scale: 1}}, Offset: toyTokens}},
@@ -48,7 +53,7 @@ func toyOn(l runtime.Loader, further ...dispatch) *runtime.Program {
 			Queues:  []runtime.QueueInfo{{Device: 0}},
 			Memory: []runtime.Chunk{
 				toyWeights: {Space: "gpu", Class: runtime.Weights, Device: 0, Bytes: toySizeBytes},
-				toyState:   {Space: "gpu", Class: runtime.State, Device: 0, Bytes: toySizeBytes + 64},
+				toyState:   {Space: "gpu", Class: runtime.State, Device: 0, Bytes: stateBytes},
 				toyHost:    {Space: "host", Class: runtime.IO, Device: -1, Bytes: toyIO},
 			},
 		}),

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -177,6 +178,71 @@ func TestDevicesExchangeValuesTellsTheSame(t *testing.T) {
 			}
 		})
 	}
+}
+
+// arenaBytes returns how many bytes of arenas the plan of a program has in a space.
+func arenaBytes(t *testing.T, exe, space string) (sum int64) {
+	t.Helper()
+	for line := range strings.Lines(string(command{args: []string{exe, "plan"}}.run(t))) {
+		var bytes int64
+		var class string
+		if n, _ := fmt.Sscanf(line, "arena "+space+" %s %d bytes", &class, &bytes); n == 2 {
+			sum += bytes
+		}
+	}
+	return sum
+}
+
+// TestVulkanWithLittleMemoryTellsTheSame gives the GPU less memory than it would use.
+func TestVulkanWithLittleMemoryTellsTheSame(t *testing.T) {
+	needVulkan(t)
+	const limit = 400_000
+	m := machine{"limit", "target vulkan like=vulkan space=vulkan" + fast + "\ntarget cpu like=cpu\n", nil}
+	if bytes := arenaBytes(t, m.mustBuildOn(t), "vulkan"); bytes <= limit {
+		t.Errorf("without a limit the GPU has %d bytes", bytes)
+	}
+	exe := m.mustBuildOn(t, "--max-memory", fmt.Sprint("vulkan=", limit))
+	if bytes := arenaBytes(t, exe, "vulkan"); bytes == 0 || bytes > limit {
+		t.Errorf("with a limit of %d the GPU has %d bytes", limit, bytes)
+	}
+	executable(exe).tells(t, aidreamsReferences(t)[0])
+}
+
+// TestModelLargerThanTheGPU divides a model of 98 MiB between a GPU with 40 MiB and the processor. If the processor is
+// denied, the error says how much memory would be enough.
+func TestModelLargerThanTheGPU(t *testing.T) {
+	needtest.Slow(t, "e2e")
+	needVulkan(t)
+	model, limit := randomModel(t), int64(40<<20)
+	flags := []string{"--targets", "vulkan,cpu", "--batch", "16"}
+	exe := build(t, model, append(flags, "--max-memory", fmt.Sprint("vulkan=", limit))...)
+	gpu, host := arenaBytes(t, exe, "vulkan"), arenaBytes(t, exe, "host")
+	if gpu > limit || gpu < limit/2 || host < 30<<20 {
+		t.Errorf("%d bytes on the GPU, %d on the host", gpu, host)
+	}
+	command{args: []string{exe, "--prompt", "Once upon a time", "-n", "4"}}.run(t)
+
+	whole := append(flags, "--deny", "cpu")
+	args := append([]string{"build", model, "-o", exe, "--max-memory", fmt.Sprint("vulkan=", limit/2)}, whole...)
+	out, err := exec.Command(ggmlcPath, args...).CombinedOutput()
+	var enough int64
+	_, text, _ := strings.Cut(string(out), ": --max-memory vulkan=")
+	if _, scanErr := fmt.Sscanf(text, "%d would be enough", &enough); scanErr != nil || !strings.Contains(fmt.Sprint(err), "exit status 3") {
+		t.Fatalf("error %v\n%s", err, out)
+	}
+	build(t, model, append(whole, "--max-memory", fmt.Sprint("vulkan=", enough))...)
+}
+
+// TestTwoProcessesOnOneDevice runs two programs at the same time.
+func TestTwoProcessesOnOneDevice(t *testing.T) {
+	needVulkan(t)
+	exe := vulkanMachines[0].mustBuildOn(t)
+	refs := aidreamsReferences(t)
+	var both sync.WaitGroup
+	for i := range 2 {
+		both.Go(func() { executable(exe).tells(t, refs[i]) })
+	}
+	both.Wait()
 }
 
 // TestVulkanNeedsADriver runs a program for a GPU where the loader finds no driver.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -41,13 +42,31 @@ func (m *machine) leaveOut(fields string) {
 	}
 }
 
-// driven makes all devices GPUs like a built-in target: each has memory of its own alone.
+// driven makes all devices but those called fake GPUs like a built-in target. Each device has memory of its own, that of
+// the CPU, or both.
 func (m *machine) driven(like string) {
-	space, other := regexp.MustCompile(` space=\S+`), regexp.MustCompile(` (opaque|alignin|ops|memory)=\S+`)
+	spaces, shared, other := regexp.MustCompile(` space=(\S+)`), regexp.MustCompile(` (opaque|alignin)=\S+`), regexp.MustCompile(` (ops|memory)=\S+`)
 	for i, line := range m.lines[:len(m.lines)-1] {
-		line = strings.Replace(line, "like=fake", "like="+like, 1)
-		m.lines[i] = space.ReplaceAllString(other.ReplaceAllString(line, ""), fmt.Sprintf(" space=m%d", i))
+		if !strings.HasPrefix(m.names[i], "fake") {
+			line = other.ReplaceAllString(strings.Replace(line, "like=fake", "like="+like, 1), "")
+		}
+		drawn := strings.Split(spaces.FindStringSubmatch(line)[1], ",")
+		m.lines[i] = spaces.ReplaceAllString(shared.ReplaceAllString(line, ""), " space="+reached(drawn, fmt.Sprintf("m%d", i)))
 	}
+}
+
+// reached replaces all spaces of a device but the CPU's by its own memory.
+func reached(drawn []string, own string) string {
+	var list []string
+	for _, space := range drawn {
+		if space != "host" {
+			space = own
+		}
+		if !slices.Contains(list, space) {
+			list = append(list, space)
+		}
+	}
+	return strings.Join(list, ",")
 }
 
 // device draws a simulated device. space is the name of its own memory, if it has one.

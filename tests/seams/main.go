@@ -24,7 +24,7 @@ func main() {
 	flag.StringVar(&o.ggmlc, "ggmlc", "", "the compiler (default: built from this repository)")
 	flag.StringVar(&o.kinds, "kinds", "", "kinds of tries, separated by commas (default: all)")
 	flag.StringVar(&o.without, "without", "", "what is not drawn, separated by commas, so that a find that is known does not hide others: fields of targets, meta, rename")
-	flag.BoolFunc("vulkan", "devices that Vulkan drives, in place of simulated ones", o.gpu("vulkan"))
+	flag.BoolFunc("vulkan", "devices that Vulkan drives, in place of simulated ones that are not called fake", o.gpu("vulkan"))
 	flag.BoolFunc("gpusim", "simulated GPUs, in place of simulated devices with the kernels of the CPU", o.gpu("gpusim"))
 	flag.IntVar(&o.workers, "j", 2, "tries at a time")
 	flag.IntVar(&o.group, "group", 12, "programs that are linked together")
