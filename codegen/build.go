@@ -28,6 +28,9 @@ type BuildOptions struct {
 	WeightsHash [32]byte
 	PlanID      string
 
+	// Fallback are the weights of the package's fallback, with the same place; nil if it has none.
+	Fallback *Packed
+
 	Race bool     // build with the race detector (needs cgo); for tests
 	Tags []string // build tags, such as purego
 }
@@ -61,12 +64,31 @@ func Build(ctx context.Context, p *Package, o BuildOptions) (err error) {
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return err
 	}
-	if o.Weights == Append && o.WeightsSize > 0 {
-		if err := appendWeights(ctx, tmp, o); err != nil {
+	if o.Weights == Append {
+		if err := o.appendAll(ctx, tmp); err != nil {
 			return err
 		}
 	}
 	return os.Rename(tmp, o.Out)
+}
+
+// appendAll writes the weights after the executable: first those of the fallback.
+func (o *BuildOptions) appendAll(ctx context.Context, exe string) error {
+	own, before := Packed{o.WeightsFile, o.WeightsSize, o.WeightsHash, o.PlanID}, int64(0)
+	if o.Fallback != nil && o.Fallback.Size > 0 {
+		if err := appendWeights(ctx, exe, *o.Fallback, 0); err != nil {
+			return err
+		}
+		st, err := os.Stat(exe)
+		if err != nil {
+			return err
+		}
+		before = st.Size()
+	}
+	if own.Size == 0 {
+		return nil
+	}
+	return appendWeights(ctx, exe, own, before)
 }
 
 // reserve makes an empty temporary file in the folder of path, so that a missing or read-only
@@ -131,14 +153,25 @@ func writeBuildTree(dir string, p *Package, o BuildOptions) error {
 	}
 	files := append([]SourceFile{{"go.mod", []byte(mod)}, {"go.sum", []byte(sum)}}, p.Files...)
 	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
+		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
 			return err
 		}
 	}
-	if o.Weights == Embed && o.WeightsSize > 0 {
-		return linkOrCopy(o.WeightsFile, filepath.Join(dir, weightsFile))
+	if o.Weights != Embed {
+		return nil
 	}
-	return nil
+	var errs []error
+	if o.WeightsSize > 0 {
+		errs = append(errs, linkOrCopy(o.WeightsFile, filepath.Join(dir, weightsFile)))
+	}
+	if w := o.Fallback; w != nil && w.Size > 0 {
+		errs = append(errs, linkOrCopy(w.File, filepath.Join(dir, fallbackFolder, weightsFile)))
+	}
+	return errors.Join(errs...)
 }
 
 const buildGoMod = `module program
@@ -244,8 +277,9 @@ func (e *BuildError) Error() string {
 
 func (e *BuildError) Unwrap() error { return e.Err }
 
-// appendWeights writes the weights after the executable, at a boundary, and then the trailer.
-func appendWeights(ctx context.Context, exe string, o BuildOptions) error {
+// appendWeights writes weights after the executable, at a boundary, and then the trailer. before is where that of other
+// weights ends; 0 if there are none.
+func appendWeights(ctx context.Context, exe string, w Packed, before int64) error {
 	out, err := os.OpenFile(exe, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -262,10 +296,10 @@ func appendWeights(ctx context.Context, exe string, o BuildOptions) error {
 	if _, err := out.Seek(offset, io.SeekStart); err != nil {
 		return err
 	}
-	if err := copyFile(ctx, out, offset, o.WeightsFile, o.WeightsSize); err != nil {
+	if err := copyFile(ctx, out, offset, w.File, w.Size); err != nil {
 		return err
 	}
-	trailer := runtime.AppendTrailer(nil, runtime.Trailer{Offset: offset, Length: o.WeightsSize, PlanID: o.PlanID, SHA256: o.WeightsHash})
+	trailer := runtime.AppendTrailer(nil, runtime.Trailer{Offset: offset, Length: w.Size, Before: before, PlanID: w.PlanID, SHA256: w.Hash})
 	if _, err := out.Write(trailer); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 var locals = []string{"w", "a", "l", "m", "s", "io", "x", "t", "e", "i", "q", shareVar, "slot"}
 
 // packages are the names of the packages that emitted files import.
-var packages = []string{"context", "cpu", "cuda", "dtype", "embed", "fake", "gpu", "iter", "math", "runtime", "tile", "unsafe", "vulkan"}
+var packages = []string{"context", "cpu", "cuda", "dtype", "embed", "fake", "fallback", "gpu", "gpusim", "iter", "math", "runtime", "tile", "unsafe", "vulkan"}
 
 // isReserved reports whether an identifier has a meaning in emitted code already: as a keyword
 // or predeclared by Go, as a package, or in step functions.
@@ -68,7 +68,7 @@ func newNames(m *ir.Module) names {
 		steps: make(map[*ir.Func]string), methods: make(map[*ir.Func]string),
 		symbols: make(map[*ir.Symbol]*ir.Symbol), top: make(namer),
 	}
-	ns.top.take("main", "init", "program", "simulated", "planText", "planJSON", "weights", "tokenizer")
+	ns.top.take("main", "init", "program", "simulated", "planText", "planJSON", "weights", "tokenizer", "FallbackProgram")
 	for _, k := range gpuKinds {
 		ns.top.take(k.loader, k.embed)
 	}

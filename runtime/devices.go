@@ -12,6 +12,7 @@ import (
 type Devices interface {
 	flags(f *flags)
 	pipeline() int
+	names() []string
 	open(m *Model) (opened, error)
 }
 
@@ -84,6 +85,15 @@ type Configurable interface {
 func NewDevices(l Layout) Devices { return &l }
 
 func (l *Layout) pipeline() int { return max(l.Pipeline, 1) }
+
+// names returns the names of the devices.
+func (l *Layout) names() []string {
+	names := make([]string, len(l.Devices))
+	for i := range l.Devices {
+		names[i] = l.Devices[i].Name
+	}
+	return names
+}
 
 // flags adds the flags of all loaders, once per kind of loader.
 func (l *Layout) flags(f *flags) {

@@ -98,6 +98,14 @@ func (e *WeightsError) Is(target error) bool { return target == ErrWeights }
 // Unwrap returns the system's error.
 func (e *WeightsError) Unwrap() error { return e.Err }
 
+// DeviceError reports that a device of a program cannot be opened, or lacks what the program needs.
+type DeviceError struct{ Err error }
+
+func (e *DeviceError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *DeviceError) Unwrap() error { return e.Err }
+
 // FaultError reports why the workers abandoned a step.
 type FaultError struct {
 	Func    string // the function that was running

@@ -186,17 +186,14 @@ func (c *cli) open() (*Session, func() error, error) {
 		c.options.Timeline = &lateFile{name: c.timeline}
 	}
 	c.options.profiled = c.profile != ""
-	m, err := Open(c.program, c.options)
+	s, err := c.openSession()
 	if err != nil {
 		return nil, nil, err
 	}
+	m := s.model
 	if n := m.Threads(); n < c.options.Threads {
 		fmt.Fprintf(c.err, "%s: --threads %d: cut to %d: there are %d processors (GOMAXPROCS), and the plan is for at most %s\n",
 			c.name, c.options.Threads, n, goruntime.GOMAXPROCS(0), threadsText(c.program.maxThreads()))
-	}
-	s, err := m.NewSession()
-	if err != nil {
-		return nil, nil, errors.Join(err, m.Close())
 	}
 	if c.profile != "" {
 		c.program.Profile.begin(m.pool.workers)
@@ -233,9 +230,9 @@ func (c *cli) writeProfile(m *Model) error {
 func (c *cli) plan() func(context.Context) error {
 	c.flags.on(&c.json, "json", "as one JSON document")
 	return func(context.Context) error {
-		text := c.program.PlanText
+		text := c.program.plans()
 		if c.json {
-			text = c.program.PlanJSON
+			text = c.program.planDocument()
 		}
 		if !strings.HasSuffix(text, "\n") {
 			text += "\n"
@@ -248,15 +245,19 @@ func (c *cli) plan() func(context.Context) error {
 func (c *cli) verify() func(context.Context) error {
 	c.flags.text(&c.options.Weights, "weights", "FILE", "the weights, if they are not part of this file")
 	return func(context.Context) error {
-		w, err := openWeights(c.program, Options{Weights: c.options.Weights, Verify: true})
-		if err != nil {
-			return err
+		for p := c.program; p != nil; p = p.Fallback {
+			w, err := openWeights(p, Options{Weights: c.options.Weights, Verify: true})
+			if err != nil {
+				return err
+			}
+			if err := w.close(); err != nil {
+				return err
+			}
+			if _, err = fmt.Fprintf(c.out, "ok: %d bytes of weights, sha256 %s\n", p.Weights.Size, p.Weights.SHA256); err != nil {
+				return err
+			}
 		}
-		if err := w.close(); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(c.out, "ok: %d bytes of weights, sha256 %s\n", c.program.Weights.Size, c.program.Weights.SHA256)
-		return err
+		return nil
 	}
 }
 

@@ -33,6 +33,7 @@ func (c *cli) call() func(context.Context) error {
 		if err != nil {
 			return err
 		}
+		f = &c.program.Funcs[c.program.Func(f.Name)] // of the program that runs
 		return errors.Join(c.callOn(ctx, s, f, arrays, dir), closeModel())
 	}
 }

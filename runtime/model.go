@@ -85,7 +85,7 @@ func Open(p *Program, o Options) (*Model, error) {
 	}
 	if p.Devices != nil {
 		if m.devices, err = p.Devices.open(m); err != nil {
-			return nil, errors.Join(err, w.close())
+			return nil, errors.Join(&DeviceError{err}, w.close())
 		}
 	}
 	m.pool = newPool(threads(p, o.Threads), p.ScratchBytes)

@@ -50,6 +50,9 @@ type Program struct {
 	// Devices are the backends besides the CPU; nil if there are none.
 	Devices Devices
 
+	// Fallback is the program that Main runs instead if a device cannot be opened; nil if there is none.
+	Fallback *Program
+
 	// The output of `plan`, as text and as one JSON document.
 	PlanText, PlanJSON string
 

@@ -60,8 +60,10 @@ const inputsAndOutputs = "inputs and outputs"
 // allocateIO allocates the inputs and outputs, and the session's memory on devices.
 func (s *Session) allocateIO() (err error) {
 	if s.model.devices != nil {
-		s.device, err = s.model.devices.session(s)
-		return err
+		if s.device, err = s.model.devices.session(s); err != nil {
+			return &DeviceError{err}
+		}
+		return nil
 	}
 	if s.io, err = allocateArena(s.model.program.IOBytes, inputsAndOutputs); err != nil {
 		return err

@@ -25,14 +25,17 @@ const trailerMagic = "ggmlcwt\x01"
 //	 0  magic "ggmlcwt", 1
 //	 8  offset of the weights, u64
 //	16  their length in bytes, u64
-//	24  zero, 8 bytes
+//	24  where an earlier trailer ends, u64; 0 if there is none
 //	32  plan id, ASCII, padded with zeros to 64 bytes
 //	96  SHA-256 of the weights, 32 bytes
 //
 // with integers little-endian. Nothing may follow it, and the weights end where it
 // begins, so that a file that was cut or appended to is noticed at once.
+//
+// A program with a fallback has two weights: those of the fallback, with their trailer, come first.
 type Trailer struct {
 	Offset, Length int64
+	Before         int64  // where the trailer of other weights ends; 0 if there are none
 	PlanID         string // at most 64 characters
 	SHA256         [32]byte
 }
@@ -40,7 +43,7 @@ type Trailer struct {
 // AppendTrailer appends the trailer's bytes to b. The writer of an executable copies the program, fills with zeros up
 // to a multiple of WeightsBoundary (Offset), writes the weights, then the trailer.
 func AppendTrailer(b []byte, t Trailer) []byte {
-	if len(t.PlanID) > 64 || t.Offset < 0 || t.Length < 0 {
+	if len(t.PlanID) > 64 || t.Offset < 0 || t.Length < 0 || t.Before < 0 {
 		panic("runtime: internal error: a trailer that has no form in a file")
 	}
 	var plan [64]byte
@@ -48,7 +51,7 @@ func AppendTrailer(b []byte, t Trailer) []byte {
 	b = append(b, trailerMagic...)
 	b = binary.LittleEndian.AppendUint64(b, uint64(t.Offset))
 	b = binary.LittleEndian.AppendUint64(b, uint64(t.Length))
-	b = append(b, make([]byte, 8)...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(t.Before))
 	b = append(b, plan[:]...)
 	return append(b, t.SHA256[:]...)
 }
@@ -79,12 +82,15 @@ func parseTrailer(b []byte) (Trailer, error) {
 	if string(b[:8]) != trailerMagic {
 		return Trailer{}, errors.New("it does not end with weights: the end was cut off, or something was appended (a signature, a strip)")
 	}
-	offset, length := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
+	offset, length, before := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
 	const limit = 1 << 62 // so that no sum of two wraps
 	if offset > limit || length > limit || offset%WeightsBoundary != 0 {
 		return Trailer{}, fmt.Errorf("weights at offset %d with length %d are impossible", offset, length)
 	}
-	t := Trailer{Offset: int64(offset), Length: int64(length), PlanID: string(bytes.TrimRight(b[32:96], "\x00"))}
+	if before > offset {
+		return Trailer{}, fmt.Errorf("other weights should end at %d, before those at %d", before, offset)
+	}
+	t := Trailer{Offset: int64(offset), Length: int64(length), Before: int64(before), PlanID: string(bytes.TrimRight(b[32:96], "\x00"))}
 	copy(t.SHA256[:], b[96:])
 	return t, nil
 }

@@ -124,6 +124,11 @@ func checkedTrailer(p *Program, f *os.File) (Trailer, error) {
 	if err != nil {
 		return Trailer{}, err
 	}
+	if t.PlanID != p.PlanID && t.Before > 0 {
+		if t, err = ReadTrailer(f, t.Before); err != nil {
+			return Trailer{}, err
+		}
+	}
 	return t, t.matches(p)
 }
 

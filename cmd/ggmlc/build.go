@@ -20,6 +20,7 @@ type buildFlags struct {
 	goos, goarch           string // empty: this machine's
 	tags                   []string
 	race                   bool
+	fallback               string // target
 }
 
 func buildCommand() *cobra.Command {
@@ -51,6 +52,7 @@ func buildCommand() *cobra.Command {
 	fs.StringVar(&f.metafile, "metafile", "", "write sizes, splits, kernels and hashes to this JSON file")
 	fs.StringVar(&f.weights, "weights", "", "keep the weights in this file beside the executable")
 	fs.StringSliceVar(&f.tags, "tags", nil, "Go build tags, such as purego")
+	fs.StringVar(&f.fallback, "fallback", "", "plan also for this `BACKEND` alone, the last one: the program runs that where it cannot open the others")
 	fs.BoolVar(&f.race, "race", false, "build with Go's race detector (needs cgo)")
 	return cmd
 }
@@ -72,17 +74,34 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 	}
 	defer md.Close()
 	co.After = p.after
+	second, err := f.compileFallback(ctx, md, co)
+	if err != nil {
+		return fmt.Errorf("%s: %w", model, err)
+	}
 	if _, err := driver.Compile(ctx, md, co); err != nil {
 		return fmt.Errorf("%s: %w", model, err)
 	}
 	err = f.blame(model, driver.Build(ctx, md, driver.OutputOptions{
 		Compiler: "ggmlc " + exactVersion(), Out: f.out, Metafile: f.metafile, WeightsFile: f.weights, CPU: f.cpu, Profile: f.profile,
 		GOOS: cmp.Or(f.goos, runtime.GOOS), GOARCH: cmp.Or(f.goarch, runtime.GOARCH), Tags: f.tags, Race: f.race,
-		Progress: p.bytes,
+		Progress: p.bytes, Fallback: second,
 	}))
 	if err != nil {
 		return err
 	}
 	noteSimulated(cmd.ErrOrStderr(), f.form(), md.Module, co.Targets)
 	return f.writeTuned(cmd, f.tunedFile(f.out))
+}
+
+// compileFallback compiles a copy of the model for the fallback; nil if none is wanted.
+func (f *buildFlags) compileFallback(ctx context.Context, md *driver.Model, co driver.CompileOptions) (*driver.Model, error) {
+	if f.fallback == "" {
+		return nil, nil
+	}
+	second, o, err := md.Fallback(f.fallback, co)
+	if err != nil {
+		return nil, err
+	}
+	_, err = driver.Compile(ctx, second, o)
+	return second, err
 }

@@ -37,6 +37,7 @@ type OutputOptions struct {
 	WeightsFile string   // keep the weights in this file; empty: embed or append them
 	CPU         []string // the implementations that the program is limited to; empty: all
 	Profile     bool     // with hooks for the program's --profile
+	Fallback    *Model   // compiled, runs where the model's devices cannot be opened; nil for none. Only Build reads it
 
 	GOOS, GOARCH string
 	Tags         []string
@@ -63,20 +64,29 @@ func Build(ctx context.Context, md *Model, o OutputOptions) error {
 		return err
 	}
 	defer w.remove()
-	where := w.where(o)
+	second, err := packFallback(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer second.remove()
+	where := w.where(o, second.bytes())
 	pkg, planID, err := emit(md, o, "main", w, where)
+	if err != nil {
+		return err
+	}
+	pkg, packed, err := second.join(pkg, o, where)
 	if err != nil {
 		return err
 	}
 	err = codegen.Build(ctx, pkg, codegen.BuildOptions{
 		Out: o.Out, GOOS: o.GOOS, GOARCH: o.GOARCH, Tags: o.Tags, Race: o.Race,
-		WeightsFile: w.path, WeightsSize: w.size, Weights: where, WeightsHash: w.hash, PlanID: planID,
+		WeightsFile: w.path, WeightsSize: w.size, Weights: where, WeightsHash: w.hash, PlanID: planID, Fallback: packed,
 	})
 	if err != nil {
 		return err
 	}
 	if where == codegen.File {
-		if err := w.keep(o.WeightsFile, planID); err != nil {
+		if err := w.keep(ctx, o.WeightsFile, planID, packed); err != nil {
 			return err
 		}
 	}
@@ -167,26 +177,27 @@ func (md *Model) blame(err error) error {
 
 func (b *blob) remove() { os.Remove(b.path) }
 
-// where decides how the program carries the weights.
-func (b *blob) where(o OutputOptions) codegen.Where {
+// where decides how the program carries the weights, and as many others.
+func (b *blob) where(o OutputOptions, others int64) codegen.Where {
 	switch {
 	case o.WeightsFile != "":
 		return codegen.File
-	case b.size <= embedLimit:
+	case b.size+others <= embedLimit:
 		return codegen.Embed
 	}
 	return codegen.Append
 }
 
-// keep makes the temporary file the weights file that a program or package names.
-func (b *blob) keep(path, planID string) error {
-	if err := codegen.FinishWeightsFile(b.path, b.size, planID, b.hash); err != nil {
+// keep makes the temporary file the weights file that a program names, with the weights of its fallback if not nil.
+func (b *blob) keep(ctx context.Context, path, planID string, fallback *codegen.Packed) error {
+	file, err := codegen.FinishWeightsFiles(ctx, codegen.Packed{File: b.path, Size: b.size, Hash: b.hash, PlanID: planID}, fallback)
+	if err != nil {
 		return err
 	}
-	if err := os.Chmod(b.path, 0o644); err != nil {
+	if err := os.Chmod(file, 0o644); err != nil {
 		return err
 	}
-	return os.Rename(b.path, filepath.Clean(path)) // in the folder of the temporary file
+	return os.Rename(file, filepath.Clean(path)) // in the folder of the temporary file
 }
 
 func writeMetafile(md *Model, o OutputOptions, planID string, b *blob) error {

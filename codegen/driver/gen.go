@@ -63,7 +63,7 @@ func generate(ctx context.Context, imported *ir.Module, md *Model, o OutputOptio
 		return err
 	}
 	defer w.remove()
-	where := w.where(o)
+	where := w.where(o, 0)
 	if where == codegen.Append { // a package has no end to append to
 		where, o.WeightsFile = codegen.File, filepath.Join(o.Out, WeightsBlob)
 	}

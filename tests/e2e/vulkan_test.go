@@ -250,12 +250,59 @@ func TestVulkanNeedsADriver(t *testing.T) {
 	needVulkan(t)
 	exe := vulkanMachines[0].mustBuildOn(t)
 	c := exec.Command(exe, "--prompt", "Once", "-n", "1")
-	none := filepath.Join(t.TempDir(), "none.json")
-	c.Env = append(c.Environ(), "VK_DRIVER_FILES="+none, "VK_ICD_FILENAMES="+none)
+	c.Env = append(c.Environ(), withoutDriver(t)...)
 	out, err := c.CombinedOutput()
 	if c.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "there is no Vulkan driver: install") {
 		t.Errorf("error %v\n%s", err, out)
 	}
+}
+
+// TestFallbackRunsWithoutADriver builds both plans into one program, with weights in it, after it or beside it, and runs it
+// with a driver and without.
+func TestFallbackRunsWithoutADriver(t *testing.T) {
+	needVulkan(t)
+	ref := aidreamsReferences(t)[0]
+	weights := filepath.Join(t.TempDir(), "story.weights")
+	for name, flags := range map[string][]string{"embedded": nil, "beside": {"--weights", weights}} {
+		t.Run(name, func(t *testing.T) {
+			if flags != nil {
+				needtest.Slow(t, "e2e")
+			}
+			exe := vulkanMachines[0].mustBuildOn(t, append([]string{"--fallback", "cpu"}, flags...)...)
+			p := executable(exe, flags...)
+			p.tells(t, ref)
+			p.env = withoutDriver(t)
+			p.tells(t, ref)
+			says(t, exe, flags, nil, "runs on vulkan\n")
+			says(t, exe, flags, p.env, "runs on the processor alone, by the plan of --fallback: vulkan: there is no Vulkan driver: install")
+		})
+	}
+}
+
+// says runs a program in an environment and checks what it prints besides the text.
+func says(t *testing.T, exe string, flags, env []string, want string) {
+	t.Helper()
+	cmd := exec.Command(exe, append([]string{"--prompt", "Once", "-n", "1"}, flags...)...)
+	cmd.Env = append(cmd.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("error %v, want %s\n%s", err, want, out)
+	}
+}
+
+// TestFallbackWithAppendedWeights has weights that are too large to be embedded.
+func TestFallbackWithAppendedWeights(t *testing.T) {
+	needtest.Slow(t, "e2e")
+	needVulkan(t)
+	exe := build(t, randomModel(t), "--targets", "vulkan,cpu", "--batch", "16", "--fallback", "cpu")
+	command{args: []string{exe, "verify"}}.run(t)
+	command{args: []string{exe, "--prompt", "Once", "-n", "1"}}.run(t)
+	command{args: []string{exe, "--prompt", "Once", "-n", "1"}, env: withoutDriver(t)}.run(t)
+}
+
+// withoutDriver returns an environment in which the loader finds no driver.
+func withoutDriver(t *testing.T) []string {
+	none := filepath.Join(t.TempDir(), "none.json")
+	return []string{"VK_DRIVER_FILES=" + none, "VK_ICD_FILENAMES=" + none}
 }
 
 // TestNamesOfModulesAreNotThoseOfGPUPrograms builds a module whose functions and symbols are called what programs for GPUs
