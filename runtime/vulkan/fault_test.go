@@ -298,6 +298,55 @@ func TestProgramNeedsMoreThanTheDeviceHas(t *testing.T) {
 	}
 }
 
+// noting is a Loader that keeps the device it has opened.
+type noting struct {
+	vulkan.Loader
+	device runtime.Device
+}
+
+func (n *noting) Open(info *runtime.DeviceInfo, index int, s *runtime.Supervisor) (d runtime.Device, err error) {
+	n.device, err = n.Loader.Open(info, index, s)
+	return n.device, err
+}
+
+// TestDeviceIsLostWhileAProgramRuns has a program whose device fails after some tokens. The step returns an error that names
+// device, split and step, and is no bug of ours; so do all later ones.
+func TestDeviceIsLostWhileAProgramRuns(t *testing.T) {
+	open(t, setting{quiet: true}) // skips where there is no device
+	for _, submissions := range []bool{true, false} {
+		on := new(noting)
+		m, err := runtime.Open(toyWith(toySizeBytes+64, on), runtime.Options{Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.NewSession()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := s.Decode(t.Context(), 12); err != nil {
+				t.Fatal(err)
+			}
+		}
+		vulkan.Lose(on.device, submissions)
+		for range 2 {
+			_, err = s.Decode(t.Context(), 12)
+			var f *runtime.FaultError
+			if !errors.As(err, &f) || !f.Surroundings() || !strings.HasPrefix(err.Error(), "@step split 0: tokens failed on gpu: step 4 on ") || !strings.Contains(err.Error(), "VK_ERROR_DEVICE_LOST") {
+				t.Errorf("error %v", err)
+			}
+		}
+		if other, err := m.NewSession(); err == nil {
+			if _, err = other.Decode(t.Context(), 12); !errors.Is(err, runtime.ErrFault) {
+				t.Errorf("another session: error %v", err)
+			}
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // checkTimeline compares the spans of a run with the work of its steps, in order and without overlaps.
 func checkTimeline(t *testing.T, text []byte, steps int) {
 	type event struct {
