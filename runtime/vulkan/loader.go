@@ -10,7 +10,7 @@ import (
 // Options control a device. The zero Options choose the device and have no layers.
 type Options struct {
 	Device string        // a number or a part of the name; "" is the best one
-	Limit  time.Duration // the longest wait without progress; 0 is 10 s
+	Limit  time.Duration // the longest wait without progress; 0 is 10 s, or 60 s for a driver on the processor
 	Needs  []string      // features that the kernels need besides the basic ones, such as "shaderFloat16"
 	// Validate enables the validation layer and gets its messages; nil does not. A process can open about 2,000 devices with it,
 	// as callbacks of C are never freed.
@@ -20,8 +20,12 @@ type Options struct {
 	Progress func(done, total int64)
 }
 
-// defaultLimit is about as long as systems wait before they reset a GPU.
-const defaultLimit = 10 * time.Second
+// defaultLimit is about as long as systems wait before they reset a GPU. Drivers on the processor compile kernels when they
+// first run, and share the processor with other programs.
+const (
+	defaultLimit = 10 * time.Second
+	sharedLimit  = 60 * time.Second
+)
 
 // Loader opens a Vulkan device.
 type Loader struct {
@@ -39,7 +43,7 @@ func (l *Loader) Flags(add func(name, value, help string, set func(string) error
 		l.Device = s
 		return nil
 	})
-	add("vulkan-timeout", "D", "the longest wait for a Vulkan device without progress (default: 10s)", func(s string) error {
+	add("vulkan-timeout", "D", "the longest wait for a Vulkan device without progress (default: 10s; 60s for a driver on the processor)", func(s string) error {
 		d, err := time.ParseDuration(s)
 		if err != nil || d <= 0 {
 			return errors.New("it must be a time, such as 30s")
@@ -65,7 +69,7 @@ func (l *Loader) Open(info *runtime.DeviceInfo, index int, s *runtime.Supervisor
 		report: l.Progress, unmapped: l.unmapped, hidden: l.hidden,
 	}
 	if d.limit == 0 {
-		d.limit = defaultLimit
+		d.limit = p.patience()
 	}
 	if err := d.open(l.Needs); err != nil {
 		return nil, errors.Join(err, d.destroy())

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/ggmlc/ggmlc/runtime/gpu"
@@ -130,6 +131,14 @@ func (p *physical) String() string {
 func (p *physical) shared() bool {
 	kind := p.properties.properties.deviceType
 	return kind == kindIntegrated || kind == kindCPU
+}
+
+// patience returns the longest wait without progress unless another one is asked for.
+func (p *physical) patience() time.Duration {
+	if p.properties.properties.deviceType == kindCPU {
+		return sharedLimit
+	}
+	return defaultLimit
 }
 
 func (p *physical) limits() gpu.Limits {

@@ -3,6 +3,7 @@ package vulkan
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // made returns a device of a kind, with a heap of so many bytes.
@@ -75,5 +76,13 @@ func TestMissingFeaturesAreNamed(t *testing.T) {
 		drop()
 		check(name)
 		*p = complete
+	}
+}
+
+func TestDriversOnTheProcessorAreGivenMoreTime(t *testing.T) {
+	for kind, want := range map[int32]time.Duration{kindCPU: time.Minute, kindIntegrated: 10 * time.Second, kindDiscrete: 10 * time.Second, kindVirtual: 10 * time.Second} {
+		if got := made("x", kind, 1).patience(); got != want {
+			t.Errorf("kind %d: %v, want %v", kind, got, want)
+		}
 	}
 }
