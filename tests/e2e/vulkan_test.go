@@ -180,6 +180,15 @@ func TestDevicesExchangeValuesTellsTheSame(t *testing.T) {
 	}
 }
 
+// TestGPUsThatAreNotStagedAreRefused has a target file that claims that GPUs copy to each other.
+func TestGPUsThatAreNotStagedAreRefused(t *testing.T) {
+	m := machine{"direct", "target a like=vulkan space=a staged=false\ntarget b like=vulkan space=b staged=false\ntarget cpu like=cpu\n",
+		[]string{"--pin", "blk.[0-2].*=a", "--pin", "(blk.3|output).*=b"}}
+	if _, refusal := m.buildOn(t); !strings.Contains(refusal, "exit status 2") || !strings.Contains(refusal, "do not address each other's memory: write staged=true") {
+		t.Error(refusal)
+	}
+}
+
 // arenaBytes returns how many bytes of arenas the plan of a program has in a space.
 func arenaBytes(t *testing.T, exe, space string) (sum int64) {
 	t.Helper()
