@@ -53,10 +53,24 @@ func (s *search) limitErrors(higher higherLimits) []error {
 	}
 	var list []error
 	for _, e := range errs {
-		e.Advice = advice + "; or lower --ctx or --batch, or quantize"
+		e.Advice = advice + "; " + s.split() + "or lower --ctx or --batch, or quantize"
 		list = append(list, e)
 	}
 	return list
+}
+
+// split returns the advice to let the last target take what does not fit elsewhere, if options keep nodes off it.
+func (s *search) split() string {
+	last := s.c.Targets.Last().Name
+	switch {
+	case len(s.c.Targets.All()) == 1:
+		return ""
+	case slices.Contains(s.c.Options.Deny, last):
+		return "or leave out --deny " + last + ", so that it takes the rest; "
+	case slices.ContainsFunc(s.c.Options.Pins, func(p pass.Pin) bool { return p.Backend != last }):
+		return "or pin less, so that " + last + " takes the rest; "
+	}
+	return ""
 }
 
 // maxRaises is the number of times that limits are raised to what a plan needs until an assignment keeps them.

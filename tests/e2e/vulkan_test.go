@@ -236,7 +236,7 @@ func TestModelLargerThanTheGPU(t *testing.T) {
 	out, err := exec.Command(ggmlcPath, args...).CombinedOutput()
 	var enough int64
 	_, text, _ := strings.Cut(string(out), ": --max-memory vulkan=")
-	if _, scanErr := fmt.Sscanf(text, "%d would be enough", &enough); scanErr != nil || !strings.Contains(fmt.Sprint(err), "exit status 3") {
+	if _, scanErr := fmt.Sscanf(text, "%d would be enough", &enough); scanErr != nil || !strings.Contains(fmt.Sprint(err), "exit status 3") || !strings.Contains(text, "or leave out --deny cpu, so that it takes the rest") {
 		t.Fatalf("error %v\n%s", err, out)
 	}
 	build(t, model, append(whole, "--max-memory", fmt.Sprint("vulkan=", enough))...)
