@@ -46,7 +46,7 @@ func TestInstallationsThatDoNotDo(t *testing.T) {
 			}
 			defer in.close()
 			c.edit(in)
-			_, err = in.choose("")
+			_, err = in.choose("", "vulkan")
 			if err := errors.Join(in.checkVersion(), err); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %s", err, c.want)
 			}

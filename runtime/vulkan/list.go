@@ -35,7 +35,7 @@ func List() ([]Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := pick(all, "")
+	chosen, err := pick(all, "", 0)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 // Options control a device. The zero Options choose the device and have no layers.
 type Options struct {
-	Device string        // a number or a part of the name; "" is the best one
+	Device string        // numbers or parts of names, separated by commas, for several targets; "" are the best ones
 	Limit  time.Duration // the longest wait without progress; 0 is 10 s, or 60 s for a driver on the processor
 	Needs  []string      // features that the kernels need besides the basic ones, such as "shaderFloat16"
 	// Validate enables the validation layer and gets its messages; nil does not. A process can open about 2,000 devices with it,
@@ -36,7 +36,7 @@ type Loader struct {
 
 // Flags adds --vulkan-device and --vulkan-timeout to a program's command line.
 func (l *Loader) Flags(add func(name, value, help string, set func(string) error)) {
-	add("vulkan-device", "N", "the Vulkan device, by number or a part of its name (default: the GPU with the most memory)", func(s string) error {
+	add("vulkan-device", "N", "the Vulkan device, by number or a part of its name; several targets: a list with commas (default: the GPU with the most memory, for vulkan:1 the next one)", func(s string) error {
 		if s == "" {
 			return errors.New("it must be a number or a part of a name")
 		}
@@ -59,7 +59,7 @@ func (l *Loader) Open(info *runtime.DeviceInfo, index int, s *runtime.Supervisor
 	if err != nil {
 		return nil, err
 	}
-	p, err := in.choose(l.Device)
+	p, err := in.choose(l.Device, info.Name)
 	if err != nil {
 		in.close()
 		return nil, err

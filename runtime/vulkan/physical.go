@@ -67,13 +67,13 @@ func (in *instance) physical(h handle) (*physical, error) {
 	return p, err
 }
 
-// choose returns the device of the given number or name, or the best one.
-func (in *instance) choose(want string) (*physical, error) {
+// choose returns the device for a target: see pick.
+func (in *instance) choose(want, target string) (*physical, error) {
 	all, err := in.physicals()
 	if err != nil {
 		return nil, err
 	}
-	p, err := pick(all, want)
+	p, err := pick(all, want, instanceOf(target))
 	if err != nil {
 		return nil, err
 	}
@@ -83,13 +83,41 @@ func (in *instance) choose(want string) (*physical, error) {
 	return p, nil
 }
 
-// pick is choose among the given devices.
-func pick(all []*physical, want string) (*physical, error) {
-	if want == "" {
-		return slices.MaxFunc(all, func(a, b *physical) int {
-			return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.bytes(), b.bytes()))
-		}), nil
+// instanceOf returns the number N of a target with the name KIND:N, and 0 for any other.
+func instanceOf(target string) int {
+	_, number, _ := strings.Cut(target, ":")
+	n, err := strconv.ParseUint(number, 10, 31)
+	if err != nil {
+		return 0
 	}
+	return int(n)
+}
+
+// pick returns one of the devices. want lists numbers or names, separated by commas. Target number i of several gets the
+// one at i; if there are fewer, they are given out again. If want is empty, the list is that of all devices, the best one
+// first, without drivers on the processor if there is a GPU.
+func pick(all []*physical, want string, instance int) (*physical, error) {
+	if want == "" {
+		list := ranked(all)
+		return list[instance%len(list)], nil
+	}
+	list := strings.Split(want, ",")
+	return named(all, list[instance%len(list)])
+}
+
+// ranked returns the devices that are chosen by themselves, the best one first.
+func ranked(all []*physical) []*physical {
+	list := slices.SortedStableFunc(slices.Values(all), func(a, b *physical) int {
+		return cmp.Or(cmp.Compare(b.rank(), a.rank()), cmp.Compare(b.bytes(), a.bytes()))
+	})
+	if list[0].kind() != kindCPU {
+		list = slices.DeleteFunc(list, func(p *physical) bool { return p.kind() == kindCPU })
+	}
+	return list
+}
+
+// named returns the device of a number or a part of a name.
+func named(all []*physical, want string) (*physical, error) {
 	if n, err := strconv.Atoi(want); err == nil && n >= 0 && n < len(all) {
 		return all[n], nil
 	}
@@ -107,8 +135,10 @@ func pick(all []*physical, want string) (*physical, error) {
 
 // rank orders kinds of devices. It is larger for faster ones.
 func (p *physical) rank() int {
-	return slices.Index([]int32{kindCPU, kindVirtual, kindIntegrated, kindDiscrete}, p.properties.properties.deviceType)
+	return slices.Index([]int32{kindCPU, kindVirtual, kindIntegrated, kindDiscrete}, p.kind())
 }
+
+func (p *physical) kind() int32 { return p.properties.properties.deviceType }
 
 // bytes returns the size of the largest heap of the device's own memory.
 func (p *physical) bytes() (most uint64) {
@@ -129,13 +159,12 @@ func (p *physical) String() string {
 
 // shared reports whether the memory of the device is the memory of the processor.
 func (p *physical) shared() bool {
-	kind := p.properties.properties.deviceType
-	return kind == kindIntegrated || kind == kindCPU
+	return p.kind() == kindIntegrated || p.kind() == kindCPU
 }
 
 // patience returns the longest wait without progress unless another one is asked for.
 func (p *physical) patience() time.Duration {
-	if p.properties.properties.deviceType == kindCPU {
+	if p.kind() == kindCPU {
 		return sharedLimit
 	}
 	return defaultLimit

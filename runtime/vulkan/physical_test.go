@@ -21,22 +21,33 @@ func TestPickPrefersTheGPUWithTheMostMemory(t *testing.T) {
 	cpu, weak := made("llvmpipe", kindCPU, 1<<40), made("Weak Card", kindDiscrete, 2<<30)
 	strong, inside := made("Strong Card", kindDiscrete, 24<<30), made("Inside", kindIntegrated, 64<<30)
 	for _, c := range []struct {
-		want  string
-		among []*physical
-		is    *physical
+		target string
+		want   string
+		among  []*physical
+		is     *physical
 	}{
-		{"", []*physical{cpu}, cpu},
-		{"", []*physical{cpu, inside}, inside},
-		{"", []*physical{cpu, weak, strong, inside}, strong},
-		{"1", []*physical{cpu, weak, strong, inside}, weak},
-		{"card", []*physical{cpu, weak, strong, inside}, weak},
-		{"strong", []*physical{cpu, weak, strong, inside}, strong},
-		{"4", []*physical{cpu, weak, strong, inside}, nil},
-		{"-1", []*physical{cpu}, nil},
+		{"vulkan", "", []*physical{cpu}, cpu},
+		{"vulkan", "", []*physical{cpu, inside}, inside},
+		{"vulkan", "", []*physical{cpu, weak, strong, inside}, strong},
+		{"vulkan:0", "", []*physical{cpu, weak, strong, inside}, strong},
+		{"vulkan:1", "", []*physical{cpu, weak, strong, inside}, weak},
+		{"vulkan:2", "", []*physical{cpu, weak, strong, inside}, inside},
+		{"vulkan:3", "", []*physical{cpu, weak, strong, inside}, strong},
+		{"vulkan:1", "", []*physical{cpu}, cpu},
+		{"vulkan:x", "", []*physical{cpu, weak, strong}, strong},
+		{"vulkan", "1", []*physical{cpu, weak, strong, inside}, weak},
+		{"vulkan:1", "1", []*physical{cpu, weak, strong, inside}, weak},
+		{"vulkan:1", "1,0", []*physical{cpu, weak, strong, inside}, cpu},
+		{"vulkan:0", "strong,0", []*physical{cpu, weak, strong, inside}, strong},
+		{"vulkan", "card", []*physical{cpu, weak, strong, inside}, weak},
+		{"vulkan", "strong", []*physical{cpu, weak, strong, inside}, strong},
+		{"vulkan", "4", []*physical{cpu, weak, strong, inside}, nil},
+		{"vulkan", "-1", []*physical{cpu}, nil},
+		{"vulkan:1", "0,9", []*physical{cpu}, nil},
 	} {
-		p, err := pick(c.among, c.want)
+		p, err := pick(c.among, c.want, instanceOf(c.target))
 		if p != c.is || (err == nil) != (c.is != nil) {
-			t.Errorf("%q: %v, error %v", c.want, p, err)
+			t.Errorf("%s, %q: %v, error %v", c.target, c.want, p, err)
 		}
 	}
 }
