@@ -99,8 +99,8 @@ func onQueue(name string) string {
 }
 
 // queuesFor returns the queues that may run a node. A copy between spaces is for a target that has its source. Out of
-// the host's memory it is for the target that reads the copy, or else for one that has its destination. No other device
-// copies out of the memory of a staged target without queues: the host waits for that copy.
+// the host's memory it is for the target that reads the copy, or else for one that has its destination. If one of two
+// devices is staged, neither copies out of the other's memory: if the one with the source has no queue, the host waits.
 func (c *checker) queuesFor(n *ir.Node) []string {
 	d := c.backend(n)
 	if !transfers(n) {
@@ -109,7 +109,7 @@ func (c *checker) queuesFor(n *ir.Node) []string {
 	from, to := spaceName(n.Args[0].Type), spaceName(n.Result().Type)
 	switch {
 	case !c.targets.HostReads(from) && slices.ContainsFunc(c.targets.All(), func(t *target.Descriptor) bool {
-		return t.Staged && t.Queues == 0 && t.Home() == from
+		return t.Home() == from && t.Queues == 0 && (t.Staged || d.Staged)
 	}):
 		return []string{""}
 	case !c.isHost(from):

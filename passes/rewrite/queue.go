@@ -36,7 +36,7 @@ func QueueOf(l *target.List, n *ir.Node) (queue string, rule pass.RuleName) {
 		return "", ""
 	}
 	if flow.IsTransfer(n) {
-		if ownedAlone(l, n.Args[0].Type.Space) {
+		if ownersAlone(l, d, n.Args[0].Type.Space) {
 			return "", ""
 		}
 		if from := deviceOf(l, n.Args[0].Type.Space); from != nil {
@@ -55,14 +55,15 @@ func QueueOf(l *target.List, n *ir.Node) (queue string, rule pass.RuleName) {
 	return "", ""
 }
 
-// ownedAlone reports whether a space is the memory of a staged device without queues, which neither the processor nor
-// another device reads.
-func ownedAlone(l *target.List, space string) bool {
-	alone := false
-	for _, d := range l.All() {
-		alone = alone || d.Home() == space && d.Staged && d.Queues == 0
+// ownersAlone reports whether no other device, such as d, copies out of a space: it is the memory of a device without
+// queues, which the processor does not read, and that device or d is staged.
+func ownersAlone(l *target.List, d *target.Descriptor, space string) bool {
+	for _, owner := range l.All() {
+		if owner.Home() == space {
+			return owner.Queues == 0 && (owner.Staged || d.Staged) && !l.HostReads(space)
+		}
 	}
-	return alone && !l.HostReads(space)
+	return false
 }
 
 // deviceOf returns the first target with a queue whose results go into a space or, if there is none, the first one that
