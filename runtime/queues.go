@@ -1,5 +1,7 @@
 package runtime
 
+import "errors"
+
 // Queues holds the queues of a program's devices as one session uses them. During a step only worker 0 submits to
 // them. Queues are numbered as in Layout.Queues, events as in the plan of the function.
 //
@@ -99,12 +101,14 @@ func (q *Queues) wait(queue int, p *point, n uint64) {
 func (q *Queues) Await(event int) {
 	p := &q.events[event]
 	p.event.Await(p.inStep(q.block.Step))
+	q.stop()
 }
 
 // AwaitPrev is Await for the event's record in the step before.
 func (q *Queues) AwaitPrev(event int) {
 	p := &q.events[event]
 	p.event.Await(p.inStep(q.block.Step - 1))
+	q.stop()
 }
 
 // Finish returns when the queue has completed all work that was submitted to it.
@@ -113,7 +117,19 @@ func (q *Queues) Finish(queue int) {
 	m.count++
 	at.device.Record(at.local, &m.event, m.count)
 	m.event.Await(m.count)
+	q.stop()
 }
+
+// stop ends the step if a device has failed: what the host would read was not computed. The other workers leave at the
+// next barrier, which this one does not reach.
+func (q *Queues) stop() {
+	if q.set.Failed() {
+		panic(errStopped)
+	}
+}
+
+// errStopped is the failure of a worker that did not continue since a device had failed.
+var errStopped = errors.New("a device has failed")
 
 // next counts a record in the given step.
 func (p *point) next(step uint64) uint64 {

@@ -209,7 +209,11 @@ func (s *Session) finish(err error) error {
 	if s.device == nil {
 		return err
 	}
-	return errors.Join(err, s.device.finish())
+	failed := s.device.finish()
+	if failed != nil && errors.Is(err, ErrFault) {
+		return failed // the worker stopped because of it
+	}
+	return errors.Join(err, failed)
 }
 
 // SetDim sets the size of a symbol (an index of Program.Symbols) for later steps.

@@ -2,6 +2,7 @@ package fake_test
 
 import (
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -38,5 +39,42 @@ func TestNothingRunsAfterAFault(t *testing.T) {
 	}
 	if n := runs.Load(); n != 1 {
 		t.Errorf("%d commands ran on the device that failed, want 1 of %d", n, steps)
+	}
+}
+
+// TestTheHostStopsAfterAFault: once the host has waited for a device that failed, no worker continues the step, as it would
+// read what was not computed. The error is that of the device alone.
+func TestTheHostStopsAfterAFault(t *testing.T) {
+	for name, wait := range map[string]func(q *runtime.Queues){
+		"event": func(q *runtime.Queues) { q.Await(hashed) },
+		"queue": func(q *runtime.Queues) { q.Finish(1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := toy{hash: func(*fake.Env, int) { panic("the kernel broke") }}
+			p := o.program()
+			inner := p.Funcs[1].Run
+			var continued atomic.Bool
+			p.Funcs[1].Run = func(w *runtime.Worker, a *runtime.Args) {
+				inner(w, a)
+				if w.Part == 0 {
+					wait(a.Queues)
+				}
+				w.Barrier()
+				continued.Store(true)
+			}
+			m, err := runtime.Open(p, runtime.Options{Threads: 2, Steady: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			_, err = newSession(t, m).Decode(t.Context(), 1)
+			var f *runtime.FaultError
+			if !errors.As(err, &f) || f.Device != "second" || strings.Contains(err.Error(), "worker") {
+				t.Errorf("the error is %v, want that of the device alone", err)
+			}
+			if continued.Load() {
+				t.Error("the host has continued the step")
+			}
+		})
 	}
 }
