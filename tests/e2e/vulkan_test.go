@@ -32,6 +32,10 @@ func needVulkan(t *testing.T) {
 
 const onVulkan = "target vulkan like=vulkan space=vulkan\ntarget cpu like=cpu\n"
 
+// patient are flags of programs whose first step may take long: the driver on the processor compiles their kernels in it,
+// for some seconds of processor time, beside other tests.
+var patient = []string{"--vulkan-timeout", "2m"}
+
 // vulkanMachines divide the model between a GPU, the processor and a simulated device.
 var vulkanMachines = []machine{
 	{"whole", onVulkan, []string{"--deny", "cpu"}},
@@ -103,7 +107,7 @@ func TestVulkanTellsTheSame(t *testing.T) {
 	for i, m := range vulkanMachines {
 		t.Run(m.name, func(t *testing.T) {
 			exe := m.mustBuildOn(t, "--pipeline", fmt.Sprint(1+i%4))
-			executable(exe).tells(t, refs[i%len(refs)])
+			executable(exe, patient...).tells(t, refs[i%len(refs)])
 		})
 	}
 }
@@ -124,7 +128,7 @@ func TestLongContextsOnVulkan(t *testing.T) {
 	onGPU := buildTo(t, filepath.Join(dir, "gpu"), nil, aidreams(t), gpuFlags...)
 	for _, prompt := range []int{254, 510} {
 		tokens := storyTokens(prompt)
-		want, got := logitsAfter(t, []string{onCPU}, tokens, 4), logitsAfter(t, []string{onGPU, "--vulkan-timeout", "1m"}, tokens, 4)
+		want, got := logitsAfter(t, []string{onCPU}, tokens, 4), logitsAfter(t, slices.Concat([]string{onGPU}, patient), tokens, 4)
 		if !slices.Equal(idsOf(t, got), idsOf(t, want)) {
 			t.Errorf("after %d tokens: %v, on the processor %v", prompt, idsOf(t, got), idsOf(t, want))
 		}
@@ -138,7 +142,7 @@ func TestQuantizedCachesOnVulkan(t *testing.T) {
 	exe := build(t, demo(t), "--kv", "q8_0", "--targets", "vulkan,cpu", "--deny", "cpu")
 	ref := demoReferences(t)[0]
 	n := min(24, len(ref.Greedy))
-	lines, err := parseTokens(command{args: []string{exe, "--prompt", ref.Prompt, "-n", fmt.Sprint(n), "--json", "--vulkan-timeout", "1m"}}.run(t))
+	lines, err := parseTokens(command{args: slices.Concat([]string{exe, "--prompt", ref.Prompt, "-n", fmt.Sprint(n), "--json"}, patient)}.run(t))
 	if err != nil || len(lines) < n {
 		t.Fatalf("%d lines, error %v", len(lines), err)
 	}
