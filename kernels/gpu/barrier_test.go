@@ -1,0 +1,164 @@
+package gpu_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/kernels/gpu"
+	"github.com/ggmlc/ggmlc/kernels/gpu/gputest"
+	"github.com/ggmlc/ggmlc/kernels/gpu/interp"
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+	"github.com/ggmlc/ggmlc/tests/needtest"
+)
+
+// withoutBarrier runs kernels without one of their barriers.
+type withoutBarrier struct {
+	simulated
+	drop int            // the number of the barrier
+	seen map[string]int // which barriers were left out, by where they are: 1 if that was noticed
+}
+
+// barrierLine is a barrier in the text of a kernel, with the lines around it.
+var barrierLine = regexp.MustCompile(`(?m)^( *)barrier\n`)
+
+// Run implements gputest.Machine.
+func (w *withoutBarrier) Run(k *kir.Kernel, groups int, args []uint64) error {
+	text := k.String()
+	places := barrierLine.FindAllStringIndex(text, -1)
+	if w.drop >= len(places) {
+		return w.simulated.Run(k, groups, args)
+	}
+	at := places[w.drop]
+	less, err := kir.Parse(text[:at[0]] + text[at[1]:])
+	if err != nil {
+		return err
+	}
+	where := k.Name + ": barrier after " + operation(nearest(linesBefore(text[:at[0]]))) + ", before " + operation(nearest(strings.Split(text[at[1]:], "\n")))
+	if w.seen[where] > 0 {
+		return errNoticed
+	}
+	w.seen[where] += 0
+	err = w.simulated.Run(less, groups, args)
+	if f, ok := errors.AsType[*interp.Fault](err); ok && (f.Kind == interp.Race || f.Kind == interp.Uninitialised) {
+		w.seen[where]++
+		return errNoticed
+	}
+	if err == nil {
+		return errNotNoticed
+	}
+	return err
+}
+
+var (
+	errNoticed    = errors.New("the missing barrier is noticed")
+	errNotNoticed = errors.New("the missing barrier is not noticed")
+)
+
+// nearest returns the first line that is no constant.
+func nearest(lines []string) string {
+	for _, line := range lines {
+		if !strings.Contains(line, " = const ") {
+			return line
+		}
+	}
+	return ""
+}
+
+func linesBefore(text string) []string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	slices.Reverse(lines)
+	return lines
+}
+
+// operation returns what a line does, without the numbers of values: for a store in shared memory the array too.
+func operation(line string) string {
+	_, what, found := strings.Cut(line, " = ")
+	if !found || strings.HasPrefix(strings.TrimSpace(line), "for ") {
+		what = line
+	}
+	var words []string
+	for _, word := range strings.Fields(what) {
+		if !strings.ContainsAny(word, "%{(") {
+			words = append(words, word)
+		}
+	}
+	if len(words) == 0 {
+		return strings.TrimSpace(line)
+	}
+	return strings.Join(words, " ")
+}
+
+// barrierMachines are what kernels may assume in TestEachBarrierIsNeeded.
+func barrierMachines() []simulated {
+	all, _ := gpu.Of("gpusim")
+	var list []simulated
+	for _, on := range []gpu.Machine{{}, {Caps: kir.CapSubgroup, Lanes: 32}, all} {
+		list = append(list, simulated{Options: interp.Options{Subgroup: 32}, on: on})
+	}
+	return list
+}
+
+// undecidedBarriers are the beginnings of barriers that no case needs. Whether they are needless is not known.
+var undecidedBarriers = []string{
+	"attention: barrier after }, before thread",
+	"attention_segments: barrier after }, before thread",
+	"matmul_swiglu: barrier after shared_store vs, before for",
+	"matmul_swiglu: barrier after }, before yield",
+}
+
+// TestEachBarrierIsNeeded leaves each barrier out of each kernel of all cases and of random ones. The interpreter has to
+// report a race, or that a thread reads what was not written, for one of the cases that have the barrier: else the barrier is
+// needless.
+func TestEachBarrierIsNeeded(t *testing.T) {
+	needtest.Slow(t, "e2e")
+	const random = 60
+	seen := make(map[string]int)
+	cases := gputest.Cases()
+	for seed := range uint64(random) {
+		cases = append(cases, gputest.RandomCase(seed))
+	}
+	for i, c := range cases {
+		for _, on := range barrierMachines() {
+			dropBarriers(t, c, uint64(i), on, seen)
+		}
+	}
+	noticed := 0
+	for _, where := range slices.Sorted(maps.Keys(seen)) {
+		undecided := slices.ContainsFunc(undecidedBarriers, func(u string) bool { return strings.HasPrefix(where, u) })
+		switch {
+		case seen[where] > 0:
+			noticed++
+		case undecided:
+			t.Logf("%s: no case needs it", where)
+		default:
+			t.Errorf("%s: no case needs it", where)
+		}
+	}
+	t.Logf("%d of %d barriers are needed", noticed, len(seen))
+}
+
+// dropBarriers runs a case without each of its barriers, in one workgroup, which so does all units one after the other.
+func dropBarriers(t *testing.T, c gputest.Case, seed uint64, on simulated, seen map[string]int) {
+	t.Helper()
+	for drop := 0; ; drop++ {
+		call, err := irtest.Case(c.Op, c.Case, seed%3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on.Memory, on.Seed = interp.NewMemory(), seed
+		err = gputest.Compare(t.Context(), call, &withoutBarrier{on, drop, seen}, 1, c.Op.Info().Tol)
+		if err == nil || errors.Is(err, gpu.ErrNoKernel) {
+			return // there are fewer barriers
+		}
+		if !errors.Is(err, errNoticed) && !errors.Is(err, errNotNoticed) {
+			t.Errorf("%s: without barrier %d: %v", c.Name, drop, fmt.Sprint(err))
+			return
+		}
+	}
+}
