@@ -4,7 +4,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ggmlc/ggmlc/runtime"
 	"github.com/ggmlc/ggmlc/runtime/cuda"
 	"github.com/ggmlc/ggmlc/tests/cudasim"
 )
@@ -21,18 +20,13 @@ var newSimulation = sync.OnceValue(func() simulation {
 	return s
 })
 
-// openSimulated returns a device of the simulated driver.
-func openSimulated(t testing.TB, s *runtime.Supervisor) runtime.Device {
+// simulatedCUDA returns a loader of the simulated driver.
+func simulatedCUDA(t testing.TB) *cuda.Loader {
 	on := newSimulation()
-	l := cuda.Loader{Options: cuda.Options{Symbol: on.library.Symbol}}
-	device, err := l.Open(&runtime.DeviceInfo{Name: "cuda", Queues: []string{"cuda"}}, 0, s)
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
 		for _, p := range on.driver.Problems() {
 			t.Errorf("driver: %s", p)
 		}
 	})
-	return device
+	return &cuda.Loader{Options: cuda.Options{Symbol: on.library.Symbol}}
 }
