@@ -34,10 +34,10 @@ const (
 	depth    = 4096
 )
 
-// product measures products with weights of dtype w.
-func (b *bench) product(w dtype.DType) (p Product, err error) {
-	p.Weight = w
-	row := w.Bytes(depth)
+// product measures products with weights of a format.
+func (b *bench) product(f format) (p Product, err error) {
+	p.Weight = f.weight
+	row := f.weight.Bytes(depth)
 	var vectors, matrices []extent
 	for _, bytes := range []int{1 << 16, 1 << 20, int(b.Bytes)} {
 		n := max(min(bytes, int(b.Bytes))/row, 1)
@@ -46,8 +46,8 @@ func (b *bench) product(w dtype.DType) (p Product, err error) {
 	for _, e := range []extent{{rows: 16, n: 64}, {rows: 64, n: 512}, {rows: 512, n: depth}} {
 		matrices = append(matrices, extent{e.rows, e.n, 2 * depth * float64(e.rows) * float64(e.n)})
 	}
-	if p.Bytes, err = b.rate(w, vectors); err == nil {
-		p.Ops, err = b.rate(w, matrices)
+	if p.Bytes, err = b.rate(f, vectors); err == nil {
+		p.Ops, err = b.rate(f, matrices)
 	}
 	return p, err
 }
@@ -60,12 +60,12 @@ type extent struct {
 
 // rate returns the rate of the largest of several products, each larger than the one before, that is expected to fit into
 // the time.
-func (b *bench) rate(w dtype.DType, all []extent) (rate float64, err error) {
+func (b *bench) rate(f format, all []extent) (rate float64, err error) {
 	for _, e := range all {
 		if rate > 0 && e.amount/rate > b.Time.Seconds() {
 			break
 		}
-		seconds, err := b.matMul(w, e.rows, e.n)
+		seconds, err := b.matMul(f, e.rows, e.n)
 		if err != nil {
 			return 0, err
 		}
@@ -75,11 +75,11 @@ func (b *bench) rate(w dtype.DType, all []extent) (rate float64, err error) {
 }
 
 // matMul returns the seconds of a product of [rows, depth] with weights [n, depth].
-func (b *bench) matMul(w dtype.DType, rows, n int) (float64, error) {
+func (b *bench) matMul(of format, rows, n int) (float64, error) {
 	f := (&ir.Module{Name: "measure"}).AddFunc("f")
-	x := f.AddParam("x", ir.Type{DType: dtype.F32, Shape: ir.Dims(int64(rows), depth)})
-	layout := b.target.WeightLayout(ir.OpMatMul, 1, w)
-	y := f.AddParam("w", ir.Type{DType: w, Layout: layout, Shape: ir.Dims(int64(n), depth)})
+	x := f.AddParam("x", ir.Type{DType: of.rows, Shape: ir.Dims(int64(rows), depth)})
+	layout := b.target.WeightLayout(ir.OpMatMul, 1, of.weight)
+	y := f.AddParam("w", ir.Type{DType: of.weight, Layout: layout, Shape: ir.Dims(int64(n), depth)})
 	node, err := appendNode(f, ir.OpMatMul, x, y)
 	if err != nil {
 		return 0, err

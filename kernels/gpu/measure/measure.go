@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,9 +46,9 @@ func Measure(ctx context.Context, on *ondevice.Machine, d *target.Descriptor, o 
 
 func (b *bench) measure() (*Result, error) {
 	r := new(Result)
-	for _, w := range weights(b.target) {
-		b.say("measuring products with %v weights", w)
-		p, err := b.product(w)
+	for _, f := range formats(b.target) {
+		b.say("measuring products with %v weights", f.weight)
+		p, err := b.product(f)
 		if err != nil {
 			return nil, err
 		}
@@ -60,14 +61,22 @@ func (b *bench) measure() (*Result, error) {
 	return r, b.copies(r)
 }
 
-// weights returns the dtypes of matrices that the target multiplies with.
-func weights(d *target.Descriptor) []dtype.DType {
-	for _, row := range d.Rows {
-		if row.Op == ir.OpMatMul && len(row.Args) > 1 {
-			return row.Args[1].DTypes
+// format is the dtype of a weight, with that of the rows that it is multiplied with.
+type format struct{ weight, rows dtype.DType }
+
+// formats returns the dtypes of weights that the target multiplies with. Nodes are run by the first row that reads one.
+func formats(d *target.Descriptor) (list []format) {
+	for _, r := range d.Rows {
+		if r.Op != ir.OpMatMul || len(r.Args) < 2 || len(r.Args[0].DTypes) == 0 {
+			continue
+		}
+		for _, w := range r.Args[1].DTypes {
+			if !slices.ContainsFunc(list, func(f format) bool { return f.weight == w }) {
+				list = append(list, format{w, r.Args[0].DTypes[0]})
+			}
 		}
 	}
-	return nil
+	return list
 }
 
 // Apply sets the rates of a descriptor to what was measured. The cost model has one bandwidth and two rates of

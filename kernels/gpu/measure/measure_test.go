@@ -105,7 +105,7 @@ func TestRatesAreThoseOfTheDevice(t *testing.T) {
 func TestSlowDevicesMultiplySmallMatrices(t *testing.T) {
 	c := &clock{submission: 100 * time.Microsecond, perDispatch: 10 * time.Millisecond, in: 5, out: 10}
 	b := &bench{ctx: t.Context(), m: c.open(t), target: target.Vulkan(), now: c.now, Options: Options{Bytes: 1 << 20, Time: time.Millisecond}}
-	p, err := b.product(dtype.F16)
+	p, err := b.product(format{dtype.F16, dtype.F32})
 	if err != nil {
 		t.Fatal(err)
 	}
