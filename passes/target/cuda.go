@@ -14,6 +14,7 @@ func CUDA() *Descriptor {
 		Hint:    1,
 		Queues:  1,
 		Events:  true,
+		Staged:  true,
 		Align:   256,
 		Rates:   cudaRates,
 	}

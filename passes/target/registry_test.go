@@ -110,3 +110,12 @@ func TestRefusalNamesTheOpAndTheOperand(t *testing.T) {
 		}
 	}
 }
+
+// TestGPUsAreStaged: the loaders of GPUs copy to and from the processor's memory only.
+func TestGPUsAreStaged(t *testing.T) {
+	for _, d := range Builtins() {
+		if gpu := d.Kind != "cpu" && d.Kind != "fake"; d.Staged != gpu {
+			t.Errorf("%s: staged=%v, want %v", d.Name, d.Staged, gpu)
+		}
+	}
+}
