@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -53,6 +52,6 @@ func TestDumpedKernelsAreThoseOfTheProgram(t *testing.T) {
 		}
 	}
 	if n := strings.Count(program, " = gpu.Kernel{"); n != len(rows) || at != len(code) || n < 10 {
-		t.Error(fmt.Sprintf("%d kernels with %d bytes are dumped, the program has %d with %d", len(rows), at, n, len(code)))
+		t.Errorf("%d kernels with %d bytes are dumped, the program has %d with %d", len(rows), at, n, len(code))
 	}
 }
