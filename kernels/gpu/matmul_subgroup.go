@@ -42,10 +42,10 @@ const (
 )
 
 // multiplies reports whether products for many rows are computed in this way: by workgroups of productThreads, which are two,
-// four or eight subgroups.
+// four or eight subgroups. They read x as f32, so not as quantized blocks.
 func (l *lowering) multiplies() bool {
 	const needs = kir.CapTile | kir.CapSubgroup
-	return l.on.Caps&needs == needs && l.n.Args[1].Type.DType != dtype.F32 && slices.Contains([]int{16, 32, 64}, l.on.Lanes)
+	return l.on.Caps&needs == needs && l.n.Args[0].Type.DType == dtype.F32 && l.n.Args[1].Type.DType != dtype.F32 && slices.Contains([]int{16, 32, 64}, l.on.Lanes)
 }
 
 // multiplied returns the algorithm for matrices that are read by whole runs. All threads decode as many elements of a slice.
