@@ -65,7 +65,7 @@ func spirvText(_ string, k *kir.Kernel) ([]byte, error) {
 	return fmt.Appendf(nil, "; SPIR-V 1.5, %d bytes\n%s", 4*len(words), text), err
 }
 
-// ptxText names the entry after the variable: many names of ops are reserved words of PTX.
+// ptxText names the entry after the variable: nodes of one op may have several kernels.
 func ptxText(name string, k *kir.Kernel) ([]byte, error) {
 	named := *k
 	named.Name = name
