@@ -113,7 +113,7 @@ prompts() {
 # tokens compares the tokens of a program with those of llama.cpp.
 tokens() {
 	local program=$dir/story-$1 n=0 prompt want got
-	while IFS='|' read -r prompt want; do
+	while IFS='|' read -r prompt want || [[ $want ]]; do
 		local count; count=$(tr ',' '\n' <<<"$want" | wc -l)
 		((count <= ${GGMLC_TOKENS:-count})) || { count=$GGMLC_TOKENS; want=$(cut -d, -f"1-$count" <<<"$want"); }
 		got=$(left "$program" --prompt "$prompt" -n "$count" --json --ignore-eos 2>"$work/stderr" | sed -nE 's/.*"id":([0-9]+).*/\1/p' | paste -sd,) || true
