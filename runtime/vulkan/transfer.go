@@ -3,9 +3,9 @@ package vulkan
 import (
 	"errors"
 	"fmt"
-	"unsafe"
 
 	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/runtime/gpu"
 )
 
 // copyKey is a transfer by what does not change from step to step.
@@ -22,7 +22,7 @@ type copying struct {
 	recorded runtime.Transfer // zero before the first
 	buffer   handle
 	times    *times
-	pieces   []piece
+	pieces   []gpu.Piece
 	regions  []vkBufferCopy
 	staging  *memory
 	index    *copying // of picks whose index is on the device
@@ -35,7 +35,7 @@ func (q *queue) copy(e *entry) error {
 	if t.Len() == 0 {
 		return nil
 	}
-	if err := checkSpans(t, e.block); err != nil {
+	if err := gpu.CheckSpans(t, e.block); err != nil {
 		return err
 	}
 	c := q.copying(e)
@@ -48,7 +48,7 @@ func (q *queue) copy(e *entry) error {
 	o := q.device.bound(e.block)
 	if from := o.staged(e.block, t.Src, t.Reach()); from != nil {
 		q.settle(from)
-		c.gather(from)
+		gpu.Gather(c.staging.mapped, c.pieces, from)
 	}
 	if o.staged(e.block, t.Dst, t.Len()) != nil {
 		e.copy = c
@@ -57,21 +57,6 @@ func (q *queue) copy(e *entry) error {
 	e.times = c.times
 	q.batch.buffers = append(q.batch.buffers, c.buffer)
 	return nil
-}
-
-// checkSpans returns an error if a transfer leaves its memories.
-func checkSpans(t *runtime.Transfer, b *runtime.Block) error {
-	within := func(s runtime.Span, n int) error {
-		if size := b.Memory[s.Memory].Bytes(); s.Offset < 0 || int64(s.Offset)+int64(n) > size {
-			return fmt.Errorf("bytes %d to %d of %d of memory %d", s.Offset, s.Offset+n, size, s.Memory)
-		}
-		return nil
-	}
-	err := errors.Join(within(t.Dst, t.Len()), within(t.Src, t.Reach()))
-	if t.Picks > 0 {
-		err = errors.Join(err, within(t.Index, i32Bytes*t.Picks))
-	}
-	return err
 }
 
 // copying returns what the queue keeps for a transfer, when its last use is over.
@@ -113,11 +98,11 @@ func (q *queue) cut(c *copying, e *entry) error {
 	c.recorded = runtime.Transfer{}
 	var err error
 	if t.Picks == 0 {
-		c.pieces = box(c.pieces[:0], t)
+		c.pieces = gpu.Box(c.pieces[:0], t)
 	} else {
 		var index []byte
 		if index, err = q.fetch(c, e); err == nil {
-			c.pieces, err = picked(c.pieces[:0], t, index)
+			c.pieces, err = gpu.Picked(c.pieces[:0], t, index)
 		}
 	}
 	if err == nil {
@@ -145,7 +130,7 @@ func (q *queue) record(c *copying, e *entry) error {
 		return errors.New("a transfer within the memory of the host, which is no work for the device")
 	}
 	if dstHost || srcHost {
-		if err := c.stage(d, total(c.pieces)); err != nil {
+		if err := c.stage(d, gpu.Total(c.pieces)); err != nil {
 			return err
 		}
 	}
@@ -165,8 +150,8 @@ func (c *copying) place(t *runtime.Transfer, dst, src *memory) {
 	c.regions = c.regions[:0]
 	at := 0
 	for _, p := range c.pieces {
-		c.regions = append(c.regions, vkBufferCopy{srcOffset: src.offset(t.Src.Offset+p.src, at), dstOffset: dst.offset(t.Dst.Offset+p.dst, at), size: uint64(p.n)})
-		at += p.n
+		c.regions = append(c.regions, vkBufferCopy{srcOffset: src.offset(t.Src.Offset+p.Src, at), dstOffset: dst.offset(t.Dst.Offset+p.Dst, at), size: uint64(p.N)})
+		at += p.N
 	}
 }
 
@@ -200,7 +185,7 @@ func (o *bound) staged(b *runtime.Block, s runtime.Span, n int) []byte {
 	if o.shared[s.Memory] != nil {
 		return nil
 	}
-	return hostBytes(b, s, n)
+	return gpu.HostBytes(b, s, n)
 }
 
 // stage makes the staging memory at least n bytes large.
@@ -251,30 +236,10 @@ func mergeRegions(list []vkBufferCopy) []vkBufferCopy {
 	return out
 }
 
-// hostBytes returns the n bytes at a span if they are memory of the host, and nil otherwise.
-func hostBytes(b *runtime.Block, s runtime.Span, n int) []byte {
-	m, ok := b.Memory[s.Memory].(runtime.HostMemory)
-	if !ok {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Add(m.Base, s.Offset)), n)
-}
-
-// gather copies the pieces of memory of the host to the staging memory.
-func (c *copying) gather(from []byte) {
-	to := c.staging.mapped
-	for _, p := range c.pieces {
-		to = to[copy(to[:p.n], from[p.src:]):]
-	}
-}
-
 // scatter copies the pieces from the staging memory to memory of the host.
 func (c *copying) scatter(b *runtime.Block) {
 	t := &c.recorded
-	to, from := hostBytes(b, t.Dst, t.Len()), c.staging.mapped
-	for _, p := range c.pieces {
-		from = from[copy(to[p.dst:p.dst+p.n], from):]
-	}
+	gpu.Scatter(gpu.HostBytes(b, t.Dst, t.Len()), c.pieces, c.staging.mapped)
 }
 
 // settle waits until no transfer that is submitted to any queue still has to write to the bytes, which are of the host.
@@ -307,7 +272,7 @@ func (d *device) writing(bytes []byte, own *queue) (*queue, uint64) {
 			end = q.next
 		}
 		for i := q.done; i < end; i++ {
-			if e := q.at(i); e.copy != nil && overlap(bytes, hostBytes(e.block, e.transfer.Dst, e.transfer.Len())) {
+			if e := q.at(i); e.copy != nil && gpu.Overlap(bytes, gpu.HostBytes(e.block, e.transfer.Dst, e.transfer.Len())) {
 				return q, i
 			}
 		}
@@ -315,16 +280,11 @@ func (d *device) writing(bytes []byte, own *queue) (*queue, uint64) {
 	return nil, 0
 }
 
-func overlap(a, b []byte) bool {
-	x, y := uintptr(address(a)), uintptr(address(b))
-	return x < y+uintptr(len(b)) && y < x+uintptr(len(a))
-}
-
 // fetch returns the index of a transfer's picks. If it is on the device, that takes a submission and a wait.
 func (q *queue) fetch(c *copying, e *entry) ([]byte, error) {
 	d, t := q.device, &e.transfer
 	o := d.bound(e.block)
-	n := i32Bytes * t.Picks
+	n := gpu.IndexBytes * t.Picks
 	if index := o.staged(e.block, t.Index, n); index != nil {
 		q.settle(index)
 		return index, nil
