@@ -1,6 +1,7 @@
 package cuda_test
 
 import (
+	"cmp"
 	"math"
 	"sync"
 	"testing"
@@ -28,6 +29,7 @@ type bench struct {
 
 // setting is how a bench is opened.
 type setting struct {
+	target string          // "" is gpu
 	config cudasim.Config  // without devices it is the default one
 	driver *cudasim.Driver // one that another bench has opened, in place of a new one
 	loader cuda.Loader
@@ -54,7 +56,7 @@ func tryOpen(t testing.TB, s setting) (b *bench, err error) {
 	if len(s.config.Devices) == 0 {
 		s.config.Devices = cudasim.Default().Devices
 	}
-	b = &bench{t: t, driver: s.driver, supervisor: new(runtime.Supervisor), info: runtime.DeviceInfo{Name: "gpu"}}
+	b = &bench{t: t, driver: s.driver, supervisor: new(runtime.Supervisor), info: runtime.DeviceInfo{Name: cmp.Or(s.target, "gpu")}}
 	for i := range max(s.queues, 1) {
 		b.info.Queues = append(b.info.Queues, string(rune('a'+i)))
 	}

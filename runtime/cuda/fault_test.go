@@ -291,11 +291,14 @@ func TestChoice(t *testing.T) {
 	devices := []cudasim.Device{
 		{Name: "Small", Memory: 1 << 30, Capability: 80}, {Name: "Large", Memory: 1 << 33, Capability: 75}, {Name: "Larger, too old", Memory: 1 << 34, Capability: 60},
 	}
-	for device, want := range map[string]string{"": "Large", "0": "Small", "1": "Large", "smal": "Small"} {
-		b := open(t, setting{config: cudasim.Config{Devices: devices}, loader: cuda.Loader{Options: cuda.Options{Device: device}}})
+	for _, c := range []struct{ target, device, want string }{
+		{"cuda", "", "Large"}, {"cuda:0", "", "Large"}, {"cuda:1", "", "Small"}, {"cuda:2", "", "Large"},
+		{"cuda", "0", "Small"}, {"cuda", "1", "Large"}, {"cuda", "smal", "Small"}, {"cuda:1", "1,0", "Small"},
+	} {
+		b := open(t, setting{target: c.target, config: cudasim.Config{Devices: devices}, loader: cuda.Loader{Options: cuda.Options{Device: c.device}}})
 		_, err := b.device.Alloc(runtime.State, 1<<62)
-		if err == nil || !strings.HasPrefix(err.Error(), want+" (CUDA 12.8) has ") {
-			t.Errorf("device %q: %v, want %s", device, err, want)
+		if err == nil || !strings.HasPrefix(err.Error(), c.want+" (CUDA 12.8) has ") {
+			t.Errorf("target %s, device %q: %v, want %s", c.target, c.device, err, c.want)
 		}
 		b.close()
 	}

@@ -9,7 +9,7 @@ import (
 
 // Options control a device. The zero Options choose the device.
 type Options struct {
-	Device string        // a number or a part of the name; "" is the one with the most memory
+	Device string        // numbers or parts of names, separated by commas, for several targets; "" are those with the most memory
 	Limit  time.Duration // the longest wait without progress; 0 is 10 s
 
 	// Progress is told how much of an upload is done, of data larger than the staging memory; nil is not.
@@ -27,7 +27,7 @@ type Loader struct{ Options }
 
 // Flags adds --cuda-device and --cuda-timeout to a program's command line.
 func (l *Loader) Flags(add func(name, value, help string, set func(string) error)) {
-	add("cuda-device", "N", "the CUDA device, by number or a part of its name (default: the one with the most memory)", func(s string) error {
+	add("cuda-device", "N", "the CUDA device, by number or a part of its name; several targets: a list with commas (default: the one with the most memory, for cuda:1 the next one)", func(s string) error {
 		if s == "" {
 			return errors.New("it must be a number or a part of a name")
 		}
@@ -57,7 +57,7 @@ func (l *Loader) Open(info *runtime.DeviceInfo, index int, s *runtime.Supervisor
 	if err != nil {
 		return nil, err
 	}
-	p, err := driver.choose(l.Device)
+	p, err := driver.choose(l.Device, info.Name)
 	if err != nil {
 		return nil, err
 	}

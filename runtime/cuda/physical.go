@@ -86,13 +86,13 @@ func (p *physical) String() string {
 	return fmt.Sprintf("%s (CUDA %s)", p.name, versionText(p.driver))
 }
 
-// choose returns the device of the given number or name, or the one with the most memory of those that kernels run on.
-func (d *driver) choose(want string) (*physical, error) {
+// choose returns the device for a target: see pick.
+func (d *driver) choose(want, target string) (*physical, error) {
 	all, err := d.physicals()
 	if err != nil {
 		return nil, err
 	}
-	p, err := pick(all, want)
+	p, err := pick(all, want, instanceOf(target))
 	if err == nil && p.capability < lowest {
 		err = fmt.Errorf("%v has compute capability %d.%d, %d.%d or later is needed: build for another backend (--targets)",
 			p, p.capability/10, p.capability%10, lowest/10, lowest%10)
@@ -100,13 +100,34 @@ func (d *driver) choose(want string) (*physical, error) {
 	return p, err
 }
 
-// pick is choose among the given devices.
-func pick(all []*physical, want string) (*physical, error) {
-	if want == "" {
-		return slices.MaxFunc(all, func(a, b *physical) int {
-			return cmp.Or(cmp.Compare(min(a.capability, lowest), min(b.capability, lowest)), cmp.Compare(a.bytes, b.bytes))
-		}), nil
+// instanceOf returns the number N of a target with the name KIND:N, and 0 for any other.
+func instanceOf(target string) int {
+	_, number, _ := strings.Cut(target, ":")
+	n, err := strconv.ParseUint(number, 10, 31)
+	if err != nil {
+		return 0
 	}
+	return int(n)
+}
+
+// pick returns one of the devices. want lists numbers or names, separated by commas. Target number i of several gets the
+// one at i; if there are fewer, they are given out again. If want is empty, the list is that of the devices on which kernels
+// run, the one with the most memory first.
+func pick(all []*physical, want string, instance int) (*physical, error) {
+	if want != "" {
+		list := strings.Split(want, ",")
+		return named(all, list[instance%len(list)])
+	}
+	list := slices.DeleteFunc(slices.Clone(all), func(p *physical) bool { return p.capability < lowest })
+	if len(list) == 0 {
+		return all[0], nil
+	}
+	slices.SortStableFunc(list, func(a, b *physical) int { return cmp.Compare(b.bytes, a.bytes) })
+	return list[instance%len(list)], nil
+}
+
+// named returns the device of a number or of a part of its name.
+func named(all []*physical, want string) (*physical, error) {
 	if n, err := strconv.Atoi(want); err == nil && n >= 0 && n < len(all) {
 		return all[n], nil
 	}
