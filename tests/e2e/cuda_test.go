@@ -99,11 +99,15 @@ func TestCUDAFailures(t *testing.T) {
 		{"no driver", t.TempDir(), "", []string{"cuda: there is no CUDA driver: install NVIDIA's driver for the GPU"}},
 		{"lost", lib, "cuGraphLaunch:2:719", []string{"failed on cuda", "split ", "step 2 on Simulated GPU (CUDA 12.8)", "CUDA_ERROR_LAUNCH_FAILED"}},
 		{"refused", lib, "cuModuleLoadDataEx:3:218", []string{"failed on cuda", "kernel ", "the driver refuses the PTX", "CUDA_ERROR_INVALID_PTX"}},
-		{"endless", lib, "cuLaunchKernel:7:hang", []string{"failed on cuda", "split ", "step 1 on ", "was done for 500ms", "--cuda-timeout"}},
+		{"endless", lib, "cuLaunchKernel:7:hang", []string{"failed on cuda", "split ", " on Simulated GPU", "was done for 500ms", "--cuda-timeout"}},
 		{"no memory", lib, "cuMemAlloc:1:2", []string{"cuda", "CUDA_ERROR_OUT_OF_MEMORY", "--max-memory"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			run := exec.Command(exe, "--prompt", "Once", "-n", "2", "--cuda-timeout", "500ms")
+			limit := "30s"
+			if c.name == "endless" {
+				limit = "500ms"
+			}
+			run := exec.Command(exe, "--prompt", "Once", "-n", "2", "--cuda-timeout", limit)
 			run.Env = append(os.Environ(), "LD_LIBRARY_PATH="+c.lib, "GGMLC_CUDASIM_FAULT="+c.fault)
 			began := time.Now()
 			out, err := run.CombinedOutput()

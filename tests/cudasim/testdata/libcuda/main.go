@@ -1,8 +1,8 @@
 // The command libcuda, built with -buildmode=c-shared, is the simulated driver as a library that programs open.
 //
 // If GGMLC_CUDASIM names a file, it writes what it finds wrong with its use there, a line each, when a context is released.
-// GGMLC_CUDASIM_FAULT is NAME:N:RESULT, and makes that call of a function and all later calls fail; the result hang makes the
-// work that the call submits have no end.
+// GGMLC_CUDASIM_FAULT is NAME:N:RESULT, and makes that call of a function and later ones fail; after the failure of a device, of
+// all functions. The result hang makes the work that the call submits have no end.
 package main
 
 import "C"
@@ -17,6 +17,9 @@ import (
 )
 
 var driver = cudasim.New(config())
+
+// sticky is the first result after which a device is lost.
+const sticky = 700
 
 func config() cudasim.Config {
 	c := cudasim.Default()
@@ -38,7 +41,7 @@ func config() cudasim.Config {
 		return c
 	}
 	c.Fault = func(called string, _ int) uint32 {
-		if at(called) {
+		if at(called) && (called == name || code >= sticky) {
 			return uint32(code)
 		}
 		return 0
