@@ -89,6 +89,9 @@ func (b *block) finish(c []*kir.Value) {
 	b.Barrier()
 	for i := range b.sums() {
 		for first := 0; first < b.rows(); first += b.joint {
+			if b.shares() > 1 && i+first > 0 {
+				b.Barrier() // what finishRows stored in scratch before has been read
+			}
 			b.finishRows(c[2:], i, first, min(first+b.joint, b.rows()))
 		}
 	}
@@ -118,7 +121,6 @@ func (b *block) finishRows(sums []*kir.Value, i, first, end int) {
 		b.If(b.exists(row), func() { b.storeSums(row, number, b.overShares(at)) })
 		return nil
 	})
-	b.Barrier() // what comes next overwrites it
 }
 
 // overShares returns the sums over all shares of the positions. The first is element at of scratch.
