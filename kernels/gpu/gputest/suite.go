@@ -76,9 +76,9 @@ func kernelChecks(n int) []Check {
 	return list
 }
 
-// compareKernel compares a random kernel, which needs no capabilities, with the interpreter.
+// compareKernel compares a random kernel, with the capabilities of the machine, with the interpreter.
 func compareKernel(seed uint64, on Machine) error {
-	c, err := kirtest.Random(rand.New(rand.NewPCG(seed, 3)), kirtest.Options{})
+	c, err := kirtest.Random(rand.New(rand.NewPCG(seed, 3)), kirtest.Options{Caps: on.Assumes().Caps})
 	if err != nil {
 		return err
 	}
