@@ -39,13 +39,18 @@ type BuildOptions struct {
 // sources of runtime and kernels travel in ggmlc, neither network nor module cache nor
 // the caller's Go settings are read, and equal input gives equal bytes. The executable
 // appears under its name only when it is complete.
-func Build(ctx context.Context, p *Package, o BuildOptions) (err error) {
+func Build(ctx context.Context, p *Package, o BuildOptions) error {
+	return buildTree(ctx, o, func(dir string) error { return writeBuildTree(dir, p, o) })
+}
+
+// buildTree is Build for the package in the folder that write fills.
+func buildTree(ctx context.Context, o BuildOptions, write func(dir string) error) (err error) {
 	dir, err := os.MkdirTemp("", "ggmlc-build-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := writeBuildTree(dir, p, o); err != nil {
+	if err := write(dir); err != nil {
 		return err
 	}
 
@@ -152,14 +157,8 @@ func writeBuildTree(dir string, p *Package, o BuildOptions) error {
 		mod, sum = mod+DriverMod, DriverSum
 	}
 	files := append([]SourceFile{{"go.mod", []byte(mod)}, {"go.sum", []byte(sum)}}, p.Files...)
-	for _, f := range files {
-		path := filepath.Join(dir, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
-			return err
-		}
+	if err := writeFiles(dir, files); err != nil {
+		return err
 	}
 	if o.Weights != Embed {
 		return nil
@@ -172,6 +171,20 @@ func writeBuildTree(dir string, p *Package, o BuildOptions) error {
 		errs = append(errs, linkOrCopy(w.File, filepath.Join(dir, fallbackFolder, weightsFile)))
 	}
 	return errors.Join(errs...)
+}
+
+// writeFiles writes files into a folder, and the folders that their names have.
+func writeFiles(dir string, files []SourceFile) error {
+	for _, f := range files {
+		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const buildGoMod = `module program

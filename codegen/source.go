@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"embed"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,25 +17,36 @@ const goVersion = "1.26"
 // WriteSources writes the packages that emitted programs import into dir, as a module without
 // dependencies. So emitted code and these packages are always of one version.
 func WriteSources(dir string) error {
-	err := fs.WalkDir(ggmlc.Sources, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !travels(path) {
-			return err
-		}
-		data, err := fs.ReadFile(ggmlc.Sources, path)
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(dir, filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return err
-		}
-		return os.WriteFile(to, data, 0o644)
+	if err := writeTravelers(dir, ggmlc.Sources); err != nil {
+		return err
+	}
+	mod := "module " + ModulePath + "\n\ngo " + goVersion + "\n"
+	return os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o644)
+}
+
+// writeTravelers writes the files that programs are built from.
+func writeTravelers(dir string, from embed.FS) error {
+	err := eachTraveler(from, func(path string, data []byte) error {
+		return writeFiles(dir, []SourceFile{{path, data}})
 	})
 	if err != nil {
 		return fmt.Errorf("unpacking the runtime's sources: %w", err)
 	}
-	mod := "module " + ModulePath + "\n\ngo " + goVersion + "\n"
-	return os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o644)
+	return nil
+}
+
+// eachTraveler calls f for each file that programs are built from, in the order of their paths.
+func eachTraveler(from embed.FS, f func(path string, data []byte) error) error {
+	return fs.WalkDir(from, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !travels(path) {
+			return err
+		}
+		data, err := fs.ReadFile(from, path)
+		if err != nil {
+			return err
+		}
+		return f(path, data)
+	})
 }
 
 // travels reports whether a file is part of what programs are built from.

@@ -57,7 +57,7 @@ a model it runs the demo model that ggmlc carries: write -- before the program's
 			if f.verify {
 				rest = withVerify(rest)
 			}
-			return runProgram(cmd, exe, rest)
+			return runProgram(cmd, cmd.OutOrStdout(), exe, rest)
 		},
 	}
 	f.register(cmd)
@@ -108,8 +108,7 @@ func (f *runFlags) cached(ctx context.Context, cmd *cobra.Command, model string)
 		return "", nil, err
 	}
 	f.out = filepath.Join(e.dir, defaultOut(e.model))
-	size, _ := readNote(e.dir)
-	if info, err := os.Stat(f.out); err == nil && info.Size() == size { // it may be shorter after a crash of the system
+	if e.has(f.out) {
 		now := time.Now()
 		return f.out, e.inUse, ignoreErr(os.Chtimes(e.dir, now, now))
 	}
@@ -128,6 +127,13 @@ type runEntry struct {
 	note  string // what ggmlc cache prints for the model
 	dir   string
 	inUse *os.File // its lock
+}
+
+// has reports whether the entry has the executable. A file that a crash of the system has cut is not it.
+func (e *runEntry) has(exe string) bool {
+	size, _ := readNote(e.dir)
+	info, err := os.Stat(exe)
+	return err == nil && info.Size() == size
 }
 
 // entry makes the folder for the program of a model and locks it. No other run writes the demo's file meanwhile.
@@ -164,11 +170,16 @@ func (f *runFlags) compileInto(ctx context.Context, cmd *cobra.Command, model, n
 	if err := f.build(ctx, cmd, model); err != nil {
 		return err
 	}
-	info, err := os.Stat(f.out)
+	return writeNote(f.out, note)
+}
+
+// writeNote completes the entry of an executable.
+func writeNote(exe, model string) error {
+	info, err := os.Stat(exe)
 	if err != nil {
 		return err
 	}
-	return codegen.WriteFile(filepath.Join(filepath.Dir(f.out), modelNote), fmt.Appendf(nil, "%d\n%s", info.Size(), note))
+	return codegen.WriteFile(filepath.Join(filepath.Dir(exe), modelNote), fmt.Appendf(nil, "%d\n%s", info.Size(), model))
 }
 
 // ignoreErr ignores the error of touching a cache entry, which works even if it cannot be touched.
@@ -266,10 +277,10 @@ func (s *programStatus) Error() string {
 	return fmt.Sprintf("the program ended with status %d", s.code)
 }
 
-// runProgram runs the executable with this process' streams.
-func runProgram(cmd *cobra.Command, exe string, args []string) error {
+// runProgram runs the executable with this process' input and errors. Its output goes to out.
+func runProgram(cmd *cobra.Command, out io.Writer, exe string, args []string) error {
 	c := exec.CommandContext(cmd.Context(), exe, args...)
-	c.Stdin, c.Stdout, c.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	c.Stdin, c.Stdout, c.Stderr = cmd.InOrStdin(), out, cmd.ErrOrStderr()
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = 5 * time.Second
 	err := c.Run()
