@@ -10,3 +10,11 @@ import "embed"
 //
 //go:embed ir/dtype runtime kernels/cpu kernels/gpu/kir kernels/gpu/interp
 var Sources embed.FS
+
+// DevicesSources holds the other packages of the program that ggmlc devices builds. No
+// emitted program imports them.
+//
+//go:embed cmd/ggmlc/devices/*.go ir/*.go ir/eval/*.go ir/opcase/*.go ir/spell/*.go passes/target/*.go
+//go:embed kernels/gpu/*.go kernels/gpu/gputest kernels/gpu/kirtest/*.go kernels/gpu/measure/*.go
+//go:embed kernels/gpu/ondevice kernels/gpu/spirv/*.go
+var DevicesSources embed.FS

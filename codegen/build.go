@@ -196,8 +196,8 @@ require ` + ModulePath + ` v0.0.0
 replace ` + ModulePath + ` => ./ggmlc
 `
 
-// Programs with backends that a driver runs call it through purego. Its source is in the module cache, as ggmlc itself
-// needs it.
+// Programs with backends that a driver runs call it through purego. Its source has to be in the module cache, where
+// installing ggmlc does not put it: ggmlc does not link it.
 const (
 	puregoModule  = "github.com/ebitengine/purego"
 	puregoVersion = "v0.11.3"

@@ -1,8 +1,10 @@
 package codegen
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,5 +38,48 @@ func TestSourcesAreWhatProgramsAreBuiltFrom(t *testing.T) {
 	}
 	if kinds[".go"] == 0 || kinds[".s"] == 0 || kinds[".mod"] != 1 {
 		t.Errorf("files of each kind: %v", kinds)
+	}
+}
+
+// TestDevicesTreeHasWhatTheProgramImports compares the module of the program with the packages of this one, on each
+// kind of system.
+func TestDevicesTreeHasWhatTheProgramImports(t *testing.T) {
+	dir := t.TempDir()
+	if err := writeDevicesTree(dir); err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		cmd := exec.Command("go", "list", "-deps", "-f",
+			`{{if .Module}}{{if .Module.Main}}{{$p := .ImportPath}}{{range .GoFiles}}{{$p}}/{{.}}{{"\n"}}{{end}}{{range .SFiles}}{{$p}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`,
+			ModulePath+"/cmd/ggmlc/devices")
+		cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path := range bytes.FieldsSeq(out) {
+			files++
+			name := strings.TrimPrefix(string(path), ModulePath)
+			if _, err := os.Stat(filepath.Join(dir, "ggmlc", name)); err != nil {
+				t.Errorf("%s: %v", system, err)
+			}
+		}
+	}
+	if files == 0 {
+		t.Error("no files")
+	}
+}
+
+// TestProgramsOfModelsHaveNoSourcesOfDevices: what only ggmlc devices needs is not written for models.
+func TestProgramsOfModelsHaveNoSourcesOfDevices(t *testing.T) {
+	dir := t.TempDir()
+	if err := WriteSources(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"cmd", "passes", "ir/op.go", "kernels/gpu/spirv"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s is there", name)
+		}
 	}
 }

@@ -79,7 +79,9 @@ var layers = []struct {
 	{"codegen/driver", []string{"codegen", "codegen/readback", "frontend/...", "ir", "ir/dtype", "passes", "passes/check", "passes/pass", "passes/target"}, []string{"github.com/google/go-cmp"}},
 	{"codegen/tune", []string{"ir", "ir/dtype", "kernels/cpu", "kernels/cpu/tile", "passes/target", "runtime"}, nil},
 	{"cmd/ggmlc/demo", nil, nil},
-	{"cmd/ggmlc", []string{"cmd/ggmlc/demo", "codegen/...", "frontend/...", "ir/...", "kernels/...", "passes/...", "runtime/..."},
+	{"cmd/ggmlc/devices", []string{"kernels/cpu", "kernels/gpu/gputest", "kernels/gpu/kir", "kernels/gpu/measure", "kernels/gpu/ondevice", "kernels/gpu/spirv", "passes/target", "runtime/printable", "runtime/vulkan"}, nil},
+	// The executable of ggmlc is static: it builds the program that calls drivers, and does not import it.
+	{"cmd/ggmlc", []string{"cmd/ggmlc/demo", "codegen/...", "frontend/...", "ir/...", "kernels/...", "passes/...", "runtime", "runtime/printable"},
 		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/schollz/progressbar", "golang.org/x/term", "gonum.org/v1/gonum"}},
 	{"examples/mlp", []string{"ir", "ir/dtype"}, nil},
 	{"examples/spread", nil, nil},
@@ -124,6 +126,22 @@ func TestCPUProgramsLinkNoGPU(t *testing.T) {
 		foreign := strings.Contains(strings.SplitN(pkg, "/", 2)[0], ".") && local(pkg) == pkg
 		if foreign || strings.Contains(pkg, "/gpu") || pkg == module+"/runtime/library" || pkg == module+"/runtime/cuda" || pkg == module+"/runtime/vulkan" {
 			t.Errorf("a program for the CPU links %s", pkg)
+		}
+	}
+}
+
+// TestGGMLCCallsNoDriver looks at all packages that ggmlc links. With purego among them it would need the dynamic loader
+// of glibc.
+func TestGGMLCCallsNoDriver(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+"/cmd/ggmlc").Output()
+	if err != nil || !strings.Contains(string(out), module+"/codegen\n") {
+		t.Fatalf("error %v, output %s", err, out)
+	}
+	const purego = "github.com/ebitengine/purego"
+	for pkg := range strings.Lines(string(out)) {
+		switch pkg = strings.TrimSpace(pkg); pkg {
+		case purego, module + "/runtime/library", module + "/runtime/cuda", module + "/runtime/vulkan":
+			t.Errorf("ggmlc links %s", pkg)
 		}
 	}
 }

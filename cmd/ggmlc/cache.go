@@ -36,7 +36,7 @@ const modelNote = "model.txt"
 func userCache() (cache, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {
-		return cache{}, fmt.Errorf("no cache folder: %w: set HOME, or use ggmlc build", err)
+		return cache{}, fmt.Errorf("no cache folder: %w: set HOME, or compile models by ggmlc build", err)
 	}
 	return cache{filepath.Join(base, "ggmlc", "run")}, nil
 }
@@ -47,7 +47,7 @@ func (c cache) folders() []string { return []string{filepath.Dir(c.dir), c.dir} 
 // make creates the folders unless they exist. As their contents are executed, they have to belong to this user alone.
 func (c cache) make() error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return fmt.Errorf("the cache folder cannot be made: %w: use ggmlc build", err)
+		return fmt.Errorf("the cache folder cannot be made: %w: set XDG_CACHE_HOME or HOME to a folder of your own, or compile models by ggmlc build", err)
 	}
 	if err := c.check(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func ownedFolder(dir string) (fs.FileInfo, error) {
 	}
 	for _, i := range []fs.FileInfo{link, info} {
 		if id, known := owner(i); known && id != os.Geteuid() {
-			return nil, &codegen.FileError{File: dir, Err: errors.New("this folder of the cache belongs to another user: set XDG_CACHE_HOME or HOME to a folder of your own, or use ggmlc build")}
+			return nil, &codegen.FileError{File: dir, Err: errors.New("this folder of the cache belongs to another user: set XDG_CACHE_HOME or HOME to a folder of your own, or compile models by ggmlc build")}
 		}
 	}
 	return info, nil
@@ -255,7 +255,8 @@ func cacheCommand() *cobra.Command {
 		Use:   "cache",
 		Short: "show what ggmlc run keeps; cache clean removes it",
 		Long: `cache lists the programs that ggmlc run has compiled, the one used last first: size, last use,
-model. run removes those that were not used for longest when all have more than --cache-limit.
+model. The program of ggmlc devices is among them. run removes those that were not used for
+longest when all have more than --cache-limit.
 Neither run nor cache clean removes a program while another ggmlc run compiles or runs it.`,
 		Example: `  ggmlc cache
   ggmlc cache clean`,

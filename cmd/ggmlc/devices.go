@@ -1,100 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	goruntime "runtime"
-	"strconv"
-	"strings"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ggmlc/ggmlc/kernels/cpu"
-	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
-	"github.com/ggmlc/ggmlc/kernels/gpu/ondevice"
-	"github.com/ggmlc/ggmlc/kernels/gpu/spirv"
-	"github.com/ggmlc/ggmlc/runtime/vulkan"
+	"github.com/ggmlc/ggmlc/codegen"
 )
-
-// gpuDriver is a library of the system through which programs drive GPUs.
-type gpuDriver struct {
-	kind string // of the targets
-	flag string // of programs, which chooses a device
-
-	// list returns the devices by number. Its error says what to install if there is none.
-	list func() ([]gpuDevice, error)
-	open func(number int) ondevice.Kind
-}
-
-// gpuDrivers are those that ggmlc looks for.
-func gpuDrivers() []gpuDriver {
-	return []gpuDriver{{kind: "vulkan", flag: "--vulkan-device", list: listVulkan, open: openVulkan}}
-}
-
-// gpuDevice is a device of a driver.
-type gpuDevice struct {
-	driver   *gpuDriver
-	number   int
-	name     string
-	about    []string // lines of the list
-	chosen   bool     // by programs that are not told otherwise
-	unusable string   // why programs cannot run on it; empty if they can
-	memory   int64    // bytes of its own memory; 0 if it has none
-	maxAlloc int64    // bytes of the largest allocation
-}
-
-// String returns the name with which --device chooses the device.
-func (d *gpuDevice) String() string { return d.driver.kind + ":" + strconv.Itoa(d.number) }
-
-func listVulkan() ([]gpuDevice, error) {
-	list, err := vulkan.List()
-	var devices []gpuDevice
-	for n, i := range list {
-		d := gpuDevice{number: n, name: i.Name, chosen: i.Chosen, about: aboutVulkan(&i), maxAlloc: i.MaxAlloc}
-		if len(i.Missing) > 0 {
-			d.unusable = "it lacks " + strings.Join(i.Missing, ", ")
-		}
-		if i.Own {
-			d.memory = i.Memory
-		}
-		devices = append(devices, d)
-	}
-	return devices, err
-}
-
-func aboutVulkan(i *vulkan.Info) []string {
-	about := []string{
-		fmt.Sprintf("%s, driver %s, Vulkan %s", i.Kind, i.Driver, i.Version),
-		fmt.Sprintf("%s of memory, allocations of %s, workgroups of %d threads with %s, subgroups of %d",
-			size(i.Memory), size(i.MaxAlloc), i.Threads, size(int64(i.Shared)), i.Lanes),
-		"has " + strings.Join(i.Has, ", "),
-	}
-	if len(i.Lacks) > 0 {
-		about = append(about, "lacks "+strings.Join(i.Lacks, ", "))
-	}
-	return about
-}
-
-func openVulkan(number int) ondevice.Kind {
-	l := &vulkan.Loader{Options: vulkan.Options{Device: strconv.Itoa(number)}}
-	return ondevice.Kind{Name: "vulkan", Loader: l, Assemble: func(k *kir.Kernel) ([]byte, error) {
-		words, err := spirv.Emit(k)
-		return spirv.Bytes(words), err
-	}}
-}
-
-// size returns a number of bytes with its unit.
-func size(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%d KiB", n>>10)
-}
 
 type devicesFlags struct {
 	check, measure bool
@@ -108,7 +25,8 @@ func devicesCommand() *cobra.Command {
 		Short: "list the GPUs and the processor of this machine, check them, measure their rates",
 		Long: `devices lists the GPUs that a driver makes available, with what kernels may use of them, and the
 processor. With --check it compares what a GPU computes with the definitions of ops and kernels,
-with --measure it writes a target file for builds with --target-file.`,
+with --measure it writes a target file for builds with --target-file. The first call builds the
+program that talks to drivers, which is kept where ggmlc run keeps programs.`,
 		Example: `  ggmlc devices
   ggmlc devices --check --device vulkan:0
   ggmlc devices --measure -o gpu.target
@@ -143,85 +61,89 @@ func (f *devicesFlags) contradiction(cmd *cobra.Command) error {
 	return nil
 }
 
+// run runs the program of package devices. ggmlc does not link it, since executables that call drivers are not static.
 func (f *devicesFlags) run(ctx context.Context, cmd *cobra.Command) error {
-	all := gpuDrivers()
-	devices, errs := findDevices(all)
-	if !f.check && !f.measure {
-		return listDevices(cmd.OutOrStdout(), devices, errs)
-	}
-	d, err := pickDevice(devices, f.device)
+	p := newProgress(cmd.ErrOrStderr(), asText)
+	defer p.done()
+	exe, inUse, err := devicesProgram(ctx, p)
 	if err != nil {
-		return errors.Join(append(errs, err)...)
+		return err
 	}
-	if d.unusable != "" {
-		return fmt.Errorf("%v %s: %s: choose another device (--device), or install a newer driver", d, d.name, d.unusable)
+	defer inUse.Close()
+	if f.out == "" {
+		return startable(runProgram(cmd, cmd.OutOrStdout(), exe, f.args(p)))
+	}
+	var text bytes.Buffer
+	if err := startable(runProgram(cmd, &text, exe, f.args(p))); err != nil {
+		return err
+	}
+	return codegen.WriteFile(f.out, text.Bytes())
+}
+
+// args returns the arguments of the program; see devices.Main.
+func (f *devicesFlags) args(p *progress) []string {
+	var args []string
+	if f.check {
+		args = append(args, "-check")
 	}
 	if f.measure {
-		return f.writeMeasured(ctx, cmd, d)
+		args = append(args, "-measure")
 	}
-	return checkDevice(ctx, cmd, d)
+	if p.w != nil {
+		args = append(args, "-progress")
+	}
+	return append(args, "-device", f.device)
 }
 
-// findDevices returns the devices of all drivers, and for each driver without one what to install.
-func findDevices(all []gpuDriver) (devices []gpuDevice, errs []error) {
-	for i := range all {
-		list, err := all[i].list()
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", all[i].kind, err))
-		}
-		for _, d := range list {
-			d.driver = &all[i]
-			devices = append(devices, d)
-		}
+// startable adds what to do to the error of a program that has not started.
+func startable(err error) error {
+	var status *programStatus
+	if err == nil || errors.As(err, &status) || errors.Is(err, context.Canceled) {
+		return err
 	}
-	return devices, errs
+	return fmt.Errorf("the program that talks to drivers does not start: %w: it needs the dynamic loader of the system's C library, on Linux that of glibc", err)
 }
 
-// listDevices prints the devices, the drivers that have none, and the processor.
-func listDevices(w io.Writer, devices []gpuDevice, errs []error) error {
-	var b strings.Builder
-	for i := range devices {
-		d := &devices[i]
-		fmt.Fprintf(&b, "%v  %s\n", d, d.name)
-		for _, line := range d.about {
-			fmt.Fprintf(&b, "    %s\n", line)
-		}
-		switch {
-		case d.unusable != "":
-			fmt.Fprintf(&b, "    programs cannot run on it: %s\n", d.unusable)
-		case d.chosen:
-			fmt.Fprintf(&b, "    programs for %s take it unless %s names another\n", d.driver.kind, d.driver.flag)
-		}
+// devicesNote is what ggmlc cache prints in place of a model.
+const devicesNote = "ggmlc devices"
+
+// devicesProgram returns the program that talks to drivers. It builds the program unless the user's cache has it. The
+// program stays in the cache until the file is closed.
+func devicesProgram(ctx context.Context, p *progress) (exe string, inUse *os.File, err error) {
+	c, err := userCache()
+	if err != nil {
+		return "", nil, err
 	}
-	for _, err := range errs {
-		fmt.Fprintf(&b, "%v\n", err)
+	e, err := devicesEntry(ctx, c)
+	if err != nil {
+		return "", nil, err
 	}
-	fmt.Fprintf(&b, "cpu  %s/%s, %d threads\n    kernels: %s; programs take %s\n",
-		goruntime.GOOS, goruntime.GOARCH, goruntime.GOMAXPROCS(0), strings.Join(cpu.Available(), ", "), cpu.Best())
-	_, err := io.WriteString(w, b.String())
-	return err
+	exe = filepath.Join(e.dir, "devices.exe") // a name that Windows starts
+	if e.has(exe) {
+		e.touch()
+		return exe, e.inUse, nil
+	}
+	p.line("building the program that talks to drivers")
+	err = codegen.BuildDevices(ctx, exe)
+	if err == nil {
+		err = writeNote(exe, devicesNote)
+	}
+	if err != nil {
+		e.inUse.Close()
+		c.drop(ctx, e.dir)
+		return "", nil, err
+	}
+	return exe, e.inUse, nil
 }
 
-// pickDevice returns the device that --device names, or the first one that programs take.
-func pickDevice(devices []gpuDevice, want string) (*gpuDevice, error) {
-	if len(devices) == 0 {
-		return nil, errors.New("there is no GPU to work on")
+// devicesEntry makes the folder for the program and locks it.
+func devicesEntry(ctx context.Context, c cache) (e runEntry, err error) {
+	lock, err := c.lockMade(ctx)
+	if err != nil {
+		return e, err
 	}
-	for i := range devices {
-		if d := &devices[i]; want == "" && d.chosen || want == d.String() {
-			return d, nil
-		}
-	}
-	for i := range devices {
-		d := &devices[i]
-		number := want == strconv.Itoa(d.number) && d.driver.kind == devices[0].driver.kind
-		if number || want == d.driver.kind && d.chosen || strings.Contains(strings.ToLower(d.name), strings.ToLower(want)) {
-			return d, nil
-		}
-	}
-	var names []string
-	for i := range devices {
-		names = append(names, fmt.Sprintf("%v (%s)", &devices[i], devices[i].name))
-	}
-	return nil, usagef("--device %s: there is no such device: give one of %s", value(want), strings.Join(names, ", "))
+	defer lock.Close()
+	e.dir = filepath.Join(c.dir, codegen.DevicesID())
+	e.inUse, err = c.use(e.dir)
+	return e, err
 }

@@ -109,8 +109,8 @@ func (f *runFlags) cached(ctx context.Context, cmd *cobra.Command, model string)
 	}
 	f.out = filepath.Join(e.dir, defaultOut(e.model))
 	if e.has(f.out) {
-		now := time.Now()
-		return f.out, e.inUse, ignoreErr(os.Chtimes(e.dir, now, now))
+		e.touch()
+		return f.out, e.inUse, nil
 	}
 	if err := f.compileInto(ctx, cmd, e.model, e.note); err != nil {
 		e.inUse.Close()
@@ -165,6 +165,12 @@ func modelFile(c cache, model string) (path, note string, err error) {
 	return model, note, err
 }
 
+// touch records a use of the entry, which works even if its time cannot be set.
+func (e *runEntry) touch() {
+	now := time.Now()
+	_ = os.Chtimes(e.dir, now, now)
+}
+
 // compileInto compiles a model into a folder of the cache, with a note of its size and model.
 func (f *runFlags) compileInto(ctx context.Context, cmd *cobra.Command, model, note string) error {
 	if err := f.build(ctx, cmd, model); err != nil {
@@ -181,9 +187,6 @@ func writeNote(exe, model string) error {
 	}
 	return codegen.WriteFile(filepath.Join(filepath.Dir(exe), modelNote), fmt.Appendf(nil, "%d\n%s", info.Size(), model))
 }
-
-// ignoreErr ignores the error of touching a cache entry, which works even if it cannot be touched.
-func ignoreErr(error) error { return nil }
 
 // demoFile writes the demo model to a file that the compiler can read.
 func demoFile(dir string) (string, error) {

@@ -1,4 +1,4 @@
-package main
+package devices
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"github.com/ggmlc/ggmlc/kernels/gpu/gputest"
 	"github.com/ggmlc/ggmlc/kernels/gpu/ondevice"
@@ -45,11 +43,9 @@ func (s *checkSession) machine() (gputest.Machine, error) {
 }
 
 // checkDevice runs the conformance suite on a device and prints what came of it.
-func checkDevice(ctx context.Context, cmd *cobra.Command, d *gpuDevice) error {
-	p := newProgress(cmd.ErrOrStderr(), asText)
-	defer p.done()
+func (c *command) checkDevice(ctx context.Context, d *gpuDevice) error {
 	s := &checkSession{kind: d.driver.open(d.number)}
-	failed, err := checkGroups(ctx, cmd.OutOrStdout(), d, gputest.Suite(gputest.Whole), s.machine, p)
+	failed, err := checkGroups(ctx, c.stdout, d, gputest.Suite(gputest.Whole), s.machine, c.line)
 	err = errors.Join(err, s.close())
 	if err == nil && failed > 0 {
 		err = fmt.Errorf("%v %s: %d checks failed: programs may compute wrong results there: install a newer driver, and report it", d, d.name, failed)
@@ -58,10 +54,10 @@ func checkDevice(ctx context.Context, cmd *cobra.Command, d *gpuDevice) error {
 }
 
 // checkGroups runs groups of checks and returns how many failed.
-func checkGroups(ctx context.Context, w io.Writer, d *gpuDevice, groups []gputest.Group, open func() (gputest.Machine, error), p *progress) (failed int, err error) {
+func checkGroups(ctx context.Context, w io.Writer, d *gpuDevice, groups []gputest.Group, open func() (gputest.Machine, error), line func(string)) (failed int, err error) {
 	fmt.Fprintf(w, "%v  %s\n", d, d.name)
 	for _, g := range groups {
-		p.line("checking " + g.Doc)
+		line("checking " + g.Doc)
 		t, err := g.Run(ctx, open)
 		if err != nil {
 			return failed, err

@@ -1,4 +1,4 @@
-package main
+package devices
 
 import (
 	"context"
@@ -7,9 +7,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/kernels/gpu/measure"
 	"github.com/ggmlc/ggmlc/kernels/gpu/ondevice"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -23,23 +20,18 @@ const (
 	measureTime   = 20 * time.Millisecond
 )
 
-// writeMeasured measures a device and writes a target file.
-func (f *devicesFlags) writeMeasured(ctx context.Context, cmd *cobra.Command, d *gpuDevice) error {
-	text, err := measureDevice(ctx, cmd, d)
+// writeMeasured measures a device and prints a target file.
+func (c *command) writeMeasured(ctx context.Context, d *gpuDevice) error {
+	text, err := c.measureDevice(ctx, d)
 	if err != nil {
 		return fmt.Errorf("%v %s: %w", d, d.name, err)
 	}
-	if f.out == "" {
-		_, err = io.WriteString(cmd.OutOrStdout(), text)
-		return err
-	}
-	return codegen.WriteFile(f.out, []byte(text))
+	_, err = io.WriteString(c.stdout, text)
+	return err
 }
 
 // measureDevice returns the text of a target file with the rates of a device.
-func measureDevice(ctx context.Context, cmd *cobra.Command, d *gpuDevice) (text string, err error) {
-	p := newProgress(cmd.ErrOrStderr(), asText)
-	defer p.done()
+func (c *command) measureDevice(ctx context.Context, d *gpuDevice) (text string, err error) {
 	m, err := ondevice.Open(d.driver.open(d.number))
 	if err != nil {
 		return "", err
@@ -47,7 +39,7 @@ func measureDevice(ctx context.Context, cmd *cobra.Command, d *gpuDevice) (text 
 	defer func() { err = errors.Join(err, m.Close()) }()
 	t := target.Builtin(d.driver.kind)
 	bytes := min(max(d.memory/64, leastMeasured), mostMeasured, d.maxAlloc)
-	r, err := measure.Measure(ctx, m, t, measure.Options{Bytes: bytes, Time: measureTime, Progress: p.line})
+	r, err := measure.Measure(ctx, m, t, measure.Options{Bytes: bytes, Time: measureTime, Progress: c.line})
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,125 @@
+package devices
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/kernels/gpu/gputest"
+	"github.com/ggmlc/ggmlc/tests/needtest"
+)
+
+// twoDrivers have three devices.
+func twoDrivers() []gpuDevice {
+	a := &gpuDriver{kind: "vulkan", flag: "--vulkan-device"}
+	b := &gpuDriver{kind: "cuda", flag: "--cuda-device"}
+	return []gpuDevice{
+		{driver: a, number: 0, name: "Small", about: []string{"has x"}, unusable: "it lacks y"},
+		{driver: a, number: 1, name: "Large", chosen: true},
+		{driver: b, number: 0, name: "Large too", chosen: true},
+	}
+}
+
+func TestListNamesDevicesAndWhatIsMissing(t *testing.T) {
+	var out bytes.Buffer
+	if err := listDevices(&out, twoDrivers(), []error{errors.New("other: install it")}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `vulkan:0  Small
+    has x
+    programs cannot run on it: it lacks y
+vulkan:1  Large
+    programs for vulkan take it unless --vulkan-device names another
+cuda:0  Large too
+    programs for cuda take it unless --cuda-device names another
+other: install it
+cpu  `
+	if got := out.String(); !strings.HasPrefix(got, want) || !strings.Contains(got, "kernels: generic") {
+		t.Errorf("%s\ninstead of\n%s", got, want)
+	}
+}
+
+func TestPickDevice(t *testing.T) {
+	for _, c := range []struct{ want, got string }{
+		{"", "vulkan:1"}, {"0", "vulkan:0"}, {"1", "vulkan:1"}, {"cuda", "cuda:0"}, {"vulkan", "vulkan:1"}, {"cuda:0", "cuda:0"}, {"TOO", "cuda:0"}, {"small", "vulkan:0"},
+	} {
+		d, err := pickDevice(twoDrivers(), c.want)
+		if err != nil || d.String() != c.got {
+			t.Errorf("%q: %v, %v instead of %s", c.want, d, err, c.got)
+		}
+	}
+	var usage usageError
+	if _, err := pickDevice(twoDrivers(), "2"); !errors.As(err, &usage) || !strings.Contains(err.Error(), "vulkan:0 (Small), vulkan:1 (Large), cuda:0 (Large too)") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := pickDevice(nil, ""); err == nil || errors.As(err, &usage) {
+		t.Errorf("without devices: %v", err)
+	}
+}
+
+// TestCheckReportsFailures runs checks of which some fail.
+func TestCheckReportsFailures(t *testing.T) {
+	check := func(name string, err error) gputest.Check {
+		return gputest.Check{Name: name, Run: func(context.Context, gputest.Machine) error { return err }}
+	}
+	groups := []gputest.Group{
+		{Name: "first", Doc: "what it does", Checks: []gputest.Check{
+			check("add/one", nil), check("mul/two", errors.New("y: 1 instead of 2\nz: 3")), check("none", fmt.Errorf("cumsum: %w", gputest.ErrNoKernel))}},
+		{Name: "second", Doc: "more", Checks: []gputest.Check{check("neg/three", errors.New("lost"))}},
+	}
+	var out bytes.Buffer
+	open := func() (gputest.Machine, error) { return nil, nil }
+	failed, err := checkGroups(t.Context(), &out, &twoDrivers()[1], groups, open, func(string) {})
+	const want = `vulkan:1  Large
+    first      1 passed, 1 failed, 1 without a kernel: what it does
+        mul/two: y: 1 instead of 2
+            z: 3
+    second     0 passed, 1 failed: more
+        neg/three: lost
+`
+	if err != nil || failed != 2 || out.String() != want {
+		t.Errorf("%d failed, %v:\n%s\ninstead of\n%s", failed, err, out.String(), want)
+	}
+}
+
+// TestCheckRunsTheSuite runs the command on the device that Vulkan drives.
+func TestCheckRunsTheSuite(t *testing.T) {
+	if _, err := listVulkan(); err != nil {
+		needtest.Skip(t, "vulkan", "no Vulkan device: %v", err)
+	}
+	var out, errs bytes.Buffer
+	if code := Run(t.Context(), []string{"-check", "-device", "vulkan"}, &out, &errs); code != 0 {
+		t.Errorf("exit status %d: %s", code, &errs)
+	}
+	for _, want := range []string{"vulkan:0  ", "    cases ", "    sizes    150 passed, 0 failed", "    kernels  100 passed, 0 failed"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+}
+
+// TestFailedDeviceIsOpenedAgain spoils the machine between two checks.
+func TestFailedDeviceIsOpenedAgain(t *testing.T) {
+	if _, err := listVulkan(); err != nil {
+		needtest.Skip(t, "vulkan", "no Vulkan device: %v", err)
+	}
+	s := &checkSession{kind: openVulkan(0)}
+	defer s.close()
+	first, err := s.machine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Alloc(math.MaxInt)
+	second, err := s.machine()
+	if err != nil || second == first {
+		t.Errorf("the failed device is used again, error %v", err)
+	}
+	second.Alloc(16)
+	if third, err := s.machine(); err != nil || third != second {
+		t.Errorf("a device that works is opened again, error %v", err)
+	}
+}

@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/passes/target"
+	"github.com/ggmlc/ggmlc/tests/needtest"
+)
+
+// TestGGMLCIsStatic: ggmlc starts without a C library, such as on Alpine.
+func TestGGMLCIsStatic(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "ggmlc")
+	command{args: []string{"go", "build", "-o", exe, "../../cmd/ggmlc"}, env: []string{"CGO_ENABLED=0"}}.run(t)
+	checkStatic(t, exe)
+}
+
+
+// runDevices runs ggmlc devices.
+func runDevices(t *testing.T, env []string, args ...string) (status int, out, errs string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), ggmlcPath, append([]string{"devices"}, args...)...)
+	cmd.Env = append(os.Environ(), env...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+// TestDevicesWithoutDriver: without a driver there is the processor, and what to install. Work on a GPU needs one. The
+// program that looks for drivers is built once.
+func TestDevicesWithoutDriver(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none.json")
+	env := append(needtest.CacheEnv(t, t.TempDir()), "VK_DRIVER_FILES="+none, "VK_ICD_FILENAMES="+none)
+	status, out, errs := runDevices(t, env)
+	if status != 0 || errs != "" || !strings.HasPrefix(out, "vulkan: ") || !strings.Contains(out, "install") || !strings.Contains(out, "\ncpu  ") {
+		t.Fatalf("exit status %d: %s%s", status, out, errs)
+	}
+	env = append(env, "PATH=") // without the Go command
+	file := filepath.Join(t.TempDir(), "gpu.target")
+	for _, args := range [][]string{{"--check"}, {"--measure", "-o", file}} {
+		status, out, errs := runDevices(t, env, args...)
+		lines := strings.Split(errs, "\n")
+		if status != 1 || out != "" || len(lines) != 3 || !strings.HasPrefix(lines[0], "ggmlc: vulkan: ") || lines[1] != "ggmlc: there is no GPU to work on" {
+			t.Errorf("%v: exit status %d: %s%s", args, status, out, errs)
+		}
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("--measure wrote a file although it failed")
+	}
+	list := command{args: []string{ggmlcPath, "cache"}, env: env}.run(t)
+	if !bytes.Contains(list, []byte("  ggmlc devices\n1 program, ")) {
+		t.Errorf("the cache has\n%s", list)
+	}
+}
+
+// TestDevicesOfVulkan lists the device that Vulkan drives, chooses it, and measures it.
+func TestDevicesOfVulkan(t *testing.T) {
+	needVulkan(t)
+	env := needtest.CacheEnv(t, t.TempDir())
+	if status, out, errs := runDevices(t, env); status != 0 || !strings.HasPrefix(out, "vulkan:0  ") || errs != "" {
+		t.Errorf("exit status %d: %s%s", status, out, errs)
+	}
+	if status, _, errs := runDevices(t, env, "--check", "--device", "other:7"); status != 2 || !strings.HasPrefix(errs, "ggmlc: --device other:7: there is no such device: give one of vulkan:0 (") {
+		t.Errorf("exit status %d: %s", status, errs)
+	}
+	needtest.Slow(t, "e2e")
+	if status, out, errs := runDevices(t, env, "--check"); status != 0 || !strings.Contains(out, "    sizes    150 passed, 0 failed") || errs != "" {
+		t.Errorf("exit status %d: %s%s", status, out, errs)
+	}
+	file := filepath.Join(t.TempDir(), "gpu.target")
+	if status, out, errs := runDevices(t, env, "--measure", "-o", file); status != 0 || out+errs != "" {
+		t.Fatalf("exit status %d: %s%s", status, out, errs)
+	}
+	if _, err := target.Parse(file, string(readFile(t, file))); err != nil {
+		t.Error(err)
+	}
+}
