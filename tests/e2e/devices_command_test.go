@@ -19,7 +19,6 @@ func TestGGMLCIsStatic(t *testing.T) {
 	checkStatic(t, exe)
 }
 
-
 // runDevices runs ggmlc devices.
 func runDevices(t *testing.T, env []string, args ...string) (status int, out, errs string) {
 	t.Helper()
@@ -60,7 +59,7 @@ func TestDevicesWithoutDriver(t *testing.T) {
 	}
 }
 
-// TestDevicesOfVulkan lists the device that Vulkan drives, chooses it, and measures it.
+// TestDevicesOfVulkan lists the device that Vulkan drives, and chooses one that there is not.
 func TestDevicesOfVulkan(t *testing.T) {
 	needVulkan(t)
 	env := needtest.CacheEnv(t, t.TempDir())
@@ -70,7 +69,13 @@ func TestDevicesOfVulkan(t *testing.T) {
 	if status, _, errs := runDevices(t, env, "--check", "--device", "other:7"); status != 2 || !strings.HasPrefix(errs, "ggmlc: --device other:7: there is no such device: give one of vulkan:0 (") {
 		t.Errorf("exit status %d: %s", status, errs)
 	}
+}
+
+// TestDevicesCheckAndMeasureVulkan checks and measures the device that programs take.
+func TestDevicesCheckAndMeasureVulkan(t *testing.T) {
 	needtest.Slow(t, "e2e")
+	needVulkan(t)
+	env := needtest.CacheEnv(t, t.TempDir())
 	if status, out, errs := runDevices(t, env, "--check"); status != 0 || !strings.Contains(out, "    sizes    150 passed, 0 failed") || errs != "" {
 		t.Errorf("exit status %d: %s%s", status, out, errs)
 	}
