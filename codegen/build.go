@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/runtime"
@@ -153,7 +152,7 @@ func writeBuildTree(dir string, p *Package, o BuildOptions) error {
 		return err
 	}
 	mod, sum := buildGoMod, ""
-	if p.drivesGPUs() {
+	if p.drives {
 		mod, sum = mod+DriverMod, DriverSum
 	}
 	files := append([]SourceFile{{"go.mod", []byte(mod)}, {"go.sum", []byte(sum)}}, p.Files...)
@@ -210,16 +209,6 @@ require ` + puregoModule + ` ` + puregoVersion + `
 `
 	DriverSum = puregoModule + " " + puregoVersion + " h1:OB+JLpdm7ioymhyA+6s5kbb/uOuYycAgL8NNTFc5MLg=\n" + puregoModule + " " + puregoVersion + "/go.mod h1:DCHPP08djqhNSoTfImcnHYQRZmd0qhakvrozqaEYhGQ=\n"
 )
-
-// drivesGPUs reports whether the package has kernels for GPUs that are driven through purego.
-func (p *Package) drivesGPUs() bool {
-	for _, k := range gpuKinds {
-		if k.purego && slices.ContainsFunc(p.Files, func(f SourceFile) bool { return f.Name == k.file }) {
-			return true
-		}
-	}
-	return false
-}
 
 // linkOrCopy gives a file a second name, or copies it where links are not possible.
 func linkOrCopy(from, to string) error {

@@ -63,6 +63,8 @@ type Options struct {
 // Package is emitted source: files by name, in order, all of one folder.
 type Package struct {
 	Files []SourceFile
+
+	drives bool // it imports a loader that calls a driver through purego
 }
 
 // SourceFile is one file of a package.
@@ -126,7 +128,10 @@ func write(m *ir.Module, o Options) (*Package, error) {
 		g.emitEntry(f)
 	}
 	g.declareShapes()
-	p := &Package{}
+	p := &Package{drives: slices.ContainsFunc(g.layout.devices, func(d device) bool {
+		k := gpuKinds[d.Kind]
+		return k != nil && k.purego
+	})}
 	if err := g.emitProgram(); err != nil {
 		return nil, err
 	}

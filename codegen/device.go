@@ -80,7 +80,7 @@ func newLayout(m *ir.Module, targets *target.List) (*layout, error) {
 		}
 	}
 	if errs == nil {
-		errs = append(errs, l.addMemory(), l.checkNodes())
+		errs = append(errs, l.checkSpaces(), l.addMemory(), l.checkNodes())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, &TargetError{err}
@@ -92,6 +92,20 @@ func newLayout(m *ir.Module, targets *target.List) (*layout, error) {
 func emittedKinds() string {
 	kinds := append([]string{kindCPU, kindFake}, slices.Sorted(maps.Keys(gpuKinds))...)
 	return strings.Join(kinds[:len(kinds)-1], ", ") + " and " + kinds[len(kinds)-1]
+}
+
+// checkSpaces reports devices that address the memory of a GPU of another name: it is that GPU's alone.
+func (l *layout) checkSpaces() error {
+	var errs []error
+	for i := range l.devices {
+		for k := range l.devices {
+			a, b := &l.devices[i], &l.devices[k]
+			if i != k && gpuKinds[a.Kind] != nil && a.Home() != target.Host && b.Addresses(a.Home()) {
+				errs = append(errs, fmt.Errorf("target %s: the space %s is the memory of %s, which no other device addresses: write space=%s", b.Name, a.Home(), a.Name, b.Name))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // usedBackends returns the names of the targets that nodes run on.

@@ -2,9 +2,15 @@
 
 package library
 
-import "github.com/ebitengine/purego"
+import (
+	"runtime"
+
+	"github.com/ebitengine/purego"
+)
 
 func open(name string) (uintptr, error) {
+	runtime.LockOSThread() // the cause of a failure is kept by thread
+	defer runtime.UnlockOSThread()
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 }
 

@@ -342,6 +342,26 @@ func @gpus(%x: f32[kernelAdd,4], %b: f32[4]) -> (y: f32[kernelAdd,4]) {
 	}
 }
 
+// TestGPUsThatOnlyCopyAreDriven builds a module of which a GPU only copies a value, in memory of the host: there is neither a
+// kernel nor memory of the GPU, and the program opens the driver all the same.
+func TestGPUsThatOnlyCopyAreDriven(t *testing.T) {
+	dir := t.TempDir()
+	module := filepath.Join(dir, "copy.ggir")
+	writeFile(t, module, []byte("ggir 1\nprops imported\nsymbol n 1 8\nfunc @main(%x: f32[n,4]) -> (y: f32[n,4]) {\n  %y = copy %x\n  return %y\n}\n"))
+	out, err := exec.Command(ggmlcPath, "build", module, "-o", filepath.Join(dir, "copies"), "--targets", "vulkan:space=host,cpu", "--rules", "ggml-2026").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestMemoryOfAGPUIsItsOwn has two targets in the space of one GPU.
+func TestMemoryOfAGPUIsItsOwn(t *testing.T) {
+	m := machine{"", "target v like=vulkan\ntarget w like=vulkan\ntarget cpu like=cpu\n", []string{"--pin", "blk.[0-1].*=v", "--pin", "blk.[2-3].*=w"}}
+	if _, refusal := m.buildOn(t); !strings.Contains(refusal, "exit status 2") || !strings.Contains(refusal, "target w: the space vulkan is the memory of v, which no other device addresses: write space=w") {
+		t.Error(refusal)
+	}
+}
+
 // TestMeasuredTargetTellsTheSame measures the device, and runs the model by the file that ggmlc writes.
 func TestMeasuredTargetTellsTheSame(t *testing.T) {
 	needVulkan(t)
