@@ -25,7 +25,7 @@ var simulators = map[string]func(v variant) []string{
 		return []string{"--fake-seed", strconv.Itoa(v.seed), "--fake-delay", v.delay}
 	},
 	"gpusim": func(v variant) []string {
-		return []string{"--gpusim-seed", strconv.Itoa(v.seed), "--gpusim-lanes", strconv.Itoa(4 << (v.seed % 5))}
+		return []string{"--gpusim-seed", strconv.Itoa(v.seed), "--gpusim-lanes", strconv.Itoa(v.lanes)}
 	},
 }
 
@@ -91,13 +91,18 @@ type variant struct {
 	threads int
 	seed    int    // of the simulators
 	delay   string // the longest
+	lanes   int    // threads of a subgroup of simulated GPUs: the same for all variants, as sums depend on it
 }
 
 // variants returns the variants of every program. The first one also makes the calls that are slow or fail.
 func variants(d draw) []variant {
 	var vs []variant
 	for _, threads := range []int{1, 2, 3, 8} {
-		vs = append(vs, variant{threads, d.IntN(1000), pick(d, "0s", "20us", "100us", "300us")})
+		vs = append(vs, variant{threads: threads, seed: d.IntN(1000), delay: pick(d, "0s", "20us", "100us", "300us")})
+	}
+	lanes := pick(d, 4, 8, 16, 32, 64)
+	for i := range vs {
+		vs[i].lanes = lanes
 	}
 	return vs
 }
