@@ -6,45 +6,9 @@
 package sample
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 )
-
-// Options control the choice. The zero Options are greedy: they choose the most probable token.
-type Options struct {
-	Temperature   float32 // 0 is greedy; higher is more even
-	TopK          int     // keep only the K most probable; 0: all
-	TopP          float32 // keep only the fewest whose probabilities sum to P; 0 or 1: all
-	MinP          float32 // keep only those at least MinP times as probable as the best; 0: all
-	RepeatPenalty float32 // divides the odds of recent tokens; 0 or 1: none
-	RepeatLast    int     // how many tokens are recent; 0: 64
-	Seed          uint64  // of the draws
-}
-
-// defaultRepeatLast is llama.cpp's repeat_last_n.
-const defaultRepeatLast = 64
-
-// ErrNumerics means that the logits contain NaN, or no finite number.
-var ErrNumerics = errors.New("the logits hold NaN or no finite number: the weights or the state are damaged")
-
-// Check reports every option that is out of range.
-func (o Options) Check() error {
-	var errs []error
-	demand := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
-	demand(o.Temperature >= 0 && !math.IsInf(float64(o.Temperature), 0), "temperature %v: it must be 0 (greedy) or more", o.Temperature)
-	demand(o.TopK >= 0, "top-k %d: it must be 0 (all) or more", o.TopK)
-	demand(o.TopP >= 0 && o.TopP <= 1, "top-p %v: it must be between 0 and 1", o.TopP)
-	demand(o.MinP >= 0 && o.MinP <= 1, "min-p %v: it must be between 0 and 1", o.MinP)
-	demand(o.RepeatPenalty >= 0 && !math.IsInf(float64(o.RepeatPenalty), 0), "repeat penalty %v: it must be a finite number from 0 on (0 and 1 are none)", o.RepeatPenalty)
-	demand(o.RepeatLast >= 0 && o.RepeatLast <= 1<<20, "repeat window %d: it must be between 0 and 2^20", o.RepeatLast)
-	return errors.Join(errs...)
-}
 
 // Sampler chooses the tokens of one sequence. Only one goroutine may use it at a time.
 type Sampler struct {
@@ -148,113 +112,6 @@ func (s *Sampler) penalise(logits []float32) []float32 {
 		}
 	}
 	return s.work
-}
-
-// topK sets s.top to all candidates, or to the K best in descending order. The K best so far form a heap whose root
-// is the worst of them, so that most tokens cost one comparison.
-func (s *Sampler) topK(logits []float32) {
-	s.top = s.top[:0]
-	k := s.kept(len(logits))
-	for id, l := range logits {
-		c := candidate{int32(id), l}
-		if len(s.top) < k {
-			s.top = append(s.top, c)
-			if len(s.top) == k && k < len(logits) {
-				heapify(s.top, worse)
-			}
-		} else if worse(s.top[0], c) {
-			s.top[0] = c
-			sift(s.top, 0, worse)
-		}
-	}
-	if k < len(logits) {
-		sortHeap(s.top)
-	}
-}
-
-// topP keeps the fewest candidates whose probabilities sum to P. If top-k has not ordered them, a heap yields as many
-// of them in order as are needed.
-//
-// For example, with P = 0.9 and the probabilities 0.1 0.6 0.25 0.05, the heap yields 0.6 (sum 0.6), then 0.25 (0.85),
-// then 0.1 (0.95): three candidates are kept, and the fourth is never ordered.
-func (s *Sampler) topP() {
-	if s.o.TopP == 0 || s.o.TopP == 1 {
-		return
-	}
-	best := s.top[0].logit
-	for _, c := range s.top {
-		best = max(best, c.logit)
-	}
-	want := float64(s.o.TopP) * s.steps.fill(s.top, best)
-	s.top = s.steps.enough(s.top, best, want)
-	heapify(s.top, better)
-	sum, n := 0.0, len(s.top)
-	for rest := s.top; len(rest) > 0 && sum < want; {
-		sum += weight(rest[0].logit, best, 1)
-		last := len(rest) - 1
-		rest[0], rest[last] = rest[last], rest[0] // the best move to the end, in order
-		rest = rest[:last]
-		sift(rest, 0, better)
-		n = last
-	}
-	s.top = s.top[:copy(s.top[:cap(s.top)], s.top[n:])]
-}
-
-// steps is a histogram of probability by logit: each step is 1/stepsPerUnit wide, counted down from the best logit,
-// and the last step holds all lower logits. It limits the candidates that top-p has to order to hundreds or thousands
-// of a vocabulary of 100,000.
-type steps [256]float64
-
-const stepsPerUnit = 8
-
-// stepOf returns the step that a logit belongs to.
-func stepOf(logit, best float32) int {
-	return int(min((best-logit)*stepsPerUnit, float32(len(steps{})-1)))
-}
-
-// fill computes the steps of the candidates. It returns the sum of all probabilities without their common factor,
-// added in the order of the candidates.
-func (s *steps) fill(top []candidate, best float32) float64 {
-	clear(s[:])
-	total := 0.0
-	for _, c := range top {
-		w := weight(c.logit, best, 1)
-		total += w
-		s[stepOf(c.logit, best)] += w
-	}
-	return total
-}
-
-// enough drops candidates that are not needed for a sum of want: those below the first steps that reach it.
-func (s *steps) enough(top []candidate, best float32, want float64) []candidate {
-	const slack = 1 + 1e-9 // sums in different orders differ by less than 2^-53 per term
-	last, sum := 0, s[0]
-	for last < len(s)-1 && sum < want*slack {
-		last++
-		sum += s[last]
-	}
-	kept := top[:0]
-	for _, c := range top {
-		if stepOf(c.logit, best) <= last {
-			kept = append(kept, c)
-		}
-	}
-	return kept
-}
-
-// minP drops candidates that are much less probable than the best.
-func (s *Sampler) minP(best float32) {
-	if s.o.MinP == 0 {
-		return
-	}
-	least := best + float32(math.Log(float64(s.o.MinP)))
-	kept := s.top[:0]
-	for _, c := range s.top {
-		if c.logit >= least {
-			kept = append(kept, c)
-		}
-	}
-	s.top = kept
 }
 
 // pick draws one candidate by the probabilities at the temperature.
