@@ -1,11 +1,18 @@
 package sample
 
+import "cmp"
+
 // better orders candidates: higher logits first, then lower ids.
 func better(a, b candidate) bool {
 	return a.logit > b.logit || a.logit == b.logit && a.id < b.id
 }
 
 func worse(a, b candidate) bool { return better(b, a) }
+
+// compareBetter is the order of better as a comparison.
+func compareBetter(a, b candidate) int {
+	return cmp.Or(cmp.Compare(b.logit, a.logit), cmp.Compare(a.id, b.id))
+}
 
 // heapify makes h a heap whose root comes first in the given order.
 func heapify(h []candidate, first func(a, b candidate) bool) {
@@ -37,22 +44,5 @@ func sortHeap(h []candidate) {
 	for n := len(h) - 1; n > 0; n-- {
 		h[0], h[n] = h[n], h[0]
 		sift(h[:n], 0, worse)
-	}
-}
-
-// ring holds the last cap(ids) tokens, in any order.
-type ring struct {
-	ids  []int32
-	next int
-}
-
-func (r *ring) add(id int32) {
-	switch {
-	case cap(r.ids) == 0:
-	case len(r.ids) < cap(r.ids):
-		r.ids = append(r.ids, id)
-	default:
-		r.ids[r.next] = id
-		r.next = (r.next + 1) % len(r.ids)
 	}
 }

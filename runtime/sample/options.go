@@ -1,41 +1,187 @@
 package sample
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 )
 
-// Options control the choice. The zero Options are greedy: they choose the most probable token.
+// Options control the choice. The zero Options are greedy: they choose the most probable token. The defaults of the
+// other fields are those of llama.cpp (common/common.h, common_params_sampling).
 type Options struct {
-	Temperature   float32 // 0 is greedy; higher is more even
-	TopK          int     // keep only the K most probable; 0: all
-	TopP          float32 // keep only the fewest whose probabilities sum to P; 0 or 1: all
-	MinP          float32 // keep only those at least MinP times as probable as the best; 0: all
-	RepeatPenalty float32 // divides the odds of recent tokens; 0 or 1: none
-	RepeatLast    int     // how many tokens are recent; 0: 64
-	Seed          uint64  // of the draws
+	Temperature float32 // 0 is greedy; higher is more even
+	TopK        int     // keep only the K most probable; 0: all
+	TopP        float32 // keep only the fewest whose probabilities sum to P; 0 or 1: all
+	MinP        float32 // keep only those at least MinP times as probable as the best; 0: all
+	Seed        uint64  // of the draws
+
+	// RepeatPenalty divides the odds of recent tokens; 0 or 1: none. FrequencyPenalty is subtracted from the logit of a
+	// recent token once for each time that it occurs, PresencePenalty once.
+	RepeatPenalty    float32
+	FrequencyPenalty float32
+	PresencePenalty  float32
+	RepeatLast       int // how many tokens are recent; 0: 64
+
+	// TopNSigma keeps only tokens whose logit is at most that many standard deviations of all logits below the largest;
+	// 0: all. Typical keeps only the fewest whose probabilities sum to P, in order of the difference between a token's
+	// information and the entropy; 0 or 1: all.
+	TopNSigma float32
+	Typical   float32
+
+	// With XTCProbability, a draw leaves out the tokens that have XTCThreshold or more, but for the least probable of
+	// them. A threshold of 0 is 0.1; above 0.5, two tokens cannot have it.
+	XTCProbability float32
+	XTCThreshold   float32
+
+	// The temperature is between Temperature-DynamicRange and Temperature+DynamicRange, but at least 0: it grows with the
+	// entropy's share of its maximum to the power of DynamicExponent (0: 1).
+	DynamicRange    float32
+	DynamicExponent float32
+
+	// Mirostat 1 or 2 draws so that the information of tokens is MirostatTau bits on average (0: 5), with the learning rate
+	// MirostatEta (0: 0.1). Of the other options, only Temperature, Bias and Seed have an effect then.
+	Mirostat    int
+	MirostatTau float32
+	MirostatEta float32
+
+	// Bias is added to logits. Minus infinity excludes a token.
+	Bias []Bias
+
+	DRY DRY
 }
 
-// defaultRepeatLast is llama.cpp's repeat_last_n.
-const defaultRepeatLast = 64
+// Bias changes the logit of a token.
+type Bias struct {
+	Token int32
+	Add   float32
+}
 
-// ErrNumerics means that the logits contain NaN, or no finite number.
-var ErrNumerics = errors.New("the logits hold NaN or no finite number: the weights or the state are damaged")
+// DRY ("don't repeat yourself") lowers the logits of tokens that would continue a repetition: if the last L tokens are
+// also elsewhere among the recent ones, the token after them there loses Multiplier * Base^(L-Allowed), if L is at least
+// Allowed. The method is that of oobabooga/text-generation-webui, pull request 5677.
+type DRY struct {
+	Multiplier float32 // 0: off
+	Base       float32 // 0: 1.75
+	Allowed    int     // length of repetitions that have no penalty; 0: 2
+	Last       int     // how many tokens are recent; 0: 4096
+	Breakers   []Breaker
+}
+
+// Breaker is a sequence of tokens that a repetition does not reach across.
+type Breaker struct {
+	Head int32
+	Tail []int32
+}
+
+// Defaults of options that are zero.
+const (
+	defaultRepeatLast   = 64
+	defaultDRYLast      = 4096
+	defaultDRYBase      = 1.75
+	defaultDRYAllowed   = 2
+	defaultXTCThreshold = 0.1
+	defaultMirostatTau  = 5
+	defaultMirostatEta  = 0.1
+)
+
+// maxLast is the largest number of recent tokens.
+const maxLast = 1 << 20
 
 // Check reports every option that is out of range.
 func (o Options) Check() error {
-	var errs []error
-	demand := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
+	var c checks
+	c.demand(finite(o.Temperature) && o.Temperature >= 0, "temperature %v: it must be 0 (greedy) or more", o.Temperature)
+	c.demand(o.TopK >= 0, "top-k %d: it must be 0 (all) or more", o.TopK)
+	c.share(o.TopP, "top-p")
+	c.share(o.MinP, "min-p")
+	c.demand(o.RepeatPenalty >= 0 && finite(o.RepeatPenalty), "repeat penalty %v: it must be a finite number from 0 on (0 and 1 are none)", o.RepeatPenalty)
+	c.demand(finite(o.FrequencyPenalty), "frequency penalty %v: it must be a finite number", o.FrequencyPenalty)
+	c.demand(finite(o.PresencePenalty), "presence penalty %v: it must be a finite number", o.PresencePenalty)
+	c.demand(o.RepeatLast >= 0 && o.RepeatLast <= maxLast, "repeat window %d: it must be between 0 and 2^20", o.RepeatLast)
+	c.demand(o.TopNSigma >= 0 && finite(o.TopNSigma), "top-n-sigma %v: it must be 0 (all) or more", o.TopNSigma)
+	c.share(o.Typical, "typical")
+	c.share(o.XTCProbability, "xtc probability")
+	c.share(o.XTCThreshold, "xtc threshold")
+	c.demand(o.DynamicRange >= 0 && finite(o.DynamicRange), "dynamic temperature range %v: it must be 0 (off) or more", o.DynamicRange)
+	c.demand(o.DynamicExponent >= 0 && finite(o.DynamicExponent), "dynamic temperature exponent %v: it must be a finite number from 0 on", o.DynamicExponent)
+	c.demand(o.Mirostat >= 0 && o.Mirostat <= 2, "mirostat %d: it must be 0 (off), 1 or 2", o.Mirostat)
+	c.demand(o.Mirostat == 0 || o.Temperature > 0, "mirostat %d: it draws, which needs a temperature above 0", o.Mirostat)
+	c.demand(o.MirostatTau >= 0 && finite(o.MirostatTau), "mirostat entropy %v: it must be a finite number from 0 on", o.MirostatTau)
+	c.share(o.MirostatEta, "mirostat rate")
+	o.DRY.check(&c)
+	return errors.Join(c.errs...)
+}
+
+func (d *DRY) check(c *checks) {
+	c.demand(d.Multiplier >= 0 && finite(d.Multiplier), "dry multiplier %v: it must be 0 (off) or more", d.Multiplier)
+	c.demand(d.Base == 0 || d.Base >= 1 && finite(d.Base), "dry base %v: it must be 1 or more", d.Base)
+	c.demand(d.Allowed >= 0, "dry allowed length %d: it must be 0 or more", d.Allowed)
+	c.demand(d.Last >= 0 && d.Last <= maxLast, "dry window %d: it must be between 0 and 2^20", d.Last)
+}
+
+// checkTokens reports tokens that are not in a vocabulary of that size.
+func (o *Options) checkTokens(vocab int) error {
+	var c checks
+	for _, b := range o.Bias {
+		c.demand(b.Token >= 0 && int(b.Token) < vocab, "bias of token %d: the vocabulary has tokens 0 to %d", b.Token, vocab-1)
+		c.demand(b.Add < float32(math.Inf(1)), "bias %v of token %d: it must be a number below infinity", b.Add, b.Token)
 	}
-	demand(o.Temperature >= 0 && !math.IsInf(float64(o.Temperature), 0), "temperature %v: it must be 0 (greedy) or more", o.Temperature)
-	demand(o.TopK >= 0, "top-k %d: it must be 0 (all) or more", o.TopK)
-	demand(o.TopP >= 0 && o.TopP <= 1, "top-p %v: it must be between 0 and 1", o.TopP)
-	demand(o.MinP >= 0 && o.MinP <= 1, "min-p %v: it must be between 0 and 1", o.MinP)
-	demand(o.RepeatPenalty >= 0 && !math.IsInf(float64(o.RepeatPenalty), 0), "repeat penalty %v: it must be a finite number from 0 on (0 and 1 are none)", o.RepeatPenalty)
-	demand(o.RepeatLast >= 0 && o.RepeatLast <= 1<<20, "repeat window %d: it must be between 0 and 2^20", o.RepeatLast)
-	return errors.Join(errs...)
+	return errors.Join(c.errs...)
+}
+
+// checks collects errors.
+type checks struct{ errs []error }
+
+func (c *checks) demand(ok bool, format string, args ...any) {
+	if !ok {
+		c.errs = append(c.errs, fmt.Errorf(format, args...))
+	}
+}
+
+func (c *checks) share(x float32, name string) {
+	c.demand(x >= 0 && x <= 1, "%s %v: it must be between 0 and 1", name, x)
+}
+
+func finite(x float32) bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
+
+// withDefaults returns o with the defaults in place of zeros.
+func (o Options) withDefaults() Options {
+	o.RepeatPenalty = cmp.Or(o.RepeatPenalty, 1)
+	o.RepeatLast = cmp.Or(o.RepeatLast, defaultRepeatLast)
+	o.TopP = cmp.Or(o.TopP, 1)
+	o.Typical = cmp.Or(o.Typical, 1)
+	o.XTCThreshold = cmp.Or(o.XTCThreshold, defaultXTCThreshold)
+	o.DynamicExponent = cmp.Or(o.DynamicExponent, 1)
+	o.MirostatTau = cmp.Or(o.MirostatTau, defaultMirostatTau)
+	o.MirostatEta = cmp.Or(o.MirostatEta, defaultMirostatEta)
+	o.DRY.Base = cmp.Or(o.DRY.Base, defaultDRYBase)
+	o.DRY.Allowed = cmp.Or(o.DRY.Allowed, defaultDRYAllowed)
+	o.DRY.Last = cmp.Or(o.DRY.Last, defaultDRYLast)
+	return o
+}
+
+// penalises reports whether recent tokens have penalties of their own.
+func (o *Options) penalises() bool {
+	return o.RepeatPenalty != 1 || o.FrequencyPenalty != 0 || o.PresencePenalty != 0
+}
+
+// greedy reports whether the largest logit is the choice. The filters never drop it, but for Typical and XTC.
+func (o *Options) greedy() bool {
+	return o.Temperature == 0 && o.DynamicRange == 0 && o.Typical == 1 && o.XTCProbability == 0
+}
+
+// remembered returns how many of the last tokens options need.
+func (o *Options) remembered() int {
+	n := 0
+	if o.Mirostat != 0 {
+		return n
+	}
+	if o.penalises() {
+		n = o.RepeatLast
+	}
+	if o.DRY.Multiplier != 0 {
+		n = max(n, o.DRY.Last)
+	}
+	return n
 }

@@ -206,7 +206,7 @@ func TestCheckReportsEachOption(t *testing.T) {
 
 func TestNextAllocatesNothing(t *testing.T) {
 	l := logits(1000, 5)
-	for _, o := range []Options{{}, {Temperature: 1}, {Temperature: 1, TopK: 40, TopP: 0.9, MinP: 0.05, RepeatPenalty: 1.1}, {Temperature: 1, TopP: 0.5}} {
+	for _, o := range []Options{{}, {Temperature: 1}, {Temperature: 1, TopK: 40, TopP: 0.9, MinP: 0.05, RepeatPenalty: 1.1}, {Temperature: 1, TopP: 0.5}, {Temperature: 1, Mirostat: 1}, chains["all"], chains["dry, broken"]} {
 		s := must(t, o, len(l))
 		if n := testing.AllocsPerRun(50, func() { s.Accept(next(t, s, l)) }); n != 0 {
 			t.Errorf("%+v: %v allocations", o, n)

@@ -1,13 +1,36 @@
 package sample
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
-// topK sets s.top to all candidates, or to the K best in descending order. The K best so far form a heap whose root
-// is the worst of them, so that most tokens cost one comparison.
-func (s *Sampler) topK(logits []float32) {
+// sigmaFloor returns the smallest logit that top-n-sigma keeps. The deviation is that of the finite logits (Tang et al.
+// 2024, Top-nσ: Not All Logits Are You Need).
+func (s *Sampler) sigmaFloor(logits []float32, best float32) float32 {
+	if s.o.TopNSigma == 0 {
+		return float32(math.Inf(-1))
+	}
+	var n, sum, squares float64
+	for _, l := range logits {
+		if d := float64(l - best); !math.IsInf(d, -1) {
+			n, sum, squares = n+1, sum+d, squares+d*d
+		}
+	}
+	deviation := math.Sqrt(max(0, squares/n-sum/n*(sum/n)))
+	return best - float32(deviation)*s.o.TopNSigma
+}
+
+// topK sets s.top to all candidates that are not below floor, or to the K best of them in descending order. The K best so
+// far form a heap whose root is the worst of them, so that most tokens cost one comparison.
+func (s *Sampler) topK(logits []float32, floor float32) {
 	s.top = s.top[:0]
 	k := s.kept(len(logits))
 	for id, l := range logits {
+		if l < floor {
+			continue
+		}
 		c := candidate{int32(id), l}
 		if len(s.top) < k {
 			s.top = append(s.top, c)
@@ -19,9 +42,38 @@ func (s *Sampler) topK(logits []float32) {
 			sift(s.top, 0, worse)
 		}
 	}
-	if k < len(logits) {
+	if len(s.top) == k && k < len(logits) {
 		sortHeap(s.top)
 	}
+}
+
+// typical keeps the fewest candidates whose probabilities sum to more than P, those first whose information is nearest
+// to the entropy (Meister et al. 2022, Locally Typical Sampling). Of candidates that are equally near, better ones come
+// first.
+func (s *Sampler) typical() {
+	if s.o.Typical == 1 {
+		return
+	}
+	best := s.best().logit
+	total := 0.0
+	for _, c := range s.top {
+		total += weight(c.logit, best, 1)
+	}
+	middle := math.Log(total) - s.entropy() // of a candidate below the best by that much, the information is the entropy
+	slices.SortFunc(s.top, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(distance(a, best, middle), distance(b, best, middle)), compareBetter(a, b))
+	})
+	sum, n := 0.0, 0
+	for n < len(s.top) && sum <= float64(s.o.Typical)*total {
+		sum += weight(s.top[n].logit, best, 1)
+		n++
+	}
+	s.top = s.top[:n]
+}
+
+// distance returns the difference between the information of a candidate and the entropy. middle is log(sum) - entropy.
+func distance(c candidate, best float32, middle float64) float64 {
+	return math.Abs(float64(c.logit-best) - middle)
 }
 
 // topP keeps the fewest candidates whose probabilities sum to P. If top-k has not ordered them, a heap yields as many
@@ -30,13 +82,10 @@ func (s *Sampler) topK(logits []float32) {
 // For example, with P = 0.9 and the probabilities 0.1 0.6 0.25 0.05, the heap yields 0.6 (sum 0.6), then 0.25 (0.85),
 // then 0.1 (0.95): three candidates are kept, and the fourth is never ordered.
 func (s *Sampler) topP() {
-	if s.o.TopP == 0 || s.o.TopP == 1 {
+	if s.o.TopP == 1 {
 		return
 	}
-	best := s.top[0].logit
-	for _, c := range s.top {
-		best = max(best, c.logit)
-	}
+	best := s.best().logit
 	want := float64(s.o.TopP) * s.steps.fill(s.top, best)
 	s.top = s.steps.enough(s.top, best, want)
 	heapify(s.top, better)
@@ -95,11 +144,11 @@ func (s *steps) enough(top []candidate, best float32, want float64) []candidate 
 }
 
 // minP drops candidates that are much less probable than the best.
-func (s *Sampler) minP(best float32) {
+func (s *Sampler) minP() {
 	if s.o.MinP == 0 {
 		return
 	}
-	least := best + float32(math.Log(float64(s.o.MinP)))
+	least := s.best().logit + float32(math.Log(float64(s.o.MinP)))
 	kept := s.top[:0]
 	for _, c := range s.top {
 		if c.logit >= least {
@@ -107,4 +156,28 @@ func (s *Sampler) minP(best float32) {
 		}
 	}
 	s.top = kept
+}
+
+// xtc excludes the top choices: it drops all candidates with the threshold's probability or more, but for the least
+// probable of them. It does so in a draw of XTCProbability (oobabooga/text-generation-webui, pull request 6335). No number
+// is drawn if there is no choice.
+func (s *Sampler) xtc() {
+	if s.o.XTCProbability == 0 || s.o.XTCThreshold > 0.5 || len(s.top) < 2 {
+		return
+	}
+	if s.uniform() >= float64(s.o.XTCProbability) {
+		return
+	}
+	slices.SortFunc(s.top, compareBetter)
+	best, total := s.top[0].logit, 0.0
+	for _, c := range s.top {
+		total += weight(c.logit, best, 1)
+	}
+	n := 0 // candidates above the threshold
+	for n < len(s.top) && weight(s.top[n].logit, best, 1) >= float64(s.o.XTCThreshold)*total {
+		n++
+	}
+	if n > 1 {
+		s.top = s.top[:copy(s.top, s.top[n-1:])]
+	}
 }
