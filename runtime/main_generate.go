@@ -22,6 +22,7 @@ type generateCommand struct {
 	n                  int
 	o                  GenerateOptions
 	seeded, withLogits bool
+	breakers           []string
 	line               []byte // reused for every token
 
 	promptTokens    int
@@ -31,17 +32,11 @@ type generateCommand struct {
 
 func (c *cli) generate() func(context.Context) error {
 	g := &generateCommand{cli: c}
-	f, s := &c.flags, &g.o.Sampling
-	s.TopK, s.TopP, s.MinP, s.RepeatPenalty = 40, 0.95, 0.05, 1
+	f := &c.flags
 	f.add("prompt", "TEXT", "text to go on from", func(t string) error { g.prompt, g.hasPrompt = t, true; return nil })
 	f.text(&g.tokens, "tokens", "1,2,3", "token ids to go on from, taken as they are")
 	f.number(&g.n, "n", "N", "at most N tokens (default: 256, or what the context has room for)", 1)
-	f.float(&s.Temperature, "temp", "T", "temperature (default: 0, the most probable token)")
-	f.number(&s.TopK, "top-k", "K", "with --temp: only the K most probable (default: 40; 0: all)", 0)
-	f.float(&s.TopP, "top-p", "P", "with --temp: only the fewest that sum to P (default: 0.95; 1: all)")
-	f.float(&s.MinP, "min-p", "P", "with --temp: only those P times as probable as the best (default: 0.05; 0: all)")
-	f.float(&s.RepeatPenalty, "repeat-penalty", "R", "makes the last 64 tokens less probable (default: 1, off)")
-	f.seed(&s.Seed, &g.seeded, "seed", "N", "of the draws (default: another one every time)")
+	g.samplingFlags()
 	f.on(&g.o.IgnoreEOG, "ignore-eos", "go on after an end-of-generation token")
 	f.on(&c.json, "json", "one JSON object a line: tokens, then a summary")
 	f.on(&g.withLogits, "logits", "with --json: also the logits")
@@ -80,7 +75,7 @@ func (g *generateCommand) check() error {
 	case g.withLogits && !g.json:
 		return usagef("--logits: give --json with it")
 	}
-	if err := g.o.Sampling.Check(); err != nil {
+	if err := g.o.Sampling.CheckFor(lm.Vocab); err != nil {
 		return usageError{err}
 	}
 	return nil
@@ -93,6 +88,7 @@ func (g *generateCommand) promptOf(s *Session) (prompt []int32, err error) {
 	} else if prompt, err = parseTokens(g.tokens); err != nil {
 		return nil, err
 	}
+	g.finishSampling(s)
 	g.promptTokens, g.o.MaxTokens = len(prompt), g.n
 	if g.n == 0 { // the last token is not run, so it needs no position
 		g.o.MaxTokens = max(1, min(defaultTokens, g.program.LM.Context-len(prompt)+1))

@@ -120,9 +120,9 @@ func (d *DRY) check(c *checks) {
 	c.demand(d.Last >= 0 && d.Last <= maxLast, "dry window %d: it must be between 0 and 2^20", d.Last)
 }
 
-// checkTokens reports tokens that are not in a vocabulary of that size.
-func (o *Options) checkTokens(vocab int) error {
-	var c checks
+// CheckFor is Check, and reports tokens that are not in a vocabulary of that size.
+func (o Options) CheckFor(vocab int) error {
+	c := checks{[]error{o.Check()}}
 	for _, b := range o.Bias {
 		c.demand(b.Token >= 0 && int(b.Token) < vocab, "bias of token %d: the vocabulary has tokens 0 to %d", b.Token, vocab-1)
 		c.demand(b.Add < float32(math.Inf(1)), "bias %v of token %d: it must be a number below infinity", b.Add, b.Token)

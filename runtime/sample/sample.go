@@ -36,9 +36,9 @@ type candidate struct {
 	logit float32
 }
 
-// New returns a Sampler for logits of the given length. The error is that of Check, or names tokens that do not exist.
+// New returns a Sampler for logits of the given length. The error is that of CheckFor.
 func New(o Options, vocab int) (*Sampler, error) {
-	if err := errors.Join(o.Check(), o.checkTokens(vocab)); err != nil {
+	if err := o.CheckFor(vocab); err != nil {
 		return nil, err
 	}
 	o = o.withDefaults()
