@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/ggmlc/ggmlc/runtime/grammar"
 	"github.com/ggmlc/ggmlc/runtime/sample"
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
@@ -13,8 +14,9 @@ import (
 // the vocabulary's end of generation.
 type GenerateOptions struct {
 	Sampling  sample.Options
-	MaxTokens int  // 0: limited by the context alone; reaching its end is an error
-	IgnoreEOG bool // continue after an end-of-generation token
+	MaxTokens int              // 0: limited by the context alone; reaching its end is an error
+	IgnoreEOG bool             // continue after an end-of-generation token
+	Grammar   *grammar.Grammar // that the generated text follows; nil: any text
 }
 
 // Token is one generated token.
@@ -73,7 +75,9 @@ type generation struct {
 	s       *Session
 	o       GenerateOptions
 	sampler *sample.Sampler
-	decoder *token.Decoder // nil without tokenizer
+	decoder *token.Decoder   // nil without tokenizer
+	matcher *grammar.Matcher // nil without grammar
+	limited []float32        // logits with a grammar
 	made    int
 	done    bool // no token follows the last one
 
@@ -100,7 +104,38 @@ func newGeneration(s *Session, o GenerateOptions) (*generation, error) {
 	if s.model.vocab != nil {
 		g.decoder = token.NewDecoder(s.model.vocab)
 	}
-	return g, nil
+	return g, g.follow(o.Grammar)
+}
+
+// follow prepares the generation to follow a grammar, if there is one.
+func (g *generation) follow(want *grammar.Grammar) (err error) {
+	if want == nil {
+		return nil
+	}
+	model := g.s.model
+	if model.vocab == nil {
+		return inputError("a grammar: %s has no tokenizer", model.program.Name)
+	}
+	if g.matcher, err = want.Match(model.pieces()); err != nil {
+		return fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	g.limited = make([]float32, model.program.LM.Vocab)
+	return nil
+}
+
+// choose chooses the next token. A grammar excludes tokens before all stages of sampling.
+func (g *generation) choose() (id int32, err error) {
+	if g.matcher == nil {
+		return g.sampler.Next(g.logits)
+	}
+	copy(g.limited, g.logits)
+	if err := g.matcher.Limit(g.limited); err != nil {
+		return 0, err
+	}
+	if id, err = g.sampler.Next(g.limited); err != nil {
+		return 0, err
+	}
+	return id, g.matcher.Accept(id)
 }
 
 // start runs the prompt.
@@ -124,7 +159,7 @@ func (g *generation) next(ctx context.Context) (err error) {
 		}
 		g.s.pending = g.s.pending[:0]
 	}
-	if g.id, err = g.sampler.Next(g.logits); err != nil {
+	if g.id, err = g.choose(); err != nil {
 		return err
 	}
 	g.sampler.Accept(g.id)

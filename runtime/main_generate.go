@@ -72,6 +72,8 @@ func (g *generateCommand) check() error {
 		return usagef("nothing to continue from: give --prompt TEXT or --tokens 1,2,3; -h lists the commands")
 	case g.hasPrompt && g.program.Tokenizer == "":
 		return usagef("--prompt: %s has no tokenizer: give --tokens 1,2,3", g.program.Name)
+	case g.o.Grammar != nil && g.program.Tokenizer == "":
+		return usagef("--grammar: %s has no tokenizer", g.program.Name)
 	case g.withLogits && !g.json:
 		return usagef("--logits: give --json with it")
 	}

@@ -7,8 +7,10 @@ import (
 	"io"
 	goruntime "runtime"
 	"strings"
+	"sync"
 
 	"github.com/ggmlc/ggmlc/kernels/cpu"
+	"github.com/ggmlc/ggmlc/runtime/grammar"
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
@@ -51,8 +53,9 @@ type Model struct {
 	options Options
 	decode  *driver // nil if the program is no language model
 	prefill *driver
-	vocab   *token.Vocab // nil without tokenizer
-	devices opened       // nil without devices
+	vocab   *token.Vocab          // nil without tokenizer
+	pieces  func() *grammar.Vocab // made when a grammar is first used
+	devices opened                // nil without devices
 }
 
 // Open checks and maps the weights and starts the workers. Weights of at most 64 MiB are hashed, and refused if a
@@ -79,6 +82,7 @@ func Open(p *Program, o Options) (*Model, error) {
 		if p.LM != nil && m.vocab.Size() != p.LM.Vocab {
 			p.broken("the tokenizer has %d ids, LM %d", m.vocab.Size(), p.LM.Vocab)
 		}
+		m.pieces = sync.OnceValue(func() *grammar.Vocab { return grammar.NewVocab(m.vocab) })
 	}
 	if lm := p.LM; lm != nil {
 		m.prefill, m.decode = newDriver(p, &lm.Prefill), newDriver(p, &lm.Decode)

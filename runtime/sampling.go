@@ -3,10 +3,14 @@ package runtime
 import (
 	"cmp"
 	"errors"
+	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ggmlc/ggmlc/runtime/grammar"
 	"github.com/ggmlc/ggmlc/runtime/sample"
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
@@ -38,7 +42,32 @@ func (g *generateCommand) samplingFlags() {
 	f.number(&s.DRY.Last, "dry-penalty-last-n", "N", "how many tokens are recent for DRY (default: the context)", 1)
 	f.add("dry-sequence-breaker", "TEXT", `repetitions end there; several times, or none (default: newline : " *)`, g.addBreaker)
 	f.add("logit-bias", "ID+X", "adds X to the logit of token ID (ID-X subtracts); several times", g.addBias)
+	f.add("grammar", "FILE", "a grammar in GBNF that the text follows", g.readGrammar)
 	f.seed(&s.Seed, &g.seeded, "seed", "N", "of the draws (default: another one every time)")
+}
+
+// readGrammar compiles the grammar of a file.
+func (g *generateCommand) readGrammar(file string) error {
+	text, err := readSmall(file)
+	if err != nil {
+		return err
+	}
+	g.o.Grammar, err = grammar.Compile(text)
+	return err
+}
+
+// readSmall reads a file, but not more of it than makes it too large for a grammar.
+func readSmall(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		if path := (*fs.PathError)(nil); errors.As(err, &path) {
+			err = path.Err // the message has the name already
+		}
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, grammar.MaxText+1))
+	return string(data), err
 }
 
 // noBreakers is the value of --dry-sequence-breaker for none at all.

@@ -7,9 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of grammars. A grammar of a person or of a JSON schema is far below them.
+// MaxText is the largest number of bytes of a grammar.
+const MaxText = 1 << 20
+
+// Other limits of grammars. A grammar of a person or of a JSON schema is far below them.
 const (
-	maxText         = 1 << 20 // bytes
 	maxInstructions = 1 << 20
 	maxNesting      = 500 // parentheses
 	maxRepeat       = 10000
@@ -71,8 +73,8 @@ type stop struct{ err *SyntaxError }
 
 // parse returns the rules of a grammar.
 func parse(text string) (p *parser, err error) {
-	if len(text) > maxText {
-		return nil, &SyntaxError{0, fmt.Sprintf("%d bytes are more than %d", len(text), maxText)}
+	if len(text) > MaxText {
+		return nil, &SyntaxError{0, fmt.Sprintf("%d bytes are more than %d", len(text), MaxText)}
 	}
 	if !utf8.ValidString(text) {
 		return nil, &SyntaxError{0, "it is no UTF-8 text"}
