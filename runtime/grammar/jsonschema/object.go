@@ -1,0 +1,163 @@
+package jsonschema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// property is a member of an object.
+type property struct {
+	text     string // key, colon and value
+	required bool
+}
+
+// members returns the expression of an object. Its members are in the order of the schema. A rule for each member goes on
+// with the next; there are two of each, with and without a comma before it.
+func (p *part) members() string {
+	list := p.properties()
+	extra := p.additional(list == nil)
+	if list == nil && extra == "" {
+		return `"{" ws "}"`
+	}
+	p.basic("ws")
+	none, some := `"}"`, `"}"`
+	if extra != "" {
+		rest := p.define(p.fresh(p.name+"-more"), `("," ws `+extra+` ws)* "}"`)
+		none, some = "("+extra+" ws "+rest+` | "}")`, rest
+	}
+	for i, m := range slices.Backward(list) {
+		first := m.text + " ws " + some
+		after := `"," ws ` + m.text + " ws " + some
+		if !m.required {
+			first, after = first+" | "+none, after+" | "+some
+		}
+		none = p.define(p.fresh(fmt.Sprintf("%s-%d", p.name, i)), first)
+		some = p.define(p.fresh(fmt.Sprintf("%s-%d-then", p.name, i)), after)
+	}
+	return `"{" ws ` + none
+}
+
+// properties returns the members that the schema names.
+func (p *part) properties() []property {
+	required := p.required()
+	v, ok := p.take("properties")
+	if !ok {
+		if len(required) > 0 {
+			p.fail(p.path, "required names %q, which is not among the properties", required[0])
+		}
+		return nil
+	}
+	o, ok := v.(*object)
+	if !ok {
+		p.fail(p.path, "properties is an object")
+		return nil
+	}
+	var list []property
+	for _, key := range o.keys {
+		sub := p.value(o.values[key], p.name+"-"+key, p.path+"/properties/"+key)
+		list = append(list, property{quote(encode(key)) + ` ws ":" ws ` + sub, slices.Contains(required, key)})
+	}
+	for _, key := range required {
+		if _, ok := o.get(key); !ok {
+			p.fail(p.path, "required names %q, which is not among the properties", key)
+		}
+	}
+	return list
+}
+
+func (p *part) required() []string {
+	v, ok := p.take("required")
+	if !ok {
+		return nil
+	}
+	list, ok := v.([]value)
+	var names []string
+	for _, x := range list {
+		name, isText := x.(string)
+		ok = ok && isText
+		names = append(names, name)
+	}
+	if !ok {
+		p.fail(p.path, "required is a list of names")
+	}
+	return names
+}
+
+// unnamed says whether an object has no named members.
+type unnamed = bool
+
+// additional returns the expression of other members; "" for none. An object without named members has any others, if
+// the schema does not say.
+func (p *part) additional(bare unnamed) string {
+	v, ok := p.take("additionalProperties")
+	switch {
+	case !ok && !bare, v == false:
+		return ""
+	case !ok:
+		v = true
+	}
+	sub := p.value(v, p.name+"-value", p.path+"/additionalProperties")
+	return p.key() + ` ws ":" ws ` + sub
+}
+
+// key returns the expression of a key that is not among the properties.
+func (p *part) key() string {
+	v, _ := p.get("properties")
+	o, ok := v.(*object)
+	if !ok || len(o.keys) == 0 {
+		return p.basic("string")
+	}
+	p.basic("char")
+	root := new(trie)
+	for _, key := range o.keys {
+		text := encode(key)
+		if strings.Contains(text, `\`) {
+			p.fail(p.path, "other members beside %s are not supported, as its name has escapes: write additionalProperties: false", text)
+		}
+		root.add([]rune(text[1 : len(text)-1]))
+	}
+	return p.define(p.fresh(p.name+"-key"), `"\"" `+root.others())
+}
+
+// trie holds the texts that a key must not be.
+type trie struct {
+	next  map[rune]*trie
+	runes []rune // the keys of next, in order
+	end   bool   // a text ends here
+}
+
+func (t *trie) add(text []rune) {
+	if len(text) == 0 {
+		t.end = true
+		return
+	}
+	if t.next == nil {
+		t.next = make(map[rune]*trie)
+	}
+	r := text[0]
+	if t.next[r] == nil {
+		t.next[r] = new(trie)
+		t.runes = append(t.runes, r)
+	}
+	t.next[r].add(text[1:])
+}
+
+// others returns the expression of the rest of a key, with its quotation mark, that is none of the texts. Where a key
+// leaves the texts, any characters follow. Escapes are not used before that, as they could spell a text.
+func (t *trie) others() string {
+	var parts []string
+	if !t.end {
+		parts = append(parts, `"\""`)
+	}
+	var except strings.Builder
+	for _, r := range t.runes {
+		except.WriteString(classChar(r))
+		parts = append(parts, quote(string(r))+" "+t.next[r].others())
+	}
+	parts = append(parts, `[^"\\\x00-\x1f\x7f`+except.String()+`] char* "\""`)
+	return "(" + strings.Join(parts, " | ") + ")"
+}
+
+// classChar returns a character for a set of characters.
+func classChar(r rune) string { return fmt.Sprintf(`\U%08x`, r) }

@@ -1,0 +1,451 @@
+package jsonschema
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Error is a fault of a schema.
+type Error struct {
+	Path string // of the part: #/properties/name
+	Text string
+}
+
+func (e *Error) Error() string { return "schema: " + e.Path + ": " + e.Text }
+
+// Grammar returns the grammar of a schema. The error is an *Error.
+func Grammar(schema string) (string, error) {
+	top, err := decode(schema)
+	if err != nil {
+		return "", &Error{"#", err.Error()}
+	}
+	w := &writer{top: top, rules: make(map[string]string), refs: make(map[string]string)}
+	root := w.value(top, "root", "#")
+	if w.err != nil {
+		return "", w.err
+	}
+	if root != "root" {
+		w.define("root", root)
+	}
+	var b strings.Builder
+	for _, name := range w.names {
+		fmt.Fprintf(&b, "%s ::= %s\n", name, w.rules[name])
+	}
+	return b.String(), nil
+}
+
+// writer writes the rules of a schema's parts.
+type writer struct {
+	top   value
+	names []string // of rules, in order
+	rules map[string]string
+	refs  map[string]string // the rule of each $ref
+	err   *Error
+}
+
+func (w *writer) fail(path, format string, args ...any) {
+	if w.err == nil {
+		w.err = &Error{path, fmt.Sprintf(format, args...)}
+	}
+}
+
+// define adds a rule and returns its name.
+func (w *writer) define(name, text string) string {
+	if _, ok := w.rules[name]; !ok {
+		w.names = append(w.names, name)
+	}
+	w.rules[name] = text
+	return name
+}
+
+// fresh returns a name that no rule has, and reserves it.
+func (w *writer) fresh(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < 0x80 && (r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {
+			return r
+		}
+		return '-'
+	}, name)
+	for i, unique := 1, clean; ; i++ {
+		if _, ok := w.rules[unique]; !ok && basics[unique] == "" {
+			return w.define(unique, "")
+		}
+		unique = clean + "-" + strconv.Itoa(i+1)
+	}
+}
+
+// basics are rules that schemas use.
+var basics = map[string]string{
+	"ws":       `"" | " " | "\n" [ \t]{0,20}`,
+	"char":     `[^"\\\x00-\x1f\x7f] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4})`,
+	"string":   `"\"" char* "\""`,
+	"integer":  `"-"? ("0" | [1-9] [0-9]{0,15})`,
+	"number":   `integer ("." [0-9]{1,16})? ([eE] [\-+]? [0-9]{1,2})?`,
+	"boolean":  `"true" | "false"`,
+	"null":     `"null"`,
+	"any":      `object | array | string | number | boolean | null`,
+	"object":   `"{" ws (member ("," ws member)*)? "}"`,
+	"member":   `string ws ":" ws any ws`,
+	"array":    `"[" ws (any ws ("," ws any ws)*)? "]"`,
+	"year":     `[0-9]{4}`,
+	"date":     `year "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | [12] [0-9] | "3" [01])`,
+	"time":     `([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ("." [0-9]{3})? ("Z" | [\-+] ([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9])`,
+	"uuid":     `[0-9a-fA-F]{8} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{12}`,
+	"datetime": `date "T" time`,
+}
+
+// needs are the rules that a basic rule uses.
+var needs = map[string][]string{
+	"string": {"char"}, "number": {"integer"}, "any": {"object", "array", "string", "number", "boolean", "null"},
+	"object": {"ws", "member"}, "member": {"ws", "string", "any"}, "array": {"ws", "any"}, "date": {"year"}, "datetime": {"date", "time"},
+}
+
+// basic adds a basic rule, with those that it needs, and returns its name.
+func (w *writer) basic(name string) string {
+	if _, ok := w.rules[name]; !ok {
+		w.define(name, basics[name])
+		for _, n := range needs[name] {
+			w.basic(n)
+		}
+	}
+	return name
+}
+
+// quote returns a text as a literal of a grammar.
+func quote(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// ignored are keywords that say nothing about values, or what only other keywords mean.
+var ignored = []string{
+	"$schema", "$id", "$comment", "$defs", "definitions", "title", "description", "default", "examples", "deprecated", "readOnly",
+	"writeOnly", "format",
+}
+
+// value returns the rule or expression for a schema. A new rule gets a name like name.
+func (w *writer) value(v value, name, path string) string {
+	switch v := v.(type) {
+	case bool:
+		if !v {
+			w.fail(path, "false: no value follows it")
+		}
+		return w.basic("any")
+	case *object:
+		return w.schema(&part{writer: w, object: v, name: name, path: path})
+	}
+	w.fail(path, "a schema is an object, true or false")
+	return ""
+}
+
+// part is a schema that is an object. used are the keywords that have been read.
+type part struct {
+	*writer
+	*object
+	name, path string
+	used       []string
+}
+
+// take returns the value of a keyword.
+func (p *part) take(key string) (value, bool) {
+	p.used = append(p.used, key)
+	return p.get(key)
+}
+
+// schema returns the rule or expression of a part, and reports keywords that it does not know.
+func (w *writer) schema(p *part) string {
+	text := p.kind()
+	for _, key := range p.keys {
+		if !slices.Contains(p.used, key) && !slices.Contains(ignored, key) {
+			w.fail(p.path, "the keyword %q is not supported", key)
+		}
+	}
+	return text
+}
+
+// kind returns the rule or expression of the part, by the keyword that decides most.
+func (p *part) kind() string {
+	if ref, ok := p.take("$ref"); ok {
+		return p.reference(ref)
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if list, ok := p.take(key); ok {
+			return p.alternatives(list, key)
+		}
+	}
+	if c, ok := p.take("const"); ok {
+		p.take("type")
+		return quote(encode(c))
+	}
+	if list, ok := p.take("enum"); ok {
+		p.take("type")
+		return p.enum(list)
+	}
+	t, ok := p.take("type")
+	if !ok {
+		t = p.impliedType()
+	}
+	switch t := t.(type) {
+	case nil:
+		return p.basic("any")
+	case string:
+		return p.typed(t)
+	case []value:
+		return p.types(t)
+	}
+	p.fail(p.path, "type is a name or a list of names")
+	return ""
+}
+
+// impliedType returns the type that the keywords of a schema without type are for; nil for none.
+func (p *part) impliedType() value {
+	for _, k := range []struct {
+		kind string
+		keys []string
+	}{{"object", []string{"properties", "required", "additionalProperties"}}, {"array", []string{"items", "prefixItems", "minItems", "maxItems"}}} {
+		if slices.ContainsFunc(k.keys, func(key string) bool { _, ok := p.get(key); return ok }) {
+			return k.kind
+		}
+	}
+	return nil
+}
+
+func (p *part) types(list []value) string {
+	var all []string
+	for _, t := range list {
+		name, ok := t.(string)
+		if !ok {
+			p.fail(p.path, "type is a name or a list of names")
+		}
+		all = append(all, p.typed(name))
+	}
+	return p.choice(all)
+}
+
+// choice returns the expression of one of several.
+func (p *part) choice(all []string) string {
+	if len(all) == 0 {
+		p.fail(p.path, "the list of possible values is empty")
+	}
+	return "(" + strings.Join(all, " | ") + ")"
+}
+
+func (p *part) typed(kind string) string {
+	switch kind {
+	case "object":
+		return p.members()
+	case "array":
+		return p.array()
+	case "string":
+		return p.text()
+	case "integer":
+		return p.integer()
+	case "number", "boolean", "null":
+		return p.basic(kind)
+	}
+	p.fail(p.path, "there is no type %q", kind)
+	return ""
+}
+
+func (p *part) enum(list value) string {
+	values, ok := list.([]value)
+	if !ok {
+		p.fail(p.path, "enum is a list")
+	}
+	var all []string
+	for _, v := range values {
+		all = append(all, quote(encode(v)))
+	}
+	return p.choice(all)
+}
+
+func (p *part) alternatives(list value, key string) string {
+	parts, ok := list.([]value)
+	if !ok {
+		p.fail(p.path, "%s is a list", key)
+	}
+	var all []string
+	for i, v := range parts {
+		all = append(all, p.value(v, fmt.Sprintf("%s-%d", p.name, i), fmt.Sprintf("%s/%s/%d", p.path, key, i)))
+	}
+	return p.choice(all)
+}
+
+// reference returns the rule of a part of the whole schema. A part that refers to itself is a rule that calls itself.
+func (p *part) reference(ref value) string {
+	path, ok := ref.(string)
+	if !ok || path != "#" && !strings.HasPrefix(path, "#/") {
+		p.fail(p.path, "$ref %v: only parts of the same schema, #/…, are supported", ref)
+		return ""
+	}
+	if rule, ok := p.refs[path]; ok {
+		return rule
+	}
+	v, ok := p.at(path)
+	if !ok {
+		p.fail(p.path, "$ref %s: there is no such part", path)
+		return ""
+	}
+	rule := p.fresh("ref-" + path[strings.LastIndexByte(path, '/')+1:])
+	p.refs[path] = rule
+	p.define(rule, p.value(v, rule, path))
+	return rule
+}
+
+// at returns the part of the whole schema that a JSON pointer (RFC 6901) names.
+func (w *writer) at(path string) (value, bool) {
+	v := w.top
+	for _, key := range strings.Split(path, "/")[1:] {
+		key = strings.NewReplacer("~1", "/", "~0", "~").Replace(key)
+		switch x := v.(type) {
+		case *object:
+			var ok bool
+			if v, ok = x.get(key); !ok {
+				return nil, false
+			}
+		case []value:
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(x) {
+				return nil, false
+			}
+			v = x[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// maxCount bounds numbers of characters and items.
+const maxCount = 10000
+
+// count returns a keyword that is a number from 0 on; fallback if it is absent.
+func (p *part) count(key string, fallback int) int {
+	v, ok := p.take(key)
+	if !ok {
+		return fallback
+	}
+	number, ok := v.(json.Number)
+	n, err := strconv.Atoi(string(number))
+	if !ok || err != nil || n < 0 || n > maxCount {
+		p.fail(p.path, "%s is a whole number between 0 and %d", key, maxCount)
+	}
+	return n
+}
+
+// times returns the repetition {lo,hi}; hi below 0 is no limit.
+func (p *part) times(lo, hi int) string {
+	switch {
+	case hi < 0:
+		return fmt.Sprintf("{%d,}", lo)
+	case hi < lo:
+		p.fail(p.path, "the smallest number, %d, is above the largest, %d", lo, hi)
+	}
+	return fmt.Sprintf("{%d,%d}", lo, hi)
+}
+
+// formats are the basic rules of formats.
+var formats = map[value]string{"date": "date", "time": "time", "date-time": "datetime", "uuid": "uuid"}
+
+func (p *part) text() string {
+	lo, hi := p.count("minLength", 0), p.count("maxLength", -1)
+	if f, ok := p.get("format"); ok {
+		if name, _ := f.(string); formats[name] != "" {
+			return `"\"" ` + p.basic(formats[name]) + ` "\""`
+		}
+	}
+	if lo == 0 && hi < 0 {
+		return p.basic("string")
+	}
+	return `"\"" ` + p.basic("char") + p.times(lo, hi) + ` "\""`
+}
+
+// array returns the expression of an array: first those items that have schemas of their own, then the others.
+func (p *part) array() string {
+	lo, hi := p.count("minItems", 0), p.count("maxItems", -1)
+	var own []string
+	if list, ok := p.take("prefixItems"); ok {
+		parts, _ := list.([]value)
+		for i, v := range parts {
+			own = append(own, p.value(v, fmt.Sprintf("%s-%d", p.name, i), fmt.Sprintf("%s/prefixItems/%d", p.path, i)))
+		}
+	}
+	ws := p.basic("ws")
+	items, given := p.take("items")
+	rest := ""
+	if no, ok := items.(bool); (!ok || no) && (given || own == nil) {
+		if !given {
+			items = true
+		}
+		rest = p.fresh(p.name + "-item")
+		p.define(rest, p.value(items, p.name+"-item", p.path+"/items"))
+	}
+	return `"[" ` + ws + " " + p.items(own, rest, lo, hi) + ` "]"`
+}
+
+// items returns the expression of own, in order, and then as many of rest as make it lo to hi items. rest is "" if there
+// are no others.
+func (p *part) items(own []string, rest string, lo, hi int) string {
+	if rest == "" {
+		if lo > len(own) {
+			p.fail(p.path, "minItems is %d, but there are %d items", lo, len(own))
+		}
+		hi = len(own)
+	}
+	if hi >= 0 && hi < len(own) {
+		own = own[:hi]
+	}
+	more := ""
+	if rest != "" && hi != len(own) {
+		left := -1
+		if hi >= 0 {
+			left = hi - len(own)
+		}
+		need := max(0, lo-len(own))
+		if len(own) > 0 {
+			more = `("," ws ` + rest + " ws)" + p.times(need, left)
+		} else {
+			more = rest + ` ws ("," ws ` + rest + " ws)" + p.times(max(0, need-1), left-min(1, max(left, 0)))
+			if need == 0 {
+				more = "(" + more + ")?"
+			}
+		}
+	}
+	if hi >= 0 && hi < lo {
+		p.fail(p.path, "the smallest number of items, %d, is above the largest, %d", lo, hi)
+	}
+	return p.ownItems(own, more, lo)
+}
+
+// ownItems returns the expression of items with schemas of their own, followed by more. Those from lo on may be absent,
+// with all that follow them.
+func (p *part) ownItems(own []string, more string, lo int) string {
+	text := more
+	for i, item := range slices.Backward(own) {
+		comma := ""
+		if i > 0 {
+			comma = `"," ws `
+		}
+		text = strings.TrimSpace(comma + item + " ws " + text)
+		if i >= lo {
+			text = "(" + text + ")?"
+		}
+	}
+	return text
+}

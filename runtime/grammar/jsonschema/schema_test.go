@@ -1,0 +1,338 @@
+package jsonschema
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/ggmlc/ggmlc/runtime/grammar"
+)
+
+// schemas have values that follow them and values that do not.
+var schemas = []struct {
+	name, schema string
+	good, bad    []string
+}{
+	{"anything", `true`, []string{`1`, `[1, "x", {"a": null}]`, `{}`}, []string{``, `{`, `[1,]`, `tru`}},
+	{"string", `{"type": "string"}`, []string{`""`, `"aé\n"`, `"\u00e9"`}, []string{`1`, `"a`, "\"\n\""}},
+	{"lengths", `{"type": "string", "minLength": 2, "maxLength": 3}`, []string{`"ab"`, `"a\nc"`}, []string{`"a"`, `"abcd"`}},
+	{"number", `{"type": "number"}`, []string{`0`, `-1.5e+3`, `12`}, []string{`01`, `.5`, `+1`, `1.`}},
+	{"integer", `{"type": "integer"}`, []string{`0`, `-12`}, []string{`1.5`, `-`, `00`}},
+	{"bounds", `{"type": "integer", "minimum": 7, "exclusiveMaximum": 124}`, []string{`7`, `9`, `10`, `99`, `100`, `119`, `123`}, []string{`6`, `124`, `0`, `-7`, `1000`, `07`}},
+	{"negative", `{"type": "integer", "minimum": -15, "maximum": 3}`, []string{`-15`, `-9`, `-1`, `0`, `3`}, []string{`-16`, `4`, `-0`, `15`}},
+	{"below", `{"type": "integer", "maximum": -5}`, []string{`-5`, `-123456`}, []string{`-4`, `0`, `5`}},
+	{"enum", `{"enum": ["a", 1, null, {"x": [true]}]}`, []string{`"a"`, `1`, `null`, `{"x":[true]}`}, []string{`"b"`, `true`}},
+	{"const", `{"const": "say \"hi\"\n"}`, []string{`"say \"hi\"\n"`}, []string{`"say"`}},
+	{"types", `{"type": ["string", "null"], "maxLength": 1}`, []string{`"a"`, `null`}, []string{`"ab"`, `1`}},
+	{"object", `{"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "boolean"}, "c": {"type": "null"}}, "required": ["b"]}`,
+		[]string{`{"b":true}`, `{"a": 1, "b": false}`, `{"b":true,"c":null}`, "{\n \"a\":1,\"b\":true,\"c\":null}"},
+		[]string{`{}`, `{"a":1}`, `{"b":true,"a":1}`, `{"b":1}`, `{"b":true,}`, `{"b":true,"d":1}`}},
+	{"more members", `{"properties": {"ab": {"type": "integer"}, "a": {"type": "integer"}}, "additionalProperties": {"type": "string"}}`,
+		[]string{`{}`, `{"ab":1}`, `{"x":"y"}`, `{"a":1,"abc":"y","b":""}`, `{"":"e"}`}, []string{`{"ab":"x"}`, `{"a":"x"}`, `{"x":1}`}},
+	{"only others", `{"type": "object", "additionalProperties": {"type": "integer"}}`, []string{`{}`, `{"a":1,"b":2}`}, []string{`{"a":"b"}`}},
+	{"array", `{"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 3}`, []string{`[1,2]`, `[1, 2, 3]`}, []string{`[]`, `[1]`, `[1,2,3,4]`, `[1,"x"]`}},
+	{"one item", `{"items": {"type": "integer"}, "maxItems": 1}`, []string{`[]`, `[1]`}, []string{`[1,2]`}},
+	{"no item", `{"type": "array", "maxItems": 0}`, []string{`[]`}, []string{`[1]`}},
+	{"tuple", `{"prefixItems": [{"type": "integer"}, {"type": "string"}], "items": false, "minItems": 1}`, []string{`[1]`, `[1,"a"]`}, []string{`[]`, `["a"]`, `[1,"a",2]`}},
+	{"tuple and more", `{"prefixItems": [{"type": "integer"}], "items": {"type": "null"}, "minItems": 3}`, []string{`[1,null,null]`, `[1,null,null,null]`}, []string{`[1]`, `[1,null]`, `[1,1,1]`}},
+	{"any of", `{"anyOf": [{"type": "integer"}, {"type": "object", "properties": {"k": {"type": "string"}}, "required": ["k"]}]}`, []string{`1`, `{"k":"v"}`}, []string{`{}`, `"x"`}},
+	{"recursive", `{"$ref": "#/$defs/tree", "$defs": {"tree": {"type": "object", "properties": {"next": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/tree"}]}}, "required": ["next"]}}}`,
+		[]string{`{"next":null}`, `{"next":{"next":null}}`}, []string{`{}`, `{"next":{}}`}},
+	{"itself", `{"type": "array", "items": {"$ref": "#"}}`, []string{`[]`, `[[],[[]]]`}, []string{`[1]`}},
+	{"formats", `{"type": "array", "items": {"type": "string", "format": "date-time"}}`, []string{`["2026-11-23T10:00:00Z"]`, `["2026-01-31T23:59:59.123+01:00"]`}, []string{`["2026-13-01T10:00:00Z"]`, `["x"]`}},
+	{"odd names", `{"properties": {"a b\"": {"type": "null"}, "é": {"type": "null"}, "a-b_": {"type": "null"}}, "title": "t"}`, []string{`{"a b\"":null,"é":null,"a-b_":null}`}, []string{`{"a b":null}`}},
+}
+
+// bytes is a vocabulary of the 256 bytes, and an end.
+type bytes struct{}
+
+func (bytes) Size() int { return 257 }
+func (bytes) AppendPiece(dst []byte, id int32) []byte {
+	if id == 256 {
+		return dst
+	}
+	return append(dst, byte(id))
+}
+func (bytes) IsEOG(id int32) bool { return id == 256 }
+
+var vocab = grammar.NewVocab(bytes{})
+
+func compile(t testing.TB, schema string) *grammar.Grammar {
+	t.Helper()
+	text, err := Grammar(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := grammar.Compile(text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return g
+}
+
+// allowed returns the bytes that can follow.
+func allowed(m *grammar.Matcher) (list []int32) {
+	logits := make([]float32, 257)
+	if m.Limit(logits) != nil {
+		return nil
+	}
+	for id, l := range logits {
+		if l == 0 {
+			list = append(list, int32(id))
+		}
+	}
+	return list
+}
+
+func follows(t *testing.T, g *grammar.Grammar, text string) bool {
+	t.Helper()
+	m, err := g.Match(vocab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range len(text) {
+		if m.Accept(int32(text[i])) != nil {
+			return false
+		}
+	}
+	return slices.Contains(allowed(m), 256)
+}
+
+func TestGrammarsOfSchemasKnowGoodFromBad(t *testing.T) {
+	for _, tt := range schemas {
+		t.Run(tt.name, func(t *testing.T) {
+			g := compile(t, tt.schema)
+			for _, text := range tt.good {
+				if !follows(t, g, text) || !valid(t, tt.schema, text) {
+					t.Errorf("%s is refused", text)
+				}
+			}
+			for _, text := range tt.bad {
+				if follows(t, g, text) {
+					t.Errorf("%s follows", text)
+				}
+			}
+		})
+	}
+}
+
+// TestTextsOfGrammarsFollowTheirSchemas draws texts from grammars and checks them with a validator that knows nothing of
+// grammars.
+func TestTextsOfGrammarsFollowTheirSchemas(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, tt := range schemas {
+		t.Run(tt.name, func(t *testing.T) {
+			g := compile(t, tt.schema)
+			done := 0
+			for range 60 {
+				m, err := g.Match(vocab)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text := draw(m, r)
+				if text == "" {
+					continue
+				}
+				done++
+				if !valid(t, tt.schema, text) {
+					t.Fatalf("%s does not follow the schema", text)
+				}
+			}
+			if done < 10 {
+				t.Errorf("only %d texts ended", done)
+			}
+		})
+	}
+}
+
+// draw returns a random text of a grammar; "" if it does not end soon. It prefers closing characters.
+func draw(m *grammar.Matcher, r *rand.Rand) string {
+	var text []byte
+	for len(text) < 400 {
+		list := allowed(m)
+		closing := slices.DeleteFunc(slices.Clone(list), func(id int32) bool { return id != 256 && !strings.ContainsRune(`"]}`, rune(id)) })
+		if len(closing) > 0 && r.IntN(4) > 0 {
+			list = closing
+		}
+		id := list[r.IntN(len(list))]
+		if id == 256 {
+			return string(text)
+		}
+		if m.Accept(id) != nil {
+			return string(text) + "?"
+		}
+		text = append(text, byte(id))
+	}
+	return ""
+}
+
+// valid reports whether a JSON text follows a schema.
+func valid(t *testing.T, schema, text string) bool {
+	t.Helper()
+	var s, v any
+	d := json.NewDecoder(strings.NewReader(schema))
+	if err := d.Decode(&s); err != nil {
+		t.Fatal(err)
+	}
+	if !utf8.ValidString(text) || json.Unmarshal([]byte(text), &v) != nil {
+		return false
+	}
+	return (&validator{s}).check(s, v)
+}
+
+// validator checks values with the JSON Schema specification (draft 2020-12), for the keywords of this package.
+type validator struct{ top any }
+
+func (w *validator) check(s, v any) bool {
+	if b, ok := s.(bool); ok {
+		return b
+	}
+	o := s.(map[string]any)
+	if ref, ok := o["$ref"].(string); ok {
+		at := w.top
+		for _, key := range strings.Split(ref, "/")[1:] {
+			at = at.(map[string]any)[key]
+		}
+		if !w.check(at, v) {
+			return false
+		}
+	}
+	if c, ok := o["const"]; ok && fmt.Sprint(c) != fmt.Sprint(v) {
+		return false
+	}
+	if list, ok := o["enum"].([]any); ok && !slices.ContainsFunc(list, func(x any) bool { return fmt.Sprint(x) == fmt.Sprint(v) }) {
+		return false
+	}
+	if list, ok := o["anyOf"].([]any); ok && !slices.ContainsFunc(list, func(x any) bool { return w.check(x, v) }) {
+		return false
+	}
+	return w.checkType(o["type"], v) && w.checkParts(o, v)
+}
+
+func (w *validator) checkType(kind, v any) bool {
+	switch kind := kind.(type) {
+	case nil:
+		return true
+	case []any:
+		return slices.ContainsFunc(kind, func(k any) bool { return w.checkType(k, v) })
+	}
+	switch x := v.(type) {
+	case nil:
+		return kind == "null"
+	case bool:
+		return kind == "boolean"
+	case string:
+		return kind == "string"
+	case float64:
+		return kind == "number" || kind == "integer" && x == math.Trunc(x)
+	case []any:
+		return kind == "array"
+	}
+	return kind == "object"
+}
+
+var dateTime = regexp.MustCompile(`^\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d`)
+
+func (w *validator) checkParts(o map[string]any, v any) bool {
+	limit := func(key string, fallback float64) float64 {
+		if x, ok := o[key].(float64); ok {
+			return x
+		}
+		return fallback
+	}
+	within := func(n float64, lo, hi string) bool {
+		return n >= limit(lo, math.Inf(-1)) && n <= limit(hi, math.Inf(1))
+	}
+	switch x := v.(type) {
+	case string:
+		return within(float64(utf8.RuneCountInString(x)), "minLength", "maxLength") && (o["format"] != "date-time" || dateTime.MatchString(x))
+	case float64:
+		return within(x, "minimum", "maximum") && x < limit("exclusiveMaximum", math.Inf(1)) && x > limit("exclusiveMinimum", math.Inf(-1))
+	case []any:
+		own, _ := o["prefixItems"].([]any)
+		for i, item := range x {
+			if s, ok := o["items"]; i < len(own) && !w.check(own[i], item) || i >= len(own) && ok && !w.check(s, item) {
+				return false
+			}
+		}
+		return within(float64(len(x)), "minItems", "maxItems")
+	case map[string]any:
+		properties, _ := o["properties"].(map[string]any)
+		for key, member := range x {
+			s, ok := properties[key]
+			if !ok {
+				s, ok = o["additionalProperties"]
+			}
+			if ok && !w.check(s, member) {
+				return false
+			}
+		}
+		required, _ := o["required"].([]any)
+		return !slices.ContainsFunc(required, func(key any) bool { _, ok := x[key.(string)]; return !ok })
+	}
+	return true
+}
+
+func TestRangesOfIntegersAreExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 60 {
+		lo := r.Int64N(2200) - 1100
+		hi := lo + r.Int64N(300)
+		g := compile(t, fmt.Sprintf(`{"type": "integer", "minimum": %d, "maximum": %d}`, lo, hi))
+		for n := lo - 30; n <= hi+30; n++ {
+			if got, want := follows(t, g, fmt.Sprint(n)), n >= lo && n <= hi; got != want {
+				t.Fatalf("%d in %d to %d: %v", n, lo, hi, got)
+			}
+		}
+	}
+}
+
+func TestFaultsOfSchemasAreNamed(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{`:                                     "schema: #: ",
+		`{} 1`:                                  "text after the schema",
+		`1`:                                     "a schema is an object",
+		`false`:                                 "no value follows it",
+		`{"type": "strin"}`:                     `there is no type "strin"`,
+		`{"type": "string", "pattern": "a"}`:    `the keyword "pattern" is not supported`,
+		`{"properties": {"a": {"not": true}}}`:  `schema: #/properties/a: the keyword "not" is not supported`,
+		`{"required": ["a"]}`:                   `required names "a"`,
+		`{"properties": {}, "required": ["a"]}`: `required names "a"`,
+		`{"$ref": "http://x"}`:                  "only parts of the same schema",
+		`{"$ref": "#/x"}`:                       "there is no such part",
+		`{"enum": []}`:                          "the list of possible values is empty",
+		`{"type": "integer", "minimum": 1.5}`:   "minimum of an integer is a whole number",
+		`{"type": "integer", "minimum": 2, "maximum": 1}`:        "no whole number is between 2 and 1",
+		`{"type": "string", "minLength": 3, "maxLength": 1}`:     "the smallest number, 3, is above the largest, 1",
+		`{"type": "array", "minItems": 3, "maxItems": 1}`:        "the smallest number",
+		`{"prefixItems": [true], "items": false, "minItems": 2}`: "minItems is 2, but there are 1 items",
+		`{"type": "number", "minimum": 0}`:                       `the keyword "minimum" is not supported`,
+		strings.Repeat(`{"items":`, 300):                         "more than 200 objects",
+	} {
+		if _, err := Grammar(schema); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60s: %v, want %q", schema, err, want)
+		}
+	}
+}
+
+// FuzzGrammar looks for schemas whose grammars do not compile.
+func FuzzGrammar(f *testing.F) {
+	for _, tt := range schemas {
+		f.Add(tt.schema)
+	}
+	f.Fuzz(func(t *testing.T, schema string) {
+		text, err := Grammar(schema)
+		if err != nil || len(text) > grammar.MaxText {
+			return
+		}
+		if _, err := grammar.Compile(text); err != nil && !strings.Contains(err.Error(), "instructions") && !strings.Contains(err.Error(), "left recursion") {
+			t.Errorf("%v\n%s", err, text)
+		}
+	})
+}
