@@ -61,7 +61,7 @@ var layers = []struct {
 	{"runtime/token", nil, nil},
 	{"runtime/sample", nil, nil},
 	{"runtime/grammar", nil, nil},
-	{"runtime/grammar/jsonschema", nil, []string{"runtime/grammar"}},
+	{"runtime/grammar/jsonschema", nil, nil},
 	{"runtime/printable", nil, nil},
 	{"runtime", []string{"ir/dtype", "kernels/cpu", "kernels/cpu/tile", "runtime/token", "runtime/sample", "runtime/grammar", "runtime/printable"}, nil},
 	{"runtime/fake", []string{"runtime"}, nil},
