@@ -43,7 +43,7 @@ bench: ## kernels, each beside the machine's limits
 stat: ## sizes of files and functions, comment share, tests per line
 	go run ./tests/stat
 
-words: ## how often comments use the words that STYLE.md replaces, beside Go's compiler
+words: ## how often comments use the words that tests/stat/words.go lists, beside Go's compiler
 	go run ./tests/stat -words -beside $$(go env GOROOT)/src/cmd/compile
 
 replay: ## what changed in the demo's dumps and in what is emitted for it, on several backends, since BASE

@@ -12,7 +12,7 @@ import (
 
 // maxCalls is the largest number of kernel calls in one emitted function: the Go
 // compiler's time grows with the square of a function's size (2,000 slice expressions in
-// one function took it 92 s; DESIGN.md).
+// one function took it 92 s).
 const maxCalls = 100
 
 // funcEmitter emits the nodes of one IR function: an entry point or the body of a repeat.

@@ -126,6 +126,51 @@ func TestNamesInPagesExist(t *testing.T) {
 	}
 }
 
+// TestPagesInSourcesExist looks for the Markdown files in capitals that the Makefile and comments name: beside the file, in
+// the root, or in docs.
+func TestPagesInSourcesExist(t *testing.T) {
+	root := needtest.Root(t)
+	found := 0
+	for _, file := range append(goFilesOf(t, root), "Makefile", ".ci/run", ".ci/fuzz", ".ci/replay") {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if file == "tests/docs_test.go" {
+			continue // it names some that do not exist
+		}
+		for _, name := range pageInCapitals.FindAllString(string(text), -1) {
+			found++
+			known := func(dir string) bool { _, err := os.Stat(filepath.Join(root, dir, name)); return err == nil }
+			if !slices.ContainsFunc([]string{filepath.Dir(file), ".", "docs"}, known) {
+				t.Errorf("%s names %s, which the repository does not have", file, name)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d names were found", found)
+	}
+}
+
+var pageInCapitals = regexp.MustCompile(`\b[A-Z]{4,}\.md\b`)
+
+// goFilesOf returns the Go files of the repository, by their paths from its root.
+func goFilesOf(t *testing.T, root string) (files []string) {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != root {
+			return skipDir(err)
+		}
+		if rel, err := filepath.Rel(root, path); err == nil && filepath.Ext(path) == ".go" && !d.IsDir() {
+			files = append(files, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
 // Declarations that pages of docs name exist. Files are not checked there: a how-to names some that its
 // reader is going to write, and measurements keep the names of their day.
 func TestDeclarationsInPagesExist(t *testing.T) {

@@ -10,9 +10,8 @@ import (
 
 const module = "github.com/ggmlc/ggmlc"
 
-// layers lists which packages may import which others: the lines "a < b" of STYLE.md, for direct imports of non-test
-// files. A pattern that ends in /... covers a folder. A package without a line is an error, so that new packages are
-// added here.
+// layers lists which packages may import which others by direct imports of non-test files. A pattern that ends in /...
+// covers a folder. A package without a line is an error, so that new packages are added here.
 var layers = []struct {
 	pkg   string
 	may   []string // packages of this module

@@ -24,7 +24,7 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
-// Exit statuses; see DESIGN.md, "Command line".
+// Exit statuses; see "Exit statuses" in docs/reference/commands.md.
 const (
 	exitModel  = 1 // the model, the source or the environment is wrong, or --check differs
 	exitUsage  = 2 // flags, pins, target files

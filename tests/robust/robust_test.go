@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Exit statuses; see DESIGN.md, "Command line".
+// Exit statuses; see "Exit statuses" in docs/reference/commands.md.
 const (
 	statusDone        = 0
 	statusModel       = 1

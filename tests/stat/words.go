@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// replaced lists the words that STYLE.md replaces by those of the field, with their inflections.
+// replaced lists words of comments for which the field has others, with their inflections.
 // The first form names the row in which all of them are counted.
 var replaced = [][]string{
 	{"behind"},
