@@ -84,6 +84,9 @@ func (f *dumpFlags) checkKernels() error {
 	if f.all || f.after != "" || f.before != "" || f.show != "" || f.format != "text" {
 		return usagef("--kernels prints the kernels of the whole plan: leave out --all, --after, --before, --show and --format")
 	}
+	if f.kernelForms != nil && len(f.kernelForms) == 0 {
+		return usagef("--kernel-form \"\": choose from %s", strings.Join(kernelFormNames(), ", "))
+	}
 	for _, name := range f.kernelForms {
 		if !slices.Contains(kernelFormNames(), name) {
 			return usagef("--kernel-form %s: choose from %s", value(name), strings.Join(kernelFormNames(), ", "))
