@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -81,8 +79,13 @@ func (f *dumpFlags) checkKernels() error {
 		}
 		return nil
 	}
-	if f.all || f.after != "" || f.before != "" || f.show != "" || f.format != "text" {
-		return usagef("--kernels prints the kernels of the whole plan: leave out --all, --after, --before, --show and --format")
+	for _, other := range []struct {
+		flag  string
+		given bool
+	}{{"all", f.all}, {"after", f.after != ""}, {"before", f.before != ""}, {"show", f.show != ""}, {"format", f.format != "text"}} {
+		if other.given {
+			return usagef("--kernels prints the kernels of the whole plan: leave out --%s", other.flag)
+		}
 	}
 	if f.kernelForms != nil && len(f.kernelForms) == 0 {
 		return usagef("--kernel-form \"\": choose from %s", strings.Join(kernelFormNames(), ", "))
@@ -111,7 +114,7 @@ func (f *dumpFlags) dumpKernels(ctx context.Context, w io.Writer, md *driver.Mod
 		list = kernelsOf(list, f.function)
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("%s: no node runs on a GPU that computes with kernels: %s", md.Path, noKernels(co.Targets))
+		return fmt.Errorf("%s: no node runs on a GPU that computes with kernels: %s", md.Path, f.noKernels(co.Targets))
 	}
 	if f.out != "" {
 		return f.writeKernels(list)
@@ -120,13 +123,19 @@ func (f *dumpFlags) dumpKernels(ctx context.Context, w io.Writer, md *driver.Mod
 }
 
 // noKernels returns what to do where a plan has no kernels.
-func noKernels(l *target.List) string {
-	for _, d := range l.All() {
-		if d.Kind != "cpu" && d.Kind != "fake" {
-			return "the rules leave all of them to others: --rules ggml-2026, --pin or --deny cpu put them there"
-		}
+func (f *dumpFlags) noKernels(l *target.List) string {
+	isGPU := func(d *target.Descriptor) bool { return d.Kind != "cpu" && d.Kind != "fake" }
+	switch gpu := slices.ContainsFunc(l.All(), isGPU); {
+	case !gpu && f.head != nil:
+		return "its head names none: start from the model file, as with --targets vulkan,cpu"
+	case !gpu:
+		return "name one, as with --targets vulkan,cpu"
+	case f.head != nil:
+		return "its head has the rules: start from the model file, with --rules ggml-2026, --pin or --deny cpu"
+	case f.rules != "cost" || len(f.pins) > 0 || len(f.deny) > 0:
+		return "--rules, --pin and --deny leave all of them to others: ggmlc explain with the name of a node says why"
 	}
-	return "name one, as with --targets vulkan,cpu"
+	return "the rules leave all of them to others: --rules ggml-2026, --pin or --deny cpu put them there"
 }
 
 // kernelsOf returns the kernels that a function uses, with its nodes only.
@@ -200,38 +209,4 @@ func (f *dumpFlags) printForms(b *bytes.Buffer, name string, k *kir.Kernel) {
 			fmt.Fprintf(b, "\n%s\n", bytes.TrimRight(text, "\n"))
 		}
 	}
-}
-
-// writeKernels writes a file for each form of each kernel, and a table of the kernels.
-func (f *dumpFlags) writeKernels(list []*codegen.Kernel) error {
-	if err := os.MkdirAll(f.out, 0o777); err != nil {
-		return err
-	}
-	table := []byte("name\tkind\tworkgroups\tthreads\tshared\tcomputes\tnodes\n")
-	for _, k := range list {
-		for i, d := range k.Dispatches {
-			name := kernelName(k, i)
-			table = fmt.Appendf(table, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", name, k.Kind, k.Groups, d.Kernel.Threads, d.Kernel.SharedBytes(), k.Computes, strings.Join(origins(k), "; "))
-			if err := f.writeForms(name, d.Kernel); err != nil {
-				return err
-			}
-		}
-	}
-	return codegen.WriteFile(filepath.Join(f.out, "index.tsv"), table)
-}
-
-// writeForms writes the files of a kernel. A form that it does not have has none.
-func (f *dumpFlags) writeForms(name string, k *kir.Kernel) error {
-	for _, form := range f.chosenForms() {
-		for _, file := range form.files {
-			data, err := file.print(name, k)
-			if err != nil {
-				continue
-			}
-			if err := codegen.WriteFile(filepath.Join(f.out, name+"."+file.extension), data); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
