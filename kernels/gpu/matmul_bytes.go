@@ -13,8 +13,15 @@ const (
 // packed reads runs of blocks of bytes, of the matrices and of x. Rows are addresses. Sums are f32.
 type packed struct{ vectors }
 
-func (f packed) run(l *lowering, _ *tensor, row, i *kir.Value) run {
-	return f.operand(l, f.decode(l, row, i, f.length))
+func (f packed) run(l *lowering, w *tensor, row, i *kir.Value) run {
+	r := f.decode(l, row, i, f.length)
+	for _, p := range r.pieces {
+		if p.x.Type != kir.Scalar(kir.U32) {
+			l.refuse("quantized activations with elements of %v, which are no bytes with a scale", w.DType)
+			return r
+		}
+	}
+	return f.operand(l, r)
 }
 
 // operand returns a run as dot takes it: of bytes, or of f32x4 where there is no instruction for bytes.
