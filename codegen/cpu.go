@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -72,10 +73,8 @@ func HasCPUEmitter(op ir.Op) bool { return cpuEmitters[op] != nil }
 
 func named(name string) func(*ir.Node) string { return func(*ir.Node) string { return name } }
 
-// kernelSuffix is what a dtype is called in the names of kernels.
-var kernelSuffix = map[dtype.DType]string{
-	dtype.F32: "F32", dtype.F16: "F16", dtype.BF16: "BF16", dtype.Q8_0: "Q8_0", dtype.Q4_0: "Q4_0",
-}
+// suffix returns what a dtype of weights is called in the names of kernels, and its constant in package dtype.
+func suffix(d dtype.DType) string { return strings.ToUpper(d.String()) }
 
 // weightKernel names a kernel by the dtype of one operand.
 func weightKernel(name string, arg int) func(*ir.Node) string {
@@ -92,13 +91,7 @@ func packedKernel(name string, arg int) func(*ir.Node) string {
 	}
 }
 
-func suffixOf(v *ir.Value) string {
-	s, ok := kernelSuffix[v.Type.DType]
-	if !ok {
-		panic(fmt.Sprintf("codegen: internal error: no kernel for %v of %v", v, v.Type.DType))
-	}
-	return s
-}
+func suffixOf(v *ir.Value) string { return suffix(v.Type.DType) }
 
 func unary(name string) *cpuEmitter {
 	return &cpuEmitter{named(name), func(e *funcEmitter, n *ir.Node) []jen.Code {

@@ -199,11 +199,11 @@ func (l *layout) checkNodes() error {
 			}
 			key := kernel{n.Op, n.Backend}
 			d := l.deviceOf(n)
-			if d < 0 || n.Is(ir.Leaf) || n.Is(ir.View) || n.Body != nil || missing[key] {
+			if n.Is(ir.Leaf) || n.Is(ir.View) || n.Body != nil || missing[key] {
 				continue
 			}
-			if kind := l.devices[d].Kind; gpuKinds[kind] != nil {
-				err := checkKernel(f, n, kind)
+			if d >= 0 && gpuKinds[l.devices[d].Kind] != nil {
+				err := checkKernel(f, n, l.devices[d].Kind)
 				missing[key] = err != nil
 				errs = append(errs, err)
 				continue
@@ -212,11 +212,31 @@ func (l *layout) checkNodes() error {
 				continue
 			}
 			missing[key] = true
+			if d < 0 {
+				errs = append(errs, unread(f, n))
+				continue
+			}
 			errs = append(errs, fmt.Errorf("@%s: %v: simulated backends run the kernels of the CPU, and none for %v reads operands as %s does: "+
 				"write like=fake, and leave ops out with ops=-NAME: an op that is named without formats reads any", f.Name, n, n.Op, n.Backend))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// unread returns the error for a node whose operands no kernel of the processor reads. Foreign nodes have their own.
+func unread(f *ir.Func, n *ir.Node) error {
+	if n.Op == ir.OpForeign {
+		return nil
+	}
+	var types []string
+	for _, v := range n.Args {
+		if v != nil {
+			t := v.Type
+			t.Space = ""
+			types = append(types, t.String())
+		}
+	}
+	return fmt.Errorf("@%s: %v: the processor has no kernel for %v of %s: put it on another backend (--pin), or convert the weights", f.Name, n, n.Op, strings.Join(types, ", "))
 }
 
 // checkInstances reports results whose number of instances is neither one nor that of the steps in

@@ -2,10 +2,15 @@ package codegen
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/irtest"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -86,6 +91,44 @@ func TestMissingKernelsAreRefused(t *testing.T) {
 	err = CheckTargets(m, targets)
 	if err == nil || strings.Count(err.Error(), "none for relu") != 1 || !strings.Contains(err.Error(), "like=fake") {
 		t.Errorf("error %v, want one for relu", err)
+	}
+}
+
+// TestUnreadWeightsAreRefused has a matrix in a format that no kernel of the processor reads, on the processor.
+func TestUnreadWeightsAreRefused(t *testing.T) {
+	m := irtest.Parse(t, `ggir 1
+props imported
+weight "w" : q6_k[8,256]
+func @f(%x: f32[1,256]) -> f32[1,8] {
+  %w = weight "w" : q6_k[8,256]
+  %y = matmul %x, %w : f32[1,8]
+  return %y
+}
+`)
+	m.Plan = new(ir.Plan)
+	for _, n := range m.Funcs[0].Nodes {
+		n.Backend = "cpu"
+	}
+	var unfit *TargetError
+	if err := CheckTargets(m, nil); !errors.As(err, &unfit) || !strings.Contains(err.Error(), "the processor has no kernel for matmul of f32[1,256], q6_k[8,256]: ") {
+		t.Errorf("error %v", err)
+	}
+	counts := make(map[string]int64)
+	if countKernels(m.Funcs[0], 2, counts); counts["MatMulQ6_K"] != 2 {
+		t.Errorf("kernels %v", counts)
+	}
+}
+
+// TestWeightTypesHaveConstants looks for the constants of package dtype that programs name.
+func TestWeightTypesHaveConstants(t *testing.T) {
+	src, err := os.ReadFile(filepath.Join("..", "ir", "dtype", "dtype.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d := range dtype.NumDTypes {
+		if d.Valid() && (d.IsQuantized() || d.IsFloat()) && !regexp.MustCompile(`(?m)^\t`+suffix(d)+`\s`).Match(src) {
+			t.Errorf("package dtype has no constant %s for %v", suffix(d), d)
+		}
 	}
 }
 

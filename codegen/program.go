@@ -126,7 +126,7 @@ func (g *generator) tiles() jen.Code {
 		}
 		for _, c := range t.Tiles {
 			rows = append(rows, jen.Values(jen.Dict{
-				jen.Id("Feature"): jen.Lit(string(c.Feature)), jen.Id("Weight"): jen.Qual(g.dtypePath(), kernelSuffix[c.Weight]),
+				jen.Id("Feature"): jen.Lit(string(c.Feature)), jen.Id("Weight"): jen.Qual(g.dtypePath(), suffix(c.Weight)),
 				jen.Id("N"): jen.Lit(c.N), jen.Id("V"): jen.Lit(c.V)}))
 		}
 	}
