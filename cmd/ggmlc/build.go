@@ -47,14 +47,19 @@ func buildCommand() *cobra.Command {
 		},
 	}
 	f.register(cmd)
+	f.registerFallback(cmd)
 	fs := cmd.Flags()
 	fs.StringVarP(&f.out, "output", "o", "", "path of the executable (default: the model's name)")
 	fs.StringVar(&f.metafile, "metafile", "", "write sizes, splits, kernels and hashes to this JSON file")
 	fs.StringVar(&f.weights, "weights", "", "keep the weights in this file beside the executable")
 	fs.StringSliceVar(&f.tags, "tags", nil, "Go build tags, such as purego")
-	fs.StringVar(&f.fallback, "fallback", "", "plan also for this `BACKEND` alone, the last one: the program runs that where it cannot open the others")
 	fs.BoolVar(&f.race, "race", false, "build with Go's race detector (needs cgo)")
 	return cmd
+}
+
+// registerFallback adds the flag of commands that make a whole program.
+func (f *buildFlags) registerFallback(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.fallback, "fallback", "", "plan also for this `BACKEND` alone, the last one: the program runs that where it cannot open the others")
 }
 
 // build compiles the model and writes the executable.

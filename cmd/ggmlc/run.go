@@ -40,7 +40,8 @@ the compiler come before the model; what follows the model goes to the program. 
 a model it runs the demo model that ggmlc carries: write -- before the program's flags. ggmlc cache shows what is kept.`,
 		Example: `  ggmlc run -- --prompt "One day" -n 64
   ggmlc run model.gguf --prompt "One day" --temp 0.8
-  ggmlc run --ctx 2048 model.gguf bench`,
+  ggmlc run --ctx 2048 model.gguf bench
+  ggmlc run --targets vulkan,cpu --fallback cpu model.gguf --prompt "One day"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.debugHelp(cmd.OutOrStdout()) {
 				return nil
@@ -61,6 +62,7 @@ a model it runs the demo model that ggmlc carries: write -- before the program's
 		},
 	}
 	f.register(cmd)
+	f.registerFallback(cmd)
 	cmd.SetFlagErrorFunc(misusedRunFlag)
 	cmd.Flags().StringVar(&f.cacheLimit, "cache-limit", defaultCacheLimit, "`SIZE` of the cache: the least recently used programs are removed above it")
 	cmd.Flags().BoolVar(&f.verify, "verify", false, "pass --verify on to the program: it hashes its weights first, even if they exceed 64 MiB")
@@ -80,7 +82,22 @@ func splitRunArgs(cmd *cobra.Command, args []string) (model string, rest []strin
 	if len(rest) > 0 && rest[0] == "--" {
 		rest = rest[1:]
 	}
-	return model, rest, nil
+	return model, rest, misplacedFlag(cmd, rest)
+}
+
+// sharedFlags are flags that the compiler and programs have.
+var sharedFlags = []string{"help", "json", "profile", "verify"}
+
+// misplacedFlag returns an error if the program's arguments begin with a flag of the compiler.
+func misplacedFlag(cmd *cobra.Command, rest []string) error {
+	if len(rest) == 0 || !strings.HasPrefix(rest[0], "--") {
+		return nil
+	}
+	name, _, _ := strings.Cut(rest[0][len("--"):], "=")
+	if slices.Contains(sharedFlags, name) || cmd.Flags().Lookup(name) == nil {
+		return nil
+	}
+	return usagef("--%s is a flag of the compiler: write it before the model", name)
 }
 
 // withVerify adds --verify to a program's arguments, after the command if they begin with one.
@@ -224,7 +241,7 @@ func (f *buildFlags) cacheKey(model string) (string, error) {
 	_ = f.readTargets() // the parser reports errors in it
 	h := sha256.New()
 	abs, _ := filepath.Abs(model)
-	fmt.Fprintf(h, "%s\n%s\n%s\n%+v\n", selfID(), abs, fileID(info), f.compileFlags)
+	fmt.Fprintf(h, "%s\n%s\n%s\n%+v\n%q\n", selfID(), abs, fileID(info), f.compileFlags, f.fallback)
 	if _, err := io.CopyN(h, file, headerBytes); err != nil && err != io.EOF {
 		return "", err
 	}
