@@ -182,49 +182,33 @@ func threadsText(n int) string {
 // open opens the model and a session. The returned function closes the model, and then writes the trace if the command
 // line asks for one: what the queues did last is known only then.
 func (c *cli) open() (*Session, func() error, error) {
-	if c.timeline != "" {
-		c.options.Timeline = &lateFile{name: c.timeline}
-	}
-	c.options.profiled = c.profile != ""
-	s, err := c.openSession()
+	profile, timeline, err := c.createTraces()
 	if err != nil {
 		return nil, nil, err
+	}
+	if timeline != nil {
+		c.options.Timeline = timeline
+	}
+	c.options.profiled = profile != nil
+	s, err := c.openSession()
+	if err != nil {
+		return nil, nil, errors.Join(err, profile.close(), timeline.close())
 	}
 	m := s.model
 	if n := m.Threads(); n < c.options.Threads {
 		fmt.Fprintf(c.err, "%s: --threads %d: cut to %d: there are %d processors (GOMAXPROCS), and the plan is for at most %s\n",
 			c.name, c.options.Threads, n, goruntime.GOMAXPROCS(0), threadsText(c.program.maxThreads()))
 	}
-	if c.profile != "" {
+	if profile != nil {
 		c.program.Profile.begin(m.pool.workers)
 	}
-	return s, func() error { return errors.Join(m.Close(), c.writeProfile(m)) }, nil
-}
-
-// lateFile is a file that is created by the first write.
-type lateFile struct {
-	name string
-	file *os.File
-}
-
-func (f *lateFile) Write(b []byte) (n int, err error) {
-	if f.file == nil {
-		if f.file, err = os.Create(f.name); err != nil {
-			return 0, err
+	return s, func() error {
+		err := m.Close()
+		if profile != nil {
+			err = errors.Join(err, c.program.Profile.write(profile, m.pool.workers, m.devices))
 		}
-	}
-	return f.file.Write(b)
-}
-
-func (c *cli) writeProfile(m *Model) error {
-	if c.profile == "" {
-		return nil
-	}
-	f, err := os.Create(c.profile)
-	if err != nil {
-		return err
-	}
-	return errors.Join(c.program.Profile.write(f, m.pool.workers, m.devices), f.Close())
+		return errors.Join(err, profile.close(), timeline.close())
+	}, nil
 }
 
 func (c *cli) plan() func(context.Context) error {

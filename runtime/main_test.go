@@ -406,6 +406,41 @@ func TestProfileWritesATrace(t *testing.T) {
 	}
 }
 
+// TestTracesAreOpenedAtStart has files that cannot be written, and programs that fail before they write.
+func TestTracesAreOpenedAtStart(t *testing.T) {
+	dir := t.TempDir()
+	ran := false
+	p := hello(t)
+	p.Profile = NewProfile("step")
+	inner := p.Funcs[1].Run
+	p.Funcs[1].Run = func(w *Worker, a *Args) { ran = true; inner(w, a) }
+	missing := filepath.Join(dir, "none", "trace.json")
+	if status, out, errs := invoke(p, "--prompt", "a", "--profile", missing); status != exitFailed || out != "" || ran || !strings.Contains(errs, missing) {
+		t.Errorf("status %d, output %q, a step ran: %v, errors %q", status, out, ran, errs)
+	}
+	made, old := filepath.Join(dir, "made.json"), filepath.Join(dir, "old.json")
+	if err := os.WriteFile(old, []byte("what was there before and is longer than a trace of one step can be "+strings.Repeat("x", 10000)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{made, old} {
+		if status, _, errs := invoke(p, "--prompt", "a", "--profile", file, "--weights", missing); status != exitFailed {
+			t.Errorf("status %d, errors %q", status, errs)
+		}
+	}
+	if _, err := os.Stat(made); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a program that did not start leaves %s: %v", made, err)
+	}
+	if b, err := os.ReadFile(old); err != nil || !strings.HasPrefix(string(b), "what was") {
+		t.Errorf("a program that did not start changes the old file: %q, %v", b, err)
+	}
+	if status, _, errs := invoke(p, "--prompt", "a", "--profile", old); status != 0 {
+		t.Errorf("status %d, errors %q", status, errs)
+	}
+	if b, err := os.ReadFile(old); err != nil || !json.Valid(b) {
+		t.Errorf("the old file is not replaced: %q, %v", b, err)
+	}
+}
+
 func TestInternalErrorIsStatus4(t *testing.T) {
 	p := hello(t)
 	p.ScratchBytes = 3
