@@ -54,6 +54,9 @@ func openLibrary() (symbols, error) {
 		name = "nvcuda.dll"
 	}
 	lib, err := library.Open(name)
+	if errors.Is(err, library.ErrSystem) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w (%w)", errNoLibrary, err)
 	}

@@ -2,11 +2,7 @@
 
 package library
 
-import "errors"
-
-func open(string) (uintptr, error) {
-	return 0, errors.New("drivers are called on 64-bit Linux, macOS and Windows only")
-}
+func open(string) (uintptr, error) { return 0, ErrSystem }
 
 // Symbol returns the address of a function.
 func Symbol(uintptr, string) (uintptr, error) { panic("library: none is open") }

@@ -81,6 +81,9 @@ var errNoLibrary = errors.New("there is no library of Vulkan: install the driver
 // openGlobal opens the library.
 func openGlobal() (*global, error) {
 	lib, err := library.Open(libraryNames()...)
+	if errors.Is(err, library.ErrSystem) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w (%w)", errNoLibrary, err)
 	}
