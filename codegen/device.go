@@ -54,7 +54,7 @@ type allocation struct {
 	device       int // that allocates it; -1 for the host
 }
 
-// CheckTargets returns a *TargetError if the module's plan needs what cannot be emitted, so
+// CheckTargets returns a *TargetError or a *PieceError if the module's plan needs what cannot be emitted, so
 // that this is known before the work.
 func CheckTargets(m *ir.Module, targets *target.List) error {
 	_, err := newLayout(m, targets)
@@ -85,7 +85,58 @@ func newLayout(m *ir.Module, targets *target.List) (*layout, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, &TargetError{err}
 	}
+	if err := l.checkPieces(); err != nil {
+		return nil, err
+	}
 	return l, nil
+}
+
+// PieceError reports an arena of the host in several chunks, of which programs allocate one. Targets are those that
+// address the host's memory and bound the size of a chunk.
+type PieceError struct {
+	Class       ir.Class
+	Space       string
+	Need, Limit int64 // bytes
+	Targets     []string
+}
+
+// Error names the targets and their limit.
+func (e *PieceError) Error() string {
+	return fmt.Sprintf("%s of the space %s: %d bytes: %s", e.Class, e.Space, e.Need, e.Advice())
+}
+
+// Advice returns the limit and what to do.
+func (e *PieceError) Advice() string {
+	smaller := "lower --ctx or --batch"
+	if e.Class == ir.ClassWeights {
+		smaller = "quantize"
+	}
+	return fmt.Sprintf("a program has it in one piece, and %s can address at most %d bytes in one: %s, leave out space=host, or write a larger maxalloc if the device allows it (ggmlc devices)",
+		strings.Join(e.Targets, ", "), e.Limit, smaller)
+}
+
+// checkPieces returns a *PieceError for the first arena of the host that is in several chunks.
+func (l *layout) checkPieces() error {
+	for i := range l.m.Plan.Arenas {
+		a := &l.m.Plan.Arenas[i]
+		if a.Space != target.Host || len(a.Chunks) < 2 {
+			continue
+		}
+		e := &PieceError{Class: a.Class, Space: a.Space, Need: a.Bytes()}
+		for _, t := range l.targets.All() {
+			if !t.Addresses(target.Host) || t.MaxAlloc == 0 {
+				continue
+			}
+			if e.Targets = append(e.Targets, t.Name); e.Limit == 0 || t.MaxAlloc < e.Limit {
+				e.Limit = t.MaxAlloc
+			}
+		}
+		if e.Targets == nil {
+			return &TargetError{fmt.Errorf("the %s of the space %s are in %d chunks, and a program has one: compile it again from the pass before plan", a.Class, a.Space, len(a.Chunks))}
+		}
+		return e
+	}
+	return nil
 }
 
 // emittedKinds lists the kinds of targets that code is emitted for.
@@ -151,8 +202,8 @@ func (l *layout) addMemory() error {
 		switch {
 		case owner < 0 && a.Space != target.Host:
 			errs = append(errs, fmt.Errorf("no target that code is emitted for has the space %s", a.Space))
-		case owner < 0 && (len(a.Chunks) > 1 || host[a.Class]):
-			errs = append(errs, fmt.Errorf("the %s of the space %s are in %d chunks, and the program allocates one: raise maxalloc of its targets", a.Class, a.Space, len(a.Chunks)))
+		case owner < 0 && host[a.Class]:
+			errs = append(errs, fmt.Errorf("the space %s has two arenas for %s", a.Space, a.Class))
 		case owner >= 0 && a.Class == ir.ClassIO:
 			errs = append(errs, fmt.Errorf("inputs and outputs are in the space %s: the last target has to be the processor, which the caller shares memory with", a.Space))
 		}
@@ -259,7 +310,7 @@ func (l *layout) checkRoute(f *ir.Func, n *ir.Node) error {
 	if from < 0 || to < 0 || from == to || l.devices[from].Kind == kindFake && l.devices[to].Kind == kindFake {
 		return nil
 	}
-	return fmt.Errorf("@%s: %v copies from %s to %s, which do not address each other's memory: write staged=true, and compile again from the pass before copy",
+	return fmt.Errorf("@%s: %v copies from %s to %s, which do not address each other's memory: write staged=true in one of the two targets, and compile the model again, or its dump from before the pass copy",
 		f.Name, n, l.devices[from].Name, l.devices[to].Name)
 }
 

@@ -50,7 +50,7 @@ func TestUnsupportedTargetsAreRefused(t *testing.T) {
 		{"a kind that nobody emits", "target x kind=x space=x ops=*\ntarget cpu like=cpu", "x", io,
 			[]string{"target x: code is emitted for targets of kind cpu, fake, cuda, gpusim and vulkan, not x"}},
 		{"another memory of the processor", "target cpu like=cpu space=ram", "cpu", io, []string{"write space=host"}},
-		{"several chunks", "target cpu like=cpu", "cpu", strings.Replace(io, "[512]", "[256, 256]", 1), []string{"in 2 chunks", "raise maxalloc"}},
+		{"several chunks", "target cpu like=cpu", "cpu", strings.Replace(io, "[512]", "[256, 256]", 1), []string{"in 2 chunks", "from the pass before plan"}},
 		{"inputs on a device", "target fake like=fake space=dev", "fake", strings.Replace(io, "host", "dev", 1),
 			[]string{"inputs and outputs are in the space dev"}},
 		{"memory of nobody", "target cpu like=cpu", "cpu", io + strings.Replace(io, "host io", "moon state", 1), []string{"has the space moon"}},
@@ -91,6 +91,24 @@ func TestMissingKernelsAreRefused(t *testing.T) {
 	err = CheckTargets(m, targets)
 	if err == nil || strings.Count(err.Error(), "none for relu") != 1 || !strings.Contains(err.Error(), "like=fake") {
 		t.Errorf("error %v, want one for relu", err)
+	}
+}
+
+// TestPiecesOfTheHostAreRefused has arenas in two chunks, and targets that bound the size of one.
+func TestPiecesOfTheHostAreRefused(t *testing.T) {
+	for class, want := range map[string]string{
+		"weights": "weights of the space host: 512 bytes: a program has it in one piece, and odd, cpu can address at most 300 bytes in one: quantize, ",
+		"state":   "at most 300 bytes in one: lower --ctx or --batch, leave out space=host, or write a larger maxalloc if the device allows it",
+	} {
+		m := reluOn(t, "cpu", "  arena host "+class+" align=64 chunks=[256, 256] bound=0 func=\"\" setters=[]\n")
+		targets, err := target.Parse("t", "target odd space=host maxalloc=300 ops=*\ntarget cpu like=cpu maxalloc=400")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var piece *PieceError
+		if err := CheckTargets(m, targets); !errors.As(err, &piece) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", class, err, want)
+		}
 	}
 }
 

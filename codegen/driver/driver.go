@@ -15,6 +15,7 @@ import (
 	"github.com/ggmlc/ggmlc/codegen/readback"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
 // LoadOptions describe how the graph of a model is made from its file.
@@ -114,12 +115,25 @@ type blob struct {
 	hash [32]byte
 }
 
+// checkTargets refuses a plan that no program can have. Memory in more pieces than programs allocate is a budget.
+func checkTargets(md *Model) error {
+	err := codegen.CheckTargets(md.Module, md.targets)
+	var piece *codegen.PieceError
+	switch {
+	case errors.As(err, &piece):
+		return &pass.BudgetError{Name: fmt.Sprintf("%s of the space %s", piece.Class, piece.Space), Need: piece.Need, Limit: piece.Limit, Own: true, Advice: piece.Advice()}
+	case err != nil:
+		return &OptionError{err}
+	}
+	return nil
+}
+
 // packWeights writes the weights to a temporary file in dir, which is where the output
 // goes, or where the weights file goes: so renaming is possible and a full disk is noticed
 // there.
 func packWeights(ctx context.Context, md *Model, dir string, o OutputOptions) (b *blob, err error) {
-	if err := codegen.CheckTargets(md.Module, md.targets); err != nil {
-		return nil, &OptionError{err}
+	if err := checkTargets(md); err != nil {
+		return nil, err
 	}
 	if err := codegen.CheckInputs(md.Module); err != nil {
 		return nil, md.blame(err)

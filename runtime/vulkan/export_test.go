@@ -73,3 +73,9 @@ func Imported(rd runtime.Device) (n int) {
 	}
 	return n
 }
+
+// Import imports memory of the host.
+func Import(d runtime.Device, h runtime.HostMemory) error {
+	_, err := d.(*device).addressed(h)
+	return err
+}

@@ -136,3 +136,17 @@ func TestImportsAreFreed(t *testing.T) {
 	}
 	t.Errorf("%d objects of the driver, %d before", vulkan.Live(b.device), before)
 }
+
+// TestMemoryLargerThanAnAllocationIsNotImported names the limit once, and does not advise a limit of allocations: a program
+// has the memory of the host in one piece.
+func TestMemoryLargerThanAnAllocationIsNotImported(t *testing.T) {
+	b := open(t, setting{device: []int64{64}})
+	defer b.close()
+	h := hostMemory(64)
+	h.Size = 1 << 40
+	err := vulkan.Import(b.device, h)
+	if err == nil || strings.Contains(err.Error(), "maxalloc") || !strings.Contains(err.Error(), "bytes at once, ") ||
+		!strings.HasSuffix(err.Error(), "are needed: give the target memory of its own (leave out space=host)") {
+		t.Errorf("error %v", err)
+	}
+}

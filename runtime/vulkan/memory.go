@@ -83,7 +83,7 @@ func (d *device) allocate(bytes int64, properties ...uint32) (*memory, error) {
 	m := &memory{owner: d, size: bytes}
 	padded := uint64(max(bytes, 1)+granule-1) / granule * granule
 	if err := d.tooLarge(padded); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: build with a smaller limit of allocations (maxalloc), or leave more to the CPU (--max-memory)", err)
 	}
 	if err := d.newBuffer(m, padded, nil); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (d *device) allocate(bytes int64, properties ...uint32) (*memory, error) {
 // tooLarge returns an error if the device cannot have so many bytes in one piece.
 func (d *device) tooLarge(bytes uint64) error {
 	if most := d.physical.maintenance.maxMemoryAllocationSize; bytes > most {
-		return fmt.Errorf("%v allocates at most %d bytes at once, %d are needed: build with a smaller limit of allocations (maxalloc), or leave more to the CPU (--max-memory)", d.physical, most, bytes)
+		return fmt.Errorf("%v allocates at most %d bytes at once, %d are needed", d.physical, most, bytes)
 	}
 	return nil
 }
