@@ -47,6 +47,19 @@ type Surveyor interface {
 	Survey(chunks []Chunk) error
 }
 
+// Located is a Device of which several targets may have one instance each. These share its memory.
+type Located interface {
+	Locate() (Location, error)
+}
+
+// Location is the hardware of a device.
+type Location struct {
+	Kind   string // of the loader
+	Number int    // among those of the kind
+	Name   string // for errors
+	Left   int64  // bytes of its memory that are not in use
+}
+
 // Sharer is a Device that has to prepare weights in memory of the host before its commands address them. The bytes do not
 // change, and stay as long as the device is open.
 type Sharer interface {

@@ -148,6 +148,9 @@ func (l *Layout) open(m *Model) (opened, error) {
 	}
 	err := o.survey()
 	if err == nil {
+		err = o.surveyTogether()
+	}
+	if err == nil {
 		err = o.loadWeights()
 	}
 	if err != nil {

@@ -321,6 +321,9 @@ func TestTooMuchMemory(t *testing.T) {
 	if err := s.Survey([]runtime.Chunk{part, part, host}); err != nil {
 		t.Error(err)
 	}
+	if at, err := b.device.(runtime.Located).Locate(); err != nil || at.Kind != "cuda" || at.Number != 0 || at.Left != 1072693248 {
+		t.Errorf("%+v, error %v", at, err)
+	}
 	if err := s.Survey([]runtime.Chunk{part, part, part}); err == nil || !strings.Contains(err.Error(), "has 1072693248 bytes left of 1073741824, 1258291200 are needed") {
 		t.Errorf("error %v", err)
 	}
@@ -408,7 +411,7 @@ func TestFlags(t *testing.T) {
 		ok          bool
 	}{
 		{"cuda-device", "0", true}, {"cuda-device", "h200", true}, {"cuda-device", "", false},
-		{"cuda-timeout", "3s", true}, {"cuda-timeout", "0s", false}, {"cuda-timeout", "soon", false},
+		{"cuda-device", "0,", false}, {"cuda-device", ",", false}, {"cuda-timeout", "3s", true}, {"cuda-timeout", "0s", false}, {"cuda-timeout", "soon", false},
 	} {
 		if err := set[c.name](c.value); (err == nil) != c.ok {
 			t.Errorf("--%s %q: %v", c.name, c.value, err)

@@ -2,6 +2,8 @@ package cuda
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ggmlc/ggmlc/runtime"
@@ -28,8 +30,8 @@ type Loader struct{ Options }
 // Flags adds --cuda-device and --cuda-timeout to a program's command line.
 func (l *Loader) Flags(add func(name, value, help string, set func(string) error)) {
 	add("cuda-device", "N", "the CUDA device, by number or a part of its name; several targets: a list with commas (default: the one with the most memory, for cuda:1 the next one)", func(s string) error {
-		if s == "" {
-			return errors.New("it must be a number or a part of a name")
+		if slices.Contains(strings.Split(s, ","), "") {
+			return errors.New("it must be a number or a part of a name, or several with commas")
 		}
 		l.Device = s
 		return nil

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"math"
 	goruntime "runtime"
 	"sync"
 	"unsafe"
@@ -101,16 +102,29 @@ func (d *device) allocate(bytes int64) (*memory, error) {
 	return m, nil
 }
 
+// left returns the bytes of the device's memory that are not in use, and all of them. The context is current.
+func (d *device) left() (free, total uint64, err error) {
+	at := new([2]uint64)
+	if err := d.memGetInfo.call(uintptr(unsafe.Pointer(&at[0])), uintptr(unsafe.Pointer(&at[1]))).failed("cuMemGetInfo"); err != nil {
+		return 0, 0, fmt.Errorf("%v: %w", d.physical, err)
+	}
+	return at[0], at[1], nil
+}
+
 // room returns an error if the device has less than n bytes left.
 func (d *device) room(n int64) error {
-	free, total := new(uint64), new(uint64)
-	if err := d.memGetInfo.call(uintptr(unsafe.Pointer(free)), uintptr(unsafe.Pointer(total))).failed("cuMemGetInfo"); err != nil {
-		return fmt.Errorf("%v: %w", d.physical, err)
+	free, total, err := d.left()
+	if err == nil && uint64(max(n, 0)) > free {
+		err = fmt.Errorf("%v has %d bytes left of %d, %d are needed: end other programs, or leave more to the CPU (--max-memory)", d.physical, free, total, n)
 	}
-	if uint64(max(n, 0)) > *free {
-		return fmt.Errorf("%v has %d bytes left of %d, %d are needed: end other programs, or leave more to the CPU (--max-memory)", d.physical, *free, *total, n)
-	}
-	return nil
+	return err
+}
+
+// Locate implements runtime.Located.
+func (d *device) Locate() (runtime.Location, error) {
+	defer d.enter()()
+	free, _, err := d.left()
+	return runtime.Location{Kind: "cuda", Number: d.physical.number, Name: d.physical.String(), Left: int64(min(free, math.MaxInt64))}, err
 }
 
 // Survey reports whether what a model and a session need fits, before anything is allocated.

@@ -237,7 +237,7 @@ func TestFlags(t *testing.T) {
 		ok          bool
 	}{
 		{"vulkan-device", "0", true}, {"vulkan-device", "llvmpipe", true}, {"vulkan-device", "", false},
-		{"vulkan-timeout", "3s", true}, {"vulkan-timeout", "0s", false}, {"vulkan-timeout", "soon", false},
+		{"vulkan-device", "0,", false}, {"vulkan-device", ",", false}, {"vulkan-timeout", "3s", true}, {"vulkan-timeout", "0s", false}, {"vulkan-timeout", "soon", false},
 	} {
 		if err := set[c.name](c.value); (err == nil) != c.ok {
 			t.Errorf("--%s %q: %v", c.name, c.value, err)

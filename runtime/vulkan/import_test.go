@@ -102,6 +102,9 @@ func TestSurvey(t *testing.T) {
 	if err := survey(small, small); err != "" {
 		t.Error(err)
 	}
+	if at, err := b.device.(runtime.Located).Locate(); err != nil || at.Kind != "vulkan" || at.Number != 0 || at.Left < 1<<20 || at.Left > 1<<49 {
+		t.Errorf("%+v, error %v", at, err)
+	}
 	err := survey(large, small, large)
 	for _, want := range []string{" bytes left of ", "1125899907891200 are needed", "--max-memory gpu="} {
 		if !strings.Contains(err, want) {

@@ -2,6 +2,8 @@ package vulkan
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ggmlc/ggmlc/runtime"
@@ -37,8 +39,8 @@ type Loader struct {
 // Flags adds --vulkan-device and --vulkan-timeout to a program's command line.
 func (l *Loader) Flags(add func(name, value, help string, set func(string) error)) {
 	add("vulkan-device", "N", "the Vulkan device, by number or a part of its name; several targets: a list with commas (default: the GPU with the most memory, for vulkan:1 the next one)", func(s string) error {
-		if s == "" {
-			return errors.New("it must be a number or a part of a name")
+		if slices.Contains(strings.Split(s, ","), "") {
+			return errors.New("it must be a number or a part of a name, or several with commas")
 		}
 		l.Device = s
 		return nil

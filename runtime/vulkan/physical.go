@@ -15,6 +15,7 @@ import (
 // physical is a device of a driver, with its properties.
 type physical struct {
 	handle      handle
+	number      int // among all devices
 	properties  vkPhysicalDeviceProperties2
 	driver      vkPhysicalDeviceDriverProperties
 	maintenance vkPhysicalDeviceMaintenance3Properties
@@ -41,6 +42,7 @@ func (in *instance) physicals() ([]*physical, error) {
 		if all[i], err = in.physical(h); err != nil {
 			return nil, err
 		}
+		all[i].number = i
 	}
 	return all, nil
 }
