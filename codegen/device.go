@@ -415,13 +415,17 @@ func (g *generator) emitDevices() jen.Code {
 	}
 	rt := g.runtimePath()
 	g.emitLoaders()
-	return jen.Qual(rt, "NewDevices").Call(jen.Qual(rt, "Layout").Values(jen.Dict{
+	fields := jen.Dict{
 		jen.Id("Pipeline"): jen.Lit(max(g.m.Plan.Pipeline, 1)),
 		jen.Id("Devices"):  jen.Index().Qual(rt, "DeviceInfo").Values(g.deviceRows()...),
 		jen.Id("Queues"):   jen.Index().Qual(rt, "QueueInfo").Values(g.queueRows()...),
 		jen.Id("Memory"):   jen.Index().Qual(rt, "Chunk").Values(g.memoryRows()...),
 		jen.Id("Events"):   jen.Lit(g.numEvents()),
-	}))
+	}
+	if files := g.kernelFileRows(); files != nil {
+		fields[jen.Id("Kernels")] = jen.Index().Qual(rt, "KernelFile").Values(files...)
+	}
+	return jen.Qual(rt, "NewDevices").Call(jen.Qual(rt, "Layout").Values(fields))
 }
 
 // loader returns the variable that opens the devices of a kind.

@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -78,6 +80,17 @@ func (g *generator) eachKernelFile(visit func(k *gpuKind, f *kernelFile)) {
 	}
 }
 
+// kernelFileRows returns the files of kernels with their hashes.
+func (g *generator) kernelFileRows() (rows []jen.Code) {
+	g.eachKernelFile(func(k *gpuKind, f *kernelFile) {
+		sum := sha256.Sum256(f.code)
+		rows = append(rows, jen.Values(jen.Dict{
+			jen.Id("Name"): jen.Lit(k.file), jen.Id("Text"): jen.Id(k.embed), jen.Id("SHA256"): jen.Lit(hex.EncodeToString(sum[:])),
+		}))
+	})
+	return rows
+}
+
 // signature describes what a kernel computes: two nodes with equal signatures have equal kernels. It has the op, its
 // attributes, and the types of the operands and of the result without their spaces.
 func signature(n *ir.Node) string {
@@ -132,7 +145,7 @@ func (g *generator) kernelOf(n *ir.Node, kind string) (name string, groups int64
 	file.vars[key] = name
 	g.program.Var().Id(name).Op("=").Qual(g.gpuPath(), "Kernel").Values(jen.Dict{
 		jen.Id("Name"):    jen.Lit(key),
-		jen.Id("Code"):    jen.Id(gpuKinds[kind].embed).Index(jen.Lit(begin).Op(":").Lit(len(file.code))),
+		jen.Id("Code"):    jen.Qual(g.gpuPath(), "Part").Call(jen.Id(gpuKinds[kind].embed), jen.Lit(begin), jen.Lit(len(file.code))),
 		jen.Id("Threads"): jen.Lit(list[0].Kernel.Threads),
 		jen.Id("Args"):    jen.Lit(len(list[0].Kernel.Args)),
 	})

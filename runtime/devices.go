@@ -45,6 +45,14 @@ type Layout struct {
 	Queues   []QueueInfo
 	Memory   []Chunk // host memory included
 	Events   int     // one more than the largest number of an event
+	Kernels  []KernelFile
+}
+
+// KernelFile is a file with the kernels of devices, which the program embeds.
+type KernelFile struct {
+	Name   string
+	Text   string // its bytes
+	SHA256 string // of the bytes that were generated, in lower-case hex
 }
 
 // DeviceInfo is one backend.
@@ -132,6 +140,9 @@ type deviceQueue struct {
 }
 
 func (l *Layout) open(m *Model) (opened, error) {
+	if err := l.checkKernels(); err != nil {
+		return nil, err
+	}
 	o := &openDevices{layout: l, model: m, weights: make([]Memory, len(l.Memory)), out: m.options.Timeline}
 	if o.out != nil || m.options.profiled {
 		o.Timeline = newTimeline()

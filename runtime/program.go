@@ -228,9 +228,6 @@ func (p *Program) check() {
 	if p.ScratchBytes%Align != 0 {
 		p.broken("ScratchBytes %d is no multiple of %d", p.ScratchBytes, Align)
 	}
-	if n := int64(len(p.Weights.Embedded)); n != 0 && n != p.Weights.Size {
-		p.broken("%d bytes of weights are embedded, not %d", n, p.Weights.Size)
-	}
 	for i := range p.Funcs {
 		f := &p.Funcs[i]
 		p.checkTensors(f, f.Inputs)

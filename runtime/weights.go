@@ -43,6 +43,9 @@ func openWeights(p *Program, o Options) (weights, error) {
 
 // copyWeights copies embedded weights to aligned memory and compares their hash.
 func copyWeights(p *Program) (weights, error) {
+	if n := int64(len(p.Weights.Embedded)); n != p.Weights.Size {
+		return weights{}, &WeightsError{Why: fmt.Sprintf("%d bytes are embedded, not %d: the file that the package embeds was cut or replaced: generate the package again", n, p.Weights.Size)}
+	}
 	const piece = 64 << 10 // bytes that are still in a cache when they are hashed
 	w := weights{bytes: newArena(p.Weights.Size).bytes}
 	h := sha256.New()

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
@@ -157,6 +158,26 @@ func TestChangedByteInLargeWeights(t *testing.T) {
 
 	p, file = large(t, 0)
 	openProgram(t, p, Options{Weights: file, Verify: true})
+}
+
+// TestCutFilesOfThePackage has embedded files that are not the ones that were generated: weights that were cut, and kernels
+// that were cut or changed. No device is opened.
+func TestCutFilesOfThePackage(t *testing.T) {
+	p := toyProgram()
+	p.Weights.Embedded = p.Weights.Embedded[:len(p.Weights.Embedded)-1]
+	if _, err := Open(p, Options{}); !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), "bytes are embedded, not ") {
+		t.Errorf("error %v", err)
+	}
+	const text = "kernels"
+	for _, bad := range []string{"", "kernel", "Kernels"} {
+		l := &Layout{Devices: []DeviceInfo{{Name: "gpu"}}, Kernels: []KernelFile{{"kernels.spv", bad, fmt.Sprintf("%x", sha256.Sum256([]byte(text)))}}}
+		p := hello(t)
+		p.Devices, p.Fallback = l, hello(t)
+		status, _, errs := invoke(p, "--prompt", "a")
+		if status != exitFailed || !strings.Contains(errs, fmt.Sprintf("kernels.spv: its %d bytes, ", len(bad))) || !strings.Contains(errs, "generate the package again") {
+			t.Errorf("%q: status %d, errors %q", bad, status, errs)
+		}
+	}
 }
 
 // TestChangedByteInSmallWeights: Open refuses such weights with and without Verify.

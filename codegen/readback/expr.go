@@ -34,8 +34,6 @@ func (x *runner) eval(s scope, e ast.Expr) value {
 		return x.callExpr(s, e)
 	case *ast.CompositeLit:
 		return x.composite(s, e)
-	case *ast.SliceExpr:
-		return x.slice(s, e)
 	}
 	x.unknown(e, "expression")
 	return value{}
@@ -165,18 +163,17 @@ func (x *runner) variable(id string) value {
 	return v
 }
 
-// slice returns a part of a file with kernels of GPUs.
-func (x *runner) slice(s scope, e *ast.SliceExpr) value {
-	of, isName := e.X.(*ast.Ident)
-	if !isName || holds(of.Name) == "" || embedded[of.Name] != "" || e.Low == nil || e.High == nil || e.Slice3 {
-		x.unknown(e, "slice")
+// part returns a part of a file with kernels of GPUs.
+func (x *runner) part(e *ast.CallExpr, args []value) value {
+	of, isName := e.Args[0].(*ast.Ident)
+	if !isName || holds(of.Name) == "" || embedded[of.Name] != "" {
+		x.unknown(e, "part")
 	}
-	from, to := x.eval(s, e.Low), x.eval(s, e.High)
+	from, to := args[1], args[2]
 	end, known := to.n.IsConst()
 	if from.kind != number || to.kind != number || !known {
-		x.unknown(e, "slice")
+		x.unknown(e, "part")
 	}
-	x.ident(s, of)
 	return value{kind: code, text: of.Name, n: from.n, to: end}
 }
 
@@ -266,6 +263,8 @@ func (x *runner) callExpr(s scope, e *ast.CallExpr) value {
 		return num(args[0].n.Max(args[1].n))
 	case fn == objQueues+".Slot" && len(args) == 0:
 		return num(slot)
+	case fn == "gpu.Part" && len(args) == 3:
+		return x.part(e, args)
 	case fn == "math.Float32frombits" || fn == "fake.Kernel" || fn == "gpu.Command" || fn == "runtime.NewDevices" || fn == "runtime.NewProfile":
 		return value{kind: call, text: fn, list: args}
 	}

@@ -11,7 +11,7 @@ import (
 
 // Commands of GPUs. A kernel is a variable:
 //
-//	var kernelAdd = gpu.Kernel{Name: "add f32[n,64] f32[n,64] -> f32[n,64]", Code: kernels[0x1a0:0x9c4], …}
+//	var kernelAdd = gpu.Kernel{Name: "add f32[n,64] f32[n,64] -> f32[n,64]", Code: gpu.Part(kernels, 0x1a0, 0x9c4), …}
 //
 // Its name says what it computes: the op with its attributes and the types of its operands and its result. Package
 // kernels/gpu makes equal code for equal names, which its tests compare with the meaning of the op. What is compared here

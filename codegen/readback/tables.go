@@ -1,8 +1,10 @@
 package readback
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"go/ast"
+	"maps"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -330,10 +332,24 @@ func (c *checker) layout(got value) {
 			"Bytes": a.Chunks[k.index], "Offset": starts[k],
 		})
 	}
-	want := record{"Pipeline": int64(max(c.m.Plan.Pipeline, 1)), "Devices": devices, "Queues": queues, "Memory": memory, "Events": c.numEvents()}
+	want := record{"Pipeline": int64(max(c.m.Plan.Pipeline, 1)), "Devices": devices, "Queues": queues, "Memory": memory, "Events": c.numEvents(), "Kernels": c.kernelFiles()}
 	for _, wrong := range want.compare("program.Devices", got.list[0]) {
 		c.report("%s", wrong)
 	}
+}
+
+// kernelFiles are the files of kernels that the program embeds, in the order of the kinds, with the hashes of what they have.
+func (c *checker) kernelFiles() list {
+	var want list
+	for _, kind := range slices.Sorted(maps.Keys(gpuKinds)) {
+		k := gpuKinds[kind]
+		for _, f := range c.files {
+			if f.Name == k.file {
+				want = append(want, record{"Name": f.Name, "Text": declared(k.variable), "SHA256": fmt.Sprintf("%x", sha256.Sum256(f.Data))})
+			}
+		}
+	}
+	return want
 }
 
 // classes are the runtime's names of lifetime classes.

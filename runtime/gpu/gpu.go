@@ -16,6 +16,14 @@ type Kernel struct {
 	Args    int    // words of arguments
 }
 
+// Part returns bytes from to to of a file of kernels, or nothing if the file is shorter: opening the model reports that.
+func Part(file string, from, to int) string {
+	if to > len(file) {
+		return ""
+	}
+	return file[from:to]
+}
+
 // Command is the type of runtime.Command.Kernel for GPUs: a function that dispatches kernels. Those between two calls
 // of Barrier may run at the same time. iteration is that of the repeat around the command.
 //

@@ -45,3 +45,15 @@ func TestCheckComparesWithLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestPart has parts of a file of kernels, and one that a cut file does not have.
+func TestPart(t *testing.T) {
+	for _, c := range []struct {
+		from, to int
+		want     string
+	}{{0, 2, "ab"}, {2, 4, "cd"}, {4, 6, ""}, {3, 5, ""}} {
+		if got := Part("abcd", c.from, c.to); got != c.want {
+			t.Errorf("%d to %d: %q, want %q", c.from, c.to, got, c.want)
+		}
+	}
+}

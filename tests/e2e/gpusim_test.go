@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -82,7 +83,7 @@ func TestKernelWithoutBarrierIsNoticed(t *testing.T) {
 		t.Fatalf("as it was emitted: status %d\n%s", status, out)
 	}
 	file := filepath.Join(story, "kernels.kir")
-	writeFile(t, file, []byte(withoutSecondBarriers(string(readFile(t, file)))))
+	replaceKernels(t, file, withoutSecondBarriers(string(readFile(t, file))))
 	build()
 	place := regexp.MustCompile(`@prefill split \d+(\[l=\d+\])? failed on gpusim: step 1: %\S+ \S+: kernel "[^"]*": \w+: group \d+ thread \d+: ` +
 		`instruction \d+ \(.*\): (race|uninitialised): .*: this is a bug of ggmlc`)
@@ -100,6 +101,18 @@ func TestKernelWithoutBarrierIsNoticed(t *testing.T) {
 	if races == 0 {
 		t.Error("no seed reports a race")
 	}
+}
+
+// replaceKernels writes a file of kernels, and its hash to the program beside it, which refuses any other.
+func replaceKernels(t *testing.T, file, text string) {
+	t.Helper()
+	before, program := fmt.Sprintf("%x", sha256.Sum256(readFile(t, file))), filepath.Join(filepath.Dir(file), "program.go")
+	code := string(readFile(t, program))
+	if strings.Count(code, before) != 1 {
+		t.Fatalf("%s does not have the hash %s of %s", program, before, file)
+	}
+	writeFile(t, file, []byte(text))
+	writeFile(t, program, []byte(strings.Replace(code, before, fmt.Sprintf("%x", sha256.Sum256([]byte(text))), 1)))
 }
 
 // withoutSecondBarriers returns the kernels of a text without the second barrier of each, at equal lengths, as kernels are
