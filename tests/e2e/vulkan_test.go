@@ -193,6 +193,18 @@ func TestGPUsThatAreNotStagedAreRefused(t *testing.T) {
 	}
 }
 
+// TestUnknownDevicesOfPrograms: a device that is not there is a matter of the machine, a list with a gap is wrong usage.
+func TestUnknownDevicesOfPrograms(t *testing.T) {
+	needVulkan(t)
+	exe := machine{"whole", onVulkan, []string{"--deny", "cpu"}}.mustBuildOn(t)
+	for device, status := range map[string]int{"7000": 1, "no such device": 1, "0,": 2, "": 2} {
+		cmd := exec.CommandContext(t.Context(), exe, "--tokens", "1", "-n", "1", "--vulkan-device", device)
+		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != status || !strings.Contains(string(out), "evice") {
+			t.Errorf("%q: exit status %d, want %d: %s", device, cmd.ProcessState.ExitCode(), status, out)
+		}
+	}
+}
+
 // arenaBytes returns how many bytes of arenas the plan of a program has in a space.
 func arenaBytes(t *testing.T, exe, space string) (sum int64) {
 	t.Helper()
