@@ -97,10 +97,26 @@ func reachable(c *pass.Context, m *ir.Module) error {
 		if u.Operand >= 0 {
 			v, what = u.Node.Args[u.Operand], "its operand"
 		}
-		errs = append(errs, &pass.RulesError{Text: fmt.Sprintf("@%s %v: --rules %s puts it on %s, which cannot address %s, the space of %s %v: pin it to another target, or choose other rules",
-			u.Node.Func.Name, u.Node, set.Name, u.Node.Backend, v.Type.Space, what, v)})
+		errs = append(errs, &pass.RulesError{Text: fmt.Sprintf("@%s %v: %s, which cannot address %s, the space of %s %v, and the rules %s make no copy for it: %s",
+			u.Node.Func.Name, u.Node, placedBy(u.Node, set), v.Type.Space, what, v, set.Name, movedBy(u.Node, set))})
 	}
 	return errors.Join(append(errs, copiesRun(c, m, set)...)...)
+}
+
+// placedBy says what put a node on its backend.
+func placedBy(n *ir.Node, set *assign.RuleSet) string {
+	if set.Pinned(n) {
+		return "a pin puts it on " + n.Backend
+	}
+	return fmt.Sprintf("--rules %s puts it on %s", set.Name, n.Backend)
+}
+
+// movedBy says how to put a node elsewhere.
+func movedBy(n *ir.Node, set *assign.RuleSet) string {
+	if set.Pinned(n) {
+		return "drop the pin, or choose --rules cost"
+	}
+	return "pin it to another target, or choose --rules cost"
 }
 
 // copiesRun reports copies within a space, which only the rules ggml-2024 make, on targets without a kernel for them.

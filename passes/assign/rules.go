@@ -124,6 +124,9 @@ func assignRuleDocs() []pass.Rule {
 	return rules
 }
 
+// Pinned reports whether a pin has put the node on its backend.
+func (s *RuleSet) Pinned(n *ir.Node) bool { return n.HasCause(string(s.pin.Name)) }
+
 // applyPins gives nodes the backends of the user's pins. A pin to a backend that cannot run the node is an error, not
 // ignored: it shows that the user expects something else.
 func applyPins(a *assigner, rule pass.RuleName, f *ir.Func) {
