@@ -15,8 +15,7 @@ func ropeTable(l *lowering) {
 	pairs := y.Shape[0].Mul(y.Shape[1])
 	l.perThread(l.size(pairs), elementThreads, func(i *kir.Value) {
 		c := l.coords(i, y.shape[:2])
-		p := l.Convert(l.loadI32(pos, l.element(pos, c[:1])), kir.F32)
-		sin, cos := l.sinCos(p, l.load(freqs, l.element(freqs, c[1:])))
+		sin, cos := l.sinCos(l.loadI32(pos, l.element(pos, c[:1])), l.load(freqs, l.element(freqs, c[1:])))
 		at := l.Mul(i, l.Int(2))
 		l.store(y, at, l.Mul(factor, cos))
 		l.store(y, l.Add(at, l.one), l.Mul(factor, sin))
@@ -24,45 +23,19 @@ func ropeTable(l *lowering) {
 	l.end(units(pairs, elementThreads))
 }
 
-// π/2 as the sum of two f32; what is left is below 2e-15.
-const (
-	halfPi1 = 1.5707963705062866211
-	halfPi2 = -4.3711388286737928865e-08
-)
-
-// product returns x*y as the sum of two f32, exactly: the algorithm of Dekker, "A floating-point technique for extending
-// the available precision", 1971. An FMA would do it in one step, but a device may round it twice.
-func (l *lowering) product(x, y *kir.Value) (high, low *kir.Value) {
-	high = l.Mul(x, y)
-	x1, x2 := l.halves(x)
-	y1, y2 := l.halves(y)
-	low = l.Sub(l.Mul(x1, y1), high)
-	low = l.Add(l.Add(low, l.Mul(x1, y2)), l.Mul(x2, y1))
-	return high, l.Add(low, l.Mul(x2, y2))
-}
-
-// halves returns x as the sum of two numbers of 12 bits, whose products are exact.
-func (l *lowering) halves(x *kir.Value) (high, low *kir.Value) {
-	c := l.Mul(x, l.Float(1<<12+1))
-	high = l.Sub(c, l.Sub(c, x))
-	return high, l.Sub(x, high)
-}
-
-// sinCos returns sine and cosine of p times f. The product is kept in two f32, so that the angle is as exact as one in
-// float64 for positions up to 2^20: a device's own sine may be wrong by 2^-11 (Vulkan's precision of SPIR-V instructions).
+// sinCos returns sine and cosine of p times f, and NaN if f is no number. A device's own sine may be wrong by 2^-11 (Vulkan's
+// precision of SPIR-V instructions).
 func (l *lowering) sinCos(p, f *kir.Value) (sin, cos *kir.Value) {
-	high, low := l.product(p, f)
-	turns := l.Round(l.Mul(high, l.Float(2/math.Pi)))
-	most, rest := l.product(turns, l.Float(halfPi1))
-	r := l.Sub(l.Sub(high, most), rest)
-	r = l.Add(l.Sub(r, l.Mul(turns, l.Float(halfPi2))), low) // in -π/4 … π/4
-	s, c := l.sinCosPolynomial(r)
-	quadrant := l.And(l.Convert(turns, kir.I32), l.Int(3))
-	odd := l.Eq(l.And(quadrant, l.one), l.one)
+	turns, number := l.turns(p, f)
+	quadrant := l.Shr(l.Add(turns, l.Uint(1<<29)), l.Uint(30)) // the nearest
+	rest := l.Bitcast(l.Sub(turns, l.Shl(quadrant, l.Uint(30))), kir.Scalar(kir.I32))
+	s, c := l.sinCosPolynomial(l.Mul(l.Convert(rest, kir.F32), l.Float(2*math.Pi/(1<<32)))) // in -π/4 … π/4
+	odd := l.Eq(l.And(quadrant, l.Uint(1)), l.Uint(1))
 	sin, cos = l.Select(odd, c, s), l.Select(odd, s, c)
-	sin = l.Select(l.Le(l.Int(2), quadrant), l.Neg(sin), sin)
-	negative := l.Eq(l.Xor(l.Shr(quadrant, l.Uint(1)), l.And(quadrant, l.one)), l.one)
-	return sin, l.Select(negative, l.Neg(cos), cos)
+	sin = l.Select(l.Le(l.Uint(2), quadrant), l.Neg(sin), sin)
+	negative := l.Eq(l.Xor(l.Shr(quadrant, l.Uint(1)), l.And(quadrant, l.Uint(1))), l.Uint(1))
+	nan := l.Float(float32(math.NaN()))
+	return l.Select(number, sin, nan), l.Select(number, l.Select(negative, l.Neg(cos), cos), nan)
 }
 
 // sinCosPolynomial returns sine and cosine of r between -π/4 and π/4 by their Taylor series; the first term that is left out

@@ -91,8 +91,8 @@ var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
 	},
 	func(d *dice) (ir.Op, []ir.CaseArg, any) {
 		freqs := f32(ir.Const(d.extent()))
-		freqs.Fill, freqs.Lo, freqs.Hi = ir.FillUniform, 0, 1
-		return ir.OpRopeTable, []ir.CaseArg{whole(0, 1<<pick(d, 3, 12, 17), d.rows()), freqs}, &ir.RopeTableAttr{Scale: 1}
+		freqs.Fill, freqs.Lo, freqs.Hi = ir.FillUniform, 0, pick(d, 1, 1, 1e-30, 1000, -1e10, 1e38)
+		return ir.OpRopeTable, []ir.CaseArg{whole(0, 1<<pick(d, 3, 12, 17, 30), d.rows()), freqs}, &ir.RopeTableAttr{Scale: 1}
 	},
 	attend, attend, combine,
 	func(d *dice) (ir.Op, []ir.CaseArg, any) {
