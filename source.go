@@ -16,5 +16,5 @@ var Sources embed.FS
 //
 //go:embed cmd/ggmlc/devices/*.go ir/*.go ir/eval/*.go ir/opcase/*.go ir/spell/*.go passes/target/*.go
 //go:embed kernels/gpu/*.go kernels/gpu/gputest kernels/gpu/kirtest/*.go kernels/gpu/measure/*.go
-//go:embed kernels/gpu/ondevice kernels/gpu/spirv/*.go
+//go:embed kernels/gpu/ondevice kernels/gpu/ptx/*.go kernels/gpu/spirv/*.go
 var DevicesSources embed.FS

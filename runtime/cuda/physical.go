@@ -20,15 +20,19 @@ type physical struct {
 	name       string
 	bytes      uint64
 	capability int // 10*major + minor
+	processors int
+	shared     int // bytes of memory of a workgroup
 	limits     gpu.Limits
 }
 
 // Attributes of a device.
 const (
-	attributeThreads = 1 // MAX_THREADS_PER_BLOCK
-	attributeGroups  = 5 // MAX_GRID_DIM_X
-	attributeMajor   = 75
-	attributeMinor   = 76
+	attributeThreads    = 1  // MAX_THREADS_PER_BLOCK
+	attributeGroups     = 5  // MAX_GRID_DIM_X
+	attributeShared     = 8  // MAX_SHARED_MEMORY_PER_BLOCK
+	attributeProcessors = 16 // MULTIPROCESSOR_COUNT
+	attributeMajor      = 75
+	attributeMinor      = 76
 )
 
 // lowest is the compute capability that kernels are printed for.
@@ -69,7 +73,7 @@ func (d *driver) physical(number int) (*physical, error) {
 		return nil, err
 	}
 	values := make(map[int]int)
-	for _, a := range []int{attributeThreads, attributeGroups, attributeMajor, attributeMinor} {
+	for _, a := range []int{attributeThreads, attributeGroups, attributeShared, attributeProcessors, attributeMajor, attributeMinor} {
 		v := new(int32)
 		if err := d.deviceGetAttribute.call(uintptr(unsafe.Pointer(v)), uintptr(a), uintptr(p.device)).failed("cuDeviceGetAttribute"); err != nil {
 			return nil, err
@@ -77,6 +81,7 @@ func (d *driver) physical(number int) (*physical, error) {
 		values[a] = int(*v)
 	}
 	p.capability = 10*values[attributeMajor] + values[attributeMinor]
+	p.processors, p.shared = values[attributeProcessors], values[attributeShared]
 	p.limits = gpu.Limits{Threads: values[attributeThreads], Groups: values[attributeGroups]}
 	return p, nil
 }
@@ -94,8 +99,8 @@ func (d *driver) choose(want, target string) (*physical, error) {
 	}
 	p, err := pick(all, want, instanceOf(target))
 	if err == nil && p.capability < lowest {
-		err = fmt.Errorf("%v has compute capability %d.%d, %d.%d or later is needed: build for another backend (--targets)",
-			p, p.capability/10, p.capability%10, lowest/10, lowest%10)
+		err = fmt.Errorf("%v has compute capability %s, %s or later is needed: build for another backend (--targets)",
+			p, capabilityText(p.capability), capabilityText(lowest))
 	}
 	return p, err
 }

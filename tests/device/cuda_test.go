@@ -30,15 +30,6 @@ func generations() []generation {
 	return all
 }
 
-// nvidia is a device that the CUDA driver has, or a simulated one where there is no driver.
-type nvidia struct {
-	*ondevice.Machine
-	generation
-}
-
-// Assumes implements gputest.Machine.
-func (m nvidia) Assumes() kernels.Machine { return m.on }
-
 // installed returns the loader of the driver that is installed, or nil without a device.
 func installed(t testing.TB) *cuda.Loader {
 	t.Helper()
@@ -55,13 +46,13 @@ func installed(t testing.TB) *cuda.Loader {
 	return nil
 }
 
-// openCUDA returns a device. A simulated one reports wrong uses of the driver as errors of the test.
-func openCUDA(t testing.TB, l *cuda.Loader, g generation) nvidia {
+// openCUDA returns a device that the CUDA driver has, or a simulated one where there is no driver. A simulated one reports wrong uses of the driver as errors of the test.
+func openCUDA(t testing.TB, l *cuda.Loader, g generation) *ondevice.Machine {
 	t.Helper()
 	if l == nil {
 		l = simulatedCUDA(t)
 	}
-	m, err := ondevice.Open(ondevice.Kind{Name: "cuda", Loader: l, Assemble: func(k *kir.Kernel) ([]byte, error) {
+	m, err := ondevice.Open(ondevice.Kind{Name: "cuda", Assumes: g.on, Loader: l, Assemble: func(k *kir.Kernel) ([]byte, error) {
 		text, err := ptx.Emit(k, g.target)
 		return []byte(text), err
 	}})
@@ -73,7 +64,7 @@ func openCUDA(t testing.TB, l *cuda.Loader, g generation) nvidia {
 			t.Error(err)
 		}
 	})
-	return nvidia{m, g}
+	return m
 }
 
 // TestCUDAConforms runs the suite. Each check has a device of its own.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	kernels "github.com/ggmlc/ggmlc/kernels/gpu"
 	"github.com/ggmlc/ggmlc/kernels/gpu/gputest"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 	"github.com/ggmlc/ggmlc/kernels/gpu/ondevice"
@@ -18,7 +19,8 @@ import (
 
 // onVulkan is the device that Vulkan drives.
 func onVulkan() ondevice.Kind {
-	return ondevice.Kind{Name: "vulkan", Loader: new(vulkan.Loader), Assemble: func(k *kir.Kernel) ([]byte, error) {
+	on, _ := kernels.Of("vulkan")
+	return ondevice.Kind{Name: "vulkan", Assumes: on, Loader: new(vulkan.Loader), Assemble: func(k *kir.Kernel) ([]byte, error) {
 		words, err := spirv.Emit(k)
 		return spirv.Bytes(words), err
 	}}

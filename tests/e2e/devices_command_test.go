@@ -36,9 +36,9 @@ func runDevices(t *testing.T, env []string, args ...string) (status int, out, er
 // program that looks for drivers is built once.
 func TestDevicesWithoutDriver(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none.json")
-	env := append(needtest.CacheEnv(t, t.TempDir()), "VK_DRIVER_FILES="+none, "VK_ICD_FILENAMES="+none)
+	env := append(needtest.CacheEnv(t, t.TempDir()), "VK_DRIVER_FILES="+none, "VK_ICD_FILENAMES="+none, "CUDA_VISIBLE_DEVICES=")
 	status, out, errs := runDevices(t, env)
-	if status != 0 || errs != "" || !strings.HasPrefix(out, "vulkan: ") || !strings.Contains(out, "install") || !strings.Contains(out, "\ncpu  ") {
+	if status != 0 || errs != "" || !strings.HasPrefix(out, "cuda: there is no ") || !strings.Contains(out, "\nvulkan: ") || !strings.Contains(out, "install") || !strings.Contains(out, "\ncpu  ") {
 		t.Fatalf("exit status %d: %s%s", status, out, errs)
 	}
 	env = append(env, "PATH=") // without the Go command
@@ -46,7 +46,8 @@ func TestDevicesWithoutDriver(t *testing.T) {
 	for _, args := range [][]string{{"--check"}, {"--measure", "-o", file}} {
 		status, out, errs := runDevices(t, env, args...)
 		lines := strings.Split(errs, "\n")
-		if status != 1 || out != "" || len(lines) != 3 || !strings.HasPrefix(lines[0], "ggmlc: vulkan: ") || lines[1] != "ggmlc: there is no GPU to work on" {
+		if status != 1 || out != "" || len(lines) != 4 || !strings.HasPrefix(lines[0], "ggmlc: cuda: ") || !strings.HasPrefix(lines[1], "ggmlc: vulkan: ") ||
+			lines[2] != "ggmlc: there is no GPU to work on" {
 			t.Errorf("%v: exit status %d: %s%s", args, status, out, errs)
 		}
 	}
@@ -63,10 +64,15 @@ func TestDevicesWithoutDriver(t *testing.T) {
 func TestDevicesOfVulkan(t *testing.T) {
 	needVulkan(t)
 	env := needtest.CacheEnv(t, t.TempDir())
-	if status, out, errs := runDevices(t, env); status != 0 || !strings.HasPrefix(out, "vulkan:0  ") || errs != "" {
+	status, out, errs := runDevices(t, env)
+	if status != 0 || !strings.Contains("\n"+out, "\nvulkan:0  ") || errs != "" {
 		t.Errorf("exit status %d: %s%s", status, out, errs)
 	}
-	if status, _, errs := runDevices(t, env, "--check", "--device", "other:7"); status != 2 || !strings.HasPrefix(errs, "ggmlc: --device other:7: there is no such device: give one of vulkan:0 (") {
+	if !hasCUDA(t) && strings.Count(out, "\ncuda: there is no ") != 1 {
+		t.Errorf("not one line says that there is no CUDA:\n%s", out)
+	}
+	if status, _, errs := runDevices(t, env, "--check", "--device", "other:7"); status != 2 || !strings.Contains(errs, "ggmlc: --device other:7: there is no such device: give one of ") ||
+		!strings.Contains(errs, "vulkan:0 (") {
 		t.Errorf("exit status %d: %s", status, errs)
 	}
 }
@@ -76,14 +82,46 @@ func TestDevicesCheckAndMeasureVulkan(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	needVulkan(t)
 	env := needtest.CacheEnv(t, t.TempDir())
-	if status, out, errs := runDevices(t, env, "--check"); status != 0 || !strings.Contains(out, "    sizes    150 passed, 0 failed") || errs != "" {
+	if status, out, errs := runDevices(t, env, "--check", "--device", "vulkan"); status != 0 || !strings.Contains(out, "    sizes    150 passed, 0 failed") || errs != "" {
 		t.Errorf("exit status %d: %s%s", status, out, errs)
 	}
 	file := filepath.Join(t.TempDir(), "gpu.target")
-	if status, out, errs := runDevices(t, env, "--measure", "-o", file); status != 0 || out+errs != "" {
+	if status, out, errs := runDevices(t, env, "--measure", "--device", "vulkan", "-o", file); status != 0 || out+errs != "" {
 		t.Fatalf("exit status %d: %s%s", status, out, errs)
 	}
 	if _, err := target.Parse(file, string(readFile(t, file))); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDevicesOfCUDA lists, checks and measures the GPU that the CUDA driver has. Without one the driver is a simulated one.
+func TestDevicesOfCUDA(t *testing.T) {
+	env := needtest.CacheEnv(t, t.TempDir())
+	found := filepath.Join(t.TempDir(), "found")
+	real := hasCUDA(t)
+	if !real {
+		env = append(env, "LD_LIBRARY_PATH="+simulatedCUDA(t), "GGMLC_CUDASIM="+found)
+	}
+	status, out, errs := runDevices(t, env)
+	if status != 0 || errs != "" || !strings.HasPrefix(out, "cuda:0  ") || !strings.Contains(out, "    programs for cuda take it unless --cuda-device names another\n") {
+		t.Fatalf("exit status %d: %s%s", status, out, errs)
+	}
+	file := filepath.Join(t.TempDir(), "gpu.target")
+	if status, out, errs := runDevices(t, env, "--measure", "--device", "cuda", "-o", file); status != 0 || out+errs != "" {
+		t.Fatalf("exit status %d: %s%s", status, out, errs)
+	}
+	if _, err := target.Parse(file, string(readFile(t, file))); err != nil {
+		t.Error(err)
+	}
+	needtest.Slow(t, "e2e")
+	status, out, errs = runDevices(t, env, "--check", "--device", "cuda")
+	if status != 0 || errs != "" || strings.Count(out, "    sizes    150 passed, 0 failed") != strings.Count(out, "  kernels for sm_") || !strings.Contains(out, "\n  kernels for sm_70\n") {
+		t.Errorf("exit status %d: %s%s", status, out, errs)
+	}
+	if real {
+		return
+	}
+	if text, err := os.ReadFile(found); err != nil || len(text) > 0 {
+		t.Errorf("the driver finds: %s (%v)", text, err)
 	}
 }

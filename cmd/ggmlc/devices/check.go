@@ -13,7 +13,7 @@ import (
 
 // checkSession is an open device, which is opened again after a failure: the contents of a failed one are unknown.
 type checkSession struct {
-	kind ondevice.Kind
+	kind kernelKind
 	m    *ondevice.Machine
 }
 
@@ -33,7 +33,7 @@ func (s *checkSession) machine() (gputest.Machine, error) {
 	}
 	if s.m == nil {
 		var err error
-		if s.m, err = ondevice.Open(s.kind); err != nil {
+		if s.m, err = ondevice.Open(s.kind.Kind); err != nil {
 			s.m = nil
 			return nil, err
 		}
@@ -42,20 +42,36 @@ func (s *checkSession) machine() (gputest.Machine, error) {
 	return s.m, nil
 }
 
-// checkDevice runs the conformance suite on a device and prints what came of it.
+// checkDevice runs the conformance suite on a device, with all kernels that programs have for it, and prints what came of it.
 func (c *command) checkDevice(ctx context.Context, d *gpuDevice) error {
-	s := &checkSession{kind: d.driver.open(d.number)}
-	failed, err := checkGroups(ctx, c.stdout, d, gputest.Suite(gputest.Whole), s.machine, c.line)
-	err = errors.Join(err, s.close())
-	if err == nil && failed > 0 {
-		err = fmt.Errorf("%v %s: %d checks failed: programs may compute wrong results there: install a newer driver, and report it", d, d.name, failed)
+	if _, err := fmt.Fprintf(c.stdout, "%v  %s\n", d, d.name); err != nil {
+		return err
 	}
-	return err
+	failed := 0
+	for _, k := range d.driver.kernels(d) {
+		n, err := c.checkKernels(ctx, k)
+		if failed += n; err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%v %s: %d checks failed: programs may compute wrong results there: install a newer driver, and report it", d, d.name, failed)
+	}
+	return nil
+}
+
+// checkKernels runs the conformance suite with the kernels of a generation, and returns how many checks failed.
+func (c *command) checkKernels(ctx context.Context, k kernelKind) (failed int, err error) {
+	if k.name != "" {
+		fmt.Fprintf(c.stdout, "  kernels for %s\n", k.name)
+	}
+	s := &checkSession{kind: k}
+	failed, err = checkGroups(ctx, c.stdout, gputest.Suite(gputest.Whole), s.machine, c.line)
+	return failed, errors.Join(err, s.close())
 }
 
 // checkGroups runs groups of checks and returns how many failed.
-func checkGroups(ctx context.Context, w io.Writer, d *gpuDevice, groups []gputest.Group, open func() (gputest.Machine, error), line func(string)) (failed int, err error) {
-	fmt.Fprintf(w, "%v  %s\n", d, d.name)
+func checkGroups(ctx context.Context, w io.Writer, groups []gputest.Group, open func() (gputest.Machine, error), line func(string)) (failed int, err error) {
 	for _, g := range groups {
 		line("checking " + g.Doc)
 		t, err := g.Run(ctx, open)

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/kernels/gpu/gputest"
+	"github.com/ggmlc/ggmlc/runtime/cuda"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
@@ -43,6 +45,43 @@ cpu  `
 	}
 }
 
+// TestDevicesOfCUDA lists devices of three generations, with the kernels that programs have for them.
+func TestDevicesOfCUDA(t *testing.T) {
+	driver := &gpuDriver{kind: "cuda", flag: "--cuda-device"}
+	list := cudaDevices([]cuda.Info{
+		{Name: "Pascal", Version: "12.8", Capability: 61, Processors: 20, Memory: 8 << 30, Shared: 48 << 10, Threads: 1024, Missing: "compute capability 7.0"},
+		{Name: "Volta", Version: "12.8", Capability: 70, Memory: 16 << 30},
+		{Name: "Hopper", Version: "12.8", Capability: 90, Memory: 80 << 30, Chosen: true},
+	})
+	for i, want := range [][]string{nil, {"sm_70"}, {"sm_70", "sm_80"}} {
+		d := &list[i]
+		d.driver = driver
+		if d.unusable != "" {
+			continue
+		}
+		var names []string
+		for _, k := range cudaKernels(d) {
+			names = append(names, k.name)
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("%s: kernels for %v, want %v", d.name, names, want)
+		}
+	}
+	var out bytes.Buffer
+	if err := listDevices(&out, list, nil); err != nil {
+		t.Fatal(err)
+	}
+	const want = `cuda:0  Pascal
+    compute capability 6.1, CUDA 12.8
+    8.0 GiB of memory, 20 multiprocessors, workgroups of 1024 threads with 48 KiB
+    programs cannot run on it: it lacks compute capability 7.0
+cuda:1  Volta
+`
+	if !strings.HasPrefix(out.String(), want) || !strings.Contains(out.String(), "    programs for cuda take it unless --cuda-device names another\ncpu") {
+		t.Errorf("%s\ninstead of\n%s", &out, want)
+	}
+}
+
 func TestPickDevice(t *testing.T) {
 	for _, c := range []struct{ want, got string }{
 		{"", "vulkan:1"}, {"0", "vulkan:0"}, {"1", "vulkan:1"}, {"cuda", "cuda:0"}, {"vulkan", "vulkan:1"}, {"cuda:0", "cuda:0"}, {"TOO", "cuda:0"}, {"small", "vulkan:0"},
@@ -73,9 +112,8 @@ func TestCheckReportsFailures(t *testing.T) {
 	}
 	var out bytes.Buffer
 	open := func() (gputest.Machine, error) { return nil, nil }
-	failed, err := checkGroups(t.Context(), &out, &twoDrivers()[1], groups, open, func(string) {})
-	const want = `vulkan:1  Large
-    first      1 passed, 1 failed, 1 without a kernel: what it does
+	failed, err := checkGroups(t.Context(), &out, groups, open, func(string) {})
+	const want = `    first      1 passed, 1 failed, 1 without a kernel: what it does
         mul/two: y: 1 instead of 2
             z: 3
     second     0 passed, 1 failed: more
@@ -107,7 +145,7 @@ func TestFailedDeviceIsOpenedAgain(t *testing.T) {
 	if _, err := listVulkan(); err != nil {
 		needtest.Skip(t, "vulkan", "no Vulkan device: %v", err)
 	}
-	s := &checkSession{kind: openVulkan(0)}
+	s := &checkSession{kind: vulkanKernels(&gpuDevice{})[0]}
 	defer s.close()
 	first, err := s.machine()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/kernels/cpu"
+	"github.com/ggmlc/ggmlc/kernels/gpu"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 	"github.com/ggmlc/ggmlc/kernels/gpu/ondevice"
 	"github.com/ggmlc/ggmlc/kernels/gpu/spirv"
@@ -22,12 +23,23 @@ type gpuDriver struct {
 
 	// list returns the devices by number. Its error says what to install if there is none.
 	list func() ([]gpuDevice, error)
-	open func(number int) ondevice.Kind
+
+	// kernels returns the kernels that programs have for a device, with what opens it. Programs take the last ones.
+	kernels func(d *gpuDevice) []kernelKind
+}
+
+// kernelKind is the kernels that programs have for a generation of devices.
+type kernelKind struct {
+	name string // of the generation; empty if there is one
+	ondevice.Kind
 }
 
 // gpuDrivers are those that ggmlc looks for.
 func gpuDrivers() []gpuDriver {
-	return []gpuDriver{{kind: "vulkan", flag: "--vulkan-device", list: listVulkan, open: openVulkan}}
+	return []gpuDriver{
+		{kind: "cuda", flag: "--cuda-device", list: listCUDA, kernels: cudaKernels},
+		{kind: "vulkan", flag: "--vulkan-device", list: listVulkan, kernels: vulkanKernels},
+	}
 }
 
 // gpuDevice is a device of a driver.
@@ -39,7 +51,9 @@ type gpuDevice struct {
 	chosen   bool     // by programs that are not told otherwise
 	unusable string   // why programs cannot run on it; empty if they can
 	memory   int64    // bytes of its own memory; 0 if it has none
-	maxAlloc int64    // bytes of the largest allocation
+	maxAlloc int64    // bytes of the largest allocation; 0 if there is no bound
+
+	capability int // of a device of CUDA, as 10*major + minor
 }
 
 // String returns the name with which --device chooses the device.
@@ -74,12 +88,13 @@ func aboutVulkan(i *vulkan.Info) []string {
 	return about
 }
 
-func openVulkan(number int) ondevice.Kind {
-	l := &vulkan.Loader{Options: vulkan.Options{Device: strconv.Itoa(number)}}
-	return ondevice.Kind{Name: "vulkan", Loader: l, Assemble: func(k *kir.Kernel) ([]byte, error) {
+func vulkanKernels(d *gpuDevice) []kernelKind {
+	on, _ := gpu.Of("vulkan")
+	l := &vulkan.Loader{Options: vulkan.Options{Device: strconv.Itoa(d.number)}}
+	return []kernelKind{{Kind: ondevice.Kind{Name: "vulkan", Assumes: on, Loader: l, Assemble: func(k *kir.Kernel) ([]byte, error) {
 		words, err := spirv.Emit(k)
 		return spirv.Bytes(words), err
-	}}
+	}}}}
 }
 
 // size returns a number of bytes with its unit.

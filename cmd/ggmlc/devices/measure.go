@@ -32,13 +32,17 @@ func (c *command) writeMeasured(ctx context.Context, d *gpuDevice) error {
 
 // measureDevice returns the text of a target file with the rates of a device.
 func (c *command) measureDevice(ctx context.Context, d *gpuDevice) (text string, err error) {
-	m, err := ondevice.Open(d.driver.open(d.number))
+	all := d.driver.kernels(d)
+	m, err := ondevice.Open(all[len(all)-1].Kind)
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	t := target.Builtin(d.driver.kind)
-	bytes := min(max(d.memory/64, leastMeasured), mostMeasured, d.maxAlloc)
+	bytes := min(max(d.memory/64, leastMeasured), mostMeasured)
+	if d.maxAlloc > 0 {
+		bytes = min(bytes, d.maxAlloc)
+	}
 	r, err := measure.Measure(ctx, m, t, measure.Options{Bytes: bytes, Time: measureTime, Progress: c.line})
 	if err != nil {
 		return "", err

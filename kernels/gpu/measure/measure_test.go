@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	kernels "github.com/ggmlc/ggmlc/kernels/gpu"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 	"github.com/ggmlc/ggmlc/kernels/gpu/ondevice"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -63,7 +64,8 @@ func (c *clock) Copy(_ int, t runtime.Transfer, b *runtime.Block) {
 }
 
 func (c *clock) open(t *testing.T) *ondevice.Machine {
-	m, err := ondevice.Open(ondevice.Kind{Name: "vulkan", Loader: c, Assemble: func(*kir.Kernel) ([]byte, error) { return nil, nil }})
+	on, _ := kernels.Of("vulkan")
+	m, err := ondevice.Open(ondevice.Kind{Name: "vulkan", Assumes: on, Loader: c, Assemble: func(*kir.Kernel) ([]byte, error) { return nil, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,8 @@ import (
 
 // Kind is a kind of devices.
 type Kind struct {
-	Name     string // of the targets
+	Name     string      // of the targets
+	Assumes  gpu.Machine // what kernels may assume about the device
 	Loader   runtime.Loader
 	Assemble func(*kir.Kernel) ([]byte, error) // what the loader takes as the code of a kernel
 }
@@ -48,11 +49,8 @@ func Open(k Kind) (*Machine, error) {
 // Close closes the device.
 func (m *Machine) Close() error { return m.device.Close() }
 
-// Assumes returns what the kernels of such targets assume.
-func (m *Machine) Assumes() gpu.Machine {
-	on, _ := gpu.Of(m.kind.Name)
-	return on
-}
+// Assumes returns what kernels may assume about the machine.
+func (m *Machine) Assumes() gpu.Machine { return m.kind.Assumes }
 
 // Free forgets all memory and kernels, so that the device frees what they took.
 func (m *Machine) Free() {
