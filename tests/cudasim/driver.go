@@ -48,11 +48,18 @@ const (
 	noBinary           = 209
 	invalidPTX         = 218
 	invalidHandle      = 400
+	illegalState       = 401
 	notFound           = 500
 	notReady           = 600
 	illegalAddress     = 700
 	outOfResources     = 701
+	captureUnsupported = 900
 	captureInvalidated = 901
+	captureMerge       = 902
+	captureUnmatched   = 903
+	captureUnjoined    = 904
+	captureIsolation   = 905
+	capturedEvent      = 907
 )
 
 // Driver is a simulated driver.
@@ -76,6 +83,7 @@ type Driver struct {
 	inUse    uint64
 	running  int // operations of streams that are not done
 	seed     int64
+	captured []*graph
 }
 
 // New returns a driver.

@@ -81,6 +81,7 @@ func (l *Library) functions() map[string]any {
 		"cuStreamWaitEvent": with3(l, (*Driver).StreamWaitEvent), "cuStreamBeginCapture_v2": with2(l, (*Driver).StreamBeginCapture),
 		"cuStreamEndCapture": with2(l, (*Driver).StreamEndCapture),
 		"cuEventCreate":      with2(l, (*Driver).EventCreate), "cuEventDestroy_v2": with1(l, (*Driver).EventDestroy),
+		"cuEventRecordWithFlags": with3(l, (*Driver).EventRecordWithFlags), "cuEventElapsedTime": with3(l, (*Driver).EventElapsedTime),
 		"cuEventRecord": with2(l, (*Driver).EventRecord), "cuEventQuery": with1(l, (*Driver).EventQuery),
 		"cuGraphDestroy": with1(l, (*Driver).GraphDestroy), "cuGraphInstantiateWithFlags": with3(l, (*Driver).GraphInstantiateWithFlags),
 		"cuGraphExecDestroy": with1(l, (*Driver).GraphExecDestroy), "cuGraphLaunch": with2(l, (*Driver).GraphLaunch),

@@ -2,30 +2,32 @@
 
 package cudasim
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // stream runs operations in order.
 type stream struct {
 	queue   []operation
 	running int // operations that are not done
 	closed  bool
-	capture *graph // that gets the operations in place of the stream
+
+	capture *capture // that gets the operations in place of the stream
+	after   []int    // nodes of the capture that the next one follows
 }
 
 // operation is work of a stream. It returns the failure of the device.
 type operation func() uint32
 
-// graph is a list of operations.
-type graph struct{ list []operation }
-
-// executable is a graph that can be launched.
-type executable struct {
-	list    []operation
-	running int
+// event counts its records, and those that are done. One that was last recorded in a capture stands for nodes of it.
+type event struct {
+	recorded, done int
+	timing         bool
+	at             time.Time // of the last record that is done
+	capture        *capture
+	after          []int
 }
-
-// event counts its records, and those that are done.
-type event struct{ recorded, done int }
 
 func (d *Driver) StreamCreate(to *uintptr, _ uint32) uintptr {
 	r := d.beginIn("cuStreamCreate")
@@ -74,7 +76,7 @@ func (d *Driver) submit(call string, h uintptr, op operation) uint32 {
 	case !ok:
 		return invalidHandle
 	case s.capture != nil:
-		s.capture.list = append(s.capture.list, op)
+		return s.capture.add(s, op)
 	default:
 		s.queue = append(s.queue, op)
 		d.running++
@@ -98,6 +100,9 @@ func (d *Driver) StreamDestroy(h uintptr) uintptr {
 	r := d.beginIn("cuStreamDestroy")
 	if r == success {
 		if s, ok := object[*stream](d, "cuStreamDestroy", h); ok {
+			if s.capture != nil {
+				d.problem("cuStreamDestroy of a stream that is captured")
+			}
 			s.closed = true
 			d.changed.Broadcast()
 			delete(d.objects, uint64(h))
@@ -113,6 +118,10 @@ func (d *Driver) StreamQuery(h uintptr) uintptr {
 		switch {
 		case !ok:
 			r = invalidHandle
+		case s.capture != nil:
+			d.problem("cuStreamQuery of a stream that is captured")
+			s.capture.invalid = true
+			r = captureUnsupported
 		case s.running > 0:
 			r = notReady
 		}
@@ -120,10 +129,13 @@ func (d *Driver) StreamQuery(h uintptr) uintptr {
 	return d.end(r)
 }
 
-func (d *Driver) EventCreate(to *uintptr, _ uint32) uintptr {
+// withoutTiming is CU_EVENT_DISABLE_TIMING.
+const withoutTiming = 2
+
+func (d *Driver) EventCreate(to *uintptr, flags uint32) uintptr {
 	r := d.beginIn("cuEventCreate")
 	if r == success {
-		*to = uintptr(d.add(new(event)))
+		*to = uintptr(d.add(&event{timing: flags&withoutTiming == 0}))
 	}
 	return d.end(r)
 }
@@ -144,18 +156,83 @@ func (d *Driver) EventRecord(h, on uintptr) uintptr {
 	if r != success {
 		return d.end(r)
 	}
-	e, ok := object[*event](d, "cuEventRecord", h)
-	if !ok {
-		return d.end(invalidHandle)
+	return d.end(d.record("cuEventRecord", h, on, false))
+}
+
+// recordExternal is CU_EVENT_RECORD_EXTERNAL.
+const recordExternal = 1
+
+// EventRecordWithFlags with the flag for external records makes a node of a capture, and is invalid outside of one.
+func (d *Driver) EventRecordWithFlags(h, on uintptr, flags uint32) uintptr {
+	r := d.beginIn("cuEventRecordWithFlags")
+	if r != success {
+		return d.end(r)
 	}
+	external := flags&recordExternal != 0
+	if s, ok := object[*stream](d, "cuEventRecordWithFlags", on); ok && external && s.capture == nil {
+		d.problem("cuEventRecordWithFlags: an external record outside of a capture")
+		return d.end(invalidValue)
+	}
+	return d.end(d.record("cuEventRecordWithFlags", h, on, external))
+}
+
+// record records an event in a stream. With mu.
+func (d *Driver) record(call string, h, on uintptr, node bool) uint32 {
+	e, ok := object[*event](d, call, h)
+	if !ok {
+		return invalidHandle
+	}
+	if s, ok := object[*stream](d, call, on); ok && s.capture != nil && !node {
+		if s.capture.invalid {
+			return captureInvalidated
+		}
+		e.capture, e.after = s.capture, slices.Clone(s.after)
+		return success
+	}
+	if node {
+		return d.submit(call, on, func() uint32 {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			e.capture = nil
+			e.recorded++
+			e.done, e.at = e.recorded, time.Now()
+			return success
+		})
+	}
+	e.capture = nil
 	e.recorded++
 	n := e.recorded
-	return d.end(d.submit("cuEventRecord", on, func() uint32 {
+	return d.submit(call, on, func() uint32 {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		e.done = n
+		e.done, e.at = n, time.Now()
 		return success
-	}))
+	})
+}
+
+// EventElapsedTime fails for events without timing, without a record, or whose record is not done.
+func (d *Driver) EventElapsedTime(ms *float32, begin, end uintptr) uintptr {
+	r := d.beginIn("cuEventElapsedTime")
+	if r != success {
+		return d.end(r)
+	}
+	a, ok := object[*event](d, "cuEventElapsedTime", begin)
+	b, also := object[*event](d, "cuEventElapsedTime", end)
+	switch {
+	case !ok || !also:
+		r = invalidHandle
+	case a.capture != nil || b.capture != nil:
+		d.problem("cuEventElapsedTime of an event that was recorded in a capture")
+		r = capturedEvent
+	case !a.timing || !b.timing || a.recorded == 0 || b.recorded == 0:
+		d.problem("cuEventElapsedTime of an event without a time")
+		r = invalidHandle
+	case a.done < a.recorded || b.done < b.recorded:
+		r = notReady
+	default:
+		*ms = float32(b.at.Sub(a.at).Seconds() * 1e3)
+	}
+	return d.end(r)
 }
 
 func (d *Driver) EventQuery(h uintptr) uintptr {
@@ -167,6 +244,9 @@ func (d *Driver) EventQuery(h uintptr) uintptr {
 	switch {
 	case !ok:
 		r = invalidHandle
+	case e.capture != nil:
+		d.problem("cuEventQuery of an event that was recorded in a capture")
+		r = capturedEvent
 	case e.recorded == 0:
 		d.problem("cuEventQuery of an event that was not recorded")
 	case e.done < e.recorded:
@@ -181,10 +261,17 @@ func (d *Driver) StreamWaitEvent(on, h uintptr, _ uint32) uintptr {
 		return d.end(r)
 	}
 	e, ok := object[*event](d, "cuStreamWaitEvent", h)
-	if !ok {
+	s, also := object[*stream](d, "cuStreamWaitEvent", on)
+	switch {
+	case !ok || !also:
 		return d.end(invalidHandle)
-	}
-	if e.recorded == 0 {
+	case e.capture != nil:
+		return d.end(d.join(s, e))
+	case s.capture != nil:
+		d.problem("cuStreamWaitEvent: a capture would depend on work outside of it")
+		s.capture.invalid = true
+		return d.end(captureIsolation)
+	case e.recorded == 0:
 		d.problem("cuStreamWaitEvent for an event that was not recorded")
 	}
 	n := e.recorded
@@ -195,105 +282,5 @@ func (d *Driver) StreamWaitEvent(on, h uintptr, _ uint32) uintptr {
 			d.changed.Wait()
 		}
 		return success
-	}))
-}
-
-func (d *Driver) StreamBeginCapture(h uintptr, _ uint32) uintptr {
-	r := d.beginIn("cuStreamBeginCapture")
-	if r != success {
-		return d.end(r)
-	}
-	s, ok := object[*stream](d, "cuStreamBeginCapture", h)
-	switch {
-	case !ok:
-		r = invalidHandle
-	case s.capture != nil:
-		d.problem("a stream is captured twice")
-		r = captureInvalidated
-	default:
-		s.capture = new(graph)
-	}
-	return d.end(r)
-}
-
-func (d *Driver) StreamEndCapture(h uintptr, to *uintptr) uintptr {
-	r := d.beginIn("cuStreamEndCapture")
-	s, ok := object[*stream](d, "cuStreamEndCapture", h)
-	switch {
-	case r != success:
-		if ok {
-			s.capture = nil // it ends even so
-		}
-	case !ok:
-		r = invalidHandle
-	case s.capture == nil:
-		d.problem("cuStreamEndCapture without a begin")
-		r = captureInvalidated
-	default:
-		*to = uintptr(d.add(s.capture))
-		s.capture = nil
-	}
-	return d.end(r)
-}
-
-func (d *Driver) GraphInstantiateWithFlags(to *uintptr, h uintptr, _ uint64) uintptr {
-	r := d.beginIn("cuGraphInstantiateWithFlags")
-	if r != success {
-		return d.end(r)
-	}
-	g, ok := object[*graph](d, "cuGraphInstantiateWithFlags", h)
-	if !ok {
-		return d.end(invalidHandle)
-	}
-	*to = uintptr(d.add(&executable{list: slices.Clone(g.list)}))
-	return d.end(success)
-}
-
-func (d *Driver) GraphDestroy(h uintptr) uintptr {
-	r := d.beginIn("cuGraphDestroy")
-	if r == success {
-		if _, ok := object[*graph](d, "cuGraphDestroy", h); !ok {
-			r = invalidHandle
-		}
-		delete(d.objects, uint64(h))
-	}
-	return d.end(r)
-}
-
-func (d *Driver) GraphExecDestroy(h uintptr) uintptr {
-	r := d.beginIn("cuGraphExecDestroy")
-	if r == success {
-		x, ok := object[*executable](d, "cuGraphExecDestroy", h)
-		if !ok {
-			r = invalidHandle
-		} else if x.running > 0 {
-			d.problem("cuGraphExecDestroy of a graph that runs")
-		}
-		delete(d.objects, uint64(h))
-	}
-	return d.end(r)
-}
-
-func (d *Driver) GraphLaunch(h, on uintptr) uintptr {
-	r := d.beginIn("cuGraphLaunch")
-	if r != success {
-		return d.end(r)
-	}
-	x, ok := object[*executable](d, "cuGraphLaunch", h)
-	if !ok {
-		return d.end(invalidHandle)
-	}
-	x.running++
-	return d.end(d.submit("cuGraphLaunch", on, func() uint32 {
-		r := uint32(success)
-		for _, op := range x.list {
-			if r == success {
-				r = op()
-			}
-		}
-		d.mu.Lock()
-		x.running--
-		d.mu.Unlock()
-		return r
 	}))
 }

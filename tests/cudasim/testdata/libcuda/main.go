@@ -189,6 +189,16 @@ func cuEventDestroy_v2(event uintptr) C.int { return C.int(driver.EventDestroy(e
 //export cuEventRecord
 func cuEventRecord(event, stream uintptr) C.int { return C.int(driver.EventRecord(event, stream)) }
 
+//export cuEventRecordWithFlags
+func cuEventRecordWithFlags(event, stream uintptr, flags uint32) C.int {
+	return C.int(driver.EventRecordWithFlags(event, stream, flags))
+}
+
+//export cuEventElapsedTime
+func cuEventElapsedTime(ms *float32, begin, end uintptr) C.int {
+	return C.int(driver.EventElapsedTime(ms, begin, end))
+}
+
 //export cuEventQuery
 func cuEventQuery(event uintptr) C.int { return C.int(driver.EventQuery(event)) }
 
