@@ -83,16 +83,13 @@ func (d *device) enter() (leave func()) {
 // nonBlocking streams do not wait for the default stream (CU_STREAM_NON_BLOCKING).
 const nonBlocking = 1
 
-// newStream returns a stream, which destroy frees. The context is current.
+// newStream returns a stream for work, which destroy frees. The context is current.
 func (d *device) newStream() (handle, error) {
-	h := new(handle)
-	if err := d.streamCreate.call(uintptr(unsafe.Pointer(h)), nonBlocking).failed("cuStreamCreate"); err != nil {
-		return 0, err
+	stream, err := d.makeStream()
+	if err == nil {
+		d.streams = append(d.streams, stream) // by open and by the first upload, which nothing else is done besides
 	}
-	stream := *h
-	d.own(func() { d.streamDestroy.call(uintptr(stream)) })
-	d.streams = append(d.streams, stream) // by open and by the first upload, which nothing else is done besides
-	return stream, nil
+	return stream, err
 }
 
 // withoutTimes makes events cheaper (CU_EVENT_DISABLE_TIMING).

@@ -103,7 +103,9 @@ func scenario(t *testing.T, c cudasim.Config) (*bench, error) {
 		picked.Index, picked.Picks = runtime.Span{Memory: 2}, 1
 		for step := range uint64(2) {
 			b.device.Copy(0, dense(&label, 0, 0, 3, 0, 256), b.blocks[0])
-			b.device.Run(0, command(scaling(arg{Memory: 1}, arg{}, 64, 2)), b.blocks[0], 0)
+			beside := scaling(arg{Memory: 1, Offset: 128}, arg{}, 32, 2)
+			beside.Beside = true
+			b.device.Run(0, command(scaling(arg{Memory: 1}, arg{}, 32, 2), beside), b.blocks[0], 0)
 			b.device.Record(0, &e, step+1)
 			b.device.Wait(1, &e, step+1)
 			b.device.Copy(1, picked, b.blocks[0])

@@ -67,7 +67,7 @@ func (o *bound) launch(q *queue, commands []entry) error {
 	g := o.find()
 	if g == nil {
 		var err error
-		if g, err = o.record(q.stream); err != nil {
+		if g, err = o.record(&q.strands); err != nil {
 			return err
 		}
 		o.graphs[g.keys[0]] = append(o.graphs[g.keys[0]], g)
@@ -92,7 +92,8 @@ func (o *bound) collect(commands []entry) error {
 		if err := o.env.Check(o.device.physical.limits); err != nil {
 			return err
 		}
-		for _, s := range o.env.Dispatches {
+		for i, s := range o.env.Dispatches {
+			s.Barrier = s.Barrier || i == 0 // commands are in order
 			s.First += len(o.words)
 			o.dispatches = append(o.dispatches, s)
 		}
@@ -115,8 +116,8 @@ func (o *bound) find() *graph {
 // captureRelaxed lets other threads allocate memory meanwhile (CU_STREAM_CAPTURE_MODE_RELAXED).
 const captureRelaxed = 2
 
-// record makes a graph of the collected commands, from what is submitted to a stream while it is captured.
-func (o *bound) record(stream handle) (*graph, error) {
+// record makes a graph of the collected commands, from what is submitted to strands while they are captured.
+func (o *bound) record(s *strands) (*graph, error) {
 	d, g := o.device, &graph{keys: slices.Clone(o.keys)}
 	kernels := make([]compiled, len(o.dispatches)) // not while the stream is captured: loading code may wait for the device
 	for i := range o.dispatches {
@@ -128,12 +129,15 @@ func (o *bound) record(stream handle) (*graph, error) {
 	if err := g.allocate(d, len(o.words)); err != nil {
 		return nil, err
 	}
-	if err := d.beginCapture.call(uintptr(stream), captureRelaxed).failed("cuStreamBeginCapture"); err != nil {
+	if err := s.widen(o.widest()); err != nil {
 		return nil, err
 	}
-	err := o.capture(g, stream, kernels)
+	if err := d.beginCapture.call(uintptr(s.origin), captureRelaxed).failed("cuStreamBeginCapture"); err != nil {
+		return nil, err
+	}
+	err := o.capture(g, s, kernels)
 	made := new(handle)
-	if r := d.endCapture.call(uintptr(stream), uintptr(unsafe.Pointer(made))); err == nil {
+	if r := d.endCapture.call(uintptr(s.origin), uintptr(unsafe.Pointer(made))); err == nil {
 		err = r.failed("cuStreamEndCapture")
 	}
 	if *made != 0 {
@@ -157,29 +161,71 @@ func (g *graph) allocate(d *device, words int) (err error) {
 	return err
 }
 
-// capture submits the copy of the arguments and the kernels.
-func (o *bound) capture(g *graph, stream handle, kernels []compiled) error {
-	d := o.device
-	if g.args != nil {
-		r := d.copyToDevice.call(uintptr(g.copy.address), g.args.address, uintptr(len(g.args.bytes)), uintptr(stream))
-		if err := r.failed("cuMemcpyHtoDAsync"); err != nil {
+// together returns the end of the group that begins with dispatch i: those up to the next barrier may run at the same time.
+func (o *bound) together(i int) int {
+	for i++; i < len(o.dispatches) && !o.dispatches[i].Barrier; {
+		i++
+	}
+	return i
+}
+
+// widest returns the number of dispatches of the largest group.
+func (o *bound) widest() (n int) {
+	for i := 0; i < len(o.dispatches); {
+		end := o.together(i)
+		n, i = max(n, end-i), end
+	}
+	return n
+}
+
+// capture submits the copy of the arguments and the kernels. Each group of kernels follows the one before it.
+func (o *bound) capture(g *graph, s *strands, kernels []compiled) error {
+	if err := o.sendArgs(g, s.origin); err != nil {
+		return err
+	}
+	for i := 0; i < len(o.dispatches); {
+		end := o.together(i)
+		if err := o.group(g, s, kernels, i, end); err != nil {
 			return err
 		}
-	}
-	for i, s := range o.dispatches {
-		block := new(uint64) // the only parameter
-		if g.copy != nil {
-			*block = uint64(g.copy.address) + uint64(wordBytes*s.First)
-		}
-		params := &[1]unsafe.Pointer{unsafe.Pointer(block)}
-		r := d.launchKernel.call(uintptr(kernels[i].function), uintptr(s.Groups), 1, 1, uintptr(kernels[i].threads), 1, 1, 0, uintptr(stream),
-			uintptr(unsafe.Pointer(params)), 0)
-		if err := r.failed("cuLaunchKernel"); err != nil {
-			return fmt.Errorf("kernel %s: %w", s.Kernel.Name, err)
-		}
-		goruntime.KeepAlive(block)
+		i = end
 	}
 	return nil
+}
+
+// sendArgs submits the copy of the arguments.
+func (o *bound) sendArgs(g *graph, stream handle) error {
+	if g.args == nil {
+		return nil
+	}
+	return o.device.copyToDevice.call(uintptr(g.copy.address), g.args.address, uintptr(len(g.args.bytes)), uintptr(stream)).failed("cuMemcpyHtoDAsync")
+}
+
+// group submits the dispatches from one number to before another one, which may run at the same time.
+func (o *bound) group(g *graph, s *strands, kernels []compiled, begin, end int) error {
+	n := end - begin
+	if err := s.fork(n); err != nil {
+		return err
+	}
+	for i := begin; i < end; i++ {
+		if err := o.dispatch(g, &o.dispatches[i], kernels[i], s.stream(i-begin, n)); err != nil {
+			return fmt.Errorf("kernel %s: %w", o.dispatches[i].Kernel.Name, err)
+		}
+	}
+	return s.join(n)
+}
+
+// dispatch submits a kernel.
+func (o *bound) dispatch(g *graph, s *gpu.Dispatch, k compiled, stream handle) error {
+	block := new(uint64) // the only parameter
+	if g.copy != nil {
+		*block = uint64(g.copy.address) + uint64(wordBytes*s.First)
+	}
+	params := &[1]unsafe.Pointer{unsafe.Pointer(block)}
+	r := o.device.launchKernel.call(uintptr(k.function), uintptr(s.Groups), 1, 1, uintptr(k.threads), 1, 1, 0, uintptr(stream),
+		uintptr(unsafe.Pointer(params)), 0)
+	goruntime.KeepAlive(block)
+	return r.failed("cuLaunchKernel")
 }
 
 // instantiate makes a graph ready to be launched.

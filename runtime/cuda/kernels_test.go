@@ -93,6 +93,7 @@ type dispatch struct {
 	Kernel *gpu.Kernel
 	Groups int
 	Args   []arg
+	Beside bool // it may run at the same time as the one before it
 }
 
 // arg is an address: an offset in a memory, with bytes that are added for each instance, or offsets by iteration in its
@@ -113,6 +114,9 @@ func command(list ...dispatch) *runtime.Command {
 	run := func(e *gpu.Env, iteration int) {
 		for i := range list {
 			d := &list[i]
+			if i > 0 && !d.Beside {
+				e.Barrier()
+			}
 			words := make([]uint64, len(d.Args))
 			for k, a := range d.Args {
 				at := a.Offset

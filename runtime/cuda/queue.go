@@ -67,6 +67,7 @@ type queue struct {
 
 	// Of the goroutine that submits.
 	batch    []entry
+	strands  strands
 	fetching mark
 	args     [6]uintptr
 
@@ -80,7 +81,7 @@ const ringSize = 64
 // newQueue returns a queue. The context is current.
 func (d *device) newQueue(id int) (*queue, error) {
 	stream, err := d.newStream()
-	return &queue{device: d, id: id, stream: stream, ring: make([]entry, ringSize), ended: make(chan struct{})}, err
+	return &queue{device: d, id: id, stream: stream, strands: strands{device: d, origin: stream}, ring: make([]entry, ringSize), ended: make(chan struct{})}, err
 }
 
 // call calls a function of the driver with arguments that are no addresses of Go's.

@@ -71,6 +71,7 @@ type Driver struct {
 	changed  sync.Cond
 	calls    map[string]int
 	total    int
+	faults   int // calls that were not made
 	problems []string
 	sticky   uint32 // what all calls return after a failure on the device
 	started  bool
@@ -160,6 +161,7 @@ func (d *Driver) begin(name string) uint32 {
 	d.total++
 	if d.Fault != nil {
 		if r := d.Fault(name, d.total); r != 0 {
+			d.faults++
 			return r
 		}
 	}

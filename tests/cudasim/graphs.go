@@ -14,6 +14,7 @@ type capture struct {
 	origin  *stream
 	streams []*stream // all that are captured
 	invalid bool      // by a wrong use; it can only be ended
+	faults  int       // of the driver when it began. Any more make it invalid
 	ended   bool
 }
 
@@ -103,7 +104,7 @@ func (d *Driver) StreamBeginCapture(h uintptr, _ uint32) uintptr {
 		s.capture.invalid = true
 		r = illegalState
 	default:
-		s.capture = &capture{graph: new(graph), origin: s, streams: []*stream{s}}
+		s.capture = &capture{graph: new(graph), origin: s, streams: []*stream{s}, faults: d.faults}
 	}
 	return d.end(r)
 }
@@ -126,7 +127,7 @@ func (d *Driver) StreamEndCapture(h uintptr, to *uintptr) uintptr {
 		d.problem("cuStreamEndCapture of a stream with which the capture did not begin")
 		s.capture.invalid = true
 		r = captureUnmatched
-	case s.capture.invalid:
+	case s.capture.invalid || s.capture.faults < d.faults:
 		r = captureInvalidated
 	case !s.capture.joined():
 		d.problem("cuStreamEndCapture: a stream of the capture is not joined")
