@@ -14,9 +14,11 @@ func CUDA() *Descriptor {
 		Hint:    1,
 		Queues:  1,
 		Events:  true,
-		Staged:  true,
 		Align:   256,
 		Rates:   cudaRates,
+
+		Concurrent: true,
+		Staged:     true,
 	}
 }
 
