@@ -10,6 +10,7 @@ func CUDA() *Descriptor {
 		Doc:     "an NVIDIA GPU of compute capability 7.0 or later; cuda:0, cuda:1 are two",
 		Spaces:  []string{"cuda"},
 		Rows:    gpuRows(),
+		Segment: gpuSegment,
 		Threads: 1,
 		Hint:    1,
 		Queues:  1,

@@ -23,6 +23,7 @@ var cudaMachines = []machine{
 	{"two devices", "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget cuda like=cuda space=cuda ops=-rope_table\ntarget cpu like=cpu\n",
 		[]string{"--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=cuda", "--pin", "(blk.3|output).*=cpu"}},
 	{"no events", "target cuda like=cuda space=cuda events=false\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-2].*=cuda", "--pin", "blk.[03].*=cpu"}},
+	{"segments", onCUDA, []string{"--ctx", "2048", "--deny", "cpu"}},
 	{"two queues", "target cuda like=cuda space=cuda queues=2\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-3].*=cuda", "--pin", "blk.0.*=cpu"}},
 }
 
