@@ -31,15 +31,16 @@ type bench struct {
 
 // setting is how a bench is opened.
 type setting struct {
-	target string          // "" is gpu
-	config cudasim.Config  // without devices it is the default one
-	driver *cudasim.Driver // one that another bench has opened, in place of a new one
-	loader cuda.Loader
-	queues int
-	slots  int
-	device []int64 // bytes of the memories of the device, which come first
-	host   []int64 // and of the host
-	faulty bool    // objects that are not freed are no fault
+	target   string          // "" is gpu
+	config   cudasim.Config  // without devices it is the default one
+	driver   *cudasim.Driver // one that another bench has opened, in place of a new one
+	loader   cuda.Loader
+	queues   int
+	slots    int
+	device   []int64 // bytes of the memories of the device, which come first
+	host     []int64 // and of the host
+	timeline *runtime.Timeline
+	faulty   bool // objects that are not freed are no fault
 }
 
 // open opens a device. What the driver finds wrong with its use is an error of the test.
@@ -58,7 +59,7 @@ func tryOpen(t testing.TB, s setting) (b *bench, err error) {
 	if len(s.config.Devices) == 0 {
 		s.config.Devices = cudasim.Default().Devices
 	}
-	b = &bench{t: t, driver: s.driver, supervisor: new(runtime.Supervisor), info: runtime.DeviceInfo{Name: cmp.Or(s.target, "gpu")}}
+	b = &bench{t: t, driver: s.driver, supervisor: &runtime.Supervisor{Timeline: s.timeline}, info: runtime.DeviceInfo{Name: cmp.Or(s.target, "gpu")}}
 	for i := range max(s.queues, 1) {
 		b.info.Queues = append(b.info.Queues, string(rune('a'+i)))
 	}

@@ -28,6 +28,7 @@ type device struct {
 	queues  []*queue // indexed by number
 	streams []handle // of the queues and of uploads
 	uploads uploader
+	clock   *clock
 	modules
 	objects
 
@@ -63,6 +64,10 @@ func (d *device) open() error {
 		d.queues = append(d.queues, q)
 	}
 	d.uploads.device = d
+	var err error
+	if d.clock, err = d.newClock(); err != nil {
+		return err
+	}
 	for _, q := range d.queues {
 		go q.work()
 		go q.finish()
@@ -92,8 +97,11 @@ func (d *device) newStream() (handle, error) {
 	return stream, err
 }
 
-// withoutTimes makes events cheaper (CU_EVENT_DISABLE_TIMING).
-const withoutTimes = 2
+// Flags of events. Those without times are cheaper.
+const (
+	withTimes    = 0 // CU_EVENT_DEFAULT
+	withoutTimes = 2 // CU_EVENT_DISABLE_TIMING
+)
 
 // event is an event of the driver.
 type event struct {
@@ -101,14 +109,25 @@ type event struct {
 	query  [1]uintptr // the arguments of cuEventQuery
 }
 
-// newEvent returns an event, which destroy frees. The context is current.
-func (d *device) newEvent() (*event, error) {
+// newEvent returns an event without times, which destroy frees. The context is current.
+func (d *device) newEvent() (*event, error) { return d.newEventWith(withoutTimes) }
+
+// newEventWith returns an event with flags, which destroy frees. The context is current.
+func (d *device) newEventWith(flags uintptr) (*event, error) {
+	e, err := d.makeEvent(flags)
+	if err == nil {
+		d.own(func() { d.eventDestroy.call(uintptr(e.handle)) })
+	}
+	return e, err
+}
+
+// makeEvent returns an event with flags. The context is current.
+func (d *device) makeEvent(flags uintptr) (*event, error) {
 	e := new(event)
-	if err := d.eventCreate.call(uintptr(unsafe.Pointer(&e.handle)), withoutTimes).failed("cuEventCreate"); err != nil {
+	if err := d.eventCreate.call(uintptr(unsafe.Pointer(&e.handle)), flags).failed("cuEventCreate"); err != nil {
 		return nil, err
 	}
 	e.query[0] = uintptr(e.handle)
-	d.own(func() { d.eventDestroy.call(uintptr(e.handle)) })
 	return e, nil
 }
 

@@ -35,6 +35,7 @@ type driver struct {
 	moduleLoad, moduleUnload, moduleGetFunction, launchKernel                           fn
 	streamCreate, streamDestroy, streamQuery, streamWaitEvent, beginCapture, endCapture fn
 	eventCreate, eventDestroy, eventRecord, eventQuery                                  fn
+	eventRecordWithFlags, eventElapsedTime                                              fn
 	graphDestroy, graphInstantiate, graphExecDestroy, graphLaunch                       fn
 }
 
@@ -116,6 +117,7 @@ func (d *driver) functions() []function {
 		{"cuStreamCreate", &d.streamCreate}, {"cuStreamDestroy_v2", &d.streamDestroy}, {"cuStreamQuery", &d.streamQuery}, {"cuStreamWaitEvent", &d.streamWaitEvent},
 		{"cuStreamBeginCapture_v2", &d.beginCapture}, {"cuStreamEndCapture", &d.endCapture},
 		{"cuEventCreate", &d.eventCreate}, {"cuEventDestroy_v2", &d.eventDestroy}, {"cuEventRecord", &d.eventRecord}, {"cuEventQuery", &d.eventQuery},
+		{"cuEventRecordWithFlags", &d.eventRecordWithFlags}, {"cuEventElapsedTime", &d.eventElapsedTime},
 		{"cuGraphDestroy", &d.graphDestroy}, {"cuGraphInstantiateWithFlags", &d.graphInstantiate},
 		{"cuGraphExecDestroy", &d.graphExecDestroy}, {"cuGraphLaunch", &d.graphLaunch},
 	}

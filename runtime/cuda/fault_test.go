@@ -87,10 +87,10 @@ func TestLostDevice(t *testing.T) {
 }
 
 // scenario opens a device, loads, runs a step on two queues and closes it. It returns the first error.
-func scenario(t *testing.T, c cudasim.Config) (*bench, error) {
+func scenario(t *testing.T, c cudasim.Config, timeline *runtime.Timeline) (*bench, error) {
 	t.Helper()
 	l := cuda.Loader{Options: cuda.Options{Limit: 2 * time.Second}}
-	b, err := tryOpen(t, setting{config: c, loader: l, queues: 2, device: []int64{256, 256, 64}, host: []int64{256, 64}, faulty: true})
+	b, err := tryOpen(t, setting{config: c, loader: l, timeline: timeline, queues: 2, device: []int64{256, 256, 64}, host: []int64{256, 64}, faulty: true})
 	if b.device == nil {
 		return b, err
 	}
@@ -120,14 +120,20 @@ func scenario(t *testing.T, c cudasim.Config) (*bench, error) {
 	return b, errors.Join(err, b.device.Close())
 }
 
-// freeing are the functions without which something is left.
-var freeing = []string{"cuMemFree", "cuMemFreeHost", "cuModuleUnload", "cuStreamDestroy", "cuEventDestroy", "cuGraphDestroy", "cuGraphExecDestroy",
+// freeing are the functions without which something is left, and the one without which there are no times of the device.
+var freeing = []string{"cuEventElapsedTime", "cuMemFree", "cuMemFreeHost", "cuModuleUnload", "cuStreamDestroy", "cuEventDestroy", "cuGraphDestroy", "cuGraphExecDestroy",
 	"cuDevicePrimaryCtxRelease", "cuCtxSetCurrent"}
 
 // TestEveryCallFails has each call of the driver fail in turn, once or from then on. The scenario ends, with an error unless
 // the call only frees something, and leaves nothing.
 func TestEveryCallFails(t *testing.T) {
-	whole, err := scenario(t, cudasim.Config{})
+	t.Run("plain", func(t *testing.T) { everyCallFails(t, nil, 33) })
+	t.Run("timeline", func(t *testing.T) { everyCallFails(t, new(runtime.Timeline), 35) })
+}
+
+// everyCallFails is TestEveryCallFails with a timeline or without one. The scenario calls so many functions at least.
+func everyCallFails(t *testing.T, timeline *runtime.Timeline, functions int) {
+	whole, err := scenario(t, cudasim.Config{}, timeline)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,23 +141,23 @@ func TestEveryCallFails(t *testing.T) {
 	for _, name := range whole.driver.Names() {
 		calls += whole.driver.Calls(name)
 	}
-	stride := 1
+	stride := 1 + calls/500 // most are queries of events, as often as time allows
 	if testing.Short() {
-		stride = 7
+		stride *= 7
 	}
 	for _, lost := range []bool{false, true} {
 		for at := 1; at <= calls; at += stride {
-			failOnce(t, at, lost)
+			failOnce(t, at, lost, timeline)
 		}
 	}
 	t.Logf("%d calls of %d functions", calls, len(whole.driver.Names()))
-	if len(whole.driver.Names()) < 33 {
+	if len(whole.driver.Names()) < functions {
 		t.Errorf("only the functions %v are called", whole.driver.Names())
 	}
 }
 
 // failOnce runs the scenario where a call fails, or all calls from then on.
-func failOnce(t *testing.T, at int, lost bool) {
+func failOnce(t *testing.T, at int, lost bool, timeline *runtime.Timeline) {
 	failed := ""
 	c := cudasim.Config{Fault: func(name string, n int) uint32 {
 		if n == at {
@@ -166,7 +172,7 @@ func failOnce(t *testing.T, at int, lost bool) {
 	var b *bench
 	go func() {
 		var err error
-		b, err = scenario(t, c)
+		b, err = scenario(t, c, timeline)
 		done <- err
 	}()
 	select {
@@ -473,19 +479,22 @@ func checkTimeline(t *testing.T, text []byte, steps int) {
 		Phase   string `json:"ph"`
 		Name    string
 		TS, Dur float64
-		Args    struct{ Step int }
+		Args    struct {
+			Step   int
+			Kernel string
+		}
 	}
 	if err := json.Unmarshal(text, &events); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	events = events[1:] // the queue's name
-	names := []string{"@step split 0: tokens", "@step split 1", "@step split 2: logits"}
+	names := []string{"@step split 0: tokens", "@step split 1", "the node", "@step split 2: logits"}
 	if len(events) != steps*len(names) {
 		t.Fatalf("%d spans, want %d of %d steps\n%s", len(events), len(names), steps, text)
 	}
 	end := 0.0
 	for i, e := range events {
-		if e.Name != names[i%len(names)] || e.Args.Step != 1+i/len(names) || e.TS < end-0.01 {
+		if e.Name != names[i%len(names)] || e.Args.Step != 1+i/len(names) || (e.Args.Kernel == "") != (i%len(names) != 2) || e.Args.Kernel == "" && e.TS < end-0.01 {
 			t.Errorf("span %d: %+v, want %s of step %d, after %v", i, e, names[i%len(names)], 1+i/len(names), end)
 		}
 		end = e.TS + e.Dur

@@ -65,7 +65,7 @@ func (q *queue) complete(e *entry, reached mark) {
 	if e.copy != nil && !d.dead.Load() {
 		gpu.Scatter(gpu.HostBytes(e.block, e.transfer.Dst, e.transfer.Len()), e.copy.pieces, e.copy.staging.bytes)
 	}
-	if e.ran && e.works() && d.supervisor.Timeline != nil {
+	if e.ran && e.works() && d.supervisor.Timeline != nil && !q.timed(e) {
 		q.span(e)
 	}
 	if e.kind == record {

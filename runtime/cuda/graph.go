@@ -37,6 +37,8 @@ type graph struct {
 	exec handle
 	args *pinned // of all dispatches; nil if there are none
 	copy *memory // of args on the device
+
+	times *times
 }
 
 // wordBytes is the size of an argument of a kernel.
@@ -57,18 +59,18 @@ func (d *device) Bind(b *runtime.Block) (any, error) {
 func (d *device) bound(b *runtime.Block) *bound { return b.Bound[d.index].(*bound) }
 
 // launch submits commands to a stream as one graph, with the arguments of the present step. The step before that had this
-// block has ended, so nothing reads the arguments of that step. The context is current.
-func (o *bound) launch(q *queue, commands []entry) error {
+// block has ended, so nothing reads the arguments of that step. It returns the times of the graph. The context is current.
+func (o *bound) launch(q *queue, commands []entry) (*times, error) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	if err := o.collect(commands); err != nil {
-		return err
+		return nil, err
 	}
 	g := o.find()
 	if g == nil {
 		var err error
 		if g, err = o.record(&q.strands); err != nil {
-			return err
+			return nil, err
 		}
 		o.graphs[g.keys[0]] = append(o.graphs[g.keys[0]], g)
 	}
@@ -76,7 +78,7 @@ func (o *bound) launch(q *queue, commands []entry) error {
 		copy(unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(g.args.bytes))), len(o.words)), o.words)
 	}
 	o.device.touch()
-	return q.call(o.device.graphLaunch, uintptr(g.exec), uintptr(q.stream)).failed("cuGraphLaunch")
+	return g.times, q.call(o.device.graphLaunch, uintptr(g.exec), uintptr(q.stream)).failed("cuGraphLaunch")
 }
 
 // collect learns the dispatches of commands.
@@ -132,10 +134,14 @@ func (o *bound) record(s *strands) (*graph, error) {
 	if err := s.widen(o.widest()); err != nil {
 		return nil, err
 	}
+	var err error
+	if g.times, err = d.newTimes(len(o.dispatches)); err != nil {
+		return nil, err
+	}
 	if err := d.beginCapture.call(uintptr(s.origin), captureRelaxed).failed("cuStreamBeginCapture"); err != nil {
 		return nil, err
 	}
-	err := o.capture(g, s, kernels)
+	err = o.capture(g, s, kernels)
 	made := new(handle)
 	if r := d.endCapture.call(uintptr(s.origin), uintptr(unsafe.Pointer(made))); err == nil {
 		err = r.failed("cuStreamEndCapture")
@@ -183,6 +189,9 @@ func (o *bound) capture(g *graph, s *strands, kernels []compiled) error {
 	if err := o.sendArgs(g, s.origin); err != nil {
 		return err
 	}
+	if err := g.times.capture(0, s.origin); err != nil {
+		return err
+	}
 	for i := 0; i < len(o.dispatches); {
 		end := o.together(i)
 		if err := o.group(g, s, kernels, i, end); err != nil {
@@ -204,12 +213,16 @@ func (o *bound) sendArgs(g *graph, stream handle) error {
 // group submits the dispatches from one number to before another one, which may run at the same time.
 func (o *bound) group(g *graph, s *strands, kernels []compiled, begin, end int) error {
 	n := end - begin
+	g.times.group(o.dispatches[begin:end])
 	if err := s.fork(n); err != nil {
 		return err
 	}
 	for i := begin; i < end; i++ {
 		if err := o.dispatch(g, &o.dispatches[i], kernels[i], s.stream(i-begin, n)); err != nil {
 			return fmt.Errorf("kernel %s: %w", o.dispatches[i].Kernel.Name, err)
+		}
+		if err := g.times.capture(1+i, s.stream(i-begin, n)); err != nil {
+			return err
 		}
 	}
 	return s.join(n)

@@ -34,6 +34,8 @@ type entry struct {
 	ran  bool
 	copy *copying
 
+	times *times // nil if it has none
+
 	after mark // when the entry is done; set when it is issued. Entries that are issued together share it
 	frees bool // it is the last one that has the mark
 	begin time.Time

@@ -76,24 +76,25 @@ func (q *queue) launch() {
 	d := q.device
 	if !d.supervisor.Failed() && !d.dead.Load() {
 		leave := d.enter()
-		err := d.bound(q.batch[0].block).launch(q, q.batch)
+		times, err := d.bound(q.batch[0].block).launch(q, q.batch)
 		leave()
 		if err != nil {
 			d.fail(&q.batch[0], err)
 		}
-		q.ran(err == nil)
+		q.ran(err == nil, times)
 	}
 	clear(q.batch)
 	q.batch = q.batch[:0]
 	q.issue()
 }
 
-// ran notes whether the entries that are not issued do anything.
-func (q *queue) ran(on bool) {
+// ran notes whether the entries that are not issued do anything, and the times of their graph, which is of one entry then.
+func (q *queue) ran(on bool, t *times) {
 	q.device.mu.Lock()
 	defer q.device.mu.Unlock()
 	for i := q.issued; i < q.next; i++ {
-		q.at(i).ran = on
+		e := q.at(i)
+		e.ran, e.times = on, t
 	}
 }
 
@@ -105,7 +106,7 @@ func (q *queue) begin(e *entry) {
 	}
 	e.ran = true
 	if err := q.copy(e); err != nil {
-		e.ran, e.copy = false, nil
+		e.ran, e.copy, e.times = false, nil, nil
 		d.fail(e, err)
 	}
 }

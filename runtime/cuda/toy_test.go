@@ -25,12 +25,15 @@ const (
 
 // toy returns a language model of one device, in the form of emitted code. Each step adds the weights 1, 2, 3, … to a state,
 // as many as the token says, and returns the state as logits.
-func toy(l *cuda.Loader) *runtime.Program {
+func toy(l *cuda.Loader) *runtime.Program { return toyWith(l) }
+
+// toyWith returns the model with further dispatches in the command of each step.
+func toyWith(l *cuda.Loader, further ...dispatch) *runtime.Program {
 	weights := floatBytes(ramp(toyVocab))
 	step := runtime.Func{
 		Inputs:  []runtime.Tensor{{Name: "tokens", Type: dtype.I32, Dims: []runtime.Dim{{Sym: 0, Scale: 1}}, Offset: toyTokens}},
 		Outputs: []runtime.Tensor{{Name: "logits", Type: dtype.F32, Dims: []runtime.Dim{{Const: toyVocab}}}},
-		Run:     toyStep(),
+		Run:     toyStep(further),
 	}
 	prefill, decode := step, step
 	prefill.Name, decode.Name = "prefill", "decode"
@@ -55,14 +58,14 @@ func toy(l *cuda.Loader) *runtime.Program {
 }
 
 // toyStep returns the step function. The token is copied to where the kernel reads its size.
-func toyStep() func(*runtime.Worker, *runtime.Args) {
+func toyStep(further []dispatch) func(*runtime.Worker, *runtime.Args) {
 	tokens := runtime.Label{Func: "step", Split: 0, What: "tokens"}
 	logits := runtime.Label{Func: "step", Split: 2, What: "logits"}
 	state := arg{Memory: toyState}
 	one := dispatch{Kernel: addStored, Groups: 1,
 		Args: []arg{{Memory: toyWeights}, state, state, {Memory: toyState, Offset: toySizeBytes}}}
-	c := command(one)
-	c.Label = runtime.Label{Func: "step", Split: 1}
+	c := command(append([]dispatch{one}, further...)...)
+	c.Label, c.Nodes = runtime.Label{Func: "step", Split: 1}, []string{"the node"}
 	return func(w *runtime.Worker, a *runtime.Args) {
 		if w.Part != 0 {
 			return

@@ -23,6 +23,7 @@ type copying struct {
 	pieces  []gpu.Piece
 	staging *pinned
 	index   *pinned // of picks whose index is on the device
+	times   *times  // nil without a timeline
 	seq     uint64  // one more than the number of the last entry that used it
 }
 
@@ -49,18 +50,46 @@ func (q *queue) copy(e *entry) error {
 	}
 	q.device.touch()
 	defer q.device.enter()()
-	if from == nil && to == nil {
-		return q.within(c, e)
-	}
-	if err := c.stage(q.device, gpu.Total(c.pieces)); err != nil {
-		return err
+	if from != nil || to != nil {
+		if err := c.stage(q.device, gpu.Total(c.pieces)); err != nil {
+			return err
+		}
 	}
 	if from != nil {
 		gpu.Gather(c.staging.bytes, c.pieces, from)
-		return q.toDevice(c, e)
 	}
-	e.copy = c
-	return q.toHost(c, e)
+	if to != nil {
+		e.copy = c
+	}
+	return q.timeCopy(c, e, q.direction(from != nil, to != nil))
+}
+
+// direction returns the function that submits the copies of a transfer.
+func (q *queue) direction(fromHost, toHost bool) func(*copying, *entry) error {
+	switch {
+	case fromHost:
+		return q.toDevice
+	case toHost:
+		return q.toHost
+	}
+	return q.within
+}
+
+// timeCopy submits copies, between two events if there is a timeline.
+func (q *queue) timeCopy(c *copying, e *entry, submit func(*copying, *entry) error) (err error) {
+	if c.times == nil {
+		if c.times, err = q.device.newTimes(1); err != nil {
+			return err
+		}
+	}
+	if err := c.times.record(q, 0); err != nil {
+		return err
+	}
+	if err := submit(c, e); err != nil {
+		return err
+	}
+	e.times = c.times
+	return c.times.record(q, 1)
 }
 
 // copying returns what the queue keeps for a transfer, when its last use is over.

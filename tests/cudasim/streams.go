@@ -210,6 +210,9 @@ func (d *Driver) record(call string, h, on uintptr, node bool) uint32 {
 	})
 }
 
+// resolution is that of the times of events, as the driver's documentation gives it.
+const resolution = 500 * time.Nanosecond
+
 // EventElapsedTime fails for events without timing, without a record, or whose record is not done.
 func (d *Driver) EventElapsedTime(ms *float32, begin, end uintptr) uintptr {
 	r := d.beginIn("cuEventElapsedTime")
@@ -230,7 +233,7 @@ func (d *Driver) EventElapsedTime(ms *float32, begin, end uintptr) uintptr {
 	case a.done < a.recorded || b.done < b.recorded:
 		r = notReady
 	default:
-		*ms = float32(b.at.Sub(a.at).Seconds() * 1e3)
+		*ms = float32(b.at.Sub(a.at).Round(resolution).Seconds() * 1e3)
 	}
 	return d.end(r)
 }

@@ -85,6 +85,25 @@ func TestCUDATellsTheSame(t *testing.T) {
 	}
 }
 
+// TestCUDAProfile runs a program that is built with --profile: its trace has the kernels of the GPU.
+func TestCUDAProfile(t *testing.T) {
+	ref := aidreamsReferences(t)[0]
+	p := executable(cudaMachines[1].mustBuildOn(t, "--profile", "--pipeline", "2"))
+	found := ""
+	if !hasCUDA(t) {
+		found = filepath.Join(t.TempDir(), "found")
+		p.env = []string{"LD_LIBRARY_PATH=" + simulatedCUDA(t), "GGMLC_CUDASIM=" + found}
+		ref.Greedy = ref.Greedy[:8]
+	}
+	checkProfile(t, p, "cuda", ref)
+	if found == "" {
+		return
+	}
+	if text, err := os.ReadFile(found); err != nil || len(text) > 0 {
+		t.Errorf("the driver finds: %s (%v)", text, err)
+	}
+}
+
 // TestCUDAFailures runs a program where there is no driver, where the device is lost in the middle of a step, where the driver
 // refuses PTX, and where a kernel has no end.
 func TestCUDAFailures(t *testing.T) {

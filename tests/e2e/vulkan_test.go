@@ -422,9 +422,16 @@ func (e traced) end() float64 { return e.TS + e.Dur }
 // the commands of the GPU's queue, and within each the kernels with their nodes.
 func TestProfileHasKernelsOnTheTimelineOfThreads(t *testing.T) {
 	needVulkan(t)
-	exe := vulkanMachines[1].mustBuildOn(t, "--profile", "--pipeline", "2")
+	p := executable(vulkanMachines[1].mustBuildOn(t, "--profile", "--pipeline", "2"))
+	checkProfile(t, p, "vulkan", aidreamsReferences(t)[0])
+}
+
+// checkProfile runs a program with --profile and checks the times of its one GPU.
+func checkProfile(t *testing.T, p program, gpu string, ref reference) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "trace.json")
-	executable(exe, "--profile", file).tells(t, aidreamsReferences(t)[0])
+	p.flags = append(p.flags, "--profile", file)
+	p.tells(t, ref)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -451,7 +458,7 @@ func TestProfileHasKernelsOnTheTimelineOfThreads(t *testing.T) {
 			}
 		}
 	}
-	if queue != "vulkan" || kernels < 100 || !strings.Contains(string(text), ` blk.*.attn","ts":`) {
+	if queue != gpu || kernels < 100 || !strings.Contains(string(text), ` blk.*.attn","ts":`) {
 		t.Errorf("queue %q, %d kernels", queue, kernels)
 	}
 	for _, e := range events {

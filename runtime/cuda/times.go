@@ -1,0 +1,242 @@
+package cuda
+
+import (
+	goruntime "runtime"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/runtime/gpu"
+)
+
+// Times of the device, for timelines. A graph that is captured while a timeline is wanted records an event before its first
+// kernel and one after each kernel, on the strand of the kernel. They are nodes of the graph (CU_EVENT_RECORD_EXTERNAL). A
+// transfer has an event before it and one after it. Events give the time from one to another, so that of the host is found from
+// an event whose record the host waits for, the anchor.
+
+// times are the events of a graph or a transfer. A nil times records nothing.
+type times struct {
+	device *device
+	events []*event // the first one is before the work
+	groups []group  // of kernels that may run at the same time; none for a transfer
+}
+
+// group is the names of kernels. Kernel i of all is done at event i+1.
+type group []string
+
+// recordExternal makes the record of an event a node of the graph that is captured. It is invalid elsewhere.
+const recordExternal = 1
+
+// newTimes returns the events of n kernels or transfers, or nil if there is no timeline. The context is current.
+func (d *device) newTimes(n int) (*times, error) {
+	if d.supervisor.Timeline == nil {
+		return nil, nil
+	}
+	t := &times{device: d}
+	for range 1 + n {
+		e, err := d.makeEvent(withTimes)
+		if err != nil {
+			t.destroy()
+			return nil, err
+		}
+		t.events = append(t.events, e)
+	}
+	list := t.events
+	goruntime.AddCleanup(t, release, d.own(func() { destroyEvents(d, list) }))
+	return t, nil
+}
+
+func (t *times) destroy() { destroyEvents(t.device, t.events) }
+
+func destroyEvents(d *device, list []*event) {
+	for _, e := range list {
+		d.eventDestroy.call(uintptr(e.handle))
+	}
+}
+
+// capture records event i where a stream is captured.
+func (t *times) capture(i int, stream handle) error {
+	if t == nil {
+		return nil
+	}
+	return t.device.eventRecordWithFlags.call(uintptr(t.events[i].handle), uintptr(stream), recordExternal).failed("cuEventRecordWithFlags")
+}
+
+// group notes a group of dispatches.
+func (t *times) group(list []gpu.Dispatch) {
+	if t == nil {
+		return
+	}
+	var g group
+	for i := range list {
+		g = append(g, list[i].Kernel.Name)
+	}
+	t.groups = append(t.groups, g)
+}
+
+// record records event i after what a queue has submitted.
+func (t *times) record(q *queue, i int) error {
+	if t == nil {
+		return nil
+	}
+	return q.call(q.device.eventRecord, uintptr(t.events[i].handle), uintptr(q.stream)).failed("cuEventRecord")
+}
+
+// elapsed returns the time from one event to a later one.
+func (d *device) elapsed(from, to *event) (time.Duration, error) {
+	ms := new(float32)
+	r := d.eventElapsedTime.call(uintptr(unsafe.Pointer(ms)), uintptr(from.handle), uintptr(to.handle))
+	return time.Duration(float64(*ms) * 1e6), r.failed("cuEventElapsedTime")
+}
+
+// read returns the times of all events, of which the first is at begin.
+func (t *times) read(begin time.Time) ([]time.Time, error) {
+	at := []time.Time{begin}
+	for _, e := range t.events[1:] {
+		since, err := t.device.elapsed(t.events[0], e)
+		if err != nil {
+			return nil, err
+		}
+		at = append(at, begin.Add(since))
+	}
+	return at, nil
+}
+
+// kernels returns the kernels with their times. A group begins when the one before it has ended.
+func (t *times) kernels(at []time.Time, c *runtime.Command) (list []runtime.Timed) {
+	begin, end := at[0], at[0]
+	for _, g := range t.groups {
+		for _, name := range g {
+			k := runtime.Timed{Kernel: name, Begin: begin, End: at[1+len(list)]}
+			if len(list) < len(c.Nodes) {
+				k.Node = c.Nodes[len(list)]
+			}
+			end = latest(end, k.End)
+			list = append(list, k)
+		}
+		begin = end
+	}
+	return list
+}
+
+func latest(list ...time.Time) (last time.Time) {
+	for _, t := range list {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
+
+// clock relates times of the device to those of the host. The nil clock relates none.
+type clock struct {
+	lock    sync.Mutex
+	stream  handle
+	anchors [2]anchor // the newest first
+}
+
+// anchor is an event whose time on the host is known.
+type anchor struct {
+	event *event
+	host  time.Time
+}
+
+// reanchored is the age at which the clock is related anew: clocks drift apart, and the times between events are float32.
+const reanchored = time.Second
+
+// Anchors are tried so often, until the host knows the time so exactly.
+const (
+	anchorTries = 8
+	anchorExact = 20 * time.Microsecond
+)
+
+// newClock returns a clock if a timeline is wanted. The context is current.
+func (d *device) newClock() (c *clock, err error) {
+	if d.supervisor.Timeline == nil {
+		return nil, nil
+	}
+	c = new(clock)
+	if c.stream, err = d.newStream(); err != nil {
+		return nil, err
+	}
+	for i := range c.anchors {
+		if c.anchors[i].event, err = d.newEventWith(withTimes); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.anchor(d)
+}
+
+// anchor makes a new anchor of the oldest one.
+func (c *clock) anchor(d *device) error {
+	a := c.anchors[1]
+	for range anchorTries {
+		begin := time.Now()
+		r := d.eventRecord.call(uintptr(a.event.handle), uintptr(c.stream))
+		if err := r.failed("cuEventRecord"); err != nil {
+			return err
+		}
+		if err := (mark{a.event}).reach(d); err != nil {
+			return err
+		}
+		took := time.Since(begin)
+		if a.host = begin.Add(took / 2); took < anchorExact {
+			break
+		}
+	}
+	c.anchors = [2]anchor{a, c.anchors[0]}
+	return nil
+}
+
+// time returns the time of an event that was submitted at a known time.
+func (c *clock) time(d *device, e *event, submitted time.Time) (time.Time, error) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	a := c.anchors[0]
+	if old := c.anchors[1]; submitted.Before(a.host) && !old.host.IsZero() {
+		a = old
+	}
+	since, err := d.elapsed(a.event, e)
+	at := a.host.Add(since)
+	if err == nil && time.Since(c.anchors[0].host) > reanchored {
+		err = c.anchor(d)
+	}
+	return at, err
+}
+
+// timed adds an entry that has ended to the timeline, with the times of the device. It returns false if there are none.
+func (q *queue) timed(e *entry) bool {
+	d, t := q.device, e.times
+	if t == nil || d.dead.Load() {
+		return false
+	}
+	defer d.enter()()
+	begin, err := d.clock.time(d, t.events[0], e.begin)
+	if err != nil {
+		return false
+	}
+	at, err := t.read(begin)
+	if err != nil {
+		return false
+	}
+	shift(at, latest(e.begin, q.last), time.Now())
+	var kernels []runtime.Timed
+	if e.kind == run {
+		kernels = t.kernels(at, e.command)
+	}
+	what, iteration := e.label()
+	q.last = latest(at...)
+	d.supervisor.Timeline.AddTimed(q.id, what, iteration, e.block.Step, at[0], q.last, kernels)
+	return true
+}
+
+// shift moves times, the first of which is the least, so that they are after the submission and before the host knew the end:
+// the clocks are not related exactly. If they span more than that, the end counts.
+func shift(at []time.Time, begin, end time.Time) {
+	by := max(begin.Sub(at[0]), 0)
+	by -= max(latest(at...).Add(by).Sub(end), 0)
+	for i := range at {
+		at[i] = at[i].Add(by)
+	}
+}
