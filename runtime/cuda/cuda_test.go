@@ -5,6 +5,8 @@ package cuda_test
 import (
 	"cmp"
 	"math"
+	"os"
+	"slices"
 	"sync"
 	"testing"
 	"unsafe"
@@ -40,6 +42,7 @@ type setting struct {
 	device   []int64 // bytes of the memories of the device, which come first
 	host     []int64 // and of the host
 	timeline *runtime.Timeline
+	shared   bool // commands address the memories of the host
 	faulty   bool // objects that are not freed are no fault
 }
 
@@ -82,6 +85,9 @@ func tryOpen(t testing.TB, s setting) (b *bench, err error) {
 		b.memory, b.info.Memory = append(b.memory, m), append(b.info.Memory, i)
 	}
 	for _, n := range s.host {
+		if s.shared {
+			b.info.Memory = append(b.info.Memory, len(b.memory))
+		}
 		b.memory = append(b.memory, hostMemory(n))
 	}
 	for i := range max(s.slots, 1) {
@@ -107,8 +113,12 @@ func (b *bench) check(faulty bool) {
 	}
 }
 
+// hostMemory returns memory with pages of its own, as that of sessions.
 func hostMemory(n int64) runtime.HostMemory {
-	return runtime.HostMemory{Base: unsafe.Pointer(unsafe.SliceData(make([]uint64, (n+7)/8))), Size: n}
+	page := int64(os.Getpagesize())
+	raw := make([]byte, (n+2*page-2)/page*page)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % uintptr(page)
+	return runtime.HostMemory{Base: unsafe.Pointer(unsafe.SliceData(raw[skip:])), Size: n}
 }
 
 // close closes the device.
@@ -152,13 +162,13 @@ func floatBytes(x []float32) []byte {
 func (b *bench) read(i, n int) []float32 {
 	b.t.Helper()
 	to := hostMemory(int64(4 * n))
-	block := &runtime.Block{Memory: []runtime.Memory{b.memory[i], to}}
+	block := &runtime.Block{Memory: append(slices.Clone(b.memory), to)}
 	bound, err := b.device.Bind(block)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	block.Bound = []any{bound}
-	b.device.Copy(0, dense(&label, 1, 0, 0, 0, 4*n), block)
+	b.device.Copy(0, dense(&label, len(b.memory), 0, i, 0, 4*n), block)
 	b.finish(0)
 	if err := fault(b.supervisor); err != nil {
 		b.t.Fatal(err)

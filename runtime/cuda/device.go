@@ -24,11 +24,13 @@ type device struct {
 	supervisor *runtime.Supervisor
 	limit      time.Duration
 	report     func(done, total int64)
+	registered *registrations
 
 	queues  []*queue // indexed by number
 	streams []handle // of the queues and of uploads
 	uploads uploader
 	clock   *clock
+	imports imports
 	modules
 	objects
 

@@ -31,6 +31,7 @@ type driver struct {
 	deviceGetCount, deviceGet, deviceGetName, deviceTotalMem, deviceGetAttribute        fn
 	primaryRetain, primaryRelease, ctxSetCurrent                                        fn
 	memGetInfo, memAlloc, memFree, memHostAlloc, memFreeHost                            fn
+	memHostRegister, memHostUnregister, memHostGetDevicePointer                         fn
 	copyToDevice, copyToHost, copyWithin, setBytes                                      fn
 	moduleLoad, moduleUnload, moduleGetFunction, launchKernel                           fn
 	streamCreate, streamDestroy, streamQuery, streamWaitEvent, beginCapture, endCapture fn
@@ -110,6 +111,8 @@ func (d *driver) functions() []function {
 		{"cuDevicePrimaryCtxRetain", &d.primaryRetain}, {"cuDevicePrimaryCtxRelease_v2", &d.primaryRelease}, {"cuCtxSetCurrent", &d.ctxSetCurrent},
 		{"cuMemGetInfo_v2", &d.memGetInfo}, {"cuMemAlloc_v2", &d.memAlloc}, {"cuMemFree_v2", &d.memFree},
 		{"cuMemHostAlloc", &d.memHostAlloc}, {"cuMemFreeHost", &d.memFreeHost},
+		{"cuMemHostRegister_v2", &d.memHostRegister}, {"cuMemHostUnregister", &d.memHostUnregister},
+		{"cuMemHostGetDevicePointer_v2", &d.memHostGetDevicePointer},
 		{"cuMemcpyHtoDAsync_v2", &d.copyToDevice}, {"cuMemcpyDtoHAsync_v2", &d.copyToHost}, {"cuMemcpyDtoDAsync_v2", &d.copyWithin},
 		{"cuMemsetD8Async", &d.setBytes},
 		{"cuModuleLoadDataEx", &d.moduleLoad}, {"cuModuleUnload", &d.moduleUnload}, {"cuModuleGetFunction", &d.moduleGetFunction},

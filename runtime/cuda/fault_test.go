@@ -494,7 +494,7 @@ func checkTimeline(t *testing.T, text []byte, steps int) {
 	}
 	end := 0.0
 	for i, e := range events {
-		if e.Name != names[i%len(names)] || e.Args.Step != 1+i/len(names) || (e.Args.Kernel == "") != (i%len(names) != 2) || e.Args.Kernel == "" && e.TS < end-0.01 {
+		if e.Name != names[i%len(names)] || e.Args.Step != 1+i/len(names) || (e.Args.Kernel == "") != (i%len(names) != 2) || e.Args.Kernel == "" && e.TS < end-exact {
 			t.Errorf("span %d: %+v, want %s of step %d, after %v", i, e, names[i%len(names)], 1+i/len(names), end)
 		}
 		end = e.TS + e.Dur

@@ -16,6 +16,7 @@ type bound struct {
 	device *device
 	lock   sync.Mutex // queues of the device record and write arguments in turn
 	env    gpu.Env
+	shared []*memory           // the memory of the host that commands address; indexed by number
 	graphs map[runKey][]*graph // by their first command
 	copies map[copyKey]*copying
 
@@ -52,7 +53,7 @@ func (d *device) Bind(b *runtime.Block) (any, error) {
 			o.env.Mem[i] = uint64(m.address)
 		}
 	}
-	return o, nil
+	return o, o.share()
 }
 
 // bound returns what this device keeps for a block.

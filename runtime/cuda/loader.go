@@ -24,8 +24,12 @@ type Options struct {
 // defaultLimit is about as long as systems with a screen wait before they reset a GPU.
 const defaultLimit = 10 * time.Second
 
-// Loader opens a GPU that the CUDA driver has.
-type Loader struct{ Options }
+// Loader opens GPUs that the CUDA driver has, one after the other.
+type Loader struct {
+	Options
+
+	registered *registrations // of all its devices; made by the first Open
+}
 
 // Flags adds --cuda-device and --cuda-timeout to a program's command line.
 func (l *Loader) Flags(add func(name, value, help string, set func(string) error)) {
@@ -63,7 +67,10 @@ func (l *Loader) Open(info *runtime.DeviceInfo, index int, s *runtime.Supervisor
 	if err != nil {
 		return nil, err
 	}
-	d := &device{driver: driver, physical: p, info: info, index: index, supervisor: s, limit: l.Limit, report: l.Progress}
+	if l.registered == nil {
+		l.registered = new(registrations)
+	}
+	d := &device{driver: driver, physical: p, info: info, index: index, supervisor: s, limit: l.Limit, report: l.Progress, registered: l.registered}
 	if d.limit == 0 {
 		d.limit = defaultLimit
 	}

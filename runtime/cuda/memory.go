@@ -127,13 +127,20 @@ func (d *device) Locate() (runtime.Location, error) {
 	return runtime.Location{Kind: "cuda", Number: d.physical.number, Name: d.physical.String(), Left: int64(min(free, math.MaxInt64))}, err
 }
 
-// Survey reports whether what a model and a session need fits, before anything is allocated.
+// Survey implements runtime.Surveyor. It compares what a model and a session need with what the device has.
 func (d *device) Survey(chunks []runtime.Chunk) error {
 	defer d.enter()()
 	need := int64(0)
 	for _, c := range chunks {
-		if c.Device >= 0 {
+		switch {
+		case c.Device == d.index:
 			need += c.Bytes
+		case c.Device >= 0:
+			return fmt.Errorf("%v does not address the space %s, which is memory of another device: give each target a space of its own", d.physical, c.Space)
+		default:
+			if err := d.canImport(); err != nil {
+				return err
+			}
 		}
 	}
 	return d.room(need)

@@ -23,6 +23,7 @@ type physical struct {
 	processors int
 	shared     int // bytes of memory of a workgroup
 	limits     gpu.Limits
+	missing    string // what it would need to address memory of the host; empty if it can
 }
 
 // Attributes of a device.
@@ -31,9 +32,17 @@ const (
 	attributeGroups     = 5  // MAX_GRID_DIM_X
 	attributeShared     = 8  // MAX_SHARED_MEMORY_PER_BLOCK
 	attributeProcessors = 16 // MULTIPROCESSOR_COUNT
+	attributeMaps       = 19 // CAN_MAP_HOST_MEMORY
 	attributeMajor      = 75
 	attributeMinor      = 76
+	attributeRegisters  = 99 // HOST_REGISTER_SUPPORTED
 )
+
+// forHost are the attributes without which a device does not address memory of the host.
+var forHost = map[int]string{attributeMaps: "CAN_MAP_HOST_MEMORY", attributeRegisters: "HOST_REGISTER_SUPPORTED"}
+
+// asked are the attributes that are asked for.
+var asked = []int{attributeThreads, attributeGroups, attributeShared, attributeProcessors, attributeMaps, attributeMajor, attributeMinor, attributeRegisters}
 
 // lowest is the compute capability that kernels are printed for.
 const lowest = 70
@@ -73,12 +82,15 @@ func (d *driver) physical(number int) (*physical, error) {
 		return nil, err
 	}
 	values := make(map[int]int)
-	for _, a := range []int{attributeThreads, attributeGroups, attributeShared, attributeProcessors, attributeMajor, attributeMinor} {
+	for _, a := range asked {
 		v := new(int32)
 		if err := d.deviceGetAttribute.call(uintptr(unsafe.Pointer(v)), uintptr(a), uintptr(p.device)).failed("cuDeviceGetAttribute"); err != nil {
 			return nil, err
 		}
 		values[a] = int(*v)
+		if name, ok := forHost[a]; ok && *v == 0 {
+			p.missing = "the attribute " + name
+		}
 	}
 	p.capability = 10*values[attributeMajor] + values[attributeMinor]
 	p.processors, p.shared = values[attributeProcessors], values[attributeShared]

@@ -61,8 +61,11 @@ func timed(t *testing.T, config cudasim.Config, steps int, further ...dispatch) 
 	return events[1:], took
 }
 
-// few is by how many microseconds times of the device and those of the host may differ.
-const few = 1.0
+// few is by how many microseconds spans of a command may differ, and exact is how exactly the clocks are related.
+const (
+	few   = 1.0
+	exact = 50.0
+)
 
 // TestKernelsAreOnTheTimeline runs a program whose command has one kernel: the kernel is within its command, and the spans are
 // in order, within the time of the run, and do not overlap.
@@ -80,7 +83,7 @@ func TestKernelsAreOnTheTimeline(t *testing.T) {
 			}
 			continue
 		}
-		if s.Dur < 0 || s.TS < end-few {
+		if s.Dur < 0 || s.TS < end-exact {
 			t.Errorf("span %d, %+v, begins before %v", i, s, end)
 		}
 		end = s.end()

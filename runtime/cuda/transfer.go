@@ -41,7 +41,8 @@ func (q *queue) copy(e *entry) error {
 		return err
 	}
 	c.seq = q.next + 1
-	from, to := gpu.HostBytes(e.block, t.Src, t.Reach()), gpu.HostBytes(e.block, t.Dst, t.Len())
+	o := q.device.bound(e.block)
+	from, to := o.staged(e.block, t.Src, t.Reach()), o.staged(e.block, t.Dst, t.Len())
 	if from != nil && to != nil {
 		return errors.New("a transfer within the memory of the host, which is no work for the device")
 	}
@@ -137,9 +138,21 @@ func (c *copying) stage(d *device, n int) (err error) {
 	return err
 }
 
+// staged returns the n bytes at a span if they are memory of the host that the device does not address, and nil otherwise.
+func (o *bound) staged(b *runtime.Block, s runtime.Span, n int) []byte {
+	if o.shared[s.Memory] != nil {
+		return nil
+	}
+	return gpu.HostBytes(b, s, n)
+}
+
 // side returns the address of one side of a transfer on the device.
-func (d *device) side(b *runtime.Block, s runtime.Span) (uintptr, error) {
-	if m, ok := b.Memory[s.Memory].(*memory); ok && m.owner == d {
+func (o *bound) side(b *runtime.Block, s runtime.Span) (uintptr, error) {
+	m := o.shared[s.Memory]
+	if m == nil {
+		m, _ = b.Memory[s.Memory].(*memory)
+	}
+	if m != nil && m.owner == o.device {
 		return uintptr(m.address) + uintptr(s.Offset), nil
 	}
 	return 0, fmt.Errorf("memory %d is of another device: copy through the memory of the host", s.Memory)
@@ -147,7 +160,7 @@ func (d *device) side(b *runtime.Block, s runtime.Span) (uintptr, error) {
 
 // toDevice copies the pieces from the pinned memory. Successive ones that are contiguous on the device are one copy.
 func (q *queue) toDevice(c *copying, e *entry) error {
-	dst, err := q.device.side(e.block, e.transfer.Dst)
+	dst, err := q.device.bound(e.block).side(e.block, e.transfer.Dst)
 	at, from := 0, 0
 	for i, p := range c.pieces {
 		if at += p.N; err != nil || i+1 < len(c.pieces) && c.pieces[i+1].Dst == p.Dst+p.N {
@@ -162,7 +175,7 @@ func (q *queue) toDevice(c *copying, e *entry) error {
 
 // toHost copies the pieces to the pinned memory. Successive ones that are contiguous on the device are one copy.
 func (q *queue) toHost(c *copying, e *entry) error {
-	src, err := q.device.side(e.block, e.transfer.Src)
+	src, err := q.device.bound(e.block).side(e.block, e.transfer.Src)
 	at, from := 0, 0
 	for i, p := range c.pieces {
 		if at += p.N; err != nil || i+1 < len(c.pieces) && c.pieces[i+1].Src == p.Src+p.N {
@@ -177,11 +190,12 @@ func (q *queue) toHost(c *copying, e *entry) error {
 
 // within copies the pieces between memories of the device.
 func (q *queue) within(c *copying, e *entry) error {
-	dst, err := q.device.side(e.block, e.transfer.Dst)
+	o := q.device.bound(e.block)
+	dst, err := o.side(e.block, e.transfer.Dst)
 	if err != nil {
 		return err
 	}
-	src, err := q.device.side(e.block, e.transfer.Src)
+	src, err := o.side(e.block, e.transfer.Src)
 	for _, p := range c.pieces {
 		if err == nil {
 			err = q.call(q.device.copyWithin, dst+uintptr(p.Dst), src+uintptr(p.Src), uintptr(p.N), uintptr(q.stream)).failed("cuMemcpyDtoDAsync")
@@ -222,12 +236,12 @@ func (d *device) writing(bytes []byte) (*queue, uint64) {
 // fetch returns the index of a transfer's picks. If it is on the device, that takes a copy and a wait.
 func (q *queue) fetch(c *copying, e *entry) ([]byte, error) {
 	d, t := q.device, &e.transfer
-	n := gpu.IndexBytes * t.Picks
-	if index := gpu.HostBytes(e.block, t.Index, n); index != nil {
+	o, n := d.bound(e.block), gpu.IndexBytes*t.Picks
+	if index := o.staged(e.block, t.Index, n); index != nil {
 		q.settle(index)
 		return index, nil
 	}
-	src, err := d.side(e.block, t.Index)
+	src, err := o.side(e.block, t.Index)
 	if err != nil {
 		return nil, err
 	}

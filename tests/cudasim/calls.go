@@ -56,7 +56,10 @@ func (d *Driver) DeviceTotalMem(bytes *uint64, device int32) uintptr {
 func (d *Driver) DeviceGetAttribute(value *int32, attribute, device int32) uintptr {
 	r := d.begin("cuDeviceGetAttribute")
 	c := d.Devices[device].Capability
-	known := map[int32]int{1: 1024, 5: 1<<31 - 1, 8: 48 << 10, 16: 4, 75: c / 10, 76: c % 10}
+	known := map[int32]int{1: 1024, 5: 1<<31 - 1, 8: 48 << 10, 16: 4, 19: 1, 99: 1, 75: c / 10, 76: c % 10}
+	if c := d.Devices[device].Lacks; c != 0 {
+		known[c] = 0
+	}
 	v, ok := known[attribute]
 	if r == success && !ok {
 		r = invalidValue

@@ -28,7 +28,8 @@ type Config struct {
 type Device struct {
 	Name       string
 	Memory     uint64
-	Capability int // 10*major + minor
+	Capability int   // 10*major + minor
+	Lacks      int32 // an attribute of those that may be 0; 0 is none
 }
 
 // Default is one device with all that programs need.
@@ -53,6 +54,8 @@ const (
 	notReady           = 600
 	illegalAddress     = 700
 	outOfResources     = 701
+	alreadyRegistered  = 712
+	notRegistered      = 713
 	captureUnsupported = 900
 	captureInvalidated = 901
 	captureMerge       = 902
@@ -67,24 +70,25 @@ type Driver struct {
 	Config
 	stop atomic.Bool // kernels end early
 
-	mu       sync.Mutex
-	changed  sync.Cond
-	calls    map[string]int
-	total    int
-	faults   int // calls that were not made
-	problems []string
-	sticky   uint32 // what all calls return after a failure on the device
-	started  bool
-	retained []int          // by device
-	current  map[int]uint64 // context by thread
-	next     uint64         // handle
-	objects  map[uint64]any // by handle
-	memory   atomic.Pointer[[]*allocation]
-	pinned   []*hostAllocation
-	inUse    uint64
-	running  int // operations of streams that are not done
-	seed     int64
-	captured []*graph
+	mu         sync.Mutex
+	changed    sync.Cond
+	calls      map[string]int
+	total      int
+	faults     map[int]int // calls that were not made, by thread
+	problems   []string
+	sticky     uint32 // what all calls return after a failure on the device
+	started    bool
+	retained   []int          // by device
+	current    map[int]uint64 // context by thread
+	next       uint64         // handle
+	objects    map[uint64]any // by handle
+	memory     atomic.Pointer[[]*allocation]
+	pinned     []*hostAllocation
+	registered []*registered
+	inUse      uint64
+	running    int // operations of streams that are not done
+	seed       int64
+	captured   []*graph
 }
 
 // New returns a driver.
@@ -92,7 +96,7 @@ func New(c Config) *Driver {
 	if c.Version == 0 {
 		c.Version = 12080
 	}
-	d := &Driver{Config: c, calls: make(map[string]int), current: make(map[int]uint64), objects: make(map[uint64]any), next: 1 << 20, retained: make([]int, len(c.Devices))}
+	d := &Driver{Config: c, calls: make(map[string]int), current: make(map[int]uint64), objects: make(map[uint64]any), faults: make(map[int]int), next: 1 << 20, retained: make([]int, len(c.Devices))}
 	d.changed.L = &d.mu
 	d.memory.Store(new([]*allocation))
 	return d
@@ -146,6 +150,9 @@ func (d *Driver) Live() map[string]int {
 	if n := len(d.pinned); n > 0 {
 		live["pinned"] = n
 	}
+	if n := len(d.registered); n > 0 {
+		live["registered"] = n
+	}
 	return live
 }
 
@@ -161,7 +168,7 @@ func (d *Driver) begin(name string) uint32 {
 	d.total++
 	if d.Fault != nil {
 		if r := d.Fault(name, d.total); r != 0 {
-			d.faults++
+			d.faults[syscall.Gettid()]++
 			return r
 		}
 	}
@@ -227,6 +234,9 @@ type hostAllocation struct {
 
 // At implements ptx.Memory.
 func (d *Driver) At(address uint64, n int) []byte {
+	if address >= mappedAt {
+		return d.atMapped(address, n)
+	}
 	list := *d.memory.Load()
 	i, found := slices.BinarySearchFunc(list, address, func(a *allocation, at uint64) int { return cmp.Compare(a.address, at) })
 	if !found {

@@ -5,6 +5,7 @@ package cudasim
 import (
 	"math/rand/v2"
 	"slices"
+	"syscall"
 )
 
 // capture is the making of a graph from what is submitted to streams. It begins with one stream. Others join it when they wait
@@ -14,7 +15,7 @@ type capture struct {
 	origin  *stream
 	streams []*stream // all that are captured
 	invalid bool      // by a wrong use; it can only be ended
-	faults  int       // of the driver when it began. Any more make it invalid
+	faults  int       // of the thread when it began. Any more make it invalid
 	ended   bool
 }
 
@@ -104,7 +105,7 @@ func (d *Driver) StreamBeginCapture(h uintptr, _ uint32) uintptr {
 		s.capture.invalid = true
 		r = illegalState
 	default:
-		s.capture = &capture{graph: new(graph), origin: s, streams: []*stream{s}, faults: d.faults}
+		s.capture = &capture{graph: new(graph), origin: s, streams: []*stream{s}, faults: d.faults[syscall.Gettid()]}
 	}
 	return d.end(r)
 }
@@ -127,7 +128,7 @@ func (d *Driver) StreamEndCapture(h uintptr, to *uintptr) uintptr {
 		d.problem("cuStreamEndCapture of a stream with which the capture did not begin")
 		s.capture.invalid = true
 		r = captureUnmatched
-	case s.capture.invalid || s.capture.faults < d.faults:
+	case s.capture.invalid || s.capture.faults < d.faults[syscall.Gettid()]:
 		r = captureInvalidated
 	case !s.capture.joined():
 		d.problem("cuStreamEndCapture: a stream of the capture is not joined")

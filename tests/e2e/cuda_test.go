@@ -85,6 +85,49 @@ func TestCUDATellsTheSame(t *testing.T) {
 	}
 }
 
+// TestCUDAInMemoryOfTheHostTellsTheSame runs the model on GPUs that share the memory of the processor. Weights are embedded, or
+// mapped from a file.
+func TestCUDAInMemoryOfTheHostTellsTheSame(t *testing.T) {
+	refs := aidreamsReferences(t)
+	real := hasCUDA(t)
+	var env []string
+	tokens := len(refs[0].Greedy)
+	if !real {
+		env, tokens = []string{"LD_LIBRARY_PATH=" + simulatedCUDA(t)}, 6
+	}
+	for i, m := range sharedMachines {
+		t.Run(m.name, func(t *testing.T) {
+			if i > 1 {
+				needtest.Slow(t, "e2e")
+			}
+			m.targets = strings.ReplaceAll(m.targets, "vulkan", "cuda")
+			flags := []string{"--pipeline", string(rune('1' + i%4))}
+			for _, f := range m.flags {
+				flags = append(flags, strings.ReplaceAll(f, "vulkan", "cuda"))
+			}
+			m.flags = nil
+			var mapped []string
+			if i%2 == 1 {
+				mapped = []string{"--weights", filepath.Join(t.TempDir(), "story.weights")}
+			}
+			exe := m.mustBuildOn(t, append(flags, mapped...)...)
+			checkPlan(t, exe, "cuda", m.copies)
+			p := executable(exe, mapped...)
+			found := filepath.Join(t.TempDir(), "found")
+			p.env = append(env, "GGMLC_CUDASIM="+found)
+			ref := refs[i%len(refs)]
+			ref.Greedy = ref.Greedy[:tokens]
+			p.tells(t, ref)
+			if real {
+				return
+			}
+			if text, err := os.ReadFile(found); err != nil || len(text) > 0 {
+				t.Errorf("the driver finds: %s (%v)", text, err)
+			}
+		})
+	}
+}
+
 // TestCUDAProfile runs a program that is built with --profile: its trace has the kernels of the GPU.
 func TestCUDAProfile(t *testing.T) {
 	ref := aidreamsReferences(t)[0]

@@ -87,15 +87,21 @@ func TestVulkanInMemoryOfTheHostTellsTheSame(t *testing.T) {
 				mapped = []string{"--weights", filepath.Join(t.TempDir(), "story.weights")}
 			}
 			exe := m.mustBuildOn(t, append(flags, mapped...)...)
-			plan := string(command{args: []string{exe, "plan"}}.run(t))
-			if !strings.Contains(plan, "backend vulkan") {
-				t.Errorf("nothing runs on the GPU:\n%s", plan)
-			}
-			if copies := strings.Count(plan, " copies a call") != strings.Count(plan, "\n  0 copies a call"); copies != m.copies {
-				t.Errorf("copies: %v, want %v:\n%s", copies, m.copies, plan)
-			}
+			checkPlan(t, exe, "vulkan", m.copies)
 			executable(exe, mapped...).tells(t, refs[i%len(refs)])
 		})
+	}
+}
+
+// checkPlan looks in the plan of a program for a backend, and whether there are copies.
+func checkPlan(t *testing.T, exe, backend string, copies bool) {
+	t.Helper()
+	plan := string(command{args: []string{exe, "plan"}}.run(t))
+	if !strings.Contains(plan, "backend "+backend) {
+		t.Errorf("nothing runs on the GPU:\n%s", plan)
+	}
+	if got := strings.Count(plan, " copies a call") != strings.Count(plan, "\n  0 copies a call"); got != copies {
+		t.Errorf("copies: %v, want %v:\n%s", got, copies, plan)
 	}
 }
 

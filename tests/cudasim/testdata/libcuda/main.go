@@ -189,6 +189,19 @@ func cuEventDestroy_v2(event uintptr) C.int { return C.int(driver.EventDestroy(e
 //export cuEventRecord
 func cuEventRecord(event, stream uintptr) C.int { return C.int(driver.EventRecord(event, stream)) }
 
+//export cuMemHostRegister_v2
+func cuMemHostRegister_v2(at unsafe.Pointer, bytes uintptr, flags uint32) C.int {
+	return C.int(driver.MemHostRegister(at, bytes, flags))
+}
+
+//export cuMemHostUnregister
+func cuMemHostUnregister(at uintptr) C.int { return C.int(driver.MemHostUnregister(at)) }
+
+//export cuMemHostGetDevicePointer_v2
+func cuMemHostGetDevicePointer_v2(address *uint64, at uintptr, flags uint32) C.int {
+	return C.int(driver.MemHostGetDevicePointer(address, at, flags))
+}
+
 //export cuEventRecordWithFlags
 func cuEventRecordWithFlags(event, stream uintptr, flags uint32) C.int {
 	return C.int(driver.EventRecordWithFlags(event, stream, flags))
