@@ -4,5 +4,6 @@
 // Each queue of a plan is a stream, with a goroutine that submits its entries in order and one that waits until the device has
 // done them. Successive runs of kernels become a graph when they are first submitted. The graph begins with a copy of their
 // arguments to the device, whose address is the parameter of every kernel, so it is launched unchanged in later steps.
-// Waits among queues of one device are left to the device. The host polls events, with a limit.
+// Kernels between two barriers are captured from several streams, so that they may run at the same time. Waits among queues
+// of one device are left to the device. The host polls events, with a limit.
 package cuda

@@ -36,9 +36,9 @@ type entry struct {
 
 	times *times // nil if it has none
 
-	after mark // when the entry is done; set when it is issued. Entries that are issued together share it
-	frees bool // it is the last one that has the mark
-	begin time.Time
+	after mark      // when the entry is done; set when it is issued. Entries that are issued together share it
+	frees bool      // it is the last one that has the mark
+	begin time.Time // of the submission, if there is a timeline
 }
 
 // label returns the label of a command or a transfer, and the iteration of the repeat around it.
@@ -70,6 +70,7 @@ type queue struct {
 	// Of the goroutine that submits.
 	batch    []entry
 	strands  strands
+	began    time.Time // when the last submission began, if there is a timeline
 	fetching mark
 	args     [6]uintptr
 

@@ -1,7 +1,5 @@
 package cuda
 
-import "time"
-
 // maxBatch is the number of commands that become one graph. The commands of a step without a copy among them are one.
 const maxBatch = 1024
 
@@ -74,6 +72,7 @@ func (q *queue) launch() {
 		return
 	}
 	d := q.device
+	q.began = d.supervisor.Timeline.Now()
 	if !d.supervisor.Failed() && !d.dead.Load() {
 		leave := d.enter()
 		times, err := d.bound(q.batch[0].block).launch(q, q.batch)
@@ -104,7 +103,7 @@ func (q *queue) begin(e *entry) {
 	if d.supervisor.Failed() || d.dead.Load() {
 		return
 	}
-	e.ran = true
+	e.ran, q.began = true, d.supervisor.Timeline.Now()
 	if err := q.copy(e); err != nil {
 		e.ran, e.copy, e.times = false, nil, nil
 		d.fail(e, err)
@@ -120,8 +119,8 @@ func (q *queue) issue() {
 	for ; q.issued < q.next; q.issued++ {
 		e := q.at(q.issued)
 		e.after, e.frees = m, q.issued+1 == q.next
-		if e.works() && d.supervisor.Timeline != nil {
-			e.begin = time.Now()
+		if e.works() {
+			e.begin = q.began
 		}
 	}
 	d.changed.Broadcast()

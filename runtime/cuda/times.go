@@ -36,7 +36,7 @@ func (d *device) newTimes(n int) (*times, error) {
 	for range 1 + n {
 		e, err := d.makeEvent(withTimes)
 		if err != nil {
-			t.destroy()
+			destroyEvents(d, t.events)
 			return nil, err
 		}
 		t.events = append(t.events, e)
@@ -45,8 +45,6 @@ func (d *device) newTimes(n int) (*times, error) {
 	goruntime.AddCleanup(t, release, d.own(func() { destroyEvents(d, list) }))
 	return t, nil
 }
-
-func (t *times) destroy() { destroyEvents(t.device, t.events) }
 
 func destroyEvents(d *device, list []*event) {
 	for _, e := range list {
