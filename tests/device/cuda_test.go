@@ -75,6 +75,9 @@ func TestCUDAConforms(t *testing.T) {
 	}
 	loader := installed(t)
 	t.Logf("a simulated driver: %v", loader == nil)
+	if loader != nil {
+		openCUDA(t, loader, generations()[0]) // so that the context stays, which takes long to make
+	}
 	for _, g := range generations() {
 		for _, group := range gputest.Suite(n) {
 			t.Run(g.target.String()+"/"+group.Name, func(t *testing.T) {
