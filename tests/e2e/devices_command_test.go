@@ -94,14 +94,26 @@ func TestDevicesCheckAndMeasureVulkan(t *testing.T) {
 	}
 }
 
-// TestDevicesOfCUDA lists, checks and measures the GPU that the CUDA driver has. Without one the driver is a simulated one.
-func TestDevicesOfCUDA(t *testing.T) {
-	env := needtest.CacheEnv(t, t.TempDir())
-	found := filepath.Join(t.TempDir(), "found")
-	real := hasCUDA(t)
-	if !real {
-		env = append(env, "LD_LIBRARY_PATH="+simulatedCUDA(t), "GGMLC_CUDASIM="+found)
+// cudaEnv returns the environment in which ggmlc devices finds the GPU that the CUDA driver has, or a simulated one where there is
+// none. check fails the test if the simulated driver found a wrong use.
+func cudaEnv(t *testing.T) (env []string, check func()) {
+	t.Helper()
+	env = needtest.CacheEnv(t, t.TempDir())
+	if hasCUDA(t) {
+		return env, func() {}
 	}
+	found := filepath.Join(t.TempDir(), "found")
+	return append(env, "LD_LIBRARY_PATH="+simulatedCUDA(t), "GGMLC_CUDASIM="+found), func() {
+		t.Helper()
+		if text, err := os.ReadFile(found); err != nil || len(text) > 0 {
+			t.Errorf("the driver finds: %s (%v)", text, err)
+		}
+	}
+}
+
+// TestDevicesOfCUDA lists and measures the GPU that the CUDA driver has.
+func TestDevicesOfCUDA(t *testing.T) {
+	env, check := cudaEnv(t)
 	status, out, errs := runDevices(t, env)
 	if status != 0 || errs != "" || !strings.HasPrefix(out, "cuda:0  ") || !strings.Contains(out, "    programs for cuda take it unless --cuda-device names another\n") {
 		t.Fatalf("exit status %d: %s%s", status, out, errs)
@@ -113,15 +125,16 @@ func TestDevicesOfCUDA(t *testing.T) {
 	if _, err := target.Parse(file, string(readFile(t, file))); err != nil {
 		t.Error(err)
 	}
+	check()
+}
+
+// TestDevicesCheckCUDA runs the suite with all kernels that programs have for the GPU.
+func TestDevicesCheckCUDA(t *testing.T) {
 	needtest.Slow(t, "e2e")
-	status, out, errs = runDevices(t, env, "--check", "--device", "cuda")
+	env, check := cudaEnv(t)
+	status, out, errs := runDevices(t, env, "--check", "--device", "cuda")
 	if status != 0 || errs != "" || strings.Count(out, "    sizes    150 passed, 0 failed") != strings.Count(out, "  kernels for sm_") || !strings.Contains(out, "\n  kernels for sm_70\n") {
 		t.Errorf("exit status %d: %s%s", status, out, errs)
 	}
-	if real {
-		return
-	}
-	if text, err := os.ReadFile(found); err != nil || len(text) > 0 {
-		t.Errorf("the driver finds: %s (%v)", text, err)
-	}
+	check()
 }
