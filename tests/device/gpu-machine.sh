@@ -133,6 +133,7 @@ assembles() {
 profile() {
 	local trace=$work/trace.json
 	left "$dir/story-cuda-profile" --prompt 'Once upon a time' -n "${GGMLC_TOKENS:-100}" --profile "$trace" >/dev/null || return 1
+	grep -q '"kernel":' "$trace" || { echo 'no kernel has times of the GPU'; return 1; }
 	sed -nE 's/.*"dur":([0-9.]+).*"kernel":"([^"]*)".*/\1 \2/p' "$trace" |
 		awk '{t = $1; $1 = ""; sum[$0] += t; n[$0]++; all += t} END {for (k in sum) printf "%10.1f us %6d times %s\n", sum[k], n[k], k; printf "%10.1f us of kernels\n", all}' |
 		sort -rn | head -20
