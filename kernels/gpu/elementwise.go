@@ -140,12 +140,12 @@ func (e *elementwise) finish(i *kir.Value, operand func(k int) []*kir.Value) {
 
 // unary computes each element of the result from the same one of the operand.
 func unary(l *lowering) {
-	l.elementwise(func(x []*kir.Value) *kir.Value { return l.function(x[0]) })
+	l.elementwise(func(x []*kir.Value) *kir.Value { return l.function(l.n.Op, l.n.Attr, x[0]) })
 }
 
 // binary computes each element of the result from those of two operands. The second is repeated where its extent is 1.
 func binary(l *lowering) {
-	l.elementwise(func(x []*kir.Value) *kir.Value { return l.join(x[0], x[1]) })
+	l.elementwise(func(x []*kir.Value) *kir.Value { return l.join(l.n.Op, x[0], x[1]) })
 }
 
 // cast converts each element to another dtype.
@@ -153,9 +153,9 @@ func cast(l *lowering) {
 	l.elementwise(func(x []*kir.Value) *kir.Value { return x[0] })
 }
 
-// function applies the elementwise op of the node to x.
-func (l *lowering) function(x *kir.Value) *kir.Value {
-	switch l.n.Op {
+// function applies an elementwise op of one operand, which has these attributes, to x.
+func (l *lowering) function(op ir.Op, attr any, x *kir.Value) *kir.Value {
+	switch op {
 	case ir.OpNeg:
 		return l.Neg(x)
 	case ir.OpAbs:
@@ -179,10 +179,10 @@ func (l *lowering) function(x *kir.Value) *kir.Value {
 	case ir.OpSigmoid:
 		return l.sigmoid(x)
 	case ir.OpScale:
-		a := l.n.Attr.(*ir.ScaleAttr)
+		a := attr.(*ir.ScaleAttr)
 		return l.Add(l.Mul(x, l.Float(a.Scale)), l.Float(a.Bias))
 	}
-	l.refuse("%v", l.n.Op)
+	l.refuse("%v", op)
 	return x
 }
 
@@ -231,9 +231,9 @@ func (l *lowering) repeated(t *tensor, c []*kir.Value) []*kir.Value {
 	return own
 }
 
-// join applies the elementwise op of the node to a and b.
-func (l *lowering) join(a, b *kir.Value) *kir.Value {
-	switch l.n.Op {
+// join applies an elementwise op of two operands to a and b.
+func (l *lowering) join(op ir.Op, a, b *kir.Value) *kir.Value {
+	switch op {
 	case ir.OpAdd:
 		return l.Add(a, b)
 	case ir.OpSub:
@@ -249,6 +249,6 @@ func (l *lowering) join(a, b *kir.Value) *kir.Value {
 	case ir.OpSwiGLU:
 		return l.Mul(l.silu(a), b)
 	}
-	l.refuse("%v", l.n.Op)
+	l.refuse("%v", op)
 	return a
 }
