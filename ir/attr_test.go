@@ -71,6 +71,34 @@ func TestCloneAttrIsDeep(t *testing.T) {
 	}
 }
 
+// TestStepsOfChainsCompareByValue has a chain and copies of it with one change each.
+func TestStepsOfChainsCompareByValue(t *testing.T) {
+	attr := func(change func(s []ChainStep)) *ChainAttr {
+		steps := []ChainStep{
+			{Op: OpScale, Attr: &ScaleAttr{Scale: 2}, Args: []ChainRef{{Index: 0}}},
+			{Op: OpMul, Args: []ChainRef{{Step: true}, {Index: 1}}},
+		}
+		change(steps)
+		return &ChainAttr{Steps: steps}
+	}
+	a := attr(func([]ChainStep) {})
+	if b := CloneAttr(OpChain, a).(*ChainAttr); !EqualAttr(OpChain, a, b) {
+		t.Error("the clone differs")
+	} else if b.Steps[0].Attr.(*ScaleAttr).Scale, b.Steps[1].Args[0].Step = 7, false; a.Steps[0].Attr.(*ScaleAttr).Scale != 2 || !a.Steps[1].Args[0].Step {
+		t.Error("the clone shares its steps")
+	}
+	for name, change := range map[string]func(s []ChainStep){
+		"op":        func(s []ChainStep) { s[1].Op = OpAdd },
+		"attribute": func(s []ChainStep) { s[0].Attr = &ScaleAttr{Scale: 3} },
+		"operand":   func(s []ChainStep) { s[1].Args[1].Index = 0 },
+		"step":      func(s []ChainStep) { s[1].Args[0].Step = false },
+	} {
+		if b := attr(change); EqualAttr(OpChain, a, b) || stepsText(a.Steps) == stepsText(b.Steps) {
+			t.Errorf("another %s: %v is equal to %v", name, stepsText(a.Steps), stepsText(b.Steps))
+		}
+	}
+}
+
 func TestCheckAttrRejectsAttributesOfOtherOps(t *testing.T) {
 	for _, n := range []*Node{
 		{Op: OpScale}, {Op: OpScale, Attr: ScaleAttr{}}, {Op: OpScale, Attr: (*ScaleAttr)(nil)},

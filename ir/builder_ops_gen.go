@@ -140,6 +140,15 @@ func (f *FuncBuilder) SwiGLU(gate *Value, up *Value) *Value {
 	return f.Op(OpSwiGLU, nil, gate, up)
 }
 
+// Chain appends chain(x… f32) {steps}: elementwise ops one after the other. Step i is
+// op(args), named y0, y1, …, on operands x0, x1, … and earlier steps. The first
+// operand of each step has the shape of x0, and the second is repeated to it. Result: the
+// last step, f32 of the shape of x0, dense. At most 8 operands and 16 steps; each of them
+// is read.
+func (f *FuncBuilder) Chain(steps []ChainStep, x ...*Value) *Value {
+	return f.Op(OpChain, &ChainAttr{Steps: steps}, x...)
+}
+
 // MatMul appends matmul(x[…,K] f32, bf16 or q8a, w[N,K], residual[…,N] f32, optional):
 // y[…,n] = Σk x[…,k]*w[n,k] + residual[…,n]. w is row-major as in GGUF, of any
 // float or quantized dtype, plain or packed. Result f32, dense.

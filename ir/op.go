@@ -46,6 +46,8 @@ const (
 	OpMin
 	OpSwiGLU
 
+	OpChain // several elementwise ops
+
 	// Matrix products.
 	OpMatMul
 	OpMatMulSwiGLU
@@ -311,6 +313,7 @@ func init() {
 		OpMax:             maxInfo,
 		OpMin:             minInfo,
 		OpSwiGLU:          swigluInfo,
+		OpChain:           chainInfo,
 		OpMatMul:          matMulInfo,
 		OpMatMulSwiGLU:    matMulSwiGLUInfo,
 		OpRMSNorm:         rmsNormInfo,

@@ -196,6 +196,18 @@ func TestShapeErrorsNameTheOperand(t *testing.T) {
 		{"%x: f32.r16[16,4]", "slice %x {axis=0, start=0, len=1}", "plain layout"},
 
 		{"%x: f32[4], %y: f32[3]", "add %x, %y", "cannot be repeated"},
+		{"%x: f32[4], %y: f32[3]", "chain %x, %y {steps=[add(x0, x1)]}", "cannot be repeated"},
+		{"%x: f32[4], %y: f32[1]", "chain %x, %y {steps=[add(x0, x1), neg(x1), add(y0, y1)]}", "the first one of step y1"},
+		{"%x: f16[4]", "chain %x {steps=[neg(x0)]}", "must be f32"},
+		{"%x: f32.r16[16,4]", "chain %x {steps=[neg(x0)]}", "plain layout"},
+		{"%x: f32[4]", "chain %x, %x, %x, %x, %x, %x, %x, %x, %x {steps=[neg(x0)]}", "at most 8 operands, not 9"},
+		{"%x: f32[4]", "chain %x {steps=[]}", "has 0 steps: it must have 1 to 16"},
+		{"%x: f32[4]", "chain %x {steps=[neg(x0)" + strings.Repeat(", neg(y0)", 16) + "]}", "has 17 steps"},
+		{"%x: f32[4]", "chain %x {steps=[add(x0)]}", "step y0: add takes 2 operands, not 1"},
+		{"%x: f32[4]", "chain %x {steps=[neg(x1)]}", "step y0: x1 does not exist here"},
+		{"%x: f32[4]", "chain %x {steps=[neg(x0), add(y1, y0)]}", "step y1: y1 does not exist here"},
+		{"%x: f32[4]", "chain %x, %x {steps=[neg(x0)]}", "no step reads x1"},
+		{"%x: f32[4]", "chain %x {steps=[neg(x0), exp(x0)]}", "no step reads y0"},
 		{"%x: f32[4], %y: f32[2,4]", "add %x, %y", "cannot be repeated"},
 		{"%x: f32[4], %y: f16[4]", "add %x, %y", "must be f32"},
 

@@ -41,3 +41,24 @@ func scale(c *call) (Tensor, error) {
 	a := attr[ir.ScaleAttr](c)
 	return c.args[0].mapped(func(x float64) float64 { return float64(a.Scale)*x + float64(a.Bias) }), nil
 }
+
+// chain runs the functions of the steps, one after the other.
+func chain(c *call) (Tensor, error) {
+	var y []value
+	for _, s := range attr[ir.ChainAttr](c).Steps {
+		step := &call{frame: c.frame, node: &ir.Node{Op: s.Op, Attr: s.Attr}}
+		for _, r := range s.Args {
+			from := c.args
+			if r.Step {
+				from = y
+			}
+			step.args = append(step.args, from[r.Index])
+		}
+		results, err := table[s.Op](step)
+		if err != nil {
+			return Tensor{}, err
+		}
+		y = append(y, results[0])
+	}
+	return y[len(y)-1].Tensor, nil
+}

@@ -53,6 +53,7 @@ func init() {
 		ir.OpMax:    binary(func(a, b float64) float64 { return max(a, b) }),
 		ir.OpMin:    binary(func(a, b float64) float64 { return min(a, b) }),
 		ir.OpSwiGLU: binary(swiglu),
+		ir.OpChain:  one(chain),
 
 		ir.OpMatMul:       one(matMul),
 		ir.OpMatMulSwiGLU: one(matMulSwiGLU),

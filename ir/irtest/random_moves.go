@@ -14,7 +14,7 @@ var moves = []func(g *generator){
 	(*generator).unary, (*generator).unary, (*generator).guarded, (*generator).binary, (*generator).binary,
 	(*generator).norm, (*generator).norm, (*generator).matMul, (*generator).matMul, (*generator).feedForward,
 	(*generator).heads, (*generator).slice, (*generator).concat, (*generator).last, (*generator).cast,
-	(*generator).reduce, (*generator).twins, (*generator).gather, (*generator).experts, (*generator).attend, (*generator).call, (*generator).repeat,
+	(*generator).reduce, (*generator).twins, (*generator).gather, (*generator).experts, (*generator).attend, (*generator).call, (*generator).repeat, (*generator).chain,
 }
 
 func (g *generator) move() { moves[g.rng.IntN(len(moves))](g) }
@@ -175,6 +175,25 @@ func (g *generator) reduce() {
 func (g *generator) twins() {
 	x := g.pick()
 	g.add(g.f.Add(g.f.SiLU(x), g.f.SiLU(x)))
+}
+
+// chain computes several elementwise ops, as one node or as nodes whose inner values are read once.
+func (g *generator) chain() {
+	f, a := g.f, g.pick()
+	b, row := g.pickWidth(width(a)), g.vector(width(a))
+	if g.even() {
+		h := f.SiLU(f.Scale(f.Add(a, b), 0.5, 0.25))
+		g.add(f.Sub(f.Mul(h, row), f.Tanh(h)))
+		return
+	}
+	x, y := func(i int) ir.ChainRef { return ir.ChainRef{Index: i} }, func(i int) ir.ChainRef { return ir.ChainRef{Step: true, Index: i} }
+	g.add(f.Chain([]ir.ChainStep{
+		{Op: choose(g, ir.OpAdd, ir.OpSub, ir.OpMax), Args: []ir.ChainRef{x(0), x(1)}},
+		{Op: ir.OpScale, Attr: &ir.ScaleAttr{Scale: 0.5, Bias: 0.25}, Args: []ir.ChainRef{y(0)}},
+		{Op: choose(g, ir.OpSiLU, ir.OpGELU, ir.OpTanh), Args: []ir.ChainRef{y(1)}},
+		{Op: ir.OpMul, Args: []ir.ChainRef{y(2), x(2)}},
+		{Op: ir.OpMin, Args: []ir.ChainRef{y(3), y(0)}},
+	}, a, b, row))
 }
 
 func (g *generator) gather() {

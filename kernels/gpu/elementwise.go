@@ -148,6 +148,34 @@ func binary(l *lowering) {
 	l.elementwise(func(x []*kir.Value) *kir.Value { return l.join(l.n.Op, x[0], x[1]) })
 }
 
+// chain computes each element of the result by several elementwise ops. What is in between stays in registers.
+func chain(l *lowering) {
+	steps := l.n.Attr.(*ir.ChainAttr).Steps
+	l.elementwise(func(x []*kir.Value) *kir.Value {
+		y := make([]*kir.Value, len(steps))
+		for i, s := range steps {
+			y[i] = l.step(s, x, y)
+		}
+		return y[len(y)-1]
+	})
+}
+
+// step computes a step of a chain from its operands and the results of earlier steps.
+func (l *lowering) step(s ir.ChainStep, x, y []*kir.Value) *kir.Value {
+	args := make([]*kir.Value, len(s.Args))
+	for i, r := range s.Args {
+		from := x
+		if r.Step {
+			from = y
+		}
+		args[i] = from[r.Index]
+	}
+	if len(args) == 2 {
+		return l.join(s.Op, args[0], args[1])
+	}
+	return l.function(s.Op, s.Attr, args[0])
+}
+
 // cast converts each element to another dtype.
 func cast(l *lowering) {
 	l.elementwise(func(x []*kir.Value) *kir.Value { return x[0] })

@@ -59,6 +59,7 @@ var lowerings = map[ir.Op]func(l *lowering){
 	ir.OpNeg: unary, ir.OpAbs: unary, ir.OpExp: unary, ir.OpLog: unary, ir.OpSqrt: unary, ir.OpSquare: unary, ir.OpReLU: unary,
 	ir.OpSiLU: unary, ir.OpGELU: unary, ir.OpTanh: unary, ir.OpSigmoid: unary, ir.OpScale: unary,
 	ir.OpAdd: binary, ir.OpSub: binary, ir.OpMul: binary, ir.OpDiv: binary, ir.OpMax: binary, ir.OpMin: binary, ir.OpSwiGLU: binary,
+	ir.OpChain:  chain,
 	ir.OpMatMul: matMul, ir.OpMatMulSwiGLU: matMul, ir.OpExpertsMatMul: expertsMatMul,
 	ir.OpRMSNorm: rmsNorm, ir.OpLayerNorm: layerNorm, ir.OpSoftmax: softmax,
 	ir.OpReduceSum: reduce, ir.OpReduceMean: reduce, ir.OpReduceMax: reduce,

@@ -56,6 +56,8 @@ func lowererOf(n *ir.Node) func(l *lowering, n *ir.Node) {
 		return lowerSwiGLU
 	case ir.OpRMSNormQuantize:
 		return lowerRMSNormQuantize
+	case ir.OpChain:
+		return lowerChain
 	}
 	return nil
 }
@@ -203,4 +205,26 @@ func lowerRMSNormQuantize(l *lowering, n *ir.Node) {
 	}
 	become(n, ir.OpCast, norm)
 	n.Attr = &ir.CastAttr{To: a.To}
+}
+
+// lowerChain makes a node of each step.
+func lowerChain(l *lowering, n *ir.Node) {
+	x, steps := n.Args, n.Attr.(*ir.ChainAttr).Steps
+	y := make([]*ir.Value, 0, len(steps))
+	for i, s := range steps {
+		args := make([]*ir.Value, len(s.Args))
+		for k, r := range s.Args {
+			from := x
+			if r.Step {
+				from = y
+			}
+			args[k] = from[r.Index]
+		}
+		if i == len(steps)-1 {
+			become(n, s.Op, args...)
+			n.Attr = s.Attr
+			return
+		}
+		y = append(y, l.emit(n, s.Op, s.Attr, fmt.Sprintf(".y%d", i), args...))
+	}
 }

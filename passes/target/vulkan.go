@@ -86,6 +86,7 @@ func gpuRows() []Row {
 		row(ir.OpStateWrite, cache, any32, i32, i32),
 		row(ir.OpConcat, slices.Repeat([]Format{moved}, maxParts)...),
 		row(ir.OpQuantize, any32),
+		row(ir.OpChain, slices.Repeat([]Format{any32}, ir.MaxChainOperands)...),
 		{Op: ir.OpCopy, Args: []Format{moved}, Check: copyBox},
 		{Op: ir.OpCast, Args: []Format{floats}, Check: castPair},
 	}

@@ -72,6 +72,7 @@ var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
 		b := pick(d, f32(r, n), f32(n), f32(r, ir.Const(1)), f32(ir.Const(1)), f32())
 		return pick(d, ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpMax, ir.OpMin), []ir.CaseArg{d.view(f32(r, n)), b}, nil
 	},
+	elements,
 	func(d *dice) (ir.Op, []ir.CaseArg, any) {
 		n := ir.Const(d.extent())
 		return pick(d, ir.OpRMSNorm, ir.OpLayerNorm), []ir.CaseArg{d.view(f32(d.rows(), n)), f32(n)}, &ir.NormAttr{Eps: 1e-5}
@@ -234,4 +235,24 @@ func combine(d *dice) (ir.Op, []ir.CaseArg, any) {
 	x := f32(ir.Const(kv*segments), d.rows(), ir.Const(group), ir.Const(2+pick(d, int64(1), 31, 64)))
 	x.Fill, x.Lo, x.Hi = ir.FillUniform, 0.5, 3
 	return ir.OpAttentionCombine, []ir.CaseArg{d.view(x)}, &ir.AttentionCombineAttr{KVHeads: kv}
+}
+
+// elements draws a chain: each step reads the one before it and an operand, or an earlier step.
+func elements(d *dice) (ir.Op, []ir.CaseArg, any) {
+	r, n := d.rows(), ir.Const(d.extent())
+	args := []ir.CaseArg{d.view(f32(r, n))}
+	attr := &ir.ChainAttr{Steps: []ir.ChainStep{{Op: ir.OpTanh, Args: []ir.ChainRef{{}}}}}
+	for i := range d.IntN(ir.MaxChainSteps) {
+		last, other := ir.ChainRef{Step: true, Index: i}, ir.ChainRef{Step: true, Index: d.IntN(i + 1)}
+		if d.IntN(2) == 0 {
+			attr.Steps = append(attr.Steps, ir.ChainStep{Op: pick(d, ir.OpNeg, ir.OpAbs, ir.OpReLU, ir.OpSiLU, ir.OpTanh), Args: []ir.ChainRef{last}})
+			continue
+		}
+		if len(args) < ir.MaxChainOperands && d.IntN(2) == 0 {
+			other = ir.ChainRef{Index: len(args)}
+			args = append(args, pick(d, d.view(f32(r, n)), f32(n), f32(r, ir.Const(1)), f32(ir.Const(1)), f32()))
+		}
+		attr.Steps = append(attr.Steps, ir.ChainStep{Op: pick(d, ir.OpAdd, ir.OpSub, ir.OpMax, ir.OpMin), Args: []ir.ChainRef{last, other}})
+	}
+	return ir.OpChain, args, attr
 }
