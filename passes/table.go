@@ -27,7 +27,7 @@ var table = passTable{
 	simplify.Fuse, simplify.DCE.As("dce-fuse"),
 	assign.Pass, simplify.Unfuse, pack.Pass, simplify.FuseLate, simplify.DCE.As("dce-late"),
 	copies.Split, copies.Copy, copies.ElideCopy, simplify.DCE.As("dce-copy"),
-	pipeline.Pass, roll.Pass, order.Pass, partition.Pass, plan.Pass, pipeline.Sync, checkPass,
+	pipeline.Pass, roll.Pass, simplify.Chain, order.Pass, partition.Pass, plan.Pass, pipeline.Sync, checkPass,
 }
 
 func init() {
@@ -66,6 +66,8 @@ var mustPrecede = []Constraint{
 	{"pipeline", "roll", "layers are equal only if their queues are"},
 	{"pipeline", "partition", "the host waits for queues where an epoch begins"},
 	{"pipeline", "plan", "the instances of a value are adjacent in the arena"},
+	{"roll", "chain", "layers are equal node by node, and chains are within a layer"},
+	{"chain", "order", "a chain is one node, which makes one value"},
 	{"roll", "order", "a body is ordered once"},
 	{"order", "partition", "epochs follow the order"},
 	{"order", "plan", "the order defines lifetimes"},

@@ -20,7 +20,7 @@ func TestForeignCodeIsRefused(t *testing.T) {
 		s    *subject
 		list refusals
 	}{{repeat, syntaxRefusals}, {repeat, stepRefusals}, {repeat, faceRefusals}, {devices, deviceRefusals}, {textSubject(t, indexOfText(t, "tails")), tailRefusals},
-		{onGPU(t), gpuRefusals}, {textSubject(t, indexOfText(t, "selections")), selectionRefusals}, {textSubject(t, indexOfText(t, "iterations")), betweenRefusals}} {
+		{onGPU(t), gpuRefusals}, {textSubject(t, indexOfText(t, "chained")), chainRefusals}, {textSubject(t, indexOfText(t, "selections")), selectionRefusals}, {textSubject(t, indexOfText(t, "iterations")), betweenRefusals}} {
 		for _, r := range tc.list {
 			t.Run(r.name, func(t *testing.T) { tc.s.refuses(t, r.old, r.text, r.want) })
 		}
@@ -220,6 +220,16 @@ var gpuRefusals = refusals{
 	{"two names in another order", `"%s", "%d"`, `"%d", "%s"`, `the command names it "%d", not "%s"`},
 	{"a name at the end", `"%e"}`, `"%e", "%e"}`, "emitted code has no such command that names more nodes than it computes"},
 	{"no names", `Nodes: []string{"%s", "%d", "%m", "%t", "%b", "%c", "%e"}, `, "", "emitted code has no such command"},
+}
+
+// chainRefusals are kernels of other steps, and other operands of them.
+var chainRefusals = refusals{
+	{"another op", "gelu(y1)", "silu(y1)", "the kernel computes"},
+	{"another operand", "sub(y0, x1)", "sub(y0, x0)", "the kernel computes"},
+	{"another order", "mul(y2, y0)", "mul(y0, y2)", "the kernel computes"},
+	{"another number", "bias=0.1", "bias=0.2", "the kernel computes"},
+	{"a step less", ", gelu(y1), mul(y2, y0)", ", mul(y1, y0)", "the kernel computes"},
+	{"operands in another order", "mem0+uint64(xVulkan), mem0+uint64(0x1e00), ", "mem0+uint64(0x1e00), mem0+uint64(xVulkan), ", "argument 0 is"},
 }
 
 var tailRefusals = refusals{

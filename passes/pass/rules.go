@@ -103,6 +103,8 @@ const (
 	RuleRollInit   RuleName = "roll.init"
 	RuleRollNext   RuleName = "roll.next"
 
+	RuleChainJoin RuleName = "chain.join"
+
 	RuleOrderPeak     RuleName = "order.peak"
 	RuleOrderOverlap  RuleName = "order.overlap"
 	RuleOrderTogether RuleName = "order.together"

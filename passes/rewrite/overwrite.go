@@ -31,7 +31,7 @@ func (m *Match) current() bool {
 			if m.E.pos[w.ID] < m.E.pos[n.ID] {
 				break
 			}
-			if overwritesOperand(w, n) {
+			if OverwritesOperand(w, n) {
 				return false
 			}
 		}
@@ -39,8 +39,8 @@ func (m *Match) current() bool {
 	return true
 }
 
-// overwritesOperand reports whether w overwrites an operand of n.
-func overwritesOperand(w, n *ir.Node) bool {
+// OverwritesOperand reports whether w overwrites an operand of n.
+func OverwritesOperand(w, n *ir.Node) bool {
 	keys := flow.Overwrites(w)
 	return slices.ContainsFunc(n.Args, func(a *ir.Value) bool {
 		return a != nil && slices.Contains(keys, flow.VersionKey(flow.ViewedValue(a)))

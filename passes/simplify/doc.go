@@ -9,4 +9,5 @@
 //	fuse           nodes become one, if some target runs it
 //	unfuse         fused nodes become several again, if the chosen backend does not run them; after assign
 //	fuse-late      norms join the conversions of their results; long contexts are cut into segments; after pack
+//	chain          elementwise nodes become one, if their backend computes them in one pass over memory; after roll
 package simplify
