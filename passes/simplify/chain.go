@@ -27,6 +27,9 @@ import (
 //	%b = silu %a
 //	%y = add %b, %a      %y = chain %x, %row {steps=[mul(x0, x1), silu(y0), add(y1, y0)]}
 //
+// All operands are read where the last node was. So where other nodes are in between, operands of earlier nodes are live for
+// longer.
+//
 // The alternatives were these. Patterns of rewrite are trees of given ops, and %a above is read twice. Fused ops for frequent
 // sequences, as matmul_swiglu is one, need a definition and a kernel each. A body of nodes, as a repeat has one, is known to
 // all passes and to codegen as something to plan. A list of steps is an attribute, which only the op's definition, its kernel
