@@ -70,7 +70,7 @@ var layers = []struct {
 	{"runtime/cuda", []string{"runtime", "runtime/gpu", "runtime/library"}, nil},
 	{"runtime/vulkan", []string{"runtime", "runtime/gpu", "runtime/library"}, nil},
 	{"frontend/gguf", []string{"ir/dtype", "runtime/printable"}, nil},
-	{"frontend/tokenizer", []string{"frontend/gguf", "runtime/token"}, nil},
+	{"frontend/tokenizer", []string{"frontend/gguf", "ir/spell", "runtime/token"}, nil},
 	{"frontend/arch", []string{"frontend/gguf", "ir", "ir/dtype", "runtime/printable"}, nil},
 	// codegen writes the trailer of weights and runtime reads it. As its format is defined in one place, codegen may
 	// import runtime.

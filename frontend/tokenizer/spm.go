@@ -2,9 +2,7 @@ package tokenizer
 
 import (
 	"slices"
-	"unicode/utf8"
 
-	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
@@ -42,21 +40,8 @@ func (r *reader) readSPM() (*token.Table, error) {
 	r.bool(&t.AddSpace, keyAddSpace)
 	t.AddBOS = t.BOS != token.None
 	r.bool(&t.AddBOS, keyAddBOS)
-	r.checkCount(n)
-	if r.join() == nil { // the checks below need scores and types of the right length
-		r.checkAdded(t)
-		r.checkTokens(t)
-		r.checkBytes(t)
-		t.EOG = r.ends(t)
-	}
-	if err := r.join(); err != nil {
-		return nil, err
-	}
-	// The remaining faults that Check finds, such as equal texts, are faults of the tokens.
-	if err := t.Check(); err != nil {
-		return nil, r.src.KeyError(keyTokens, "%w: convert the model again", err)
-	}
-	return t, nil
+	r.checkScores(t)
+	return r.finish(t)
 }
 
 // checkCount compares the number of tokens with the embedding.
@@ -118,22 +103,17 @@ func (r *reader) checkAdded(t *token.Table) {
 	}
 }
 
-// checkTokens checks texts and scores one by one.
-func (r *reader) checkTokens(t *token.Table) {
-	for id, s := range t.Tokens {
-		switch {
-		case len(s) > token.MaxTokenBytes:
-			r.fail(keyTokens, "token %d is %d bytes long, more than the %d that are supported: the file may be damaged", id, len(s), token.MaxTokenBytes)
-		case !utf8.ValidString(s):
-			r.fail(keyTokens, "token %d, %s, is not UTF-8: convert the model again", id, gguf.Quote(s))
-		}
-		if t.Scores[id] != t.Scores[id] {
+// checkScores checks scores one by one, and that every text can be encoded.
+func (r *reader) checkScores(t *token.Table) {
+	if r.join() != nil { // a list has the wrong length
+		return
+	}
+	for id, score := range t.Scores {
+		if score != score {
 			r.fail(keyScores, "the score of token %d is NaN: convert the model again", id)
 		}
-		if _, ok := token.ParseByte(s); t.Types[id] == token.Byte && !ok {
-			r.fail(keyTokens, "token %d is a byte token, but its text %.20q is not of the form <0x0A>: convert the model again", id, s)
-		}
 	}
+	r.checkBytes(t)
 }
 
 // checkBytes checks that every text can be encoded: a piece without a token is spelled in bytes, or else becomes the

@@ -3,9 +3,10 @@
 package tokenizer
 
 import (
-	"fmt"
+	"strings"
 
 	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir/spell"
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
@@ -25,7 +26,9 @@ type Source interface {
 // The keys of GGUF's vocabulary (docs/gguf.md in ggml-org/ggml, "Tokenizer").
 const (
 	keyModel    = "tokenizer.ggml.model"
+	keyPre      = "tokenizer.ggml.pre"
 	keyTokens   = "tokenizer.ggml.tokens"
+	keyMerges   = "tokenizer.ggml.merges"
 	keyScores   = "tokenizer.ggml.scores"
 	keyTypes    = "tokenizer.ggml.token_type"
 	keyBOS      = "tokenizer.ggml.bos_token_id"
@@ -47,6 +50,8 @@ var models = []struct {
 	read func(*reader) (*token.Table, error)
 }{
 	{"llama", (*reader).readSPM},
+	{"gpt2", (*reader).readBPE},
+	{"gemma4", (*reader).readGemma4},
 }
 
 // Read reads and checks the vocabulary. rows is the number of rows of the token embedding, which must be the number
@@ -61,7 +66,7 @@ func Read(src Source, rows int) (*token.Table, error) {
 			return m.read(&reader{src: src, rows: rows})
 		}
 	}
-	return nil, src.KeyError(keyModel, "tokenizer %s is not supported yet: use a model with %s", gguf.Quote(model), supported())
+	return nil, src.KeyError(keyModel, "tokenizer %s is not supported:%s use a model with one of %s", gguf.Quote(model), spell.Hint(model, supported()), strings.Join(supported(), ", "))
 }
 
 // Size returns the number of ids of encoded tables.
@@ -74,15 +79,12 @@ func Size(tables string) (int, error) {
 }
 
 // supported lists the names in models.
-func supported() string {
-	s := ""
-	for i, m := range models {
-		if i > 0 {
-			s += ", "
-		}
-		s += fmt.Sprintf("%q", m.name)
+func supported() []string {
+	var names []string
+	for _, m := range models {
+		names = append(names, m.name)
 	}
-	return s
+	return names
 }
 
 // reader collects a vocabulary and its faults.

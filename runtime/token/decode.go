@@ -19,6 +19,9 @@ func (v *Vocab) AppendPiece(dst []byte, id int32) []byte {
 			return append(dst, b)
 		}
 	}
+	if v.algorithm == BPE && !v.raw() {
+		return appendSpelled(dst, text)
+	}
 	return appendUnescaped(dst, text)
 }
 

@@ -7,33 +7,54 @@ import (
 	"math"
 )
 
-// The table, all little-endian, every part at a multiple of 4 bytes:
+// The table, all little-endian:
 //
-//	 0  "GGT1"
-//	 4  u32 algorithm: 1 is SPM
+//	 0  "GGT2"
+//	 4  u32 algorithm
 //	 8  u32 n, the number of tokens
-//	12  u32 flags: 1 add BOS, 2 add EOS, 4 add a space before text
+//	12  u32 flags
 //	16  i32 BOS, EOS, unknown; -1 means none
 //	28  u32 seed of the hash
-//	32  u32 h, the number of hash slots: a power of two, more than n
+//	32  u32 h, the number of hash slots: a power of two, more than m
 //	36  u32 t, the bytes of all texts
-//	40  u32 x (n+1)  where each text begins; the last entry is t
-//	    f32 x n      scores
-//	    u32 x h      hash slots: id+1, 0 if empty; collisions go to the next slot
+//	40  u32 m, the number of texts: those of the tokens, and other texts in merges
+//	44  u32 c, the number of scores: n or 0
+//	48  u32 split
+//	52  u32 r, the number of merges
+//	56  u32 seed of the hash of merges
+//	60  u32 q, the number of its slots: a power of two, more than r, or 0 if r is 0
+//	64  u32 x (m+1)  where each text begins; the last entry is t
+//	    f32 x c      scores
+//	    u32 x h      hash slots: index of a text+1, 0 if empty; collisions go to the next slot
 //	    i32 x 256    byte tokens, -1 for none
+//	    u32 x 3r     merges by rank: left, right and joined text
+//	    u32 x q      hash slots of merges: rank+1, 0 if empty
 //	    u8 x n       type, and eogBit for those that end a generation
 //	    u8 x t       texts
 const (
-	tableMagic  = "GGT1"
-	headerBytes = 40
-	algorithm   = 1
+	tableMagic  = "GGT2"
+	headerBytes = 64
 
-	flagAddBOS   = 1
-	flagAddEOS   = 2
-	flagAddSpace = 4
+	flagAddBOS       = 1 << 0
+	flagAddEOS       = 1 << 1
+	flagAddSpace     = 1 << 2 // a space before text
+	flagEscape       = 1 << 3 // BPE: U+2581 for spaces
+	flagRaw          = 1 << 4 // BPE: tokens are text, not spelled bytes
+	flagIgnoreMerges = 1 << 5
+	flagNewlines     = 1 << 6 // BPE: a word of newlines is looked up before merges
 
 	typeMask = 0x0f
 	eogBit   = 0x80
+)
+
+// Algorithm is a way to turn text into tokens.
+type Algorithm uint32
+
+// The algorithms.
+const (
+	SPM Algorithm = iota + 1 // SentencePiece's BPE with scores
+	BPE                      // byte-level BPE with merges
+	numAlgorithms
 )
 
 // None represents a special token that the vocabulary does not have.
@@ -60,45 +81,106 @@ const (
 
 // Table is a vocabulary in the form that the compiler builds.
 type Table struct {
+	Algorithm Algorithm // 0 is SPM
+
 	Tokens []string  // the texts, all different except for empty ones
-	Scores []float32 // as many; a higher score is joined first
+	Scores []float32 // SPM: as many; a higher score is joined first
 	Types  []Type    // as many
 
 	BOS, EOS, UNK  int32   // ids or None
 	EOG            []int32 // ids that end a generation
 	AddBOS, AddEOS bool    // whether Encode adds them
 	AddSpace       bool    // whether a space is put before text
+
+	// The rest is for BPE.
+
+	Split        Split
+	Merges       []Merge // the first is made first
+	Raw          bool    // tokens are UTF-8 and bytes are <0xNN>; otherwise each byte is spelled as a character
+	Escape       bool    // spaces are U+2581
+	IgnoreMerges bool    // a word that is a token becomes it, whatever the merges
+	Newlines     bool    // so does a word of newlines
 }
+
+// Merge is two texts that BPE joins.
+type Merge struct{ Left, Right string }
 
 // Encode encodes the table. It refuses tables that Load would refuse, and vocabularies with equal texts.
 func (t *Table) Encode() ([]byte, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	seed, slots, err := t.hashTable()
+	texts, merges := t.allTexts()
+	seed, slots, err := hashTexts(texts)
 	if err != nil {
 		return nil, err
 	}
-	n := len(t.Tokens)
-	b := make([]byte, 0, 2048+(4+4+1)*n+4*len(slots)+t.textBytes())
-	b = binary.LittleEndian.AppendUint32(append(b, tableMagic...), algorithm)
-	b = appendInts(b, int32(len(t.Tokens)), t.flags(), t.BOS, t.EOS, t.UNK, int32(seed), int32(len(slots)), int32(t.textBytes()))
-	end := int32(0)
-	for _, s := range t.Tokens {
-		b = appendInts(b, end)
-		end += int32(len(s))
+	mergeSeed, mergeSlots, err := hashMerges(merges)
+	if err != nil {
+		return nil, err
 	}
-	b = appendInts(b, end)
+	n, total := len(t.Tokens), totalBytes(texts)
+	b := make([]byte, 0, 2048+9*n+4*(len(texts)+len(slots)+len(merges)+len(mergeSlots))+total)
+	b = binary.LittleEndian.AppendUint32(append(b, tableMagic...), uint32(t.algorithm()))
+	b = appendInts(b, int32(n), t.flags(), t.BOS, t.EOS, t.UNK, int32(seed), int32(len(slots)), int32(total))
+	b = appendInts(b, int32(len(texts)), int32(len(t.Scores)), int32(t.Split), int32(len(merges)/3), int32(mergeSeed), int32(len(mergeSlots)))
+	b = appendStarts(b, texts)
 	for _, s := range t.Scores {
 		b = appendInts(b, int32(math.Float32bits(s)))
 	}
 	b = appendInts(b, slots...)
 	b = appendInts(b, t.byteTokens()...)
+	b = appendInts(b, merges...)
+	b = appendInts(b, mergeSlots...)
 	b = append(b, t.attributes()...)
-	for _, s := range t.Tokens {
+	for _, s := range texts {
 		b = append(b, s...)
 	}
 	return b, nil
+}
+
+// algorithm returns the algorithm; the zero value is SPM.
+func (t *Table) algorithm() Algorithm { return max(t.Algorithm, SPM) }
+
+// allTexts returns the tokens and the other texts in merges, and the merges as triples of indexes of texts: left, right,
+// joined. The first of several equal merges counts.
+func (t *Table) allTexts() (texts []string, merges []int32) {
+	if len(t.Merges) == 0 {
+		return t.Tokens, nil
+	}
+	texts = t.Tokens[:len(t.Tokens):len(t.Tokens)]
+	index := make(map[string]int32, len(texts))
+	for id, s := range t.Tokens {
+		index[s] = int32(id)
+	}
+	of := func(s string) int32 {
+		id, ok := index[s]
+		if !ok {
+			id = int32(len(texts))
+			texts, index[s] = append(texts, s), id
+		}
+		return id
+	}
+	seen := make(map[[2]int32]bool, len(t.Merges))
+	for _, m := range t.Merges {
+		pair := [2]int32{of(m.Left), of(m.Right)}
+		if seen[pair] {
+			continue
+		}
+		seen[pair] = true
+		merges = append(merges, pair[0], pair[1], of(m.Left+m.Right))
+	}
+	return texts, merges
+}
+
+// appendStarts appends where each text begins, and where the last one ends.
+func appendStarts(b []byte, texts []string) []byte {
+	end := int32(0)
+	for _, s := range texts {
+		b = appendInts(b, end)
+		end += int32(len(s))
+	}
+	return appendInts(b, end)
 }
 
 // Check returns the error that Encode would return, without encoding.
@@ -106,7 +188,11 @@ func (t *Table) Check() error {
 	if err := t.check(); err != nil {
 		return err
 	}
-	_, _, err := t.hashTable()
+	texts, merges := t.allTexts()
+	if _, _, err := hashTexts(texts); err != nil {
+		return err
+	}
+	_, _, err := hashMerges(merges)
 	return err
 }
 
@@ -125,7 +211,11 @@ func (t *Table) check() error {
 	if n == 0 || n >= 1<<28 {
 		errs = append(errs, fmt.Errorf("%d tokens, where 1 to 2^28 are possible", n))
 	}
-	if len(t.Scores) != n || len(t.Types) != n {
+	scores := n
+	if t.algorithm() == BPE {
+		scores = 0
+	}
+	if len(t.Scores) != scores || len(t.Types) != n {
 		errs = append(errs, fmt.Errorf("%d tokens, but %d scores and %d types", n, len(t.Scores), len(t.Types)))
 		return errors.Join(errs...)
 	}
@@ -137,8 +227,11 @@ func (t *Table) check() error {
 	if t.AddBOS && t.BOS == None || t.AddEOS && t.EOS == None {
 		errs = append(errs, errors.New("a token is to be added that the vocabulary lacks"))
 	}
-	if t.textBytes() > math.MaxInt32 {
-		errs = append(errs, fmt.Errorf("%d bytes of text", t.textBytes()))
+	if n := totalBytes(t.Tokens) + t.mergeBytes(); n > math.MaxInt32 {
+		errs = append(errs, fmt.Errorf("%d bytes of text", n))
+	}
+	if t.algorithm() >= numAlgorithms || t.Split >= numSplits || len(t.Merges) > 1<<26 {
+		errs = append(errs, fmt.Errorf("algorithm %d, split %d, %d merges", t.Algorithm, t.Split, len(t.Merges)))
 	}
 	return errors.Join(append(errs, t.checkTokens()...)...)
 }
@@ -149,7 +242,7 @@ func (t *Table) checkTokens() []error {
 		switch {
 		case len(s) > MaxTokenBytes:
 			return []error{fmt.Errorf("token %d is %d bytes long, at most %d are possible", id, len(s), MaxTokenBytes)}
-		case t.Scores[id] != t.Scores[id]:
+		case len(t.Scores) > 0 && t.Scores[id] != t.Scores[id]:
 			return []error{fmt.Errorf("the score of token %d is not a number", id)}
 		case t.Types[id] >= numTypes:
 			return []error{fmt.Errorf("token %d has the unknown type %d", id, t.Types[id])}
@@ -158,11 +251,20 @@ func (t *Table) checkTokens() []error {
 	return nil
 }
 
-// textBytes returns the sum of the lengths of all texts.
-func (t *Table) textBytes() int {
+// totalBytes returns the sum of the lengths of texts.
+func totalBytes(texts []string) int {
 	n := 0
-	for _, s := range t.Tokens {
+	for _, s := range texts {
 		n += len(s)
+	}
+	return n
+}
+
+// mergeBytes returns the most bytes that the texts of merges can have.
+func (t *Table) mergeBytes() int {
+	n := 0
+	for _, m := range t.Merges {
+		n += 2 * (len(m.Left) + len(m.Right))
 	}
 	return n
 }
@@ -170,14 +272,16 @@ func (t *Table) textBytes() int {
 // flags returns the flags of the header.
 func (t *Table) flags() int32 {
 	f := int32(0)
-	if t.AddBOS {
-		f |= flagAddBOS
-	}
-	if t.AddEOS {
-		f |= flagAddEOS
-	}
-	if t.AddSpace {
-		f |= flagAddSpace
+	for _, b := range []struct {
+		set  bool
+		flag int32
+	}{
+		{t.AddBOS, flagAddBOS}, {t.AddEOS, flagAddEOS}, {t.AddSpace, flagAddSpace}, {t.Escape, flagEscape},
+		{t.Raw, flagRaw}, {t.IgnoreMerges, flagIgnoreMerges}, {t.Newlines, flagNewlines},
+	} {
+		if b.set {
+			f |= b.flag
+		}
 	}
 	return f
 }
@@ -236,55 +340,4 @@ func hexDigit(c byte) int {
 		return int(c-'a') + 10
 	}
 	return -1
-}
-
-// maxProbes is the most slots that a search may visit.
-const maxProbes = 64
-
-// hashTable builds a hash table with twice as many slots as there are tokens. If a seed leads to long runs of full
-// slots, it tries the next one. That hardly ever happens by chance, but can be provoked.
-func (t *Table) hashTable() (seed uint32, slots []int32, err error) {
-	size := 4
-	for size < 2*len(t.Tokens) {
-		size *= 2
-	}
-	for seed := range uint32(16) {
-		slots, err := t.fillSlots(seed, size)
-		if err != errLongRun {
-			return seed, slots, err
-		}
-	}
-	return 0, nil, errLongRun
-}
-
-var errLongRun = errors.New("the tokens' texts collide in every hash: the vocabulary is not a natural one")
-
-// fillSlots enters all tokens except empty ones.
-func (t *Table) fillSlots(seed uint32, size int) ([]int32, error) {
-	slots := make([]int32, size)
-	for id, s := range t.Tokens {
-		if s == "" {
-			continue
-		}
-		i, probes := hash(seed, s)&uint32(size-1), 0
-		for ; slots[i] != 0; i = (i + 1) & uint32(size-1) {
-			if t.Tokens[slots[i]-1] == s {
-				return nil, fmt.Errorf("tokens %d and %d have the same text %q", slots[i]-1, id, s)
-			}
-			if probes++; probes > maxProbes {
-				return nil, errLongRun
-			}
-		}
-		slots[i] = int32(id) + 1
-	}
-	return slots, nil
-}
-
-// hash is FNV-1a of 32 bits with a seed, followed by a mixing step because only the low bits are used.
-func hash(seed uint32, s string) uint32 {
-	h := 2166136261 ^ seed*0x9e3779b9
-	for i := range len(s) {
-		h = (h ^ uint32(s[i])) * 16777619
-	}
-	return h ^ h>>15
 }

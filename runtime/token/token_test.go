@@ -281,7 +281,7 @@ func TestLoadRefusesDamagedTables(t *testing.T) {
 	}
 	tests := map[string]string{
 		"empty": "", "short": good[:headerBytes-1], "cut": good[:len(good)-1], "longer": good + "x",
-		"magic": "x" + good[1:], "algorithm": put(4, 2), "tokens": put(8, uint32(n+1)), "no tokens": put(8, 0),
+		"magic": "x" + good[1:], "algorithm": put(4, 99), "tokens": put(8, uint32(n+1)), "no tokens": put(8, 0),
 		"BOS": put(16, uint32(n)), "EOS": put(20, 1<<31), "unknown": put(24, uint32(n)), "BOS wanted": put(16, ^uint32(0)),
 		"slots": put(32, 1023), "no slots": put(32, 0), "texts": put(36, 1),
 		"start": put(starts, 1<<31), "starts out of order": put(starts+4, 100), "last start": put(slots-4*n-4, 0),

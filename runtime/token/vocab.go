@@ -8,69 +8,89 @@ import (
 
 // Vocab is a loaded vocabulary. It does not change and may be used by several goroutines.
 type Vocab struct {
-	starts string // u32 x (n+1)
-	scores string // f32 x n
-	slots  string // u32 x h
-	bytes  string // i32 x 256
-	attrs  string // u8 x n
-	texts  string
+	starts     string // u32 x (m+1)
+	scores     string // f32 x n, or nothing
+	slots      string // u32 x h
+	bytes      string // i32 x 256
+	merges     string // u32 x 3r
+	mergeSlots string // u32 x q
+	attrs      string // u8 x n
+	texts      string
 
-	n             int
-	seed, mask    uint32
-	bos, eos, unk int32
-	flags         uint32
-	special       special
+	algorithm            Algorithm
+	n                    int
+	seed, mask           uint32
+	mergeSeed, mergeMask uint32
+	bos, eos, unk        int32
+	flags                uint32
+	steps                []step
+	special              special
 }
 
 // Load returns the vocabulary of a table written by Table.Encode. The table is not copied. It is a string, because
 // embedded files that are strings are in read-only memory.
 func Load(table string) (*Vocab, error) {
-	if len(table) < headerBytes || table[:4] != tableMagic || u32(table, 4) != algorithm {
+	if len(table) < headerBytes || table[:4] != tableMagic || !Algorithm(u32(table, 4)).known() {
 		return nil, errors.New("token: not a vocabulary table of this version: compile the model again")
 	}
 	v := &Vocab{
-		n: int(u32(table, 8)), flags: u32(table, 12), seed: u32(table, 28),
-		bos: int32(u32(table, 16)), eos: int32(u32(table, 20)), unk: int32(u32(table, 24)),
+		algorithm: Algorithm(u32(table, 4)), n: int(u32(table, 8)), flags: u32(table, 12), seed: u32(table, 28),
+		bos: int32(u32(table, 16)), eos: int32(u32(table, 20)), unk: int32(u32(table, 24)), mergeSeed: u32(table, 56),
+		mask: u32(table, 32) - 1, mergeMask: u32(table, 60) - 1,
 	}
-	h, texts := u32(table, 32), u32(table, 36)
-	v.mask = h - 1
-	want := uint64(headerBytes) + 4*(uint64(v.n)+1) + 4*uint64(v.n) + 4*uint64(h) + 4*256 + uint64(v.n) + uint64(texts)
-	if uint64(len(table)) != want {
-		return nil, fmt.Errorf("token: a table of %d bytes declares %d: compile the model again", len(table), want)
+	if err := v.cutParts(table); err != nil {
+		return nil, err
 	}
-	rest := table[headerBytes:]
-	for _, part := range []struct {
-		dst *string
-		n   int
-	}{{&v.starts, 4 * (v.n + 1)}, {&v.scores, 4 * v.n}, {&v.slots, 4 * int(h)}, {&v.bytes, 4 * 256}, {&v.attrs, v.n}, {&v.texts, int(texts)}} {
-		*part.dst, rest = rest[:part.n], rest[part.n:]
-	}
-	if what := v.check(); what != "" {
+	if what := v.check(u32(table, 48)); what != "" {
 		return nil, fmt.Errorf("token: damaged table: %s: compile the model again", what)
 	}
+	v.steps = Split(u32(table, 48)).steps()
 	v.special = newSpecial(v)
 	return v, nil
 }
 
+// known reports whether this version of the package has the algorithm.
+func (a Algorithm) known() bool { return a >= SPM && a < numAlgorithms }
+
+// cutParts sets the strings of v to parts of the table.
+func (v *Vocab) cutParts(table string) error {
+	m, scores, merges := uint64(u32(table, 40)), uint64(u32(table, 44)), uint64(u32(table, 52))
+	parts := []struct {
+		dst *string
+		n   uint64
+	}{
+		{&v.starts, 4 * (m + 1)}, {&v.scores, 4 * scores}, {&v.slots, 4 * uint64(u32(table, 32))}, {&v.bytes, 4 * 256},
+		{&v.merges, 12 * merges}, {&v.mergeSlots, 4 * uint64(u32(table, 60))}, {&v.attrs, uint64(v.n)}, {&v.texts, uint64(u32(table, 36))},
+	}
+	want := uint64(headerBytes)
+	for _, part := range parts {
+		want += part.n
+	}
+	if uint64(len(table)) != want {
+		return fmt.Errorf("token: a table of %d bytes declares %d: compile the model again", len(table), want)
+	}
+	rest := table[headerBytes:]
+	for _, part := range parts {
+		*part.dst, rest = rest[:part.n], rest[part.n:]
+	}
+	return nil
+}
+
+// numTexts returns the number of texts: of tokens and of merges.
+func (v *Vocab) numTexts() int { return len(v.starts)/4 - 1 }
+
 // check returns the fault that would lead a later look-up out of bounds or into an endless loop, or "".
-func (v *Vocab) check() string {
-	end := uint32(0)
-	for i := 0; i < len(v.starts); i += 4 {
-		if s := u32(v.starts, i); s < end || s > uint32(len(v.texts)) {
-			return "texts out of order"
-		} else {
-			end = s
-		}
-	}
-	if v.n == 0 || end != uint32(len(v.texts)) {
-		return "texts missing"
-	}
-	for _, id := range []int32{v.bos, v.eos, v.unk} {
-		if !v.idOrNone(id) {
-			return "a special token that there is not"
-		}
-	}
-	if v.flags&flagAddBOS != 0 && v.bos == None || v.flags&flagAddEOS != 0 && v.eos == None {
+func (v *Vocab) check(split uint32) string {
+	switch {
+	case v.n == 0 || v.numTexts() < v.n || !v.startsRise():
+		return "texts out of order or missing"
+	case split >= uint32(numSplits):
+		return "an unknown split"
+	case len(v.scores) != 0 && len(v.scores) != 4*v.n, len(v.scores) == 0 && v.algorithm == SPM:
+		return "scores missing"
+	case !v.idOrNone(v.bos) || !v.idOrNone(v.eos) || !v.idOrNone(v.unk):
+		return "a special token that there is not"
+	case v.flags&flagAddBOS != 0 && v.bos == None || v.flags&flagAddEOS != 0 && v.eos == None:
 		return "a token to be added that there is not"
 	}
 	for i := 0; i < len(v.bytes); i += 4 {
@@ -78,28 +98,53 @@ func (v *Vocab) check() string {
 			return "a byte token that there is not"
 		}
 	}
-	return v.checkSlots()
+	if !validSlots(v.slots, v.numTexts()) {
+		return "a hash table of a wrong size, without an empty slot or with a token that there is not"
+	}
+	return v.checkMerges()
 }
 
-// checkSlots checks that the hash table has an empty slot, at which searches end, and only valid ids.
-func (v *Vocab) checkSlots() string {
-	if v.mask&(v.mask+1) != 0 || len(v.slots) == 0 {
-		return "hash table of a wrong size"
-	}
-	empty := 0
-	for i := 0; i < len(v.slots); i += 4 {
-		id := u32(v.slots, i)
-		if id > uint32(v.n) {
-			return "a token in the hash table that there is not"
+// startsRise reports whether the texts follow each other and end at the end.
+func (v *Vocab) startsRise() bool {
+	end := uint32(0)
+	for i := 0; i < len(v.starts); i += 4 {
+		s := u32(v.starts, i)
+		if s < end || s > uint32(len(v.texts)) {
+			return false
 		}
-		if id == 0 {
-			empty++
+		end = s
+	}
+	return end == uint32(len(v.texts))
+}
+
+// checkMerges checks that merges are of texts that there are.
+func (v *Vocab) checkMerges() string {
+	for i := 0; i < len(v.merges); i += 4 {
+		if u32(v.merges, i) >= uint32(v.numTexts()) {
+			return "a merge of a text that there is not"
 		}
 	}
-	if empty == 0 {
-		return "hash table without an empty slot"
+	if v.merges != "" && !validSlots(v.mergeSlots, len(v.merges)/12) {
+		return "a hash table of merges of a wrong size, without an empty slot or with a merge that there is not"
 	}
 	return ""
+}
+
+// validSlots reports whether a hash table has an empty slot, at which searches end, and only entries below n.
+func validSlots(slots string, n int) bool {
+	size := len(slots) / 4
+	if size == 0 || size&(size-1) != 0 {
+		return false
+	}
+	empty := false
+	for i := 0; i < len(slots); i += 4 {
+		entry := u32(slots, i)
+		if entry > uint32(n) {
+			return false
+		}
+		empty = empty || entry == 0
+	}
+	return empty
 }
 
 // idOrNone reports whether id is valid or None.
@@ -140,12 +185,10 @@ func (v *Vocab) score(id int32) float32 { return math.Float32frombits(u32(v.scor
 
 // Lookup returns the token of any type with exactly this text, or None.
 func (v *Vocab) Lookup(text string) int32 {
-	for i := hash(v.seed, text) & v.mask; ; i = (i + 1) & v.mask {
-		id := int32(u32(v.slots, 4*int(i))) - 1
-		if id == None || v.Text(id) == text {
-			return id
-		}
+	if id := v.piece(text); v.Valid(id) {
+		return id
 	}
+	return None
 }
 
 // byteToken returns the token that spells a byte, or the unknown token if there is none.

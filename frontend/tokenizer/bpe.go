@@ -1,0 +1,121 @@
+package tokenizer
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/runtime/token"
+)
+
+// readBPE reads a byte-level BPE vocabulary with merges.
+func (r *reader) readBPE() (*token.Table, error) { return r.bpe(r.pre()) }
+
+// readGemma4 reads a BPE vocabulary of text. Its model has only one pre-tokenizer, whatever the file calls it.
+func (r *reader) readGemma4() (*token.Table, error) {
+	return r.bpe(pre{token.SplitLines, raw | escape | newlines | mustAddBOS, ""})
+}
+
+// bpe reads the vocabulary of a pre-tokenizer.
+func (r *reader) bpe(p pre) (*token.Table, error) {
+	tokens, err := r.src.Strings(keyTokens)
+	if err != nil {
+		r.add(err)
+		return nil, r.join()
+	}
+	n := len(tokens)
+	t := &token.Table{
+		Algorithm:    token.BPE,
+		Tokens:       tokens,
+		Types:        r.types(n),
+		BOS:          r.id(keyBOS, token.None, n),
+		EOS:          r.id(keyEOS, token.None, n),
+		UNK:          r.id(keyUNK, token.None, n),
+		Split:        p.split,
+		Merges:       r.merges(),
+		IgnoreMerges: p.flags&ignoreMerges != 0,
+		Raw:          p.flags&raw != 0,
+		Escape:       p.flags&escape != 0,
+		Newlines:     p.flags&newlines != 0,
+	}
+	t.AddBOS = p.flags&addBOS != 0 && t.BOS != token.None
+	r.bool(&t.AddBOS, keyAddBOS)
+	t.AddBOS = t.AddBOS || p.flags&mustAddBOS != 0 && t.BOS != token.None
+	r.bool(&t.AddEOS, keyAddEOS)
+	return r.finish(t)
+}
+
+// finish checks a vocabulary and its tokens.
+func (r *reader) finish(t *token.Table) (*token.Table, error) {
+	r.checkCount(len(t.Tokens))
+	if r.join() == nil { // the checks below need types of the right length
+		r.checkAdded(t)
+		r.checkTexts(t)
+		t.EOG = r.ends(t)
+	}
+	if err := r.join(); err != nil {
+		return nil, err
+	}
+	// The remaining faults that Check finds, such as equal texts, are faults of the tokens.
+	if err := t.Check(); err != nil {
+		return nil, r.src.KeyError(keyTokens, "%w: convert the model again", err)
+	}
+	return t, nil
+}
+
+// merges reads the merges. Kimi K2's vocabularies have none.
+func (r *reader) merges() []token.Merge {
+	if !r.src.Has(keyMerges) && r.has(keyPre, "kimi-k2") {
+		return nil
+	}
+	lines, err := r.src.Strings(keyMerges)
+	if err != nil {
+		r.add(err)
+		return nil
+	}
+	list := make([]token.Merge, 0, len(lines))
+	for i, line := range lines {
+		if m, ok := parseMerge(line); ok {
+			list = append(list, m)
+			continue
+		}
+		r.fail(keyMerges, "merge %d, %s, is not two texts with a space between them: convert the model again", i, gguf.Quote(line))
+	}
+	return list
+}
+
+// parseMerge cuts a merge at its first space after the first byte, which may itself be one.
+func parseMerge(line string) (token.Merge, bool) {
+	if line == "" || !utf8.ValidString(line) || len(line) > token.MaxTokenBytes {
+		return token.Merge{}, false
+	}
+	at := strings.IndexByte(line[1:], ' ') + 1
+	if at == 0 || at+1 == len(line) {
+		return token.Merge{}, false
+	}
+	return token.Merge{Left: line[:at], Right: line[at+1:]}, true
+}
+
+// has reports whether a key is a certain text.
+func (r *reader) has(key, text string) bool {
+	if !r.src.Has(key) {
+		return false
+	}
+	s, err := r.src.String(key)
+	return err == nil && s == text
+}
+
+// checkTexts checks the texts of tokens one by one.
+func (r *reader) checkTexts(t *token.Table) {
+	for id, s := range t.Tokens {
+		switch {
+		case len(s) > token.MaxTokenBytes:
+			r.fail(keyTokens, "token %d is %d bytes long, more than the %d that are supported: the file may be damaged", id, len(s), token.MaxTokenBytes)
+		case !utf8.ValidString(s):
+			r.fail(keyTokens, "token %d, %s, is not UTF-8: convert the model again", id, gguf.Quote(s))
+		}
+		if _, ok := token.ParseByte(s); t.Types[id] == token.Byte && !ok {
+			r.fail(keyTokens, "token %d is a byte token, but its text %.20q is not of the form <0x0A>: convert the model again", id, s)
+		}
+	}
+}
