@@ -151,6 +151,12 @@ func (f *File) Float32s(name string) ([]float32, error) {
 	})
 }
 
+// Bytes returns an array of u8 or i8.
+func (f *File) Bytes(name string) ([]byte, error) {
+	is := func(e ValueType) bool { return e == Uint8 || e == Int8 }
+	return elements(f, name, "an array of u8", is, func(_ *Key, b []byte) (byte, error) { return b[0], nil })
+}
+
 // Bools returns an array of bools.
 func (f *File) Bools(name string) ([]bool, error) {
 	is := func(e ValueType) bool { return e == Bool }

@@ -87,7 +87,7 @@ func texts(t testing.TB, name string) (inputs []string, ids [][]int32) {
 
 // TestRealVocabulariesGiveTheIDsOfLlamaCpp also decodes the ids back to the texts.
 func TestRealVocabulariesGiveTheIDsOfLlamaCpp(t *testing.T) {
-	for _, name := range []string{"vocab/ggml-vocab-llama-spm.gguf", "vocab/ggml-vocab-phi-3.gguf", "vocab/ggml-vocab-gpt-2.gguf"} {
+	for _, name := range []string{"vocab/ggml-vocab-llama-spm.gguf", "vocab/ggml-vocab-phi-3.gguf", "vocab/ggml-vocab-gpt-2.gguf", "vocab/ggml-vocab-bert-bge.gguf"} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			v := realVocab(t, name, 0)
 			inputs, want := texts(t, name)
@@ -96,7 +96,7 @@ func TestRealVocabulariesGiveTheIDsOfLlamaCpp(t *testing.T) {
 				if !slices.Equal(got, want[i]) {
 					t.Errorf("%q:\n got %v\nwant %v", text, got, want[i])
 				}
-				if back := v.Decode(got); back != text {
+				if back := v.Decode(got); back != text && !strings.Contains(name, "bert") { // which ignores case
 					t.Errorf("%q came back as %q", text, back)
 				}
 			}

@@ -41,6 +41,7 @@ func (r *reader) readSPM() (*token.Table, error) {
 	t.AddBOS = t.BOS != token.None
 	r.bool(&t.AddBOS, keyAddBOS)
 	r.checkScores(t)
+	r.checkBytes(t)
 	return r.finish(t)
 }
 
@@ -103,7 +104,7 @@ func (r *reader) checkAdded(t *token.Table) {
 	}
 }
 
-// checkScores checks scores one by one, and that every text can be encoded.
+// checkScores checks scores one by one.
 func (r *reader) checkScores(t *token.Table) {
 	if r.join() != nil { // a list has the wrong length
 		return
@@ -113,13 +114,12 @@ func (r *reader) checkScores(t *token.Table) {
 			r.fail(keyScores, "the score of token %d is NaN: convert the model again", id)
 		}
 	}
-	r.checkBytes(t)
 }
 
 // checkBytes checks that every text can be encoded: a piece without a token is spelled in bytes, or else becomes the
 // unknown token.
 func (r *reader) checkBytes(t *token.Table) {
-	if t.UNK != token.None {
+	if t.UNK != token.None || r.join() != nil {
 		return
 	}
 	var has [256]bool

@@ -20,6 +20,7 @@ type Source interface {
 	Strings(key string) ([]string, error)
 	Int32s(key string) ([]int32, error)
 	Float32s(key string) ([]float32, error)
+	Bytes(key string) ([]byte, error)
 	KeyError(key, format string, args ...any) error
 }
 
@@ -36,9 +37,14 @@ const (
 	keyEOT      = "tokenizer.ggml.eot_token_id"
 	keyEOM      = "tokenizer.ggml.eom_token_id"
 	keyUNK      = "tokenizer.ggml.unknown_token_id"
+	keySEP      = "tokenizer.ggml.seperator_token_id" // as misspelled in the format
 	keyAddBOS   = "tokenizer.ggml.add_bos_token"
 	keyAddEOS   = "tokenizer.ggml.add_eos_token"
 	keyAddSpace = "tokenizer.ggml.add_space_prefix"
+	keyLower    = "tokenizer.ggml.normalizer.lowercase"
+	keyAccents  = "tokenizer.ggml.normalizer.strip_accents"
+	keySpaces   = "tokenizer.ggml.remove_extra_whitespaces"
+	keyCharsmap = "tokenizer.ggml.precompiled_charsmap"
 )
 
 // Present reports whether a file has a vocabulary. A graph need not have one.
@@ -51,6 +57,8 @@ var models = []struct {
 }{
 	{"llama", (*reader).readSPM},
 	{"gpt2", (*reader).readBPE},
+	{"bert", (*reader).readWPM},
+	{"t5", (*reader).readUGM},
 	{"gemma4", (*reader).readGemma4},
 }
 

@@ -48,7 +48,7 @@ func (v *Vocab) Decode(ids []int32) string {
 	for _, id := range ids {
 		b = v.AppendPiece(b, id)
 	}
-	if v.flags&flagAddSpace != 0 && len(b) > 0 && b[0] == ' ' {
+	if (v.flags&flagAddSpace != 0 || v.algorithm == WPM) && len(b) > 0 && b[0] == ' ' {
 		b = b[1:]
 	}
 	return string(b)

@@ -34,6 +34,9 @@ func (v *Vocab) Encode(dst []int32, text string, o Options) []int32 {
 	if o.Specials && v.flags&flagAddEOS != 0 {
 		e.out = append(e.out, v.eos)
 	}
+	if o.Specials && v.flags&flagAddSEP != 0 {
+		e.out = append(e.out, v.sep)
+	}
 	return e.out
 }
 
@@ -54,6 +57,10 @@ func (e *encoder) fragment(text string) {
 	switch e.v.algorithm {
 	case BPE:
 		e.bpe(text)
+	case WPM:
+		e.wpm(text)
+	case UGM:
+		e.ugm(text)
 	default:
 		e.spm(text)
 	}

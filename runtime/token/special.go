@@ -13,6 +13,7 @@ import (
 type special struct {
 	first   [256]bool // bytes that some special token begins with
 	lengths []int     // of special tokens, without duplicates, longest first
+	user    prefixes  // UGM: the user-defined ones
 }
 
 // match is a special token in a text.
@@ -35,10 +36,24 @@ func newSpecial(v *Vocab) special {
 		s.first[text[0]] = true
 		s.lengths = append(s.lengths, len(text))
 	}
+	if v.algorithm == UGM {
+		s.user = v.userTokens()
+	}
 	slices.Sort(s.lengths)
 	s.lengths = slices.Compact(s.lengths)
 	slices.Reverse(s.lengths)
 	return s
+}
+
+// userTokens returns the user-defined tokens in order.
+func (v *Vocab) userTokens() prefixes {
+	var ids []byte
+	for i := 0; i < len(v.prefixes); i += 4 {
+		if id := int32(u32(string(v.prefixes), i)); v.TypeOf(id) == UserDefined {
+			ids = appendInts(ids, id)
+		}
+	}
+	return prefixes(ids)
 }
 
 // matchable reports whether a token is matched as a whole.

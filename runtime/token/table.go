@@ -23,17 +23,23 @@ import (
 //	52  u32 r, the number of merges
 //	56  u32 seed of the hash of merges
 //	60  u32 q, the number of its slots: a power of two, more than r, or 0 if r is 0
-//	64  u32 x (m+1)  where each text begins; the last entry is t
+//	64  u32 p, the number of tokens in order
+//	68  u32 d, the bytes of the map of characters
+//	72  f32 score of unknown characters
+//	76  i32 separator, or -1
+//	80  u32 x (m+1)  where each text begins; the last entry is t
 //	    f32 x c      scores
 //	    u32 x h      hash slots: index of a text+1, 0 if empty; collisions go to the next slot
 //	    i32 x 256    byte tokens, -1 for none
 //	    u32 x 3r     merges by rank: left, right and joined text
 //	    u32 x q      hash slots of merges: rank+1, 0 if empty
+//	    u32 x p      tokens in the order of their texts
 //	    u8 x n       type, and eogBit for those that end a generation
 //	    u8 x t       texts
+//	    u8 x d       map of characters
 const (
 	tableMagic  = "GGT2"
-	headerBytes = 64
+	headerBytes = 80
 
 	flagAddBOS       = 1 << 0
 	flagAddEOS       = 1 << 1
@@ -42,6 +48,10 @@ const (
 	flagRaw          = 1 << 4 // BPE: tokens are text, not spelled bytes
 	flagIgnoreMerges = 1 << 5
 	flagNewlines     = 1 << 6 // BPE: a word of newlines is looked up before merges
+	flagAddSEP       = 1 << 7
+	flagLower        = 1 << 8  // WPM: text becomes lower case
+	flagStripAccents = 1 << 9  // WPM
+	flagMergeSpaces  = 1 << 10 // UGM: several spaces are one, and none begins or ends a text
 
 	typeMask = 0x0f
 	eogBit   = 0x80
@@ -54,6 +64,8 @@ type Algorithm uint32
 const (
 	SPM Algorithm = iota + 1 // SentencePiece's BPE with scores
 	BPE                      // byte-level BPE with merges
+	WPM                      // WordPiece
+	UGM                      // SentencePiece's unigram models with scores
 	numAlgorithms
 )
 
@@ -84,13 +96,19 @@ type Table struct {
 	Algorithm Algorithm // 0 is SPM
 
 	Tokens []string  // the texts, all different except for empty ones
-	Scores []float32 // SPM: as many; a higher score is joined first
+	Scores []float32 // SPM and UGM: as many; a higher score is preferred
 	Types  []Type    // as many
 
 	BOS, EOS, UNK  int32   // ids or None
+	SEP            int32   // id or None; only used with AddSEP
+	AddSEP         bool    // whether Encode adds it at the end
 	EOG            []int32 // ids that end a generation
 	AddBOS, AddEOS bool    // whether Encode adds them
 	AddSpace       bool    // whether a space is put before text
+
+	Lower, StripAccents bool   // WPM: text loses its case and its accents
+	MergeSpaces         bool   // UGM: several spaces are one, and none begins or ends a text
+	Charsmap            string // UGM: SentencePiece's map of characters, or nothing
 
 	// The rest is for BPE.
 
@@ -119,11 +137,12 @@ func (t *Table) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, total := len(t.Tokens), totalBytes(texts)
-	b := make([]byte, 0, 2048+9*n+4*(len(texts)+len(slots)+len(merges)+len(mergeSlots))+total)
+	n, total, order := len(t.Tokens), totalBytes(texts), t.order()
+	b := make([]byte, 0, 2048+9*n+4*(len(texts)+len(slots)+len(merges)+len(mergeSlots))+len(order)+total+len(t.Charsmap))
 	b = binary.LittleEndian.AppendUint32(append(b, tableMagic...), uint32(t.algorithm()))
 	b = appendInts(b, int32(n), t.flags(), t.BOS, t.EOS, t.UNK, int32(seed), int32(len(slots)), int32(total))
 	b = appendInts(b, int32(len(texts)), int32(len(t.Scores)), int32(t.Split), int32(len(merges)/3), int32(mergeSeed), int32(len(mergeSlots)))
+	b = appendInts(b, int32(len(order)/4), int32(len(t.Charsmap)), int32(math.Float32bits(t.unknownScore())), t.sep())
 	b = appendStarts(b, texts)
 	for _, s := range t.Scores {
 		b = appendInts(b, int32(math.Float32bits(s)))
@@ -132,11 +151,48 @@ func (t *Table) Encode() ([]byte, error) {
 	b = appendInts(b, t.byteTokens()...)
 	b = appendInts(b, merges...)
 	b = appendInts(b, mergeSlots...)
-	b = append(b, t.attributes()...)
+	b = append(append(b, order...), t.attributes()...)
 	for _, s := range texts {
 		b = append(b, s...)
 	}
-	return b, nil
+	return append(b, t.Charsmap...), nil
+}
+
+// order returns the tokens in order that WPM and UGM search for in text.
+func (t *Table) order() prefixes {
+	switch t.algorithm() {
+	case WPM:
+		return newPrefixes(t.Tokens, func(id int32) bool { return t.Types[id] != Control && t.Types[id] != Unknown })
+	case UGM:
+		return newPrefixes(t.Tokens, func(id int32) bool {
+			return t.Types[id] == Normal || t.Types[id] == UserDefined || t.Types[id] == Unused
+		})
+	}
+	return ""
+}
+
+// unknownScore returns the score of a character without a token: less than that of any token, as in SentencePiece
+// (unigram_model.cc, kUnkPenalty).
+func (t *Table) unknownScore() float32 {
+	const penalty = 10
+	if t.algorithm() != UGM {
+		return 0
+	}
+	lowest := float32(math.MaxFloat32)
+	for id, score := range t.Scores {
+		if t.Types[id] == Normal {
+			lowest = min(lowest, score)
+		}
+	}
+	return lowest - penalty
+}
+
+// sep returns the separator where Encode adds it.
+func (t *Table) sep() int32 {
+	if t.AddSEP {
+		return t.SEP
+	}
+	return None
 }
 
 // algorithm returns the algorithm; the zero value is SPM.
@@ -212,23 +268,29 @@ func (t *Table) check() error {
 		errs = append(errs, fmt.Errorf("%d tokens, where 1 to 2^28 are possible", n))
 	}
 	scores := n
-	if t.algorithm() == BPE {
+	if t.algorithm() == BPE || t.algorithm() == WPM {
 		scores = 0
 	}
 	if len(t.Scores) != scores || len(t.Types) != n {
 		errs = append(errs, fmt.Errorf("%d tokens, but %d scores and %d types", n, len(t.Scores), len(t.Types)))
 		return errors.Join(errs...)
 	}
-	for _, id := range append([]int32{t.BOS, t.EOS, t.UNK}, t.EOG...) {
+	for _, id := range append([]int32{t.BOS, t.EOS, t.UNK, t.sep()}, t.EOG...) {
 		if id != None && uint32(id) >= uint32(n) {
 			errs = append(errs, fmt.Errorf("special token %d is not among the %d tokens", id, n))
 		}
 	}
-	if t.AddBOS && t.BOS == None || t.AddEOS && t.EOS == None {
+	if t.AddBOS && t.BOS == None || t.AddEOS && t.EOS == None || t.AddSEP && t.SEP == None {
 		errs = append(errs, errors.New("a token is to be added that the vocabulary lacks"))
 	}
 	if n := totalBytes(t.Tokens) + t.mergeBytes(); n > math.MaxInt32 {
 		errs = append(errs, fmt.Errorf("%d bytes of text", n))
+	}
+	if needsUNK := t.algorithm() == WPM || t.algorithm() == UGM; needsUNK && t.UNK == None {
+		errs = append(errs, errors.New("no unknown token"))
+	}
+	if len(t.Charsmap) > math.MaxInt32 {
+		errs = append(errs, fmt.Errorf("a map of characters of %d bytes", len(t.Charsmap)))
 	}
 	if t.algorithm() >= numAlgorithms || t.Split >= numSplits || len(t.Merges) > 1<<26 {
 		errs = append(errs, fmt.Errorf("algorithm %d, split %d, %d merges", t.Algorithm, t.Split, len(t.Merges)))
@@ -277,7 +339,8 @@ func (t *Table) flags() int32 {
 		flag int32
 	}{
 		{t.AddBOS, flagAddBOS}, {t.AddEOS, flagAddEOS}, {t.AddSpace, flagAddSpace}, {t.Escape, flagEscape},
-		{t.Raw, flagRaw}, {t.IgnoreMerges, flagIgnoreMerges}, {t.Newlines, flagNewlines},
+		{t.Raw, flagRaw}, {t.IgnoreMerges, flagIgnoreMerges}, {t.Newlines, flagNewlines}, {t.AddSEP, flagAddSEP},
+		{t.Lower, flagLower}, {t.StripAccents, flagStripAccents}, {t.MergeSpaces, flagMergeSpaces},
 	} {
 		if b.set {
 			f |= b.flag

@@ -16,12 +16,16 @@ type Vocab struct {
 	mergeSlots string // u32 x q
 	attrs      string // u8 x n
 	texts      string
+	prefixes   prefixes // WPM and UGM
+	charsmap   charsmap // UGM
 
 	algorithm            Algorithm
 	n                    int
 	seed, mask           uint32
 	mergeSeed, mergeMask uint32
-	bos, eos, unk        int32
+	bos, eos, unk, sep   int32
+	unknownScore         float32
+	bases                map[rune]rune // WPM that strips accents: the characters without them
 	flags                uint32
 	steps                []step
 	special              special
@@ -37,6 +41,7 @@ func Load(table string) (*Vocab, error) {
 		algorithm: Algorithm(u32(table, 4)), n: int(u32(table, 8)), flags: u32(table, 12), seed: u32(table, 28),
 		bos: int32(u32(table, 16)), eos: int32(u32(table, 20)), unk: int32(u32(table, 24)), mergeSeed: u32(table, 56),
 		mask: u32(table, 32) - 1, mergeMask: u32(table, 60) - 1,
+		unknownScore: math.Float32frombits(u32(table, 72)), sep: int32(u32(table, 76)),
 	}
 	if err := v.cutParts(table); err != nil {
 		return nil, err
@@ -46,6 +51,9 @@ func Load(table string) (*Vocab, error) {
 	}
 	v.steps = Split(u32(table, 48)).steps()
 	v.special = newSpecial(v)
+	if v.flags&flagStripAccents != 0 {
+		v.bases = accentBases()
+	}
 	return v, nil
 }
 
@@ -55,12 +63,14 @@ func (a Algorithm) known() bool { return a >= SPM && a < numAlgorithms }
 // cutParts sets the strings of v to parts of the table.
 func (v *Vocab) cutParts(table string) error {
 	m, scores, merges := uint64(u32(table, 40)), uint64(u32(table, 44)), uint64(u32(table, 52))
+	var order, chars string
 	parts := []struct {
 		dst *string
 		n   uint64
 	}{
 		{&v.starts, 4 * (m + 1)}, {&v.scores, 4 * scores}, {&v.slots, 4 * uint64(u32(table, 32))}, {&v.bytes, 4 * 256},
-		{&v.merges, 12 * merges}, {&v.mergeSlots, 4 * uint64(u32(table, 60))}, {&v.attrs, uint64(v.n)}, {&v.texts, uint64(u32(table, 36))},
+		{&v.merges, 12 * merges}, {&v.mergeSlots, 4 * uint64(u32(table, 60))}, {&order, 4 * uint64(u32(table, 64))},
+		{&v.attrs, uint64(v.n)}, {&v.texts, uint64(u32(table, 36))}, {&chars, uint64(u32(table, 68))},
 	}
 	want := uint64(headerBytes)
 	for _, part := range parts {
@@ -73,6 +83,7 @@ func (v *Vocab) cutParts(table string) error {
 	for _, part := range parts {
 		*part.dst, rest = rest[:part.n], rest[part.n:]
 	}
+	v.prefixes, v.charsmap = prefixes(order), charsmap(chars)
 	return nil
 }
 
@@ -86,11 +97,12 @@ func (v *Vocab) check(split uint32) string {
 		return "texts out of order or missing"
 	case split >= uint32(numSplits):
 		return "an unknown split"
-	case len(v.scores) != 0 && len(v.scores) != 4*v.n, len(v.scores) == 0 && v.algorithm == SPM:
+	case len(v.scores) != 0 && len(v.scores) != 4*v.n, len(v.scores) == 0 && (v.algorithm == SPM || v.algorithm == UGM):
 		return "scores missing"
-	case !v.idOrNone(v.bos) || !v.idOrNone(v.eos) || !v.idOrNone(v.unk):
+	case !v.idOrNone(v.bos) || !v.idOrNone(v.eos) || !v.idOrNone(v.unk) || !v.idOrNone(v.sep):
 		return "a special token that there is not"
-	case v.flags&flagAddBOS != 0 && v.bos == None || v.flags&flagAddEOS != 0 && v.eos == None:
+	case v.flags&flagAddBOS != 0 && v.bos == None || v.flags&flagAddEOS != 0 && v.eos == None, v.flags&flagAddSEP != 0 && v.sep == None,
+		v.unk == None && (v.algorithm == WPM || v.algorithm == UGM):
 		return "a token to be added that there is not"
 	}
 	for i := 0; i < len(v.bytes); i += 4 {
@@ -100,6 +112,9 @@ func (v *Vocab) check(split uint32) string {
 	}
 	if !validSlots(v.slots, v.numTexts()) {
 		return "a hash table of a wrong size, without an empty slot or with a token that there is not"
+	}
+	if !v.prefixes.sorted(v) {
+		return "tokens out of order"
 	}
 	return v.checkMerges()
 }
