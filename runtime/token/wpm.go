@@ -48,7 +48,7 @@ func (v *Vocab) normalize(r rune) (rune, wordClass) {
 	switch {
 	case c&blank != 0:
 		return r, wordEnd
-	case r == 0, r == utf8.RuneError, c == 0 && unicode.Is(unicode.C, r), strip && c&mark != 0:
+	case r == 0, r == utf8.RuneError, c == 0 && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Cs, unicode.Co), strip && c&mark != 0:
 		return r, wordNone
 	}
 	lower := r
