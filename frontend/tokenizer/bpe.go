@@ -51,7 +51,7 @@ func (r *reader) finish(t *token.Table) (*token.Table, error) {
 	if r.join() == nil { // the checks below need types of the right length
 		r.checkAdded(t)
 		r.checkTexts(t)
-		t.EOG = r.ends(t)
+		r.special(t)
 	}
 	if err := r.join(); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (r *reader) finish(t *token.Table) (*token.Table, error) {
 
 // merges reads the merges. Kimi K2's vocabularies have none.
 func (r *reader) merges() []token.Merge {
-	if !r.src.Has(keyMerges) && r.has(keyPre, "kimi-k2") {
+	if !r.src.Has(keyMerges) && r.text(keyPre) == "kimi-k2" {
 		return nil
 	}
 	lines, err := r.src.Strings(keyMerges)
@@ -94,15 +94,6 @@ func parseMerge(line string) (token.Merge, bool) {
 		return token.Merge{}, false
 	}
 	return token.Merge{Left: line[:at], Right: line[at+1:]}, true
-}
-
-// has reports whether a key is a certain text.
-func (r *reader) has(key, text string) bool {
-	if !r.src.Has(key) {
-		return false
-	}
-	s, err := r.src.String(key)
-	return err == nil && s == text
 }
 
 // checkTexts checks the texts of tokens one by one.

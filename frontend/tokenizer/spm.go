@@ -13,13 +13,6 @@ const (
 	defaultEOS = 2
 )
 
-// endTexts are tokens that end a turn or a message in some models. Files made before there were keys for them name
-// only one of them, as eos (llama-vocab.cpp, special_eog_ids).
-var endTexts = []string{
-	"<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>",
-	"<|end_of_text|>", "<EOT>", "_<EOT>", "<end_of_utterance>",
-}
-
 // readSPM reads a SentencePiece vocabulary with scores.
 func (r *reader) readSPM() (*token.Table, error) {
 	tokens, err := r.src.Strings(keyTokens)
@@ -131,18 +124,4 @@ func (r *reader) checkBytes(t *token.Table) {
 	if missing := slices.Index(has[:], false); missing >= 0 {
 		r.fail(keyTokens, "there is neither a token for the byte 0x%02X nor an unknown token, so not every text could be encoded: convert the model again", missing)
 	}
-}
-
-// ends returns the tokens that end a generation.
-func (r *reader) ends(t *token.Table) []int32 {
-	n := len(t.Tokens)
-	list := []int32{t.EOS, r.id(keyEOT, token.None, n), r.id(keyEOM, token.None, n)}
-	for id, s := range t.Tokens {
-		if (t.Types[id] == token.Control || t.Types[id] == token.UserDefined) && slices.Contains(endTexts, s) {
-			list = append(list, int32(id))
-		}
-	}
-	slices.Sort(list)
-	list = slices.Compact(list)
-	return slices.DeleteFunc(list, func(id int32) bool { return id == token.None })
 }

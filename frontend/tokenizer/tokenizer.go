@@ -26,6 +26,8 @@ type Source interface {
 
 // The keys of GGUF's vocabulary (docs/gguf.md in ggml-org/ggml, "Tokenizer").
 const (
+	keyArch     = "general.architecture"
+	keyName     = "general.name"
 	keyModel    = "tokenizer.ggml.model"
 	keyPre      = "tokenizer.ggml.pre"
 	keyTokens   = "tokenizer.ggml.tokens"

@@ -22,11 +22,11 @@ func (v *Vocab) Encode(dst []int32, text string, o Options) []int32 {
 	e := encoder{v: v, out: dst}
 	pos := 0
 	for _, m := range v.special.find(v, text, o) {
-		if pos < m.pos {
-			e.fragment(text[pos:m.pos])
+		if start := m.pos - m.before; pos < start {
+			e.fragment(text[pos:start])
 		}
 		e.out = append(e.out, m.id)
-		pos = m.pos + m.n
+		pos = m.pos + m.n + m.after
 	}
 	if pos < len(text) {
 		e.fragment(text[pos:])

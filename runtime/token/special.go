@@ -11,37 +11,38 @@ import (
 // time proportional to text times tokens. Here the text is scanned once, and of the matches the longest are chosen
 // first, with the same result.
 type special struct {
-	first   [256]bool // bytes that some special token begins with
-	lengths []int     // of special tokens, without duplicates, longest first
-	user    prefixes  // UGM: the user-defined ones
+	first  [256]bool // bytes that some special token begins with
+	tokens prefixes  // all of them
+	user   prefixes  // UGM: the user-defined ones
 }
 
-// match is a special token in a text.
+// match is a special token in a text. White space before and after it may belong to it.
 type match struct {
-	pos, n int
-	id     int32
+	pos, n        int
+	id            int32
+	before, after int
 }
 
 // newSpecial collects the special tokens.
 func newSpecial(v *Vocab) special {
 	var s special
+	var texts []string
+	var ids []int32
 	for id := range int32(v.n) {
-		if !v.matchable(id, Options{ParseSpecials: true}) {
-			continue
+		if text := v.Text(id); text != "" && v.matchable(id, Options{ParseSpecials: true}) {
+			s.first[text[0]] = true
+			texts, ids = append(texts, text), append(ids, id)
 		}
-		text := v.Text(id)
-		if text == "" {
-			continue
-		}
-		s.first[text[0]] = true
-		s.lengths = append(s.lengths, len(text))
 	}
+	var all []byte
+	order := newPrefixes(texts, func(int32) bool { return true })
+	for i := 0; i < len(order); i += 4 {
+		all = appendInts(all, ids[u32(string(order), i)])
+	}
+	s.tokens = prefixes(all)
 	if v.algorithm == UGM {
 		s.user = v.userTokens()
 	}
-	slices.Sort(s.lengths)
-	s.lengths = slices.Compact(s.lengths)
-	slices.Reverse(s.lengths)
 	return s
 }
 
@@ -87,11 +88,32 @@ func (s *special) find(v *Vocab, text string, o Options) []match {
 		for i := range m.n {
 			taken[m.pos+i] = true
 		}
+		m.before, m.after = v.strip(text, m, taken)
 		kept = append(kept, m)
 	}
 	slices.SortFunc(kept, func(a, b match) int { return cmp.Compare(a.pos, b.pos) })
 	return kept
 }
+
+// strip takes the white space around a match that belongs to its token, and returns how much there is on both sides.
+func (v *Vocab) strip(text string, m match, taken []bool) (before, after int) {
+	if v.attrs[m.id]&stripLeftBit != 0 {
+		for i := m.pos - 1; i >= 0 && isSpace(text[i]) && !taken[i]; i-- {
+			taken[i] = true
+			before++
+		}
+	}
+	if v.attrs[m.id]&stripRightBit != 0 {
+		for i := m.pos + m.n; i < len(text) && isSpace(text[i]) && !taken[i]; i++ {
+			taken[i] = true
+			after++
+		}
+	}
+	return before, after
+}
+
+// isSpace reports whether a byte is white space of ASCII.
+func isSpace(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }
 
 // all returns all occurrences of special tokens, including overlapping ones.
 func (s *special) all(v *Vocab, text string, o Options) []match {
@@ -100,12 +122,10 @@ func (s *special) all(v *Vocab, text string, o Options) []match {
 		if !s.first[text[pos]] {
 			continue
 		}
-		for _, n := range s.lengths {
-			if n > len(text)-pos {
-				continue
-			}
-			if id := v.Lookup(text[pos : pos+n]); id != None && v.matchable(id, o) {
-				found = append(found, match{pos, n, id})
+		w := s.tokens.walk(v)
+		for end := pos; end < len(text) && w.step(text[end]); end++ {
+			if id := w.token(); id != None && v.matchable(id, o) {
+				found = append(found, match{pos: pos, n: end + 1 - pos, id: id})
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // The table, all little-endian:
@@ -34,7 +35,7 @@ import (
 //	    u32 x 3r     merges by rank: left, right and joined text
 //	    u32 x q      hash slots of merges: rank+1, 0 if empty
 //	    u32 x p      tokens in the order of their texts
-//	    u8 x n       type, and eogBit for those that end a generation
+//	    u8 x n       type, and the bits below
 //	    u8 x t       texts
 //	    u8 x d       map of characters
 const (
@@ -53,8 +54,10 @@ const (
 	flagStripAccents = 1 << 9  // WPM
 	flagMergeSpaces  = 1 << 10 // UGM: several spaces are one, and none begins or ends a text
 
-	typeMask = 0x0f
-	eogBit   = 0x80
+	typeMask      = 0x0f
+	stripLeftBit  = 0x20
+	stripRightBit = 0x40
+	eogBit        = 0x80
 )
 
 // Algorithm is a way to turn text into tokens.
@@ -99,12 +102,15 @@ type Table struct {
 	Scores []float32 // SPM and UGM: as many; a higher score is preferred
 	Types  []Type    // as many
 
-	BOS, EOS, UNK  int32   // ids or None
-	SEP            int32   // id or None; only used with AddSEP
-	AddSEP         bool    // whether Encode adds it at the end
-	EOG            []int32 // ids that end a generation
-	AddBOS, AddEOS bool    // whether Encode adds them
-	AddSpace       bool    // whether a space is put before text
+	BOS, EOS, UNK int32   // ids or None
+	SEP           int32   // id or None; only used with AddSEP
+	AddSEP        bool    // whether Encode adds it at the end
+	EOG           []int32 // ids that end a generation
+
+	StripLeft, StripRight []int32 // special tokens to which the white space before or after them belongs
+
+	AddBOS, AddEOS bool // whether Encode adds them
+	AddSpace       bool // whether a space is put before text
 
 	Lower, StripAccents bool   // WPM: text loses its case and its accents
 	MergeSpaces         bool   // UGM: several spaces are one, and none begins or ends a text
@@ -275,7 +281,7 @@ func (t *Table) check() error {
 		errs = append(errs, fmt.Errorf("%d tokens, but %d scores and %d types", n, len(t.Scores), len(t.Types)))
 		return errors.Join(errs...)
 	}
-	for _, id := range append([]int32{t.BOS, t.EOS, t.UNK, t.sep()}, t.EOG...) {
+	for _, id := range slices.Concat([]int32{t.BOS, t.EOS, t.UNK, t.sep()}, t.EOG, t.StripLeft, t.StripRight) {
 		if id != None && uint32(id) >= uint32(n) {
 			errs = append(errs, fmt.Errorf("special token %d is not among the %d tokens", id, n))
 		}
@@ -349,18 +355,25 @@ func (t *Table) flags() int32 {
 	return f
 }
 
-// attributes returns the bytes that hold types and eogBit.
+// attributes returns the bytes that hold types and bits.
 func (t *Table) attributes() []byte {
 	b := make([]byte, len(t.Types))
 	for id, typ := range t.Types {
 		b[id] = byte(typ)
 	}
-	for _, id := range t.EOG {
+	setBit(b, t.EOG, eogBit)
+	setBit(b, t.StripLeft, stripLeftBit)
+	setBit(b, t.StripRight, stripRightBit)
+	return b
+}
+
+// setBit sets a bit of some tokens.
+func setBit(attributes []byte, ids []int32, bit byte) {
+	for _, id := range ids {
 		if id != None {
-			b[id] |= eogBit
+			attributes[id] |= bit
 		}
 	}
-	return b
 }
 
 // byteTokens returns the token of each byte: <0xNN>, or else the token whose text is only that byte, as llama.cpp's
