@@ -71,6 +71,26 @@ func change(with keys) keys {
 	return k
 }
 
+// bpeKeys returns a small byte-level vocabulary.
+func bpeKeys() keys {
+	return keys{keyModel: "gpt2", keyPre: "gpt-2", keyTokens: []string{"a", "b", "ab", "<|endoftext|>"}, keyTypes: []int32{1, 1, 1, 3}, keyMerges: []string{"a b", "  c"},
+		keyBOS: uint32(3), keyEOS: uint32(3)}
+}
+
+// pieceKeys returns a small vocabulary of words.
+func pieceKeys(model string) keys {
+	return keys{keyModel: model, keyTokens: []string{"[UNK]", "[CLS]", "[SEP]", "\u2581a", "b", "</s>"}, keyTypes: []int32{2, 3, 3, 1, 1, 3},
+		keyScores: []float32{0, 0, 0, -1, -2, 0}, keyUNK: uint32(0), keyBOS: uint32(1), keySEP: uint32(2), keyEOS: uint32(5)}
+}
+
+// with returns keys with some replaced.
+func (k keys) with(other keys) keys {
+	for name, v := range other {
+		k[name] = v
+	}
+	return k
+}
+
 // set returns the valid list under a key with one element replaced.
 func set[T any](key string, i int, v T) []T {
 	list := valid()[key].([]T)
@@ -196,6 +216,9 @@ func TestPresentNeedsModelOrTokens(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	for _, with := range []keys{nil, {keyTypes: nil}, {keyAddSpace: false, keyEOT: uint32(260)}, {keyModel: "gpt2"}} {
 		f.Add(encodeKeys(f, change(with)))
+	}
+	for _, k := range []keys{bpeKeys(), pieceKeys("bert"), pieceKeys("t5")} {
+		f.Add(encodeKeys(f, k))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := gguf.Read(bytes.NewReader(data), int64(len(data)), "m.gguf")

@@ -364,6 +364,13 @@ func FuzzLoad(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(string(small))
+	for _, table := range []*Table{bpeTable("a b", "b c", "ab c", "x Q"), wpmTable(), ugmTable()} {
+		b, err := table.Encode()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(b))
+	}
 	f.Fuzz(func(t *testing.T, table string) {
 		v, err := Load(table)
 		if err != nil {

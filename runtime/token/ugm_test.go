@@ -152,3 +152,26 @@ func TestDamagedCharsmapsAreHarmless(t *testing.T) {
 		}
 	}
 }
+
+// FuzzPieces checks that WordPiece and unigrams give tokens that there are, none of which is for control, and that the
+// tokens of the decoded text are the same, unless some were unknown.
+func FuzzPieces(f *testing.F) {
+	for _, s := range []string{"", "abcd É", "ﬁ A\tb", "e\u0301\u200b", "<x>a", "\xff한", strings.Repeat("a", 300), "abab"} {
+		f.Add(s)
+	}
+	vocabs := []*Vocab{load(f, wpmTable()), load(f, ugmTable())}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, v := range vocabs {
+			ids := v.Encode(nil, text, Options{})
+			for _, id := range ids {
+				if !v.Valid(id) || v.TypeOf(id) == Control {
+					t.Fatalf("%q became %v", text, ids)
+				}
+			}
+			back := v.Decode(ids)
+			if again := v.Encode(nil, back, Options{}); !slices.Contains(ids, v.unk) && v.Decode(again) != back && v.algorithm == WPM {
+				t.Errorf("%q became %q, then %q", text, back, v.Decode(again))
+			}
+		}
+	})
+}

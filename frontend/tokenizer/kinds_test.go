@@ -1,0 +1,102 @@
+package tokenizer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/runtime/token"
+)
+
+// TestHostileMergesAndPiecesAreRefused has the vocabularies of hostile.md, as far as they concern the others.
+func TestHostileMergesAndPiecesAreRefused(t *testing.T) {
+	tests := []struct {
+		name string
+		keys keys
+		want string
+	}{
+		{"unknown pre-tokenizer", bpeKeys().with(keys{keyPre: "qwen"}), `pre-tokenizer "qwen" is not known: did you mean qwen2? known are a.x-4.0, afmoe, bailingmoe`},
+		{"nothing like it", bpeKeys().with(keys{keyPre: "zzzzzzzz"}), `pre-tokenizer "zzzzzzzz" is not known: known are a.x-4.0`},
+		{"pre a number", bpeKeys().with(keys{keyPre: uint32(1)}), "is a u32, where a string is needed"},
+		{"merges absent", bpeKeys().with(keys{keyMerges: nil}), `key "tokenizer.ggml.merges": is missing`},
+		{"merges numbers", bpeKeys().with(keys{keyMerges: []int32{1}}), "where an array of strings is needed"},
+		{"merge without space", bpeKeys().with(keys{keyMerges: []string{"a b", "ab"}}), `merge 1, "ab", is not two texts with a space between them`},
+		{"merge with one text", bpeKeys().with(keys{keyMerges: []string{"a "}}), `merge 0, "a ", is not two texts`},
+		{"merge not UTF-8", bpeKeys().with(keys{keyMerges: []string{"\xff b"}}), "merge 0"},
+		{"BOS wanted, none there", bpeKeys().with(keys{keyBOS: nil, keyAddBOS: true}), "no beginning-of-text token"},
+		{"no unknown", pieceKeys("bert").with(keys{keyUNK: uint32(noID)}), "names no token, but this tokenizer needs one"},
+		{"no scores", pieceKeys("t5").with(keys{keyScores: nil}), `key "tokenizer.ggml.scores": is missing`},
+		{"charsmap of words", pieceKeys("t5").with(keys{keyCharsmap: []int32{1}}), "where an array of u8 is needed"},
+		{"charsmap cut", pieceKeys("t5").with(keys{keyCharsmap: []uint8{8, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}}), "has 12 bytes, fewer than its trie declares"},
+	}
+	for _, tt := range tests {
+		_, err := Read(open(t, tt.keys), 0)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "m.gguf: ") {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// TestOtherVocabulariesAreRead has valid vocabularies of each kind, some unusual.
+func TestOtherVocabulariesAreRead(t *testing.T) {
+	tests := []struct {
+		name  string
+		keys  keys
+		check func(*token.Table) bool
+	}{
+		{"gpt-2", bpeKeys(), func(k *token.Table) bool {
+			return !k.AddBOS && len(k.Merges) == 2 && k.Merges[1] == token.Merge{Left: " ", Right: "c"}
+		}},
+		{"llama-bpe", bpeKeys().with(keys{keyPre: "llama-bpe"}), func(k *token.Table) bool { return k.AddBOS && k.IgnoreMerges && k.Split == token.SplitLlama3 }},
+		{"no BOS", bpeKeys().with(keys{keyPre: "llama-bpe", keyBOS: nil}), func(k *token.Table) bool { return !k.AddBOS }},
+		{"no name", bpeKeys().with(keys{keyPre: nil}), func(k *token.Table) bool { return k.Split == token.SplitDefault }},
+		{"Kimi K2", bpeKeys().with(keys{keyPre: "kimi-k2", keyMerges: nil}), func(k *token.Table) bool { return len(k.Merges) == 0 }},
+		{"Gemma 4", bpeKeys().with(keys{keyModel: "gemma4", keyPre: "x"}), func(k *token.Table) bool { return k.Raw && k.Escape && k.AddBOS }},
+		{"bert", pieceKeys("bert"), func(k *token.Table) bool { return k.AddBOS && k.AddSEP && k.SEP == 2 && k.Lower && k.StripAccents }},
+		{"bert with case", pieceKeys("bert").with(keys{keyLower: false}), func(k *token.Table) bool { return !k.Lower && !k.StripAccents }},
+		{"t5", pieceKeys("t5"), func(k *token.Table) bool { return k.AddEOS && !k.AddBOS && k.EOS == 5 && !k.AddSpace }},
+	}
+	for _, tt := range tests {
+		table, err := Read(open(t, tt.keys), 0)
+		if err != nil || !tt.check(table) {
+			t.Errorf("%s: %v, %+v", tt.name, err, table)
+			continue
+		}
+		if b, err := table.Encode(); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		} else if _, err := token.Load(string(b)); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
+// TestSpecialTokensAreFoundByText has tokens that no key names.
+func TestSpecialTokensAreFoundByText(t *testing.T) {
+	read := func(with keys, tokens ...string) *token.Table {
+		k := bpeKeys().with(keys{
+			keyTokens: append([]string{"a", "b", "ab", "<|endoftext|>"}, tokens...),
+			keyTypes:  append([]int32{1, 1, 1, 3}, slices.Repeat([]int32{1}, len(tokens))...),
+		})
+		table, err := Read(open(t, k.with(with)), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return table
+	}
+	if k := read(nil, "<|im_end|>", "<|fim_pad|>", "<|fim_prefix|>", "[PAD]"); fmt.Sprint(k.EOG, k.Types[4:]) != "[3 4 5] [3 3 3 1]" {
+		t.Errorf("%v %v", k.EOG, k.Types)
+	}
+	if k := read(nil, "<|end|>", "<|return|>", "<|call|>", "<|channel|>"); fmt.Sprint(k.EOG, k.Types[4:]) != "[3 5 6] [4 3 3 4]" {
+		t.Errorf("gpt-oss: %v %v", k.EOG, k.Types)
+	}
+	if k := read(nil, "</s>", "<|tool_response>"); fmt.Sprint(k.EOG, k.Types[4:]) != "[3 5] [1 3]" {
+		t.Errorf("Gemma 4: %v %v", k.EOG, k.Types)
+	}
+	if k := read(keys{keyName: "Phi-3 mini"}, "<s>", "<|user|>", "</s>"); fmt.Sprint(k.StripRight) != "[6]" {
+		t.Errorf("Phi-3: %v", k.StripRight)
+	}
+	if k := read(keys{keyPre: "jina-v2-code"}, "<mask>"); fmt.Sprint(k.StripLeft) != "[4]" {
+		t.Errorf("jina: %v", k.StripLeft)
+	}
+}
