@@ -16,6 +16,15 @@ func (r *reader) readGemma4() (*token.Table, error) {
 	return r.bpe(pre{token.SplitLines, raw | escape | newlines | mustAddBOS, ""})
 }
 
+// readWhitespace reads a vocabulary of words between white space, as jina-embeddings-v2-base-zh has one.
+func (r *reader) readWhitespace() (*token.Table, error) {
+	p := r.pre()
+	if r.text(keyPre) != "whitespace" {
+		r.fail(keyPre, "is %s, but a tokenizer whitespace is only supported with whitespace: convert the model again", gguf.Quote(r.text(keyPre)))
+	}
+	return r.bpe(p)
+}
+
 // bpe reads the vocabulary of a pre-tokenizer.
 func (r *reader) bpe(p pre) (*token.Table, error) {
 	tokens, err := r.src.Strings(keyTokens)
@@ -36,12 +45,16 @@ func (r *reader) bpe(p pre) (*token.Table, error) {
 		IgnoreMerges: p.flags&ignoreMerges != 0,
 		Raw:          p.flags&raw != 0,
 		Escape:       p.flags&escape != 0,
+		DropBlanks:   p.flags&dropBlanks != 0,
 		Newlines:     p.flags&newlines != 0,
 	}
 	t.AddBOS = p.flags&addBOS != 0 && t.BOS != token.None
 	r.bool(&t.AddBOS, keyAddBOS)
 	t.AddBOS = t.AddBOS || p.flags&mustAddBOS != 0 && t.BOS != token.None
 	r.bool(&t.AddEOS, keyAddEOS)
+	if t.DropBlanks {
+		r.bool(&t.Lower, keyLower)
+	}
 	return r.finish(t)
 }
 

@@ -2,6 +2,8 @@ package tokenizer
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +27,7 @@ func TestHostileMergesAndPiecesAreRefused(t *testing.T) {
 		{"merge with one text", bpeKeys().with(keys{keyMerges: []string{"a "}}), `merge 0, "a ", is not two texts`},
 		{"merge not UTF-8", bpeKeys().with(keys{keyMerges: []string{"\xff b"}}), "merge 0"},
 		{"BOS wanted, none there", bpeKeys().with(keys{keyBOS: nil, keyAddBOS: true}), "no beginning-of-text token"},
+		{"whitespace with another name", bpeKeys().with(keys{keyModel: "whitespace"}), "only supported with whitespace"},
 		{"no unknown", pieceKeys("bert").with(keys{keyUNK: uint32(noID)}), "names no token, but this tokenizer needs one"},
 		{"no scores", pieceKeys("t5").with(keys{keyScores: nil}), `key "tokenizer.ggml.scores": is missing`},
 		{"charsmap of words", pieceKeys("t5").with(keys{keyCharsmap: []int32{1}}), "where an array of u8 is needed"},
@@ -53,6 +56,7 @@ func TestOtherVocabulariesAreRead(t *testing.T) {
 		{"no name", bpeKeys().with(keys{keyPre: nil}), func(k *token.Table) bool { return k.Split == token.SplitDefault }},
 		{"Kimi K2", bpeKeys().with(keys{keyPre: "kimi-k2", keyMerges: nil}), func(k *token.Table) bool { return len(k.Merges) == 0 }},
 		{"Gemma 4", bpeKeys().with(keys{keyModel: "gemma4", keyPre: "x"}), func(k *token.Table) bool { return k.Raw && k.Escape && k.AddBOS }},
+		{"whitespace", bpeKeys().with(keys{keyModel: "whitespace", keyPre: "whitespace", keyLower: true}), func(k *token.Table) bool { return k.Raw && k.DropBlanks && k.Lower }},
 		{"bert", pieceKeys("bert"), func(k *token.Table) bool { return k.AddBOS && k.AddSEP && k.SEP == 2 && k.Lower && k.StripAccents }},
 		{"bert with case", pieceKeys("bert").with(keys{keyLower: false}), func(k *token.Table) bool { return !k.Lower && !k.StripAccents }},
 		{"t5", pieceKeys("t5"), func(k *token.Table) bool { return k.AddEOS && !k.AddBOS && k.EOS == 5 && !k.AddSpace }},
@@ -98,5 +102,25 @@ func TestSpecialTokensAreFoundByText(t *testing.T) {
 	}
 	if k := read(keys{keyPre: "jina-v2-code"}, "<mask>"); fmt.Sprint(k.StripLeft) != "[4]" {
 		t.Errorf("jina: %v", k.StripLeft)
+	}
+}
+
+// TestThePageNamesAllTokenizers looks for every name in docs/reference/tokenizers.md.
+func TestThePageNamesAllTokenizers(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "tokenizers.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(preNames(), supported()...) {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("the page lacks %s", name)
+		}
+	}
+}
+
+// TestPreTokenizerNamesAreDifferent: a name has one meaning.
+func TestPreTokenizerNamesAreDifferent(t *testing.T) {
+	if names := preNames(); len(slices.Compact(slices.Clone(names))) != len(names) || len(names) < 80 {
+		t.Errorf("%d names: %v", len(names), names)
 	}
 }

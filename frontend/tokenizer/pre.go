@@ -25,6 +25,7 @@ const (
 	mustAddBOS                       // whatever the file says
 	raw                              // tokens are UTF-8, and bytes are <0xNN>
 	escape                           // spaces are U+2581
+	dropBlanks                       // words of white space have no tokens
 	newlines                         // a word of newlines that is a token becomes it
 )
 
@@ -61,7 +62,8 @@ var pres = []pre{
 	{token.SplitLines, raw | escape | newlines | mustAddBOS, "gemma4 granite-embed-multi-311m"},
 	{token.SplitLines, raw | escape, "sarvam-moe"},
 	{token.SplitMiniCPM5, ignoreMerges, "minicpm5"},
-	{token.SplitBlanks, raw, "whitespace"},
+	{token.SplitUfakzeka, 0, "ufakzeka"},
+	{token.SplitBlanks, raw | dropBlanks, "whitespace"},
 }
 
 // preNames returns all names, sorted.

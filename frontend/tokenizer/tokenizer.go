@@ -62,6 +62,7 @@ var models = []struct {
 	{"bert", (*reader).readWPM},
 	{"t5", (*reader).readUGM},
 	{"gemma4", (*reader).readGemma4},
+	{"whitespace", (*reader).readWhitespace},
 }
 
 // Read reads and checks the vocabulary. rows is the number of rows of the token embedding, which must be the number

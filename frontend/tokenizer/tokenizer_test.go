@@ -110,7 +110,7 @@ func TestHostileVocabulariesAreRefused(t *testing.T) {
 	}{
 		{"no model", keys{keyModel: nil}, `key "tokenizer.ggml.model": is missing`},
 		{"model a number", keys{keyModel: uint32(1)}, "is a u32, where a string is needed"},
-		{"unknown model", keys{keyModel: "lama"}, `tokenizer "lama" is not supported: did you mean llama? use a model with one of llama, gpt2, bert, t5, gemma4`},
+		{"unknown model", keys{keyModel: "lama"}, `tokenizer "lama" is not supported: did you mean llama? use a model with one of llama, gpt2, bert, t5, gemma4, whitespace`},
 		{"tokens absent", keys{keyTokens: nil}, `key "tokenizer.ggml.tokens": is missing`},
 		{"no tokens", keys{keyTokens: []string{}, keyScores: []float32{}, keyTypes: []int32{}, keyBOS: nil, keyEOS: nil, keyUNK: nil}, "is empty"},
 		{"tokens numbers", keys{keyTokens: []int32{1}}, "is an array of 1 x i32, where an array of strings is needed"},

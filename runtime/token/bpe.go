@@ -2,6 +2,7 @@ package token
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -9,6 +10,9 @@ import (
 func (e *encoder) bpe(text string) {
 	if e.v.flags&flagEscape != 0 {
 		text = escape(text)
+	}
+	if e.v.flags&flagLower != 0 {
+		text = strings.Map(unicode.ToLower, text)
 	}
 	e.chars = appendChars(e.chars[:0], text)
 	e.ends, e.spare = apply(e.v.steps, e.chars, e.ends, e.spare)
@@ -20,7 +24,9 @@ func (e *encoder) bpe(text string) {
 	for _, end := range e.ends {
 		n := e.spelledBytes(e.chars[start:end], text)
 		text = text[charBytes(e.chars[start:end]):]
-		e.word(pos, n)
+		if e.v.flags&flagDropBlanks == 0 || !e.chars[start].is(blank) {
+			e.word(pos, n)
+		}
 		pos += n
 		start = end
 	}

@@ -96,6 +96,17 @@ func TestRawTokensSpellBytes(t *testing.T) {
 	}
 }
 
+// TestWhiteSpaceMayHaveNoTokens has a vocabulary of words between white space.
+func TestWhiteSpaceMayHaveNoTokens(t *testing.T) {
+	table := testTable()
+	table.Algorithm, table.Scores, table.AddSpace, table.AddBOS = BPE, nil, false, false
+	table.Raw, table.DropBlanks, table.Lower, table.Split = true, true, true, SplitBlanks
+	table.Merges = []Merge{{"a", "b"}}
+	if got := tokensOf(load(t, table), " AB\u3000 c\n", Options{}); got != "ab c" {
+		t.Errorf("%s", got)
+	}
+}
+
 // TestByteSpellingIsReversible spells all bytes with different characters that are no white space.
 func TestByteSpellingIsReversible(t *testing.T) {
 	seen := make(map[rune]bool)

@@ -41,6 +41,7 @@ const (
 	SplitLines
 	SplitMiniCPM5
 	SplitBlanks
+	SplitUfakzeka
 	numSplits
 )
 
@@ -115,6 +116,8 @@ func (s Split) moreSteps(gpt2 step) []step {
 		return []step{lines}
 	case SplitMiniCPM5:
 		return []step{runs{class: number, max: 3}.step(), words{contractions: true, tail: newlines}.split}
+	case SplitUfakzeka:
+		return []step{words{digits: 1, tail: newlines}.split}
 	case SplitBlanks:
 		return []step{isolate(matchNonBlank)}
 	}

@@ -72,6 +72,7 @@ func TestWordsOfEachSplit(t *testing.T) {
 		{SplitLines, "a b\n\nc", "a b|\n\n|c"},
 		{SplitMiniCPM5, "1234a", "123|4|a"},
 		{SplitChameleon, "<sentinel:12>IMGIMGABZ    x!", "<|sentinel|:|1|2|>|IMGIMGABZ|    |x|!"},
+		{SplitUfakzeka, "Ankara'da it's 12", "Ankara|'da| it|'s| |1|2"},
 		{SplitBlanks, "ab  c", "ab|  |c"},
 	}
 	covered := make([]bool, numSplits)

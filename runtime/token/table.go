@@ -50,9 +50,10 @@ const (
 	flagIgnoreMerges = 1 << 5
 	flagNewlines     = 1 << 6 // BPE: a word of newlines is looked up before merges
 	flagAddSEP       = 1 << 7
-	flagLower        = 1 << 8  // WPM: text becomes lower case
+	flagLower        = 1 << 8  // WPM and BPE: text becomes lower case
 	flagStripAccents = 1 << 9  // WPM
 	flagMergeSpaces  = 1 << 10 // UGM: several spaces are one, and none begins or ends a text
+	flagDropBlanks   = 1 << 11 // BPE: words of white space have no tokens
 
 	typeMask      = 0x0f
 	stripLeftBit  = 0x20
@@ -112,9 +113,10 @@ type Table struct {
 	AddBOS, AddEOS bool // whether Encode adds them
 	AddSpace       bool // whether a space is put before text
 
-	Lower, StripAccents bool   // WPM: text loses its case and its accents
-	MergeSpaces         bool   // UGM: several spaces are one, and none begins or ends a text
-	Charsmap            string // UGM: SentencePiece's map of characters, or nothing
+	Lower        bool   // WPM and BPE: text becomes lower case
+	StripAccents bool   // WPM: text loses its accents
+	MergeSpaces  bool   // UGM: several spaces are one, and none begins or ends a text
+	Charsmap     string // UGM: SentencePiece's map of characters, or nothing
 
 	// The rest is for BPE.
 
@@ -123,6 +125,7 @@ type Table struct {
 	Raw          bool    // tokens are UTF-8 and bytes are <0xNN>; otherwise each byte is spelled as a character
 	Escape       bool    // spaces are U+2581
 	IgnoreMerges bool    // a word that is a token becomes it, whatever the merges
+	DropBlanks   bool    // words of white space have no tokens
 	Newlines     bool    // so does a word of newlines
 }
 
@@ -345,7 +348,7 @@ func (t *Table) flags() int32 {
 		flag int32
 	}{
 		{t.AddBOS, flagAddBOS}, {t.AddEOS, flagAddEOS}, {t.AddSpace, flagAddSpace}, {t.Escape, flagEscape},
-		{t.Raw, flagRaw}, {t.IgnoreMerges, flagIgnoreMerges}, {t.Newlines, flagNewlines}, {t.AddSEP, flagAddSEP},
+		{t.Raw, flagRaw}, {t.IgnoreMerges, flagIgnoreMerges}, {t.Newlines, flagNewlines}, {t.DropBlanks, flagDropBlanks}, {t.AddSEP, flagAddSEP},
 		{t.Lower, flagLower}, {t.StripAccents, flagStripAccents}, {t.MergeSpaces, flagMergeSpaces},
 	} {
 		if b.set {
