@@ -174,15 +174,17 @@ func TestEndTokensEndGeneration(t *testing.T) {
 // TestLongTextsAreEncodedQuickly has a megabyte of one letter, and of other texts, on which a merge that examines
 // every pair again would not finish.
 func TestLongTextsAreEncodedQuickly(t *testing.T) {
-	v := realVocab(t, "vocab/ggml-vocab-llama-spm.gguf", 0)
-	for unit, n := range map[string]int{"a": 1 << 20, " ": 1 << 17, "\u0301": 1 << 17, "<s>": 1 << 17, "\xff": 1 << 17, "the ": 1 << 17} {
-		if testing.Short() {
-			n /= 8
-		}
-		text := strings.Repeat(unit, n/len(unit))
-		ids := v.Encode(nil, text, token.Options{ParseSpecials: true})
-		if unit != "<s>" && v.Decode(ids) != text {
-			t.Errorf("%d bytes of %q came back differently", n, unit)
+	for _, name := range []string{"llama-spm", "gpt-2", "bert-bge"} {
+		v := realVocab(t, "vocab/ggml-vocab-"+name+".gguf", 0)
+		for unit, n := range map[string]int{"a": 1 << 20, " ": 1 << 20, "\u0301": 1 << 20, "<s>": 1 << 17, "\xff": 1 << 17, "the ": 1 << 17} {
+			if testing.Short() {
+				n /= 8
+			}
+			text := strings.Repeat(unit, n/len(unit))
+			ids := v.Encode(nil, text, token.Options{ParseSpecials: true})
+			if unit != "<s>" && name != "bert-bge" && v.Decode(ids) != text {
+				t.Errorf("%s: %d bytes of %q came back differently", name, n, unit)
+			}
 		}
 	}
 }
@@ -224,5 +226,20 @@ func BenchmarkDecode(b *testing.B) {
 	b.ReportAllocs()
 	for i := range b.N {
 		buf = d.Append(buf[:0], int32(i%v.Size()))
+	}
+}
+
+// BenchmarkKinds encodes 64 KiB of English with each kind of vocabulary.
+func BenchmarkKinds(b *testing.B) {
+	text := strings.Repeat("The quick brown fox, aged 12, jumps over the lazy dog; it's not hard. ", 1<<16/70)
+	for _, name := range []string{"llama-spm", "gpt-2", "bert-bge"} {
+		b.Run(name, func(b *testing.B) {
+			v := realVocab(b, "vocab/ggml-vocab-"+name+".gguf", 0)
+			var ids []int32
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				ids = v.Encode(ids[:0], text, token.Options{})
+			}
+		})
 	}
 }

@@ -48,80 +48,44 @@ const (
 // step is one expression. It appends the ends of the pieces of t, which begins at base in the whole text.
 type step func(out []int, t []char, base int) []int
 
-// steps returns the expressions of a split.
-func (s Split) steps() []step {
-	gpt2 := isolate(matchGPT2)
-	switch s {
-	case SplitGPT2:
-		return []step{gpt2}
-	case SplitLlama3:
-		return []step{words{contractions: true, digits: 3, tail: newlines}.split}
-	case SplitJais2:
-		return []step{words{contractions: true, digits: 3, tail: newlines, cascade: true}.split}
-	case SplitDeepSeekLLM:
-		return []step{isolate(matchNewline), runs{lead: blank, set: deepSeekLetters}.step(), runs{lead: blank, set: deepSeekPunct}.step(),
-			trailing, runs{set: cjkDeepSeek}.step(), runs{class: number}.step()}
-	case SplitDeepSeekCoder:
-		return []step{isolate(matchNewline), runs{lead: blank, class: letter}.step(), runs{lead: blank, class: punct}.step(),
-			runs{set: cjkDeepSeek}.step(), runs{class: number, max: 1}.step()}
-	case SplitDeepSeek3:
-		return []step{runs{class: number, max: 3}.step(), runs{set: cjkKana}.step(), words{code: true, marks: true, tail: newlines, digits: -1}.split}
-	case SplitYoutu:
-		return []step{isolate(matchYoutu), words{suffix: true, marks: true, oddMarks: true, digits: 1, tail: newlines | slashes}.split}
-	case SplitFalcon:
-		return []step{runs{class: punct, set: "$$++<>^^``||~~"}.step(), gpt2, runs{set: "09", min: 3, max: 3}.step()}
-	case SplitStarCoder:
-		return []step{runs{class: number, max: 1}.step(), gpt2}
-	case SplitQwen2:
-		return []step{words{contractions: true, digits: 1, tail: newlines}.split}
-	case SplitQwen35:
-		return []step{words{contractions: true, marks: true, digits: 1, tail: newlines}.split}
-	case SplitLaguna:
-		return []step{lines, words{contractions: true, digits: 1, tail: newlines}.split}
-	}
-	return s.moreSteps(gpt2)
-}
+// gpt2 is the expression of GPT-2, which others use too.
+var gpt2 = isolate(matchGPT2)
 
-// moreSteps has the rest of the table of steps.
-func (s Split) moreSteps(gpt2 step) []step {
-	switch s {
-	case SplitBloom:
-		return []step{isolate(matchBloom)}
-	case SplitViking:
-		return []step{isolate(matchBloom), runs{class: number, max: 1}.step()}
-	case SplitTekken:
-		return []step{words{cased: true, digits: 1, tail: newlines | slashes}.split}
-	case SplitChameleon:
-		return []step{isolate(matchSentinel), isolate(matchImage), isolate(matchIndent), runs{class: number, max: 1}.step(),
-			runs{class: punct, set: "!/:@[`{~", max: 1}.step(), gpt2}
-	case SplitGPT4o:
-		return []step{words{suffix: true, cased: true, digits: 3, tail: newlines | slashes}.split}
-	case SplitGraniteEmbed:
-		return []step{words{suffix: true, cased: true, marks: true, oddMarks: true, digits: 3, tail: newlines | slashes}.split}
-	case SplitTinyAya:
-		return []step{thousandsFromLeft, words{suffix: true, marks: true, oddMarks: true, digits: 3, tail: newlines | slashes}.split}
-	case SplitKimi:
-		return []step{words{suffix: true, han: true, digits: 3, tail: newlines}.split}
-	case SplitSuperBPE:
-		return []step{runs{class: number}.step(), thousands}
-	case SplitBailing:
-		return []step{words{contractions: true, digits: 1, tail: newlines}.split}
-	case SplitSeedCoder:
-		return []step{words{contractions: true, digits: 1}.split}
-	case SplitAfmoe:
-		return []step{thousandsFromLeft, runs{set: cjkAfmoe}.step(), words{code: true, marks: true, tail: newlines, digits: -1}.split}
-	case SplitExaoneMoE:
-		return []step{words{contractions: true, phrases: true, digits: 1, tail: newlines | slashes | once}.split}
-	case SplitLines:
-		return []step{lines}
-	case SplitMiniCPM5:
-		return []step{runs{class: number, max: 3}.step(), words{contractions: true, tail: newlines}.split}
-	case SplitUfakzeka:
-		return []step{words{digits: 1, tail: newlines}.split}
-	case SplitBlanks:
-		return []step{isolate(matchNonBlank)}
-	}
-	return []step{runs{class: punct, set: "$$++<>^^||~~"}.step(), isolate(matchGPT2), runs{class: number}.step(), runs{set: "09", min: 3, max: 3}.step()}
+// splits lists the expressions of each split.
+var splits = [numSplits][]step{
+	SplitDefault: {runs{class: punct, set: "$$++<>^^||~~"}.step(), gpt2, runs{class: number}.step(), runs{set: "09", min: 3, max: 3}.step()},
+	SplitGPT2:    {gpt2},
+	SplitLlama3:  {words{contractions: true, digits: 3, tail: newlines}.split},
+	SplitJais2:   {words{contractions: true, digits: 3, tail: newlines, cascade: true}.split},
+	SplitDeepSeekLLM: {isolate(matchNewline), runs{lead: blank, set: deepSeekLetters}.step(), runs{lead: blank, set: deepSeekPunct}.step(),
+		trailing, runs{set: cjkDeepSeek}.step(), runs{class: number}.step()},
+	SplitDeepSeekCoder: {isolate(matchNewline), runs{lead: blank, class: letter}.step(), runs{lead: blank, class: punct}.step(),
+		runs{set: cjkDeepSeek}.step(), runs{class: number, max: 1}.step()},
+	SplitDeepSeek3: {runs{class: number, max: 3}.step(), runs{set: cjkKana}.step(), words{code: true, marks: true, tail: newlines, digits: -1}.split},
+	SplitYoutu:     {isolate(matchYoutu), words{suffix: true, marks: true, oddMarks: true, digits: 1, tail: newlines | slashes}.split},
+	SplitFalcon:    {runs{class: punct, set: "$$++<>^^``||~~"}.step(), gpt2, runs{set: "09", min: 3, max: 3}.step()},
+	SplitStarCoder: {runs{class: number, max: 1}.step(), gpt2},
+	SplitQwen2:     {words{contractions: true, digits: 1, tail: newlines}.split},
+	SplitQwen35:    {words{contractions: true, marks: true, digits: 1, tail: newlines}.split},
+	SplitLaguna:    {lines, words{contractions: true, digits: 1, tail: newlines}.split},
+	SplitBloom:     {isolate(matchBloom)},
+	SplitViking:    {isolate(matchBloom), runs{class: number, max: 1}.step()},
+	SplitTekken:    {words{cased: true, digits: 1, tail: newlines | slashes}.split},
+	SplitChameleon: {isolate(matchSentinel), isolate(matchImage), isolate(matchIndent), runs{class: number, max: 1}.step(),
+		runs{class: punct, set: "!/:@[`{~", max: 1}.step(), gpt2},
+	SplitGPT4o:        {words{suffix: true, cased: true, digits: 3, tail: newlines | slashes}.split},
+	SplitGraniteEmbed: {words{suffix: true, cased: true, marks: true, oddMarks: true, digits: 3, tail: newlines | slashes}.split},
+	SplitTinyAya:      {thousandsFromLeft, words{suffix: true, marks: true, oddMarks: true, digits: 3, tail: newlines | slashes}.split},
+	SplitKimi:         {words{suffix: true, han: true, digits: 3, tail: newlines}.split},
+	SplitSuperBPE:     {runs{class: number}.step(), thousands},
+	SplitBailing:      {words{contractions: true, digits: 1, tail: newlines}.split},
+	SplitSeedCoder:    {words{contractions: true, digits: 1}.split},
+	SplitAfmoe:        {thousandsFromLeft, runs{set: cjkAfmoe}.step(), words{code: true, marks: true, tail: newlines, digits: -1}.split},
+	SplitExaoneMoE:    {words{contractions: true, phrases: true, digits: 1, tail: newlines | slashes | once}.split},
+	SplitLines:        {lines},
+	SplitMiniCPM5:     {runs{class: number, max: 3}.step(), words{contractions: true, tail: newlines}.split},
+	SplitUfakzeka:     {words{digits: 1, tail: newlines}.split},
+	SplitBlanks:       {isolate(matchNonBlank)},
 }
 
 // apply returns the ends of the words of t, as numbers of characters. It uses both slices.

@@ -23,7 +23,7 @@ func TestClassesAreThoseOfLlamaCpp(t *testing.T) {
 // words returns the words of a text, separated by |.
 func splitWords(s Split, text string) string {
 	chars := appendChars(nil, text)
-	ends, _ := apply(s.steps(), chars, nil, nil)
+	ends, _ := apply(splits[s], chars, nil, nil)
 	var list []string
 	start := 0
 	for _, end := range ends {
@@ -115,6 +115,6 @@ func TestSplitsTakeLinearTime(t *testing.T) {
 func splitTime(s Split, text string) time.Duration {
 	chars := appendChars(nil, text)
 	start := time.Now()
-	apply(s.steps(), chars, nil, nil)
+	apply(splits[s], chars, nil, nil)
 	return max(time.Since(start), time.Microsecond)
 }

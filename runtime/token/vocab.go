@@ -49,7 +49,7 @@ func Load(table string) (*Vocab, error) {
 	if what := v.check(u32(table, 48)); what != "" {
 		return nil, fmt.Errorf("token: damaged table: %s: compile the model again", what)
 	}
-	v.steps = Split(u32(table, 48)).steps()
+	v.steps = splits[u32(table, 48)]
 	v.special = newSpecial(v)
 	if v.flags&flagStripAccents != 0 {
 		v.bases = accentBases()
