@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"strings"
 	"unicode/utf8"
 
 	"github.com/ggmlc/ggmlc/frontend/gguf"
@@ -77,36 +76,21 @@ func (r *reader) finish(t *token.Table) (*token.Table, error) {
 }
 
 // merges reads the merges. Kimi K2's vocabularies have none.
-func (r *reader) merges() []token.Merge {
+func (r *reader) merges() []string {
 	if !r.src.Has(keyMerges) && r.text(keyPre) == "kimi-k2" {
 		return nil
 	}
-	lines, err := r.src.Strings(keyMerges)
+	merges, err := r.src.Strings(keyMerges)
 	if err != nil {
 		r.add(err)
 		return nil
 	}
-	list := make([]token.Merge, 0, len(lines))
-	for i, line := range lines {
-		if m, ok := parseMerge(line); ok {
-			list = append(list, m)
-			continue
+	for i, m := range merges {
+		if !token.ValidMerge(m) || !utf8.ValidString(m) {
+			r.fail(keyMerges, "merge %d, %s, is not two texts with a space between them: convert the model again", i, gguf.Quote(m))
 		}
-		r.fail(keyMerges, "merge %d, %s, is not two texts with a space between them: convert the model again", i, gguf.Quote(line))
 	}
-	return list
-}
-
-// parseMerge cuts a merge at its first space after the first byte, which may itself be one.
-func parseMerge(line string) (token.Merge, bool) {
-	if line == "" || !utf8.ValidString(line) || len(line) > token.MaxTokenBytes {
-		return token.Merge{}, false
-	}
-	at := strings.IndexByte(line[1:], ' ') + 1
-	if at == 0 || at+1 == len(line) {
-		return token.Merge{}, false
-	}
-	return token.Merge{Left: line[:at], Right: line[at+1:]}, true
+	return merges
 }
 
 // checkTexts checks the texts of tokens one by one.

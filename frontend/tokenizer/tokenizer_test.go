@@ -279,9 +279,29 @@ func TestReadingTakesAtMostThreeTimesTheFile(t *testing.T) {
 	const n = 200_000
 	tokens, types := make([]string, n), make([]int32, n)
 	for i := range tokens {
-		tokens[i], types[i] = string([]byte{byte(1 + i%100), byte(1 + i/100%100), byte(1 + i/10_000)}), 1
+		tokens[i], types[i] = string([]byte{byte(34 + i%90), byte(34 + i/90%90), byte(34 + i/8100)}), 1
 	}
-	b := encodeKeys(t, change(keys{keyTokens: tokens, keyTypes: types, keyScores: make([]float32, n)}))
+	var merges []string
+	for i := range 8100 { // the beginnings of the others, and what they are made of
+		tokens[i] = tokens[i][:2]
+	}
+	for i := range 90 {
+		tokens[i] = tokens[i][:1]
+	}
+	for _, s := range tokens[90:] {
+		merges = append(merges, s[:len(s)-1]+" "+s[len(s)-1:])
+	}
+	for name, k := range map[string]keys{
+		"scores": change(keys{keyTokens: tokens, keyTypes: types, keyScores: make([]float32, n)}),
+		"merges": bpeKeys().with(keys{keyTokens: tokens, keyTypes: types, keyMerges: merges}),
+	} {
+		checkMemory(t, name, encodeKeys(t, k))
+	}
+}
+
+// checkMemory reads a vocabulary and measures the memory.
+func checkMemory(t *testing.T, name string, b []byte) {
+	t.Helper()
 	var table *token.Table
 	peak := heaptest.PeakLive(func() {
 		f, err := gguf.Read(bytes.NewReader(b), int64(len(b)), "m.gguf")
@@ -294,8 +314,8 @@ func TestReadingTakesAtMostThreeTimesTheFile(t *testing.T) {
 	})
 	runtime.KeepAlive(table)
 	if times := float64(peak) / float64(len(b)); times > 3 {
-		t.Errorf("%d bytes of memory for a file of %d: %.1f times", peak, len(b), times)
+		t.Errorf("%s: %d bytes of memory for a file of %d: %.1f times", name, peak, len(b), times)
 	} else {
-		t.Logf("%.2f times the file's %d bytes", times, len(b))
+		t.Logf("%s: %.2f times the file's %d bytes", name, times, len(b))
 	}
 }

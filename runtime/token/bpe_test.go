@@ -15,7 +15,7 @@ func bpeTable(merges ...string) *Table {
 	}
 	for _, m := range merges {
 		left, right, _ := strings.Cut(m, " ")
-		t.Merges = append(t.Merges, Merge{left, right})
+		t.Merges = append(t.Merges, m)
 		if !slices.Contains(t.Tokens, left+right) && !strings.HasSuffix(right, "Q") {
 			t.Tokens = append(t.Tokens, left+right)
 		}
@@ -81,7 +81,7 @@ func TestRawTokensSpellBytes(t *testing.T) {
 	table := testTable()
 	table.Algorithm, table.Scores, table.AddSpace, table.AddBOS = BPE, nil, false, false
 	table.Raw, table.Escape, table.Newlines, table.Split = true, true, true, SplitLines
-	table.Merges = []Merge{{"a", "b"}, {space, "a"}}
+	table.Merges = []string{"a b", space + " a"}
 	table.Tokens, table.Types = append(table.Tokens, "\n\n"), append(table.Types, Normal)
 	v := load(t, table)
 	for text, want := range map[string]string{
@@ -101,7 +101,7 @@ func TestWhiteSpaceMayHaveNoTokens(t *testing.T) {
 	table := testTable()
 	table.Algorithm, table.Scores, table.AddSpace, table.AddBOS = BPE, nil, false, false
 	table.Raw, table.DropBlanks, table.Lower, table.Split = true, true, true, SplitBlanks
-	table.Merges = []Merge{{"a", "b"}}
+	table.Merges = []string{"a b"}
 	if got := tokensOf(load(t, table), " AB\u3000 c\n", Options{}); got != "ab c" {
 		t.Errorf("%s", got)
 	}

@@ -3,6 +3,7 @@ package token
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // maxProbes is the most slots that a search may visit.
@@ -62,15 +63,38 @@ func hashTexts(texts []string) (seed uint32, slots []int32, err error) {
 	})
 }
 
-// hashMerges enters all merges, which are triples. No merges have no slots.
+// find returns the index of the text left+right in a table of hashTexts, or None. It does not build that text.
+func find(texts []string, seed uint32, slots []int32, left, right string) int32 {
+	mask := uint32(len(slots) - 1)
+	for i := mix(fnv(fnv(basis(seed), left), right)) & mask; ; i = (i + 1) & mask {
+		id := slots[i] - 1
+		if id == None {
+			return None
+		}
+		if rest, ok := strings.CutPrefix(texts[id], left); ok && rest == right {
+			return id
+		}
+	}
+}
+
+// errTwice is returned for a merge that was entered before.
+var errTwice = errors.New("a merge is listed twice")
+
+// hashMerges enters all merges, which are triples. The first of equal ones counts. No merges have no slots.
 func hashMerges(merges []int32) (seed uint32, slots []int32, err error) {
 	if len(merges) == 0 {
 		return 0, nil, nil
 	}
-	different := func(int32) error { return nil }
 	return hashTable(len(merges)/3, func(seed uint32, slots []int32) error {
 		for i := 0; i < len(merges); i += 3 {
-			if err := enter(slots, hashPair(seed, merges[i], merges[i+1]), int32(i/3), different); err != nil {
+			left, right := merges[i], merges[i+1]
+			err := enter(slots, hashPair(seed, left, right), int32(i/3), func(other int32) error {
+				if merges[3*other] == left && merges[3*other+1] == right {
+					return errTwice
+				}
+				return nil
+			})
+			if err != nil && err != errTwice {
 				return err
 			}
 		}
@@ -79,10 +103,15 @@ func hashMerges(merges []int32) (seed uint32, slots []int32, err error) {
 }
 
 // hash is FNV-1a of 32 bits with a seed, followed by a mixing step because only the low bits are used.
-func hash(seed uint32, s string) uint32 {
-	h := 2166136261 ^ seed*0x9e3779b9
+func hash(seed uint32, s string) uint32 { return mix(fnv(basis(seed), s)) }
+
+func basis(seed uint32) uint32 { return 2166136261 ^ seed*0x9e3779b9 }
+
+func fnv(h uint32, s string) uint32 {
 	for i := range len(s) {
 		h = (h ^ uint32(s[i])) * 16777619
 	}
-	return h ^ h>>15
+	return h
 }
+
+func mix(h uint32) uint32 { return h ^ h>>15 }

@@ -215,11 +215,9 @@ func contraction(t []char, i int, fold func(rune) rune) int {
 	return 0
 }
 
-func matchNewline(t []char, i int) int { return count(t[i].r == '\r' || t[i].r == '\n') }
-
-// count returns 1 for true.
-func count(b bool) int {
-	if b {
+// matchNewline matches [\r\n].
+func matchNewline(t []char, i int) int {
+	if t[i].r == '\r' || t[i].r == '\n' {
 		return 1
 	}
 	return 0
@@ -236,7 +234,7 @@ func matchNonBlank(t []char, i int) int {
 
 // matchBloom matches an optional space and characters that are neither white space nor one of (|.,!?…。，、।۔،).
 func matchBloom(t []char, i int) int {
-	at := i + count(t[i].r == ' ')
+	at := i + prefix(t, i, " ")
 	end := at
 	for end < len(t) && !t[end].is(blank) && !strings.ContainsRune("(|.,!?…。，、।۔،)", t[end].r) {
 		end++

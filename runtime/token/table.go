@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // The table, all little-endian:
@@ -121,23 +122,42 @@ type Table struct {
 	// The rest is for BPE.
 
 	Split        Split
-	Merges       []Merge // the first is made first
-	Raw          bool    // tokens are UTF-8 and bytes are <0xNN>; otherwise each byte is spelled as a character
-	Escape       bool    // spaces are U+2581
-	IgnoreMerges bool    // a word that is a token becomes it, whatever the merges
-	DropBlanks   bool    // words of white space have no tokens
-	Newlines     bool    // so does a word of newlines
+	Merges       []string // two texts with a space between them each; the first is made first
+	Raw          bool     // tokens are UTF-8 and bytes are <0xNN>; otherwise each byte is spelled as a character
+	Escape       bool     // spaces are U+2581
+	IgnoreMerges bool     // a word that is a token becomes it, whatever the merges
+	DropBlanks   bool     // words of white space have no tokens
+	Newlines     bool     // so does a word of newlines
 }
 
-// Merge is two texts that BPE joins.
-type Merge struct{ Left, Right string }
+// cutMerge returns the two texts of a merge: what is before and after the first space, but the first byte may itself be
+// a space.
+func cutMerge(merge string) (left, right string, ok bool) {
+	if merge == "" {
+		return "", "", false
+	}
+	at := strings.IndexByte(merge[1:], ' ') + 1
+	if at == 0 || at+1 == len(merge) {
+		return "", "", false
+	}
+	return merge[:at], merge[at+1:], true
+}
+
+// ValidMerge reports whether a text is a merge: two texts with a space between them.
+func ValidMerge(merge string) bool {
+	_, _, ok := cutMerge(merge)
+	return ok && len(merge) <= MaxTokenBytes
+}
 
 // Encode encodes the table. It refuses tables that Load would refuse, and vocabularies with equal texts.
 func (t *Table) Encode() ([]byte, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	texts, merges := t.allTexts()
+	texts, merges, err := t.allTexts()
+	if err != nil {
+		return nil, err
+	}
 	seed, slots, err := hashTexts(texts)
 	if err != nil {
 		return nil, err
@@ -208,34 +228,35 @@ func (t *Table) sep() int32 {
 func (t *Table) algorithm() Algorithm { return max(t.Algorithm, SPM) }
 
 // allTexts returns the tokens and the other texts in merges, and the merges as triples of indexes of texts: left, right,
-// joined. The first of several equal merges counts.
-func (t *Table) allTexts() (texts []string, merges []int32) {
+// joined.
+func (t *Table) allTexts() (texts []string, merges []int32, err error) {
 	if len(t.Merges) == 0 {
-		return t.Tokens, nil
+		return t.Tokens, nil, nil
+	}
+	seed, slots, err := hashTexts(t.Tokens)
+	if err != nil {
+		return nil, nil, err
 	}
 	texts = t.Tokens[:len(t.Tokens):len(t.Tokens)]
-	index := make(map[string]int32, len(texts))
-	for id, s := range t.Tokens {
-		index[s] = int32(id)
-	}
-	of := func(s string) int32 {
-		id, ok := index[s]
+	others := make(map[string]int32) // most vocabularies have none
+	index := func(left, right string) int32 {
+		if id := find(t.Tokens, seed, slots, left, right); id != None {
+			return id
+		}
+		id, ok := others[left+right]
 		if !ok {
 			id = int32(len(texts))
-			texts, index[s] = append(texts, s), id
+			texts = append(texts, left+right)
+			others[texts[id]] = id
 		}
 		return id
 	}
-	seen := make(map[[2]int32]bool, len(t.Merges))
+	merges = make([]int32, 0, 3*len(t.Merges))
 	for _, m := range t.Merges {
-		pair := [2]int32{of(m.Left), of(m.Right)}
-		if seen[pair] {
-			continue
-		}
-		seen[pair] = true
-		merges = append(merges, pair[0], pair[1], of(m.Left+m.Right))
+		left, right, _ := cutMerge(m)
+		merges = append(merges, index(left, ""), index(right, ""), index(left, right))
 	}
-	return texts, merges
+	return texts, merges, nil
 }
 
 // appendStarts appends where each text begins, and where the last one ends.
@@ -248,16 +269,13 @@ func appendStarts(b []byte, texts []string) []byte {
 	return appendInts(b, end)
 }
 
-// Check returns the error that Encode would return, without encoding.
+// Check returns the error that Encode would return, without encoding. It does not find merges that collide in every
+// hash, which takes as much memory as to encode them.
 func (t *Table) Check() error {
 	if err := t.check(); err != nil {
 		return err
 	}
-	texts, merges := t.allTexts()
-	if _, _, err := hashTexts(texts); err != nil {
-		return err
-	}
-	_, _, err := hashMerges(merges)
+	_, _, err := hashTexts(t.Tokens)
 	return err
 }
 
@@ -301,6 +319,9 @@ func (t *Table) check() error {
 	if len(t.Charsmap) > math.MaxInt32 {
 		errs = append(errs, fmt.Errorf("a map of characters of %d bytes", len(t.Charsmap)))
 	}
+	if i := slices.IndexFunc(t.Merges, func(m string) bool { return !ValidMerge(m) }); i >= 0 {
+		errs = append(errs, fmt.Errorf("merge %d is not two texts with a space between them", i))
+	}
 	if t.algorithm() >= numAlgorithms || t.Split >= numSplits || len(t.Merges) > 1<<26 {
 		errs = append(errs, fmt.Errorf("algorithm %d, split %d, %d merges", t.Algorithm, t.Split, len(t.Merges)))
 	}
@@ -335,7 +356,7 @@ func totalBytes(texts []string) int {
 func (t *Table) mergeBytes() int {
 	n := 0
 	for _, m := range t.Merges {
-		n += 2 * (len(m.Left) + len(m.Right))
+		n += 2 * len(m)
 	}
 	return n
 }

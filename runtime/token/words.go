@@ -91,15 +91,13 @@ func (s *scan) wordClass() class {
 	return letter
 }
 
-// leads reports whether a character may begin a word without being part of its letters.
-func (s *scan) leads(c char) bool {
-	if c.r == '\r' || c.r == '\n' {
-		return false
+// lead returns 1 if the character at i may begin a word without being part of its letters, and 0 otherwise.
+func (s *scan) lead(i int) int {
+	c := s.t[i]
+	if c.r == '\r' || c.r == '\n' || !s.code && c.is(letter|number) || s.code && (c.is(letter|punct) || isSymbol(c)) {
+		return 0
 	}
-	if s.code {
-		return !c.is(letter|punct) && !isSymbol(c)
-	}
-	return !c.is(letter | number)
+	return 1
 }
 
 // isSymbol reports whether \p{S} matches, which in llama.cpp's expressions does not include ~ (unicode.cpp,
@@ -131,7 +129,7 @@ func (s *scan) letters(i int) int {
 	if s.cased {
 		return s.casedWord(i)
 	}
-	first := i + count(s.leads(s.t[i]))
+	first := i + s.lead(i)
 	if end := s.wordEnd(first); end > first {
 		return end - i
 	}
@@ -165,7 +163,7 @@ func (s *scan) phraseEnd(end int) int {
 // casedWord matches U*L+ or else U+L*, where U is all letters except a to z and L all except A to Z. Both may follow
 // another character.
 func (s *scan) casedWord(i int) int {
-	lead := count(s.leads(s.t[i]))
+	lead := s.lead(i)
 	for _, f := range []func(*scan, int) int{(*scan).lowerEnd, (*scan).upperEnd} {
 		for skip := lead; skip >= 0; skip-- {
 			if end := f(s, i+skip); end > i+skip {
@@ -265,12 +263,11 @@ func (s *scan) blanks(i int) int {
 		return s.newlineEnd - i
 	}
 	n := s.blanksEnd - i
-	atEnd := s.blanksEnd == len(s.t)
-	if s.cascade {
-		return cascade(n, atEnd)
+	if s.blanksEnd < len(s.t) && n > 1 {
+		n--
 	}
-	if n > 1 && !atEnd {
-		return n - 1
+	if s.cascade {
+		return cascade(n)
 	}
 	return n
 }
@@ -286,19 +283,13 @@ func (s *scan) search(i int) {
 	s.blanksEnd = i
 }
 
-// cascade returns the length of the piece at the begin of n characters of white space. One remains for the word after
-// them.
-func cascade(n int, atEnd bool) int {
-	free := n
-	if !atEnd {
-		free--
+// cascade returns the largest power of two up to n and 512.
+func cascade(n int) int {
+	size := 512
+	for size > n {
+		size /= 2
 	}
-	for size := 512; size >= 1; size /= 2 {
-		if size <= free {
-			return size
-		}
-	}
-	return 1
+	return size
 }
 
 // youtuSets are the alternatives of the first expression of Youtu: Hangul, punctuation, Bopomofo, Chinese and
