@@ -3,6 +3,7 @@
 package tokenizer
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/frontend/gguf"
@@ -49,8 +50,16 @@ const (
 	keyCharsmap = "tokenizer.ggml.precompiled_charsmap"
 )
 
-// Present reports whether a file has a vocabulary. A graph need not have one.
-func Present(src Source) bool { return src.Has(keyModel) || src.Has(keyTokens) }
+// Present reports whether a file has a vocabulary. A graph need not have one, and some files name theirs none.
+func Present(src Source) bool {
+	if model, err := src.String(keyModel); err == nil && slices.Contains(noModels, model) {
+		return false
+	}
+	return src.Has(keyModel) || src.Has(keyTokens)
+}
+
+// noModels lists the values of tokenizer.ggml.model of files without vocabulary.
+var noModels = []string{"none", "no_vocab"}
 
 // models lists the supported tokenizers by the value of tokenizer.ggml.model.
 var models = []struct {

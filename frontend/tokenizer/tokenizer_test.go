@@ -210,6 +210,9 @@ func TestPresentNeedsModelOrTokens(t *testing.T) {
 	if Present(open(t, keys{"general.architecture": "mlp"})) || !Present(open(t, valid())) {
 		t.Error("a file without vocabulary has one, or a file with one has none")
 	}
+	if Present(open(t, keys{keyModel: "none"})) || !Present(open(t, keys{keyModel: "nosuch"})) {
+		t.Error("a file that names none has a vocabulary, or an unknown one is none")
+	}
 }
 
 // FuzzRead checks that an accepted vocabulary can be encoded, loaded and used, and that every error names the file.
