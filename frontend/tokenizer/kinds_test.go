@@ -60,6 +60,8 @@ func TestOtherVocabulariesAreRead(t *testing.T) {
 		{"bert", pieceKeys("bert"), func(k *token.Table) bool { return k.AddBOS && k.AddSEP && k.SEP == 2 && k.Lower && k.StripAccents }},
 		{"bert with case", pieceKeys("bert").with(keys{keyLower: false}), func(k *token.Table) bool { return !k.Lower && !k.StripAccents }},
 		{"t5", pieceKeys("t5"), func(k *token.Table) bool { return k.AddEOS && !k.AddBOS && k.EOS == 5 && !k.AddSpace }},
+		{"t5 with a map", pieceKeys("t5").with(keys{keyCharsmap: []uint8{4, 0, 0, 0, 1, 2, 3, 255, 0}}), func(k *token.Table) bool { return k.Charsmap == "\x04\x00\x00\x00\x01\x02\x03\xff\x00" }},
+		{"t5 with a signed map", pieceKeys("t5").with(keys{keyCharsmap: []int8{4, 0, 0, 0, 1, 2, 3, -1, 0}}), func(k *token.Table) bool { return k.Charsmap == "\x04\x00\x00\x00\x01\x02\x03\xff\x00" }},
 	}
 	for _, tt := range tests {
 		table, err := Read(open(t, tt.keys), 0)
