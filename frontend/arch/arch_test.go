@@ -159,12 +159,6 @@ func TestRopeFrequenciesFollowTheFormula(t *testing.T) {
 	}
 }
 
-func TestNamesListsEveryArchitecture(t *testing.T) {
-	if got := Names(); !slices.Equal(got, []string{"llama"}) {
-		t.Errorf("Names() = %v", got)
-	}
-}
-
 // TestModuleIsNamedAfterTheModel: a long name keeps the runes that fit.
 func TestModuleIsNamedAfterTheModel(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
@@ -184,5 +178,18 @@ func TestModuleIsNamedAfterTheModel(t *testing.T) {
 		if m.Name != c.want {
 			t.Errorf("the name %.20q of %d bytes became %q, want %q", c.name, len(c.name), m.Name, c.want)
 		}
+	}
+}
+
+// TestContextIsWithinTheWindow: within a sliding window all positions are read, as without one.
+func TestContextIsWithinTheWindow(t *testing.T) {
+	s := tiny()
+	s.set("attention.sliding_window", uint32(64))
+	m, err := Build(s.file(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.State("blk.0.keys").Type.Shape[2]; !got.Equal(ir.Const(64)) {
+		t.Errorf("the cache has %v positions, want 64", got)
 	}
 }

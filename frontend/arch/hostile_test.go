@@ -24,7 +24,9 @@ var faults = []struct {
 }{
 	{"architecture is missing", func(s *spec) { s.drop("general.architecture") }, []string{`key "general.architecture"`, "missing"}},
 	{"architecture is unknown", func(s *spec) { s.set("general.architecture", "gemma9") },
-		[]string{`key "general.architecture"`, `"gemma9" is not supported: ggmlc compiles llama`}},
+		[]string{`key "general.architecture"`, `"gemma9" is not supported`, "ggmlc compiles", "llama, "}},
+	{"architecture is nearly known", func(s *spec) { s.set("general.architecture", "qwen3mos") },
+		[]string{`"qwen3mos" is not supported: the nearest known one is qwen3moe; ggmlc compiles `}},
 	{"architecture is no string", func(s *spec) { s.set("general.architecture", uint32(7)) }, []string{`key "general.architecture"`, "u32", "string"}},
 
 	{"no layers", func(s *spec) { s.set("block_count", uint32(0)) }, []string{`key "llama.block_count"`, "0 is outside of 1 to 512"}},
@@ -69,8 +71,8 @@ var faults = []struct {
 	{"rope base NaN", func(s *spec) { s.set("rope.freq_base", nan) }, []string{`key "llama.rope.freq_base"`, "NaN"}},
 	{"rope base infinite", func(s *spec) { s.set("rope.freq_base", inf) }, []string{`key "llama.rope.freq_base"`, "+Inf"}},
 	{"rope base so small that angles overflow", func(s *spec) { s.set("rope.freq_base", float32(1e-45)) }, []string{`key "llama.rope.freq_base"`, "angle"}},
-	{"rope scaling of an unknown type", func(s *spec) { s.set("rope.scaling.type", "yarn") },
-		[]string{`key "llama.rope.scaling.type"`, `"yarn" is not supported yet: none and linear are`}},
+	{"rope scaling of an unknown type", func(s *spec) { s.set("rope.scaling.type", "ntk") },
+		[]string{`key "llama.rope.scaling.type"`, `"ntk" is not supported: none, linear, yarn and longrope are`}},
 	{"rope scaling type is a number", func(s *spec) { s.set("rope.scaling.type", uint32(1)) }, []string{`key "llama.rope.scaling.type"`, "u32"}},
 	{"linear scaling by 0", func(s *spec) { s.set("rope.scaling.type", "linear"); s.set("rope.scaling.factor", float32(0)) },
 		[]string{`key "llama.rope.scaling.factor"`, "0 is no positive"}},
@@ -97,10 +99,15 @@ var faults = []struct {
 	{"context 2^32", func(s *spec) { s.set("context_length", uint64(1<<32)) }, []string{`key "llama.context_length"`, "4294967296 is outside"}},
 
 	{"experts", func(s *spec) { s.set("expert_count", uint32(8)); s.set("expert_used_count", uint32(9)) },
-		[]string{`key "llama.expert_count"`, `key "llama.expert_used_count"`, "9: models with this are not supported yet"}},
+		[]string{`key "llama.expert_used_count"`, "9 experts are used of 8"}},
+	{"experts without tensors", func(s *spec) { s.set("expert_count", uint32(8)); s.set("expert_used_count", uint32(2)) },
+		[]string{`tensor "blk.0.ffn_gate_inp.weight"`, "missing: llama needs it with shape [8 64]", `tensor "blk.0.ffn_gate.weight"`, "llama has no such tensor"}},
+	{"experts are used of none", func(s *spec) { s.set("expert_used_count", uint32(2)) },
+		[]string{`key "llama.expert_used_count"`, "2: llama models with this are not supported yet"}},
+	{"scale of another architecture", func(s *spec) { s.set("logit_scale", float32(0.5)) },
+		[]string{`key "llama.logit_scale"`, "0.5: llama models with this are not supported yet"}},
 	{"experts that are a string", func(s *spec) { s.set("expert_count", "8") }, []string{`key "llama.expert_count"`, "string"}},
-	{"sliding window", func(s *spec) { s.set("attention.sliding_window", uint32(math.MaxUint32)) },
-		[]string{`key "llama.attention.sliding_window"`, "4294967295: models with this are not supported yet"}},
+	{"sliding window that is a string", func(s *spec) { s.set("attention.sliding_window", "4096") }, []string{`key "llama.attention.sliding_window"`, "string"}},
 
 	{"heads per layer of the wrong length", func(s *spec) { s.set("attention.head_count", []uint32{4, 4, 4}) },
 		[]string{`key "llama.attention.head_count"`, "a list of 3 values for 2 layers"}},
@@ -119,14 +126,14 @@ var faults = []struct {
 		[]string{`tensor "blk.1.ffn_up.weight"`, "shape [64 96] does not match [96 64]"}},
 	{"tensor of a rank too many", func(s *spec) { s.tensor("blk.1.ffn_up.weight").shape = []int{1, 96, 64} },
 		[]string{`tensor "blk.1.ffn_up.weight"`, "shape [1 96 64]"}},
-	{"extra tensor", func(s *spec) { s.add("blk.0.attn_q.bias", gguf.TensorF32, 64) },
-		[]string{`tensor "blk.0.attn_q.bias"`, "llama has no such tensor"}},
+	{"extra tensor", func(s *spec) { s.add("blk.0.attn_q_norm.weight", gguf.TensorF32, 64) },
+		[]string{`tensor "blk.0.attn_q_norm.weight"`, "llama has no such tensor"}},
 	{"layer of a huge number", func(s *spec) { s.add("blk.99999999999.attn_q.weight", gguf.TensorF32, 4) },
 		[]string{`tensor "blk.99999999999.attn_q.weight"`, "no such tensor"}},
 	{"layer of a negative number", func(s *spec) { s.add("blk.-1.attn_q.weight", gguf.TensorF32, 4) },
 		[]string{`tensor "blk.-1.attn_q.weight"`, "no such tensor"}},
 	{"quantized norm", func(s *spec) { s.tensor("blk.0.attn_norm.weight").typ = gguf.TensorQ8_0 },
-		[]string{`tensor "blk.0.attn_norm.weight"`, "a vector of q8_0: norms are f32, f16 or bf16"}},
+		[]string{`tensor "blk.0.attn_norm.weight"`, "a vector of q8_0: norms and biases are f32, f16 or bf16"}},
 	{"matrix of integers", func(s *spec) { s.tensor("blk.0.attn_q.weight").typ = gguf.TensorI32 },
 		[]string{`tensor "blk.0.attn_q.weight"`, "matrices of i32 are not supported: convert the model"}},
 	{"matrix of a type without kernels", func(s *spec) {
@@ -174,11 +181,14 @@ func TestOptionsThatDoNotFitAreRefused(t *testing.T) {
 		want string
 	}{
 		{"cache of blocks that do not fill heads", Options{KV: dtype.Q8_0}, "--kv q8_0: heads of 16 elements cannot be kept in its blocks of 32: choose another"},
+		{"context beyond the window", Options{Context: 65}, "--ctx 65 is more than the 64 positions of the model's sliding window (llama.attention.sliding_window)"},
 		{"context whose cache would wrap", Options{Context: math.MaxInt}, "--ctx " + strconv.Itoa(math.MaxInt)},
 		{"batch beyond all reason", Options{Batch: math.MaxInt}, "--batch " + strconv.Itoa(math.MaxInt)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Build(tiny().file(t), c.o)
+			s := tiny()
+			s.set("attention.sliding_window", uint32(64))
+			_, err := Build(s.file(t), c.o)
 			var option *OptionError
 			if err == nil || !strings.Contains(err.Error(), c.want) || !errors.As(err, &option) {
 				t.Errorf("got %v, want an OptionError with %q", err, c.want)
@@ -240,8 +250,8 @@ func TestErrorsAreShortAndPrintable(t *testing.T) {
 		edit func(*spec)
 		want string
 	}{
-		{"architecture", func(s *spec) { s.set("general.architecture", long) }, "is not supported: ggmlc compiles llama"},
-		{"rope scaling", func(s *spec) { s.set("rope.scaling.type", long) }, "is not supported yet: none and linear are"},
+		{"architecture", func(s *spec) { s.set("general.architecture", long) }, "is not supported: ggmlc compiles "},
+		{"rope scaling", func(s *spec) { s.set("rope.scaling.type", long) }, "is not supported: none, linear, yarn and longrope are"},
 		{"tensors that are left over", func(s *spec) {
 			for i := range 20_000 {
 				s.add(strings.Repeat("\x1b", 50)+strconv.Itoa(i), gguf.TensorF32, 1)

@@ -1,0 +1,157 @@
+// Package archtest makes small random models of every architecture, with all features of each on. Their contents
+// depend on their names alone, so that results of other programs can be kept as data.
+package archtest
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+)
+
+// Sizes of all models.
+const (
+	Layers    = 2
+	Width     = 64
+	Vocab     = 48
+	Positions = 256
+
+	headCount, kvHeads, headSize = 4, 2, 16
+	inner                        = 96 // of feed-forward parts
+	expertCount, expertsUsed     = 4, 2
+)
+
+// Model is a model file.
+type Model struct {
+	Name    string
+	Keys    []Key
+	Tensors []Tensor
+}
+
+// Key is a key with its value.
+type Key struct {
+	Name  string
+	Value any
+}
+
+// Tensor is a tensor of f32, its outermost dimension first.
+type Tensor struct {
+	Name  string
+	Shape []int
+	Data  []float32
+}
+
+// Models returns the models of all architectures.
+func Models() []Model {
+	var models []Model
+	for _, s := range specs {
+		models = append(models, s.model(Layers))
+	}
+	return models
+}
+
+// Deep returns the models of all architectures with that many layers.
+func Deep(layers int) []Model {
+	var models []Model
+	for _, s := range specs {
+		models = append(models, s.model(layers))
+	}
+	return models
+}
+
+// Prompts returns token ids to be evaluated, each from an empty cache.
+func Prompts() [][]int32 {
+	long := make([]int32, 12)
+	for i := range long {
+		long[i] = int32((7*i*i + 3*i + 5) % Vocab)
+	}
+	return [][]int32{long, {17}}
+}
+
+// Arch returns the architecture of a model.
+func (m Model) Arch() string {
+	i := slices.IndexFunc(m.Keys, func(k Key) bool { return k.Name == "general.architecture" })
+	return m.Keys[i].Value.(string)
+}
+
+// WriteTo writes the file.
+func (m Model) WriteTo(out io.Writer) (int64, error) {
+	w := gguf.NewWriter()
+	for _, k := range m.Keys {
+		w.Set(k.Name, k.Value)
+	}
+	for _, t := range m.Tensors {
+		w.Tensor(t.Name, gguf.TensorF32, t.Shape, func(out io.Writer) error {
+			return binary.Write(out, binary.LittleEndian, t.Data)
+		})
+	}
+	return w.WriteTo(out)
+}
+
+// spec is what distinguishes a model.
+type spec struct {
+	name  string
+	arch  string
+	model func(layers int) Model
+}
+
+// maker makes a model.
+type maker struct {
+	Model
+	arch string
+}
+
+// start begins a model with the keys that all have.
+func start(name, arch string, layers int) *maker {
+	m := &maker{Model: Model{Name: name}, arch: arch}
+	m.Keys = append(m.Keys, Key{"general.architecture", arch}, Key{"general.name", name}, Key{"tokenizer.ggml.model", "none"})
+	m.set("vocab_size", uint32(Vocab))
+	m.set("block_count", uint32(layers))
+	m.set("context_length", uint32(Positions))
+	m.set("embedding_length", uint32(Width))
+	m.set("attention.head_count", uint32(headCount))
+	return m
+}
+
+// set sets a key of the architecture.
+func (m *maker) set(name string, value any) {
+	m.Keys = append(m.Keys, Key{m.arch + "." + name, value})
+}
+
+// add appends a tensor with values in mean-spread to mean+spread.
+func (m *maker) add(name string, mean, spread float64, shape ...int) {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	h := fnv.New64a()
+	io.WriteString(h, m.Name+"/"+name)
+	random := rand.New(rand.NewPCG(h.Sum64(), 20))
+	data := make([]float32, n)
+	for i := range data {
+		data[i] = float32(mean + spread*(2*random.Float64()-1))
+	}
+	m.Tensors = append(m.Tensors, Tensor{name, shape, data})
+}
+
+// matrix appends matrices whose products have about the variance of their operand.
+func (m *maker) matrix(name string, shape ...int) {
+	m.add(name+".weight", 0, 1.2*math.Sqrt(3/float64(shape[len(shape)-1])), shape...)
+}
+
+// norm appends factors around 1.
+func (m *maker) norm(name string, shape ...int) { m.add(name+".weight", 1, 0.4, shape...) }
+
+// bias appends terms around 0.
+func (m *maker) bias(name string, n int) { m.add(name+".bias", 0, 0.3, n) }
+
+// layers calls add with the prefix of each layer.
+func (m *maker) layers(n int, add func(prefix string)) {
+	for i := range n {
+		add("blk." + string(rune('0'+i)) + ".")
+	}
+}

@@ -1,0 +1,157 @@
+package arch
+
+import (
+	"math"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// heads are the numbers of heads and their sizes.
+type heads struct {
+	count, kv int64 // heads of queries; of keys and values
+	k, v      int64 // size of a head of queries and keys; of values
+}
+
+// scale is the usual factor of scores.
+func (h heads) scale() float64 { return 1 / math.Sqrt(float64(h.k)) }
+
+// attention is self-attention over the sequence so far.
+type attention struct {
+	heads        heads
+	qkv          projection
+	qNorm, kNorm norm // of queries and keys before they are rotated
+	rope         *rope
+	scale        float64  // of the scores
+	out          presence // bias of the last product
+}
+
+// projection makes queries, keys and values of the hidden state, each [tokens, heads, size].
+type projection interface {
+	project(g *graph, h heads, x *ir.Value) func(role) *ir.Value
+}
+
+// role is what a product of the hidden state is for.
+type role int
+
+const (
+	queries role = iota
+	keys
+	values
+)
+
+// of returns the number of heads with a role, and their size.
+func (h heads) of(r role) (count, size int64) {
+	switch r {
+	case queries:
+		return h.count, h.k
+	case keys:
+		return h.kv, h.k
+	}
+	return h.kv, h.v
+}
+
+// separate is a projection with matrices attn_q, attn_k and attn_v.
+type separate struct{ bias presence }
+
+func (s separate) project(g *graph, h heads, x *ir.Value) func(role) *ir.Value {
+	return func(r role) *ir.Value {
+		count, size := h.of(r)
+		name := [...]string{queries: "attn_q", keys: "attn_k", values: "attn_v"}[r]
+		return splitHeads(g.f, g.linear(x, name, count*size, g.embd, s.bias), count, size)
+	}
+}
+
+// fused is a projection with one matrix attn_qkv: rows of queries, then of keys, then of values.
+type fused struct{ bias presence }
+
+func (p fused) project(g *graph, h heads, x *ir.Value) func(role) *ir.Value {
+	all := h.count + 2*h.kv
+	y := splitHeads(g.f, g.linear(x, "attn_qkv", all*h.k, g.embd, p.bias), all, h.k)
+	return func(r role) *ir.Value {
+		first := [...]int64{queries: 0, keys: h.count, values: h.count + h.kv}[r]
+		count, _ := h.of(r)
+		return g.f.Slice(y, 1, ir.Const(first), ir.Const(count))
+	}
+}
+
+// fusedOrSeparate is separate for files that have attn_q, and otherwise fused.
+type fusedOrSeparate struct{ bias presence }
+
+func (p fusedOrSeparate) project(g *graph, h heads, x *ir.Value) func(role) *ir.Value {
+	if g.has(g.name("attn_q.weight")) {
+		return separate(p).project(g, h, x)
+	}
+	return fused(p).project(g, h, x)
+}
+
+func (a attention) apply(g *graph, x *ir.Value) *ir.Value {
+	h, made := a.heads, a.qkv.project(g, a.heads, x)
+	q := a.rope.turn(g, a.qNorm.applyHeads(g, made(queries), h.count, h.k))
+	k := a.rope.turn(g, a.kNorm.applyHeads(g, made(keys), h.kv, h.k))
+	v := made(values)
+	ks := g.f.StateWrite(g.kvState("keys", h.kv, h.k), k, g.in.slot, g.in.pos)
+	vs := g.f.StateWrite(g.kvState("values", h.kv, h.v), v, g.in.slot, g.in.pos)
+	y := g.f.Attention(q, ks, vs, g.in.slot, g.in.pos, g.in.lengths, ir.AttentionAttr{Scale: float32(a.scale)})
+	return g.linear(joinHeads(g.f, y), "attn_output", g.embd, h.count*h.v, a.out)
+}
+
+// splitHeads views [n, heads*size] as [n, heads, size].
+func splitHeads(f *ir.FuncBuilder, x *ir.Value, heads, size int64) *ir.Value {
+	return f.Reshape(x, x.Type.Shape[0], ir.Const(heads), ir.Const(size))
+}
+
+// joinHeads views [n, heads, size] as [n, heads*size].
+func joinHeads(f *ir.FuncBuilder, x *ir.Value) *ir.Value {
+	s := x.Type.Shape
+	return f.Reshape(x, s[0], s[1].Mul(s[2]))
+}
+
+// heads reads the numbers and sizes of heads and checks that they are consistent.
+func (m *model) heads() heads {
+	var h heads
+	h.count = m.count("attention.head_count", 1, maxHeads)
+	h.kv = m.countOr("attention.head_count_kv", h.count, 1, maxHeads)
+	if m.errs.Any() { // the sizes would be computed from missing numbers
+		return heads{count: 1, kv: 1, k: 2, v: 2}
+	}
+	key := m.key("attention.head_count")
+	if h.count%h.kv != 0 {
+		m.fail(m.file.KeyError(key, "%d heads cannot share %d key/value heads evenly: the file is damaged", h.count, h.kv))
+	}
+	if !m.file.Has(m.key("attention.key_length")) && m.embd%h.count != 0 {
+		m.fail(m.file.KeyError(key, "%d heads do not divide the width %d, and attention.key_length is absent: the file is damaged", h.count, m.embd))
+	}
+	h.k = m.countOr("attention.key_length", max(1, m.embd/h.count), 1, maxWidth)
+	h.v = m.countOr("attention.value_length", h.k, 1, maxWidth)
+	m.checkKV(h)
+	return h
+}
+
+// equalHeads is heads for architectures whose heads of keys and values have one size.
+func (m *model) equalHeads() heads {
+	h := m.heads()
+	if h.k != h.v {
+		m.fail(m.file.KeyError(m.key("attention.value_length"), "%d, where keys have %d: the heads of %s are equal; the file is damaged", h.v, h.k, m.arch))
+	}
+	return h
+}
+
+// checkKV reports a cache type whose blocks do not divide a head.
+func (m *model) checkKV(h heads) {
+	for _, size := range []int64{h.k, h.v} {
+		if size%int64(m.o.KV.BlockElems()) != 0 {
+			m.failOption("--kv %v: heads of %d elements cannot be kept in its blocks of %d: choose another", m.o.KV, size, m.o.KV.BlockElems())
+			return
+		}
+	}
+}
+
+// kvState declares a layer's cache of keys or values.
+func (g *graph) kvState(name string, heads, size int64) *ir.Value {
+	full := g.name(name)
+	if !g.declared[full] {
+		g.declared[full] = true
+		g.b.State(full, ir.Type{DType: g.o.KV, Shape: ir.Dims(1, heads, g.context, size)})
+	}
+	return g.f.State(full)
+}

@@ -1,0 +1,202 @@
+package arch
+
+import (
+	"strconv"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// decoder describes a language model: an embedding, equal layers, a norm, and the product that gives the logits.
+type decoder struct {
+	embedding embedding
+	layer     part
+	norm      norm
+	output    output
+}
+
+// part is a piece of a layer: a function of the hidden state [tokens, width].
+type part interface {
+	apply(g *graph, x *ir.Value) *ir.Value
+}
+
+// graph is a function under construction. Its methods declare weights and states when they are first read.
+type graph struct {
+	*model
+	f      *ir.FuncBuilder
+	in     step
+	tables map[*rope]*ir.Value
+	layer  int64 // outside of layers: -1
+}
+
+// name returns the full name of a tensor of the layer under construction, or of the model.
+func (g *graph) name(tensor string) string {
+	if g.layer < 0 {
+		return tensor
+	}
+	return layerName(g.layer, tensor)
+}
+
+// build returns the module of a description.
+func (m *model) build(d decoder) (*ir.Module, error) {
+	m.refuseUnread()
+	if err := m.err(); err != nil {
+		return nil, err
+	}
+	m.b = ir.NewBuilder(moduleName(m))
+	m.b.Source(SourceName, m.file.Name(), m.file.Size(), m.o.SHA256)
+	tokens := m.b.Symbol("tokens", 1, m.batch)
+	lm := ir.LanguageModel{Prefill: m.function(d, "prefill", tokens), Decode: m.function(d, "decode", ir.Const(1))}
+	m.leftover()
+	if err := m.err(); err != nil {
+		return nil, err
+	}
+	m.b.Language(lm)
+	mod, err := m.b.Finish()
+	if err != nil {
+		return nil, err
+	}
+	mod.SetMeta("lm.arch", m.arch)
+	mod.SetMeta("lm.trained", strconv.FormatInt(m.trained, 10))
+	return mod, nil
+}
+
+// function adds the function that takes n tokens and returns the logits after the last one.
+func (m *model) function(d decoder, name string, n ir.Dim) ir.LanguageEntry {
+	f := m.b.Func(name)
+	g := &graph{model: m, f: f, in: stepInputs(f, n), tables: make(map[*rope]*ir.Value), layer: -1}
+	m.declareMatrix(embdName, m.vocab, m.embd)
+	for _, r := range m.ropes {
+		g.tables[r] = f.RopeTable(g.in.pos, g.ropeFreqs(r), r.scale)
+	}
+	x := d.embedding.apply(g)
+	for g.layer = range m.layers {
+		x = d.layer.apply(g, x)
+	}
+	g.layer = -1
+	f.At("output")
+	last := f.Slice(x, 0, n.Sub(ir.Const(1)), ir.Const(1))
+	f.Return("logits", d.output.apply(g, d.norm.apply(g, last)))
+	return g.in.entry(name, 0)
+}
+
+// Names of weights that do not belong to a layer.
+const (
+	embdName      = "token_embd.weight"
+	positionsName = "position_embd.weight"
+	outputName    = "output"
+)
+
+// embedding looks up the rows of the tokens.
+type embedding struct {
+	scale     float64   // a factor; 0: none
+	positions positions // what is added for the position of each token
+}
+
+// positions are embeddings of positions.
+type positions int
+
+const (
+	noPositions      positions = iota
+	learnedPositions           // position_embd has a row for each
+)
+
+func (e embedding) apply(g *graph) *ir.Value {
+	x := g.f.Gather(g.matrix(embdName, g.vocab, g.embd), g.in.tokens)
+	x = g.scaled(x, e.scale)
+	if e.positions == learnedPositions {
+		x = g.f.Add(x, g.f.Gather(g.matrix(positionsName, g.trained, g.embd), g.in.pos))
+	}
+	return x
+}
+
+// scaled is x times a factor. A factor of 0 means none.
+func (g *graph) scaled(x *ir.Value, factor float64) *ir.Value {
+	if factor == 0 || factor == 1 {
+		return x
+	}
+	return g.f.Scale(x, float32(factor), 0)
+}
+
+// output is the product that gives the logits.
+type output struct {
+	tied  tied
+	bias  presence
+	scale float64 // of the logits; 0: none
+}
+
+// tied says whether the output matrix is that of the embedding.
+type tied int
+
+const (
+	tiedIfAbsent tied = iota // the embedding's, unless the file has an output matrix
+	tiedNever
+	tiedAlways
+)
+
+func (o output) apply(g *graph, x *ir.Value) *ir.Value {
+	name := outputName
+	if o.tied == tiedAlways || o.tied == tiedIfAbsent && !g.has(outputName+".weight") {
+		name = "token_embd"
+	}
+	y := g.f.MatMul(x, g.matrix(name+".weight", g.vocab, g.embd))
+	return g.scaled(g.biased(y, outputName, g.vocab, o.bias), o.scale)
+}
+
+// sequence applies parts one after the other.
+type sequence []part
+
+func (s sequence) apply(g *graph, x *ir.Value) *ir.Value {
+	for _, p := range s {
+		x = p.apply(g, x)
+	}
+	return x
+}
+
+// residual is x + scale·out(body(in(x))).
+type residual struct {
+	at    string // in the layer, as explain names it
+	in    norm
+	body  part
+	out   norm
+	scale float64 // 0: none
+}
+
+// branch is what a residual adds to x.
+func (r residual) branch(g *graph, x *ir.Value) *ir.Value {
+	g.f.At(g.name(r.at))
+	return g.scaled(r.out.apply(g, r.body.apply(g, r.in.apply(g, x))), r.scale)
+}
+
+func (r residual) apply(g *graph, x *ir.Value) *ir.Value { return g.f.Add(x, r.branch(g, x)) }
+
+// parallel adds to x what each of its residuals makes of x. Equal norms are merged by the pass cse.
+type parallel []residual
+
+func (p parallel) apply(g *graph, x *ir.Value) *ir.Value {
+	sum := x
+	for _, r := range p {
+		sum = g.f.Add(sum, r.branch(g, x))
+	}
+	return sum
+}
+
+// step holds the inputs of prefill and decode: for each token its id, its position in its sequence and the sequence's
+// slot; for each sequence its number of tokens after the step.
+type step struct{ tokens, pos, slot, lengths *ir.Value }
+
+// stepInputs declares the inputs of a function that takes n tokens.
+func stepInputs(f *ir.FuncBuilder, n ir.Dim) step {
+	perToken := ir.Type{DType: dtype.I32, Shape: []ir.Dim{n}}
+	return step{
+		tokens:  f.Param("tokens", perToken),
+		pos:     f.Param("pos", perToken),
+		slot:    f.Param("slot", perToken),
+		lengths: f.Param("lengths", ir.Type{DType: dtype.I32, Shape: ir.Dims(1)}),
+	}
+}
+
+// entry returns the roles of the inputs. logits is the index of the result that holds the logits.
+func (s step) entry(name string, logits int) ir.LanguageEntry {
+	return ir.LanguageEntry{Func: name, Tokens: s.tokens.Index, Pos: s.pos.Index, Slot: s.slot.Index, Lengths: s.lengths.Index, Logits: logits}
+}

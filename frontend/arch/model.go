@@ -1,0 +1,220 @@
+package arch
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/runtime/printable"
+)
+
+// model reads hyperparameters and tensors of a file and collects all faults, so that the code of an architecture
+// needs no error handling.
+type model struct {
+	file *gguf.File
+	arch string
+	o    Options
+	errs gguf.Faults
+	seen map[string]bool // texts of errs
+	read map[string]bool // keys that the description reads
+	used map[string]bool // tensors that the graph reads
+
+	layers, embd, vocab int64
+	trained, context    int64 // positions
+	batch               int64 // tokens of a step
+	ropes               []*rope
+
+	b        *ir.Builder
+	declared map[string]bool // weights and states
+}
+
+// Limits far above those of real models. Beyond them a file is damaged, and sizes computed from it could overflow.
+const (
+	maxLayers  = 512
+	maxWidth   = 1 << 20
+	maxHeads   = 1 << 12
+	maxExperts = 1 << 12
+	maxVocab   = 1 << 24
+	maxContext = 1 << 24
+)
+
+// newModel reads what all architectures have.
+func newModel(f *gguf.File, arch string, o Options) *model {
+	m := &model{file: f, arch: arch, o: o, seen: make(map[string]bool), read: make(map[string]bool), used: make(map[string]bool), declared: make(map[string]bool)}
+	m.layers = m.count("block_count", 1, maxLayers)
+	m.embd = m.count("embedding_length", 1, maxWidth)
+	m.vocab = m.vocabSize()
+	m.trained = m.count("context_length", 1, math.MaxUint32)
+	m.context = m.chooseContext()
+	m.batch = m.chooseBatch()
+	return m
+}
+
+// maxSeen is the number of faults whose texts are kept, more than are reported.
+const maxSeen = 1000
+
+// fail collects a fault, once: several parts may read a key.
+func (m *model) fail(err error) {
+	if err == nil || m.seen[err.Error()] {
+		return
+	}
+	if len(m.seen) < maxSeen { // a damaged file may have millions of tensors
+		m.seen[err.Error()] = true
+	}
+	m.errs.Add(err)
+}
+
+// failOption collects a fault of an option.
+func (m *model) failOption(format string, args ...any) {
+	m.fail(&OptionError{fmt.Errorf(format, args...)})
+}
+
+func (m *model) err() error { return m.errs.Err(m.file.FileError) }
+
+// key returns the full name of an architecture's key, and notes that the description reads it.
+func (m *model) key(name string) string {
+	key := m.arch + "." + name
+	m.read[key] = true
+	return key
+}
+
+// count returns an integer hyperparameter and checks that it is within [lo, hi]. It accepts a list with one entry per
+// layer if all entries are equal.
+func (m *model) count(name string, lo, hi int64) int64 {
+	key := m.key(name)
+	n, err := m.intOrEqualList(key)
+	if err != nil {
+		m.fail(err)
+		return lo
+	}
+	if n < lo || n > hi {
+		m.fail(m.file.KeyError(key, "%d is outside of %d to %d: the file is damaged or of a kind that is not supported", n, lo, hi))
+		return lo
+	}
+	return n
+}
+
+func (m *model) intOrEqualList(key string) (int64, error) {
+	k, ok := m.file.Key(key)
+	if !ok || k.Type != gguf.Array {
+		return m.file.Int(key)
+	}
+	if k.Count > maxLayers { // checked before the list is read
+		return 0, m.file.KeyError(key, "a list of %d values, where at most %d layers are possible: the file is damaged", k.Count, maxLayers)
+	}
+	list, err := m.file.Ints(key)
+	if err != nil {
+		return 0, err
+	}
+	if len(list) == 0 || slices.Min(list) != slices.Max(list) {
+		return 0, m.file.KeyError(key, "a list of different values per layer is not supported for %s", m.arch)
+	}
+	if layers, err := m.file.Int(m.key("block_count")); err == nil && int64(len(list)) != layers {
+		return 0, m.file.KeyError(key, "a list of %d values for %d layers: the file is damaged", len(list), layers)
+	}
+	return list[0], nil
+}
+
+// countOr is count with a default for an absent key.
+func (m *model) countOr(name string, def, lo, hi int64) int64 {
+	if !m.file.Has(m.key(name)) {
+		return def
+	}
+	return m.count(name, lo, hi)
+}
+
+// positive returns a float hyperparameter, which must be finite and above zero.
+func (m *model) positive(name string) float64 {
+	key := m.key(name)
+	x, err := m.file.Float(key)
+	if err != nil {
+		m.fail(err)
+		return 1
+	}
+	if !(x > 0) || x > 1e30 {
+		m.fail(m.file.KeyError(key, "%.6g is no positive finite number: the file is damaged", x))
+		return 1
+	}
+	return x
+}
+
+// positiveOr is positive with a default for an absent key.
+func (m *model) positiveOr(name string, def float64) float64 {
+	if !m.file.Has(m.key(name)) {
+		return def
+	}
+	return m.positive(name)
+}
+
+// stringOr returns a text, or a default for an absent key.
+func (m *model) stringOr(name, def string) string {
+	key := m.key(name)
+	if !m.file.Has(key) {
+		return def
+	}
+	s, err := m.file.String(key)
+	m.fail(err)
+	return s
+}
+
+// vocabSize returns the number of rows of the embedding, which must be that of the vocabulary.
+func (m *model) vocabSize() int64 {
+	const name = embdName
+	t, ok := m.file.Tensor(name)
+	if !ok || len(t.Shape) != 2 {
+		m.fail(m.file.TensorError(name, "missing, or no matrix: %s cannot be built without its token embedding", m.arch))
+		return 1
+	}
+	rows := int64(t.Shape[0])
+	if rows > maxVocab {
+		m.fail(m.file.TensorError(name, "%d rows are more than any vocabulary has: the file is damaged", rows))
+	}
+	if n := m.countOr("vocab_size", rows, 1, maxVocab); n != rows {
+		m.fail(m.file.KeyError(m.key("vocab_size"), "%d tokens, but token_embd.weight has %d rows: the file is damaged", n, rows))
+	}
+	return rows
+}
+
+// chooseContext returns the number of positions of a sequence: the user's choice, or else the trained length but at
+// most DefaultContext. Of models with a sliding window it is at most the window, within which they read all positions
+// before a token as others do.
+func (m *model) chooseContext() int64 {
+	window := m.countOr("attention.sliding_window", 0, 0, math.MaxUint32)
+	switch n := int64(m.o.Context); {
+	case n > maxContext:
+		m.failOption("--ctx %d is more than the %d positions that a cache may have: ask for fewer", n, maxContext)
+	case n > 0 && window > 0 && n > window:
+		m.failOption("--ctx %d is more than the %d positions of the model's sliding window (%s), beyond which it is not supported yet: ask for fewer", n, window, m.key("attention.sliding_window"))
+	case n > 0:
+		return n
+	}
+	n := min(m.trained, DefaultContext)
+	if window > 0 {
+		n = min(n, window)
+	}
+	return n
+}
+
+// chooseBatch returns the number of prompt tokens in one step: the user's choice or the default, but no more than a
+// sequence has positions.
+func (m *model) chooseBatch() int64 {
+	n := int64(m.o.Batch)
+	if n > maxContext {
+		m.failOption("--batch %d is more than the %d positions that a sequence may have: ask for fewer", n, maxContext)
+	}
+	return min(n, m.context)
+}
+
+// maxModuleName is the most bytes of a module's name.
+const maxModuleName = 200
+
+// moduleName returns the beginning of the model's name in the file, or else its architecture.
+func moduleName(m *model) string {
+	if name, err := m.file.String("general.name"); err == nil && name != "" {
+		return strings.Clone(printable.Head(name, maxModuleName)) // a copy, so that the rest is not kept in memory
+	}
+	return m.arch
+}

@@ -1,0 +1,55 @@
+package arch
+
+import "github.com/ggmlc/ggmlc/ir"
+
+// norm is a norm of rows. The zero norm changes nothing.
+type norm struct {
+	kind normKind
+	name string // of its tensors, without .weight or .bias
+	size int64  // elements of a row
+	eps  float64
+	bias presence
+}
+
+type normKind int
+
+const (
+	noNorm normKind = iota
+	rms
+	layerNorm
+)
+
+// rmsNorm describes a root-mean-square norm of the hidden state.
+func (m *model) rmsNorm(name string) norm {
+	return norm{kind: rms, name: name, size: m.embd, eps: m.positive("attention.layer_norm_rms_epsilon")}
+}
+
+// layerNorm describes a layer norm of the hidden state.
+func (m *model) layerNorm(name string, bias presence) norm {
+	return norm{kind: layerNorm, name: name, size: m.embd, eps: m.positive("attention.layer_norm_epsilon"), bias: bias}
+}
+
+// over returns the norm for rows of another size.
+func (n norm) over(size int64) norm {
+	n.size = size
+	return n
+}
+
+func (n norm) apply(g *graph, x *ir.Value) *ir.Value {
+	switch n.kind {
+	case rms:
+		return g.biased(g.f.RMSNorm(x, g.vector(n.name+".weight", n.size), float32(n.eps)), n.name, n.size, n.bias)
+	case layerNorm:
+		return g.f.LayerNorm(x, g.vector(n.name+".weight", n.size), g.bias(n.name, n.size, n.bias), float32(n.eps))
+	}
+	return x
+}
+
+// applyHeads is apply on x [tokens, heads, size of a head]. Its rows are heads, or tokens if the norm is as wide as
+// all heads together.
+func (n norm) applyHeads(g *graph, x *ir.Value, heads, size int64) *ir.Value {
+	if n.kind == noNorm || n.size == size {
+		return n.apply(g, x)
+	}
+	return splitHeads(g.f, n.apply(g, joinHeads(g.f, x)), heads, size)
+}

@@ -1,0 +1,154 @@
+package arch_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/frontend/arch"
+	"github.com/ggmlc/ggmlc/frontend/arch/archtest"
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/eval"
+)
+
+var only = flag.String("model", "", "name of the only model to compare")
+
+// reference is testdata/reference.json: the logits after each of the prompts of archtest.
+type reference struct {
+	Source string
+	Logits map[string][][]float64
+}
+
+func readReference(t testing.TB) reference {
+	data, err := os.ReadFile("testdata/reference.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r reference
+	if err := json.Unmarshal(data, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// open returns a model as its file.
+func open(t testing.TB, m archtest.Model) *gguf.File {
+	var b bytes.Buffer
+	if _, err := m.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	f, err := gguf.Read(bytes.NewReader(b.Bytes()), int64(b.Len()), m.Name+".gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// env returns the weights of a module of that model, and the inputs for a prompt.
+func env(t testing.TB, model archtest.Model, m *ir.Module, prompt []int32) *eval.Env {
+	e := &eval.Env{Weights: make(map[string]eval.Tensor), Inputs: make(map[string]eval.Tensor), States: make(map[string]eval.Tensor)}
+	for _, w := range m.Weights {
+		e.Weights[w.Name] = weight(t, model, w)
+	}
+	n := len(prompt)
+	tokens, pos := make([]float64, n), make([]float64, n)
+	for i, id := range prompt {
+		tokens[i], pos[i] = float64(id), float64(i)
+	}
+	e.Inputs["tokens"], e.Inputs["pos"] = eval.Of(tokens, n), eval.Of(pos, n)
+	e.Inputs["slot"], e.Inputs["lengths"] = eval.New(n), eval.Of([]float64{float64(n)}, 1)
+	return e
+}
+
+func weight(t testing.TB, model archtest.Model, w *ir.Weight) eval.Tensor {
+	shape := make([]int, len(w.Type.Shape))
+	for i, d := range w.Type.Shape {
+		n, _ := d.IsConst()
+		shape[i] = int(n)
+	}
+	if w.Expr.Op == ir.ExprLiteral {
+		x, err := eval.Decode(dtype.F32, w.Expr.Data, shape...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	for _, x := range model.Tensors {
+		if x.Name == w.Name {
+			data := make([]float64, len(x.Data))
+			for i, v := range x.Data {
+				data[i] = float64(v)
+			}
+			return eval.Of(data, shape...)
+		}
+	}
+	t.Fatalf("no tensor has the name of weight %s", w.Name)
+	return eval.Tensor{}
+}
+
+// maxDistance is the largest distance allowed, the root of the sum of squares of differences, divided by that of
+// the reference. llama.cpp computes in float32; the evaluation is exact in comparison.
+const maxDistance = 5e-6
+
+// TestLogitsAreThoseOfLlamaCpp evaluates the imported graph of each model of archtest in float64.
+func TestLogitsAreThoseOfLlamaCpp(t *testing.T) {
+	ref := readReference(t)
+	for _, model := range archtest.Models() {
+		t.Run(model.Name, func(t *testing.T) {
+			if *only != "" && *only != model.Name {
+				t.Skip()
+			}
+			m, err := arch.Build(open(t, model), arch.Options{Context: archtest.Positions, KV: dtype.F32})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := ref.Logits[model.Name]
+			if len(want) != len(archtest.Prompts()) {
+				t.Fatalf("testdata/reference.json has %d results for the model", len(want))
+			}
+			for i, prompt := range archtest.Prompts() {
+				got, err := eval.Run(t.Context(), m, "prefill", env(t, model, m, prompt))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := distance(got[0].Flat(), want[i]); !(d < maxDistance) {
+					t.Errorf("prompt %d: distance %.3g from the reference (%s)", i, d, ref.Source)
+				} else {
+					t.Logf("prompt %d: distance %.3g", i, d)
+				}
+			}
+		})
+	}
+}
+
+func distance(got, want []float64) float64 {
+	if len(got) != len(want) {
+		return math.Inf(1)
+	}
+	var diff, norm float64
+	for i, w := range want {
+		diff += (got[i] - w) * (got[i] - w)
+		norm += w * w
+	}
+	return math.Sqrt(diff / norm)
+}
+
+// TestEveryArchitectureHasAReference: each architecture has at least one model in archtest.
+func TestEveryArchitectureHasAReference(t *testing.T) {
+	var names []string
+	for _, m := range archtest.Models() {
+		names = append(names, m.Arch())
+	}
+	all := strings.Join(names, " ") + " "
+	for _, name := range arch.Names() {
+		if !strings.Contains(all, name+" ") {
+			t.Errorf("no model of archtest is of architecture %s", name)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package arch
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// rope rotates pairs of elements of a head by angles that grow with the position.
+type rope struct {
+	pairs ir.RopeAttr
+	freqs []float64 // angle of each pair for a step of one position
+	scale float32   // of cosines and sines
+}
+
+// Which elements of a head are a pair.
+var (
+	neighbours = ir.RopeAttr{}
+	halves     = ir.RopeAttr{NeoX: true}
+)
+
+// turn rotates the heads of x. A nil rope changes nothing.
+func (r *rope) turn(g *graph, x *ir.Value) *ir.Value {
+	if r == nil {
+		return x
+	}
+	return g.f.Rope(x, g.tables[r], r.pairs)
+}
+
+// freqsName is the weight that holds the angles of a rope.
+const freqsName = "rope.freqs"
+
+// ropeFreqs declares the angles.
+func (g *graph) ropeFreqs(r *rope) *ir.Value {
+	if !g.declared[freqsName] {
+		g.declared[freqsName] = true
+		data := make([]byte, 0, 4*len(r.freqs))
+		for _, x := range r.freqs {
+			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(x)))
+		}
+		e := &ir.Expr{Op: ir.ExprLiteral, Data: data}
+		g.b.Weight(freqsName, ir.Type{DType: dtype.F32, Shape: ir.Dims(int64(len(r.freqs)))}, e)
+	}
+	return g.f.Weight(freqsName)
+}
+
+// rope describes the rotation of heads of some size: of all of it, or of the part that rope.dimension_count states.
+// The angle of pair i is base^(-2i/rotated), divided by the file's factors if it has any and changed by the kind of
+// scaling that the file states.
+func (m *model) rope(size int64, pairs ir.RopeAttr) *rope {
+	rotated := m.countOr("rope.dimension_count", size, 1, maxWidth)
+	base := m.positiveOr("rope.freq_base", 10000)
+	if m.errs.Any() { // the size may be that of missing numbers
+		m.ropeScaling(2, base)
+		return nil
+	}
+	if rotated%2 != 0 || rotated > size {
+		m.fail(m.file.KeyError(m.key("rope.dimension_count"), "%d elements cannot be turned in pairs within a head of %d: the file is damaged", rotated, size))
+		return nil
+	}
+	s := m.ropeScaling(rotated, base)
+	if m.errs.Any() {
+		return nil
+	}
+	r := &rope{pairs: pairs, freqs: make([]float64, rotated/2), scale: float32(s.magnitude)}
+	for i := range r.freqs {
+		r.freqs[i] = math.Pow(base, -2*float64(i)/float64(rotated)) / s.factors[i] * s.stretch(i)
+		if math.IsInf(float64(float32(r.freqs[i])), 0) {
+			m.fail(m.file.KeyError(m.key("rope.freq_base"), "%g gives angles that overflow: the file is damaged", base))
+			return nil
+		}
+	}
+	m.ropes = append(m.ropes, r)
+	return r
+}
+
+// ropeScaling is how a model was stretched to more positions than it was first trained with.
+type ropeScaling struct {
+	factors   []float64           // divisor of the angle of each pair
+	stretch   func(i int) float64 // factor of the angle of pair i
+	magnitude float64             // factor of cosines and sines
+}
+
+// ropeScaling reads the kind of scaling and its parameters. Files without a kind have linear scaling.
+func (m *model) ropeScaling(rotated int64, base float64) ropeScaling {
+	s := ropeScaling{magnitude: m.positiveOr("rope.scaling.attn_factor", 1)}
+	if !m.errs.Any() {
+		s.factors = m.ropeFactors("rope_freqs.weight", rotated/2)
+	}
+	factor := m.positiveOr("rope.scaling.factor", m.positiveOr("rope.scale_linear", 1))
+	s.stretch = func(int) float64 { return 1 / factor }
+	switch kind := m.stringOr("rope.scaling.type", "linear"); kind {
+	case "linear":
+	case "none", "":
+		s.stretch = func(int) float64 { return 1 }
+	case "yarn":
+		s.stretch = m.yarn(rotated, base, factor)
+		s.magnitude *= 1 + 0.1*math.Log(max(1, factor))
+	case "longrope":
+		s.factors = m.longRope(rotated / 2)
+	default:
+		m.fail(m.file.KeyError(m.key("rope.scaling.type"), "rope scaling %s is not supported: none, linear, yarn and longrope are", gguf.Quote(kind)))
+	}
+	return s
+}
+
+// originalContext returns the number of positions before the model was stretched.
+func (m *model) originalContext() int64 {
+	return m.countOr("rope.scaling.original_context_length", m.trained, 1, math.MaxUint32)
+}
+
+// yarn returns the factors of YaRN (Peng et al. 2023, section 3.2): pairs that turn often within the original context
+// keep their angles, pairs that turn less than once are stretched, and those between are mixed. The pairs between are
+// counted as in llama.cpp, in whole elements of the head.
+func (m *model) yarn(rotated int64, base, factor float64) func(i int) float64 {
+	context := float64(m.originalContext())
+	fast := m.positiveOr("rope.scaling.yarn_beta_fast", 32)
+	slow := m.positiveOr("rope.scaling.yarn_beta_slow", 1)
+	pair := func(turns float64) float64 { // that turns so often
+		return float64(rotated) * math.Log(context/(turns*2*math.Pi)) / (2 * math.Log(base))
+	}
+	first := max(0, math.Floor(pair(fast)))
+	last := min(float64(rotated-1), math.Ceil(pair(slow)))
+	return func(i int) float64 {
+		keep := 1 - min(1, max(0, (float64(i)-first)/max(0.001, last-first)))
+		return (1-keep)/factor + keep
+	}
+}
+
+// longRope returns the divisors for the context that the user has chosen: those for short ones, or those for contexts
+// longer than the original.
+func (m *model) longRope(half int64) []float64 {
+	name := "rope_factors_short.weight"
+	if m.context > m.originalContext() {
+		name = "rope_factors_long.weight"
+	}
+	m.used["rope_factors_short.weight"], m.used["rope_factors_long.weight"] = true, true
+	if !m.has(name) {
+		m.tensor(name, half) // reports it
+	}
+	return m.ropeFactors(name, half)
+}
+
+// ropeFactors returns the divisor of each angle, ones if the file has no such tensor.
+func (m *model) ropeFactors(name string, half int64) []float64 {
+	factors := slices.Repeat([]float64{1}, int(half))
+	if !m.has(name) {
+		return factors
+	}
+	t := m.tensor(name, half)
+	if t == nil {
+		return factors
+	}
+	m.fail(m.readFactors(t, factors))
+	return factors
+}
+
+func (m *model) readFactors(t *gguf.Tensor, factors []float64) error {
+	dt, _ := m.file.DType(t)
+	if dt != dtype.F32 && dt != dtype.F16 && dt != dtype.BF16 {
+		return m.file.TensorError(t.Name, "factors of %v: they are f32, f16 or bf16; the file is damaged", dt)
+	}
+	buf := make([]byte, t.Size)
+	if err := m.file.ReadTensor(t, 0, buf); err != nil {
+		return err
+	}
+	if err := dtype.Decode(dt, factors, buf); err != nil {
+		return m.file.TensorError(t.Name, "%v", err)
+	}
+	for _, x := range factors {
+		if !(x > 0) || math.IsInf(x, 0) {
+			return m.file.TensorError(t.Name, "holds %v: factors are positive finite numbers; the file is damaged", x)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package arch
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+)
+
+// graphKeys are keys that change the graph of an architecture that reads them, with the value that changes nothing.
+var graphKeys = map[string]float64{
+	"expert_count":                     0,
+	"expert_used_count":                0,
+	"expert_shared_count":              0,
+	"expert_group_count":               0,
+	"expert_weights_scale":             1,
+	"embedding_scale":                  1,
+	"residual_scale":                   1,
+	"logit_scale":                      1,
+	"attention.scale":                  0,
+	"attention.clamp_kqv":              0,
+	"attention.max_alibi_bias":         0,
+	"attn_logit_softcapping":           0,
+	"final_logit_softcapping":          0,
+	"rope.scaling.yarn_ext_factor":     1,
+	"rope.scaling.yarn_attn_factor":    1,
+	"rope.scaling.yarn_log_multiplier": 0,
+}
+
+// refuseUnread reports keys that would change the graph and that the description does not read. Without them the
+// results would be those of another model.
+func (m *model) refuseUnread() {
+	for _, name := range slices.Sorted(maps.Keys(graphKeys)) {
+		full := m.arch + "." + name
+		if m.read[full] || !m.file.Has(full) {
+			continue
+		}
+		if x, err := m.number(full); err != nil {
+			m.fail(err)
+		} else if x != graphKeys[name] {
+			m.fail(m.file.KeyError(full, "%g: %s models with this are not supported yet", x, m.arch))
+		}
+	}
+}
+
+// number returns an integer or a float.
+func (m *model) number(key string) (float64, error) {
+	if k, ok := m.file.Key(key); ok && (k.Type == gguf.Float32 || k.Type == gguf.Float64) {
+		return m.file.Float(key)
+	}
+	n, err := m.file.Int(key)
+	return float64(n), err
+}

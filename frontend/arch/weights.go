@@ -1,0 +1,165 @@
+package arch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// tensor returns a tensor after checking its shape (outermost dimension first) and marks it as used. It returns nil
+// after a fault.
+func (m *model) tensor(name string, shape ...int64) *gguf.Tensor {
+	t, ok := m.file.Tensor(name)
+	if !ok {
+		m.fail(m.file.TensorError(name, "missing: %s needs it with shape %v", m.arch, shape))
+		return nil
+	}
+	m.used[name] = true
+	if _, err := m.file.DType(t); err != nil {
+		m.fail(err)
+		return nil
+	}
+	if !sameShape(t.Shape, shape) {
+		m.fail(m.file.TensorError(name, "shape %v does not match %v, which the hyperparameters ask for: the file is damaged", t.Shape, shape))
+		return nil
+	}
+	return t
+}
+
+// has reports whether the file has an optional tensor.
+func (m *model) has(name string) bool {
+	_, ok := m.file.Tensor(name)
+	return ok
+}
+
+func sameShape(got []int, want []int64) bool {
+	return slices.EqualFunc(got, want, func(a int, b int64) bool { return int64(a) == b })
+}
+
+// leftover reports tensors that the graph does not read. Without them the results would be those of another model.
+// attn_rot_embd is a table of old files that every program computes.
+func (m *model) leftover() {
+	for t := range m.file.Tensors() {
+		if !m.used[t.Name] && !strings.HasSuffix(t.Name, ".attn_rot_embd") {
+			m.fail(m.file.TensorError(t.Name, "%s has no such tensor: the file is of a variant that is not supported", m.arch))
+		}
+	}
+}
+
+// matrix returns the weight of a matrix, or of several with a number in front of rows and columns.
+func (g *graph) matrix(name string, shape ...int64) *ir.Value {
+	full := g.name(name)
+	g.declareMatrix(full, shape...)
+	return g.f.Weight(full)
+}
+
+// vector returns the weight of a vector.
+func (g *graph) vector(name string, n int64) *ir.Value {
+	full := g.name(name)
+	g.declareVector(full, n)
+	return g.f.Weight(full)
+}
+
+// presence says whether a tensor must be in the file.
+type presence int
+
+const (
+	absent presence = iota
+	optional
+	required
+)
+
+// bias returns the vector of that name and size, or nil if there is none.
+func (g *graph) bias(name string, n int64, p presence) *ir.Value {
+	name += ".bias"
+	if p == absent || p == optional && !g.has(g.name(name)) {
+		return nil
+	}
+	return g.vector(name, n)
+}
+
+// biased is y plus its bias, if it has one.
+func (g *graph) biased(y *ir.Value, name string, n int64, p presence) *ir.Value {
+	if b := g.bias(name, n, p); b != nil {
+		return g.f.Add(y, b)
+	}
+	return y
+}
+
+// linear is the product of x and a matrix, plus a bias.
+func (g *graph) linear(x *ir.Value, name string, rows, cols int64, bias presence) *ir.Value {
+	return g.biased(g.f.MatMul(x, g.matrix(name+".weight", rows, cols)), name, rows, bias)
+}
+
+// declareMatrix declares the weight of a matrix, converted if the user has asked for that. After a fault it declares
+// one of the right shape, so that the graph is built to its end and all faults are found.
+func (m *model) declareMatrix(name string, shape ...int64) {
+	if m.declared[name] {
+		return
+	}
+	m.declared[name] = true
+	dt, e := m.matrixExpr(name, shape)
+	m.b.Weight(name, ir.Type{DType: dt, Shape: ir.Dims(shape...)}, e)
+}
+
+func (m *model) matrixExpr(name string, shape []int64) (dtype.DType, *ir.Expr) {
+	e := ir.Tensor(SourceName, name)
+	t := m.tensor(name, shape...)
+	if t == nil {
+		return dtype.F32, e
+	}
+	dt, _ := m.file.DType(t)
+	if !dt.IsFloat() && !dt.IsQuantized() || dt == dtype.F64 {
+		m.fail(m.file.TensorError(name, "matrices of %v are not supported: convert the model", dt))
+		return dtype.F32, e
+	}
+	if q := m.conversion(dt); q != dtype.Invalid && shape[len(shape)-1]%int64(q.BlockElems()) == 0 {
+		return q, ir.Quantize(e, q.String())
+	}
+	return dt, e
+}
+
+// conversion returns the dtype that matrices of dt are converted to, or Invalid for none. Quantizers for other
+// formats leave the output matrix in q6_K, for which there are no kernels yet. It becomes q8_0, whose rounding (1/254
+// of a block's largest element) is smaller than that of the quantized activations with which it is multiplied.
+func (m *model) conversion(dt dtype.DType) dtype.DType {
+	switch {
+	case dt.IsFloat():
+		return m.o.Quantize
+	case dt == dtype.Q6_K:
+		return dtype.Q8_0
+	}
+	return dtype.Invalid
+}
+
+// declareVector declares the weight of a vector, converted to f32 for the kernels.
+func (m *model) declareVector(name string, n int64) {
+	if m.declared[name] {
+		return
+	}
+	m.declared[name] = true
+	m.b.Weight(name, ir.Type{DType: dtype.F32, Shape: ir.Dims(n)}, m.vectorExpr(name, n))
+}
+
+func (m *model) vectorExpr(name string, n int64) *ir.Expr {
+	e := ir.Tensor(SourceName, name)
+	t := m.tensor(name, n)
+	if t == nil {
+		return e
+	}
+	switch dt, _ := m.file.DType(t); dt {
+	case dtype.F32:
+	case dtype.F16, dtype.BF16:
+		return ir.Quantize(e, dtype.F32.String())
+	default:
+		m.fail(m.file.TensorError(name, "a vector of %v: norms and biases are f32, f16 or bf16; the file is damaged", dt))
+	}
+	return e
+}
+
+// layerName returns the name of a layer's tensor.
+func layerName(layer int64, name string) string { return fmt.Sprintf("blk.%d.%s", layer, name) }
