@@ -58,10 +58,24 @@ const SourceName = "m"
 
 // architectures is indexed by general.architecture.
 var architectures = map[string]func(*model) decoder{
-	"llama":    llama,
-	"qwen2":    qwen2,
-	"qwen3":    qwen3,
-	"qwen3moe": qwen3moe,
+	"command-r":  commandR,
+	"falcon":     falcon,
+	"gemma":      gemma,
+	"gpt2":       gpt2,
+	"gptneox":    gptneox,
+	"granite":    granite,
+	"granitemoe": granitemoe,
+	"llama":      llama,
+	"olmo2":      olmo2,
+	"olmoe":      olmoe,
+	"phi2":       phi2,
+	"phi3":       phi3,
+	"qwen2":      qwen2,
+	"qwen2moe":   qwen2moe,
+	"qwen3":      qwen3,
+	"qwen3moe":   qwen3moe,
+	"stablelm":   stablelm,
+	"starcoder2": starcoder2,
 }
 
 // OptionError means that an option does not fit a valid model file.

@@ -149,6 +149,16 @@ func (m *model) positiveOr(name string, def float64) float64 {
 	return m.positive(name)
 }
 
+// flag returns a bool.
+func (m *model) flag(name string) bool {
+	b, err := m.file.Bool(m.key(name))
+	m.fail(err)
+	return b
+}
+
+// denied reports whether the file states that something is not so.
+func (m *model) denied(name string) bool { return m.file.Has(m.key(name)) && !m.flag(name) }
+
 // stringOr returns a text, or a default for an absent key.
 func (m *model) stringOr(name, def string) string {
 	key := m.key(name)
@@ -193,7 +203,7 @@ func (m *model) chooseContext() int64 {
 	}
 	n := min(m.trained, DefaultContext)
 	if window > 0 {
-		n = min(n, window)
+		return min(n, window)
 	}
 	return n
 }

@@ -1,6 +1,11 @@
 package arch
 
-import "github.com/ggmlc/ggmlc/ir"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
 
 // norm is a norm of rows. The zero norm changes nothing.
 type norm struct {
@@ -17,6 +22,7 @@ const (
 	noNorm normKind = iota
 	rms
 	layerNorm
+	headLayerNorm // a layer norm of each head, which has its own factors
 )
 
 // rmsNorm describes a root-mean-square norm of the hidden state.
@@ -27,6 +33,16 @@ func (m *model) rmsNorm(name string) norm {
 // layerNorm describes a layer norm of the hidden state.
 func (m *model) layerNorm(name string, bias presence) norm {
 	return norm{kind: layerNorm, name: name, size: m.embd, eps: m.positive("attention.layer_norm_epsilon"), bias: bias}
+}
+
+// headNorm describes a layer norm of each head of queries or keys, which only some files have.
+func (m *model) headNorm(name string, size int64) norm {
+	if !m.has(layerName(0, name+".weight")) {
+		return norm{}
+	}
+	n := m.layerNorm(name, absent).over(size)
+	n.kind = headLayerNorm
+	return n
 }
 
 // over returns the norm for rows of another size.
@@ -45,10 +61,20 @@ func (n norm) apply(g *graph, x *ir.Value) *ir.Value {
 	return x
 }
 
+// ones returns a vector of ones, the factors of a norm that has none.
+func (g *graph) ones(n int64) *ir.Value {
+	name := fmt.Sprint("ones.", n)
+	g.declareLiteral(name, slices.Repeat([]float64{1}, int(n)))
+	return g.f.Weight(name)
+}
+
 // applyHeads is apply on x [tokens, heads, size of a head]. Its rows are heads, or tokens if the norm is as wide as
 // all heads together.
 func (n norm) applyHeads(g *graph, x *ir.Value, heads, size int64) *ir.Value {
-	if n.kind == noNorm || n.size == size {
+	switch {
+	case n.kind == headLayerNorm:
+		return g.f.Mul(g.f.LayerNorm(x, g.ones(size), nil, float32(n.eps)), g.matrix(n.name+".weight", heads, size))
+	case n.kind == noNorm || n.size == size:
 		return n.apply(g, x)
 	}
 	return splitHeads(g.f, n.apply(g, joinHeads(g.f, x)), heads, size)

@@ -1,7 +1,6 @@
 package arch
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 
@@ -34,17 +33,9 @@ func (r *rope) turn(g *graph, x *ir.Value) *ir.Value {
 // freqsName is the weight that holds the angles of a rope.
 const freqsName = "rope.freqs"
 
-// ropeFreqs declares the angles.
+// ropeFreqs returns the weight of the angles.
 func (g *graph) ropeFreqs(r *rope) *ir.Value {
-	if !g.declared[freqsName] {
-		g.declared[freqsName] = true
-		data := make([]byte, 0, 4*len(r.freqs))
-		for _, x := range r.freqs {
-			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(x)))
-		}
-		e := &ir.Expr{Op: ir.ExprLiteral, Data: data}
-		g.b.Weight(freqsName, ir.Type{DType: dtype.F32, Shape: ir.Dims(int64(len(r.freqs)))}, e)
-	}
+	g.declareLiteral(freqsName, r.freqs)
 	return g.f.Weight(freqsName)
 }
 
@@ -85,7 +76,8 @@ type ropeScaling struct {
 	magnitude float64             // factor of cosines and sines
 }
 
-// ropeScaling reads the kind of scaling and its parameters. Files without a kind have linear scaling.
+// ropeScaling reads the kind of scaling and its parameters. Files that do not state a kind have linear scaling, or
+// longrope if they have its tensors.
 func (m *model) ropeScaling(rotated int64, base float64) ropeScaling {
 	s := ropeScaling{magnitude: m.positiveOr("rope.scaling.attn_factor", 1)}
 	if !m.errs.Any() {
@@ -93,7 +85,11 @@ func (m *model) ropeScaling(rotated int64, base float64) ropeScaling {
 	}
 	factor := m.positiveOr("rope.scaling.factor", m.positiveOr("rope.scale_linear", 1))
 	s.stretch = func(int) float64 { return 1 / factor }
-	switch kind := m.stringOr("rope.scaling.type", "linear"); kind {
+	usual := "linear"
+	if m.has(longFactors) { // files of phi3 do not state it
+		usual = "longrope"
+	}
+	switch kind := m.stringOr("rope.scaling.type", usual); kind {
 	case "linear":
 	case "none", "":
 		s.stretch = func(int) float64 { return 1 }
@@ -131,14 +127,20 @@ func (m *model) yarn(rotated int64, base, factor float64) func(i int) float64 {
 	}
 }
 
+// Tensors of longRope.
+const (
+	shortFactors = "rope_factors_short.weight"
+	longFactors  = "rope_factors_long.weight"
+)
+
 // longRope returns the divisors for the context that the user has chosen: those for short ones, or those for contexts
 // longer than the original.
 func (m *model) longRope(half int64) []float64 {
-	name := "rope_factors_short.weight"
+	name := shortFactors
 	if m.context > m.originalContext() {
-		name = "rope_factors_long.weight"
+		name = longFactors
 	}
-	m.used["rope_factors_short.weight"], m.used["rope_factors_long.weight"] = true, true
+	m.used[shortFactors], m.used[longFactors] = true, true
 	if !m.has(name) {
 		m.tensor(name, half) // reports it
 	}

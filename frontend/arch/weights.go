@@ -1,7 +1,9 @@
 package arch
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -159,6 +161,20 @@ func (m *model) vectorExpr(name string, n int64) *ir.Expr {
 		m.fail(m.file.TensorError(name, "a vector of %v: norms and biases are f32, f16 or bf16; the file is damaged", dt))
 	}
 	return e
+}
+
+// declareLiteral declares a vector that the file does not have.
+func (m *model) declareLiteral(name string, values []float64) {
+	if m.declared[name] {
+		return
+	}
+	m.declared[name] = true
+	data := make([]byte, 0, 4*len(values))
+	for _, x := range values {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(x)))
+	}
+	e := &ir.Expr{Op: ir.ExprLiteral, Data: data}
+	m.b.Weight(name, ir.Type{DType: dtype.F32, Shape: ir.Dims(int64(len(values)))}, e)
 }
 
 // layerName returns the name of a layer's tensor.

@@ -108,7 +108,7 @@ type maker struct {
 // start begins a model with the keys that all have.
 func start(name, arch string, layers int) *maker {
 	m := &maker{Model: Model{Name: name}, arch: arch}
-	m.Keys = append(m.Keys, Key{"general.architecture", arch}, Key{"general.name", name}, Key{"tokenizer.ggml.model", "none"})
+	m.Keys = append(m.Keys, Key{"general.architecture", arch}, Key{"general.name", name})
 	m.set("vocab_size", uint32(Vocab))
 	m.set("block_count", uint32(layers))
 	m.set("context_length", uint32(Positions))
@@ -119,6 +119,12 @@ func start(name, arch string, layers int) *maker {
 
 // set sets a key of the architecture.
 func (m *maker) set(name string, value any) {
+	for i := range m.Keys {
+		if m.Keys[i].Name == m.arch+"."+name {
+			m.Keys[i].Value = value
+			return
+		}
+	}
 	m.Keys = append(m.Keys, Key{m.arch + "." + name, value})
 }
 

@@ -8,6 +8,7 @@ type like struct {
 	attn, ffn  func(m *maker, prefix string) // in place of the usual tensors
 	outside    func(m *maker)                // further tensors outside of layers
 	output     string                        // "tied" if there is no output matrix
+	shared     string                        // "shared" if the feed-forward part has no norm of its own
 	norms      string                        // "layer" for layer norms with biases, "unbiased" without; "none" for no norms before parts
 }
 
@@ -54,7 +55,7 @@ func (l like) addLayer(m *maker, prefix string) {
 		ffn = gated
 	}
 	attn(m, prefix)
-	if l.norms != "none" {
+	if l.norms != "none" && l.shared == "" {
 		l.addNorm(m, prefix+"ffn_norm")
 	}
 	ffn(m, prefix)
@@ -75,6 +76,50 @@ func separate(m *maker, prefix string) {
 func fused(m *maker, prefix string) {
 	m.matrix(prefix+"attn_qkv", (headCount+2*kvHeads)*headSize, Width)
 	m.matrix(prefix+"attn_output", Width, headCount*headSize)
+}
+
+func separateOfEqualHeads(m *maker, prefix string) {
+	for _, name := range []string{"attn_q", "attn_k", "attn_v", "attn_output"} {
+		m.matrix(prefix+name, Width, Width)
+	}
+}
+
+func fusedOfEqualHeads(m *maker, prefix string) {
+	m.matrix(prefix+"attn_qkv", 3*Width, Width)
+	m.matrix(prefix+"attn_output", Width, Width)
+}
+
+func fusedBiases(m *maker, prefix string) {
+	m.bias(prefix+"attn_qkv", 3*Width)
+	outBias(m, prefix)
+}
+
+func outBias(m *maker, prefix string) { m.bias(prefix+"attn_output", Width) }
+
+func normsOfEachHead(m *maker, prefix string) {
+	m.norm(prefix+"attn_q_norm", headCount, headSize)
+	m.norm(prefix+"attn_k_norm", kvHeads, headSize)
+}
+
+func wideNorms(m *maker, prefix string) {
+	m.norm(prefix+"attn_q_norm", Width)
+	m.norm(prefix+"attn_k_norm", Width)
+}
+
+func gatedInOne(m *maker, prefix string) {
+	m.matrix(prefix+"ffn_up", 2*inner, Width)
+	m.matrix(prefix+"ffn_down", Width, inner)
+}
+
+func plainBiases(m *maker, prefix string) {
+	m.bias(prefix+"ffn_up", inner)
+	m.bias(prefix+"ffn_down", Width)
+}
+
+func sharedExpert(m *maker, prefix string) {
+	m.matrix(prefix+"ffn_gate_shexp", 48, Width)
+	m.matrix(prefix+"ffn_up_shexp", 48, Width)
+	m.matrix(prefix+"ffn_down_shexp", Width, 48)
 }
 
 func qkvBiases(m *maker, prefix string) {
@@ -124,9 +169,7 @@ func all(fs ...func(m *maker, prefix string)) func(m *maker, prefix string) {
 	}
 }
 
-func factors(name string) func(m *maker) {
-	return func(m *maker) { m.add(name+".weight", 3, 2, headSize/2) }
-}
+func ropeFactors(m *maker) { m.add("rope_freqs.weight", 3, 2, headSize/2) }
 
 func yarn(m *maker) {
 	m.set("rope.freq_base", float32(50000))

@@ -7,7 +7,7 @@ var specs = []spec{
 		m.bias(prefix+"ffn_up", inner)
 		m.bias(prefix+"ffn_down", Width)
 	})}.spec(),
-	like{name: "llama-factors-tied", arch: "llama", outside: factors("rope_freqs"), output: "tied"}.spec(),
+	like{name: "llama-factors-tied", arch: "llama", outside: ropeFactors, output: "tied"}.spec(),
 	like{name: "llama-linear", arch: "llama", keys: func(m *maker) {
 		m.set("rope.scaling.type", "linear")
 		m.set("rope.scaling.factor", float32(4))
@@ -18,4 +18,85 @@ var specs = []spec{
 	like{name: "qwen2-yarn", arch: "qwen2", layer: qkvBiases, keys: yarn}.spec(),
 	like{name: "qwen3", arch: "qwen3", layer: headNorms}.spec(),
 	like{name: "qwen3moe", arch: "qwen3moe", keys: expertWidth, layer: headNorms, ffn: experts}.spec(),
+	like{name: "qwen2moe", arch: "qwen2moe", keys: func(m *maker) {
+		expertWidth(m)
+		m.set("expert_shared_feed_forward_length", uint32(48))
+	}, layer: qkvBiases, ffn: all(experts, func(m *maker, prefix string) {
+		m.add(prefix+"ffn_gate_inp_shexp.weight", 0, 0.3, Width)
+		sharedExpert(m, prefix)
+	})}.spec(),
+	like{name: "gpt2", arch: "gpt2", norms: "layer", keys: oneHeadPerKey, attn: all(fusedOfEqualHeads, fusedBiases), ffn: all(plain, plainBiases),
+		outside: func(m *maker) { m.matrix("position_embd", Positions, Width) }}.spec(),
+	like{name: "starcoder2", arch: "starcoder2", norms: "layer", layer: all(qkvBiases, outBias), ffn: all(plain, plainBiases), output: "tied"}.spec(),
+	like{name: "gptneox", arch: "gptneox", norms: "layer", keys: func(m *maker) {
+		oneHeadPerKey(m)
+		m.set("use_parallel_residual", true)
+		m.set("rope.dimension_count", uint32(4))
+	}, attn: all(fusedOfEqualHeads, fusedBiases), ffn: all(plain, plainBiases)}.spec(),
+	like{name: "gptneox-sequential", arch: "gptneox", norms: "layer", keys: func(m *maker) {
+		oneHeadPerKey(m)
+		m.set("use_parallel_residual", false)
+		m.set("rope.dimension_count", uint32(8))
+	}, attn: all(fusedOfEqualHeads, fusedBiases), ffn: all(plain, plainBiases)}.spec(),
+	like{name: "phi2", arch: "phi2", norms: "layer", shared: "shared", keys: func(m *maker) {
+		oneHeadPerKey(m)
+		m.set("rope.dimension_count", uint32(8))
+	}, attn: all(fusedOfEqualHeads, fusedBiases), ffn: all(plain, plainBiases), outside: func(m *maker) { m.bias("output", Vocab) }}.spec(),
+	like{name: "phi2-separate", arch: "phi2", norms: "layer", shared: "shared", keys: func(m *maker) {
+		m.set("rope.dimension_count", uint32(8))
+	}, layer: all(qkvBiases, outBias), ffn: all(plain, plainBiases), outside: func(m *maker) { m.bias("output", Vocab) }}.spec(),
+	like{name: "phi3", arch: "phi3", attn: fused, ffn: gatedInOne}.spec(),
+	like{name: "phi3-long", arch: "phi3", attn: fused, ffn: gatedInOne, keys: longRope(64), outside: longFactors, output: "tied"}.spec(),
+	like{name: "phi3-short", arch: "phi3", attn: fused, ffn: gatedInOne, keys: longRope(Positions), outside: longFactors}.spec(),
+	like{name: "stablelm", arch: "stablelm", norms: "layer", keys: partOfHeads, layer: qkvBiases}.spec(),
+	like{name: "stablelm-12b", arch: "stablelm", norms: "layer", shared: "shared", keys: partOfHeads, layer: normsOfEachHead}.spec(),
+	like{name: "falcon-7b", arch: "falcon", norms: "layer", shared: "shared", attn: fused, ffn: plain, output: "tied"}.spec(),
+	like{name: "falcon-40b", arch: "falcon", norms: "layer", shared: "shared", attn: fused, ffn: plain, layer: func(m *maker, prefix string) {
+		m.norm(prefix+"attn_norm_2", Width)
+		m.bias(prefix+"attn_norm_2", Width)
+	}}.spec(),
+	like{name: "granite", arch: "granite", keys: graniteScales}.spec(),
+	like{name: "granite-unturned", arch: "granite", keys: func(m *maker) {
+		graniteScales(m)
+		m.set("rope.scaling.finetuned", false)
+	}}.spec(),
+	like{name: "granitemoe", arch: "granitemoe", keys: func(m *maker) {
+		graniteScales(m)
+		expertKeys(m)
+		m.set("expert_shared_feed_forward_length", uint32(48))
+	}, ffn: all(experts, sharedExpert)}.spec(),
+	like{name: "olmo2", arch: "olmo2", norms: "none", keys: oneHeadPerKey, attn: separateOfEqualHeads, layer: all(wideNorms, func(m *maker, prefix string) {
+		m.norm(prefix+"post_attention_norm", Width)
+		m.norm(prefix+"post_ffw_norm", Width)
+	})}.spec(),
+	like{name: "olmoe", arch: "olmoe", keys: func(m *maker) {
+		oneHeadPerKey(m)
+		expertKeys(m)
+	}, attn: separateOfEqualHeads, ffn: experts, layer: wideNorms}.spec(),
+	like{name: "command-r", arch: "command-r", norms: "unbiased", shared: "shared", output: "tied", keys: func(m *maker) { m.set("logit_scale", float32(0.25)) }}.spec(),
+	like{name: "gemma", arch: "gemma", output: "tied"}.spec(),
+}
+
+func oneHeadPerKey(m *maker) { m.set("attention.head_count_kv", uint32(headCount)) }
+
+func partOfHeads(m *maker) { m.set("rope.dimension_count", uint32(4)) }
+
+func graniteScales(m *maker) {
+	m.set("embedding_scale", float32(3))
+	m.set("residual_scale", float32(0.4))
+	m.set("attention.scale", float32(0.125))
+	m.set("logit_scale", float32(4))
+}
+
+func longRope(original int) func(m *maker) {
+	return func(m *maker) {
+		m.set("rope.scaling.original_context_length", uint32(original))
+		m.set("rope.scaling.attn_factor", float32(1.19))
+		m.set("rope.dimension_count", uint32(12))
+	}
+}
+
+func longFactors(m *maker) {
+	m.add("rope_factors_long.weight", 3, 2, 6)
+	m.add("rope_factors_short.weight", 1.2, 0.2, 6)
 }
