@@ -69,5 +69,6 @@ type gatedShare struct {
 func (s gatedShare) apply(g *graph, x *ir.Value) *ir.Value {
 	f := g.f
 	share := f.Sigmoid(f.ReduceSum(f.Mul(x, g.vector(s.name, g.embd))))
-	return f.Mul(s.body.apply(g, x), share)
+	y := f.Reshape(s.body.apply(g, x), x.Type.Shape[0], ir.Const(1), ir.Const(g.embd))
+	return f.ExpertsSum(y, share) // of one expert with a weight
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/arch"
 	"github.com/ggmlc/ggmlc/frontend/arch/archtest"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
-	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/eval"
 )
@@ -50,48 +49,6 @@ func open(t testing.TB, m archtest.Model) *gguf.File {
 	return f
 }
 
-// env returns the weights of a module of that model, and the inputs for a prompt.
-func env(t testing.TB, model archtest.Model, m *ir.Module, prompt []int32) *eval.Env {
-	e := &eval.Env{Weights: make(map[string]eval.Tensor), Inputs: make(map[string]eval.Tensor), States: make(map[string]eval.Tensor)}
-	for _, w := range m.Weights {
-		e.Weights[w.Name] = weight(t, model, w)
-	}
-	n := len(prompt)
-	tokens, pos := make([]float64, n), make([]float64, n)
-	for i, id := range prompt {
-		tokens[i], pos[i] = float64(id), float64(i)
-	}
-	e.Inputs["tokens"], e.Inputs["pos"] = eval.Of(tokens, n), eval.Of(pos, n)
-	e.Inputs["slot"], e.Inputs["lengths"] = eval.New(n), eval.Of([]float64{float64(n)}, 1)
-	return e
-}
-
-func weight(t testing.TB, model archtest.Model, w *ir.Weight) eval.Tensor {
-	shape := make([]int, len(w.Type.Shape))
-	for i, d := range w.Type.Shape {
-		n, _ := d.IsConst()
-		shape[i] = int(n)
-	}
-	if w.Expr.Op == ir.ExprLiteral {
-		x, err := eval.Decode(dtype.F32, w.Expr.Data, shape...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
-	}
-	for _, x := range model.Tensors {
-		if x.Name == w.Name {
-			data := make([]float64, len(x.Data))
-			for i, v := range x.Data {
-				data[i] = float64(v)
-			}
-			return eval.Of(data, shape...)
-		}
-	}
-	t.Fatalf("no tensor has the name of weight %s", w.Name)
-	return eval.Tensor{}
-}
-
 // maxDistance is the largest distance allowed, the root of the sum of squares of differences, divided by that of
 // the reference. llama.cpp computes in float32; the evaluation is exact in comparison.
 const maxDistance = 5e-6
@@ -113,7 +70,11 @@ func TestLogitsAreThoseOfLlamaCpp(t *testing.T) {
 				t.Fatalf("testdata/reference.json has %d results for the model", len(want))
 			}
 			for i, prompt := range archtest.Prompts() {
-				got, err := eval.Run(t.Context(), m, "prefill", env(t, model, m, prompt))
+				env, err := model.Env(m, prompt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := eval.Run(t.Context(), m, "prefill", env)
 				if err != nil {
 					t.Fatal(err)
 				}
