@@ -26,25 +26,29 @@ func findRepeat(f *ir.Func) *repetition {
 	return best
 }
 
+// maxBack is the number of nodes of a kind that are looked at before a node. A model may alternate between kinds of
+// layers, of which nodes of one kind are part; then a group is several layers.
+const maxBack = 8
+
 // periods returns likely lengths of a group, the most likely first: the most frequent distances between a node and the
-// last one of its kind before it.
+// last ones of its kind before it.
 //
-// For example, the distances for the kinds 0 1 0 2 0 1 0 2 are 2 for each 0 but the first, and 4 for the second 1 and
-// the second 2. The periods are 2, which occurs 3 times, and 4, which occurs 2 times. (Groups of 2 then turn out to
-// differ.)
+// For example, the distances for the kinds 0 1 0 2 0 1 0 2 are 2, 4 and 6 for the 0s, and 4 for the second 1 and the
+// second 2. The periods are 4, which occurs 4 times, and 2, which occurs 3 times. (Groups of 2 then turn out to differ.)
 func (s *sequence) periods() []int {
-	last := make([]int, len(s.kinds))  // by kind: the number of nodes up to and with its last one; 0 for none
-	count := make([]int, len(s.kinds)) // by distance
+	before := make([][]int, len(s.kinds)) // by kind: the last nodes of it
+	count := make([]int, len(s.kinds))    // by distance
 	for i, kind := range s.kinds {
-		if last[kind] > 0 {
-			count[i+1-last[kind]]++
+		for _, j := range before[kind] {
+			count[i-j]++
 		}
-		last[kind] = i + 1
+		before[kind] = append(before[kind], i)
+		before[kind] = before[kind][max(0, len(before[kind])-maxBack):]
 	}
 	var list []int
 	for distance, n := range count {
-		// Of two groups, all nodes of the second one would count, except those with an equal node in their own group.
-		// These are assumed to be at most half.
+		// Of two groups, all nodes of the second one would count, except those with too many nodes of their kind in
+		// between. These are assumed to be at most half.
 		if n > 0 && 2*n >= distance {
 			list = append(list, distance)
 		}
