@@ -58,24 +58,38 @@ const SourceName = "m"
 
 // architectures is indexed by general.architecture.
 var architectures = map[string]func(*model) decoder{
+	"arcee":      arcee,
+	"cohere2":    cohere2,
 	"command-r":  commandR,
+	"ernie4_5":   ernie45,
+	"exaone":     exaone,
 	"falcon":     falcon,
 	"gemma":      gemma,
+	"gemma3":     gemma3,
+	"glm4":       glm4,
 	"gpt2":       gpt2,
 	"gptneox":    gptneox,
 	"granite":    granite,
 	"granitemoe": granitemoe,
+	"internlm2":  internlm2,
 	"llama":      llama,
+	"minicpm":    minicpm,
+	"nemotron":   nemotron,
 	"olmo2":      olmo2,
 	"olmoe":      olmoe,
+	"orion":      orion,
 	"phi2":       phi2,
 	"phi3":       phi3,
 	"qwen2":      qwen2,
 	"qwen2moe":   qwen2moe,
 	"qwen3":      qwen3,
 	"qwen3moe":   qwen3moe,
+	"seed_oss":   seedOSS,
+	"smollm3":    smollm3,
 	"stablelm":   stablelm,
+	"starcoder":  starcoder,
 	"starcoder2": starcoder2,
+	"xverse":     xverse,
 }
 
 // OptionError means that an option does not fit a valid model file.

@@ -1,5 +1,10 @@
 package arch
 
+import (
+	"math"
+	"slices"
+)
+
 // commandR is Command R and R+: attention beside a gated feed-forward part, both of one layer norm without bias,
 // rotations of neighbours, and logits of the embedding times a factor. R+ has norms of each head of queries and keys.
 func commandR(m *model) decoder {
@@ -21,4 +26,23 @@ func commandR(m *model) decoder {
 		norm:   m.layerNorm("output_norm", absent),
 		output: output{tied: tiedAlways, scale: m.positive("logit_scale")},
 	}
+}
+
+// cohere2 is Command R7B and Command A: Command R that rotates in three of four layers, which have a sliding window,
+// and not in the fourth.
+func cohere2(m *model) decoder {
+	d := commandR(m)
+	m.count("attention.sliding_window", 1, math.MaxUint32)
+	turned := d.layer.(parallel)
+	attn := turned[0].body.(attention)
+	attn.rope = nil
+	still := slices.Clone(turned)
+	still[0].body = attn
+	d.layer = byLayer(func(i int64) part {
+		if i%4 == 3 {
+			return still
+		}
+		return turned
+	})
+	return d
 }

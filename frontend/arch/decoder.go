@@ -66,8 +66,8 @@ func (m *model) function(d decoder, name string, n ir.Dim) ir.LanguageEntry {
 	f := m.b.Func(name)
 	g := &graph{model: m, f: f, in: stepInputs(f, n), tables: make(map[*rope]*ir.Value), layer: -1}
 	m.declareMatrix(embdName, m.vocab, m.embd)
-	for _, r := range m.ropes {
-		g.tables[r] = f.RopeTable(g.in.pos, g.ropeFreqs(r), r.scale)
+	for i, r := range m.ropes {
+		g.tables[r] = f.RopeTable(g.in.pos, g.ropeFreqs(i, r), r.scale)
 	}
 	x := d.embedding.apply(g)
 	for g.layer = range m.layers {
@@ -123,6 +123,7 @@ type output struct {
 	tied  tied
 	bias  presence
 	scale float64 // of the logits; 0: none
+	cap   float64 // logits are cap·tanh(logits/cap); 0: none
 }
 
 // tied says whether the output matrix is that of the embedding.
@@ -140,7 +141,11 @@ func (o output) apply(g *graph, x *ir.Value) *ir.Value {
 		name = "token_embd"
 	}
 	y := g.f.MatMul(x, g.matrix(name+".weight", g.vocab, g.embd))
-	return g.scaled(g.biased(y, outputName, g.vocab, o.bias), o.scale)
+	y = g.scaled(g.biased(y, outputName, g.vocab, o.bias), o.scale)
+	if o.cap == 0 {
+		return y
+	}
+	return g.scaled(g.f.Tanh(g.scaled(y, 1/o.cap)), o.cap)
 }
 
 // sequence applies parts one after the other.
@@ -152,6 +157,11 @@ func (s sequence) apply(g *graph, x *ir.Value) *ir.Value {
 	}
 	return x
 }
+
+// byLayer applies a part that depends on the number of the layer.
+type byLayer func(layer int64) part
+
+func (p byLayer) apply(g *graph, x *ir.Value) *ir.Value { return p(g.layer).apply(g, x) }
 
 // residual is x + scale·out(body(in(x))).
 type residual struct {

@@ -10,6 +10,9 @@ var (
 	gelu activation = (*ir.FuncBuilder).GELU
 )
 
+// reluSquared is the square of what is above zero.
+func reluSquared(f *ir.FuncBuilder, x *ir.Value) *ir.Value { return f.Square(f.ReLU(x)) }
+
 // gated is down·(act(gate·x) * up·x).
 type gated struct {
 	act    activation

@@ -21,3 +21,41 @@ func gemma(m *model) decoder {
 		output: output{tied: tiedAlways},
 	}
 }
+
+// gemma3 is Gemma 3: gemma with norms before and after parts and of each head of queries and keys. Of six layers, five
+// have a sliding window and angles of a base of their own, without scaling.
+func gemma3(m *model) decoder {
+	h := m.heads()
+	a := attention{
+		heads: h,
+		qkv:   separate{},
+		qNorm: m.rmsNorm("attn_q_norm").over(h.k),
+		kNorm: m.rmsNorm("attn_k_norm").over(h.k),
+		rope:  m.rope(h.k, halves),
+		scale: h.scale(),
+	}
+	if m.layers == layersOf27B && !m.errs.Any() { // whose files do not state their scale
+		a.scale = 1 / math.Sqrt(float64(m.embd/h.count))
+	}
+	local, pattern := a, int64(1)
+	if m.countOr("attention.sliding_window", 0, 0, math.MaxUint32) > 0 {
+		pattern = m.countOr("attention.sliding_window_pattern", 6, 1, maxLayers)
+		local.rope = m.unscaledRope(h.k, halves, m.positiveOr("rope.freq_base_swa", 10000))
+	}
+	ffn := residual{at: "ffn", in: m.rmsNorm("ffn_norm"), out: m.rmsNorm("post_ffw_norm"), body: gated{act: gelu, size: m.feedForward()}}
+	return decoder{
+		embedding: embedding{scale: math.Sqrt(float64(m.embd))},
+		layer: byLayer(func(i int64) part {
+			attn := residual{at: "attn", in: m.rmsNorm("attn_norm"), out: m.rmsNorm("post_attention_norm"), body: local}
+			if i%pattern == pattern-1 {
+				attn.body = a
+			}
+			return sequence{attn, ffn}
+		}),
+		norm:   m.rmsNorm("output_norm"),
+		output: output{cap: m.positiveOr("final_logit_softcapping", 0)},
+	}
+}
+
+// layersOf27B is the number of layers by which llama.cpp recognizes the largest Gemma 3 (src/llama-model.cpp).
+const layersOf27B = 62

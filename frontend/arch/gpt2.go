@@ -18,3 +18,6 @@ func gpt2(m *model) decoder {
 		norm: m.layerNorm("output_norm", required),
 	}
 }
+
+// starcoder is StarCoder: GPT-2 whose heads share one head of keys and values.
+func starcoder(m *model) decoder { return gpt2(m) }

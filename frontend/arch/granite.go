@@ -1,5 +1,7 @@
 package arch
 
+import "math"
+
 // granite is Granite 3: llama with factors of the embedding, of scores, of what each part adds, and of logits. Files
 // may state that nothing is rotated.
 func granite(m *model) decoder {
@@ -15,9 +17,28 @@ func granitemoe(m *model) decoder {
 	return graniteLayers(m, e)
 }
 
+// minicpm is MiniCPM 1 and 2, a granite whose older files do not state the factors.
+func minicpm(m *model) decoder {
+	return scaledLlama(m, gated{act: silu, size: m.feedForward(), bias: optional}, llamaScales{
+		embedding: m.positiveOr("embedding_scale", 12),
+		residuals: m.positiveOr("residual_scale", 1.4/math.Sqrt(float64(m.layers))),
+		logits:    m.positiveOr("logit_scale", 256/float64(m.embd)),
+	})
+}
+
 func graniteLayers(m *model, ffn part) decoder {
+	return scaledLlama(m, ffn, llamaScales{
+		embedding: m.positive("embedding_scale"),
+		residuals: m.positive("residual_scale"),
+		logits:    m.positive("logit_scale"),
+	})
+}
+
+// llamaScales are factors of the embedding and of what each part adds, and the divisor of logits.
+type llamaScales struct{ embedding, residuals, logits float64 }
+
+func scaledLlama(m *model, ffn part, s llamaScales) decoder {
 	h := m.heads()
-	residuals := m.positive("residual_scale")
 	a := attention{
 		heads: h,
 		qkv:   separate{bias: optional},
@@ -28,12 +49,12 @@ func graniteLayers(m *model, ffn part) decoder {
 		a.rope = m.rope(h.k, neighbours)
 	}
 	return decoder{
-		embedding: embedding{scale: m.positive("embedding_scale")},
+		embedding: embedding{scale: s.embedding},
 		layer: sequence{
-			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: a, scale: residuals},
-			residual{at: "ffn", in: m.rmsNorm("ffn_norm"), body: ffn, scale: residuals},
+			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: a, scale: s.residuals},
+			residual{at: "ffn", in: m.rmsNorm("ffn_norm"), body: ffn, scale: s.residuals},
 		},
 		norm:   m.rmsNorm("output_norm"),
-		output: output{scale: 1 / m.positive("logit_scale")},
+		output: output{scale: 1 / s.logits},
 	}
 }

@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -30,13 +31,17 @@ func (r *rope) turn(g *graph, x *ir.Value) *ir.Value {
 	return g.f.Rope(x, g.tables[r], r.pairs)
 }
 
-// freqsName is the weight that holds the angles of a rope.
+// freqsName is the weight that holds the angles of the first rope.
 const freqsName = "rope.freqs"
 
-// ropeFreqs returns the weight of the angles.
-func (g *graph) ropeFreqs(r *rope) *ir.Value {
-	g.declareLiteral(freqsName, r.freqs)
-	return g.f.Weight(freqsName)
+// ropeFreqs returns the weight of the angles of a rope, by its number among the model's.
+func (g *graph) ropeFreqs(i int, r *rope) *ir.Value {
+	name := freqsName
+	if i > 0 {
+		name += fmt.Sprint(".", i)
+	}
+	g.declareLiteral(name, r.freqs)
+	return g.f.Weight(name)
 }
 
 // rope describes the rotation of heads of some size: of all of it, or of the part that rope.dimension_count states.
@@ -69,6 +74,16 @@ func (m *model) rope(size int64, pairs ir.RopeAttr) *rope {
 	return r
 }
 
+// unscaledRope describes the rotation of whole heads by angles of a base, without scaling.
+func (m *model) unscaledRope(size int64, pairs ir.RopeAttr, base float64) *rope {
+	r := &rope{pairs: pairs, freqs: make([]float64, size/2), scale: 1}
+	for i := range r.freqs {
+		r.freqs[i] = math.Pow(base, -2*float64(i)/float64(size))
+	}
+	m.ropes = append(m.ropes, r)
+	return r
+}
+
 // ropeScaling is how a model was stretched to more positions than it was first trained with.
 type ropeScaling struct {
 	factors   []float64           // divisor of the angle of each pair
@@ -95,7 +110,7 @@ func (m *model) ropeScaling(rotated int64, base float64) ropeScaling {
 		s.stretch = func(int) float64 { return 1 }
 	case "yarn":
 		s.stretch = m.yarn(rotated, base, factor)
-		s.magnitude *= 1 + 0.1*math.Log(max(1, factor))
+		s.magnitude *= m.yarnMagnitude(factor)
 	case "longrope":
 		s.factors = m.longRope(rotated / 2)
 	default:
@@ -125,6 +140,15 @@ func (m *model) yarn(rotated int64, base, factor float64) func(i int) float64 {
 		keep := 1 - min(1, max(0, (float64(i)-first)/max(0.001, last-first)))
 		return (1-keep)/factor + keep
 	}
+}
+
+// yarnMagnitude returns the factor of cosines and sines, which makes up for the larger entropy of long contexts.
+func (m *model) yarnMagnitude(factor float64) float64 {
+	grown := 0.1 * math.Log(max(1, factor))
+	if m.file.Has(m.key("rope.scaling.yarn_log_multiplier")) {
+		return (1 + grown) / (1 + grown*m.positive("rope.scaling.yarn_log_multiplier"))
+	}
+	return 1 + grown
 }
 
 // Tensors of longRope.

@@ -129,7 +129,7 @@ func architectureReference(t *testing.T) map[string][][]float64 {
 // names of layers are those of the file.
 func TestLayersOfArchitecturesRoll(t *testing.T) {
 	dir := t.TempDir()
-	few, many := archtest.Deep(6), archtest.Deep(9)
+	few, many := archtest.Deep(3), archtest.Deep(4)
 	for i := range few {
 		t.Run(few[i].Name, func(t *testing.T) {
 			path := filepath.Join(dir, few[i].Name+".gguf")
@@ -138,7 +138,7 @@ func TestLayersOfArchitecturesRoll(t *testing.T) {
 			writeModel(t, path, many[i])
 			more := nodeLines(t, path)
 			if len(more) != len(less) {
-				t.Errorf("%d nodes for 9 layers, %d for 6", len(more), len(less))
+				t.Errorf("%d nodes for 4 times the layers, %d for 3 times", len(more), len(less))
 			}
 			text := strings.Join(less, "\n")
 			for _, pos := range []string{`pos="blk.0.attn"`, `pos="blk.0.ffn"`, `pos="output"`} {

@@ -4,6 +4,7 @@ package archtest
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/fnv"
 	"io"
 	"math"
@@ -15,7 +16,6 @@ import (
 
 // Sizes of all models.
 const (
-	Layers    = 2
 	Width     = 64
 	Vocab     = 48
 	Positions = 256
@@ -46,19 +46,13 @@ type Tensor struct {
 }
 
 // Models returns the models of all architectures.
-func Models() []Model {
-	var models []Model
-	for _, s := range specs {
-		models = append(models, s.model(Layers))
-	}
-	return models
-}
+func Models() []Model { return Deep(1) }
 
-// Deep returns the models of all architectures with that many layers.
-func Deep(layers int) []Model {
+// Deep returns the models of all architectures with that many times as many layers.
+func Deep(times int) []Model {
 	var models []Model
 	for _, s := range specs {
-		models = append(models, s.model(layers))
+		models = append(models, s(times))
 	}
 	return models
 }
@@ -92,12 +86,8 @@ func (m Model) WriteTo(out io.Writer) (int64, error) {
 	return w.WriteTo(out)
 }
 
-// spec is what distinguishes a model.
-type spec struct {
-	name  string
-	arch  string
-	model func(layers int) Model
-}
+// spec makes a model with some times as many layers.
+type spec func(times int) Model
 
 // maker makes a model.
 type maker struct {
@@ -158,6 +148,6 @@ func (m *maker) bias(name string, n int) { m.add(name+".bias", 0, 0.3, n) }
 // layers calls add with the prefix of each layer.
 func (m *maker) layers(n int, add func(prefix string)) {
 	for i := range n {
-		add("blk." + string(rune('0'+i)) + ".")
+		add(fmt.Sprintf("blk.%d.", i))
 	}
 }

@@ -7,12 +7,14 @@ type like struct {
 	layer      func(m *maker, prefix string) // further tensors
 	attn, ffn  func(m *maker, prefix string) // in place of the usual tensors
 	outside    func(m *maker)                // further tensors outside of layers
+	kinds      int                           // of layers, after which they begin again; 0: all are equal
 	output     string                        // "tied" if there is no output matrix
 	shared     string                        // "shared" if the feed-forward part has no norm of its own
 	norms      string                        // "layer" for layer norms with biases, "unbiased" without; "none" for no norms before parts
 }
 
-func (l like) model(layers int) Model {
+func (l like) model(times int) Model {
+	layers := times * max(2, l.kinds)
 	m := start(l.name, l.arch, layers)
 	m.set("attention.head_count_kv", uint32(kvHeads))
 	m.set("feed_forward_length", uint32(inner))
@@ -64,7 +66,7 @@ func (l like) addLayer(m *maker, prefix string) {
 	}
 }
 
-func (l like) spec() spec { return spec{l.name, l.arch, l.model} }
+func (l like) spec() spec { return l.model }
 
 func separate(m *maker, prefix string) {
 	m.matrix(prefix+"attn_q", headCount*headSize, Width)
@@ -104,6 +106,11 @@ func normsOfEachHead(m *maker, prefix string) {
 func wideNorms(m *maker, prefix string) {
 	m.norm(prefix+"attn_q_norm", Width)
 	m.norm(prefix+"attn_k_norm", Width)
+}
+
+func postNorms(m *maker, prefix string) {
+	m.norm(prefix+"post_attention_norm", Width)
+	m.norm(prefix+"post_ffw_norm", Width)
 }
 
 func gatedInOne(m *maker, prefix string) {

@@ -65,16 +65,44 @@ var specs = []spec{
 		expertKeys(m)
 		m.set("expert_shared_feed_forward_length", uint32(48))
 	}, ffn: all(experts, sharedExpert)}.spec(),
-	like{name: "olmo2", arch: "olmo2", norms: "none", keys: oneHeadPerKey, attn: separateOfEqualHeads, layer: all(wideNorms, func(m *maker, prefix string) {
-		m.norm(prefix+"post_attention_norm", Width)
-		m.norm(prefix+"post_ffw_norm", Width)
-	})}.spec(),
+	like{name: "olmo2", arch: "olmo2", norms: "none", keys: oneHeadPerKey, attn: separateOfEqualHeads, layer: all(wideNorms, postNorms)}.spec(),
 	like{name: "olmoe", arch: "olmoe", keys: func(m *maker) {
 		oneHeadPerKey(m)
 		expertKeys(m)
 	}, attn: separateOfEqualHeads, ffn: experts, layer: wideNorms}.spec(),
 	like{name: "command-r", arch: "command-r", norms: "unbiased", shared: "shared", output: "tied", keys: func(m *maker) { m.set("logit_scale", float32(0.25)) }}.spec(),
 	like{name: "gemma", arch: "gemma", output: "tied"}.spec(),
+	like{name: "gemma3", arch: "gemma3", output: "tied", keys: func(m *maker) {
+		m.set("attention.sliding_window", uint32(Positions))
+		m.set("rope.freq_base", float32(1e6))
+		m.set("rope.scaling.type", "linear")
+		m.set("rope.scaling.factor", float32(8))
+	}, layer: all(headNorms, postNorms), kinds: 6}.spec(),
+	like{name: "cohere2", arch: "cohere2", norms: "unbiased", shared: "shared", output: "tied", keys: func(m *maker) {
+		m.set("logit_scale", float32(0.25))
+		m.set("attention.sliding_window", uint32(Positions))
+	}, kinds: 4}.spec(),
+	like{name: "glm4", arch: "glm4", keys: func(m *maker) { m.set("rope.dimension_count", uint32(8)) },
+		attn: all(separate, qkvBiases), ffn: gatedInOne, layer: postNorms}.spec(),
+	like{name: "internlm2", arch: "internlm2"}.spec(),
+	like{name: "xverse", arch: "xverse"}.spec(),
+	like{name: "ernie4_5", arch: "ernie4_5", output: "tied"}.spec(),
+	like{name: "exaone", arch: "exaone", outside: ropeFactors}.spec(),
+	like{name: "arcee", arch: "arcee", ffn: plain}.spec(),
+	like{name: "smollm3", arch: "smollm3", output: "tied", kinds: 4}.spec(),
+	like{name: "seed_oss", arch: "seed_oss", shared: "shared", layer: all(qkvBiases, func(m *maker, prefix string) {
+		m.norm(prefix+"post_attention_norm", Width)
+	})}.spec(),
+	like{name: "orion", arch: "orion", norms: "layer"}.spec(),
+	like{name: "nemotron", arch: "nemotron", norms: "layer", keys: partOfHeads, layer: all(qkvBiases, outBias), ffn: all(plain, plainBiases)}.spec(),
+	like{name: "minicpm", arch: "minicpm", output: "tied"}.spec(),
+	like{name: "starcoder", arch: "starcoder", norms: "layer", keys: func(m *maker) { m.set("attention.head_count_kv", uint32(1)) },
+		attn: func(m *maker, prefix string) {
+			m.matrix(prefix+"attn_qkv", (headCount+2)*headSize, Width)
+			m.bias(prefix+"attn_qkv", (headCount+2)*headSize)
+			m.matrix(prefix+"attn_output", Width, Width)
+			outBias(m, prefix)
+		}, ffn: all(plain, plainBiases), outside: func(m *maker) { m.matrix("position_embd", Positions, Width) }}.spec(),
 }
 
 func oneHeadPerKey(m *maker) { m.set("attention.head_count_kv", uint32(headCount)) }
