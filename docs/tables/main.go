@@ -1,6 +1,6 @@
 // Command tables writes the generated pages of docs/reference: passes.md, ops.md and coverage.md from the tables
-// that they describe, layouts.md from plans of made-up machines. It also writes the table of packages into ARCHITECTURE.md. Its test fails where a page differs
-// from the tables.
+// that they describe, layouts.md from plans of made-up machines, architectures.md from the comments of frontend/arch. It
+// also writes the table of packages into ARCHITECTURE.md. Its test fails where a page differs from the tables.
 package main
 
 import (
@@ -23,12 +23,18 @@ func main() {
 	}
 	all := pages()
 	all["layouts.md"] = layoutsPage()
+	root := filepath.Join(os.Args[1], "..", "..")
+	text, err := architecturesPage(root)
+	if err != nil {
+		log.Fatal(err)
+	}
+	all["architectures.md"] = text
 	for name, text := range all {
 		if err := os.WriteFile(filepath.Join(os.Args[1], name), []byte(text), 0o666); err != nil {
 			log.Fatal(err)
 		}
 	}
-	if err := writePackages(filepath.Join(os.Args[1], "..", "..")); err != nil {
+	if err := writePackages(root); err != nil {
 		log.Fatal(err)
 	}
 }

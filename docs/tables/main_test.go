@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,12 +12,31 @@ import (
 )
 
 func TestPagesAreCurrent(t *testing.T) {
-	for name, want := range pages() {
+	all := pages()
+	text, err := architecturesPage(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["architectures.md"] = text
+	for name, want := range all {
 		got, err := os.ReadFile(filepath.Join("..", "reference", name))
 		if err != nil {
 			t.Error(err)
 		} else if diff := cmp.Diff(string(got), want); diff != "" {
 			t.Errorf("docs/reference/%s differs from the tables: go generate ./docs/tables\n%s", name, diff)
+		}
+	}
+}
+
+// TestArchitecturesAreDescribed: each has a comment that begins with the name of its function.
+func TestArchitecturesAreDescribed(t *testing.T) {
+	functions, comments, err := descriptions(filepath.Join("..", ".."))
+	if err != nil || len(functions) == 0 {
+		t.Fatalf("%d architectures, error %v", len(functions), err)
+	}
+	for name, f := range functions {
+		if !strings.HasPrefix(comments[f], f+" is ") {
+			t.Errorf("%s: the comment of %s is %q", name, f, comments[f])
 		}
 	}
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/frontend/arch/archtest"
+)
+
+const architecturesHead = `# Architectures
+
+` + "```sh\n./ggmlc inspect model.gguf | grep general.architecture\n```" + `
+
+The values of ` + "`general.architecture`" + ` that ggmlc compiles, with the sentence that describes each in ` + "`frontend/arch`" + `.
+For each there are random models with all features on (` + "`frontend/arch/archtest`" + `). Their graphs are evaluated in float64 and compared
+with the logits of llama.cpp, and programs are built of them and compared with both
+(` + "`go test ./frontend/arch ./tests/e2e`" + `).
+
+Scaling of positions: linear, YaRN, longrope, and factors of frequencies (Llama 3). A model with a sliding window is compiled
+for at most as many positions as the window has, within which it reads all of them.
+
+`
+
+const architecturesTail = `
+## Not yet
+
+| feature | needed by | what it asks for |
+|---|---|---|
+| bias of scores by distance (ALiBi) | bloom, mpt, refact, jais, baichuan 13B | ` + "an attribute of `attention` with a slope for each head, added to scores as slope*(p-pos)" + ` |
+| cap of scores | gemma2, grok | ` + "an attribute `cap` of `attention`: scores become cap*tanh(scores/cap) before softmax" + ` |
+| windows shorter than the context | gemma2, gemma3, cohere2, phi3, olmo 3, gpt-oss, beyond their window | ` + "an attribute `window` of `attention`: positions up to pos-window are not read; and a cache of that many positions that is written in turn" + ` |
+| sinks | gpt-oss | ` + "an operand of `attention` with a score for each head, which joins the sum of softmax without a value" + ` |
+| latent attention (MLA) | deepseek2, minicpm3 | ` + "a product of each head with a matrix of its own; queries of parts that are rotated and parts that are not" + ` |
+| attention to later positions | bert, nomic-bert | ` + "an attribute of `attention`, and a function that returns a pooled state" + ` |
+`
+
+// architecturesPage returns the table of architectures: of each, the comment of the function that describes it, and
+// its models in archtest.
+func architecturesPage(folder string) (string, error) {
+	functions, comments, err := descriptions(folder)
+	if err != nil {
+		return "", err
+	}
+	tested := make(map[string][]string)
+	for _, m := range archtest.Models() {
+		tested[m.Arch()] = append(tested[m.Arch()], "`"+m.Name+"`")
+	}
+	var names []string
+	for name := range functions {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var b strings.Builder
+	b.WriteString(generated + architecturesHead + "| architecture | | tested with |\n|---|---|---|\n")
+	for _, name := range names {
+		f := functions[name]
+		text := strings.TrimPrefix(strings.Join(strings.Fields(comments[f]), " "), f+" is ")
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, cell(text), strings.Join(tested[name], ", "))
+	}
+	return b.String() + architecturesTail, nil
+}
+
+// descriptions reads the Go files of frontend/arch: the function of each architecture, and the comment of each function.
+func descriptions(folder string) (functions, comments map[string]string, err error) {
+	notTest := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
+	packages, err := parser.ParseDir(token.NewFileSet(), filepath.Join(folder, "frontend", "arch"), notTest, parser.ParseComments)
+	if err != nil {
+		return nil, nil, err
+	}
+	functions, comments = make(map[string]string), make(map[string]string)
+	ast.Inspect(packages["arch"], func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ValueSpec:
+			if n.Names[0].Name == "architectures" {
+				addFunctions(functions, n.Values[0].(*ast.CompositeLit))
+			}
+		case *ast.FuncDecl:
+			comments[n.Name.Name] = n.Doc.Text()
+		}
+		return true
+	})
+	return functions, comments, nil
+}
+
+// addFunctions reads the entries of the table of architectures.
+func addFunctions(functions map[string]string, table *ast.CompositeLit) {
+	for _, e := range table.Elts {
+		pair := e.(*ast.KeyValueExpr)
+		name, _ := strconv.Unquote(pair.Key.(*ast.BasicLit).Value)
+		functions[name] = pair.Value.(*ast.Ident).Name
+	}
+}
