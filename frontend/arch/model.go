@@ -22,6 +22,8 @@ type model struct {
 	read map[string]bool // keys that the description reads
 	used map[string]bool // tensors that the graph reads
 
+	counts map[string]int64 // integers that the file states, by key
+
 	layers, embd, vocab int64
 	trained, context    int64 // positions
 	batch               int64 // tokens of a step
@@ -43,7 +45,7 @@ const (
 
 // newModel reads what all architectures have.
 func newModel(f *gguf.File, arch string, o Options) *model {
-	m := &model{file: f, arch: arch, o: o, seen: make(map[string]bool), read: make(map[string]bool), used: make(map[string]bool), declared: make(map[string]bool)}
+	m := &model{file: f, arch: arch, o: o, seen: make(map[string]bool), read: make(map[string]bool), used: make(map[string]bool), counts: make(map[string]int64), declared: make(map[string]bool)}
 	m.layers = m.count("block_count", 1, maxLayers)
 	m.embd = m.count("embedding_length", 1, maxWidth)
 	m.vocab = m.vocabSize()
@@ -94,6 +96,7 @@ func (m *model) count(name string, lo, hi int64) int64 {
 		m.fail(m.file.KeyError(key, "%d is outside of %d to %d: the file is damaged or of a kind that is not supported", n, lo, hi))
 		return lo
 	}
+	m.counts[key] = n
 	return n
 }
 

@@ -26,7 +26,7 @@ func (m *model) tensor(name string, shape ...int64) *gguf.Tensor {
 		return nil
 	}
 	if !sameShape(t.Shape, shape) {
-		m.fail(m.file.TensorError(name, "shape %v does not match %v, which the hyperparameters ask for: the file is damaged", t.Shape, shape))
+		m.fail(m.file.TensorError(name, "shape %v does not match %v, which the hyperparameters ask for (%s): the file is damaged", t.Shape, shape, m.askedBy(name)))
 		return nil
 	}
 	return t
@@ -36,6 +36,37 @@ func (m *model) tensor(name string, shape ...int64) *gguf.Tensor {
 func (m *model) has(name string) bool {
 	_, ok := m.file.Tensor(name)
 	return ok
+}
+
+// shapeKeys are the keys that determine the shapes of tensors, by a part of the name. The first that matches counts.
+var shapeKeys = []struct {
+	part string
+	keys []string
+}{
+	{"attn_norm", []string{"embedding_length"}},
+	{"attn_", []string{"embedding_length", "attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length"}},
+	{"ffn_norm", []string{"embedding_length"}},
+	{"ffn_", []string{"embedding_length", "feed_forward_length", "expert_count", "expert_feed_forward_length", "expert_shared_feed_forward_length"}},
+	{"rope_", []string{"attention.key_length", "rope.dimension_count"}},
+	{"position_embd", []string{"embedding_length", "context_length"}},
+	{"", []string{"embedding_length"}},
+}
+
+// askedBy names the keys of the file that determine the shape of a tensor, with their values.
+func (m *model) askedBy(name string) string {
+	var list []string
+	for _, s := range shapeKeys {
+		if !strings.Contains(name, s.part) {
+			continue
+		}
+		for _, key := range s.keys {
+			if n, ok := m.counts[m.arch+"."+key]; ok {
+				list = append(list, fmt.Sprintf("%s.%s is %d", m.arch, key, n))
+			}
+		}
+		break
+	}
+	return strings.Join(list, ", ")
 }
 
 func sameShape(got []int, want []int64) bool {
