@@ -193,3 +193,18 @@ func TestContextIsWithinTheWindow(t *testing.T) {
 		t.Errorf("the cache has %v positions, want 64", got)
 	}
 }
+
+// TestContextIsWithinLearnedPositions: a table of positions has no more than the trained ones.
+func TestContextIsWithinLearnedPositions(t *testing.T) {
+	s := tiny()
+	s.keys = nil
+	for _, k := range tiny().keys {
+		s.keys = append(s.keys, key{strings.Replace(k.name, "llama.", "gpt2.", 1), k.value})
+	}
+	s.keys[0].value = "gpt2"
+	s.keys = append(s.keys, key{"gpt2.attention.layer_norm_epsilon", float32(1e-5)})
+	_, err := Build(s.file(t), Options{Context: 129})
+	if want := "--ctx 129 is more than the 128 positions that gpt2 has embeddings for (gpt2.context_length)"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}

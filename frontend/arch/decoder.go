@@ -101,6 +101,14 @@ const (
 	learnedPositions           // position_embd has a row for each
 )
 
+// learned returns learnedPositions, after checking that there is a row for each position of the context.
+func (m *model) learned() positions {
+	if m.context > m.trained && !m.errs.Any() {
+		m.failOption("--ctx %d is more than the %d positions that %s has embeddings for (%s): ask for fewer", m.context, m.trained, m.arch, m.key("context_length"))
+	}
+	return learnedPositions
+}
+
 func (e embedding) apply(g *graph) *ir.Value {
 	x := g.f.Gather(g.matrix(embdName, g.vocab, g.embd), g.in.tokens)
 	x = g.scaled(x, e.scale)

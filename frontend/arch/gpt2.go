@@ -5,7 +5,7 @@ package arch
 func gpt2(m *model) decoder {
 	h := m.equalHeads()
 	return decoder{
-		embedding: embedding{positions: learnedPositions},
+		embedding: embedding{positions: m.learned()},
 		layer: sequence{
 			residual{at: "attn", in: m.layerNorm("attn_norm", required), body: attention{
 				heads: h,

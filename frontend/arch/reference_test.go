@@ -12,6 +12,7 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/arch"
 	"github.com/ggmlc/ggmlc/frontend/arch/archtest"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/eval"
 )
@@ -63,6 +64,9 @@ func TestLogitsAreThoseOfLlamaCpp(t *testing.T) {
 			}
 			m, err := arch.Build(open(t, model), arch.Options{Context: archtest.Positions, KV: dtype.F32})
 			if err != nil {
+				t.Fatal(err)
+			}
+			if err := ir.Verify(m); err != nil {
 				t.Fatal(err)
 			}
 			want := ref.Logits[model.Name]

@@ -101,7 +101,7 @@ func (m *model) ropeScaling(rotated int64, base float64) ropeScaling {
 	factor := m.positiveOr("rope.scaling.factor", m.positiveOr("rope.scale_linear", 1))
 	s.stretch = func(int) float64 { return 1 / factor }
 	usual := "linear"
-	if m.has(longFactors) { // files of phi3 do not state it
+	if m.has(longFactors) || m.has(shortFactors) { // files of phi3 do not state it
 		usual = "longrope"
 	}
 	switch kind := m.stringOr("rope.scaling.type", usual); kind {
@@ -160,15 +160,14 @@ const (
 // longRope returns the divisors for the context that the user has chosen: those for short ones, or those for contexts
 // longer than the original.
 func (m *model) longRope(half int64) []float64 {
-	name := shortFactors
+	short, long := m.tensor(shortFactors, half), m.tensor(longFactors, half)
+	if short == nil || long == nil {
+		return slices.Repeat([]float64{1}, int(half))
+	}
 	if m.context > m.originalContext() {
-		name = longFactors
+		return m.ropeFactors(longFactors, half)
 	}
-	m.used[shortFactors], m.used[longFactors] = true, true
-	if !m.has(name) {
-		m.tensor(name, half) // reports it
-	}
-	return m.ropeFactors(name, half)
+	return m.ropeFactors(shortFactors, half)
 }
 
 // ropeFactors returns the divisor of each angle, ones if the file has no such tensor.
