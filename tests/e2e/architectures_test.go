@@ -165,3 +165,30 @@ var (
 	nodeLine = regexp.MustCompile(`^ +%\S+ = `)
 	leafLine = regexp.MustCompile(`^ +%\S+ = (weight|state) `)
 )
+
+// TestProductsOfArchitecturesMerge: on a target that asks for it, queries, keys and values are one product, also where
+// biases or norms follow. The logits stay.
+func TestProductsOfArchitecturesMerge(t *testing.T) {
+	dir := t.TempDir()
+	targets := filepath.Join(dir, "merge.targets")
+	writeFile(t, targets, []byte("target cpu like=cpu merge=true\n"))
+	reference := architectureReference(t)
+	for _, model := range archtest.Models() {
+		if !slices.Contains([]string{"gemma", "olmo2", "qwen2", "qwen3", "stablelm-12b"}, model.Name) {
+			continue
+		}
+		t.Run(model.Name, func(t *testing.T) {
+			path := filepath.Join(dir, model.Name+".gguf")
+			writeModel(t, path, model)
+			dump := filepath.Join(dir, model.Name+".ggir")
+			ggmlc(t, "dump", "--after", "check", "-o", dump, "--kv", "f32", "--ctx", "256", "--target-file", targets, path)
+			if !strings.Contains(string(readFile(t, dump)), "fuse/fuse.qkv") {
+				t.Error("no products are merged")
+			}
+			exe := buildTo(t, filepath.Join(dir, "program"), nil, dump)
+			prompt := archtest.Prompts()[0]
+			want := exactLogits(t, path, model, prompt)
+			compareLogits(t, "prefill", logitsOf(t, exe, prompt)[0].Logits, want, relative(reference[model.Name][0], want))
+		})
+	}
+}
