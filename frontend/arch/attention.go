@@ -21,6 +21,8 @@ type attention struct {
 	qkv          projection
 	qNorm, kNorm norm // of queries and keys before they are rotated
 	rope         *rope
+	qAfter       norm // of queries and keys after they are rotated
+	kAfter       norm
 	scale        float64  // of the scores
 	out          presence // bias of the last product
 }
@@ -86,8 +88,8 @@ func (p fusedOrSeparate) project(g *graph, h heads, x *ir.Value) func(role) *ir.
 
 func (a attention) apply(g *graph, x *ir.Value) *ir.Value {
 	h, made := a.heads, a.qkv.project(g, a.heads, x)
-	q := a.rope.turn(g, a.qNorm.applyHeads(g, made(queries), h.count, h.k))
-	k := a.rope.turn(g, a.kNorm.applyHeads(g, made(keys), h.kv, h.k))
+	q := a.qAfter.apply(g, a.rope.turn(g, a.qNorm.applyHeads(g, made(queries), h.count, h.k)))
+	k := a.kAfter.apply(g, a.rope.turn(g, a.kNorm.applyHeads(g, made(keys), h.kv, h.k)))
 	v := made(values)
 	ks := g.f.StateWrite(g.kvState("keys", h.kv, h.k), k, g.in.slot, g.in.pos)
 	vs := g.f.StateWrite(g.kvState("values", h.kv, h.v), v, g.in.slot, g.in.pos)

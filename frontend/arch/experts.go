@@ -8,21 +8,33 @@ type experts struct {
 	size        int64 // width of an expert
 	act         activation
 	weights     weighting
-	shared      part // is added for all tokens; nil: none
+	bias        presence // of probabilities, for the choice alone
+	scale       float64  // of weights; 0: none
+	shared      part     // is added for all tokens; nil: none
 }
 
-// weighting makes the weights of the chosen experts of the router's scores.
-type weighting func(f *ir.FuncBuilder, scores, chosen *ir.Value) *ir.Value
-
-// softmaxOfChosen gives weights whose sum is 1. Divided by their sum, the probabilities among all experts are the same.
-func softmaxOfChosen(f *ir.FuncBuilder, scores, chosen *ir.Value) *ir.Value {
-	return f.Softmax(f.Take(scores, chosen))
+// weighting makes the weights of the chosen experts. The choice is that of the largest probabilities plus a bias.
+type weighting struct {
+	probabilities func(f *ir.FuncBuilder, scores *ir.Value) *ir.Value
+	chosen        func(f *ir.FuncBuilder, scores, probabilities, idx *ir.Value) *ir.Value
 }
 
-// softmaxOfAll gives the probabilities of the chosen among all experts.
-func softmaxOfAll(f *ir.FuncBuilder, scores, chosen *ir.Value) *ir.Value {
-	return f.Take(f.Softmax(scores), chosen)
-}
+var (
+	// softmaxOfChosen gives weights whose sum is 1. Divided by their sum, the probabilities among all are the same.
+	softmaxOfChosen = weighting{(*ir.FuncBuilder).Softmax, func(f *ir.FuncBuilder, scores, _, idx *ir.Value) *ir.Value {
+		return f.Softmax(f.Take(scores, idx))
+	}}
+	// softmaxOfAll gives the probabilities of the chosen among all experts.
+	softmaxOfAll = weighting{(*ir.FuncBuilder).Softmax, takeProbabilities}
+	// sigmoids gives probabilities of each expert for itself.
+	sigmoids = weighting{(*ir.FuncBuilder).Sigmoid, takeProbabilities}
+	// sigmoidsOfSum is sigmoids divided by their sum, which is the softmax of their logarithms.
+	sigmoidsOfSum = weighting{(*ir.FuncBuilder).Sigmoid, func(f *ir.FuncBuilder, scores, p, idx *ir.Value) *ir.Value {
+		return f.Softmax(f.Log(f.Take(p, idx)))
+	}}
+)
+
+func takeProbabilities(f *ir.FuncBuilder, _, p, idx *ir.Value) *ir.Value { return f.Take(p, idx) }
 
 // experts reads the number of experts and of those used. size is the width of each.
 func (m *model) experts(size int64, w weighting) experts {
@@ -47,17 +59,27 @@ func (m *model) expertFeedForward() int64 {
 func (e experts) apply(g *graph, x *ir.Value) *ir.Value {
 	f := g.f
 	scores := f.MatMul(x, g.matrix("ffn_gate_inp.weight", e.count, g.embd))
-	chosen := f.TopK(scores, int(e.used))
-	p := e.weights(f, scores, chosen)
+	idx, p := e.choose(g, scores)
 	rows := f.Reshape(x, x.Type.Shape[0], ir.Const(1), ir.Const(g.embd))
-	gate := f.ExpertsMatMul(rows, g.matrix("ffn_gate_exps.weight", e.count, e.size, g.embd), chosen)
-	up := f.ExpertsMatMul(rows, g.matrix("ffn_up_exps.weight", e.count, e.size, g.embd), chosen)
-	y := f.ExpertsMatMul(f.Mul(e.act(f, gate), up), g.matrix("ffn_down_exps.weight", e.count, g.embd, e.size), chosen)
-	sum := f.ExpertsSum(y, p)
+	gate := f.ExpertsMatMul(rows, g.matrix("ffn_gate_exps.weight", e.count, e.size, g.embd), idx)
+	up := f.ExpertsMatMul(rows, g.matrix("ffn_up_exps.weight", e.count, e.size, g.embd), idx)
+	y := f.ExpertsMatMul(f.Mul(e.act(f, gate), up), g.matrix("ffn_down_exps.weight", e.count, g.embd, e.size), idx)
+	sum := f.ExpertsSum(y, g.scaled(p, e.scale))
 	if e.shared == nil {
 		return sum
 	}
 	return f.Add(sum, e.shared.apply(g, x))
+}
+
+// choose returns the indices of the chosen experts and their weights.
+func (e experts) choose(g *graph, scores *ir.Value) (idx, weights *ir.Value) {
+	all := e.weights.probabilities(g.f, scores)
+	by := scores // as probabilities grow with scores
+	if b := g.bias("exp_probs_b", e.count, e.bias); b != nil {
+		by = g.f.Add(all, b)
+	}
+	idx = g.f.TopK(by, int(e.used))
+	return idx, e.weights.chosen(g.f, scores, all, idx)
 }
 
 // gatedShare is body(x) times the sigmoid of one product of x.

@@ -76,3 +76,22 @@ func orion(m *model) decoder {
 		output: output{tied: tiedNever},
 	}
 }
+
+// hunyuanDense is the dense Hunyuan, a llama with rotations of halves and norms of each head after them.
+func hunyuanDense(m *model) decoder {
+	h := m.heads()
+	return decoder{
+		layer: sequence{
+			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: attention{
+				heads:  h,
+				qkv:    separate{},
+				rope:   m.rope(h.k, halves),
+				qAfter: m.rmsNorm("attn_q_norm").over(h.k),
+				kAfter: m.rmsNorm("attn_k_norm").over(h.k),
+				scale:  h.scale(),
+			}},
+			residual{at: "ffn", in: m.rmsNorm("ffn_norm"), body: gated{act: silu, size: m.feedForward()}},
+		},
+		norm: m.rmsNorm("output_norm"),
+	}
+}

@@ -162,6 +162,9 @@ func (m *model) flag(name string) bool {
 // denied reports whether the file states that something is not so.
 func (m *model) denied(name string) bool { return m.file.Has(m.key(name)) && !m.flag(name) }
 
+// stated reports whether the file states that something is so.
+func (m *model) stated(name string) bool { return m.file.Has(m.key(name)) && m.flag(name) }
+
 // stringOr returns a text, or a default for an absent key.
 func (m *model) stringOr(name, def string) string {
 	key := m.key(name)

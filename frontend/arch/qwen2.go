@@ -18,3 +18,22 @@ func qwen2moe(m *model) decoder {
 	e.shared = gatedShare{name: "ffn_gate_inp_shexp.weight", body: gated{act: silu, size: shared, suffix: "_shexp"}}
 	return llamaLayers(m, halves, e)
 }
+
+// qwen is the first Qwen: one matrix with biases for queries, keys and values, rotations of halves, and a gated
+// feed-forward part of half the stated width.
+func qwen(m *model) decoder {
+	h := m.equalHeads()
+	return decoder{
+		layer: sequence{
+			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: attention{
+				heads: h,
+				qkv:   fused{bias: required},
+				rope:  m.rope(h.k, halves),
+				scale: h.scale(),
+			}},
+			residual{at: "ffn", in: m.rmsNorm("ffn_norm"), body: gated{act: silu, size: max(1, m.feedForward()/2)}},
+		},
+		norm:   m.rmsNorm("output_norm"),
+		output: output{tied: tiedNever},
+	}
+}

@@ -17,3 +17,22 @@ func starcoder2(m *model) decoder {
 		norm: m.layerNorm("output_norm", required),
 	}
 }
+
+// codeshell is CodeShell: StarCoder 2 with one matrix for queries, keys and values.
+func codeshell(m *model) decoder {
+	h := m.equalHeads()
+	return decoder{
+		layer: sequence{
+			residual{at: "attn", in: m.layerNorm("attn_norm", required), body: attention{
+				heads: h,
+				qkv:   fused{bias: required},
+				rope:  m.rope(h.k, halves),
+				scale: h.scale(),
+				out:   required,
+			}},
+			residual{at: "ffn", in: m.layerNorm("ffn_norm", required), body: plain{act: gelu, size: m.feedForward(), bias: required}},
+		},
+		norm:   m.layerNorm("output_norm", required),
+		output: output{tied: tiedNever},
+	}
+}

@@ -93,6 +93,33 @@ var specs = []spec{
 	like{name: "seed_oss", arch: "seed_oss", shared: "shared", layer: all(qkvBiases, func(m *maker, prefix string) {
 		m.norm(prefix+"post_attention_norm", Width)
 	})}.spec(),
+	like{name: "chatglm", arch: "chatglm", keys: partOfHeads, attn: all(fused, fusedBias), ffn: gatedInOne}.spec(),
+	like{name: "codeshell", arch: "codeshell", norms: "layer", attn: all(fused, fusedBias, outBias), ffn: all(plain, plainBiases)}.spec(),
+	like{name: "qwen", arch: "qwen", keys: oneHeadPerKey, attn: fusedOfEqualHeads, layer: func(m *maker, prefix string) {
+		m.bias(prefix+"attn_qkv", 3*Width)
+	}, ffn: func(m *maker, prefix string) {
+		m.matrix(prefix+"ffn_gate", inner/2, Width)
+		m.matrix(prefix+"ffn_up", inner/2, Width)
+		m.matrix(prefix+"ffn_down", Width, inner/2)
+	}}.spec(),
+	like{name: "hunyuan-dense", arch: "hunyuan-dense", layer: headNorms, output: "tied"}.spec(),
+	like{name: "exaone4", arch: "exaone4", norms: "none", layer: all(headNorms, postNorms)}.spec(),
+	like{name: "bailingmoe", arch: "bailingmoe", keys: func(m *maker) {
+		sharedKeys(m)
+		m.set("expert_weights_norm", true)
+		m.set("leading_dense_block_count", uint32(0))
+		m.set("rope.dimension_count", uint32(headSize))
+	}, ffn: all(experts, sharedExperts)}.spec(),
+	like{name: "deepseek", arch: "deepseek", keys: sharedKeys, ffn: afterDense(all(experts, sharedExperts))}.spec(),
+	like{name: "dots1", arch: "dots1", keys: func(m *maker) {
+		oneHeadPerKey(m)
+		sharedKeys(m)
+		m.set("expert_weights_scale", float32(2.5))
+		m.set("expert_weights_norm", true)
+		m.set("expert_gating_func", uint32(2))
+	}, attn: separateOfEqualHeads, layer: headNorms, ffn: afterDense(all(experts, sharedExperts, func(m *maker, prefix string) {
+		m.bias(prefix+"exp_probs_b", expertCount)
+	}))}.spec(),
 	like{name: "orion", arch: "orion", norms: "layer"}.spec(),
 	like{name: "nemotron", arch: "nemotron", norms: "layer", keys: partOfHeads, layer: all(qkvBiases, outBias), ffn: all(plain, plainBiases)}.spec(),
 	like{name: "minicpm", arch: "minicpm", output: "tied"}.spec(),
@@ -128,3 +155,30 @@ func longFactors(m *maker) {
 	m.add("rope_factors_long.weight", 3, 2, 6)
 	m.add("rope_factors_short.weight", 1.2, 0.2, 6)
 }
+
+func sharedKeys(m *maker) {
+	expertWidth(m)
+	m.set("expert_shared_count", uint32(2))
+	m.set("expert_weights_scale", float32(1))
+	m.set("leading_dense_block_count", uint32(1))
+}
+
+// sharedExperts adds two experts as one.
+func sharedExperts(m *maker, prefix string) {
+	m.matrix(prefix+"ffn_gate_shexp", 2*inner, Width)
+	m.matrix(prefix+"ffn_up_shexp", 2*inner, Width)
+	m.matrix(prefix+"ffn_down_shexp", Width, 2*inner)
+}
+
+// afterDense is a gated part in the first layer.
+func afterDense(ffn func(m *maker, prefix string)) func(m *maker, prefix string) {
+	return func(m *maker, prefix string) {
+		if prefix == "blk.0." {
+			gated(m, prefix)
+			return
+		}
+		ffn(m, prefix)
+	}
+}
+
+func fusedBias(m *maker, prefix string) { m.bias(prefix+"attn_qkv", (headCount+2*kvHeads)*headSize) }

@@ -1,0 +1,64 @@
+package arch
+
+// deepseek is DeepSeek 1 with experts: a llama whose first layers are dense, and the others have experts and some that
+// all tokens share.
+func deepseek(m *model) decoder {
+	dense := gated{act: silu, size: m.feedForward()}
+	return leadingDense(m, llamaLayers(m, neighbours, dense), sharedExperts(m, softmaxOfAll))
+}
+
+// bailingmoe is Ling, a llama with experts and some that all tokens share.
+func bailingmoe(m *model) decoder {
+	w := softmaxOfAll
+	if m.stated("expert_weights_norm") {
+		w = softmaxOfChosen
+	}
+	return llamaLayers(m, neighbours, sharedExperts(m, w))
+}
+
+// dots1 is dots.llm1: norms of each head of queries and keys, rotations of halves, first layers that are dense, and
+// others with experts whose choice may have a bias.
+func dots1(m *model) decoder {
+	e := sharedExperts(m, m.gating())
+	e.bias, e.scale = optional, m.positive("expert_weights_scale")
+	return leadingDense(m, qwen3Layers(m, gated{act: silu, size: m.feedForward()}), e)
+}
+
+// gating reads how weights of experts are made of scores. The numbers are those of llama.cpp (src/llama-hparams.h).
+func (m *model) gating() weighting {
+	kind, norm := m.count("expert_gating_func", 1, 2), m.stated("expert_weights_norm")
+	switch {
+	case kind == 1 && norm:
+		return softmaxOfChosen
+	case kind == 1:
+		return softmaxOfAll
+	case norm:
+		return sigmoidsOfSum
+	}
+	return sigmoids
+}
+
+// sharedExperts describes experts, and as many that all tokens share as the file states, which are one wide part.
+func sharedExperts(m *model, w weighting) experts {
+	size := m.expertFeedForward()
+	e := m.experts(size, w)
+	if n := m.count("expert_shared_count", 0, maxExperts); n > 0 {
+		e.shared = gated{act: silu, size: min(n*size, maxWidth), suffix: "_shexp"}
+	}
+	return e
+}
+
+// leadingDense returns a description whose layers after the first few have experts as feed-forward parts.
+func leadingDense(m *model, d decoder, e experts) decoder {
+	first := m.count("leading_dense_block_count", 0, maxLayers)
+	dense := d.layer.(sequence)
+	ffn := dense[1].(residual)
+	ffn.body = e
+	d.layer = byLayer(func(i int64) part {
+		if i < first {
+			return dense
+		}
+		return sequence{dense[0], ffn}
+	})
+	return d
+}

@@ -1,0 +1,36 @@
+package arch
+
+import "math"
+
+// exaone4 is EXAONE 4: norms of what each part adds in place of norms before it, norms of each head of queries and
+// keys, and rotations of halves. The larger one has a sliding window, and rotations, in three of four layers only.
+func exaone4(m *model) decoder {
+	h := m.heads()
+	turned := attention{
+		heads: h,
+		qkv:   separate{},
+		qNorm: m.rmsNorm("attn_q_norm").over(h.k),
+		kNorm: m.rmsNorm("attn_k_norm").over(h.k),
+		rope:  m.rope(h.k, halves),
+		scale: h.scale(),
+	}
+	still := turned
+	if m.layers == layersOf32B {
+		m.count("attention.sliding_window", 1, math.MaxUint32)
+		still.rope = nil
+	}
+	post := m.rmsNorm("post_attention_norm")
+	ffn := residual{at: "ffn", body: gated{act: silu, size: m.feedForward()}, out: m.rmsNorm("post_ffw_norm")}
+	return decoder{
+		layer: byLayer(func(i int64) part {
+			if i%4 == 3 {
+				return sequence{residual{at: "attn", body: still, out: post}, ffn}
+			}
+			return sequence{residual{at: "attn", body: turned, out: post}, ffn}
+		}),
+		norm: m.rmsNorm("output_norm"),
+	}
+}
+
+// layersOf32B is the number of layers by which llama.cpp recognizes the larger EXAONE 4 (src/llama-model.cpp).
+const layersOf32B = 64
