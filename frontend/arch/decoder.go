@@ -101,11 +101,9 @@ const (
 	learnedPositions           // position_embd has a row for each
 )
 
-// learned returns learnedPositions, after checking that there is a row for each position of the context.
+// learned returns learnedPositions, and limits the context to those that have a row.
 func (m *model) learned() positions {
-	if m.context > m.trained && !m.errs.Any() {
-		m.failOption("--ctx %d is more than the %d positions that %s has embeddings for (%s): ask for fewer", m.context, m.trained, m.arch, m.key("context_length"))
-	}
+	m.limitContext(m.trained, "that "+m.arch+" has embeddings for", "context_length")
 	return learnedPositions
 }
 

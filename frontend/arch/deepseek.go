@@ -24,6 +24,27 @@ func dots1(m *model) decoder {
 	return leadingDense(m, qwen3Layers(m, gated{act: silu, size: m.feedForward()}), e)
 }
 
+// ernie45moe is ERNIE 4.5 with experts in every layer, or in some, after the first ones, which are dense. The choice of
+// experts may have a bias.
+func ernie45moe(m *model) decoder {
+	e := m.experts(m.expertFeedForward(), softmaxOfChosen)
+	e.bias = optional
+	if n := m.countOr("expert_shared_feed_forward_length", 0, 0, maxWidth); n > 0 {
+		e.shared = gated{act: silu, size: n, suffix: "_shexp"}
+	}
+	first := m.count("leading_dense_block_count", 0, maxLayers)
+	step := m.count("interleave_moe_layer_step", 1, maxLayers)
+	d := llamaLayers(m, neighbours, gated{act: silu, size: m.feedForward()})
+	return withExperts(d, e, func(i int64) bool { return i >= first && (i+1)%step == 0 })
+}
+
+// hunyuanMoE is Hunyuan with experts, and one expert that all tokens share.
+func hunyuanMoE(m *model) decoder {
+	e := m.experts(m.feedForward(), softmaxOfChosen)
+	e.shared = gated{act: silu, size: m.count("expert_shared_feed_forward_length", 1, maxWidth), suffix: "_shexp"}
+	return hunyuanLayers(m, e)
+}
+
 // gating reads how weights of experts are made of scores. The numbers are those of llama.cpp (src/llama-hparams.h).
 func (m *model) gating() weighting {
 	kind, norm := m.count("expert_gating_func", 1, 2), m.stated("expert_weights_norm")
@@ -51,14 +72,19 @@ func sharedExperts(m *model, w weighting) experts {
 // leadingDense returns a description whose layers after the first few have experts as feed-forward parts.
 func leadingDense(m *model, d decoder, e experts) decoder {
 	first := m.count("leading_dense_block_count", 0, maxLayers)
+	return withExperts(d, e, func(i int64) bool { return i >= first })
+}
+
+// withExperts returns a description with experts as the feed-forward parts of some layers.
+func withExperts(d decoder, e experts, in func(layer int64) bool) decoder {
 	dense := d.layer.(sequence)
 	ffn := dense[1].(residual)
 	ffn.body = e
 	d.layer = byLayer(func(i int64) part {
-		if i < first {
-			return dense
+		if in(i) {
+			return sequence{dense[0], ffn}
 		}
-		return sequence{dense[0], ffn}
+		return dense
 	})
 	return d
 }

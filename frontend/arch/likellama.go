@@ -79,6 +79,10 @@ func orion(m *model) decoder {
 
 // hunyuanDense is the dense Hunyuan, a llama with rotations of halves and norms of each head after them.
 func hunyuanDense(m *model) decoder {
+	return hunyuanLayers(m, gated{act: silu, size: m.feedForward()})
+}
+
+func hunyuanLayers(m *model, ffn part) decoder {
 	h := m.heads()
 	return decoder{
 		layer: sequence{
@@ -90,7 +94,7 @@ func hunyuanDense(m *model) decoder {
 				kAfter: m.rmsNorm("attn_k_norm").over(h.k),
 				scale:  h.scale(),
 			}},
-			residual{at: "ffn", in: m.rmsNorm("ffn_norm"), body: gated{act: silu, size: m.feedForward()}},
+			residual{at: "ffn", in: m.rmsNorm("ffn_norm"), body: ffn},
 		},
 		norm: m.rmsNorm("output_norm"),
 	}

@@ -28,3 +28,12 @@ func llamaLayers(m *model, pairs ir.RopeAttr, ffn part) decoder {
 		norm: m.rmsNorm("output_norm"),
 	}
 }
+
+// mistral3 is Ministral 3, a llama with a factor of queries that grows with the position, beyond the context that the
+// model was first trained with. Up to there the factor is 1.
+func mistral3(m *model) decoder {
+	if m.positiveOr("attention.temperature_scale", 0) > 0 {
+		m.limitContext(m.originalContext(), "after which queries grow, which is not supported yet", "rope.scaling.original_context_length")
+	}
+	return llama(m)
+}

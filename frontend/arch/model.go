@@ -52,6 +52,7 @@ func newModel(f *gguf.File, arch string, o Options) *model {
 	m.trained = m.count("context_length", 1, math.MaxUint32)
 	m.context = m.chooseContext()
 	m.batch = m.chooseBatch()
+	m.limitToWindow()
 	return m
 }
 
@@ -195,23 +196,34 @@ func (m *model) vocabSize() int64 {
 }
 
 // chooseContext returns the number of positions of a sequence: the user's choice, or else the trained length but at
-// most DefaultContext. Of models with a sliding window it is at most the window, within which they read all positions
-// before a token as others do.
+// most DefaultContext.
 func (m *model) chooseContext() int64 {
-	window := m.countOr("attention.sliding_window", 0, 0, math.MaxUint32)
 	switch n := int64(m.o.Context); {
 	case n > maxContext:
 		m.failOption("--ctx %d is more than the %d positions that a cache may have: ask for fewer", n, maxContext)
-	case n > 0 && window > 0 && n > window:
-		m.failOption("--ctx %d is more than the %d positions of the model's sliding window (%s), beyond which it is not supported yet: ask for fewer", n, window, m.key("attention.sliding_window"))
 	case n > 0:
 		return n
 	}
-	n := min(m.trained, DefaultContext)
-	if window > 0 {
-		return min(n, window)
+	return min(m.trained, DefaultContext)
+}
+
+// limitContext makes the context at most n positions, for a reason that a key states, unless the user has chosen more.
+func (m *model) limitContext(n int64, reason, key string) {
+	switch {
+	case n >= m.context || m.errs.Any():
+	case m.o.Context > 0:
+		m.failOption("--ctx %d is more than the %d positions %s (%s): ask for fewer", m.context, n, reason, m.key(key))
+	default:
+		m.context, m.batch = n, min(n, m.batch)
 	}
-	return n
+}
+
+// limitToWindow limits the context to a sliding window, within which models read all positions before a token as others
+// do.
+func (m *model) limitToWindow() {
+	if n := m.countOr("attention.sliding_window", 0, 0, math.MaxUint32); n > 0 {
+		m.limitContext(n, "of the model's sliding window, beyond which it is not supported yet", "attention.sliding_window")
+	}
 }
 
 // chooseBatch returns the number of prompt tokens in one step: the user's choice or the default, but no more than a

@@ -12,6 +12,7 @@ var graphKeys = map[string]float64{
 	"expert_count":                     0,
 	"expert_used_count":                0,
 	"expert_gating_func":               1,
+	"interleave_moe_layer_step":        1,
 	"leading_dense_block_count":        0,
 	"expert_group_count":               0,
 	"expert_weights_scale":             1,

@@ -192,3 +192,26 @@ func TestProductsOfArchitecturesMerge(t *testing.T) {
 		})
 	}
 }
+
+// TestArchitecturesOnGPU: the programs of models that have all parts of descriptions compute the same on a GPU.
+func TestArchitecturesOnGPU(t *testing.T) {
+	needVulkan(t)
+	dir := t.TempDir()
+	reference := architectureReference(t)
+	for _, model := range archtest.Models() {
+		if !slices.Contains([]string{"dots1", "gemma3", "gpt2", "phi3-long", "qwen2moe", "stablelm-12b"}, model.Name) {
+			continue
+		}
+		t.Run(model.Name, func(t *testing.T) {
+			path := filepath.Join(dir, model.Name+".gguf")
+			writeModel(t, path, model)
+			exe := buildTo(t, filepath.Join(dir, "program"), nil, path, "--kv", "f32", "--ctx", "256", "--targets", "vulkan,cpu", "--pin", ".*=vulkan")
+			prompt := archtest.Prompts()[0]
+			lines := logitsOf(t, exe, prompt)
+			want := exactLogits(t, path, model, prompt)
+			compareLogits(t, "prefill", lines[0].Logits, want, relative(reference[model.Name][0], want))
+			longer := append(slices.Clone(prompt), *lines[0].ID)
+			compareLogits(t, "decode", lines[1].Logits, exactLogits(t, path, model, longer), relative(reference[model.Name][0], want))
+		})
+	}
+}

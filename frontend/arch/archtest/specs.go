@@ -120,6 +120,25 @@ var specs = []spec{
 	}, attn: separateOfEqualHeads, layer: headNorms, ffn: afterDense(all(experts, sharedExperts, func(m *maker, prefix string) {
 		m.bias(prefix+"exp_probs_b", expertCount)
 	}))}.spec(),
+	like{name: "mistral3", arch: "mistral3", keys: func(m *maker) {
+		yarn(m)
+		m.set("rope.scaling.original_context_length", uint32(Positions))
+		m.set("rope.scaling.yarn_log_multiplier", float32(0.5))
+		m.set("rope.scaling.yarn_beta_fast", float32(16))
+		m.set("rope.scaling.yarn_beta_slow", float32(2))
+		m.set("attention.temperature_scale", float32(0.1))
+	}}.spec(),
+	like{name: "ernie4_5-moe", arch: "ernie4_5-moe", keys: func(m *maker) {
+		sharedKeys(m)
+		m.set("expert_shared_feed_forward_length", uint32(48))
+		m.set("interleave_moe_layer_step", uint32(1))
+	}, ffn: afterDense(all(experts, sharedExpert, func(m *maker, prefix string) {
+		m.bias(prefix+"exp_probs_b", expertCount)
+	}))}.spec(),
+	like{name: "hunyuan-moe", arch: "hunyuan-moe", keys: func(m *maker) {
+		expertWidth(m)
+		m.set("expert_shared_feed_forward_length", uint32(48))
+	}, layer: headNorms, ffn: all(experts, sharedExpert)}.spec(),
 	like{name: "orion", arch: "orion", norms: "layer"}.spec(),
 	like{name: "nemotron", arch: "nemotron", norms: "layer", keys: partOfHeads, layer: all(qkvBiases, outBias), ffn: all(plain, plainBiases)}.spec(),
 	like{name: "minicpm", arch: "minicpm", output: "tied"}.spec(),
