@@ -1,14 +1,24 @@
 package arch
 
-// olmo2 is OLMo 2: norms of what each part adds in place of norms before it, norms of all queries and of all keys, and
-// rotations of halves.
+import "math"
+
+// olmo2 is OLMo 2 and 3: norms of what each part adds in place of norms before it, norms of all queries and of all
+// keys, and rotations of halves. OLMo 3 has a sliding window in three of four layers, whose angles are not scaled.
 func olmo2(m *model) decoder {
-	h := m.heads()
+	global := wideNormAttention(m, m.heads())
+	local := global
+	if m.countOr("attention.sliding_window", 0, 0, math.MaxUint32) > 0 {
+		local.rope = m.unscaledRope(global.heads.k, halves, m.positiveOr("rope.freq_base", 10000))
+	}
+	post := m.rmsNorm("post_attention_norm")
+	ffn := residual{at: "ffn", body: gated{act: silu, size: m.feedForward()}, out: m.rmsNorm("post_ffw_norm")}
 	return decoder{
-		layer: sequence{
-			residual{at: "attn", body: wideNormAttention(m, h), out: m.rmsNorm("post_attention_norm")},
-			residual{at: "ffn", body: gated{act: silu, size: m.feedForward()}, out: m.rmsNorm("post_ffw_norm")},
-		},
+		layer: byLayer(func(i int64) part {
+			if i%4 == 3 {
+				return sequence{residual{at: "attn", body: global, out: post}, ffn}
+			}
+			return sequence{residual{at: "attn", body: local, out: post}, ffn}
+		}),
 		norm:   m.rmsNorm("output_norm"),
 		output: output{tied: tiedNever},
 	}

@@ -66,6 +66,11 @@ var specs = []spec{
 		m.set("expert_shared_feed_forward_length", uint32(48))
 	}, ffn: all(experts, sharedExpert)}.spec(),
 	like{name: "olmo2", arch: "olmo2", norms: "none", keys: oneHeadPerKey, attn: separateOfEqualHeads, layer: all(wideNorms, postNorms)}.spec(),
+	like{name: "olmo3", arch: "olmo2", norms: "none", kinds: 4, keys: func(m *maker) {
+		oneHeadPerKey(m)
+		yarn(m)
+		m.set("attention.sliding_window", uint32(Positions))
+	}, attn: separateOfEqualHeads, layer: all(wideNorms, postNorms)}.spec(),
 	like{name: "olmoe", arch: "olmoe", keys: func(m *maker) {
 		oneHeadPerKey(m)
 		expertKeys(m)
