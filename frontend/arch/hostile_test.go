@@ -104,6 +104,8 @@ var faults = []struct {
 		[]string{`tensor "blk.0.ffn_gate_inp.weight"`, "missing: llama needs it with shape [8 64]", `tensor "blk.0.ffn_gate.weight"`, "llama has no such tensor"}},
 	{"experts are used of none", func(s *spec) { s.set("expert_used_count", uint32(2)) },
 		[]string{`key "llama.expert_used_count"`, "2: llama models with this are not supported yet"}},
+	{"sections of angles", func(s *spec) { s.set("rope.dimension_sections", []int32{8, 12, 12, 0}) },
+		[]string{`key "llama.rope.dimension_sections"`, "llama models with sections of angles are not supported yet"}},
 	{"scale of another architecture", func(s *spec) { s.set("logit_scale", float32(0.5)) },
 		[]string{`key "llama.logit_scale"`, "0.5: llama models with this are not supported yet"}},
 	{"experts that are a string", func(s *spec) { s.set("expert_count", "8") }, []string{`key "llama.expert_count"`, "string"}},

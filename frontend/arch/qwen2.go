@@ -19,6 +19,26 @@ func qwen2moe(m *model) decoder {
 	return llamaLayers(m, halves, e)
 }
 
+// qwen2vl is the part of Qwen 2 VL and 2.5 VL that reads text, for which sections of angles have one position.
+func qwen2vl(m *model) decoder {
+	m.sectionsOfText()
+	return qwen2(m)
+}
+
+// sectionsOfText checks that the angles of a model that also reads pictures are those of a model of text where all
+// positions of a token are the same. A fourth section would have angles of its own.
+func (m *model) sectionsOfText() {
+	key := m.key("rope.dimension_sections")
+	sections, err := m.file.Ints(key)
+	if err != nil {
+		m.fail(err)
+		return
+	}
+	if len(sections) > 3 && sections[3] != 0 {
+		m.fail(m.file.KeyError(key, "a fourth section of %d pairs is not supported: its positions are not those of the text", sections[3]))
+	}
+}
+
 // qwen is the first Qwen: one matrix with biases for queries, keys and values, rotations of halves, and a gated
 // feed-forward part of half the stated width.
 func qwen(m *model) decoder {

@@ -11,6 +11,18 @@ func qwen3moe(m *model) decoder {
 	return qwen3Layers(m, m.experts(m.expertFeedForward(), softmaxOfChosen))
 }
 
+// qwen3vl is the part of Qwen 3 VL that reads text, for which sections of angles have one position.
+func qwen3vl(m *model) decoder {
+	m.sectionsOfText()
+	return qwen3(m)
+}
+
+// qwen3vlmoe is qwen3vl with experts.
+func qwen3vlmoe(m *model) decoder {
+	m.sectionsOfText()
+	return qwen3moe(m)
+}
+
 func qwen3Layers(m *model, ffn part) decoder {
 	h := m.heads()
 	return decoder{

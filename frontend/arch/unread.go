@@ -33,6 +33,7 @@ var graphKeys = map[string]float64{
 // refuseUnread reports keys that would change the graph and that the description does not read. Without them the
 // results would be those of another model.
 func (m *model) refuseUnread() {
+	m.refuseSections()
 	for _, name := range slices.Sorted(maps.Keys(graphKeys)) {
 		full := m.arch + "." + name
 		if m.read[full] || !m.file.Has(full) {
@@ -43,6 +44,19 @@ func (m *model) refuseUnread() {
 		} else if x != graphKeys[name] {
 			m.fail(m.file.KeyError(full, "%g: %s models with this are not supported yet", x, m.arch))
 		}
+	}
+}
+
+// refuseSections reports sections of angles, which models of text and pictures have.
+func (m *model) refuseSections() {
+	full := m.arch + ".rope.dimension_sections"
+	if m.read[full] || !m.file.Has(full) {
+		return
+	}
+	if list, err := m.file.Ints(full); err != nil {
+		m.fail(err)
+	} else if len(list) > 0 && slices.Max(list) > 0 {
+		m.fail(m.file.KeyError(full, "%d…: %s models with sections of angles are not supported yet", list[0], m.arch))
 	}
 }
 

@@ -18,6 +18,12 @@ var specs = []spec{
 	like{name: "qwen2-yarn", arch: "qwen2", layer: qkvBiases, keys: yarn}.spec(),
 	like{name: "qwen3", arch: "qwen3", layer: headNorms}.spec(),
 	like{name: "qwen3moe", arch: "qwen3moe", keys: expertWidth, layer: headNorms, ffn: experts}.spec(),
+	like{name: "qwen2vl", arch: "qwen2vl", layer: qkvBiases, keys: sections}.spec(),
+	like{name: "qwen3vl", arch: "qwen3vl", layer: headNorms, keys: sections, output: "tied"}.spec(),
+	like{name: "qwen3vlmoe", arch: "qwen3vlmoe", keys: func(m *maker) {
+		expertWidth(m)
+		sections(m)
+	}, layer: headNorms, ffn: experts}.spec(),
 	like{name: "qwen2moe", arch: "qwen2moe", keys: func(m *maker) {
 		expertWidth(m)
 		m.set("expert_shared_feed_forward_length", uint32(48))
@@ -206,3 +212,5 @@ func afterDense(ffn func(m *maker, prefix string)) func(m *maker, prefix string)
 }
 
 func fusedBias(m *maker, prefix string) { m.bias(prefix+"attn_qkv", (headCount+2*kvHeads)*headSize) }
+
+func sections(m *maker) { m.set("rope.dimension_sections", []int32{3, 3, 2, 0}) }
