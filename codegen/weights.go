@@ -246,8 +246,9 @@ func readRows(ctx context.Context, rows Rows, name string, buf []byte, first, co
 	if err := rows.ReadRows(ctx, buf, first, count); err != nil {
 		return fmt.Errorf("weight %q: %w", name, err)
 	}
-	if dt := rows.DType(); dt.ScaleOffset() >= 0 {
-		if i := badScale(buf, dt); i >= 0 {
+	dt := rows.DType()
+	for _, offset := range dt.ScaleOffsets() {
+		if i := badScale(buf, dt, offset); i >= 0 {
 			_, k := rows.Shape()
 			perRow := int(k) / dt.BlockElems()
 			return fmt.Errorf("weight %q: row %d, block %d: the scale is not a finite number: the file is damaged", name, first+int64(i/perRow), i%perRow)
@@ -256,11 +257,11 @@ func readRows(ctx context.Context, rows Rows, name string, buf []byte, first, co
 	return nil
 }
 
-// badScale returns the index of the first block whose f16 scale is NaN or infinite; -1
+// badScale returns the index of the first block whose f16 scale at an offset is NaN or infinite; -1
 // where there is none.
-func badScale(b []byte, dt dtype.DType) int {
+func badScale(b []byte, dt dtype.DType, offset int) int {
 	const exponent = 0x7c // the upper byte of a binary16 whose exponent bits are all set
-	for i, at := 0, dt.ScaleOffset(); at+2 <= len(b); i, at = i+1, at+dt.BlockBytes() {
+	for i, at := 0, offset; at+2 <= len(b); i, at = i+1, at+dt.BlockBytes() {
 		if b[at+1]&exponent == exponent {
 			return i
 		}

@@ -140,7 +140,7 @@ var ggufKinds = map[string]func(*gguf.Writer){
 		w.Set("general.architecture", "llama")
 		w.Set("general.name", "four")
 		w.Set("llama.block_count", uint32(1))
-		w.Tensor("blk.0.ffn_up.weight", gguf.TensorQ4_K, []int{2, 256}, zeros(288))
+		w.Tensor("blk.0.ffn_up.weight", gguf.TensorIQ2_XS, []int{2, 256}, zeros(148))
 	},
 	"other-architecture": func(w *gguf.Writer) { w.Set("general.architecture", "parrot") },
 	"mlp":                writeMLP,

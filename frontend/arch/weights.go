@@ -156,14 +156,14 @@ func (m *model) matrixExpr(name string, shape []int64) (dtype.DType, *ir.Expr) {
 	return dt, e
 }
 
-// conversion returns the dtype that matrices of dt are converted to, or Invalid for none. Quantizers for other
-// formats leave the output matrix in q6_K, for which there are no kernels yet. It becomes q8_0, whose rounding (1/254
-// of a block's largest element) is smaller than that of the quantized activations with which it is multiplied.
+// conversion returns the dtype that matrices of dt are converted to, or Invalid for none. Formats without kernels
+// become q8_0, whose rounding (1/254 of a block's largest element) is smaller than that of the quantized activations
+// with which it is multiplied.
 func (m *model) conversion(dt dtype.DType) dtype.DType {
 	switch {
 	case dt.IsFloat():
 		return m.o.Quantize
-	case dt == dtype.Q6_K:
+	case dt.Scheme() != nil:
 		return dtype.Q8_0
 	}
 	return dtype.Invalid

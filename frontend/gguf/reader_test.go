@@ -124,10 +124,11 @@ func TestIntegersAreReadAtTheirLimits(t *testing.T) {
 }
 
 func TestUnsupportedTensorTypeIsNamed(t *testing.T) {
-	f := mustRead(t, oneTensor(144, int32(TensorQ4_K), 0, 256))
+	f := mustRead(t, oneTensor(74, int32(TensorIQ2_XS), 0, 256))
 	x, _ := f.Tensor("x")
 	_, err := f.DType(x)
-	want := `m.gguf: tensor "x" (at 0x18): type q4_K is not supported yet: convert the model to F32, F16, BF16, Q8_0 or Q4_0`
+	want := `m.gguf: tensor "x" (at 0x18): type iq2_xs is not supported yet: convert the model to one of ` +
+		`f32, f16, q4_0, q4_1, q5_0, q5_1, q8_0, q2_K, q3_K, q4_K, q5_K, q6_K, iq4_nl, iq4_xs, bf16, mxfp4`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}

@@ -57,18 +57,19 @@ func (t ValueType) isInt() bool {
 // TensorType is the type of a tensor's elements (enum ggml_type in ggml.h).
 type TensorType uint32
 
-// The tensor types that have a dtype, and Q4_K, which has none.
+// Tensor types that have a dtype, and IQ2_XS, which has none.
 const (
-	TensorF32  TensorType = 0
-	TensorF16  TensorType = 1
-	TensorQ4_0 TensorType = 2
-	TensorQ8_0 TensorType = 8
-	TensorQ4_K TensorType = 12
-	TensorI8   TensorType = 24
-	TensorI32  TensorType = 26
-	TensorI64  TensorType = 27
-	TensorF64  TensorType = 28
-	TensorBF16 TensorType = 30
+	TensorF32    TensorType = 0
+	TensorF16    TensorType = 1
+	TensorQ4_0   TensorType = 2
+	TensorQ8_0   TensorType = 8
+	TensorQ4_K   TensorType = 12
+	TensorIQ2_XS TensorType = 17
+	TensorI8     TensorType = 24
+	TensorI32    TensorType = 26
+	TensorI64    TensorType = 27
+	TensorF64    TensorType = 28
+	TensorBF16   TensorType = 30
 )
 
 // tensorType describes one of ggml's types. If elems is 0, ggml has removed the type. If dtype is Invalid, this
@@ -86,27 +87,27 @@ var tensorTypes = [...]tensorType{
 	0:  {"f32", 1, 4, dtype.F32},
 	1:  {"f16", 1, 2, dtype.F16},
 	2:  {"q4_0", 32, 18, dtype.Q4_0},
-	3:  {"q4_1", 32, 20, 0},
+	3:  {"q4_1", 32, 20, dtype.Q4_1},
 	4:  {"q4_2", 0, 0, 0},
 	5:  {"q4_3", 0, 0, 0},
-	6:  {"q5_0", 32, 22, 0},
-	7:  {"q5_1", 32, 24, 0},
+	6:  {"q5_0", 32, 22, dtype.Q5_0},
+	7:  {"q5_1", 32, 24, dtype.Q5_1},
 	8:  {"q8_0", 32, 34, dtype.Q8_0},
 	9:  {"q8_1", 32, 36, 0},
-	10: {"q2_K", 256, 84, 0},
-	11: {"q3_K", 256, 110, 0},
-	12: {"q4_K", 256, 144, 0},
-	13: {"q5_K", 256, 176, 0},
+	10: {"q2_K", 256, 84, dtype.Q2_K},
+	11: {"q3_K", 256, 110, dtype.Q3_K},
+	12: {"q4_K", 256, 144, dtype.Q4_K},
+	13: {"q5_K", 256, 176, dtype.Q5_K},
 	14: {"q6_K", 256, 210, dtype.Q6_K},
 	15: {"q8_K", 256, 292, 0},
 	16: {"iq2_xxs", 256, 66, 0},
 	17: {"iq2_xs", 256, 74, 0},
 	18: {"iq3_xxs", 256, 98, 0},
 	19: {"iq1_s", 256, 50, 0},
-	20: {"iq4_nl", 32, 18, 0},
+	20: {"iq4_nl", 32, 18, dtype.IQ4_NL},
 	21: {"iq3_s", 256, 110, 0},
 	22: {"iq2_s", 256, 82, 0},
-	23: {"iq4_xs", 256, 136, 0},
+	23: {"iq4_xs", 256, 136, dtype.IQ4_XS},
 	24: {"i8", 1, 1, dtype.I8},
 	25: {"i16", 1, 2, 0},
 	26: {"i32", 1, 4, dtype.I32},
@@ -122,8 +123,10 @@ var tensorTypes = [...]tensorType{
 	36: {"iq4_nl_4_4", 0, 0, 0},
 	37: {"iq4_nl_4_8", 0, 0, 0},
 	38: {"iq4_nl_8_8", 0, 0, 0},
-	39: {"mxfp4", 32, 17, 0},
+	39: {"mxfp4", 32, 17, dtype.MXFP4},
 	40: {"nvfp4", 64, 36, 0},
+	41: {"q1_0", 128, 18, 0},
+	42: {"q2_0", 64, 18, 0},
 }
 
 // info returns the table's entry, or the zero entry for a number that is not in the table.
@@ -167,7 +170,18 @@ func (t TensorType) DType() (dtype.DType, error) {
 	if d := t.info().dtype; d.Valid() {
 		return d, nil
 	}
-	return dtype.Invalid, fmt.Errorf("type %v is not supported yet: convert the model to F32, F16, BF16, Q8_0 or Q4_0", t)
+	return dtype.Invalid, fmt.Errorf("type %v is not supported yet: convert the model to one of %s", t, weightTypes())
+}
+
+// weightTypes returns ggml's names of the float and block types that have a dtype, for an error message.
+func weightTypes() string {
+	s := ""
+	for _, i := range tensorTypes {
+		if i.dtype.Valid() && !i.dtype.IsInt() && i.dtype != dtype.F64 {
+			s += ", " + i.name
+		}
+	}
+	return s[len(", "):]
 }
 
 // TypeOf returns the tensor type that stores elements of d. Bool, U8 and Q8A have none.

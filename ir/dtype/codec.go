@@ -28,8 +28,8 @@ func Decode(d DType, dst []float64, src []byte) error {
 	return nil
 }
 
-// DecodeFloat32 is Decode with results rounded to float32, which changes only F64, Q8A and integers
-// beyond 2^24.
+// DecodeFloat32 is Decode with results rounded to float32, which changes only F64, Q8A, formats with mins and
+// integers beyond 2^24.
 func DecodeFloat32(d DType, dst []float32, src []byte) error {
 	if err := checkLengths(d, len(dst), len(src)); err != nil {
 		return err
@@ -47,8 +47,8 @@ func DecodeFloat32(d DType, dst []float32, src []byte) error {
 }
 
 // Encode converts src to type d. The lengths must match as for Decode. Floats are rounded to nearest,
-// ties to even. Integer types accept only values that they represent exactly. Quantized types use the
-// algorithm of their format's reference quantizer. They reject values for which it is undefined: NaN,
+// ties to even. Integer types accept only values that they represent exactly. Q8_0 and Q4_0 use the
+// algorithm of their format's reference quantizer, formats with a scheme that of Scheme.encode. Quantized types reject values for which it is undefined: NaN,
 // infinities, and blocks whose scale is not a finite float16. The error names the first such element,
 // counted from the start of src.
 func Encode(d DType, dst []byte, src []float32) error {

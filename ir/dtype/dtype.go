@@ -29,8 +29,20 @@ const (
 	Bool // one byte: 0 or 1
 	Q8_0 // 32 elements in 34 bytes: see codecQ8_0
 	Q4_0 // 32 elements in 18 bytes: see codecQ4_0
-	Q6_K // 256 elements in 210 bytes: see codecQ6_K
 	Q8A  // 32 elements in 44 bytes, for activations: see codecQ8A
+
+	// Formats with a scheme: see schemes.
+	Q4_1
+	Q5_0
+	Q5_1
+	Q2_K
+	Q3_K
+	Q4_K
+	Q5_K
+	Q6_K
+	IQ4_NL
+	IQ4_XS
+	MXFP4
 
 	// NumDTypes is the length of a table keyed by DType.
 	NumDTypes
@@ -55,8 +67,11 @@ type info struct {
 	codec      codec
 }
 
-// table is keyed by DType. Block sizes of the quantized formats are those of ggml's block_q8_0 and
-// block_q4_0 (ggml-common.h). Q8A is this project's own.
+// superLen is the number of elements in the largest blocks.
+const superLen = 256
+
+// table is keyed by DType. Block sizes of the quantized formats are those of ggml's structs block_*
+// (ggml-common.h). Q8A is this project's own.
 var table = [NumDTypes]info{
 	F32:  {"f32", Float, 1, 4, codecF32},
 	F16:  {"f16", Float, 1, 2, codecF16},
@@ -69,8 +84,19 @@ var table = [NumDTypes]info{
 	Bool: {"bool", Int, 1, 1, codecBool},
 	Q8_0: {"q8_0", Quant, 32, 34, codecQ8_0},
 	Q4_0: {"q4_0", Quant, 32, 18, codecQ4_0},
-	Q6_K: {"q6_k", Quant, superLen, 210, codecQ6_K},
 	Q8A:  {"q8a", Quant, 32, 44, codecQ8A},
+
+	Q4_1:   {"q4_1", Quant, 32, 20, schemeCodec(Q4_1)},
+	Q5_0:   {"q5_0", Quant, 32, 22, schemeCodec(Q5_0)},
+	Q5_1:   {"q5_1", Quant, 32, 24, schemeCodec(Q5_1)},
+	Q2_K:   {"q2_k", Quant, superLen, 84, schemeCodec(Q2_K)},
+	Q3_K:   {"q3_k", Quant, superLen, 110, schemeCodec(Q3_K)},
+	Q4_K:   {"q4_k", Quant, superLen, 144, schemeCodec(Q4_K)},
+	Q5_K:   {"q5_k", Quant, superLen, 176, schemeCodec(Q5_K)},
+	Q6_K:   {"q6_k", Quant, superLen, 210, schemeCodec(Q6_K)},
+	IQ4_NL: {"iq4_nl", Quant, 32, 18, schemeCodec(IQ4_NL)},
+	IQ4_XS: {"iq4_xs", Quant, superLen, 136, schemeCodec(IQ4_XS)},
+	MXFP4:  {"mxfp4", Quant, 32, 17, schemeCodec(MXFP4)},
 }
 
 // Valid reports whether d is one of the declared dtypes.

@@ -24,7 +24,17 @@ func TestDTypesHaveTheirSizesAndKinds(t *testing.T) {
 		{Bool, "bool", 7, 7, false, false},
 		{Q8_0, "q8_0", 64, 68, true, false},
 		{Q4_0, "q4_0", 64, 36, true, false},
+		{Q4_1, "q4_1", 64, 40, true, false},
+		{Q5_0, "q5_0", 64, 44, true, false},
+		{Q5_1, "q5_1", 64, 48, true, false},
+		{Q2_K, "q2_k", 512, 168, true, false},
+		{Q3_K, "q3_k", 512, 220, true, false},
+		{Q4_K, "q4_k", 512, 288, true, false},
+		{Q5_K, "q5_k", 512, 352, true, false},
 		{Q6_K, "q6_k", 512, 420, true, false},
+		{IQ4_NL, "iq4_nl", 64, 36, true, false},
+		{IQ4_XS, "iq4_xs", 512, 272, true, false},
+		{MXFP4, "mxfp4", 64, 34, true, false},
 		{Q8A, "q8a", 64, 88, true, false},
 	}
 	if len(tests) != int(NumDTypes)-1 {

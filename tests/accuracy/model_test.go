@@ -72,6 +72,16 @@ var formats = []format{
 	{name: "f32-to-q8_0", stored: dtype.F32, quantize: dtype.Q8_0},
 	{name: "f16-to-q4_0", stored: dtype.F16, quantize: dtype.Q4_0},
 	{name: "q4_0-q6_k", stored: dtype.Q4_0, output: dtype.Q6_K},
+	{name: "q4_k-q6_k", stored: dtype.Q4_K, output: dtype.Q6_K},
+	{name: "q5_k", stored: dtype.Q5_K},
+	{name: "q3_k", stored: dtype.Q3_K},
+	{name: "q2_k", stored: dtype.Q2_K},
+	{name: "iq4_xs", stored: dtype.IQ4_XS},
+	{name: "q4_1", stored: dtype.Q4_1},
+	{name: "q5_0", stored: dtype.Q5_0},
+	{name: "q5_1", stored: dtype.Q5_1},
+	{name: "iq4_nl", stored: dtype.IQ4_NL},
+	{name: "mxfp4", stored: dtype.MXFP4},
 	{name: "f16-q8_0", stored: dtype.F16, output: dtype.Q8_0},
 }
 
@@ -232,16 +242,12 @@ func (r *random) tensor(t *testing.T, w *gguf.Writer, name string, d dtype.DType
 		n *= s
 	}
 	data, exact := make([]byte, d.Bytes(n)), make([]float64, n)
-	if d == dtype.Q6_K {
-		randomQ6K(data, draw)
-	} else {
-		values := make([]float32, n)
-		for i := range values {
-			values[i] = draw()
-		}
-		if err := dtype.Encode(d, data, values); err != nil {
-			t.Fatal(err)
-		}
+	values := make([]float32, n)
+	for i := range values {
+		values[i] = draw()
+	}
+	if err := dtype.Encode(d, data, values); err != nil {
+		t.Fatal(err)
 	}
 	if err := dtype.Decode(d, exact, data); err != nil {
 		t.Fatal(err)
@@ -252,23 +258,6 @@ func (r *random) tensor(t *testing.T, w *gguf.Writer, name string, d dtype.DType
 		t.Fatal(err)
 	}
 	w.Tensor(name, typ, shape, func(out io.Writer) error { _, err := out.Write(data); return err })
-}
-
-// randomQ6K fills blocks of Q6_K, for which there is no encoder: any bytes are quants, so
-// only scales matter. See codecQ6_K for the fields: 128 and 64 bytes of quants, 16 i8
-// scales, an f16.
-func randomQ6K(data []byte, draw func() float32) {
-	const block, quants, scales = 210, 192, 16
-	for b := 0; b < len(data); b += block {
-		for i := range quants {
-			data[b+i] = byte(int(math.Float32bits(draw()) >> 3))
-		}
-		for i := range scales {
-			data[b+quants+i] = byte(20 + int8(math.Float32bits(draw())>>4&31))
-		}
-		d := dtype.F32ToF16(1.0 / 32 / 36 / 18)
-		data[b+quants+scales], data[b+quants+scales+1] = byte(d), byte(d>>8)
-	}
 }
 
 func (r *random) loadOptions() driver.LoadOptions {

@@ -1,0 +1,120 @@
+package dtype
+
+// Scheme states what the integers of a block format mean. Element i, in group g = i/Group of its block, is
+//
+//	D·Scale[g]·(value - Offset) - M·Min[g]
+//
+// where value is Q[i], or Values[Q[i]] if there is such a table, and the other names are those of Fields.
+// A format with a scheme is only read apart (Split) and put together (Join) by code of its own: decoding,
+// encoding and panels are the same for all.
+type Scheme struct {
+	Bits   int        // of an element of Q
+	Values *[16]uint8 // nil if an element is its own value
+	Offset int
+	Group  int // elements that share a scale: 32 or 16
+
+	// A block of 256 elements has a scale of its own, by which the groups' integer scales and mins are
+	// multiplied. A block of 32 has one group, whose scale and min are 1.
+	Super              bool
+	ScaleLow, ScaleTop int  // the range of integer scales
+	Mins               bool // groups have mins; otherwise M is 0
+	MinTop             int  // the largest integer min; the smallest is 0
+
+	Power bool // D has the bits of a bfloat16, a power of two; otherwise those of a float16
+
+	split func(f *Fields, src []byte)
+	join  func(dst []byte, f *Fields)
+}
+
+// Fields are what a block of a format with a scheme consists of. Formats with fewer elements or groups leave
+// the rest of the arrays as it is.
+type Fields struct {
+	Q          [superLen]uint8
+	Scale, Min [superLen / 16]int8
+	D, M       uint16 // bits; see Scheme
+}
+
+// valuesIQ4 is ggml's kvalues_iq4nl (ggml-common.h) plus 128, the Offset of its formats.
+var valuesIQ4 = [16]uint8{1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241}
+
+// valuesE2M1 is twice the numbers with one sign bit, two exponent bits and one mantissa bit, plus 12.
+var valuesE2M1 = [16]uint8{12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0}
+
+// schemes is keyed by DType; nil for formats without one.
+var schemes = [NumDTypes]*Scheme{
+	Q4_1:   {Bits: 4, Group: 32, Mins: true, split: splitQ4_1, join: joinQ4_1},
+	Q5_0:   {Bits: 5, Group: 32, Offset: 16, split: splitQ5_0, join: joinQ5_0},
+	Q5_1:   {Bits: 5, Group: 32, Mins: true, split: splitQ5_1, join: joinQ5_1},
+	Q2_K:   {Bits: 2, Group: 16, Super: true, ScaleTop: 15, Mins: true, MinTop: 15, split: splitQ2_K, join: joinQ2_K},
+	Q3_K:   {Bits: 3, Group: 16, Super: true, ScaleLow: -32, ScaleTop: 31, Offset: 4, split: splitQ3_K, join: joinQ3_K},
+	Q4_K:   {Bits: 4, Group: 32, Super: true, ScaleTop: 63, Mins: true, MinTop: 63, split: splitQ4_K, join: joinQ4_K},
+	Q5_K:   {Bits: 5, Group: 32, Super: true, ScaleTop: 63, Mins: true, MinTop: 63, split: splitQ5_K, join: joinQ5_K},
+	Q6_K:   {Bits: 6, Group: 16, Super: true, ScaleLow: -128, ScaleTop: 127, Offset: 32, split: splitQ6_K, join: joinQ6_K},
+	IQ4_NL: {Bits: 4, Group: 32, Values: &valuesIQ4, Offset: 128, split: splitIQ4_NL, join: joinIQ4_NL},
+	IQ4_XS: {Bits: 4, Group: 32, Super: true, ScaleLow: -32, ScaleTop: 31, Values: &valuesIQ4, Offset: 128, split: splitIQ4_XS, join: joinIQ4_XS},
+	MXFP4:  {Bits: 4, Group: 32, Values: &valuesE2M1, Offset: 12, Power: true, split: splitMXFP4, join: joinMXFP4},
+}
+
+// Scheme returns the scheme of d, or nil if it has none.
+func (d DType) Scheme() *Scheme {
+	if !d.Valid() {
+		return nil
+	}
+	return schemes[d]
+}
+
+// Split reads a block.
+func (s *Scheme) Split(f *Fields, src []byte) { s.split(f, src) }
+
+// Join writes a block. It is the inverse of Split.
+func (s *Scheme) Join(dst []byte, f *Fields) { s.join(dst, f) }
+
+// Value returns the value of an element whose bits are q, without its offset.
+func (s *Scheme) Value(q uint8) uint8 {
+	if s.Values != nil {
+		return s.Values[q&15]
+	}
+	return q
+}
+
+// Float returns the number that D has the bits of.
+func (s *Scheme) Float(d uint16) float32 {
+	if s.Power {
+		return BF16ToF32(d)
+	}
+	return F16ToF32(d)
+}
+
+// decode converts a block.
+func (s *Scheme) decode(dst []float64, src []byte) {
+	var f Fields
+	s.split(&f, src)
+	d, m := float64(s.Float(f.D)), 0.0
+	if s.Mins {
+		m = float64(F16ToF32(f.M))
+	}
+	for i := range dst {
+		scale, low := d, m
+		if s.Super {
+			scale, low = d*float64(f.Scale[i/s.Group]), m*float64(f.Min[i/s.Group])
+		}
+		dst[i] = scale*float64(int(s.Value(f.Q[i]))-s.Offset) - low
+	}
+}
+
+// ScaleOffsets returns the offsets of the f16 scales in a block of d.
+func (d DType) ScaleOffsets() []int {
+	switch d {
+	case Q8_0, Q4_0, Q5_0, IQ4_NL, IQ4_XS:
+		return []int{0}
+	case Q4_1, Q5_1, Q4_K, Q5_K:
+		return []int{0, 2}
+	case Q2_K:
+		return []int{80, 82}
+	case Q3_K:
+		return []int{108}
+	case Q6_K:
+		return []int{208}
+	}
+	return nil
+}

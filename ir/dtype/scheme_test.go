@@ -1,0 +1,169 @@
+package dtype
+
+import (
+	"bytes"
+	"encoding/hex"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// schemed returns the formats with a scheme.
+func schemed() (ds []DType) {
+	for d := range NumDTypes {
+		if d.Scheme() != nil {
+			ds = append(ds, d)
+		}
+	}
+	return ds
+}
+
+// TestBlocksDecodeAsGGMLDecodes compares with what ggml's own functions made of the same bytes; the file states
+// which. Every format with a scheme has blocks there.
+func TestBlocksDecodeAsGGMLDecodes(t *testing.T) {
+	text, err := os.ReadFile("testdata/ggml_blocks.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested := make(map[DType]int)
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		f := strings.Fields(line)
+		d, err := Parse(f[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := hex.DecodeString(f[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]float32, d.BlockElems())
+		if err := DecodeFloat32(d, got, src); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range got {
+			bits, err := strconv.ParseUint(f[2][8*i:8*i+8], 16, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := math.Float32frombits(uint32(bits)); v != want {
+				t.Fatalf("%v: block %s: element %d is %v, ggml's is %v", d, f[1], i, v, want)
+			}
+		}
+		tested[d]++
+	}
+	for _, d := range schemed() {
+		if tested[d] < 3 {
+			t.Errorf("%v: %d blocks of ggml's were compared, want 3", d, tested[d])
+		}
+	}
+}
+
+// TestJoinIsTheInverseOfSplit takes random bytes: every bit of a block is in one of the fields.
+func TestJoinIsTheInverseOfSplit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, d := range schemed() {
+		src, back := make([]byte, d.BlockBytes()), make([]byte, d.BlockBytes())
+		for range 100 {
+			for i := range src {
+				src[i], back[i] = byte(rng.Uint32()), byte(rng.Uint32())
+			}
+			var f Fields
+			d.Scheme().Split(&f, src)
+			d.Scheme().Join(back, &f)
+			if !bytes.Equal(src, back) {
+				t.Fatalf("%v:\n     %x\ngave %x", d, src, back)
+			}
+		}
+	}
+}
+
+// TestEncodingLosesLittle bounds the root mean square error of normally distributed elements by 1.15 times that of
+// ggml's quantize_row_*_ref, which search for better scales (measured with as many elements, at the revision that the
+// file of blocks names). Encoding what was decoded reaches a block that stays as it is.
+func TestEncodingLosesLittle(t *testing.T) {
+	ggml := map[DType]float64{
+		Q4_1: 0.0783, Q5_0: 0.0431, Q5_1: 0.0376, Q2_K: 0.2970, Q3_K: 0.1509, Q4_K: 0.0714, Q5_K: 0.0359,
+		Q6_K: 0.0178, IQ4_NL: 0.0791, IQ4_XS: 0.0769, MXFP4: 0.1152,
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	x := make([]float32, 64*superLen)
+	for i := range x {
+		x[i] = float32(rng.NormFloat64())
+	}
+	for _, d := range schemed() {
+		y := reencode(t, d, x)
+		sum := 0.0
+		for i := range x {
+			sum += float64(x[i]-y[i]) * float64(x[i]-y[i])
+		}
+		if rms := math.Sqrt(sum / float64(len(x))); rms > 1.15*ggml[d] {
+			t.Errorf("%v: error %.4f, ggml's is %.4f", d, rms, ggml[d])
+		}
+		rounds := 0
+		for z := reencode(t, d, y); !slices.Equal(y, z); z = reencode(t, d, y) {
+			if y = z; rounds > 8 {
+				t.Fatalf("%v: encoding what was decoded changes it again and again", d)
+			}
+			rounds++
+		}
+	}
+}
+
+// reencode returns what the encoding of x is decoded to.
+func reencode(t *testing.T, d DType, x []float32) []float32 {
+	t.Helper()
+	b, y := make([]byte, d.Bytes(len(x))), make([]float32, len(x))
+	if err := Encode(d, b, x); err != nil {
+		t.Fatal(err)
+	}
+	if err := DecodeFloat32(d, y, b); err != nil {
+		t.Fatal(err)
+	}
+	return y
+}
+
+// TestEncodingRefusesWhatHasNoBlock takes elements for which there is no finite scale.
+func TestEncodingRefusesWhatHasNoBlock(t *testing.T) {
+	for _, d := range schemed() {
+		for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(-1))} {
+			x := make([]float32, d.BlockElems())
+			x[7] = bad
+			if err := Encode(d, make([]byte, d.BlockBytes()), x); err == nil || !strings.Contains(err.Error(), "element 7") {
+				t.Errorf("%v: %v gave the error %v", d, bad, err)
+			}
+		}
+		x := make([]float32, d.BlockElems())
+		if err := Encode(d, make([]byte, d.BlockBytes()), x); err != nil {
+			t.Errorf("%v: zeros: %v", d, err)
+		}
+		if x[3] = math.MaxFloat32; d.Scheme().Power {
+			continue
+		}
+		if err := Encode(d, make([]byte, d.BlockBytes()), x); err == nil || !strings.Contains(err.Error(), "element 3") {
+			t.Errorf("%v: the largest float32 gave the error %v", d, err)
+		}
+	}
+}
+
+// TestScaleOffsetsNameTheScales makes each scale NaN in a block of zeros.
+func TestScaleOffsetsNameTheScales(t *testing.T) {
+	for _, d := range append(schemed(), Q8_0, Q4_0) {
+		if s := d.Scheme(); s != nil && s.Power != (len(d.ScaleOffsets()) == 0) {
+			t.Errorf("%v: %d scales", d, len(d.ScaleOffsets()))
+		}
+		for _, at := range d.ScaleOffsets() {
+			b, y := make([]byte, d.BlockBytes()), make([]float64, d.BlockElems())
+			le.PutUint16(b[at:], 0x7e00)
+			if err := Decode(d, y, b); err != nil || y[0] == y[0] {
+				t.Errorf("%v: NaN at byte %d gives %v, %v", d, at, y[0], err)
+			}
+		}
+	}
+}
