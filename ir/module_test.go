@@ -121,7 +121,7 @@ func TestTypesHaveTheirSizes(t *testing.T) {
 		{"q8_0[n,64]", "68*n", 2720},
 		{"q4_0.r16[17,64]", "1152", 1152},
 		{"f16.r16[n,5]", "160*((n+15)/16)", 480},
-		{"q8a[2,64]", "176", 176},
+		{"q8a[2,64]", "192", 192},
 	}
 	for _, tt := range tests {
 		q := newParser("t", []byte(tt.text))

@@ -35,6 +35,19 @@ func weight(d dtype.DType, shape ...int64) CaseArg {
 	return a
 }
 
+// withSchemed yields cases, then one for each format with a scheme: c is called with it and the length of rows, a
+// block of 256 or three of 32. The case has the format's name.
+func withSchemed(yield func(Case) bool, c func(d dtype.DType, k int64) Case, cases ...Case) {
+	for d := range dtype.NumDTypes {
+		if d.Scheme() != nil {
+			made := c(d, max(96, int64(d.BlockElems())))
+			made.Name = d.String() + made.Name
+			cases = append(cases, made)
+		}
+	}
+	each(yield, cases...)
+}
+
 // state is a state of zeros.
 func state(d dtype.DType, shape ...int64) CaseArg {
 	a := operand(d, Dims(shape...)...)

@@ -174,7 +174,9 @@ func expertsMatMulCases(yield func(Case) bool) {
 	w := func(d dtype.DType) CaseArg { return weight(d, 5, 40, 96) }
 	chosen, one := idx(t, Const(2)), Const(1)
 	q8a := func(s int64) CaseArg { return operand(dtype.Q8A, t, Const(s), Const(96)) }
-	each(yield,
+	withSchemed(yield, func(d dtype.DType, k int64) Case {
+		return Case{Args: args(operand(dtype.Q8A, t, one, Const(k)), weight(d, 5, 40, k).layout(dtype.R16), chosen), Sizes: sizes(3)}
+	},
 		Case{Name: "f32", Args: args(f32(3, 1, 96), w(dtype.F32), idx(Dims(3, 2)...))},
 		Case{Name: "symbolic", Args: args(f32d(t, Const(2), Const(96)), w(dtype.F32), chosen), Sizes: sizes(5)},
 		Case{Name: "view", Args: args(f32(4, 2, 96).view(), w(dtype.F16), idx(Dims(4, 2)...))},

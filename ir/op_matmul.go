@@ -120,7 +120,9 @@ func panelRows(t Type) int64 {
 
 func matMulCases(yield func(Case) bool) {
 	t := Sym(symTokens)
-	each(yield,
+	withSchemed(yield, func(d dtype.DType, k int64) Case {
+		return Case{Args: args(operand(dtype.Q8A, t, Const(k)), weight(d, 40, k).layout(dtype.R16), f32d(t, Const(40))), Sizes: sizes(7)}
+	},
 		Case{Name: "f32", Args: args(f32(3, 64), weight(dtype.F32, 48, 64))},
 		Case{Name: "f16", Args: args(f32(2, 64), weight(dtype.F16, 48, 64))},
 		Case{Name: "bf16", Args: args(f32(2, 64), weight(dtype.BF16, 48, 64))},
@@ -185,7 +187,10 @@ func matMulSwiGLUCases(yield func(Case) bool) {
 	w := func(d dtype.DType) CaseArg { return weight(d, 40, 96) }
 	q8, q4, bf16 := w(dtype.Q8_0).layout(dtype.R16), w(dtype.Q4_0).layout(dtype.R16), w(dtype.BF16).layout(dtype.R16)
 	plain, rounded := &MatMulSwiGLUAttr{To: dtype.F32}, &MatMulSwiGLUAttr{To: dtype.BF16}
-	each(yield,
+	withSchemed(yield, func(d dtype.DType, k int64) Case {
+		w := weight(d, 40, k).layout(dtype.R16)
+		return Case{Args: args(operand(dtype.Q8A, t, Const(k)), w, w), Attr: plain, Sizes: sizes(5)}
+	},
 		Case{Name: "f32", Args: args(f32(3, 96), w(dtype.F32), w(dtype.F32)), Attr: plain},
 		Case{Name: "symbolic", Args: args(operand(dtype.Q8A, t, Const(96)), q8, q8), Attr: plain, Sizes: sizes(5)},
 		Case{Name: "four bits", Args: args(operand(dtype.Q8A, t, Const(96)), q4, q4), Attr: plain, Sizes: sizes(1)},

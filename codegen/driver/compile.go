@@ -54,6 +54,9 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*pass.Stats, err
 		}
 	}
 	md.targets = o.Targets
+	if md.imported {
+		convertFormats(md.Module, o.Targets)
+	}
 	distrust(md.Module)
 	came := md.Module.Props
 	pins := &pinWatch{pins: o.Passes.Pins}

@@ -139,6 +139,11 @@ func fieldNames(fields *ast.FieldList) string {
 func nodesOf(op ir.Op) []*ir.Node {
 	var list []*ir.Node
 	dtypes := []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}
+	for d := range dtype.NumDTypes {
+		if d.Scheme() != nil {
+			dtypes = append(dtypes, d)
+		}
+	}
 	for _, to := range []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8A} {
 		for _, from := range dtypes {
 			for _, layout := range []dtype.Layout{dtype.Plain, dtype.R16} {

@@ -29,6 +29,17 @@ var gathers = map[form]func(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 in
 	{dtype.BF16, dtype.Plain}: cpu.GatherBF16, {dtype.BF16, dtype.R16}: cpu.GatherR16BF16,
 	{dtype.Q8_0, dtype.Plain}: cpu.GatherQ8_0, {dtype.Q8_0, dtype.R16}: cpu.GatherR16Q8_0,
 	{dtype.Q4_0, dtype.Plain}: cpu.GatherQ4_0, {dtype.Q4_0, dtype.R16}: cpu.GatherR16Q4_0,
+	{dtype.Q4_1, dtype.Plain}: cpu.GatherQ4_1, {dtype.Q4_1, dtype.R16}: cpu.GatherR16Q4_1,
+	{dtype.Q5_0, dtype.Plain}: cpu.GatherQ5_0, {dtype.Q5_0, dtype.R16}: cpu.GatherR16Q5_0,
+	{dtype.Q5_1, dtype.Plain}: cpu.GatherQ5_1, {dtype.Q5_1, dtype.R16}: cpu.GatherR16Q5_1,
+	{dtype.Q2_K, dtype.Plain}: cpu.GatherQ2_K, {dtype.Q2_K, dtype.R16}: cpu.GatherR16Q2_K,
+	{dtype.Q3_K, dtype.Plain}: cpu.GatherQ3_K, {dtype.Q3_K, dtype.R16}: cpu.GatherR16Q3_K,
+	{dtype.Q4_K, dtype.Plain}: cpu.GatherQ4_K, {dtype.Q4_K, dtype.R16}: cpu.GatherR16Q4_K,
+	{dtype.Q5_K, dtype.Plain}: cpu.GatherQ5_K, {dtype.Q5_K, dtype.R16}: cpu.GatherR16Q5_K,
+	{dtype.Q6_K, dtype.Plain}: cpu.GatherQ6_K, {dtype.Q6_K, dtype.R16}: cpu.GatherR16Q6_K,
+	{dtype.IQ4_NL, dtype.Plain}: cpu.GatherIQ4_NL, {dtype.IQ4_NL, dtype.R16}: cpu.GatherR16IQ4_NL,
+	{dtype.IQ4_XS, dtype.Plain}: cpu.GatherIQ4_XS, {dtype.IQ4_XS, dtype.R16}: cpu.GatherR16IQ4_XS,
+	{dtype.MXFP4, dtype.Plain}: cpu.GatherMXFP4, {dtype.MXFP4, dtype.R16}: cpu.GatherR16MXFP4,
 }
 
 // attentions are the kernels of attention by the form of the keys; quantized is whether queries

@@ -17,6 +17,17 @@ type product func(dst, x, w, res unsafe.Pointer, shape cpu.MatMulShape, r0, r1, 
 var products = map[dtype.DType]product{
 	dtype.F32: cpu.MatMulF32, dtype.F16: cpu.MatMulF16, dtype.BF16: cpu.MatMulBF16,
 	dtype.Q8_0: cpu.MatMulQ8_0, dtype.Q4_0: cpu.MatMulQ4_0,
+	dtype.Q4_1:   cpu.MatMulQ4_1,
+	dtype.Q5_0:   cpu.MatMulQ5_0,
+	dtype.Q5_1:   cpu.MatMulQ5_1,
+	dtype.Q2_K:   cpu.MatMulQ2_K,
+	dtype.Q3_K:   cpu.MatMulQ3_K,
+	dtype.Q4_K:   cpu.MatMulQ4_K,
+	dtype.Q5_K:   cpu.MatMulQ5_K,
+	dtype.Q6_K:   cpu.MatMulQ6_K,
+	dtype.IQ4_NL: cpu.MatMulIQ4_NL,
+	dtype.IQ4_XS: cpu.MatMulIQ4_XS,
+	dtype.MXFP4:  cpu.MatMulMXFP4,
 }
 
 const (

@@ -54,13 +54,17 @@ func TestEncodeQuantizesLikeGGML(t *testing.T) {
 		{"halves round up in nibbles", Q4_0, block(map[int]float32{0: -8, 1: 0.5, 2: -0.5}),
 			patch(18, 0x88, map[int]byte{0: 0, 1: 0x3c, 2: 0x80, 3: 0x89, 4: 0x88})},
 
-		{"zeros", Q8A, block(nil), patch(44, 0, map[int]byte{38: 0x40, 39: 0x4b, 42: 0x40, 43: 0x4b})},
+		{"zeros", Q8A, block(nil), patch(48, 0, map[int]byte{38: 0x40, 39: 0x4b, 42: 0x40, 43: 0x4b})},
 		{"scale and sum", Q8A, block(map[int]float32{0: 254, 1: -2, 2: 1, 31: -254}),
-			// scale 2 = 0x40000000; 127 - 1 + 1 - 127 = 0
-			patch(44, 0, map[int]byte{0: 127, 1: 0xff, 2: 1, 31: 0x81, 35: 0x40, 38: 0x40, 39: 0x4b, 42: 0x40, 43: 0x4b})},
+			// scale 2 = 0x40000000; 127 - 1 + 1 - 127 = 0; 127 - 1 + 1 = 127 in the first half
+			patch(48, 0, map[int]byte{0: 127, 1: 0xff, 2: 1, 31: 0x81, 35: 0x40, 38: 0x40, 39: 0x4b, 42: 0x40, 43: 0x4b,
+				// 8·127 = 0x447e0000
+				46: 0x7e, 47: 0x44})},
 		{"negative sum", Q8A, block(map[int]float32{0: -127}),
 			// 1.5·2^23 = 0x4b400000, plus 8·127 = 0x3f8 and 128·127 = 0x3f80
-			patch(44, 0, map[int]byte{0: 0x81, 34: 0x80, 35: 0x3f, 36: 0xf8, 37: 0x03, 38: 0x40, 39: 0x4b, 40: 0x80, 41: 0x3f, 42: 0x40, 43: 0x4b})},
+			patch(48, 0, map[int]byte{0: 0x81, 34: 0x80, 35: 0x3f, 36: 0xf8, 37: 0x03, 38: 0x40, 39: 0x4b, 40: 0x80, 41: 0x3f, 42: 0x40, 43: 0x4b,
+				// -8·127 = 0xc47e0000
+				46: 0x7e, 47: 0xc4})},
 	}
 	for _, tt := range tests {
 		got := make([]byte, tt.d.BlockBytes())
@@ -83,7 +87,7 @@ func TestDecodeMultipliesByTheScale(t *testing.T) {
 		{Q8_0, patch(34, 0, map[int]byte{0: 1, 2: 1}), map[int]float64{0: 0x1p-24}},
 		{Q4_0, patch(18, 0x88, map[int]byte{0: 0, 1: 0xc0, 2: 0xf0, 17: 0x9a}),
 			map[int]float64{0: 16, 16: -14, 15: -4, 31: -2}},
-		{Q8A, patch(44, 0, map[int]byte{0: 0x81, 31: 3, 35: 0x40}), map[int]float64{0: -254, 31: 6}},
+		{Q8A, patch(48, 0, map[int]byte{0: 0x81, 31: 3, 35: 0x40}), map[int]float64{0: -254, 31: 6}},
 	}
 	for _, tt := range tests {
 		got := make([]float64, blockLen)
@@ -173,7 +177,7 @@ func TestCodecErrorsNameTheElement(t *testing.T) {
 		{"no dtype", Decode(Invalid, nil, nil), "dtype(0) is no dtype"},
 		{"NaN", Encode(Q8_0, make([]byte, 68), two(map[int]float32{1: float32(math.NaN())})), "element 33 is NaN: cannot be quantized"},
 		{"infinite", Encode(Q4_0, make([]byte, 36), two(map[int]float32{31: inf})), "element 63 is -Inf: cannot be quantized"},
-		{"infinite", Encode(Q8A, make([]byte, 88), two(map[int]float32{0: inf})), "element 32 is -Inf"},
+		{"infinite", Encode(Q8A, make([]byte, 96), two(map[int]float32{0: inf})), "element 32 is -Inf"},
 		{"scale", Encode(Q8_0, make([]byte, 68), two(map[int]float32{2: 1e30})), "element 34 is 1e+30: too large"},
 		{"scale", Encode(Q4_0, make([]byte, 36), two(map[int]float32{2: 524160})), "element 34 is 524160: too large"},
 		{"integer", Encode(I8, make([]byte, 2), []float32{1, 1.5}), "element 1 is 1.5: no integer from -128 up to, not including, 128"},

@@ -29,7 +29,7 @@ const (
 	Bool // one byte: 0 or 1
 	Q8_0 // 32 elements in 34 bytes: see codecQ8_0
 	Q4_0 // 32 elements in 18 bytes: see codecQ4_0
-	Q8A  // 32 elements in 44 bytes, for activations: see codecQ8A
+	Q8A  // 32 elements in 48 bytes, for activations: see codecQ8A
 
 	// Formats with a scheme: see schemes.
 	Q4_1
@@ -84,7 +84,7 @@ var table = [NumDTypes]info{
 	Bool: {"bool", Int, 1, 1, codecBool},
 	Q8_0: {"q8_0", Quant, 32, 34, codecQ8_0},
 	Q4_0: {"q4_0", Quant, 32, 18, codecQ4_0},
-	Q8A:  {"q8a", Quant, 32, 44, codecQ8A},
+	Q8A:  {"q8a", Quant, 32, 48, codecQ8A},
 
 	Q4_1:   {"q4_1", Quant, 32, 20, schemeCodec(Q4_1)},
 	Q5_0:   {"q5_0", Quant, 32, 22, schemeCodec(Q5_0)},

@@ -35,7 +35,7 @@ func TestDTypesHaveTheirSizesAndKinds(t *testing.T) {
 		{IQ4_NL, "iq4_nl", 64, 36, true, false},
 		{IQ4_XS, "iq4_xs", 512, 272, true, false},
 		{MXFP4, "mxfp4", 64, 34, true, false},
-		{Q8A, "q8a", 64, 88, true, false},
+		{Q8A, "q8a", 64, 96, true, false},
 	}
 	if len(tests) != int(NumDTypes)-1 {
 		t.Errorf("%d cases for %d dtypes", len(tests), NumDTypes-1)

@@ -24,8 +24,8 @@ const PanelRows = 16
 var layoutNames = [NumLayouts]string{Plain: "plain", R16: "r16"}
 
 // panelBlockBytes is the size of one block of k of a panel of R16, for the dtypes with that layout. The
-// block lengths are those of the dtype. Quantized blocks of a panel have the size of 16 plain ones:
-// only the last panel is padded.
+// block lengths are those of the dtype. Blocks of these formats have the size of 16 plain ones: only the last
+// panel is padded. For formats with a scheme see Scheme.PanelBytes.
 var panelBlockBytes = [NumDTypes]int{
 	F32:  PanelRows * 4,
 	F16:  PanelRows * 2,
@@ -54,7 +54,7 @@ func ParseLayout(name string) (Layout, error) {
 
 // Holds reports whether a matrix of d may have layout l.
 func (l Layout) Holds(d DType) bool {
-	return d.Valid() && (l == Plain || l == R16 && panelBlockBytes[d] != 0)
+	return d.Valid() && (l == Plain || l == R16 && d.PanelBlockBytes() != 0)
 }
 
 // PanelBlockBytes returns the bytes of PanelRows rows of BlockElems elements of k in layout R16, or 0
@@ -62,6 +62,9 @@ func (l Layout) Holds(d DType) bool {
 func (d DType) PanelBlockBytes() int {
 	if !d.Valid() {
 		return 0
+	}
+	if s := schemes[d]; s != nil {
+		return s.PanelBytes()
 	}
 	return panelBlockBytes[d]
 }
@@ -77,5 +80,5 @@ func PackedBytes(d DType, l Layout, n, k int64) int64 {
 	if l == Plain {
 		return n * blocks * int64(t.blockBytes)
 	}
-	return (n + PanelRows - 1) / PanelRows * blocks * int64(panelBlockBytes[d])
+	return (n + PanelRows - 1) / PanelRows * blocks * int64(d.PanelBlockBytes())
 }

@@ -77,6 +77,54 @@ func (s *Scheme) Value(q uint8) uint8 {
 	return q
 }
 
+// Blocks of 32 elements and their groups are the parts of a panel's block. PanelSub states the bytes.
+const subLen = 32
+
+// Subs returns the number of parts of 32 elements in a block.
+func (s *Scheme) Subs() int {
+	if s.Super {
+		return superLen / subLen
+	}
+	return 1
+}
+
+// Planes returns how the bits of an element are divided over the planes of a panel, the lowest bits first: planes of
+// 4, 2 or 1 bits.
+func (s *Scheme) Planes() []int {
+	return [...][]int{2: {2}, 3: {2, 1}, 4: {4}, 5: {4, 1}, 6: {4, 2}}[s.Bits]
+}
+
+// PanelHead returns the bytes before the parts of a panel's block: D of 16 rows, and M where there are mins.
+func (s *Scheme) PanelHead() int {
+	if s.Mins {
+		return 2 * 2 * PanelRows
+	}
+	return 2 * PanelRows
+}
+
+// PanelScales returns the offset of the integer scales in a part of a panel's block, and that of the mins; they are
+// bytes, 16 for each group. A format without integer scales has none.
+func (s *Scheme) PanelScales() (scales, mins int) {
+	scales = s.Bits * 4 * PanelRows
+	return scales, scales + subLen/s.Group*PanelRows
+}
+
+// PanelSub returns the bytes of a part of a panel's block: planes, integer scales, integer mins.
+func (s *Scheme) PanelSub() int {
+	scales, mins := s.PanelScales()
+	switch {
+	case !s.Super:
+		return scales
+	case s.Mins:
+		return 2*mins - scales
+	}
+	return mins
+}
+
+// PanelBytes returns the bytes of a block of a panel. It has no more bits than 16 plain blocks but for integer scales
+// and mins of fewer than 8 bits, which take 8.
+func (s *Scheme) PanelBytes() int { return s.PanelHead() + s.Subs()*s.PanelSub() }
+
 // Float returns the number that D has the bits of.
 func (s *Scheme) Float(d uint16) float32 {
 	if s.Power {
@@ -89,6 +137,11 @@ func (s *Scheme) Float(d uint16) float32 {
 func (s *Scheme) decode(dst []float64, src []byte) {
 	var f Fields
 	s.split(&f, src)
+	s.Elements(dst, &f)
+}
+
+// Elements sets dst to the elements of a block, exactly.
+func (s *Scheme) Elements(dst []float64, f *Fields) {
 	d, m := float64(s.Float(f.D)), 0.0
 	if s.Mins {
 		m = float64(F16ToF32(f.M))

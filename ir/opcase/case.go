@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -140,7 +141,19 @@ func (b *caseBuilder) fill(a ir.CaseArg) (eval.Tensor, error) {
 	for i := range t.Data {
 		t.Data[i] = draw(b.rng, a, i)
 	}
-	return eval.Round(a.Type.DType, t)
+	return settle(a.Type.DType, t)
+}
+
+// settle rounds t until another rounding changes nothing: what holds the operand is encoded from its values, and the
+// scales of a format with a scheme may not be found again in the first ones.
+func settle(d dtype.DType, t eval.Tensor) (eval.Tensor, error) {
+	for {
+		next, err := eval.Round(d, t)
+		if err != nil || d.Scheme() == nil || slices.Equal(next.Data, t.Data) {
+			return next, err
+		}
+		t = next
+	}
 }
 
 // draw returns element i of an operand.

@@ -23,13 +23,26 @@ var gathers = []struct {
 	{dtype.BF16, cpu.GatherBF16, cpu.GatherR16BF16},
 	{dtype.Q8_0, cpu.GatherQ8_0, cpu.GatherR16Q8_0},
 	{dtype.Q4_0, cpu.GatherQ4_0, cpu.GatherR16Q4_0},
+	{dtype.Q4_1, cpu.GatherQ4_1, cpu.GatherR16Q4_1},
+	{dtype.Q5_0, cpu.GatherQ5_0, cpu.GatherR16Q5_0},
+	{dtype.Q5_1, cpu.GatherQ5_1, cpu.GatherR16Q5_1},
+	{dtype.Q2_K, cpu.GatherQ2_K, cpu.GatherR16Q2_K},
+	{dtype.Q3_K, cpu.GatherQ3_K, cpu.GatherR16Q3_K},
+	{dtype.Q4_K, cpu.GatherQ4_K, cpu.GatherR16Q4_K},
+	{dtype.Q5_K, cpu.GatherQ5_K, cpu.GatherR16Q5_K},
+	{dtype.Q6_K, cpu.GatherQ6_K, cpu.GatherR16Q6_K},
+	{dtype.IQ4_NL, cpu.GatherIQ4_NL, cpu.GatherR16IQ4_NL},
+	{dtype.IQ4_XS, cpu.GatherIQ4_XS, cpu.GatherR16IQ4_XS},
+	{dtype.MXFP4, cpu.GatherMXFP4, cpu.GatherR16MXFP4},
 }
 
 func TestGather(t *testing.T) {
-	const tableRows, n = 37, 96
+	const tableRows = 37
 	indices := []int32{0, 36, 5, 16, 15, 5}
 	kt.ForEach(t, func(t *testing.T) {
 		for _, c := range gathers {
+			block := max(32, c.table.BlockElems())
+			n := 3 * block
 			plain, values := kt.Encode(t, kt.Rand(t), c.table, tableRows*n)
 			want := make([]float64, len(indices)*n)
 			for r, i := range indices {
@@ -38,16 +51,16 @@ func TestGather(t *testing.T) {
 				}
 			}
 			table, packed := kt.NewBytes(plain, 0), kt.NewBytes(kt.Pack(c.table, plain, tableRows, n), 0)
-			checkGather(t, c.table.String(), c.plain, table, indices, n, want)
-			checkGather(t, c.table.String()+" r16", c.tile, packed, indices, n, want)
+			checkGather(t, c.table.String(), c.plain, table, indices, n, block, want)
+			checkGather(t, c.table.String()+" r16", c.tile, packed, indices, n, block, want)
 		}
 	})
 }
 
-func checkGather(t *testing.T, what string, f gather, table *kt.Buffer, indices []int32, n int, want []float64) {
+func checkGather(t *testing.T, what string, f gather, table *kt.Buffer, indices []int32, n, block int, want []float64) {
 	t.Helper()
 	dst, idx := kt.NewBuffer(len(want)*4, 4), kt.NewInts(indices...)
-	for _, b := range kt.Boxes(kt.Rand(t), len(indices), n, 32) {
+	for _, b := range kt.Boxes(kt.Rand(t), len(indices), n, block) {
 		f(dst.Pointer(), idx.Pointer(), table.Pointer(), n, b[0], b[1], b[2], b[3])
 		one := kt.NewBuffer(len(want)*4, 0)
 		f(one.Pointer(), idx.Pointer(), table.Pointer(), n, b[0], b[1], b[2], b[3])

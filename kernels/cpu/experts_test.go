@@ -23,17 +23,28 @@ var expertProducts = []struct {
 	{dtype.BF16, cpu.MatMulBF16, cpu.ExpertsMatMulBF16},
 	{dtype.Q8_0, cpu.MatMulQ8_0, cpu.ExpertsMatMulQ8_0},
 	{dtype.Q4_0, cpu.MatMulQ4_0, cpu.ExpertsMatMulQ4_0},
+	{dtype.Q4_1, cpu.MatMulQ4_1, cpu.ExpertsMatMulQ4_1},
+	{dtype.Q5_0, cpu.MatMulQ5_0, cpu.ExpertsMatMulQ5_0},
+	{dtype.Q5_1, cpu.MatMulQ5_1, cpu.ExpertsMatMulQ5_1},
+	{dtype.Q2_K, cpu.MatMulQ2_K, cpu.ExpertsMatMulQ2_K},
+	{dtype.Q3_K, cpu.MatMulQ3_K, cpu.ExpertsMatMulQ3_K},
+	{dtype.Q4_K, cpu.MatMulQ4_K, cpu.ExpertsMatMulQ4_K},
+	{dtype.Q5_K, cpu.MatMulQ5_K, cpu.ExpertsMatMulQ5_K},
+	{dtype.Q6_K, cpu.MatMulQ6_K, cpu.ExpertsMatMulQ6_K},
+	{dtype.IQ4_NL, cpu.MatMulIQ4_NL, cpu.ExpertsMatMulIQ4_NL},
+	{dtype.IQ4_XS, cpu.MatMulIQ4_XS, cpu.ExpertsMatMulIQ4_XS},
+	{dtype.MXFP4, cpu.MatMulMXFP4, cpu.ExpertsMatMulMXFP4},
 }
 
 // TestExpertsMatMul demands the bits that a product of each row with its expert has, for
 // one row of x for all choices and for one each, whole and cut into boxes.
 func TestExpertsMatMul(t *testing.T) {
-	const experts, choices, tokens, n, k = 4, 3, 5, 72, 64
+	const experts, choices, tokens, n = 4, 3, 5, 72
 	kt.ForEach(t, func(t *testing.T) {
 		for _, p := range expertProducts {
 			for _, rows := range []int{1, choices} {
 				t.Run(fmt.Sprint(p.weight, rows), func(t *testing.T) {
-					rng := kt.Rand(t)
+					rng, k := kt.Rand(t), max(64, p.weight.BlockElems())
 					x, xRow := activations(t, p.weight, tokens*rows, k)
 					var w []byte
 					for range experts {

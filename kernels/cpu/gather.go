@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
 
 // Gathers: rows of a table, chosen by index, as f32. All compute
@@ -11,7 +12,7 @@ import (
 //	dst[r, c] = table[idx[r], c] for rows [r0, r1) and columns [c0, c1)
 //
 // with dst f32 [*, n], idx i32 [*] and a table of n columns. For quantized tables n, c0 and
-// c1 are multiples of 32. Indices are trusted to be rows of the table.
+// c1 are multiples of the block length, 32 or 256. Indices are trusted to be rows of the table.
 
 // GatherF32 gathers from a plain f32 table.
 //
@@ -124,6 +125,35 @@ func GatherR16Q4_0(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 		blocks := unsafe.Slice((*q4Panel)(unsafe.Add(table, panel*n/blockLen*panelRows*q4Bytes)), n/blockLen)
 		for b := c0 / blockLen; b < c1/blockLen; b++ {
 			blocks[b].decode((*[blockLen]float32)(floatAt(dst, r*n+b*blockLen)), lane)
+		}
+	}
+}
+
+// gatherBlocks gathers from a plain table of a format with a scheme. n, c0 and c1 are multiples of its block length.
+func gatherBlocks(d dtype.DType, dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
+	bytes := d.RowBytes(c1 - c0)
+	for r := r0; r < r1; r++ {
+		row := unsafe.Add(table, d.RowBytes(index(idx, r)*n+c0))
+		if err := dtype.DecodeFloat32(d, target(dst, n, r, c0, c1), octets(row, bytes)); err != nil {
+			panic("cpu: internal error: " + err.Error())
+		}
+	}
+}
+
+// gatherPanels gathers from a table of a format with a scheme in layout r16.
+func gatherPanels(d dtype.DType, dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
+	s, blockLen, bytes := d.Scheme(), d.BlockElems(), d.PanelBlockBytes()
+	var f dtype.Fields
+	var row [superLen]float64
+	for r := r0; r < r1; r++ {
+		panel, lane := place(idx, r)
+		for c := c0; c < c1; c += blockLen {
+			tile.UnpackFields(s, &f, octets(unsafe.Add(table, (panel*n+c)/blockLen*bytes), bytes), lane)
+			s.Elements(row[:blockLen], &f)
+			out := target(dst, n, r, c, c+blockLen)
+			for i := range out {
+				out[i] = float32(row[i])
+			}
 		}
 	}
 }

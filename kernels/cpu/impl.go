@@ -38,6 +38,9 @@ type implementation struct {
 	// There are such tiles of bf16 only.
 	widened [numFormats][]widenedTile
 
+	// expanded is used for several rows of x instead; nil if there are no such tiles.
+	expanded [numFormats]*expansion
+
 	binary [numBinary]rowBinary
 	unary  [numUnary]rowUnary
 	scale  func(dst, x unsafe.Pointer, n int, scale, bias float32)
@@ -68,7 +71,20 @@ type implementation struct {
 var implementations = usual(builtin())
 
 // byteFormats are the formats of weights that are bytes or less.
-var byteFormats = []format{formatQ8, formatQ4}
+var byteFormats = []format{
+	formatQ8, formatQ4,
+	formatQ41,
+	formatQ50,
+	formatQ51,
+	formatQ2K,
+	formatQ3K,
+	formatQ4K,
+	formatQ5K,
+	formatQ6K,
+	formatIQ4NL,
+	formatIQ4XS,
+	formatMXFP4,
+}
 
 // usual returns the implementations with their default tiles.
 func usual(all []implementation) []implementation {

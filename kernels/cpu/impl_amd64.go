@@ -24,11 +24,21 @@ func builtin() []implementation {
 // avx2Implementation adds what is written for 256 bits.
 func avx2Implementation(im implementation, f features) implementation {
 	im.base, im.name, im.present = im.name, tile.AVX2, func() bool { return f.avx2 }
-	im.matmul, im.swiglu = avx2MatMul, avx2SwiGLU
+	im.tiles(&avx2MatMul, &avx2SwiGLU)
+	im.blocks(&avx2BlockMatMul, &avx2BlockSwiGLU, &avx2Expanded)
 	im.widened[formatBF16] = avx2Widened
 	im.prefetch = prefetchLines
 	im.vectorsAVX2()
 	return im
+}
+
+// tiles replaces the tiles of the formats that the tables have.
+func (im *implementation) tiles(matmul, swiglu *[numFormats]tileSet) {
+	for f := range numFormats {
+		if matmul[f] != nil {
+			im.matmul[f], im.swiglu[f] = matmul[f], swiglu[f]
+		}
+	}
 }
 
 // avx512Implementation adds what is written for 512 bits. Quantized products stay with 256
@@ -47,9 +57,10 @@ func avx512Implementation(im implementation, f features) implementation {
 func vnniImplementation(im implementation, f features) implementation {
 	im.base, im.name, im.present = im.name, tile.AVX512VNNI, func() bool { return f.vnni }
 	im.probe.int8, im.probe.int8Ops = peakDotVNNI, 12*64*2
-	for _, f := range byteFormats {
+	for _, f := range []format{formatQ8, formatQ4} {
 		im.matmul[f], im.swiglu[f] = avx512MatMul[f], avx512SwiGLU[f]
 	}
+	im.blocks(&vnniBlockMatMul, &vnniBlockSwiGLU, &vnniExpanded)
 	return im
 }
 

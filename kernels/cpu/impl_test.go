@@ -21,6 +21,9 @@ func TestTilesAreThoseOfTable(t *testing.T) {
 			if tiles := im.widened[f]; tiles != nil {
 				most = tiles[0].rows
 			}
+			if e := im.expanded[f]; e != nil {
+				most = e.matmul[0].rows
+			}
 			if m, k := most, formatShape[f].blockLen; m != want.M0 || k != want.K0 {
 				t.Errorf("%v on %s: %d rows and steps of %d, the table says %+v", weight, im.name, m, k, want)
 			}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"unsafe"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // format is a weight format of a matrix product.
@@ -15,16 +17,44 @@ const (
 	formatBF16
 	formatQ8
 	formatQ4
+
+	// Formats with a scheme, see expand.go.
+	formatQ41
+	formatQ50
+	formatQ51
+	formatQ2K
+	formatQ3K
+	formatQ4K
+	formatQ5K
+	formatQ6K
+	formatIQ4NL
+	formatIQ4XS
+	formatMXFP4
 	numFormats
 )
 
-// shape of a format: how x and a panel of w advance along k.
-var formatShape = [numFormats]struct{ blockLen, xBytes, panelBytes int }{
+// blockShape is how x and a panel of w advance along k, in steps of blockLen.
+type blockShape struct{ blockLen, xBytes, panelBytes int }
+
+// formatShape is keyed by format.
+var formatShape = [numFormats]blockShape{
 	formatF32:  {1, f32Bytes, panelRows * f32Bytes},
 	formatF16:  {1, f32Bytes, panelRows * halfBytes},
 	formatBF16: {1, halfBytes, panelRows * halfBytes},
 	formatQ8:   {blockLen, q8aBytes, panelRows * q8Bytes},
 	formatQ4:   {blockLen, q8aBytes, panelRows * q4Bytes},
+
+	formatQ41:   shapeOf(dtype.Q4_1),
+	formatQ50:   shapeOf(dtype.Q5_0),
+	formatQ51:   shapeOf(dtype.Q5_1),
+	formatQ2K:   shapeOf(dtype.Q2_K),
+	formatQ3K:   shapeOf(dtype.Q3_K),
+	formatQ4K:   shapeOf(dtype.Q4_K),
+	formatQ5K:   shapeOf(dtype.Q5_K),
+	formatQ6K:   shapeOf(dtype.Q6_K),
+	formatIQ4NL: shapeOf(dtype.IQ4_NL),
+	formatIQ4XS: shapeOf(dtype.IQ4_XS),
+	formatMXFP4: shapeOf(dtype.MXFP4),
 }
 
 // tileFunc computes a tile of y: the products of its number of rows of x and panels of w. The
@@ -130,6 +160,10 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 		p.run(r0, c0)
 		return
 	}
+	if e := active.expanded[f]; e != nil {
+		expandedProduct(f, e, dst, x, w, nil, res, shape, r0, r1, c0, c1)
+		return
+	}
 	set, sh := active.products(f, k), &formatShape[f]
 	blocks := k / sh.blockLen
 	xStride, dstStride, panelBytes := blocks*sh.xBytes, n*f32Bytes, blocks*sh.panelBytes
@@ -206,6 +240,10 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 	if tiles := active.widened[f]; tiles != nil {
 		p := widenedProduct{tiles: tiles, dst: dst, x: x, w: gate, up: up, n: n, k: k, r1: r1, c1: c1, roundsDst: round != nil}
 		p.run(r0, c0)
+		return
+	}
+	if e := active.expanded[f]; e != nil {
+		expandedProduct(f, e, dst, x, gate, up, nil, shape, r0, r1, c0, c1)
 		return
 	}
 	g, sh := active.gated(f, k).pick(r1-r0, 1), &formatShape[f]

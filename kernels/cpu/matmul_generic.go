@@ -17,6 +17,18 @@ var genericMatMul = [numFormats]tileSet{
 	formatBF16: single(tileBF16Generic),
 	formatQ8:   single(tileQ8Generic),
 	formatQ4:   single(tileQ4Generic),
+
+	formatQ41:   genericBlockMatMul(dtype.Q4_1),
+	formatQ50:   genericBlockMatMul(dtype.Q5_0),
+	formatQ51:   genericBlockMatMul(dtype.Q5_1),
+	formatQ2K:   genericBlockMatMul(dtype.Q2_K),
+	formatQ3K:   genericBlockMatMul(dtype.Q3_K),
+	formatQ4K:   genericBlockMatMul(dtype.Q4_K),
+	formatQ5K:   genericBlockMatMul(dtype.Q5_K),
+	formatQ6K:   genericBlockMatMul(dtype.Q6_K),
+	formatIQ4NL: genericBlockMatMul(dtype.IQ4_NL),
+	formatIQ4XS: genericBlockMatMul(dtype.IQ4_XS),
+	formatMXFP4: genericBlockMatMul(dtype.MXFP4),
 }
 
 var genericSwiGLU = [numFormats]tileSet{
@@ -25,6 +37,18 @@ var genericSwiGLU = [numFormats]tileSet{
 	formatBF16: single(swigluBF16Generic),
 	formatQ8:   single(swigluQ8Generic),
 	formatQ4:   single(swigluQ4Generic),
+
+	formatQ41:   genericBlockSwiGLU(dtype.Q4_1),
+	formatQ50:   genericBlockSwiGLU(dtype.Q5_0),
+	formatQ51:   genericBlockSwiGLU(dtype.Q5_1),
+	formatQ2K:   genericBlockSwiGLU(dtype.Q2_K),
+	formatQ3K:   genericBlockSwiGLU(dtype.Q3_K),
+	formatQ4K:   genericBlockSwiGLU(dtype.Q4_K),
+	formatQ5K:   genericBlockSwiGLU(dtype.Q5_K),
+	formatQ6K:   genericBlockSwiGLU(dtype.Q6_K),
+	formatIQ4NL: genericBlockSwiGLU(dtype.IQ4_NL),
+	formatIQ4XS: genericBlockSwiGLU(dtype.IQ4_XS),
+	formatMXFP4: genericBlockSwiGLU(dtype.MXFP4),
 }
 
 // lanes is the sums of one row of x with the rows of a panel.
@@ -145,7 +169,8 @@ func dotBF16(x, w unsafe.Pointer, k int) (a lanes) {
 type q8aBlock struct {
 	q              [blockLen]int8
 	d              float32
-	start4, start8 int32 // bits of float32, to which sums of products are added
+	start4, start8 int32   // bits of float32, to which sums of products are added
+	first          float32 // eight times the sum of the first 16 q
 }
 
 // startBits are those of 1.5·2^23.

@@ -264,8 +264,8 @@ loop1:
 	VMULPS.BCST  32(SI)(BX*2), Z14, Z14
 	VFMADD231PS  Z14, Z25, Z11
 	ADDQ         $+288, AX
-	ADDQ         $+44, DX
-	ADDQ         $+44, SI
+	ADDQ         $+48, DX
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop1
 
@@ -553,8 +553,8 @@ loop4:
 	VMULPS.BCST  32(SI), Z10, Z10
 	VFMADD231PS  Z10, Z17, Z7
 	ADDQ         $+288, AX
-	ADDQ         $+44, DX
-	ADDQ         $+44, SI
+	ADDQ         $+48, DX
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop4
 
@@ -724,7 +724,7 @@ loop7:
 	VMULPS.BCST  32(DX)(BX*1), Z6, Z6
 	VFMADD231PS  Z6, Z9, Z3
 	ADDQ         $+288, AX
-	ADDQ         $+44, DX
+	ADDQ         $+48, DX
 	DECQ         SI
 	JNZ          loop7
 
@@ -844,7 +844,7 @@ loop10:
 	VMULPS.BCST   32(DX), Z12, Z4
 	VFMADD231PS   Z4, Z13, Z1
 	ADDQ          $+288, AX
-	ADDQ          $+44, DX
+	ADDQ          $+48, DX
 	DECQ          BX
 	JNZ           loop10
 
@@ -1013,9 +1013,9 @@ loop13:
 	VMULPS.BCST   32(SI)(DX*1), Z18, Z10
 	VFMADD231PS   Z10, Z26, Z7
 	ADDQ          $+288, AX
-	ADDQ          $+44, CX
-	ADDQ          $+44, BX
-	ADDQ          $+44, SI
+	ADDQ          $+48, CX
+	ADDQ          $+48, BX
+	ADDQ          $+48, SI
 	DECQ          DI
 	JNZ           loop13
 
@@ -1156,8 +1156,8 @@ loop16:
 	VMULPS.BCST   32(BX), Z14, Z6
 	VFMADD231PS   Z6, Z18, Z3
 	ADDQ          $+288, AX
-	ADDQ          $+44, CX
-	ADDQ          $+44, BX
+	ADDQ          $+48, CX
+	ADDQ          $+48, BX
 	DECQ          SI
 	JNZ           loop16
 
@@ -1254,7 +1254,7 @@ loop19:
 	VMULPS.BCST   32(CX)(DX*1), Z12, Z4
 	VFMADD231PS   Z4, Z14, Z1
 	ADDQ          $+288, AX
-	ADDQ          $+44, CX
+	ADDQ          $+48, CX
 	DECQ          BX
 	JNZ           loop19
 
@@ -1330,7 +1330,7 @@ loop22:
 	VMULPS.BCST   32(CX), Z11, Z3
 	VFMADD231PS   Z3, Z12, Z0
 	ADDQ          $+288, AX
-	ADDQ          $+44, CX
+	ADDQ          $+48, CX
 	DECQ          DX
 	JNZ           loop22
 
@@ -1615,8 +1615,8 @@ loop25:
 	VMULPS.BCST  32(SI)(BX*2), Z14, Z14
 	VFMADD231PS  Z14, Z25, Z11
 	ADDQ         $+288, AX
-	ADDQ         $+44, DX
-	ADDQ         $+44, SI
+	ADDQ         $+48, DX
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop25
 
@@ -2235,8 +2235,8 @@ loop27:
 	VMULPS.BCST  32(SI), Z10, Z10
 	VFMADD231PS  Z10, Z17, Z7
 	ADDQ         $+288, AX
-	ADDQ         $+44, DX
-	ADDQ         $+44, SI
+	ADDQ         $+48, DX
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop27
 
@@ -2469,7 +2469,7 @@ loop29:
 	VMULPS.BCST  32(DX)(BX*1), Z6, Z6
 	VFMADD231PS  Z6, Z9, Z3
 	ADDQ         $+288, AX
-	ADDQ         $+44, DX
+	ADDQ         $+48, DX
 	DECQ         SI
 	JNZ          loop29
 
@@ -2619,7 +2619,7 @@ loop31:
 	VMULPS.BCST   32(DX), Z12, Z4
 	VFMADD231PS   Z4, Z13, Z1
 	ADDQ          $+288, AX
-	ADDQ          $+44, DX
+	ADDQ          $+48, DX
 	DECQ          BX
 	JNZ           loop31
 
@@ -2822,7 +2822,7 @@ loop33:
 	VFMADD231PS   Z6, Z15, Z3
 	ADDQ          $+288, AX
 	ADDQ          $+288, DX
-	ADDQ          $+44, BX
+	ADDQ          $+48, BX
 	DECQ          SI
 	JNZ           loop33
 
@@ -3024,7 +3024,7 @@ loop36:
 	VFMADD231PS   Z6, Z15, Z3
 	ADDQ          $+288, AX
 	ADDQ          $+288, DX
-	ADDQ          $+44, BX
+	ADDQ          $+48, BX
 	DECQ          SI
 	JNZ           loop36
 
@@ -3253,8 +3253,8 @@ loop38:
 	VMULPS       Y8, Y4, Y4
 	VFMADD231PS  Y4, Y7, Y3
 	ADDQ         $+288, CX
-	ADDQ         $+44, DX
-	ADDQ         $+44, SI
+	ADDQ         $+48, DX
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop38
 
@@ -3445,8 +3445,8 @@ loop41:
 	VMULPS       Y8, Y4, Y4
 	VFMADD231PS  Y4, Y7, Y3
 	ADDQ         $+288, CX
-	ADDQ         $+44, DX
-	ADDQ         $+44, SI
+	ADDQ         $+48, DX
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop41
 
@@ -3634,7 +3634,7 @@ loop44:
 	VMULPS       Y4, Y2, Y2
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         $+288, CX
-	ADDQ         $+44, DX
+	ADDQ         $+48, DX
 	DECQ         SI
 	JNZ          loop44
 
@@ -3749,7 +3749,7 @@ loop47:
 	VMULPS       Y4, Y2, Y2
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         $+288, CX
-	ADDQ         $+44, DX
+	ADDQ         $+48, DX
 	DECQ         SI
 	JNZ          loop47
 
@@ -3896,7 +3896,7 @@ loop50:
 	VMULPS       Y3, Y4, Y4
 	VFMADD231PS  Y4, Y2, Y1
 	ADDQ         $+288, AX
-	ADDQ         $+44, CX
+	ADDQ         $+48, CX
 	DECQ         DX
 	JNZ          loop50
 
@@ -4390,7 +4390,7 @@ loop54:
 	VFMADD231PS  Y10, Y8, Y7
 	ADDQ         $+288, CX
 	ADDQ         $+288, BX
-	ADDQ         $+44, SI
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop54
 
@@ -4685,7 +4685,7 @@ loop58:
 	VMULPS       Y5, Y6, Y6
 	VFMADD231PS  Y6, Y4, Y3
 	ADDQ         $+288, CX
-	ADDQ         $+44, BX
+	ADDQ         $+48, BX
 	DECQ         SI
 	JNZ          loop58
 
@@ -4916,7 +4916,7 @@ loop62:
 	VMULPS       Y6, Y4, Y4
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         $+288, CX
-	ADDQ         $+44, BX
+	ADDQ         $+48, BX
 	DECQ         DI
 	JNZ          loop62
 
@@ -5169,7 +5169,7 @@ loop64:
 	VMULPS       Y6, Y4, Y4
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         $+288, CX
-	ADDQ         $+44, BX
+	ADDQ         $+48, BX
 	DECQ         DI
 	JNZ          loop64
 
@@ -5480,7 +5480,7 @@ loop66:
 	VMULPS       Y5, Y6, Y6
 	VFMADD231PS  Y6, Y4, Y3
 	ADDQ         $+288, AX
-	ADDQ         $+44, DX
+	ADDQ         $+48, DX
 	DECQ         BX
 	JNZ          loop66
 
@@ -6021,7 +6021,7 @@ loop68:
 	VFMADD231PS  Y10, Y8, Y7
 	ADDQ         $+288, CX
 	ADDQ         $+288, BX
-	ADDQ         $+44, SI
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop68
 

@@ -249,8 +249,8 @@ loop1:
 	VMULPS.BCST  32(SI)(BX*2), Z13, Z13
 	VFMADD231PS  Z13, Z24, Z11
 	ADDQ         $+544, AX
-	ADDQ         $+44, DX
-	ADDQ         $+44, SI
+	ADDQ         $+48, DX
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop1
 
@@ -505,8 +505,8 @@ loop4:
 	VMULPS.BCST  32(SI), Z9, Z9
 	VFMADD231PS  Z9, Z16, Z7
 	ADDQ         $+544, AX
-	ADDQ         $+44, DX
-	ADDQ         $+44, SI
+	ADDQ         $+48, DX
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop4
 
@@ -661,7 +661,7 @@ loop7:
 	VMULPS.BCST  32(DX)(BX*1), Z5, Z5
 	VFMADD231PS  Z5, Z8, Z3
 	ADDQ         $+544, AX
-	ADDQ         $+44, DX
+	ADDQ         $+48, DX
 	DECQ         SI
 	JNZ          loop7
 
@@ -754,7 +754,7 @@ loop10:
 	VMULPS.BCST   32(DX), Z11, Z3
 	VFMADD231PS   Z3, Z12, Z1
 	ADDQ          $+544, AX
-	ADDQ          $+44, DX
+	ADDQ          $+48, DX
 	DECQ          BX
 	JNZ           loop10
 
@@ -915,9 +915,9 @@ loop13:
 	VMULPS.BCST   32(SI)(DX*1), Z17, Z9
 	VFMADD231PS   Z9, Z25, Z7
 	ADDQ          $+544, AX
-	ADDQ          $+44, CX
-	ADDQ          $+44, BX
-	ADDQ          $+44, SI
+	ADDQ          $+48, CX
+	ADDQ          $+48, BX
+	ADDQ          $+48, SI
 	DECQ          DI
 	JNZ           loop13
 
@@ -1050,8 +1050,8 @@ loop16:
 	VMULPS.BCST   32(BX), Z13, Z5
 	VFMADD231PS   Z5, Z17, Z3
 	ADDQ          $+544, AX
-	ADDQ          $+44, CX
-	ADDQ          $+44, BX
+	ADDQ          $+48, CX
+	ADDQ          $+48, BX
 	DECQ          SI
 	JNZ           loop16
 
@@ -1140,7 +1140,7 @@ loop19:
 	VMULPS.BCST   32(CX)(DX*1), Z11, Z3
 	VFMADD231PS   Z3, Z13, Z1
 	ADDQ          $+544, AX
-	ADDQ          $+44, CX
+	ADDQ          $+48, CX
 	DECQ          BX
 	JNZ           loop19
 
@@ -1202,7 +1202,7 @@ loop22:
 	VMULPS.BCST   32(CX), Z10, Z2
 	VFMADD231PS   Z2, Z11, Z0
 	ADDQ          $+544, AX
-	ADDQ          $+44, CX
+	ADDQ          $+48, CX
 	DECQ          DX
 	JNZ           loop22
 
@@ -1472,8 +1472,8 @@ loop25:
 	VMULPS.BCST  32(SI)(BX*2), Z13, Z13
 	VFMADD231PS  Z13, Z24, Z11
 	ADDQ         $+544, AX
-	ADDQ         $+44, DX
-	ADDQ         $+44, SI
+	ADDQ         $+48, DX
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop25
 
@@ -2077,8 +2077,8 @@ loop27:
 	VMULPS.BCST  32(SI), Z9, Z9
 	VFMADD231PS  Z9, Z16, Z7
 	ADDQ         $+544, AX
-	ADDQ         $+44, DX
-	ADDQ         $+44, SI
+	ADDQ         $+48, DX
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop27
 
@@ -2296,7 +2296,7 @@ loop29:
 	VMULPS.BCST  32(DX)(BX*1), Z5, Z5
 	VFMADD231PS  Z5, Z8, Z3
 	ADDQ         $+544, AX
-	ADDQ         $+44, DX
+	ADDQ         $+48, DX
 	DECQ         SI
 	JNZ          loop29
 
@@ -2419,7 +2419,7 @@ loop31:
 	VMULPS.BCST   32(DX), Z11, Z3
 	VFMADD231PS   Z3, Z12, Z1
 	ADDQ          $+544, AX
-	ADDQ          $+44, DX
+	ADDQ          $+48, DX
 	DECQ          BX
 	JNZ           loop31
 
@@ -2605,7 +2605,7 @@ loop33:
 	VFMADD231PS   Z5, Z14, Z3
 	ADDQ          $+544, AX
 	ADDQ          $+544, DX
-	ADDQ          $+44, BX
+	ADDQ          $+48, BX
 	DECQ          SI
 	JNZ           loop33
 
@@ -2790,7 +2790,7 @@ loop36:
 	VFMADD231PS   Z5, Z14, Z3
 	ADDQ          $+544, AX
 	ADDQ          $+544, DX
-	ADDQ          $+44, BX
+	ADDQ          $+48, BX
 	DECQ          SI
 	JNZ           loop36
 
@@ -3076,8 +3076,8 @@ loop38:
 	VMULPS       Y8, Y4, Y4
 	VFMADD231PS  Y4, Y7, Y3
 	ADDQ         $+544, CX
-	ADDQ         $+44, DX
-	ADDQ         $+44, SI
+	ADDQ         $+48, DX
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop38
 
@@ -3324,8 +3324,8 @@ loop41:
 	VMULPS       Y8, Y4, Y4
 	VFMADD231PS  Y4, Y7, Y3
 	ADDQ         $+544, CX
-	ADDQ         $+44, DX
-	ADDQ         $+44, SI
+	ADDQ         $+48, DX
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop41
 
@@ -3562,7 +3562,7 @@ loop44:
 	VMULPS       Y4, Y2, Y2
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         $+544, CX
-	ADDQ         $+44, DX
+	ADDQ         $+48, DX
 	DECQ         SI
 	JNZ          loop44
 
@@ -3707,7 +3707,7 @@ loop47:
 	VMULPS       Y4, Y2, Y2
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         $+544, CX
-	ADDQ         $+44, DX
+	ADDQ         $+48, DX
 	DECQ         SI
 	JNZ          loop47
 
@@ -3892,7 +3892,7 @@ loop50:
 	VMULPS       Y3, Y4, Y4
 	VFMADD231PS  Y4, Y2, Y1
 	ADDQ         $+544, AX
-	ADDQ         $+44, CX
+	ADDQ         $+48, CX
 	DECQ         DX
 	JNZ          loop50
 
@@ -4538,7 +4538,7 @@ loop54:
 	VFMADD231PS  Y10, Y8, Y7
 	ADDQ         $+544, CX
 	ADDQ         $+544, BX
-	ADDQ         $+44, SI
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop54
 
@@ -4909,7 +4909,7 @@ loop58:
 	VMULPS       Y5, Y6, Y6
 	VFMADD231PS  Y6, Y4, Y3
 	ADDQ         $+544, CX
-	ADDQ         $+44, BX
+	ADDQ         $+48, BX
 	DECQ         SI
 	JNZ          loop58
 
@@ -5202,7 +5202,7 @@ loop62:
 	VMULPS       Y6, Y4, Y4
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         $+544, CX
-	ADDQ         $+44, BX
+	ADDQ         $+48, BX
 	DECQ         DI
 	JNZ          loop62
 
@@ -5515,7 +5515,7 @@ loop64:
 	VMULPS       Y6, Y4, Y4
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         $+544, CX
-	ADDQ         $+44, BX
+	ADDQ         $+48, BX
 	DECQ         DI
 	JNZ          loop64
 
@@ -5902,7 +5902,7 @@ loop66:
 	VMULPS       Y5, Y6, Y6
 	VFMADD231PS  Y6, Y4, Y3
 	ADDQ         $+544, AX
-	ADDQ         $+44, DX
+	ADDQ         $+48, DX
 	DECQ         BX
 	JNZ          loop66
 
@@ -6595,7 +6595,7 @@ loop68:
 	VFMADD231PS  Y10, Y8, Y7
 	ADDQ         $+544, CX
 	ADDQ         $+544, BX
-	ADDQ         $+44, SI
+	ADDQ         $+48, SI
 	DECQ         DI
 	JNZ          loop68
 

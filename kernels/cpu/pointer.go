@@ -8,8 +8,9 @@ const (
 	halfBytes = 2
 	q8Bytes   = 34 // plain q8_0 block
 	q4Bytes   = 18 // plain q4_0 block
-	q8aBytes  = 44
-	blockLen  = 32 // elements of a quantized block
+	q8aBytes  = 48
+	blockLen  = 32  // elements of a quantized block
+	superLen  = 256 // elements of the largest blocks
 	panelRows = 16
 )
 

@@ -37,6 +37,11 @@ func quantizeBlock(out *q8aBlock, x *[blockLen]float32) {
 	d := largest(x) / 127
 	sum := quantize8(&out.q, x, d)
 	out.d, out.start4, out.start8 = d, startBits-8*sum, startBits-128*sum
+	first := int32(0)
+	for _, q := range out.q[:blockLen/2] {
+		first += int32(q)
+	}
+	out.first = float32(8 * first)
 }
 
 // largest is the largest magnitude in x. Magnitudes are compared as integers: that orders

@@ -68,24 +68,33 @@ loop1:
 	VPERMD       Y4, Y5, Y4
 	VMOVDQU      Y4, (AX)
 	VPADDD       Y1, Y0, Y0
-	VPADDD       Y2, Y0, Y0
-	VPADDD       Y3, Y0, Y0
+	VPADDD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y0, X1
 	VPADDD       X1, X0, X0
 	VPERMILPS    $0x4e, X0, X1
 	VPADDD       X1, X0, X0
 	VPERMILPS    $0xb1, X0, X1
 	VPADDD       X1, X0, X0
-	VMOVDQU      start<>+0(SB), X1
-	VPSLLD       $0x03, X0, X2
-	VPSUBD       X2, X1, X1
-	VMOVSS       X1, 36(AX)
-	VMOVDQU      start<>+0(SB), X1
-	VPSLLD       $0x07, X0, X0
-	VPSUBD       X0, X1, X1
-	VMOVSS       X1, 40(AX)
+	VEXTRACTF128 $0x01, Y2, X1
+	VPADDD       X1, X2, X2
+	VPERMILPS    $0x4e, X2, X1
+	VPADDD       X1, X2, X2
+	VPERMILPS    $0xb1, X2, X1
+	VPADDD       X1, X2, X2
+	VPADDD       X0, X2, X2
+	VPSLLD       $0x03, X0, X0
+	VCVTDQ2PS    X0, X0
+	VMOVSS       X0, 44(AX)
+	VMOVDQU      start<>+0(SB), X0
+	VPSLLD       $0x03, X2, X1
+	VPSUBD       X1, X0, X0
+	VMOVSS       X0, 36(AX)
+	VMOVDQU      start<>+0(SB), X0
+	VPSLLD       $0x07, X2, X1
+	VPSUBD       X1, X0, X0
+	VMOVSS       X0, 40(AX)
 	SUBQ         $-128, CX
-	ADDQ         $0x2c, AX
+	ADDQ         $0x30, AX
 	SUBQ         $0x20, DX
 	JGE          loop1
 
@@ -289,25 +298,34 @@ loop3:
 	VPERMD       Y5, Y6, Y5
 	VMOVDQU      Y5, (AX)
 	VPADDD       Y2, Y1, Y1
-	VPADDD       Y3, Y1, Y1
-	VPADDD       Y4, Y1, Y1
+	VPADDD       Y4, Y3, Y3
 	VEXTRACTF128 $0x01, Y1, X2
 	VPADDD       X2, X1, X1
 	VPERMILPS    $0x4e, X1, X2
 	VPADDD       X2, X1, X1
 	VPERMILPS    $0xb1, X1, X2
 	VPADDD       X2, X1, X1
-	VMOVDQU      start<>+0(SB), X2
-	VPSLLD       $0x03, X1, X3
-	VPSUBD       X3, X2, X2
-	VMOVSS       X2, 36(AX)
-	VMOVDQU      start<>+0(SB), X2
-	VPSLLD       $0x07, X1, X1
-	VPSUBD       X1, X2, X2
-	VMOVSS       X2, 40(AX)
+	VEXTRACTF128 $0x01, Y3, X2
+	VPADDD       X2, X3, X3
+	VPERMILPS    $0x4e, X3, X2
+	VPADDD       X2, X3, X3
+	VPERMILPS    $0xb1, X3, X2
+	VPADDD       X2, X3, X3
+	VPADDD       X1, X3, X3
+	VPSLLD       $0x03, X1, X1
+	VCVTDQ2PS    X1, X1
+	VMOVSS       X1, 44(AX)
+	VMOVDQU      start<>+0(SB), X1
+	VPSLLD       $0x03, X3, X2
+	VPSUBD       X2, X1, X1
+	VMOVSS       X1, 36(AX)
+	VMOVDQU      start<>+0(SB), X1
+	VPSLLD       $0x07, X3, X2
+	VPSUBD       X2, X1, X1
+	VMOVSS       X1, 40(AX)
 	SUBQ         $-128, CX
 	SUBQ         $-128, DX
-	ADDQ         $0x2c, AX
+	ADDQ         $0x30, AX
 	SUBQ         $0x20, BX
 	JGE          loop3
 
@@ -360,25 +378,36 @@ loop5:
 	VCVTTPS2DQ    Z1, Z1
 	VPMOVDB       Z0, (AX)
 	VPMOVDB       Z1, 16(AX)
-	VPADDD        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VPADDD        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VPADDD        X1, X0, X0
-	VPERMILPS     $0x4e, X0, X1
-	VPADDD        X1, X0, X0
-	VPERMILPS     $0xb1, X0, X1
-	VPADDD        X1, X0, X0
-	VMOVDQU       start<>+0(SB), X1
-	VPSLLD        $0x03, X0, X2
-	VPSUBD        X2, X1, X1
-	VMOVSS        X1, 36(AX)
-	VMOVDQU       start<>+0(SB), X1
-	VPSLLD        $0x07, X0, X0
-	VPSUBD        X0, X1, X1
-	VMOVSS        X1, 40(AX)
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VPADDD        Y2, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X2
+	VPADDD        X2, X0, X0
+	VPERMILPS     $0x4e, X0, X2
+	VPADDD        X2, X0, X0
+	VPERMILPS     $0xb1, X0, X2
+	VPADDD        X2, X0, X0
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VPADDD        Y2, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X2
+	VPADDD        X2, X1, X1
+	VPERMILPS     $0x4e, X1, X2
+	VPADDD        X2, X1, X1
+	VPERMILPS     $0xb1, X1, X2
+	VPADDD        X2, X1, X1
+	VPADDD        X0, X1, X1
+	VPSLLD        $0x03, X0, X0
+	VCVTDQ2PS     X0, X0
+	VMOVSS        X0, 44(AX)
+	VMOVDQU       start<>+0(SB), X0
+	VPSLLD        $0x03, X1, X2
+	VPSUBD        X2, X0, X0
+	VMOVSS        X0, 36(AX)
+	VMOVDQU       start<>+0(SB), X0
+	VPSLLD        $0x07, X1, X1
+	VPSUBD        X1, X0, X0
+	VMOVSS        X0, 40(AX)
 	SUBQ          $-128, CX
-	ADDQ          $0x2c, AX
+	ADDQ          $0x30, AX
 	SUBQ          $0x20, DX
 	JGE           loop5
 
@@ -439,26 +468,37 @@ loop7:
 	VCVTTPS2DQ    Z2, Z2
 	VPMOVDB       Z1, (AX)
 	VPMOVDB       Z2, 16(AX)
-	VPADDD        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VPADDD        Y2, Y1, Y1
-	VEXTRACTF128  $0x01, Y1, X2
-	VPADDD        X2, X1, X1
-	VPERMILPS     $0x4e, X1, X2
-	VPADDD        X2, X1, X1
-	VPERMILPS     $0xb1, X1, X2
-	VPADDD        X2, X1, X1
-	VMOVDQU       start<>+0(SB), X2
-	VPSLLD        $0x03, X1, X3
-	VPSUBD        X3, X2, X2
-	VMOVSS        X2, 36(AX)
-	VMOVDQU       start<>+0(SB), X2
-	VPSLLD        $0x07, X1, X1
-	VPSUBD        X1, X2, X2
-	VMOVSS        X2, 40(AX)
+	VEXTRACTF64X4 $0x01, Z1, Y3
+	VPADDD        Y3, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X3
+	VPADDD        X3, X1, X1
+	VPERMILPS     $0x4e, X1, X3
+	VPADDD        X3, X1, X1
+	VPERMILPS     $0xb1, X1, X3
+	VPADDD        X3, X1, X1
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VPADDD        Y3, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X3
+	VPADDD        X3, X2, X2
+	VPERMILPS     $0x4e, X2, X3
+	VPADDD        X3, X2, X2
+	VPERMILPS     $0xb1, X2, X3
+	VPADDD        X3, X2, X2
+	VPADDD        X1, X2, X2
+	VPSLLD        $0x03, X1, X1
+	VCVTDQ2PS     X1, X1
+	VMOVSS        X1, 44(AX)
+	VMOVDQU       start<>+0(SB), X1
+	VPSLLD        $0x03, X2, X3
+	VPSUBD        X3, X1, X1
+	VMOVSS        X1, 36(AX)
+	VMOVDQU       start<>+0(SB), X1
+	VPSLLD        $0x07, X2, X2
+	VPSUBD        X2, X1, X1
+	VMOVSS        X1, 40(AX)
 	SUBQ          $-128, CX
 	SUBQ          $-128, DX
-	ADDQ          $0x2c, AX
+	ADDQ          $0x30, AX
 	SUBQ          $0x20, BX
 	JGE           loop7
 

@@ -10,6 +10,17 @@ import (
 // formats are those of weights by dtype.
 var formats = map[dtype.DType]format{
 	dtype.F32: formatF32, dtype.F16: formatF16, dtype.BF16: formatBF16, dtype.Q8_0: formatQ8, dtype.Q4_0: formatQ4,
+	dtype.Q4_1:   formatQ41,
+	dtype.Q5_0:   formatQ50,
+	dtype.Q5_1:   formatQ51,
+	dtype.Q2_K:   formatQ2K,
+	dtype.Q3_K:   formatQ3K,
+	dtype.Q4_K:   formatQ4K,
+	dtype.Q5_K:   formatQ5K,
+	dtype.Q6_K:   formatQ6K,
+	dtype.IQ4_NL: formatIQ4NL,
+	dtype.IQ4_XS: formatIQ4XS,
+	dtype.MXFP4:  formatMXFP4,
 }
 
 // Choose makes products use the tiles of a choice, as ggmlc build --tune measured them. It

@@ -7,7 +7,7 @@ import (
 // Blocks of quantized activations (dtype.Q8A): 32 signed bytes, then the scale as f32. The rest is not for GPUs.
 const (
 	q8aElems = 32
-	q8aBytes = 44
+	q8aBytes = 48
 )
 
 // packed reads runs of blocks of bytes, of the matrices and of x. Rows are addresses. Sums are f32.

@@ -70,8 +70,8 @@ func (l *lowering) word(q []*kir.Value) *kir.Value {
 	return w
 }
 
-// storeQ8A stores block b of y: 32 bytes, the scale, and 1.5*2^23 less 8 times and 128 times the sum of the bytes, in f32
-// (dtype.Q8A).
+// storeQ8A stores block b of y: 32 bytes, the scale, 1.5*2^23 less 8 times and 128 times the sum of the bytes, and 8
+// times that of the first 16, in f32 (dtype.Q8A).
 func (l *lowering) storeQ8A(y *tensor, b *kir.Value, x []*kir.Value) {
 	scale, q := l.quantized(x)
 	address := l.At(y.base, b, y.DType.BlockBytes())
@@ -80,6 +80,9 @@ func (l *lowering) storeQ8A(y *tensor, b *kir.Value, x []*kir.Value) {
 		l.Store(l.after(address, i), l.word(q[i:i+4]))
 		for _, n := range q[i : i+4] {
 			sum = l.Add(sum, n)
+		}
+		if i+4 == blockLen/2 {
+			l.Store(l.after(address, blockLen+12), l.Convert(l.Mul(sum, l.Int(8)), kir.F32))
 		}
 	}
 	l.Store(l.after(address, blockLen), scale)

@@ -15,7 +15,11 @@ const defaultAlign = 64
 const maxThreads = ir.MaxThreads
 
 var (
-	weightTypes = []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}
+	blockTypes = []dtype.DType{
+		dtype.Q8_0, dtype.Q4_0, dtype.Q4_1, dtype.Q5_0, dtype.Q5_1, dtype.Q2_K, dtype.Q3_K, dtype.Q4_K, dtype.Q5_K, dtype.Q6_K,
+		dtype.IQ4_NL, dtype.IQ4_XS, dtype.MXFP4,
+	}
+	weightTypes = append([]dtype.DType{dtype.F32, dtype.F16, dtype.BF16}, blockTypes...)
 	scalarTypes = []dtype.DType{
 		dtype.F32, dtype.F16, dtype.BF16, dtype.F64, dtype.I8, dtype.I32, dtype.I64, dtype.U8, dtype.Bool,
 	}
@@ -35,7 +39,7 @@ var (
 	bf16    = Plain(dtype.BF16)
 	panels  = Packed(dtype.R16, dtype.F32, dtype.F16)
 	bpanels = Packed(dtype.R16, dtype.BF16)
-	qpanels = Packed(dtype.R16, dtype.Q8_0, dtype.Q4_0)
+	qpanels = Packed(dtype.R16, blockTypes...)
 	// matrices are copied as bytes, so the layout does not matter.
 	matrices = table
 	strided  = Format{DTypes: scalarTypes, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}

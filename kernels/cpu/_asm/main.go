@@ -30,6 +30,8 @@ var families = []struct {
 	{"matmul_amx", amxTiles},
 	{"matmul_q8_0", intTiles(formatQ8)},
 	{"matmul_q4_0", intTiles(formatQ4)},
+	{"matmul_blocks", blockTiles},
+	{"matmul_parts", partTiles},
 	{"vector", generateVectors},
 	{"quantize", generateQuantize},
 	{"bf16", generateBF16},

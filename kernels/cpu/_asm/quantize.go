@@ -135,12 +135,19 @@ func (g *generator) storeBytes(v []reg.VecVirtual, dst reg.GPVirtual) {
 	g.VMOVDQU(low, operand.Mem{Base: dst})
 }
 
-// storeStarts writes where sums of products with these 32 integers begin.
+// storeStarts writes where sums of products with these 32 integers begin, and eight times the sum of the first 16.
 func (g *generator) storeStarts(v []reg.VecVirtual, dst reg.GPVirtual) {
-	for i := 1; i < len(v); i++ {
+	add := func(a, b, to reg.Register) { g.VPADDD(a, b, to) }
+	half := len(v) / 2
+	for i := 1; i < half; i++ {
 		g.VPADDD(v[i], v[0], v[0])
+		g.VPADDD(v[half+i], v[half], v[half])
 	}
-	sum := g.reduce(v[0], func(a, b, to reg.Register) { g.VPADDD(a, b, to) })
+	first, sum := g.reduce(v[0], add), g.reduce(v[half], add)
+	g.VPADDD(first.AsX(), sum.AsX(), sum.AsX())
+	g.VPSLLD(operand.U8(3), first.AsX(), first.AsX())
+	g.VCVTDQ2PS(first.AsX(), first.AsX())
+	g.VMOVSS(first.AsX(), operand.Mem{Base: dst, Disp: q8aFirst})
 	for _, to := range []struct {
 		shift uint8 // the binary logarithm of the offset
 		at    int

@@ -20,6 +20,7 @@ import (
 //	           scales. Group j holds, for each row, bytes 4j to 4j+3 of the plain block:
 //	           low nibbles are k = 4j to 4j+3, high ones k = 16+4j to 16+4j+3, each the
 //	           value plus 8
+//	others     see blocks.go
 //
 // A panel of fewer rows is padded with elements of value zero, whose bytes are
 // those of a plain block of zero bytes in this layout.
@@ -39,6 +40,10 @@ func PanelBytes(d dtype.DType, k int) int {
 // dst. The lengths must be exactly rows*d.RowBytes(k) and PanelBytes(d, k).
 func PackPanel(d dtype.DType, dst, src []byte, rows, k int) {
 	checkPanel(d, dst, src, rows, k)
+	if s := d.Scheme(); s != nil {
+		packSchemed(s, dst, src, rows, k/d.BlockElems(), d.BlockBytes())
+		return
+	}
 	if rows < rows16 {
 		clear(dst)
 	}
@@ -60,6 +65,10 @@ func PackPanel(d dtype.DType, dst, src []byte, rows, k int) {
 // not looked at.
 func UnpackPanel(d dtype.DType, dst, src []byte, rows, k int) {
 	checkPanel(d, src, dst, rows, k)
+	if s := d.Scheme(); s != nil {
+		unpackSchemed(s, dst, src, rows, k/d.BlockElems(), d.BlockBytes())
+		return
+	}
 	switch d {
 	case dtype.F32:
 		unpack4(dst, src, rows, k)

@@ -8,7 +8,10 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-var packable = []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}
+var packable = []dtype.DType{
+	dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0, dtype.Q4_1, dtype.Q5_0, dtype.Q5_1,
+	dtype.Q2_K, dtype.Q3_K, dtype.Q4_K, dtype.Q5_K, dtype.Q6_K, dtype.IQ4_NL, dtype.IQ4_XS, dtype.MXFP4,
+}
 
 // randomBytes are reproducible bytes.
 func randomBytes(n int) []byte {
@@ -23,7 +26,7 @@ func randomBytes(n int) []byte {
 func TestPackRoundTrip(t *testing.T) {
 	for _, d := range packable {
 		for _, n := range []int{1, 2, 15, 16, 17, 33, 48} {
-			for _, k := range []int{32, 64, 96, 160, 1, 7, 33} {
+			for _, k := range []int{32, 64, 96, 160, 256, 768, 1, 7, 33} {
 				if k%d.BlockElems() != 0 {
 					continue
 				}
@@ -71,9 +74,47 @@ func TestPackPutsElementsWhereTheLayoutHasThem(t *testing.T) {
 	}
 }
 
+// TestPackPutsBitsIntoPlanes looks up elements of formats with a scheme, and their scales, where blocks.go has them.
+func TestPackPutsBitsIntoPlanes(t *testing.T) {
+	const n, k = 16, 512
+	for _, d := range packable {
+		s := d.Scheme()
+		if s == nil {
+			continue
+		}
+		blocks, per := k/d.BlockElems(), d.BlockElems()
+		plain := randomBytes(n * d.RowBytes(k))
+		packed := make([]byte, dtype.PackedBytes(d, dtype.R16, n, k))
+		Pack(d, packed, plain, n, k)
+		for r := range n {
+			for i := range k {
+				var f dtype.Fields
+				s.Split(&f, plain[(r*blocks+i/per)*d.BlockBytes():][:d.BlockBytes()])
+				block := packed[i/per*d.PanelBlockBytes():]
+				part, at := block[s.PanelHead()+i%per/32*s.PanelSub():], i%32
+				got, low := byte(0), 0
+				for _, b := range map[int][]int{2: {2}, 3: {2, 1}, 4: {4}, 5: {4, 1}, 6: {4, 2}}[s.Bits] {
+					v := part[low*64+at/4%b*64+4*r+at%4]
+					got |= v >> (b * (at / 4 / b)) & (1<<b - 1) << low
+					low += b
+				}
+				if want := f.Q[i%per]; got != want {
+					t.Fatalf("%v: row %d, k %d: %d, want %d", d, r, i, got, want)
+				}
+				if want := le.Uint16(block[2*r:]); want != f.D {
+					t.Fatalf("%v: row %d, k %d: D %#x, want %#x", d, r, i, f.D, want)
+				}
+				if g := i % per / s.Group; s.Super && int8(part[s.Bits*64+i%32/s.Group*16+r]) != f.Scale[g] {
+					t.Fatalf("%v: row %d, k %d: another scale than %d", d, r, i, f.Scale[g])
+				}
+			}
+		}
+	}
+}
+
 func TestPackPaddingIsZero(t *testing.T) {
 	for _, d := range packable {
-		const n, k = 3, 32
+		const n, k = 3, 256
 		packed := randomBytes(PanelBytes(d, k))
 		Pack(d, packed, make([]byte, n*d.RowBytes(k)), n, k)
 		rows := make([]byte, 16*d.RowBytes(k))
@@ -113,7 +154,7 @@ func TestTilesAreOfTheirWeights(t *testing.T) {
 func BenchmarkPackPanel(b *testing.B) {
 	for _, d := range packable {
 		b.Run(d.String(), func(b *testing.B) {
-			const k = 2048
+			const k = 4096
 			src, dst := randomBytes(16*d.RowBytes(k)), make([]byte, PanelBytes(d, k))
 			b.SetBytes(int64(len(src)))
 			for b.Loop() {

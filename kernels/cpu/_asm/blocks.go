@@ -1,0 +1,557 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// scheme is a block format, with the facts of dtype.Scheme.
+type scheme struct {
+	format                     // as in the names of functions
+	bits, group, offset int    // of an element, elements, of values
+	super, mins, power  bool   // integer scales; mins; D is a bfloat16
+	values              []byte // nil if an element is its own value
+}
+
+var (
+	valuesIQ4  = []byte{1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241}
+	valuesE2M1 = []byte{12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0}
+)
+
+// schemes are the formats for which there is assembly.
+var schemes = []scheme{
+	{format: "Q41", bits: 4, group: 32, mins: true},
+	{format: "Q50", bits: 5, group: 32, offset: 16},
+	{format: "Q51", bits: 5, group: 32, mins: true},
+	{format: "Q2K", bits: 2, group: 16, super: true, mins: true},
+	{format: "Q3K", bits: 3, group: 16, super: true, offset: 4},
+	{format: "Q4K", bits: 4, group: 32, super: true, mins: true},
+	{format: "Q5K", bits: 5, group: 32, super: true, mins: true},
+	{format: "Q6K", bits: 6, group: 16, super: true, offset: 32},
+	{format: "IQ4NL", bits: 4, group: 32, offset: 128, values: valuesIQ4},
+	{format: "IQ4XS", bits: 4, group: 32, super: true, offset: 128, values: valuesIQ4},
+	{format: "MXFP4", bits: 4, group: 32, offset: 12, power: true, values: valuesE2M1},
+}
+
+const (
+	subLen    = 32 // elements of a part
+	superLen  = 256
+	partWords = 8 // of a row in a part
+)
+
+// planes are the bits of the planes, the lowest first: those of dtype.Scheme.Planes.
+func (s *scheme) planes() []int {
+	return map[int][]int{2: {2}, 3: {2, 1}, 4: {4}, 5: {4, 1}, 6: {4, 2}}[s.bits]
+}
+
+func (s *scheme) groups() int { return subLen / s.group }
+
+// head is the bytes before the parts of a panel's block.
+func (s *scheme) head() int {
+	if s.mins {
+		return 64
+	}
+	return 32
+}
+
+// scalesAt and minsAt are offsets in a part, sub its bytes.
+func (s *scheme) scalesAt() int { return s.bits * 64 }
+func (s *scheme) minsAt() int   { return s.scalesAt() + s.groups()*panelRows }
+func (s *scheme) sub() int {
+	switch {
+	case !s.super:
+		return s.scalesAt()
+	case s.mins:
+		return s.minsAt() + s.groups()*panelRows
+	}
+	return s.minsAt()
+}
+
+// signed reports whether bytes are too large for VPMADDUBSW, so that they are taken without their offset of 128.
+func (s *scheme) signed() bool { return s.offset == 128 }
+
+// Expanded parts: see package cpu. Their bytes come first.
+const (
+	partScales = partWords * 64
+	vectorSize = 64
+)
+
+func partMins(groups int) int  { return partScales + groups*vectorSize }
+func partBytes(groups int) int { return partScales + 2*groups*vectorSize }
+
+// blockTiles generates what formats with a scheme have: for each a function that expands panels, and tiles of one
+// row; and for each kind of expanded part tiles of any rows.
+func blockTiles(g *generator) {
+	for i := range schemes {
+		s := &schemes[i]
+		for _, level := range []struct {
+			isa
+			name   string
+			panels []int
+		}{{avx512, "VNNI", []int{1, 2}}, {avx2, avx2.name, []int{1}}} {
+			g.isa = level.isa
+			g.expand(s, level.name)
+			for _, n := range level.panels {
+				g.blockRow(s, &tile{format: s.format, isa: level.isa, level: level.name, rows: 1, panels: n})
+			}
+			g.blockRow(s, &tile{format: s.format, isa: level.isa, level: level.name, rows: 1, panels: 2, swiglu: true})
+		}
+	}
+}
+
+// blockSource reads parts of panels.
+type blockSource struct {
+	*generator
+	*scheme
+	w, heads rows           // the current part, and its block
+	table    reg.VecVirtual // of values, if there is one
+}
+
+// newBlockSource returns the source for panels at w, which are at the start of a block.
+func (g *generator) newBlockSource(s *scheme, w rows) *blockSource {
+	b := &blockSource{generator: g, scheme: s, w: w, heads: w}
+	if s.super {
+		b.heads.bases = nil
+		for range w.bases {
+			b.heads.bases = append(b.heads.bases, g.GP64())
+		}
+	}
+	if s.values != nil {
+		b.table = g.vec()
+		g.VMOVUPS(g.valueTable(s), b.table)
+	}
+	return b
+}
+
+// valueTable returns the values, repeated for each 128 bits.
+func (g *generator) valueTable(s *scheme) operand.Mem {
+	return g.table("values"+string(s.format), 16, func(i int) (word uint32) {
+		for j := range 4 {
+			word |= uint32(s.values[i%4*4+j]) << (8 * j)
+		}
+		return word
+	})
+}
+
+// overParts makes code for each part of blocks blocks, by a loop over blocks and one over their parts. each advances
+// what else there is.
+func (b *blockSource) overParts(blocks reg.GPVirtual, each func()) {
+	loop, done := b.label("block"), b.label("done")
+	b.TESTQ(blocks, blocks)
+	b.JZ(operand.LabelRef(done))
+	b.Label(loop)
+	if b.super {
+		for i, base := range b.w.bases {
+			b.MOVQ(base, b.heads.bases[i])
+		}
+	}
+	b.advance(b.w, b.head())
+	if b.super {
+		part, left := b.label("part"), b.GP64()
+		b.MOVQ(operand.U32(superLen/subLen), left)
+		b.Label(part)
+		each()
+		b.advance(b.w, b.sub())
+		b.DECQ(left)
+		b.JNZ(operand.LabelRef(part))
+	} else {
+		each()
+		b.advance(b.w, b.sub())
+	}
+	b.DECQ(blocks)
+	b.JNZ(operand.LabelRef(loop))
+	b.Label(done)
+}
+
+// headAt is the memory disp bytes into the block of panel p.
+func (b *blockSource) headAt(p, disp int) operand.Mem {
+	if b.super {
+		return b.heads.at(p, disp)
+	}
+	return b.w.at(p, disp-b.head())
+}
+
+// half is the vectors of a panel: one with AVX-512, two with AVX2; of each a part is 64 or 32 bytes.
+func (g *generator) halves() int { return panelRows / g.isa.lanes }
+
+// bytesOf calls f with the unsigned bytes of each word of vector h of panel p, in the order in which they are
+// unpacked: word j, then the word 4 later of the same vector of a plane of 4 bits.
+func (b *blockSource) bytesOf(p, h int, f func(j int, u reg.VecVirtual)) {
+	width := b.bytes()
+	var vectors [][]reg.VecVirtual // of each plane
+	at := 0
+	for _, bits := range b.planes() {
+		v := b.vecs(bits)
+		for i := range v {
+			b.VMOVUPS(b.w.at(p, at+i*64+h*width), v[i])
+		}
+		vectors, at = append(vectors, v), at+bits*64
+	}
+	for i := range partWords {
+		j := i/2 + i%2*4
+		var u reg.VecVirtual
+		low := 0
+		for k, bits := range b.planes() {
+			field := b.field(vectors[k][j%bits], bits*(j/bits), low, bits)
+			if k == 0 {
+				u = field
+			} else {
+				b.or(field, u)
+			}
+			low += bits
+		}
+		if b.values != nil {
+			b.VPSHUFB(u, b.table, u)
+		}
+		f(j, u)
+	}
+}
+
+// field returns the bits bits from from on of each byte of v, moved to to.
+func (b *blockSource) field(v reg.VecVirtual, from, to, bits int) reg.VecVirtual {
+	u := b.vec()
+	only := uint32(1<<bits-1) << to * 0x01010101
+	mask := b.word([]string{"", "ones", "pairs", "", "nibbles"}[bits]+string(rune('0'+to)), only)
+	switch {
+	case from > to:
+		b.VPSRLW(operand.U8(from-to), v, u)
+		b.and(mask, u, u)
+	case from < to:
+		b.VPSLLW(operand.U8(to-from), v, u)
+		b.and(mask, u, u)
+	default:
+		b.and(mask, v, u)
+	}
+	return u
+}
+
+func (g *generator) and(a operand.Op, b, to reg.VecVirtual) {
+	if g.wide() {
+		g.VPANDD(a, b, to)
+	} else {
+		g.VPAND(a, b, to)
+	}
+}
+
+func (g *generator) or(a, to reg.VecVirtual) {
+	if g.wide() {
+		g.VPORD(a, to, to)
+	} else {
+		g.VPOR(a, to, to)
+	}
+}
+
+// scale returns the scales of a group of vector h of panel p.
+func (b *blockSource) scale(p, h, group int) reg.VecVirtual {
+	d := b.headFloats(p, h*b.isa.lanes*2)
+	if !b.super {
+		return d
+	}
+	s := b.smallInts(b.w.at(p, b.scalesAt()+group*panelRows+h*b.isa.lanes))
+	b.VMULPS(d, s, s)
+	return s
+}
+
+// headFloats returns D, or M, as float32.
+func (b *blockSource) headFloats(p, at int) reg.VecVirtual {
+	d := b.vec()
+	if b.power {
+		b.VPMOVZXWD(b.headAt(p, at), d)
+		b.VPSLLD(operand.U8(16), d, d)
+	} else {
+		b.VCVTPH2PS(b.headAt(p, at), d)
+	}
+	return d
+}
+
+// smallInts returns signed bytes as float32.
+func (b *blockSource) smallInts(at operand.Mem) reg.VecVirtual {
+	s := b.vec()
+	b.VPMOVSXBD(at, s)
+	b.VCVTDQ2PS(s, s)
+	return s
+}
+
+// min returns an eighth of the mins of a group of vector h of panel p, whose scales are s.
+func (b *blockSource) min(p, h, group int, s reg.VecVirtual) reg.VecVirtual {
+	if !b.mins {
+		m := b.vec()
+		b.VMULPS(b.float("offset"+string(b.format), float64(b.offset)/8), s, m)
+		return m
+	}
+	m := b.headFloats(p, 2*panelRows+h*b.isa.lanes*2)
+	b.VMULPS(b.float("eighth", 0.125), m, m)
+	if b.super {
+		n := b.smallInts(b.w.at(p, b.minsAt()+group*panelRows+h*b.isa.lanes))
+		b.VMULPS(n, m, m)
+	}
+	return m
+}
+
+// expand generates the function that expands blocks of a panel.
+func (g *generator) expand(s *scheme, level string) {
+	name := "expand" + string(s.format) + level
+	g.function(name, []string{name + " expands blocks of a panel. See expandFunc."}, nil,
+		pointers("dst", "panel"), integers("blocks"))
+	dst := g.arg("dst")
+	b := g.newBlockSource(s, g.newRows(g.arg("panel"), nil, 1))
+	b.overParts(g.arg("blocks"), func() {
+		for h := range g.halves() {
+			to := func(disp int) operand.Mem { return operand.Mem{Base: dst, Disp: disp + h*g.bytes()} }
+			b.bytesOf(0, h, func(j int, u reg.VecVirtual) { g.VMOVUPS(u, to(64*j)) })
+			for i := range s.groups() {
+				scale := b.scale(0, h, i)
+				g.VMOVUPS(scale, to(partScales+i*vectorSize))
+				g.VMOVUPS(b.min(0, h, i, scale), to(partMins(s.groups())+i*vectorSize))
+			}
+		}
+		g.ADDQ(operand.I32(int32(partBytes(s.groups()))), dst)
+	})
+	g.ret()
+}
+
+// blockRow generates a tile of one row that reads panels as they are stored.
+func (g *generator) blockRow(s *scheme, t *tile) {
+	g.begin(t)
+	b := g.newBlockSource(s, g.panelAddresses(t))
+	x, sums := g.xAddresses(t), g.newSums(t)
+	b.overParts(g.arg("blocks"), func() {
+		for p := range t.panels {
+			g.prefetchPart(t, b, p)
+			for h := range g.halves() {
+				b.addPart(x, p, h, sums[0][p][h])
+			}
+		}
+		g.advance(x, q8aBytes)
+	})
+	g.finish(t, sums)
+}
+
+// prefetchPart asks for a part ahead of use; see tile.ahead.
+func (g *generator) prefetchPart(t *tile, b *blockSource, p int) {
+	ahead := 4096
+	if t.isa == avx2 {
+		ahead = 8192
+	}
+	for at := 0; at < b.sub(); at += lineBytes {
+		g.PREFETCHT0(b.w.at(p, ahead+at))
+	}
+}
+
+// addPart adds the products of a part to the sums of vector h of panel p.
+func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
+	d := b.newDots(b.scheme.signed(), b.bits > 5)
+	first, second := d.accumulators(1), d.accumulators(1)
+	d.start(first, x)
+	b.bytesOf(p, h, func(j int, u reg.VecVirtual) {
+		if j < partWords/2 {
+			d.word(first, j, u, x)
+		} else {
+			d.word(second, j, u, x)
+		}
+	})
+	groups := [][]reg.VecVirtual{d.result(first), d.result(second)}
+	if b.groups() == 1 {
+		b.VPADDD(groups[1][0], groups[0][0], groups[0][0])
+		groups = groups[:1]
+	}
+	term := b.newTerm(1, b.scheme.signed())
+	for i, acc := range groups {
+		s := b.scale(p, h, i)
+		var m reg.VecVirtual
+		if !term.signed {
+			m = b.min(p, h, i, s)
+		}
+		term.add(0, i, len(groups), acc[0], s, m, x)
+	}
+	term.finish(0, sum, x)
+}
+
+// dots adds integer products of unsigned bytes of weights with x. With AVX2 they are added in 16 bits first: as many
+// words as cannot overflow there.
+type dots struct {
+	*generator
+	signed  bool // bytes are taken without an offset of 128
+	atOnce  int  // words that are added in 16 bits
+	narrow  map[*accumulator]int
+	started map[*accumulator]bool
+}
+
+// accumulator is the sums of the rows of x with a vector of a panel: of 32 bits, and with AVX2 of 16.
+type accumulator struct{ wide, narrow []reg.VecVirtual }
+
+// newDots returns what adds products of bytes: signed ones, or unsigned ones of at most 31, or if large 63.
+func (g *generator) newDots(signed, large bool) *dots {
+	atOnce := 4 // 4·2·31·127 is less than 2^15
+	if large {
+		atOnce = 2 // as is 2·2·63·127
+	}
+	return &dots{g, signed, atOnce, map[*accumulator]int{}, map[*accumulator]bool{}}
+}
+
+// accumulators returns sums of zero for rows of x.
+func (d *dots) accumulators(rows int) *accumulator {
+	a := &accumulator{wide: d.vecs(rows)}
+	if d.generator.wide() {
+		d.zero(a.wide...)
+		return a
+	}
+	if !d.signed {
+		a.narrow = d.vecs(rows)
+	}
+	return a
+}
+
+// start begins sums with what undoes the offset of signed bytes, plus startBits; with AVX2 they have no offset.
+func (d *dots) start(a *accumulator, x rows) {
+	if !d.signed || !d.generator.wide() {
+		return
+	}
+	for r := range a.wide {
+		d.VBROADCASTSS(x.at(r, q8aStart8), a.wide[r])
+	}
+}
+
+// word adds word j of a vector of a panel.
+func (d *dots) word(a *accumulator, j int, u reg.VecVirtual, x rows) {
+	switch {
+	case d.generator.wide():
+		for r := range a.wide {
+			d.dot(x.at(r, 4*j), u, a.wide[r])
+		}
+	case d.signed:
+		d.signedWord(a, j, u, x)
+	default:
+		d.narrowWord(a, j, u, x)
+	}
+}
+
+// signedWord is word for signed bytes and AVX2: see avx2Bytes.
+func (d *dots) signedWord(a *accumulator, j int, u reg.VecVirtual, x rows) {
+	magnitude := d.vec()
+	d.VPXOR(d.word32("flip", 0x80808080), u, u)
+	d.VPABSB(u, magnitude)
+	for r := range a.wide {
+		product := d.vec()
+		d.VPBROADCASTD(x.at(r, 4*j), product)
+		d.VPSIGNB(u, product, product)
+		d.VPMADDUBSW(product, magnitude, product)
+		d.VPMADDWD(d.word32("ones16", 0x00010001), product, product)
+		d.addWide(a, r, product)
+	}
+	d.started[a] = true
+}
+
+// word32 is generator.word, whose name word of dots hides.
+func (d *dots) word32(name string, bits uint32) operand.Mem { return d.generator.word(name, bits) }
+
+// addWide adds to a sum of 32 bits, or begins it.
+func (d *dots) addWide(a *accumulator, r int, product reg.VecVirtual) {
+	if d.started[a] {
+		d.VPADDD(product, a.wide[r], a.wide[r])
+	} else {
+		d.VMOVDQA(product, a.wide[r])
+	}
+}
+
+// narrowWord is word for unsigned bytes and AVX2.
+func (d *dots) narrowWord(a *accumulator, j int, u reg.VecVirtual, x rows) {
+	for r := range a.wide {
+		product := d.vec()
+		d.VPBROADCASTD(x.at(r, 4*j), product)
+		if d.narrow[a] == 0 {
+			d.VPMADDUBSW(product, u, a.narrow[r])
+		} else {
+			d.VPMADDUBSW(product, u, product)
+			d.VPADDW(product, a.narrow[r], a.narrow[r])
+		}
+	}
+	if d.narrow[a]++; d.narrow[a] == d.atOnce {
+		d.widen(a)
+	}
+}
+
+// widen adds the sums of 16 bits to those of 32.
+func (d *dots) widen(a *accumulator) {
+	for r := range a.wide {
+		if d.started[a] {
+			d.VPMADDWD(d.word32("ones16", 0x00010001), a.narrow[r], a.narrow[r])
+			d.VPADDD(a.narrow[r], a.wide[r], a.wide[r])
+		} else {
+			d.VPMADDWD(d.word32("ones16", 0x00010001), a.narrow[r], a.wide[r])
+		}
+	}
+	d.narrow[a], d.started[a] = 0, true
+}
+
+// result returns the sums of 32 bits.
+func (d *dots) result(a *accumulator) []reg.VecVirtual {
+	if d.narrow[a] > 0 {
+		d.widen(a)
+	}
+	return a.wide
+}
+
+// term is what a part adds to the sums of rows of x. All tiles make it by the same steps, so that they give the same
+// bits.
+type term struct {
+	*generator
+	signed bool
+	t      []reg.VecVirtual
+}
+
+func (g *generator) newTerm(rows int, signed bool) *term {
+	return &term{g, signed, make([]reg.VecVirtual, rows)}
+}
+
+// add adds group i of n to the term of row r: integer sums, scales, an eighth of the mins.
+func (t *term) add(r, i, n int, acc reg.VecVirtual, s, m operand.Op, x rows) {
+	if t.signed && t.wide() {
+		t.VSUBPS(t.word("start", startBits), acc, acc)
+	} else {
+		t.VCVTDQ2PS(acc, acc)
+	}
+	if i == 0 {
+		t.VMULPS(s, acc, acc)
+		t.t[r] = acc
+	} else {
+		t.VFMADD231PS(s, acc, t.t[r])
+	}
+	if t.signed {
+		return
+	}
+	c := t.vec()
+	if n == 1 || i == 1 {
+		t.VMOVUPS(t.word("start", startBits), c)
+		t.subtract(x.at(r, q8aStart4), c)
+	}
+	switch {
+	case n == 2 && i == 0:
+		t.VBROADCASTSS(x.at(r, q8aFirst), c)
+	case i == 1:
+		t.subtract(x.at(r, q8aFirst), c)
+	}
+	t.VFNMADD231PS(m, c, t.t[r])
+}
+
+// subtract subtracts a float32 from all lanes.
+func (g *generator) subtract(at operand.Mem, from reg.VecVirtual) {
+	if g.wide() {
+		g.VSUBPS_BCST(at, from, from)
+		return
+	}
+	v := g.vec()
+	g.VBROADCASTSS(at, v)
+	g.VSUBPS(v, from, from)
+}
+
+// finish adds the term of row r to a sum.
+func (t *term) finish(r int, sum reg.VecVirtual, x rows) {
+	if t.wide() {
+		t.VFMADD231PS_BCST(x.at(r, q8aScale), t.t[r], sum)
+		return
+	}
+	d := t.vec()
+	t.VBROADCASTSS(x.at(r, q8aScale), d)
+	t.VFMADD231PS(d, t.t[r], sum)
+}

@@ -1,0 +1,253 @@
+package cpu
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
+)
+
+// Formats with a scheme (dtype.Scheme) differ in how bits are stored and in what scales are made of. Expanded, all
+// are one of two: 32 k of a panel are unsigned bytes u with a float32 scale s and min m for each group of 32 or of 16,
+// and an element is s·u - m. Products add, in order of k, what each such part gives:
+//
+//	d·(s·Σ q·u - m·Σ q)                                for one group
+//	d·(s0·Σ q·u - m0·Σ q + s1·Σ q·u - m1·Σ q)          for two
+//
+// where q and d are those of the activations, and sums are exact integers. An offset is a min of offset·s. Scales and
+// mins are exact in float32: products of a float16 and at most 8 bits.
+//
+// One row of x reads panels as they are stored. Several rows read a panel that is expanded once for all of them.
+
+// part is 32 k of a panel in groups of 32. m is an eighth of the mins, as activations have eight times Σ q.
+type part struct {
+	u    [blockLen / 4][panelRows][4]uint8
+	s, m [1]lanes
+}
+
+// part16 is the same in groups of 16.
+type part16 struct {
+	u    [blockLen / 4][panelRows][4]uint8
+	s, m [2]lanes
+}
+
+// schemed are the dtypes of the formats with a scheme.
+var schemed = [numFormats]dtype.DType{
+	formatQ41:   dtype.Q4_1,
+	formatQ50:   dtype.Q5_0,
+	formatQ51:   dtype.Q5_1,
+	formatQ2K:   dtype.Q2_K,
+	formatQ3K:   dtype.Q3_K,
+	formatQ4K:   dtype.Q4_K,
+	formatQ5K:   dtype.Q5_K,
+	formatQ6K:   dtype.Q6_K,
+	formatIQ4NL: dtype.IQ4_NL,
+	formatIQ4XS: dtype.IQ4_XS,
+	formatMXFP4: dtype.MXFP4,
+}
+
+// shapeOf returns the shape of a format with a scheme.
+func shapeOf(d dtype.DType) blockShape {
+	return blockShape{d.BlockElems(), d.BlockElems() / blockLen * q8aBytes, d.PanelBlockBytes()}
+}
+
+// partBytes returns the size of an expanded part.
+func partBytes(s *dtype.Scheme) int {
+	if s.Group == blockLen {
+		return int(unsafe.Sizeof(part{}))
+	}
+	return int(unsafe.Sizeof(part16{}))
+}
+
+// expandFunc expands blocks blocks of a panel to dst.
+type expandFunc func(dst, panel unsafe.Pointer, blocks int)
+
+// expansion is how products of several rows of x are computed with a format: a panel is expanded, then multiplied.
+type expansion struct {
+	expand         expandFunc
+	matmul, swiglu []rowTile // of one panel of parts, most rows first
+}
+
+// genericExpand returns the expandFunc of a format.
+func genericExpand(d dtype.DType) expandFunc {
+	s := d.Scheme()
+	return func(dst, panel unsafe.Pointer, blocks int) {
+		for b := range blocks {
+			expandBlock(s, unsafe.Add(dst, b*s.Subs()*partBytes(s)), octets(unsafe.Add(panel, b*s.PanelBytes()), s.PanelBytes()))
+		}
+	}
+}
+
+// expandBlock expands a block of a panel.
+func expandBlock(s *dtype.Scheme, dst unsafe.Pointer, block []byte) {
+	var d, m lanes
+	for r := range panelRows {
+		d[r] = s.Float(uint16(block[2*r]) | uint16(block[2*r+1])<<8)
+		if s.Mins {
+			m[r] = dtype.F16ToF32(uint16(block[32+2*r])|uint16(block[33+2*r])<<8) / 8
+		}
+	}
+	planes := s.Planes()
+	for p := range s.Subs() {
+		from := block[s.PanelHead()+p*s.PanelSub():][:s.PanelSub()]
+		to := unsafe.Add(dst, p*partBytes(s))
+		expandBytes(s, planes, (*part)(to), from)
+		if s.Group == blockLen {
+			e := (*part)(to)
+			expandScales(s, e.s[:], e.m[:], &d, &m, from)
+		} else {
+			e := (*part16)(to)
+			expandScales(s, e.s[:], e.m[:], &d, &m, from)
+		}
+	}
+}
+
+// expandBytes sets the elements of a part; those of both kinds of parts are at the same place.
+func expandBytes(s *dtype.Scheme, planes []int, to *part, from []byte) {
+	var q [blockLen]byte
+	for r := range panelRows {
+		tile.UnpackPlanes(planes, q[:], from, r)
+		for i, v := range q {
+			to.u[i/4][r][i%4] = s.Value(v)
+		}
+	}
+}
+
+// expandScales sets the scales and mins of a part; d and m are those of the block.
+func expandScales(s *dtype.Scheme, scale, low []lanes, d, m *lanes, from []byte) {
+	scales, mins := s.PanelScales()
+	offset := float32(s.Offset) / 8
+	for g := range scale {
+		for r := range panelRows {
+			x, y := d[r], m[r]
+			if s.Super {
+				x *= float32(int8(from[scales+g*panelRows+r]))
+			}
+			switch {
+			case !s.Mins:
+				y = offset * x
+			case s.Super:
+				y *= float32(int8(from[mins+g*panelRows+r]))
+			}
+			scale[g][r], low[g][r] = x, y
+		}
+	}
+}
+
+// genericBlockMatMul and genericBlockSwiGLU are the tiles of formats with a scheme.
+func genericBlockMatMul(d dtype.DType) tileSet {
+	s := d.Scheme()
+	return single(func(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int, _ uintptr) {
+		a := dotBlocks(s, x, w, blocks)
+		a.store(dst, res, cols)
+	})
+}
+
+func genericBlockSwiGLU(d dtype.DType) tileSet {
+	s := d.Scheme()
+	return single(func(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int, _ uintptr) {
+		a, b := dotBlocks(s, x, gate, blocks), dotBlocks(s, x, up, blocks)
+		a.storeSwiGLU(dst, &b, cols)
+	})
+}
+
+// dotBlocks is the sums of one row of x with the rows of a panel.
+func dotBlocks(s *dtype.Scheme, x, w unsafe.Pointer, blocks int) (a lanes) {
+	var parts [8]part16 // of a block; parts of one group are smaller
+	for b := range blocks {
+		expandBlock(s, unsafe.Pointer(&parts), octets(unsafe.Add(w, b*s.PanelBytes()), s.PanelBytes()))
+		for p := range s.Subs() {
+			v := (*q8aBlock)(unsafe.Add(x, (b*s.Subs()+p)*q8aBytes))
+			from := unsafe.Add(unsafe.Pointer(&parts), p*partBytes(s))
+			if s.Group == blockLen {
+				a.addPart(v, (*part)(from))
+			} else {
+				a.addPart16(v, (*part16)(from))
+			}
+		}
+	}
+	return a
+}
+
+// addPart adds the products of a part.
+func (a *lanes) addPart(v *q8aBlock, p *part) {
+	sum8 := float32(startBits - v.start4)
+	for r := range a {
+		t := float32(dotWords(v.q[:], p.u[:], r)) * p.s[0][r]
+		t -= float32(sum8 * p.m[0][r])
+		a[r] += float32(t * v.d)
+	}
+}
+
+// addPart16 adds the products of a part of two groups.
+func (a *lanes) addPart16(v *q8aBlock, p *part16) {
+	first := v.first
+	second := float32(startBits-v.start4) - first
+	for r := range a {
+		t := float32(dotWords(v.q[:16], p.u[:4], r)) * p.s[0][r]
+		t -= float32(first * p.m[0][r])
+		t += float32(float32(dotWords(v.q[16:], p.u[4:], r)) * p.s[1][r])
+		t -= float32(second * p.m[1][r])
+		a[r] += float32(t * v.d)
+	}
+}
+
+// dotWords is the sum of products of q with row r of u.
+func dotWords(q []int8, u [][panelRows][4]uint8, r int) (sum int32) {
+	for j := range u {
+		w := &u[j][r]
+		for i, y := range q[4*j : 4*j+4] {
+			sum += int32(y) * int32(w[i])
+		}
+	}
+	return sum
+}
+
+// expandedPanels is room for the panels of a product, of w and for swiglu of wUp.
+type expandedPanels struct{ bytes []byte }
+
+// spareExpanded holds them between calls, see spareUnrounded.
+var spareExpanded = sync.Pool{New: func() any { return new(expandedPanels) }}
+
+// room returns size bytes that begin at a cache line.
+func (e *expandedPanels) room(size int) unsafe.Pointer {
+	if len(e.bytes) < size+lineBytes {
+		e.bytes = make([]byte, size+lineBytes)
+	}
+	p := unsafe.Pointer(unsafe.SliceData(e.bytes))
+	return unsafe.Add(p, -uintptr(p)&(lineBytes-1))
+}
+
+// expandedProduct is matmul, or with up matmulSwiGLU, for several rows and a format with an expansion. Panels are the
+// outer loop: each is read from memory once, and its parts stay in the second-level cache for all rows.
+func expandedProduct(f format, e *expansion, dst, x, w, up, res unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
+	sh, s := &formatShape[f], schemed[f].Scheme()
+	blocks, parts := shape.In/sh.blockLen, shape.In/blockLen
+	xStride, dstStride, size := parts*q8aBytes, shape.Out*f32Bytes, parts*partBytes(s)
+	spare := spareExpanded.Get().(*expandedPanels)
+	panel := spare.room(2 * size)
+	tiles := e.matmul
+	if up != nil {
+		tiles = e.swiglu
+	}
+	g := tileGroup{panels: 1, tiles: tiles}
+	for c := c0; c < c1; c += panelRows {
+		from := c / panelRows * blocks * sh.panelBytes
+		e.expand(panel, unsafe.Add(w, from), blocks)
+		aux := res
+		if up != nil {
+			aux = unsafe.Add(panel, size)
+			e.expand(aux, unsafe.Add(up, from), blocks)
+		}
+		for r := r0; r < r1; {
+			t, at := g.pick(r1-r), (r*shape.Out+c)*f32Bytes
+			if up == nil && res != nil {
+				aux = unsafe.Add(res, at)
+			}
+			t.adjacent(unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, parts, size, min(c1-c, panelRows), 0)
+			r += t.rows
+		}
+	}
+	spareExpanded.Put(spare)
+}
