@@ -66,7 +66,7 @@ type expandFunc func(dst, panel unsafe.Pointer, blocks int)
 // expansion is how products of several rows of x are computed with a format: a panel is expanded, then multiplied.
 type expansion struct {
 	expand         expandFunc
-	matmul, swiglu []rowTile // of one panel of parts, most rows first
+	matmul, swiglu tileSet // of panels of parts
 }
 
 // genericExpand returns the expandFunc of a format.
@@ -221,33 +221,59 @@ func (e *expandedPanels) room(size int) unsafe.Pointer {
 
 // expandedProduct is matmul, or with up matmulSwiGLU, for several rows and a format with an expansion. Panels are the
 // outer loop: each is read from memory once, and its parts stay in the second-level cache for all rows.
-func expandedProduct(f format, e *expansion, dst, x, w, up, res unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
-	sh, s := &formatShape[f], schemed[f].Scheme()
-	blocks, parts := shape.In/sh.blockLen, shape.In/blockLen
-	xStride, dstStride, size := parts*q8aBytes, shape.Out*f32Bytes, parts*partBytes(s)
-	spare := spareExpanded.Get().(*expandedPanels)
-	panel := spare.room(2 * size)
-	tiles := e.matmul
-	if up != nil {
-		tiles = e.swiglu
+type expandedProduct struct {
+	*expansion
+	f                 format
+	dst, x, w, up     unsafe.Pointer
+	res               unsafe.Pointer // or nil
+	n, k              int
+	xStride           int
+	parts, panelBytes int // of an expanded panel
+}
+
+// run computes the box of rows [r0, r1) and columns [c0, c1).
+func (p *expandedProduct) run(r0, r1, c0, c1 int) {
+	p.parts = p.k / blockLen
+	p.xStride, p.panelBytes = p.parts*q8aBytes, p.parts*partBytes(schemed[p.f].Scheme())
+	set := p.matmul
+	if p.up != nil {
+		set = p.swiglu
 	}
-	g := tileGroup{panels: 1, tiles: tiles}
-	for c := c0; c < c1; c += panelRows {
-		from := c / panelRows * blocks * sh.panelBytes
-		e.expand(panel, unsafe.Add(w, from), blocks)
-		aux := res
-		if up != nil {
-			aux = unsafe.Add(panel, size)
-			e.expand(aux, unsafe.Add(up, from), blocks)
-		}
-		for r := r0; r < r1; {
-			t, at := g.pick(r1-r), (r*shape.Out+c)*f32Bytes
-			if up == nil && res != nil {
-				aux = unsafe.Add(res, at)
-			}
-			t.adjacent(unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, parts, size, min(c1-c, panelRows), 0)
-			r += t.rows
-		}
+	spare := spareExpanded.Get().(*expandedPanels)
+	room := spare.room(2 * p.panelBytes)
+	for c := c0; c < c1; {
+		g := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows)
+		p.expandAt(room, c, g.panels)
+		p.tiles(g, room, r0, r1, c, min(c1-c-(g.panels-1)*panelRows, panelRows))
+		c += g.panels * panelRows
 	}
 	spareExpanded.Put(spare)
+}
+
+// expandAt expands panels from column c on, those of up after those of w.
+func (p *expandedProduct) expandAt(room unsafe.Pointer, c, panels int) {
+	sh := &formatShape[p.f]
+	blocks := p.k / sh.blockLen
+	for i := range panels {
+		from := (c/panelRows + i) * blocks * sh.panelBytes
+		p.expand(unsafe.Add(room, i*p.panelBytes), unsafe.Add(p.w, from), blocks)
+		if p.up != nil {
+			p.expand(unsafe.Add(room, (panels+i)*p.panelBytes), unsafe.Add(p.up, from), blocks)
+		}
+	}
+}
+
+// tiles runs tiles on expanded panels, the last of them with cols columns.
+func (p *expandedProduct) tiles(g *tileGroup, room unsafe.Pointer, r0, r1, c, cols int) {
+	for r := r0; r < r1; {
+		t, at, aux := g.pick(r1-r), (r*p.n+c)*f32Bytes, p.res
+		switch {
+		case p.up != nil:
+			aux = unsafe.Add(room, g.panels*p.panelBytes)
+		case aux != nil:
+			aux = unsafe.Add(aux, at)
+		}
+		t.adjacent(unsafe.Add(p.dst, at), unsafe.Add(p.x, r*p.xStride), room, aux, p.xStride, p.n*f32Bytes, p.parts, p.panelBytes, cols, 0)
+		r += t.rows
+	}
 }

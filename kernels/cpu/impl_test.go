@@ -22,7 +22,7 @@ func TestTilesAreThoseOfTable(t *testing.T) {
 				most = tiles[0].rows
 			}
 			if e := im.expanded[f]; e != nil {
-				most = e.matmul[0].rows
+				most = e.matmul.pick(many, many).tiles[0].rows
 			}
 			if m, k := most, formatShape[f].blockLen; m != want.M0 || k != want.K0 {
 				t.Errorf("%v on %s: %d rows and steps of %d, the table says %+v", weight, im.name, m, k, want)

@@ -161,7 +161,8 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 		return
 	}
 	if e := active.expanded[f]; e != nil {
-		expandedProduct(f, e, dst, x, w, nil, res, shape, r0, r1, c0, c1)
+		p := expandedProduct{expansion: e, f: f, dst: dst, x: x, w: w, res: res, n: n, k: k}
+		p.run(r0, r1, c0, c1)
 		return
 	}
 	set, sh := active.products(f, k), &formatShape[f]
@@ -243,7 +244,8 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 		return
 	}
 	if e := active.expanded[f]; e != nil {
-		expandedProduct(f, e, dst, x, gate, up, nil, shape, r0, r1, c0, c1)
+		p := expandedProduct{expansion: e, f: f, dst: dst, x: x, w: gate, up: up, n: n, k: k}
+		p.run(r0, r1, c0, c1)
 		return
 	}
 	g, sh := active.gated(f, k).pick(r1-r0, 1), &formatShape[f]

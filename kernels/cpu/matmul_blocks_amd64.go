@@ -62,12 +62,45 @@ var vnniBlockSwiGLU = [numFormats]tileSet{
 }
 
 var (
-	avx2Parts       = expansion{matmul: []rowTile{{4, tilePartAVX2r4p1}, {2, tilePartAVX2r2p1}, {1, tilePartAVX2r1p1}}, swiglu: []rowTile{{2, swigluPartAVX2r2}, {1, swigluPartAVX2r1}}}
-	avx2Parts16     = expansion{matmul: []rowTile{{3, tilePart16AVX2r3p1}, {2, tilePart16AVX2r2p1}, {1, tilePart16AVX2r1p1}}, swiglu: []rowTile{{2, swigluPart16AVX2r2}, {1, swigluPart16AVX2r1}}}
-	avx2PartsSigned = expansion{matmul: []rowTile{{4, tilePartSignedAVX2r4p1}, {2, tilePartSignedAVX2r2p1}, {1, tilePartSignedAVX2r1p1}}, swiglu: []rowTile{{2, swigluPartSignedAVX2r2}, {1, swigluPartSignedAVX2r1}}}
-	vnniParts       = expansion{matmul: []rowTile{{8, tilePartVNNIr8p1}, {4, tilePartVNNIr4p1}, {2, tilePartVNNIr2p1}, {1, tilePartVNNIr1p1}}, swiglu: []rowTile{{4, swigluPartVNNIr4}, {2, swigluPartVNNIr2}, {1, swigluPartVNNIr1}}}
-	vnniPartsSigned = expansion{matmul: []rowTile{{8, tilePartSignedVNNIr8p1}, {4, tilePartSignedVNNIr4p1}, {2, tilePartSignedVNNIr2p1}, {1, tilePartSignedVNNIr1p1}}, swiglu: []rowTile{{4, swigluPartSignedVNNIr4}, {2, swigluPartSignedVNNIr2}, {1, swigluPartSignedVNNIr1}}}
-	vnniParts16     = expansion{matmul: []rowTile{{8, tilePart16VNNIr8p1}, {4, tilePart16VNNIr4p1}, {2, tilePart16VNNIr2p1}, {1, tilePart16VNNIr1p1}}, swiglu: []rowTile{{4, swigluPart16VNNIr4}, {2, swigluPart16VNNIr2}, {1, swigluPart16VNNIr1}}}
+	avx2Parts = expansion{
+		matmul: tileSet{
+			{panels: 1, tiles: []rowTile{{4, tilePartAVX2r4p1}, {2, tilePartAVX2r2p1}, {1, tilePartAVX2r1p1}}},
+		},
+		swiglu: tileSet{{panels: 1, tiles: []rowTile{{2, swigluPartAVX2r2}, {1, swigluPartAVX2r1}}}},
+	}
+	avx2Parts16 = expansion{
+		matmul: tileSet{
+			{panels: 1, tiles: []rowTile{{3, tilePart16AVX2r3p1}, {2, tilePart16AVX2r2p1}, {1, tilePart16AVX2r1p1}}},
+		},
+		swiglu: tileSet{{panels: 1, tiles: []rowTile{{2, swigluPart16AVX2r2}, {1, swigluPart16AVX2r1}}}},
+	}
+	avx2PartsSigned = expansion{
+		matmul: tileSet{
+			{panels: 1, tiles: []rowTile{{4, tilePartSignedAVX2r4p1}, {2, tilePartSignedAVX2r2p1}, {1, tilePartSignedAVX2r1p1}}},
+		},
+		swiglu: tileSet{{panels: 1, tiles: []rowTile{{2, swigluPartSignedAVX2r2}, {1, swigluPartSignedAVX2r1}}}},
+	}
+	vnniParts = expansion{
+		matmul: tileSet{
+			{panels: 2, tiles: []rowTile{{6, tilePartVNNIr6p2}, {4, tilePartVNNIr4p2}, {2, tilePartVNNIr2p2}, {1, tilePartVNNIr1p2}}},
+			{panels: 1, tiles: []rowTile{{8, tilePartVNNIr8p1}, {4, tilePartVNNIr4p1}, {2, tilePartVNNIr2p1}, {1, tilePartVNNIr1p1}}},
+		},
+		swiglu: tileSet{{panels: 1, tiles: []rowTile{{6, swigluPartVNNIr6}, {4, swigluPartVNNIr4}, {2, swigluPartVNNIr2}, {1, swigluPartVNNIr1}}}},
+	}
+	vnniParts16 = expansion{
+		matmul: tileSet{
+			{panels: 2, tiles: []rowTile{{4, tilePart16VNNIr4p2}, {2, tilePart16VNNIr2p2}, {1, tilePart16VNNIr1p2}}},
+			{panels: 1, tiles: []rowTile{{8, tilePart16VNNIr8p1}, {4, tilePart16VNNIr4p1}, {2, tilePart16VNNIr2p1}, {1, tilePart16VNNIr1p1}}},
+		},
+		swiglu: tileSet{{panels: 1, tiles: []rowTile{{4, swigluPart16VNNIr4}, {2, swigluPart16VNNIr2}, {1, swigluPart16VNNIr1}}}},
+	}
+	vnniPartsSigned = expansion{
+		matmul: tileSet{
+			{panels: 2, tiles: []rowTile{{6, tilePartSignedVNNIr6p2}, {4, tilePartSignedVNNIr4p2}, {2, tilePartSignedVNNIr2p2}, {1, tilePartSignedVNNIr1p2}}},
+			{panels: 1, tiles: []rowTile{{8, tilePartSignedVNNIr8p1}, {4, tilePartSignedVNNIr4p1}, {2, tilePartSignedVNNIr2p1}, {1, tilePartSignedVNNIr1p1}}},
+		},
+		swiglu: tileSet{{panels: 1, tiles: []rowTile{{6, swigluPartSignedVNNIr6}, {4, swigluPartSignedVNNIr4}, {2, swigluPartSignedVNNIr2}, {1, swigluPartSignedVNNIr1}}}},
+	}
 )
 
 // with returns the expansion with the function that expands a format.

@@ -6,6 +6,26 @@ package cpu
 
 import "unsafe"
 
+// tilePartVNNIr6p2 computes 6 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tilePartVNNIr6p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tilePartVNNIr4p2 computes 4 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tilePartVNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tilePartVNNIr2p2 computes 2 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tilePartVNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tilePartVNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tilePartVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // tilePartVNNIr8p1 computes 8 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -25,6 +45,11 @@ func tilePartVNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, re
 //
 //go:noescape
 func tilePartVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluPartVNNIr6 computes silu(x·wᵀ) * (x·upᵀ) for 6 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluPartVNNIr6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // swigluPartVNNIr4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
 //
@@ -65,6 +90,21 @@ func swigluPartAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up
 //
 //go:noescape
 func swigluPartAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tilePart16VNNIr4p2 computes 4 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tilePart16VNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tilePart16VNNIr2p2 computes 2 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tilePart16VNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tilePart16VNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tilePart16VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tilePart16VNNIr8p1 computes 8 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
@@ -126,6 +166,26 @@ func swigluPart16AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, 
 //go:noescape
 func swigluPart16AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tilePartSignedVNNIr6p2 computes 6 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tilePartSignedVNNIr6p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tilePartSignedVNNIr4p2 computes 4 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tilePartSignedVNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tilePartSignedVNNIr2p2 computes 2 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tilePartSignedVNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tilePartSignedVNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tilePartSignedVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // tilePartSignedVNNIr8p1 computes 8 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -145,6 +205,11 @@ func tilePartSignedVNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Point
 //
 //go:noescape
 func tilePartSignedVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluPartSignedVNNIr6 computes silu(x·wᵀ) * (x·upᵀ) for 6 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluPartSignedVNNIr6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // swigluPartSignedVNNIr4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
 //

@@ -355,7 +355,7 @@ func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
 		b.VPADDD(groups[1][0], groups[0][0], groups[0][0])
 		groups = groups[:1]
 	}
-	term := b.newTerm(1, b.scheme.signed())
+	term := b.newTerm(1, b.scheme.signed(), nil)
 	for i, acc := range groups {
 		s := b.scale(p, h, i)
 		var m reg.VecVirtual
@@ -497,17 +497,26 @@ func (d *dots) result(a *accumulator) []reg.VecVirtual {
 type term struct {
 	*generator
 	signed bool
+	magic  reg.VecVirtual // startBits, if a register is left for them
 	t      []reg.VecVirtual
 }
 
-func (g *generator) newTerm(rows int, signed bool) *term {
-	return &term{g, signed, make([]reg.VecVirtual, rows)}
+func (g *generator) newTerm(rows int, signed bool, magic reg.VecVirtual) *term {
+	return &term{g, signed, magic, make([]reg.VecVirtual, rows)}
+}
+
+// startVector returns startBits.
+func (t *term) startVector() operand.Op {
+	if t.magic != nil {
+		return t.magic
+	}
+	return t.word("start", startBits)
 }
 
 // add adds group i of n to the term of row r: integer sums, scales, an eighth of the mins.
 func (t *term) add(r, i, n int, acc reg.VecVirtual, s, m operand.Op, x rows) {
 	if t.signed && t.wide() {
-		t.VSUBPS(t.word("start", startBits), acc, acc)
+		t.VSUBPS(t.startVector(), acc, acc)
 	} else {
 		t.VCVTDQ2PS(acc, acc)
 	}
@@ -522,8 +531,12 @@ func (t *term) add(r, i, n int, acc reg.VecVirtual, s, m operand.Op, x rows) {
 	}
 	c := t.vec()
 	if n == 1 || i == 1 {
-		t.VMOVUPS(t.word("start", startBits), c)
-		t.subtract(x.at(r, q8aStart4), c)
+		if t.magic != nil {
+			t.VSUBPS_BCST(x.at(r, q8aStart4), t.magic, c)
+		} else {
+			t.VMOVUPS(t.word("start", startBits), c)
+			t.subtract(x.at(r, q8aStart4), c)
+		}
 	}
 	switch {
 	case n == 2 && i == 0:

@@ -30,7 +30,7 @@ type Tile struct {
 	K0         int // step along k
 
 	// N and V are the rows of w of all tiles, for several rows of x and for one. The defaults among
-	// them are predicted (Choices).
+	// them are predicted (Choices). Formats with a scheme have no choice of tiles for several rows.
 	N, V []int
 }
 
@@ -55,37 +55,37 @@ var Table = []Tile{
 	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{32, 16}, []int{64, 32, 16}},
 	{dtype.Q4_1, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},
 	{dtype.Q4_1, dtype.Q8A, dtype.R16, AVX2, 4, 32, []int{16}, []int{16}},
-	{dtype.Q4_1, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 32, []int{16}, []int{32, 16}},
+	{dtype.Q4_1, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{16}, []int{32, 16}},
 	{dtype.Q5_0, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},
 	{dtype.Q5_0, dtype.Q8A, dtype.R16, AVX2, 4, 32, []int{16}, []int{16}},
-	{dtype.Q5_0, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 32, []int{16}, []int{32, 16}},
+	{dtype.Q5_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{16}, []int{32, 16}},
 	{dtype.Q5_1, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},
 	{dtype.Q5_1, dtype.Q8A, dtype.R16, AVX2, 4, 32, []int{16}, []int{16}},
-	{dtype.Q5_1, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 32, []int{16}, []int{32, 16}},
+	{dtype.Q5_1, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{16}, []int{32, 16}},
 	{dtype.Q2_K, dtype.Q8A, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
 	{dtype.Q2_K, dtype.Q8A, dtype.R16, AVX2, 3, 256, []int{16}, []int{16}},
-	{dtype.Q2_K, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 256, []int{16}, []int{32, 16}},
+	{dtype.Q2_K, dtype.Q8A, dtype.R16, AVX512VNNI, 4, 256, []int{16}, []int{32, 16}},
 	{dtype.Q3_K, dtype.Q8A, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
 	{dtype.Q3_K, dtype.Q8A, dtype.R16, AVX2, 3, 256, []int{16}, []int{16}},
-	{dtype.Q3_K, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 256, []int{16}, []int{32, 16}},
+	{dtype.Q3_K, dtype.Q8A, dtype.R16, AVX512VNNI, 4, 256, []int{16}, []int{32, 16}},
 	{dtype.Q4_K, dtype.Q8A, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
 	{dtype.Q4_K, dtype.Q8A, dtype.R16, AVX2, 4, 256, []int{16}, []int{16}},
-	{dtype.Q4_K, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 256, []int{16}, []int{32, 16}},
+	{dtype.Q4_K, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 256, []int{16}, []int{32, 16}},
 	{dtype.Q5_K, dtype.Q8A, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
 	{dtype.Q5_K, dtype.Q8A, dtype.R16, AVX2, 4, 256, []int{16}, []int{16}},
-	{dtype.Q5_K, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 256, []int{16}, []int{32, 16}},
+	{dtype.Q5_K, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 256, []int{16}, []int{32, 16}},
 	{dtype.Q6_K, dtype.Q8A, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
 	{dtype.Q6_K, dtype.Q8A, dtype.R16, AVX2, 3, 256, []int{16}, []int{16}},
-	{dtype.Q6_K, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 256, []int{16}, []int{32, 16}},
+	{dtype.Q6_K, dtype.Q8A, dtype.R16, AVX512VNNI, 4, 256, []int{16}, []int{32, 16}},
 	{dtype.IQ4_NL, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},
 	{dtype.IQ4_NL, dtype.Q8A, dtype.R16, AVX2, 4, 32, []int{16}, []int{16}},
-	{dtype.IQ4_NL, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 32, []int{16}, []int{32, 16}},
+	{dtype.IQ4_NL, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{16}, []int{32, 16}},
 	{dtype.IQ4_XS, dtype.Q8A, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
 	{dtype.IQ4_XS, dtype.Q8A, dtype.R16, AVX2, 4, 256, []int{16}, []int{16}},
-	{dtype.IQ4_XS, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 256, []int{16}, []int{32, 16}},
+	{dtype.IQ4_XS, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 256, []int{16}, []int{32, 16}},
 	{dtype.MXFP4, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},
 	{dtype.MXFP4, dtype.Q8A, dtype.R16, AVX2, 4, 32, []int{16}, []int{16}},
-	{dtype.MXFP4, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 32, []int{16}, []int{32, 16}},
+	{dtype.MXFP4, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{16}, []int{32, 16}},
 }
 
 // Activation returns the dtype that x must have for weights of dtype w, and false if
