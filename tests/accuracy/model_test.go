@@ -57,7 +57,7 @@ var shapes = []shape{
 type format struct {
 	name     string
 	stored   dtype.DType
-	output   dtype.DType // of the output matrix; Invalid: as the others
+	output   dtype.DType // of the output matrix, and of two matrices of the first layer if the others have a scheme; Invalid: as the others
 	quantize dtype.DType // --quantize; Invalid: none
 	bf16     bool        // --allow-bf16
 }
@@ -112,7 +112,7 @@ func (r *random) possible() bool {
 			return false
 		}
 	}
-	if r.output != dtype.Invalid && (r.tied || r.embd%r.output.BlockElems() != 0) {
+	if r.output != dtype.Invalid && (r.tied || r.embd%r.output.BlockElems() != 0 || r.stored.Scheme() != nil && r.ff%r.output.BlockElems() != 0) {
 		return false
 	}
 	return r.headSize()%r.kv.BlockElems() == 0
@@ -159,7 +159,7 @@ func (r *random) write(t *testing.T, dir string, index int) {
 		r.vector(t, w, rng, "rope_freqs.weight", max(r.rotated, r.headSize()*btoi(r.rotated == 0))/2, 1.5)
 	}
 	for i := range r.depth() {
-		r.layer(t, w, rng, fmt.Sprintf("blk.%d.", i))
+		r.layer(t, w, rng, i)
 	}
 	r.vector(t, w, rng, "output_norm.weight", r.embd, 1)
 	if !r.tied {
@@ -208,17 +208,21 @@ func (r *random) keys(w *gguf.Writer) {
 	}
 }
 
-func (r *random) layer(t *testing.T, w *gguf.Writer, rng *rand.Rand, prefix string) {
-	head := r.headSize()
+// layer adds a layer. As in files named Q4_K_M, layers differ in the formats of values and of the last matrix.
+func (r *random) layer(t *testing.T, w *gguf.Writer, rng *rand.Rand, i int) {
+	prefix, head, better := fmt.Sprintf("blk.%d.", i), r.headSize(), r.stored
+	if i == 0 && r.stored.Scheme() != nil && r.output != dtype.Invalid {
+		better = r.output
+	}
 	r.vector(t, w, rng, prefix+"attn_norm.weight", r.embd, 1)
 	r.matrix(t, w, rng, prefix+"attn_q.weight", r.stored, r.heads*head, r.embd)
 	r.matrix(t, w, rng, prefix+"attn_k.weight", r.stored, r.kvHeads*head, r.embd)
-	r.matrix(t, w, rng, prefix+"attn_v.weight", r.stored, r.kvHeads*head, r.embd)
+	r.matrix(t, w, rng, prefix+"attn_v.weight", better, r.kvHeads*head, r.embd)
 	r.matrix(t, w, rng, prefix+"attn_output.weight", r.stored, r.embd, r.heads*head)
 	r.vector(t, w, rng, prefix+"ffn_norm.weight", r.embd, 1)
 	r.matrix(t, w, rng, prefix+"ffn_gate.weight", r.stored, r.ff, r.embd)
 	r.matrix(t, w, rng, prefix+"ffn_up.weight", r.stored, r.ff, r.embd)
-	r.matrix(t, w, rng, prefix+"ffn_down.weight", r.stored, r.embd, r.ff)
+	r.matrix(t, w, rng, prefix+"ffn_down.weight", better, r.embd, r.ff)
 }
 
 // matrix adds a matrix whose products keep the size of what they multiply.
