@@ -47,7 +47,7 @@ func (f *compileFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&f.context, "ctx", 0, "positions of a sequence (default: as trained, at most 4096)")
 	fs.IntVar(&f.batch, "batch", 0, "tokens of a prompt that one step takes (default 512)")
 	fs.StringVar(&f.kv, "kv", "f16", "dtype of the KV cache: f16, f32 or q8_0")
-	fs.StringVar(&f.quantize, "quantize", "", "convert float weights to `TYPE`: Q8_0 or Q4_0")
+	fs.StringVar(&f.quantize, "quantize", "", "convert float weights to `TYPE`: "+strings.Join(quantizeNames(), ", "))
 	fs.StringArrayVar(&f.sources, "source", nil, "`NAME=PATH`: read a source of a dump from another file")
 	f.registerPasses(cmd)
 }
@@ -85,7 +85,7 @@ func (f *compileFlags) completions(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = completeModel
 	for flag, words := range map[string][]string{
 		"targets": targetNames(), "deny": targetNames(), "rules": {"cost", "ggml-2024", "ggml-2026"},
-		"kv": {"f16", "f32", "q8_0"}, "quantize": {"Q8_0", "Q4_0"}, "stats": pass.StatsFormats,
+		"kv": {"f16", "f32", "q8_0"}, "quantize": quantizeNames(), "stats": pass.StatsFormats,
 		"cpu": cpuNames, "disable": passNames(),
 	} {
 		if cmd.Flags().Lookup(flag) != nil {
@@ -165,7 +165,7 @@ func (f *compileFlags) load(cmd *cobra.Command) (driver.LoadOptions, error) {
 		return o, err
 	}
 	if f.quantize != "" {
-		if o.Quantize, err = parseChoice("--quantize", f.quantize, dtype.Q8_0, dtype.Q4_0); err != nil {
+		if o.Quantize, err = parseChoice("--quantize", f.quantize, quantizeTypes()...); err != nil {
 			return o, err
 		}
 	}
@@ -182,6 +182,25 @@ func parseChoice(flag, text string, allowed ...dtype.DType) (dtype.DType, error)
 		names = append(names, d.String())
 	}
 	return dtype.Invalid, usagef("%s %s: choose one of %s", flag, value(text), strings.Join(names, ", "))
+}
+
+// quantizeTypes returns what float weights can be converted to.
+func quantizeTypes() []dtype.DType {
+	types := []dtype.DType{dtype.Q8_0, dtype.Q4_0}
+	for d := range dtype.NumDTypes {
+		if d.Scheme() != nil {
+			types = append(types, d)
+		}
+	}
+	return types
+}
+
+// quantizeNames returns the names of quantizeTypes as files have them.
+func quantizeNames() (names []string) {
+	for _, d := range quantizeTypes() {
+		names = append(names, strings.ToUpper(d.String()))
+	}
+	return names
 }
 
 func parsePairs(flag string, texts []string) (map[string]string, error) {
