@@ -218,7 +218,7 @@ func TestSwiGLUToBF16(t *testing.T) {
 // would overflow or saturate first.
 func TestMatMulExtremes(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
-		for _, p := range products[3:5] {
+		for _, p := range products[3:5] { // others: TestMatMulBlockExtremes
 			for _, sign := range []byte{127, 0x81} {
 				testExtreme(t, p.weight, p.matmul, sign)
 			}
@@ -286,7 +286,7 @@ func TestPackF32(t *testing.T) {
 // TestMatMulSameBits compares implementations bit for bit where sums have one order: a
 // single block of a quantized format is an exact integer, scaled and rounded once.
 func TestMatMulSameBits(t *testing.T) {
-	for _, p := range products[3:5] {
+	for _, p := range products[3:5] { // others: TestMatMulBlockExtremes
 		o := newOperands(t, p.weight, 11, 40, 32, 0)
 		var want *kt.Buffer
 		kt.ForEach(t, func(t *testing.T) {
