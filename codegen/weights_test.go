@@ -145,8 +145,13 @@ func TestPackWeightsReportsFaults(t *testing.T) {
 		}
 		return nil
 	}}
+	min := fakeRows{dt: dtype.Q4_K, rows: 3, cols: 512, read: func(dst []byte, _ int64) error {
+		clear(dst)
+		dst[2*288+144+3] = 0x7c // row 2, block 1: an infinite f16 scale of mins
+		return nil
+	}}
 	short := fakeRows{dt: dtype.F32, rows: 4, cols: 4, read: func([]byte, int64) error { return errors.New("the file became shorter") }}
-	source := fakeSource{"w": {dt: dtype.F32, rows: 4, cols: 4}, "nan": nan, "short": short}
+	source := fakeSource{"w": {dt: dtype.F32, rows: 4, cols: 4}, "nan": nan, "min": min, "short": short}
 	literal := weightAt(0, "l", dtype.F32, dtype.Plain, 2, 3)
 	literal.Expr = &ir.Expr{Op: ir.ExprLiteral, Data: make([]byte, 20)}
 	larger := weightAt(0, "m", dtype.F32, dtype.Plain, 2, 3)
@@ -172,6 +177,7 @@ func TestPackWeightsReportsFaults(t *testing.T) {
 		{"another dtype", weightAt(0, "w", dtype.F16, dtype.Plain, 4, 4), []string{`weight "w"`, "declares 4 rows of 4 f16"}},
 		{"absent", weightAt(0, "gone", dtype.F32, dtype.Plain, 4, 4), []string{`weight "gone"`, "missing"}},
 		{"a scale that is no number", weightAt(0, "nan", dtype.Q8_0, dtype.R16, 40, 64), []string{`weight "nan"`, "row 17, block 1: the scale is not a finite number"}},
+		{"a scale of mins that is no number", weightAt(0, "min", dtype.Q4_K, dtype.R16, 3, 512), []string{`weight "min"`, "row 2, block 1: the scale is not a finite number"}},
 		{"a file that shrinks", weightAt(0, "short", dtype.F32, dtype.Plain, 4, 4), []string{`weight "short"`, "the file became shorter"}},
 		{"no expression", bare, []string{`weight "b"`, "does not state where its bytes come from"}},
 		{"no expression for tiles", bareTiles, []string{`weight "t": it has no value`, "does not state where its bytes come from"}},
