@@ -167,3 +167,35 @@ func TestScaleOffsetsNameTheScales(t *testing.T) {
 		}
 	}
 }
+
+// FuzzBlocks decodes blocks of any bytes. What is decoded with finite scales is finite, and no bit is lost on the way.
+func FuzzBlocks(f *testing.F) {
+	for _, d := range schemed() {
+		f.Add(uint8(d), bytes.Repeat([]byte{0x5a}, 210))
+	}
+	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
+		d := DType(kind)
+		if d.Scheme() == nil || len(data) < d.BlockBytes() {
+			return
+		}
+		src, back := data[:d.BlockBytes()], make([]byte, d.BlockBytes())
+		var fields Fields
+		d.Scheme().Split(&fields, src)
+		if d.Scheme().Join(back, &fields); !bytes.Equal(src, back) {
+			t.Fatalf("%v: %x became %x", d, src, back)
+		}
+		y := make([]float64, d.BlockElems())
+		if err := Decode(d, y, src); err != nil {
+			t.Fatal(err)
+		}
+		finite := true
+		for _, at := range d.ScaleOffsets() {
+			finite = finite && le.Uint16(src[at:])&0x7c00 != 0x7c00
+		}
+		for i, v := range y {
+			if finite && v-v != 0 {
+				t.Fatalf("%v: %x: element %d is %v", d, src, i, v)
+			}
+		}
+	})
+}

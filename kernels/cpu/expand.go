@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
 
 // Formats with a scheme (dtype.Scheme) differ in how bits are stored and in what scales are made of. Expanded, all
@@ -103,13 +102,34 @@ func expandBlock(s *dtype.Scheme, dst unsafe.Pointer, block []byte) {
 	}
 }
 
-// expandBytes sets the elements of a part; those of both kinds of parts are at the same place.
+// expandBytes sets the elements of a part; those of both kinds of parts are at the same place. A word is four elements
+// of a row.
 func expandBytes(s *dtype.Scheme, planes []int, to *part, from []byte) {
-	var q [blockLen]byte
-	for r := range panelRows {
-		tile.UnpackPlanes(planes, q[:], from, r)
-		for i, v := range q {
-			to.u[i/4][r][i%4] = s.Value(v)
+	u := (*[blockLen / 4][panelRows]uint32)(unsafe.Pointer(&to.u))
+	clear(u[:])
+	low := 0
+	for _, bits := range planes {
+		plane := unsafe.Slice((*[panelRows]uint32)(unsafe.Pointer(unsafe.SliceData(from))), bits)
+		only := (uint32(1)<<bits - 1) * 0x01010101
+		for j := range u {
+			shift := bits * (j / bits)
+			for r, w := range plane[j%bits] {
+				u[j][r] |= w >> shift & only << low
+			}
+		}
+		from, low = from[bits*lineBytes:], low+bits
+	}
+	if s.Values != nil {
+		lookUp(s.Values, to)
+	}
+}
+
+// lookUp replaces indices by values.
+func lookUp(values *[16]uint8, to *part) {
+	for j := range to.u {
+		for r := range to.u[j] {
+			w := &to.u[j][r]
+			w[0], w[1], w[2], w[3] = values[w[0]&15], values[w[1]&15], values[w[2]&15], values[w[3]&15]
 		}
 	}
 }
@@ -152,20 +172,53 @@ func genericBlockSwiGLU(d dtype.DType) tileSet {
 	})
 }
 
+// genericExpanded are the expansions of formats with a scheme.
+func genericExpanded() (all [numFormats]*expansion) {
+	for f, d := range schemed {
+		s := d.Scheme()
+		if s == nil {
+			continue
+		}
+		all[f] = &expansion{
+			expand: genericExpand(d),
+			matmul: single(func(dst, x, w, res unsafe.Pointer, _, _, parts, _, cols int, _ uintptr) {
+				a := dotParts(s, x, w, parts)
+				a.store(dst, res, cols)
+			}),
+			swiglu: single(func(dst, x, gate, up unsafe.Pointer, _, _, parts, _, cols int, _ uintptr) {
+				a, b := dotParts(s, x, gate, parts), dotParts(s, x, up, parts)
+				a.storeSwiGLU(dst, &b, cols)
+			}),
+		}
+	}
+	return all
+}
+
+// dotParts is the sums of one row of x with the rows of an expanded panel.
+func dotParts(s *dtype.Scheme, x, w unsafe.Pointer, parts int) (a lanes) {
+	a.addParts(s, x, w, parts)
+	return a
+}
+
+// addParts adds the products of parts.
+func (a *lanes) addParts(s *dtype.Scheme, x, w unsafe.Pointer, parts int) {
+	size := partBytes(s)
+	for i := range parts {
+		v, from := (*q8aBlock)(unsafe.Add(x, i*q8aBytes)), unsafe.Add(w, i*size)
+		if s.Group == blockLen {
+			a.addPart(v, (*part)(from))
+		} else {
+			a.addPart16(v, (*part16)(from))
+		}
+	}
+}
+
 // dotBlocks is the sums of one row of x with the rows of a panel.
 func dotBlocks(s *dtype.Scheme, x, w unsafe.Pointer, blocks int) (a lanes) {
 	var parts [8]part16 // of a block; parts of one group are smaller
 	for b := range blocks {
 		expandBlock(s, unsafe.Pointer(&parts), octets(unsafe.Add(w, b*s.PanelBytes()), s.PanelBytes()))
-		for p := range s.Subs() {
-			v := (*q8aBlock)(unsafe.Add(x, (b*s.Subs()+p)*q8aBytes))
-			from := unsafe.Add(unsafe.Pointer(&parts), p*partBytes(s))
-			if s.Group == blockLen {
-				a.addPart(v, (*part)(from))
-			} else {
-				a.addPart16(v, (*part16)(from))
-			}
-		}
+		a.addParts(s, unsafe.Add(x, b*s.Subs()*q8aBytes), unsafe.Pointer(&parts), s.Subs())
 	}
 	return a
 }

@@ -9,6 +9,7 @@ func genericImplementation() implementation {
 		present:     func() bool { return true },
 		matmul:      genericMatMul,
 		swiglu:      genericSwiGLU,
+		expanded:    genericExpanded(),
 		binary:      genericBinary,
 		unary:       genericUnary,
 		scale:       scaleGeneric,

@@ -96,7 +96,7 @@ func UnpackFields(s *dtype.Scheme, f *dtype.Fields, block []byte, r int) {
 	groups := 32 / s.Group
 	for p := range s.Subs() {
 		part := block[s.PanelHead()+p*s.PanelSub():][:s.PanelSub()]
-		UnpackPlanes(s.Planes(), f.Q[32*p:][:32], part, r)
+		unpackPlanes(s.Planes(), f.Q[32*p:][:32], part, r)
 		if !s.Super {
 			continue
 		}
@@ -109,8 +109,8 @@ func UnpackFields(s *dtype.Scheme, f *dtype.Fields, block []byte, r int) {
 	}
 }
 
-// UnpackPlanes reads the 32 elements of row r in the planes of a part.
-func UnpackPlanes(planes []int, q, part []byte, r int) {
+// unpackPlanes reads the 32 elements of row r in the planes of a part.
+func unpackPlanes(planes []int, q, part []byte, r int) {
 	clear(q)
 	low := 0
 	for _, bits := range planes {
