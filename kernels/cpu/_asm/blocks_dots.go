@@ -1,0 +1,208 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// dots adds integer products of unsigned bytes of weights with x. With AVX2 they are added in 16 bits first: as many
+// words as cannot overflow there.
+type dots struct {
+	*generator
+	signed  bool // bytes are taken without an offset of 128
+	atOnce  int  // words that are added in 16 bits
+	narrow  map[*accumulator]int
+	started map[*accumulator]bool
+}
+
+// accumulator is the sums of the rows of x with a vector of a panel: of 32 bits, and with AVX2 of 16.
+type accumulator struct{ wide, narrow []reg.VecVirtual }
+
+// newDots returns what adds products of bytes: signed ones, or unsigned ones of at most 31, or if large 63.
+func (g *generator) newDots(signed, large bool) *dots {
+	atOnce := 4 // 4·2·31·127 is less than 2^15
+	if large {
+		atOnce = 2 // as is 2·2·63·127
+	}
+	return &dots{g, signed, atOnce, map[*accumulator]int{}, map[*accumulator]bool{}}
+}
+
+// accumulators returns sums of zero for rows of x.
+func (d *dots) accumulators(rows int) *accumulator {
+	a := &accumulator{wide: d.vecs(rows)}
+	if d.generator.wide() {
+		d.zero(a.wide...)
+		return a
+	}
+	if !d.signed {
+		a.narrow = d.vecs(rows)
+	}
+	return a
+}
+
+// start begins sums with what undoes the offset of signed bytes, plus startBits; with AVX2 they have no offset.
+func (d *dots) start(a *accumulator, x rows) {
+	if !d.signed || !d.generator.wide() {
+		return
+	}
+	for r := range a.wide {
+		d.VBROADCASTSS(x.at(r, q8aStart8), a.wide[r])
+	}
+}
+
+// word adds word j of a vector of a panel.
+func (d *dots) word(a *accumulator, j int, u reg.VecVirtual, x rows) {
+	switch {
+	case d.generator.wide():
+		for r := range a.wide {
+			d.dot(x.at(r, 4*j), u, a.wide[r])
+		}
+	case d.signed:
+		d.signedWord(a, j, u, x)
+	default:
+		d.narrowWord(a, j, u, x)
+	}
+}
+
+// signedWord is word for signed bytes and AVX2: see avx2Bytes.
+func (d *dots) signedWord(a *accumulator, j int, u reg.VecVirtual, x rows) {
+	magnitude := d.vec()
+	d.VPXOR(d.word32("flip", 0x80808080), u, u)
+	d.VPABSB(u, magnitude)
+	for r := range a.wide {
+		product := d.vec()
+		d.VPBROADCASTD(x.at(r, 4*j), product)
+		d.VPSIGNB(u, product, product)
+		d.VPMADDUBSW(product, magnitude, product)
+		d.VPMADDWD(d.word32("ones16", 0x00010001), product, product)
+		d.addWide(a, r, product)
+	}
+	d.started[a] = true
+}
+
+// word32 is generator.word, whose name word of dots hides.
+func (d *dots) word32(name string, bits uint32) operand.Mem { return d.generator.word(name, bits) }
+
+// addWide adds to a sum of 32 bits, or begins it.
+func (d *dots) addWide(a *accumulator, r int, product reg.VecVirtual) {
+	if d.started[a] {
+		d.VPADDD(product, a.wide[r], a.wide[r])
+	} else {
+		d.VMOVDQA(product, a.wide[r])
+	}
+}
+
+// narrowWord is word for unsigned bytes and AVX2.
+func (d *dots) narrowWord(a *accumulator, j int, u reg.VecVirtual, x rows) {
+	for r := range a.wide {
+		product := d.vec()
+		d.VPBROADCASTD(x.at(r, 4*j), product)
+		if d.narrow[a] == 0 {
+			d.VPMADDUBSW(product, u, a.narrow[r])
+		} else {
+			d.VPMADDUBSW(product, u, product)
+			d.VPADDW(product, a.narrow[r], a.narrow[r])
+		}
+	}
+	if d.narrow[a]++; d.narrow[a] == d.atOnce {
+		d.widen(a)
+	}
+}
+
+// widen adds the sums of 16 bits to those of 32.
+func (d *dots) widen(a *accumulator) {
+	for r := range a.wide {
+		if d.started[a] {
+			d.VPMADDWD(d.word32("ones16", 0x00010001), a.narrow[r], a.narrow[r])
+			d.VPADDD(a.narrow[r], a.wide[r], a.wide[r])
+		} else {
+			d.VPMADDWD(d.word32("ones16", 0x00010001), a.narrow[r], a.wide[r])
+		}
+	}
+	d.narrow[a], d.started[a] = 0, true
+}
+
+// result returns the sums of 32 bits.
+func (d *dots) result(a *accumulator) []reg.VecVirtual {
+	if d.narrow[a] > 0 {
+		d.widen(a)
+	}
+	return a.wide
+}
+
+// term is what a part adds to the sums of rows of x. All tiles make it by the same steps, so that they give the same
+// bits.
+type term struct {
+	*generator
+	signed bool
+	magic  reg.VecVirtual // startBits, if a register is left for them
+	t      []reg.VecVirtual
+}
+
+func (g *generator) newTerm(rows int, signed bool, magic reg.VecVirtual) *term {
+	return &term{g, signed, magic, make([]reg.VecVirtual, rows)}
+}
+
+// startVector returns startBits.
+func (t *term) startVector() operand.Op {
+	if t.magic != nil {
+		return t.magic
+	}
+	return t.word("start", startBits)
+}
+
+// add adds group i of n to the term of row r: integer sums, scales, an eighth of the mins.
+func (t *term) add(r, i, n int, acc reg.VecVirtual, s, m operand.Op, x rows) {
+	if t.signed && t.wide() {
+		t.VSUBPS(t.startVector(), acc, acc)
+	} else {
+		t.VCVTDQ2PS(acc, acc)
+	}
+	if i == 0 {
+		t.VMULPS(s, acc, acc)
+		t.t[r] = acc
+	} else {
+		t.VFMADD231PS(s, acc, t.t[r])
+	}
+	if t.signed {
+		return
+	}
+	c := t.vec()
+	if n == 1 || i == 1 {
+		if t.magic != nil {
+			t.VSUBPS_BCST(x.at(r, q8aStart4), t.magic, c)
+		} else {
+			t.VMOVUPS(t.word("start", startBits), c)
+			t.subtract(x.at(r, q8aStart4), c)
+		}
+	}
+	switch {
+	case n == 2 && i == 0:
+		t.VBROADCASTSS(x.at(r, q8aFirst), c)
+	case i == 1:
+		t.subtract(x.at(r, q8aFirst), c)
+	}
+	t.VFNMADD231PS(m, c, t.t[r])
+}
+
+// subtract subtracts a float32 from all lanes.
+func (g *generator) subtract(at operand.Mem, from reg.VecVirtual) {
+	if g.wide() {
+		g.VSUBPS_BCST(at, from, from)
+		return
+	}
+	v := g.vec()
+	g.VBROADCASTSS(at, v)
+	g.VSUBPS(v, from, from)
+}
+
+// finish adds the term of row r to a sum.
+func (t *term) finish(r int, sum reg.VecVirtual, x rows) {
+	if t.wide() {
+		t.VFMADD231PS_BCST(x.at(r, q8aScale), t.t[r], sum)
+		return
+	}
+	d := t.vec()
+	t.VBROADCASTSS(x.at(r, q8aScale), d)
+	t.VFMADD231PS(d, t.t[r], sum)
+}
