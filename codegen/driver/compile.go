@@ -54,7 +54,7 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*pass.Stats, err
 		}
 	}
 	md.targets = o.Targets
-	if md.imported {
+	if o.Run == nil && md.Module.Props&ir.PropAssigned == 0 {
 		convertFormats(md.Module, o.Targets)
 	}
 	distrust(md.Module)

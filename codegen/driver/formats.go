@@ -8,13 +8,15 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// convertFormats makes q8_0 of the weights of an imported module whose format some target of the list does not multiply
-// with, though it multiplies with q8_0: otherwise their products would run on a later target. The rounding of q8_0 (1/254 of
-// a block's largest element) is smaller than that of activations of 8 bits.
+// convertFormats makes q8_0 of the weights of a module without backends whose format some target of the list does not
+// multiply with, though it multiplies with q8_0: otherwise their products would run on a later target. The rounding of q8_0
+// (1/254 of a block's largest element) is smaller than that of activations of 8 bits. Weights that a view or a function
+// reads keep their format, as do those that are results.
 func convertFormats(m *ir.Module, targets *target.List) {
+	fixed := fixedWeights(m)
 	converted := make(map[string]bool)
 	for _, w := range m.Weights {
-		if w.Expr != nil && w.Type.DType.Scheme() != nil && w.Type.Layout == dtype.Plain && lacks(targets, w.Type.DType) {
+		if w.Expr != nil && w.Type.DType.Scheme() != nil && w.Type.Layout == dtype.Plain && !fixed[w.Name] && lacks(targets, w.Type.DType) {
 			w.Expr, w.Type.DType = ir.Quantize(w.Expr, dtype.Q8_0.String()), dtype.Q8_0
 			converted[w.Name] = true
 		}
@@ -29,6 +31,31 @@ func convertFormats(m *ir.Module, targets *target.List) {
 			}
 		}
 	}
+}
+
+// fixedWeights returns the names of the weights whose types other values follow.
+func fixedWeights(m *ir.Module) map[string]bool {
+	fixed := make(map[string]bool)
+	fix := func(v *ir.Value) {
+		if v != nil && v.Def != nil {
+			if a, ok := v.Def.Attr.(*ir.WeightAttr); ok {
+				fixed[a.Name] = true
+			}
+		}
+	}
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Is(ir.View) || n.Is(ir.HasBody) || n.Op == ir.OpCall {
+				for _, a := range n.Args {
+					fix(a)
+				}
+			}
+		}
+		for _, r := range f.Results {
+			fix(r)
+		}
+	}
+	return fixed
 }
 
 // lacks reports whether a target multiplies with q8_0 and not with d.

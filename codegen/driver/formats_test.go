@@ -41,3 +41,32 @@ func TestFormatsThatATargetLacksBecomeQ8(t *testing.T) {
 		}
 	}
 }
+
+// TestFormatsOfViewsStay demands that a weight keeps its format if a slice reads it or if it is a result.
+func TestFormatsOfViewsStay(t *testing.T) {
+	m := &ir.Module{Name: "m"}
+	f := m.AddFunc("f")
+	for _, name := range []string{"sliced", "result", "read"} {
+		w := &ir.Weight{Name: name, Type: ir.Type{DType: dtype.Q5_0, Shape: ir.Dims(16, 64)}, Expr: ir.Tensor("m", name)}
+		m.Weights = append(m.Weights, w)
+		leaf := f.Append(f.NewNode(ir.OpWeight, &ir.WeightAttr{Name: name}, nil, name, w.Type)).Result()
+		switch name {
+		case "sliced":
+			attr := &ir.SliceAttr{Axis: 0, Start: ir.Const(0), Len: ir.Const(8)}
+			f.Append(f.NewNode(ir.OpSlice, attr, []*ir.Value{leaf}, "part", w.Type.WithShape(ir.Dims(8, 64)...)))
+		case "result":
+			f.AddResult("y", leaf)
+		}
+	}
+	rows := []target.Row{{Op: ir.OpMatMul, Args: []target.Format{target.Plain(dtype.F32), target.Plain(dtype.Q8_0)}}}
+	list, err := target.NewList(&target.Descriptor{Name: "gpu0", Rows: rows}, target.CPU())
+	if err != nil {
+		t.Fatal(err)
+	}
+	convertFormats(m, list)
+	for i, want := range []dtype.DType{dtype.Q5_0, dtype.Q5_0, dtype.Q8_0} {
+		if got := m.Weights[i].Type.DType; got != want {
+			t.Errorf("%s is %v, want %v", m.Weights[i].Name, got, want)
+		}
+	}
+}
