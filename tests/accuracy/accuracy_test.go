@@ -108,10 +108,10 @@ func models() []*random {
 var sample = []int{0, 2, 7}
 
 // sampled reports whether the small set has the model of the format, shape and KV cache with these indexes. Formats
-// with a scheme share all but the reading of their blocks: one model each, whose rows blocks of 256 divide.
+// with a scheme share all but the reading of their blocks: one model each, of the shape whose rows blocks of 256 divide.
 func (r *random) sampled(format, shape, kv int) bool {
 	if r.stored.Scheme() != nil {
-		return r.shape.name == "k-output" && r.kv == dtype.F16
+		return r.kv == dtype.F16
 	}
 	return (format+shape)%len(shapes) == sample[kv]
 }

@@ -107,6 +107,9 @@ func (r *random) possible() bool {
 	if r.only != nil && (!slices.Contains(r.only, r.stored) || r.format.name != r.stored.String() || r.kv != dtype.F16) {
 		return false
 	}
+	if r.stored.Scheme() != nil && r.shape.name != "k-output" { // see sampled
+		return false
+	}
 	for _, n := range r.rows() {
 		if n%r.stored.BlockElems() != 0 {
 			return false
