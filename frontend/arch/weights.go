@@ -156,15 +156,10 @@ func (m *model) matrixExpr(name string, shape []int64) (dtype.DType, *ir.Expr) {
 	return dt, e
 }
 
-// conversion returns the dtype that matrices of dt are converted to, or Invalid for none. Formats without kernels
-// become q8_0, whose rounding (1/254 of a block's largest element) is smaller than that of the quantized activations
-// with which it is multiplied.
+// conversion returns the dtype that matrices of dt are converted to, or Invalid for none.
 func (m *model) conversion(dt dtype.DType) dtype.DType {
-	switch {
-	case dt.IsFloat():
+	if dt.IsFloat() {
 		return m.o.Quantize
-	case dt.Scheme() != nil:
-		return dtype.Q8_0
 	}
 	return dtype.Invalid
 }
