@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -69,13 +68,26 @@ func architecturesPage(folder string) (string, error) {
 
 // descriptions reads the Go files of frontend/arch: the function of each architecture, and the comment of each function.
 func descriptions(folder string) (functions, comments map[string]string, err error) {
-	notTest := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
-	packages, err := parser.ParseDir(token.NewFileSet(), filepath.Join(folder, "frontend", "arch"), notTest, parser.ParseComments)
+	files, err := filepath.Glob(filepath.Join(folder, "frontend", "arch", "*.go"))
 	if err != nil {
 		return nil, nil, err
 	}
 	functions, comments = make(map[string]string), make(map[string]string)
-	ast.Inspect(packages["arch"], func(n ast.Node) bool {
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !strings.HasSuffix(name, "_test.go") {
+			describe(file, functions, comments)
+		}
+	}
+	return functions, comments, nil
+}
+
+// describe adds the functions of a file.
+func describe(file *ast.File, functions, comments map[string]string) {
+	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ValueSpec:
 			if n.Names[0].Name == "architectures" {
@@ -86,7 +98,6 @@ func descriptions(folder string) (functions, comments map[string]string, err err
 		}
 		return true
 	})
-	return functions, comments, nil
 }
 
 // addFunctions reads the entries of the table of architectures.
