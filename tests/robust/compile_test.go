@@ -89,7 +89,7 @@ func TestWrongModelsAreRefused(t *testing.T) {
 		{"epsilon NaN", set("attention.layer_norm_rms_epsilon", nan), "epsilon"},
 		{"rope base 0", set("rope.freq_base", float32(0)), "freq_base"},
 		{"string for number", set("block_count", "one"), "block_count"},
-		{"experts", set("expert_count", uint32(8)), "expert_count"},
+		{"experts", set("expert_count", uint32(8)), "expert_used_count"},
 		{"architecture", func(c *contents) { c.set("general.architecture", "lama") }, "lama"},
 		{"20,000 tensors", manyTensors, "no such tensor"},
 		{"block scale NaN", q8(0x7e00), "output.weight"},
