@@ -172,8 +172,8 @@ type attending struct {
 
 func newAttending(l *lowering, p *attentionPlan) *attending {
 	a := &attending{lowering: l, attentionPlan: p,
-		q: l.tensor(l.n.Args[0]), k: l.tensor(l.n.Args[1]), v: l.tensor(l.n.Args[2]),
-		slot: l.tensor(l.n.Args[3]), pos: l.tensor(l.n.Args[4]), lengths: l.tensor(l.n.Args[5]), y: l.tensor(l.n.Result())}
+		q: l.operand(0), k: l.operand(1), v: l.operand(2),
+		slot: l.operand(3), pos: l.operand(4), lengths: l.operand(5), y: l.result()}
 	a.queryRuns = p.queryLanes > 1 && l.prepareRuns(a.q, p.queryLanes)
 	a.keyRuns = p.keyRun > 1 && l.prepareRuns(a.k, p.keyRun)
 	a.valueRuns = p.valueLanes > 1 && l.prepareRuns(a.v, p.valueLanes)

@@ -182,7 +182,7 @@ func (b *block) storeTails() {
 // attentionCombine adds the sums of segments, an element of the result in each thread.
 func attentionCombine(l *lowering) {
 	l.begin("attention_combine", elementThreads)
-	x, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Result())
+	x, y := l.operand(0), l.result()
 	elems := y.Elems()
 	segments := l.size(x.Shape[0].FloorDiv(ir.Const(l.n.Attr.(*ir.AttentionCombineAttr).KVHeads)))
 	wide, group := l.size(y.Shape[2]), x.shape[2]

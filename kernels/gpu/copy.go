@@ -33,7 +33,7 @@ func (l *lowering) move(x, y *tensor, to func(c []*kir.Value) *kir.Value) ir.Dim
 // copyBytes copies the elements of a view to where they are dense.
 func copyBytes(l *lowering) {
 	l.begin("copy", elementThreads)
-	x, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Result())
+	x, y := l.operand(0), l.result()
 	count := l.move(x, y, func(c []*kir.Value) *kir.Value { return l.element(y, c) })
 	l.end(units(count, elementThreads))
 }
@@ -42,10 +42,10 @@ func copyBytes(l *lowering) {
 func concat(l *lowering) {
 	l.begin("concat", elementThreads)
 	axis := l.n.Attr.(*ir.ConcatAttr).Axis
-	y, from, most := l.tensor(l.n.Result()), ir.Const(0), ir.Const(0)
+	y, from, most := l.result(), ir.Const(0), ir.Const(0)
 	var parts []*tensor
-	for _, v := range l.n.Args {
-		parts = append(parts, l.tensor(v))
+	for i := range l.n.Args {
+		parts = append(parts, l.operand(i))
 	}
 	for _, x := range parts {
 		first := l.Mul(l.size(from), y.strides[axis])

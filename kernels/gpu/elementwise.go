@@ -33,9 +33,9 @@ func (l *lowering) elementwise(value func(x []*kir.Value) *kir.Value) {
 	count := units(y.Elems(), each)
 	threads := threadsFor(count)
 	l.begin(l.n.Op.String(), threads)
-	e := &elementwise{lowering: l, y: l.tensor(l.n.Result()), value: value}
-	for _, v := range l.n.Args {
-		t := l.tensor(v)
+	e := &elementwise{lowering: l, y: l.result(), value: value}
+	for i := range l.n.Args {
+		t := l.operand(i)
 		e.operands = append(e.operands, t)
 		e.runs = append(e.runs, each > 1 && l.prepareRuns(t, runLen))
 	}

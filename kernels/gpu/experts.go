@@ -5,7 +5,7 @@ import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
 // take copies elements of rows.
 func take(l *lowering) {
 	l.begin("take", elementThreads)
-	x, idx, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Args[1]), l.tensor(l.n.Result())
+	x, idx, y := l.operand(0), l.operand(1), l.result()
 	elems := y.Elems()
 	k, inner := l.size(y.Inner()), l.innerStride(x)
 	l.perThread(l.size(elems), elementThreads, func(i *kir.Value) {
@@ -18,7 +18,7 @@ func take(l *lowering) {
 // expertsSum adds the weighted results of the experts of each token, in order.
 func expertsSum(l *lowering) {
 	l.begin("experts_sum", elementThreads)
-	y, p, z := l.tensor(l.n.Args[0]), l.tensor(l.n.Args[1]), l.tensor(l.n.Result())
+	y, p, z := l.operand(0), l.operand(1), l.result()
 	elems := z.Elems()
 	l.perThread(l.size(elems), elementThreads, func(i *kir.Value) {
 		c := l.coords(i, z.shape)

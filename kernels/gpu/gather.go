@@ -15,7 +15,7 @@ func gather(l *lowering) {
 	count := units(l.n.Result().Type.Elems(), each)
 	threads := threadsFor(count)
 	l.begin("gather", threads)
-	table, idx, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Args[1]), l.tensor(l.n.Result())
+	table, idx, y := l.operand(0), l.operand(1), l.result()
 	runs := each > 1 && l.prepareRuns(table, each)
 	l.prepareAligned(y)
 	l.perThread(l.size(count), threads, func(i *kir.Value) {
@@ -35,7 +35,7 @@ func gather(l *lowering) {
 // gatherBlocks copies runs of rows of a table of blocks, each in one thread.
 func (l *lowering) gatherBlocks() {
 	l.begin("gather", elementThreads)
-	table, idx, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Args[1]), l.tensor(l.n.Result())
+	table, idx, y := l.operand(0), l.operand(1), l.result()
 	f, ok := formats[table.DType]
 	if !ok {
 		l.refuse("elements of %v", table.DType)

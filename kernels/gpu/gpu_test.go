@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,6 +116,56 @@ func @f(%x: f32[3,64], %w: f32[64]) -> f32[3,64] {
 	if texts[0] != texts[1] {
 		t.Errorf("%s\nand\n%s", texts[0], texts[1])
 	}
+}
+
+// TestKernelsDoNotDependOnEqualOperands lowers each case once more for each pair of operands of one type, with one value
+// for both. The kernel must be the same, as other nodes of these types have it.
+func TestKernelsDoNotDependOnEqualOperands(t *testing.T) {
+	ops := make(map[ir.Op]bool)
+	cases := gputest.Cases()
+	for seed := range uint64(400) {
+		cases = append(cases, gputest.RandomCase(seed))
+	}
+	for _, c := range cases {
+		call, err := irtest.Case(c.Op, c.Case, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range call.Module.Func(call.Func).Nodes {
+			want, err := gpu.Lower(n, gpu.Machine{})
+			if err != nil {
+				continue
+			}
+			for _, args := range withEqualOperands(n) {
+				once := *n
+				once.Args = args
+				got, err := gpu.Lower(&once, gpu.Machine{})
+				if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+					t.Errorf("%s: operands %v: another kernel than for operands %v (error %v)", c.Name, args, n.Args, err)
+				}
+				ops[n.Op] = true
+			}
+		}
+	}
+	for _, op := range []ir.Op{ir.OpAdd, ir.OpMatMul, ir.OpMatMulSwiGLU, ir.OpConcat} {
+		if !ops[op] {
+			t.Errorf("no case of %v has two operands of one type", op)
+		}
+	}
+}
+
+// withEqualOperands returns the operands of n with one of them in the place of another of the same type, in all ways.
+func withEqualOperands(n *ir.Node) (list [][]*ir.Value) {
+	for i, a := range n.Args {
+		for j, b := range n.Args[i+1:] {
+			if a != nil && b != nil && a != b && a.Type.String() == b.Type.String() {
+				args := slices.Clone(n.Args)
+				args[i+1+j] = a
+				list = append(list, args)
+			}
+		}
+	}
+	return list
 }
 
 // TestKernelsComputeWhatEvalDoesAtOddSizes is the same for random cases with extents beside the sizes of workgroups and blocks.

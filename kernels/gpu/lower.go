@@ -96,7 +96,8 @@ type lowering struct {
 	err  error
 
 	// Of the kernel that is being built.
-	addresses map[*ir.Value]*kir.Value
+	operands  []*kir.Value // addresses: two operands may be one value, but other nodes have the kernel as well
+	y         *kir.Value   // address of the result, nil if it has the bytes of an operand
 	symbols   map[*ir.Symbol]*kir.Value
 	sizes     []size
 	zero, one *kir.Value
@@ -118,14 +119,30 @@ func (l *lowering) refuse(format string, args ...any) {
 // begin begins a kernel.
 func (l *lowering) begin(name string, threads int) {
 	l.Builder, l.sizes = kir.NewBuilder(name, threads), nil
-	l.addresses, l.symbols = make(map[*ir.Value]*kir.Value), make(map[*ir.Symbol]*kir.Value)
-	for i, v := range Operands(l.n) {
-		l.addresses[v] = l.Arg(fmt.Sprintf("a%d", i), kir.U64)
-	}
+	l.addresses(len(Operands(l.n)))
+	l.symbols = make(map[*ir.Symbol]*kir.Value)
 	for i, s := range Symbols(l.n) {
 		l.symbols[s] = l.Arg(fmt.Sprintf("s%d", i), kir.I32)
 	}
 	l.zero, l.one = l.Int(0), l.Int(1)
+}
+
+// addresses adds the arguments of the kernel for the addresses of count operands and result.
+func (l *lowering) addresses(count int) {
+	args := make([]*kir.Value, count)
+	for i := range args {
+		args[i] = l.Arg(fmt.Sprintf("a%d", i), kir.U64)
+	}
+	l.operands = make([]*kir.Value, len(l.n.Args))
+	for i, v := range l.n.Args {
+		if v != nil {
+			l.operands[i], args = args[0], args[1:]
+		}
+	}
+	l.y = nil
+	if len(args) > 0 {
+		l.y = args[0]
+	}
 }
 
 // end ends the kernel, which divides its work into units.

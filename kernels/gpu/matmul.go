@@ -80,15 +80,15 @@ type product struct {
 }
 
 func newProduct(l *lowering, threads int) *product {
-	p := &product{lowering: l, threads: threads, x: l.tensor(l.n.Args[0]), y: l.tensor(l.n.Result()), matrices: []*tensor{l.tensor(l.n.Args[1])}}
+	p := &product{lowering: l, threads: threads, x: l.operand(0), y: l.result(), matrices: []*tensor{l.operand(1)}}
 	p.rows, p.cols = l.size(p.y.Rows()), l.size(p.y.Inner())
-	switch v := l.n.Arg(2); {
+	switch {
 	case l.n.Op == ir.OpMatMulSwiGLU:
-		p.matrices = append(p.matrices, l.tensor(v))
+		p.matrices = append(p.matrices, l.operand(2))
 	case l.n.Op == ir.OpExpertsMatMul:
-		p.idx = l.tensor(v)
-	case v != nil:
-		p.residual = l.tensor(v)
+		p.idx = l.operand(2)
+	case l.n.Arg(2) != nil:
+		p.residual = l.operand(2)
 	}
 	return p
 }

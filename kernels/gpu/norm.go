@@ -8,7 +8,7 @@ import (
 
 func rmsNorm(l *lowering) {
 	r := newRows(l)
-	w := l.rowVector(l.n.Args[1])
+	w := l.rowVector(1)
 	r.perRow(func() {
 		f := r.rms(l.n.Attr.(*ir.NormAttr).Eps)
 		r.put(func(i *kir.Value, x []*kir.Value) []*kir.Value { return r.scaled(x, f, w, i) })
@@ -31,7 +31,7 @@ func (r *rows) scaled(x []*kir.Value, f *kir.Value, w *rowVector, i *kir.Value) 
 func rmsNormQuantize(l *lowering) {
 	a := l.n.Attr.(*ir.NormQuantizeAttr)
 	r := newRows(l)
-	w := l.rowVector(l.n.Args[1])
+	w := l.rowVector(1)
 	r.perRow(func() {
 		f := r.rms(a.Eps)
 		if a.To != dtype.Q8A {
@@ -58,10 +58,10 @@ func (r *rows) blockOf(i *kir.Value) []*kir.Value {
 
 func layerNorm(l *lowering) {
 	r := newRows(l)
-	w := l.rowVector(l.n.Args[1])
+	w := l.rowVector(1)
 	var bias *rowVector
-	if v := l.n.Arg(2); v != nil {
-		bias = l.rowVector(v)
+	if l.n.Arg(2) != nil {
+		bias = l.rowVector(2)
 	}
 	r.perRow(func() {
 		mean := r.mean(r.total(func(x *kir.Value) *kir.Value { return x }))

@@ -12,7 +12,7 @@ const blockLen = 32
 // quantize converts f32 to the format of activations, a block in each thread.
 func quantize(l *lowering) {
 	l.begin("quantize", elementThreads)
-	x, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Result())
+	x, y := l.operand(0), l.result()
 	runs := l.prepareRuns(x, runLen)
 	blocks := y.Elems().CeilDiv(blockLen)
 	l.perThread(l.size(blocks), elementThreads, func(b *kir.Value) {

@@ -40,8 +40,8 @@ func newRows(l *lowering) *rows {
 	inner := l.n.Args[0].Type.Inner()
 	threads := rowThreads(inner)
 	l.begin(l.n.Op.String(), threads)
-	x := l.tensor(l.n.Args[0])
-	r := &rows{team: l.team(threads), x: x, y: l.tensor(l.n.Result()), n: l.size(inner), xInner: l.innerStride(x)}
+	x := l.operand(0)
+	r := &rows{team: l.team(threads), x: x, y: l.result(), n: l.size(inner), xInner: l.innerStride(x)}
 	if n, ok := inner.IsConst(); ok && n <= int64(threads)*mostHeld && l.prepareRuns(x, runLen) {
 		r.runs = int(n) / runLen
 		r.each = (r.runs + threads - 1) / threads
@@ -154,8 +154,8 @@ type rowVector struct {
 	step *kir.Value
 }
 
-func (l *lowering) rowVector(v *ir.Value) *rowVector {
-	t := l.tensor(v)
+func (l *lowering) rowVector(i int) *rowVector {
+	t := l.operand(i)
 	return &rowVector{t, l.prepareRuns(t, runLen), l.innerStride(t)}
 }
 

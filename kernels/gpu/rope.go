@@ -10,7 +10,7 @@ import (
 // ropeTable computes the cosine and sine of each position times each frequency.
 func ropeTable(l *lowering) {
 	l.begin("rope_table", elementThreads)
-	pos, freqs, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Args[1]), l.tensor(l.n.Result())
+	pos, freqs, y := l.operand(0), l.operand(1), l.result()
 	factor := l.Float(l.n.Attr.(*ir.RopeTableAttr).Scale)
 	pairs := y.Shape[0].Mul(y.Shape[1])
 	l.perThread(l.size(pairs), elementThreads, func(i *kir.Value) {
@@ -56,7 +56,7 @@ func (l *lowering) sinCosPolynomial(r *kir.Value) (sin, cos *kir.Value) {
 // both before it writes, so that the result may be in the operand's place.
 func rope(l *lowering) {
 	l.begin("rope", elementThreads)
-	x, table, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Args[1]), l.tensor(l.n.Result())
+	x, table, y := l.operand(0), l.operand(1), l.result()
 	pairs := table.Shape[1]
 	perHead := x.Shape[2].Sub(pairs)
 	count := x.Shape[0].Mul(x.Shape[1]).Mul(perHead)

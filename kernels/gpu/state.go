@@ -8,7 +8,7 @@ import (
 // stateWrite writes rows of tokens to their sequences and positions.
 func stateWrite(l *lowering) {
 	l.begin("state_write", elementThreads)
-	w := &writer{l, l.tensor(l.n.Args[0]), l.tensor(l.n.Args[1]), l.tensor(l.n.Args[2]), l.tensor(l.n.Args[3])}
+	w := &writer{l, l.operand(0), l.operand(1), l.operand(2), l.operand(3)}
 	if w.state.DType == dtype.Q8_0 {
 		w.blocks()
 		return

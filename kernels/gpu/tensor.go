@@ -15,15 +15,21 @@ type tensor struct {
 	aligned *kir.Value   // whether the address is a multiple of alignment; nil if no one asked
 }
 
-// tensor returns an operand or the result.
-func (l *lowering) tensor(v *ir.Value) *tensor {
+// operand returns operand i of the node.
+func (l *lowering) operand(i int) *tensor { return l.tensor(l.n.Args[i], l.operands[i]) }
+
+// result returns the node's result.
+func (l *lowering) result() *tensor { return l.tensor(l.n.Result(), l.y) }
+
+// tensor returns the tensor of a value at an address.
+func (l *lowering) tensor(v *ir.Value, base *kir.Value) *tensor {
 	if v.Type.Layout != dtype.Plain {
 		l.refuse("%v is in layout %v", v, v.Type.Layout)
 	}
 	if n := reach(v.Type); n > maxElems {
 		l.refuse("%v reaches over %d elements, more than %d", v, n, int64(maxElems))
 	}
-	t := &tensor{Type: v.Type, base: l.addresses[v]}
+	t := &tensor{Type: v.Type, base: base}
 	for _, d := range v.Type.Shape {
 		t.shape = append(t.shape, l.size(d))
 	}

@@ -15,7 +15,7 @@ const topKThreads = 256
 // elements are read once, and those of one thread once more for each result.
 func topK(l *lowering) {
 	l.begin("top_k", topKThreads)
-	x, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Result())
+	x, y := l.operand(0), l.result()
 	k := l.n.Attr.(*ir.TopKAttr).K
 	s := &selection{team: l.teamOf(kir.I32, topKThreads), x: x, n: l.size(x.Inner()), inner: l.innerStride(x)}
 	count := x.Rows()

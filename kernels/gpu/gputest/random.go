@@ -188,9 +188,13 @@ func product(d *dice) (ir.Op, []ir.CaseArg, any) {
 	if d.tokens > 16 && k > 200 {
 		k = 64 // tiles take their time in the interpreter
 	}
+	form := d.IntN(3)
+	if form == 1 && k <= 64 && d.IntN(2) == 0 {
+		n = k // x and the residual have one type
+	}
 	x, w := d.activations(t, r, ir.Const(k)), operand(t, ir.Const(n), ir.Const(k))
 	w.Weight = true
-	switch d.IntN(3) {
+	switch form {
 	case 0:
 		return ir.OpMatMulSwiGLU, []ir.CaseArg{x, w, w}, &ir.MatMulSwiGLUAttr{To: dtype.F32}
 	case 1:
