@@ -200,8 +200,7 @@ func rowPieces(w *ir.Weight, rows Rows) []piece {
 	return ps
 }
 
-// packPieces lays rows out panel by panel; each matrix of a list begins with a panel of
-// its own.
+// packPieces lays rows out matrix by matrix: panels do not reach over two of them.
 func packPieces(w *ir.Weight, rows Rows) []piece {
 	all, k := rows.Shape()
 	n, _ := w.Type.Shape[w.Type.Rank()-2].IsConst()
@@ -214,11 +213,10 @@ func packPieces(w *ir.Weight, rows Rows) []piece {
 
 // matrixPieces lays out the matrix of n rows that begins at row from.
 func matrixPieces(w *ir.Weight, rows Rows, from, n, k int64) []piece {
-	dt := rows.DType()
+	dt, layout := rows.DType(), w.Type.Layout
 	rowBytes := int64(dt.RowBytes(int(k)))
-	const panelRows = int64(dtype.PanelRows)
-	panelBytes := dtype.PackedBytes(dt, w.Type.Layout, panelRows, k)
-	step := panelRows * max(1, chunkBytes/max(1, panelBytes))
+	group := layout.Rows()
+	step := group * max(1, chunkBytes/max(1, dtype.PackedBytes(dt, layout, group, k)))
 	var ps []piece
 	for first := int64(0); first < n; first += step {
 		count := min(step, n-first)
@@ -227,17 +225,24 @@ func matrixPieces(w *ir.Weight, rows Rows, from, n, k int64) []piece {
 			if err := readRows(ctx, rows, w.Name, buf, from+first, count); err != nil {
 				return nil, err
 			}
-			out := make([]byte, 0, (count+panelRows-1)/panelRows*panelBytes)
-			for r := int64(0); r < count; r += panelRows {
-				here := min(panelRows, count-r)
-				panel := out[len(out) : len(out)+int(panelBytes)]
-				tile.PackPanel(dt, panel, buf[r*rowBytes:(r+here)*rowBytes], int(here), int(k))
-				out = out[:len(out)+int(panelBytes)]
-			}
+			out := make([]byte, dtype.PackedBytes(dt, layout, count, k))
+			packInto(layout, dt, out, buf, int(count), int(k))
 			return out, nil
 		})
 	}
 	return ps
+}
+
+// packInto lays out plain rows of k elements.
+func packInto(l dtype.Layout, dt dtype.DType, dst, src []byte, rows, k int) {
+	switch l {
+	case dtype.R16:
+		tile.Pack(dt, dst, src, rows, k)
+	case dtype.Planar:
+		dtype.PackPlanes(dt, dst, src, rows, k)
+	default:
+		panic(fmt.Sprintf("codegen: internal error: nothing lays out %v", l))
+	}
 }
 
 // readRows reads rows of a weight and refuses block scales that are not finite: every

@@ -76,24 +76,27 @@ func weightAt(offset int64, name string, dt dtype.DType, layout dtype.Layout, ro
 	return w
 }
 
-// TestPackWeightsWritesWhatThePlanPlaces packs weights of many rows, plain and in panels, out of order and with
+// TestPackWeightsWritesWhatThePlanPlaces packs weights of many rows, plain, in panels and in planes, out of order and with
 // gaps, and compares every byte.
 func TestPackWeightsWritesWhatThePlanPlaces(t *testing.T) {
 	plain := fakeRows{dt: dtype.F32, rows: 5, cols: 300_000}  // a chunk holds no two rows
 	panels := fakeRows{dt: dtype.Q8_0, rows: 4000, cols: 640} // several chunks; the last panel is whole
 	ragged := fakeRows{dt: dtype.F16, rows: 37, cols: 32}     // the last panel has 5 rows
+	planes := fakeRows{dt: dtype.Q4_0, rows: 5000, cols: 800} // several chunks; the scales of a row have padding
 	p, q, r := int64(5*300_000*4), dtype.PackedBytes(dtype.Q8_0, dtype.R16, 4000, 640), dtype.PackedBytes(dtype.F16, dtype.R16, 37, 32)
-	at := []int64{128, 128 + p + 192, 128 + p + 192 + q}
-	size := at[2] + r + 77
+	s := dtype.PackedBytes(dtype.Q4_0, dtype.Planar, 5000, 800)
+	at := []int64{128, 128 + p + 192, 128 + p + 192 + q, 128 + p + 192 + q + r + 96}
+	size := at[3] + s + 77
 	m := placed(size,
 		weightAt(at[1], "panels", dtype.Q8_0, dtype.R16, 4000, 640),
 		weightAt(at[0], "plain", dtype.F32, dtype.Plain, 5, 300_000),
 		weightAt(at[2], "ragged", dtype.F16, dtype.R16, 37, 32),
+		weightAt(at[3], "planes", dtype.Q4_0, dtype.Planar, 5000, 800),
 		&ir.Weight{Name: "unplaced"},
 	)
 	var got bytes.Buffer
 	var progress []int64
-	hash, err := PackWeights(t.Context(), m, fakeSource{"plain": plain, "panels": panels, "ragged": ragged}, &got, func(n int64) { progress = append(progress, n) })
+	hash, err := PackWeights(t.Context(), m, fakeSource{"plain": plain, "panels": panels, "ragged": ragged, "planes": planes}, &got, func(n int64) { progress = append(progress, n) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +104,12 @@ func TestPackWeightsWritesWhatThePlanPlaces(t *testing.T) {
 	for i := range plain.rows {
 		copy(want[at[0]+i*plain.rowBytes():], plain.row(i))
 	}
-	packInto(want[at[1]:at[1]+q], panels)
-	packInto(want[at[2]:at[2]+r], ragged)
+	packPanels(want[at[1]:at[1]+q], panels)
+	packPanels(want[at[2]:at[2]+r], ragged)
+	for i := range planes.rows {
+		row := s / planes.rows
+		dtype.PackPlanes(dtype.Q4_0, want[at[3]+i*row:][:row], planes.row(i), 1, 800)
+	}
 	if !bytes.Equal(got.Bytes(), want) {
 		t.Errorf("%d bytes differ from the %d wanted, first at %d", got.Len(), len(want), firstDifference(got.Bytes(), want))
 	}
@@ -115,7 +122,7 @@ func TestPackWeightsWritesWhatThePlanPlaces(t *testing.T) {
 }
 
 // packInto packs all panels of rows at once.
-func packInto(dst []byte, f fakeRows) {
+func packPanels(dst []byte, f fakeRows) {
 	panelBytes := dtype.PackedBytes(f.dt, dtype.R16, dtype.PanelRows, f.cols)
 	for first := int64(0); first < f.rows; first += dtype.PanelRows {
 		n := min(dtype.PanelRows, f.rows-first)

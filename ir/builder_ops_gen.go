@@ -328,8 +328,8 @@ func (f *FuncBuilder) Quantize(x *Value) *Value {
 	return f.Op(OpQuantize, nil, x)
 }
 
-// Pack appends pack(x[N,K]) {to}: the same elements in the layout of a tile; the last
-// panel is padded with rows of zeros. x is plain and dense.
+// Pack appends pack(x[N,K]) {to}: the same elements in another layout; the last panel of
+// r16 is padded with rows of zeros. x is plain and dense.
 func (f *FuncBuilder) Pack(x *Value, to dtype.Layout) *Value {
 	return f.Op(OpPack, &PackAttr{To: to}, x)
 }

@@ -122,6 +122,9 @@ func TestTypesHaveTheirSizes(t *testing.T) {
 		{"q4_0.r16[17,64]", "1152", 1152},
 		{"f16.r16[n,5]", "160*((n+15)/16)", 480},
 		{"q8a[2,64]", "192", 192},
+		{"q4_0.planar[17,64]", "816", 816},
+		{"q4_0.planar[2,3,288]", "1056", 1056},
+		{"q8_0.planar[n,96]", "112*n", 4480},
 	}
 	for _, tt := range tests {
 		q := newParser("t", []byte(tt.text))

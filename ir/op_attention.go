@@ -86,8 +86,8 @@ func needCache(n *Node, i int) error {
 
 // needCacheLayout checks that operand i has a layout that states of attention can have.
 func needCacheLayout(n *Node, i int) error {
-	if t := n.Args[i].Type; t.Layout != dtype.Plain && t.DType != dtype.Q8_0 && t.DType != dtype.F16 {
-		return argErr(n, i, "must be in plain layout, or f16 or q8_0")
+	if t := n.Args[i].Type; t.Layout == dtype.Planar || t.Layout == dtype.R16 && t.DType != dtype.Q8_0 && t.DType != dtype.F16 {
+		return argErr(n, i, "must be plain, or f16 or q8_0 in layout r16")
 	}
 	return nil
 }

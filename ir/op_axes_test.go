@@ -12,6 +12,7 @@ func TestAxesReadTheMatchingRanges(t *testing.T) {
 	tests := []struct{ params, node, want string }{
 		{"%x: f32[8,64], %w: f32[48,64]", "matmul %x, %w", "1/1: all 0; 0/1: 0 all"},
 		{"%x: f32[8,64], %w: f32.r16[48,64], %r: f32[8,48]", "matmul %x, %w, %r", "1/16: all 0 1; 0/1: 0 all 0"},
+		{"%x: f32[8,64], %w: q4_0.planar[48,64]", "matmul %x, %w", "1/1: all 0; 0/1: 0 all"},
 		{"%x: f32[8,64], %w: f32.r16[48,64]", "matmul %x, %w, _", "1/16: all 0; 0/1: 0 all"},
 		{"%x: f32[1,64], %w: f32.r16[48,64]", "matmul %x, %w", "1/16: all 0"},
 		{"%x: f32[64], %w: f32.r16[48,64]", "matmul_swiglu %x, %w, %w", "0/16: all 0 0"},

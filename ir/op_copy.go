@@ -112,14 +112,14 @@ func quantizeCases(yield func(Case) bool) {
 
 var packInfo = OpInfo{
 	Name:   "pack",
-	Doc:    "pack(x[N,K]) {to}: the same elements in the layout of a tile; the last panel is padded with rows of zeros. x is plain and dense.",
+	Doc:    "pack(x[N,K]) {to}: the same elements in another layout; the last panel of r16 is padded with rows of zeros. x is plain and dense.",
 	Args:   []Arg{{Name: "x", Kinds: Float | Quant}},
 	Attr:   PackAttr{},
 	Traits: Pure,
 	Infer:  inferPack,
 	Cost:   moved,
 	Axes: func(n *Node) []Axis {
-		return []Axis{{Axis: 0, Granule: panelRows(n.Result().Type), Reads: []Read{sameRange(0)}}}
+		return []Axis{{Axis: 0, Granule: n.Result().Type.Layout.Rows(), Reads: []Read{sameRange(0)}}}
 	},
 	Cases: func(yield func(Case) bool) {
 		attr := &PackAttr{To: dtype.R16}
@@ -129,6 +129,7 @@ var packInfo = OpInfo{
 			Case{Name: "view", Args: args(f32(32, 32).view()), Attr: attr},
 			Case{Name: "q8_0", Args: args(weight(dtype.Q8_0, 40, 96)), Attr: attr},
 			Case{Name: "q4_0", Args: args(weight(dtype.Q4_0, 40, 96)), Attr: attr},
+			Case{Name: "planar", Args: args(weight(dtype.Q4_0, 40, 96)), Attr: &PackAttr{To: dtype.Planar}},
 		)
 	},
 	Tol: exact,

@@ -161,7 +161,7 @@ func chosenBytes(w, idx Type) Dim { return ExpertBytes(w).Mul(w.Shape[0].Min(idx
 // expertsMatMulAxes divides by rows of the matrices first, like matmul, then by tokens.
 func expertsMatMulAxes(n *Node) []Axis {
 	all := Read{Kind: ReadAll}
-	axes := []Axis{{Axis: 2, Granule: panelRows(n.Args[1].Type), Reads: []Read{all, sameRange(1), all}}}
+	axes := []Axis{{Axis: 2, Granule: n.Args[1].Type.Layout.Rows(), Reads: []Read{all, sameRange(1), all}}}
 	if !n.Result().Type.Shape[0].Is(1) {
 		axes = append(axes, Axis{Axis: 0, Granule: 1, Reads: []Read{sameRange(0), all, sameRange(0)}})
 	}
@@ -186,6 +186,9 @@ func expertsMatMulCases(yield func(Case) bool) {
 		Case{Name: "packed four bits", Args: args(q8a(1), w(dtype.Q4_0).layout(dtype.R16), chosen), Sizes: sizes(1)},
 		Case{Name: "packed bf16", Args: args(operand(dtype.BF16, Dims(3, 1, 96)...), w(dtype.BF16).layout(dtype.R16), idx(Dims(3, 2)...))},
 		Case{Name: "packed f32", Args: args(f32(3, 1, 96), w(dtype.F32).layout(dtype.R16), idx(Dims(3, 2)...))},
+		Case{Name: "planar", Args: args(f32(3, 1, 96), w(dtype.Q8_0).layout(dtype.Planar), idx(Dims(3, 2)...))},
+		Case{Name: "planar four bits", Args: args(f32d(t, Const(2), Const(96)), w(dtype.Q4_0).layout(dtype.Planar), chosen), Sizes: sizes(5)},
+		Case{Name: "planar quantized", Args: args(q8a(2), w(dtype.Q4_0).layout(dtype.Planar), chosen), Sizes: sizes(7)},
 	)
 }
 
@@ -249,6 +252,7 @@ var copyExpertsInfo = OpInfo{
 			Case{Name: "f32", Args: args(weight(dtype.F32, 2, 3, 8), idx(Const(20)))},
 			Case{Name: "symbolic", Args: args(weight(dtype.Q8_0, 2, 16, 32), idx(Sym(symTokens))), Sizes: sizes(16)},
 			Case{Name: "packed", Args: args(weight(dtype.Q4_0, 2, 24, 32).layout(dtype.R16), idx(Const(20)))},
+			Case{Name: "planar", Args: args(weight(dtype.Q4_0, 2, 24, 32).layout(dtype.Planar), idx(Const(20)))},
 			Case{Name: "view", Args: args(weight(dtype.F16, 2, 3, 8), idx(Const(20)).view())},
 		)
 	},

@@ -58,6 +58,8 @@ func gatherCases(yield func(Case) bool) {
 		Case{Name: "four bits", Args: args(weight(dtype.Q4_0, 20, 96), idx(Const(4)))},
 		Case{Name: "packed", Args: args(weight(dtype.Q8_0, 20, 96).layout(dtype.R16), idx(Const(4)))},
 		Case{Name: "packed four bits", Args: args(weight(dtype.Q4_0, 20, 96).layout(dtype.R16), idx(Const(4)))},
+		Case{Name: "planar", Args: args(weight(dtype.Q8_0, 20, 96).layout(dtype.Planar), idx(Const(4)))},
+		Case{Name: "planar four bits", Args: args(weight(dtype.Q4_0, 20, 96).layout(dtype.Planar), idx(Sym(symTokens))), Sizes: sizes(5)},
 		Case{Name: "view", Args: args(f32(20, 16).view(), idx(Const(4)))},
 	)
 	withSchemed(yield, schemed(dtype.R16, ""), plain...)

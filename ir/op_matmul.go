@@ -91,7 +91,7 @@ func productAxes(n *Node, weights int) []Axis {
 	y := n.Result().Type
 	last, args := y.Rank()-1, len(n.Args)
 	reads := make([]Read, 2*args) // of both axes
-	byCol := Axis{Axis: last, Granule: panelRows(n.Args[1].Type), Reads: reads[:args:args]}
+	byCol := Axis{Axis: last, Granule: n.Args[1].Type.Layout.Rows(), Reads: reads[:args:args]}
 	byRow := Axis{Axis: 0, Granule: 1, Reads: reads[args:]}
 	byRow.Reads[0] = sameRange(0)
 	for i := 1; i < len(n.Args); i++ {
@@ -108,14 +108,6 @@ func productAxes(n *Node, weights int) []Axis {
 		return []Axis{byCol}
 	}
 	return []Axis{byCol, byRow}
-}
-
-// panelRows returns the number of rows that a panel of the matrix interleaves, 1 for plain ones.
-func panelRows(t Type) int64 {
-	if t.Layout == dtype.Plain {
-		return 1
-	}
-	return dtype.PanelRows
 }
 
 func matMulCases(yield func(Case) bool) {
@@ -137,6 +129,9 @@ func matMulCases(yield func(Case) bool) {
 		Case{Name: "packed bf16", Args: args(operand(dtype.BF16, t, Const(67)), weight(dtype.BF16, 40, 67).layout(dtype.R16), f32d(t, Const(40))), Sizes: sizes(7)},
 		Case{Name: "packed quantized", Args: args(operand(dtype.Q8A, t, Const(96)), weight(dtype.Q8_0, 40, 96).layout(dtype.R16)), Sizes: sizes(7)},
 		Case{Name: "packed four bits", Args: args(operand(dtype.Q8A, t, Const(96)), weight(dtype.Q4_0, 40, 96).layout(dtype.R16), f32d(t, Const(40))), Sizes: sizes(1)},
+		Case{Name: "planar", Args: args(f32(3, 96), weight(dtype.Q8_0, 40, 96).layout(dtype.Planar))},
+		Case{Name: "planar four bits", Args: args(f32d(t, Const(96)), weight(dtype.Q4_0, 40, 96).layout(dtype.Planar), f32d(t, Const(40))), Sizes: sizes(7)},
+		Case{Name: "planar quantized", Args: args(operand(dtype.Q8A, t, Const(96)), weight(dtype.Q4_0, 40, 96).layout(dtype.Planar)), Sizes: sizes(7)},
 	)
 }
 
@@ -197,5 +192,7 @@ func matMulSwiGLUCases(yield func(Case) bool) {
 		Case{Name: "both bf16", Args: args(operand(dtype.BF16, t, Const(96)), bf16, bf16), Attr: plain, Sizes: sizes(5)},
 		Case{Name: "rounded", Args: args(operand(dtype.BF16, t, Const(96)), bf16, bf16), Attr: rounded, Sizes: sizes(5)},
 		Case{Name: "view", Args: args(f32(3, 96).view(), w(dtype.Q8_0), w(dtype.Q8_0)), Attr: plain},
+		Case{Name: "planar", Args: args(f32(3, 96), w(dtype.Q8_0).layout(dtype.Planar), w(dtype.Q8_0).layout(dtype.Planar)), Attr: plain},
+		Case{Name: "planar four bits", Args: args(f32d(t, Const(96)), w(dtype.Q4_0).layout(dtype.Planar), w(dtype.Q4_0).layout(dtype.Planar)), Attr: plain, Sizes: sizes(5)},
 	)
 }

@@ -267,6 +267,7 @@ func TestShapeErrorsNameTheOperand(t *testing.T) {
 		{"%x: f32[4,8], %t: f32[4,4,2]", "rope %x, %t", "rank 3"},
 
 		{"%s: bf16[1,2,8,4], %x: f32[1,2,4], %i: i32[1]", "state_write %s, %x, %i, %i", "f32, f16 or q8_0"},
+		{"%s: q8_0.planar[1,2,8,32], %x: f32[1,2,32], %i: i32[1]", "state_write %s, %x, %i, %i", "q8_0 in layout r16"},
 		{"%s: f16[1,2,8,4], %x: f32[1,2,5], %i: i32[1]", "state_write %s, %x, %i, %i", "the rows of the state"},
 		{"%s: f16[1,2,8,4], %x: f32[1,3,4], %i: i32[1]", "state_write %s, %x, %i, %i", "the heads of the state"},
 		{"%s: f16[1,2,8,4], %x: f32[2,2,4], %i: i32[1]", "state_write %s, %x, %i, %i", "the tokens of x"},

@@ -12,7 +12,7 @@ import (
 // Type describes the bytes of a value.
 type Type struct {
 	DType  dtype.DType
-	Layout dtype.Layout // plain, or the packed form of a tile
+	Layout dtype.Layout // plain, or a packed form
 
 	// Shape has the outermost dimension first. A scalar has rank 0.
 	Shape []Dim
@@ -59,11 +59,23 @@ func (t Type) Rows() Dim {
 
 // Bytes returns the size in bytes of a dense value of this type, in its layout.
 func (t Type) Bytes() Dim {
-	if t.Layout != dtype.Plain {
-		blocks := t.Inner().CeilDiv(int64(t.DType.BlockElems()))
+	blocks := t.Inner().CeilDiv(int64(t.DType.BlockElems()))
+	switch t.Layout {
+	case dtype.R16:
 		return t.panels().Mul(blocks).Mul(Const(int64(t.DType.PanelBlockBytes())))
+	case dtype.Planar:
+		return t.Rows().Mul(t.planes(blocks))
 	}
-	return t.Rows().Mul(t.Inner().CeilDiv(int64(t.DType.BlockElems()))).Mul(Const(int64(t.DType.BlockBytes())))
+	return t.Rows().Mul(blocks).Mul(Const(int64(t.DType.BlockBytes())))
+}
+
+// planes returns the bytes of a row of that many blocks in layout Planar.
+func (t Type) planes(blocks Dim) (n Dim) {
+	for _, p := range t.DType.Planes() {
+		aligned := blocks.Mul(Const(int64(p.Bytes))).CeilDiv(dtype.PlaneAlign)
+		n = n.Add(aligned.Mul(Const(dtype.PlaneAlign)))
+	}
+	return n
 }
 
 // panels returns the number of panels of a packed value. Each of its matrices begins with a new panel.

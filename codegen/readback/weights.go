@@ -26,7 +26,7 @@ type Sources func(source, tensor string) (Rows, error)
 
 // CheckWeights compares the packed weights of a placed module with their sources: each weight
 // and constant has to be where the plan places it. Of each matrix it looks at the first rows,
-// those in the middle and the last ones, as many as a panel has. A difference is an *Error;
+// those in the middle and the last ones, as many as are packed together. A difference is an *Error;
 // other errors are those of sources and of the context.
 func CheckWeights(ctx context.Context, m *ir.Module, src Sources, packed io.ReaderAt) error {
 	c := &checker{m: m}
@@ -81,10 +81,14 @@ func (w *weightReader) weight(weight *ir.Weight) error {
 		each, _ = t.Shape[t.Rank()-2].IsConst()
 	}
 	for from := int64(0); from < all; from += max(each, 1) {
-		last := (each - 1) / dtype.PanelRows
+		size := int64(1) // rows of a panel
+		if t.Layout == dtype.R16 {
+			size = dtype.PanelRows
+		}
+		last := (each - 1) / size
 		for _, panel := range slices.Compact([]int64{0, last / 2, last}) {
-			first := panel * dtype.PanelRows
-			if err := w.panel(weight, made.rows, from, first, min(dtype.PanelRows, each-first)); err != nil {
+			first := panel * size
+			if err := w.panel(weight, made.rows, from, first, min(size, each-first)); err != nil {
 				return err
 			}
 		}
@@ -108,16 +112,40 @@ func (w *weightReader) panel(weight *ir.Weight, rows rowsOf, from, first, count 
 	each, _ := t.Shape[t.Rank()-2].IsConst()
 	skip := from / max(each, 1) * dtype.PackedBytes(t.DType, t.Layout, each, cols)
 	skip += dtype.PackedBytes(t.DType, t.Layout, first, cols)
-	panel := make([]byte, tile.PanelBytes(t.DType, int(cols)))
+	panel := make([]byte, dtype.PackedBytes(t.DType, t.Layout, count, cols))
 	if !w.read(what, weight.Place, skip, panel) {
 		return nil
 	}
-	got := make([]byte, len(want))
-	tile.UnpackPanel(t.DType, got, panel, int(count), int(cols))
-	if !bytes.Equal(got, want) {
+	if !bytes.Equal(unpack(t, panel, int(count), int(cols)), want) {
 		w.c.report("%s are not packed where the plan has them", what)
 	}
 	return nil
+}
+
+// unpack returns the plain bytes of rows that are packed together.
+func unpack(t ir.Type, packed []byte, rows, cols int) []byte {
+	if t.Layout == dtype.Planar {
+		return interleaved(t.DType, packed, cols)
+	}
+	plain := make([]byte, rows*t.DType.RowBytes(cols))
+	tile.UnpackPanel(t.DType, plain, packed, rows, cols)
+	return plain
+}
+
+// quantBytes are the bytes of a block of 32 elements besides its scale, which are 2 bytes before them.
+var quantBytes = map[dtype.DType]int{dtype.Q8_0: 32, dtype.Q4_0: 16}
+
+// interleaved returns a plain row, given the row in layout planar: the quants of its blocks from the beginning on, and their
+// scales from the next multiple of 16 bytes on.
+func interleaved(d dtype.DType, planar []byte, cols int) []byte {
+	n := quantBytes[d]
+	scales := (cols/32*n + 15) / 16 * 16
+	var plain []byte
+	for b := range cols / 32 {
+		plain = append(plain, planar[scales+2*b:][:2]...)
+		plain = append(plain, planar[b*n:][:n]...)
+	}
+	return plain
 }
 
 // bytes compares bytes at a distance from a place.

@@ -335,3 +335,48 @@ func TestUnreadableWeightsAreReported(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// planes has matrices, and lists of them, that a target reads in planes.
+const planes = `source m "none" 0
+weight "q8" : q8_0[40,96] = quantize(m["wide"], q8_0)
+weight "q4" : q4_0[3,40,64] = m["q4"]
+func @f(%x: f32[4,96], %y: f32[4,3,64], %j: i32[4,3]) -> (a: f32[4,40], b: f32[4,3,40]) {
+  %q8 = weight "q8"
+  %q4 = weight "q4"
+  %a = matmul %x, %q8
+  %b = experts_matmul %y, %q4, %j
+  return %a, %b
+}
+`
+
+// TestPlanesAreReadBack changes each byte of the rows of planes that are read back: the first, one in the middle and the
+// last of each matrix. Bytes that pad a plane hold nothing. Rows at a wrong distance from each other are noticed.
+func TestPlanesAreReadBack(t *testing.T) {
+	m, err := ir.Parse("planes.ggir", []byte(planes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := generated{"wide": {DType: dtype.F32, Shape: ir.Dims(40, 96)}, "q4": packingSources["q4"]}
+	p := pack(t, m, src, "target cpu like=cpu ops=matmul(f32,q8_0.planar),experts_matmul(f32,q4_0.planar,i32)\n")
+	if err := p.check(t.Context(), p.blob); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range p.m.Weights {
+		if w.Type.Layout != dtype.Planar {
+			t.Errorf("%q is in layout %v", w.Name, w.Type.Layout)
+		}
+		from, to := span(w)
+		rows, _ := w.Type.Rows().IsConst()
+		size := (to - from) / rows
+		for _, row := range []int64{0, 19, rows - 1} {
+			for i := range size - 16 { // the last plane is one of scales, of less than 16 bytes
+				blob := slices.Clone(p.blob)
+				blob[from+row*size+i] ^= 0x5a
+				wantDifferent(t, p, blob, fmt.Sprintf("byte %d of row %d of %q", i, row, w.Name))
+			}
+		}
+		blob := slices.Clone(p.blob)
+		copy(blob[from+size:to], p.blob[from+size+2:to])
+		wantDifferent(t, p, blob, fmt.Sprintf("rows of %q that begin 2 bytes early", w.Name))
+	}
+}

@@ -13,6 +13,9 @@ const (
 	// of the panel's rows, and no sum crosses lanes. The last panel is padded with zeros. Package
 	// kernels/cpu/tile describes the bytes.
 	R16
+	// Planar is rows that follow each other, of which each has its blocks in planes: a plane has one part
+	// of every block, such as all scales. GPUs load it 16 bytes at a time. See Plane.
+	Planar
 
 	// NumLayouts is the length of a table keyed by Layout.
 	NumLayouts
@@ -21,7 +24,7 @@ const (
 // PanelRows is the number of rows in a panel of R16: the float32 lanes of 512 bits.
 const PanelRows = 16
 
-var layoutNames = [NumLayouts]string{Plain: "plain", R16: "r16"}
+var layoutNames = [NumLayouts]string{Plain: "plain", R16: "r16", Planar: "planar"}
 
 // panelBlockBytes is the size of one block of k of a panel of R16, for the dtypes with that layout. The
 // block lengths are those of the dtype. Blocks of these formats have the size of 16 plain ones: only the last
@@ -34,7 +37,7 @@ var panelBlockBytes = [NumDTypes]int{
 	Q4_0: PanelRows * 18,
 }
 
-// String returns the name in the text form: "plain" or "r16".
+// String returns the name in the text form, such as "r16".
 func (l Layout) String() string {
 	if l >= NumLayouts {
 		return fmt.Sprintf("layout(%d)", uint8(l))
@@ -49,12 +52,21 @@ func ParseLayout(name string) (Layout, error) {
 			return Layout(l), nil
 		}
 	}
-	return Plain, fmt.Errorf("unknown layout %q: the known ones are plain, r16", name)
+	return Plain, fmt.Errorf("unknown layout %q: the known ones are plain, r16, planar", name)
 }
 
 // Holds reports whether a matrix of d may have layout l.
 func (l Layout) Holds(d DType) bool {
-	return d.Valid() && (l == Plain || l == R16 && d.PanelBlockBytes() != 0)
+	return d.Valid() && (l == Plain || l == R16 && d.PanelBlockBytes() != 0 || l == Planar && planes[d] != nil)
+}
+
+// Rows returns how many rows of a matrix share bytes that only they have. The bytes of each matrix of a list, and of a
+// matrix those of each such group of rows, follow those of the one before.
+func (l Layout) Rows() int64 {
+	if l == R16 {
+		return PanelRows
+	}
+	return 1
 }
 
 // PanelBlockBytes returns the bytes of PanelRows rows of BlockElems elements of k in layout R16, or 0
@@ -77,8 +89,11 @@ func PackedBytes(d DType, l Layout, n, k int64) int64 {
 		panic(fmt.Sprintf("dtype: internal error: no %v layout for [%d, %d] of %v", l, n, k, d))
 	}
 	blocks := k / int64(t.blockElems)
-	if l == Plain {
+	switch l {
+	case Plain:
 		return n * blocks * int64(t.blockBytes)
+	case Planar:
+		return n * planarBytes(d, blocks)
 	}
 	return (n + PanelRows - 1) / PanelRows * blocks * int64(d.PanelBlockBytes())
 }

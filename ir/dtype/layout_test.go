@@ -26,6 +26,9 @@ func TestPackedBytesCountWholePanels(t *testing.T) {
 		{Q6_K, R16, 16, 512, 2 * 3360},
 		{IQ4_XS, R16, 16, 512, 2 * 2208},
 		{MXFP4, R16, 16, 64, 2 * 288},
+		{Q4_0, Planar, 3, 32, 3 * (16 + 16)},
+		{Q4_0, Planar, 3, 288, 3 * (144 + 32)},
+		{Q8_0, Planar, 17, 256, 17 * 8 * 34},
 		{I32, Plain, 0, 5, 0},
 		{Q4_0, R16, 0, 32, 0},
 		{Q4_0, R16, 1 << 20, 1 << 20, (1 << 16) * (1 << 15) * 288},
@@ -44,6 +47,7 @@ func TestPackedBytesPanicsWithoutTheLayoutOrWholeBlocks(t *testing.T) {
 	}{
 		{Q4_0, R16, 1, 33},
 		{I32, R16, 16, 16},
+		{F16, Planar, 16, 32},
 		{F32, Plain, -1, 1},
 	} {
 		func() {
@@ -70,8 +74,12 @@ func TestLayoutNamesAreParsed(t *testing.T) {
 	if got := Layout(9).String(); got != "layout(9)" {
 		t.Errorf("Layout(9) prints as %q", got)
 	}
-	if R16.Holds(I32) || !R16.Holds(Q8_0) || !Plain.Holds(I32) || Plain.Holds(Invalid) {
-		t.Error("Holds is wrong for r16 i32, r16 q8_0, plain i32 or plain invalid")
+	if R16.Holds(I32) || !R16.Holds(Q8_0) || !Plain.Holds(I32) || Plain.Holds(Invalid) ||
+		!Planar.Holds(Q4_0) || Planar.Holds(F16) || Planar.Holds(Invalid) {
+		t.Error("Holds is wrong for r16 i32, r16 q8_0, plain i32, plain invalid, planar q4_0, planar f16 or planar invalid")
+	}
+	if Plain.Rows() != 1 || R16.Rows() != 16 || Planar.Rows() != 1 {
+		t.Error("Rows is wrong for plain, r16 or planar")
 	}
 	if Invalid.PanelBlockBytes() != 0 || Q4_0.PanelBlockBytes() != 288 {
 		t.Error("PanelBlockBytes is wrong for invalid or q4_0")

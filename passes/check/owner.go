@@ -186,19 +186,20 @@ func inBytes(d dtype.DType, o owner) owner {
 	return o
 }
 
-// panelsOf is unitsOf for a packed value. The panels of a matrix, each of dtype.PanelRows rows, are stored one after
-// the other, and so are the matrices of a list, each with whole panels.
+// panelsOf is unitsOf for a packed value. The panels of a matrix, each of as many rows as the layout puts together,
+// are stored one after the other, and so are the matrices of a list, each with whole panels.
 func panelsOf(t ir.Type, offset ir.Dim, axis int, granule int64) owner {
 	if axis < t.Rank()-2 && offset.Is(0) {
 		one := t.WithShape(t.Shape[axis+1:]...).Bytes()
 		return owner{by: byUnit, period: t.Shape[axis].Mul(one), width: one.Mul(ir.Const(granule))}
 	}
-	if axis != 0 || granule%dtype.PanelRows != 0 || !offset.Is(0) {
+	rows := t.Layout.Rows()
+	if axis != 0 || granule%rows != 0 || !offset.Is(0) {
 		return owner{}
 	}
 	panel := t
-	panel.Shape = []ir.Dim{ir.Const(dtype.PanelRows), t.Shape[1]}
-	return owner{by: byUnit, period: t.Bytes(), width: panel.Bytes().Mul(ir.Const(granule / dtype.PanelRows))}
+	panel.Shape = []ir.Dim{ir.Const(rows), t.Shape[1]}
+	return owner{by: byUnit, period: t.Bytes(), width: panel.Bytes().Mul(ir.Const(granule / rows))}
 }
 
 // rest returns offset mod period, or a dimension that is known to be congruent to it.

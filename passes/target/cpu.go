@@ -41,7 +41,7 @@ var (
 	bpanels = Packed(dtype.R16, dtype.BF16)
 	qpanels = Packed(dtype.R16, blockTypes...)
 	// matrices are copied as bytes, so the layout does not matter.
-	matrices = table
+	matrices = Format{DTypes: weightTypes, Layouts: []dtype.Layout{dtype.Plain, dtype.R16, dtype.Planar}}
 	strided  = Format{DTypes: scalarTypes, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 )
 
