@@ -35,10 +35,10 @@ func gather(l *lowering) {
 // gatherBlocks copies runs of rows of a table of blocks, each in one thread.
 func (l *lowering) gatherBlocks() {
 	l.begin("gather", elementThreads)
-	table, idx, y := l.operand(0), l.operand(1), l.result()
-	f, ok := formats[table.DType]
+	table, idx, y := l.matrix(0), l.operand(1), l.result()
+	f, ok := formatOf(table)
 	if !ok {
-		l.refuse("elements of %v", table.DType)
+		l.refuse("elements of %v in layout %v", table.DType, table.Layout)
 		return
 	}
 	from := vectors{f}

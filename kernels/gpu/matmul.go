@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
@@ -80,11 +81,11 @@ type product struct {
 }
 
 func newProduct(l *lowering, threads int) *product {
-	p := &product{lowering: l, threads: threads, x: l.operand(0), y: l.result(), matrices: []*tensor{l.operand(1)}}
+	p := &product{lowering: l, threads: threads, x: l.operand(0), y: l.result(), matrices: []*tensor{l.matrix(1)}}
 	p.rows, p.cols = l.size(p.y.Rows()), l.size(p.y.Inner())
 	switch {
 	case l.n.Op == ir.OpMatMulSwiGLU:
-		p.matrices = append(p.matrices, l.operand(2))
+		p.matrices = append(p.matrices, l.matrix(2))
 	case l.n.Op == ir.OpExpertsMatMul:
 		p.idx = l.operand(2)
 	case l.n.Arg(2) != nil:
@@ -93,11 +94,13 @@ func newProduct(l *lowering, threads int) *product {
 	return p
 }
 
-// aligned reports whether x and the matrices begin at multiples of 16.
+// aligned reports whether x and the matrices begin at multiples of 16. Those in layout planar always do.
 func (p *product) aligned() *kir.Value {
 	bits := p.x.base
 	for _, w := range p.matrices {
-		bits = p.Or(bits, w.base)
+		if w.Layout == dtype.Plain {
+			bits = p.Or(bits, w.base)
+		}
 	}
 	return p.Eq(p.And(bits, p.Bits(kir.U64, 15)), p.Bits(kir.U64, 0))
 }

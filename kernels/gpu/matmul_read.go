@@ -67,6 +67,9 @@ func (f vectors) row(l *lowering, w *tensor, r *kir.Value) *kir.Value {
 
 // addressOfRow returns the address of row r of t.
 func (l *lowering) addressOfRow(t *tensor, r *kir.Value) *kir.Value {
+	if k, constant := t.Inner().IsConst(); constant && t.Layout != dtype.Plain {
+		return l.At(t.base, r, int(dtype.PackedBytes(t.DType, t.Layout, 1, k)))
+	}
 	return l.At(t.base, l.Div(l.row(t, r), l.Int(t.DType.BlockElems())), t.DType.BlockBytes())
 }
 
@@ -131,14 +134,14 @@ func (wide) quad(l *lowering, x *tensor, row, at *kir.Value) *kir.Value {
 // and one for others, nil if the first is for all addresses. If tiles can be read as well, from.k is not 0.
 func (p *product) readers() (fast, other reader, from wide) {
 	x, w := p.x, p.matrices[0]
-	f, ok := formats[w.DType]
+	f, ok := formatOf(w)
 	if k, constant := x.Inner().IsConst(); constant {
 		from.k = int(k)
 	}
 	from.format = f
 	switch blocks := w.DType.BlockElems() > 1; {
 	case blocks && !ok:
-		p.refuse("elements of %v", w.DType)
+		p.refuse("elements of %v in layout %v", w.DType, w.Layout)
 		return nil, single{}, wide{}
 	case blocks && x.DType == dtype.Q8A:
 		return packed{vectors{f}}, nil, from

@@ -32,7 +32,10 @@ type tileCase struct {
 	form          string // plain, residual, swiglu or symbol
 }
 
-func (c tileCase) build() gputest.Case {
+func (c tileCase) build() gputest.Case { return c.buildIn(dtype.Plain) }
+
+// buildIn returns the case with matrices in a layout.
+func (c tileCase) buildIn(l dtype.Layout) gputest.Case {
 	operand := func(d dtype.DType, shape ...ir.Dim) ir.CaseArg {
 		return ir.CaseArg{Type: ir.Type{DType: d, Shape: shape}, Lo: -8, Hi: 8}
 	}
@@ -41,8 +44,8 @@ func (c tileCase) build() gputest.Case {
 		rows = ir.Sym(&ir.Symbol{Name: "tokens", Min: 1, Max: 300})
 	}
 	w := operand(c.dt, ir.Const(c.cols), ir.Const(c.k))
-	w.Weight = true
-	out := gputest.Case{Op: ir.OpMatMul, Name: fmt.Sprintf("%v %dx%dx%d %s", c.dt, c.rows, c.cols, c.k, c.form)}
+	w.Weight, w.Type.Layout = true, l
+	out := gputest.Case{Op: ir.OpMatMul, Name: fmt.Sprintf("%v.%v %dx%dx%d %s", c.dt, l, c.rows, c.cols, c.k, c.form)}
 	out.Args, out.Sizes = []ir.CaseArg{operand(dtype.F32, rows, ir.Const(c.k)), w}, map[string]int64{"tokens": c.rows}
 	switch c.form {
 	case "residual":
@@ -67,7 +70,11 @@ func TestTilesComputeWhatEvalDoes(t *testing.T) {
 			if testing.Short() && (n+m)%2 == 1 {
 				continue
 			}
-			built := c.build()
+			layout := dtype.Plain
+			if dtype.Planar.Holds(c.dt) && m%3 > 0 {
+				layout = dtype.Planar
+			}
+			built := c.buildIn(layout)
 			t.Run(fmt.Sprintf("%s/%d", built.Name, m), func(t *testing.T) {
 				call, err := irtest.Case(built.Op, built.Case, uint64(n))
 				if err != nil {

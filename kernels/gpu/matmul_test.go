@@ -91,13 +91,16 @@ func TestProductsForSubgroupsOfKnownSize(t *testing.T) {
 	for _, c := range []struct {
 		lanes  int
 		shared bool
+		layout dtype.Layout
 		n, k   int64
 	}{
-		{8, false, 8195, 256}, {8, false, 8195, 32}, {32, true, 7, 4096}, {64, true, 33, 2080}, {16, true, 300, 64},
+		{8, false, dtype.Plain, 8195, 256}, {8, false, dtype.Plain, 8195, 32}, {32, true, dtype.Plain, 7, 4096},
+		{64, true, dtype.Plain, 33, 2080}, {16, true, dtype.Plain, 300, 64},
+		{8, false, dtype.Planar, 8195, 512}, {8, false, dtype.Planar, 8195, 32}, {32, true, dtype.Planar, 7, 8192}, {64, true, dtype.Planar, 33, 2080},
 	} {
 		on := simulate(2)
 		on.Subgroup, on.on.Lanes = c.lanes, c.lanes
-		w := ir.CaseArg{Type: ir.Type{DType: dtype.Q4_0, Shape: ir.Dims(c.n, c.k)}, Lo: -1, Hi: 1, Weight: true}
+		w := ir.CaseArg{Type: ir.Type{DType: dtype.Q4_0, Layout: c.layout, Shape: ir.Dims(c.n, c.k)}, Lo: -1, Hi: 1, Weight: true}
 		x := ir.CaseArg{Type: ir.Type{DType: dtype.F32, Shape: ir.Dims(1, c.k)}, Lo: -1, Hi: 1}
 		call, err := irtest.Case(ir.OpMatMul, ir.Case{Args: []ir.CaseArg{x, w}}, 1)
 		if err != nil {
@@ -138,6 +141,55 @@ func @f(%x: f32[N,64], %w: f32[8,64]) -> f32[N,8] {
 // TestBlocksWithoutDecoderAreRefused has matrices in blocks that kernels do not decode.
 func TestBlocksWithoutDecoderAreRefused(t *testing.T) {
 	if _, err := matMulOf(t, dtype.Q8A, gpu.Machine{}); !errors.Is(err, gpu.ErrNoKernel) || !strings.Contains(err.Error(), "elements of q8a") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestPlanesAreLoaded16BytesAtATime counts the loads of products with one row: each of four columns has one of 16 bytes of
+// elements and one of a scale.
+func TestPlanesAreLoaded16BytesAtATime(t *testing.T) {
+	for _, dt := range []dtype.DType{dtype.Q4_0, dtype.Q8_0} {
+		m := irtest.Parse(t, fmt.Sprintf(`ggir 1
+props imported
+weight "w" : %[1]v.planar[8192,320]
+func @f(%%x: f32[1,320]) -> f32[1,8192] {
+  %%w = weight "w" : %[1]v.planar[8192,320]
+  %%y = matmul %%x, %%w : f32[1,8192]
+  return %%y
+}
+`, dt))
+		list, err := gpu.Lower(m.Funcs[0].Nodes[1], gpu.Machine{Caps: kir.CapSubgroup, Lanes: 32})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprint(list[0].Kernel)
+		// The loop is there for aligned x, and for other x.
+		if n := strings.Count(text, "load u32x4 "); n != 2*4 {
+			t.Errorf("%v: %d loads of 16 bytes, want 8:\n%s", dt, n, text)
+		}
+		if n := strings.Count(text, "load f16 "); n != 2*4 {
+			t.Errorf("%v: %d loads of scales, want 8", dt, n)
+		}
+		for _, narrow := range []string{"load u16 ", "load u32 ", "load u8 ", "load i8 "} {
+			if strings.Contains(text, narrow) {
+				t.Errorf("%v: the kernel has %q", dt, narrow)
+			}
+		}
+	}
+}
+
+// TestPlanesOfUnknownLengthAreRefused has rows whose length is a symbol, so that the place of the scales is not known.
+func TestPlanesOfUnknownLengthAreRefused(t *testing.T) {
+	m := irtest.Parse(t, `ggir 1
+props imported
+symbol k 1 9
+func @f(%x: f32[1,32*k], %w: q4_0.planar[8,32*k]) -> f32[1,8] {
+  %y = matmul %x, %w : f32[1,8]
+  return %y
+}
+`)
+	_, err := gpu.Lower(m.Funcs[0].Nodes[0], gpu.Machine{})
+	if !errors.Is(err, gpu.ErrNoKernel) || !strings.Contains(err.Error(), "elements of q4_0 in layout planar") {
 		t.Errorf("error %v", err)
 	}
 }

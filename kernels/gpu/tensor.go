@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
@@ -15,15 +17,20 @@ type tensor struct {
 	aligned *kir.Value   // whether the address is a multiple of alignment; nil if no one asked
 }
 
-// operand returns operand i of the node.
-func (l *lowering) operand(i int) *tensor { return l.tensor(l.n.Args[i], l.operands[i]) }
+// operand returns operand i of the node, which is plain.
+func (l *lowering) operand(i int) *tensor { return l.tensor(l.n.Args[i], l.operands[i], dtype.Plain) }
 
-// result returns the node's result.
-func (l *lowering) result() *tensor { return l.tensor(l.n.Result(), l.y) }
+// matrix returns operand i, which is read as formatOf tells.
+func (l *lowering) matrix(i int) *tensor {
+	return l.tensor(l.n.Args[i], l.operands[i], dtype.Plain, dtype.Planar)
+}
 
-// tensor returns the tensor of a value at an address.
-func (l *lowering) tensor(v *ir.Value, base *kir.Value) *tensor {
-	if v.Type.Layout != dtype.Plain {
+// result returns the node's result, which is plain.
+func (l *lowering) result() *tensor { return l.tensor(l.n.Result(), l.y, dtype.Plain) }
+
+// tensor returns the tensor at an address of a value that is in one of some layouts.
+func (l *lowering) tensor(v *ir.Value, base *kir.Value, layouts ...dtype.Layout) *tensor {
+	if !slices.Contains(layouts, v.Type.Layout) {
 		l.refuse("%v is in layout %v", v, v.Type.Layout)
 	}
 	if n := reach(v.Type); n > maxElems {

@@ -109,9 +109,23 @@ func (r *runner) put(t ir.Type, x eval.Tensor) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if t.Layout == dtype.Planar {
+		data = planar(t, data, r.shape(t))
+	}
 	address := r.on.Alloc(len(data))
 	r.on.Write(address, data)
 	return address, nil
+}
+
+// planar returns the bytes of a tensor in layout planar, given its plain ones.
+func planar(t ir.Type, plain []byte, shape []int) []byte {
+	rows, k := 1, shape[len(shape)-1]
+	for _, n := range shape[:len(shape)-1] {
+		rows *= n
+	}
+	data := make([]byte, dtype.PackedBytes(t.DType, t.Layout, int64(rows), int64(k)))
+	dtype.PackPlanes(t.DType, data, plain, rows, k)
+	return data
 }
 
 func encode(d dtype.DType, x []float64) ([]byte, error) {

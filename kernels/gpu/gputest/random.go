@@ -83,7 +83,7 @@ var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
 	func(d *dice) (ir.Op, []ir.CaseArg, any) {
 		t := d.format()
 		rows, n := d.extent(), d.inner(t)
-		return ir.OpGather, []ir.CaseArg{operand(t, ir.Const(rows), ir.Const(n)), whole(0, rows, d.rows())}, nil
+		return ir.OpGather, []ir.CaseArg{d.layout(operand(t, ir.Const(rows), ir.Const(n))), whole(0, rows, d.rows())}, nil
 	},
 	func(d *dice) (ir.Op, []ir.CaseArg, any) {
 		t, heads, pairs, rest := d.rows(), ir.Const(pick(d, int64(1), 3, 8)), pick(d, int64(1), 4, 33), pick(d, int64(0), 1, 6)
@@ -167,6 +167,14 @@ func (d *dice) inner(t dtype.DType) int64 {
 	return d.extent()
 }
 
+// layout lays out a matrix in half of the cases that have another layout than plain.
+func (d *dice) layout(a ir.CaseArg) ir.CaseArg {
+	if dtype.Planar.Holds(a.Type.DType) && d.IntN(2) == 0 {
+		a.Type.Layout = dtype.Planar
+	}
+	return a
+}
+
 // activations returns what is multiplied with a matrix of a dtype: floats, or blocks of bytes if the matrix has such.
 func (d *dice) activations(t dtype.DType, shape ...ir.Dim) ir.CaseArg {
 	if t.BlockElems() > 1 && d.IntN(3) == 0 {
@@ -192,7 +200,7 @@ func product(d *dice) (ir.Op, []ir.CaseArg, any) {
 	if form == 1 && k <= 64 && d.IntN(2) == 0 {
 		n = k // x and the residual have one type
 	}
-	x, w := d.activations(t, r, ir.Const(k)), operand(t, ir.Const(n), ir.Const(k))
+	x, w := d.activations(t, r, ir.Const(k)), d.layout(operand(t, ir.Const(n), ir.Const(k)))
 	w.Weight = true
 	switch form {
 	case 0:
@@ -207,7 +215,7 @@ func product(d *dice) (ir.Op, []ir.CaseArg, any) {
 func expertsProduct(d *dice) (ir.Op, []ir.CaseArg, any) {
 	t, experts := d.format(), pick(d, int64(1), 2, 5)
 	r, k, n, chosen := d.rows(), d.inner(t), pick(d, int64(1), 7, 33, 64), pick(d, int64(1), 2, 3)
-	x, w := d.activations(t, r, ir.Const(pick(d, 1, chosen)), ir.Const(k)), operand(t, ir.Dims(experts, n, k)...)
+	x, w := d.activations(t, r, ir.Const(pick(d, 1, chosen)), ir.Const(k)), d.layout(operand(t, ir.Dims(experts, n, k)...))
 	w.Weight = true
 	return ir.OpExpertsMatMul, []ir.CaseArg{x, w, whole(0, experts, r, ir.Const(chosen))}, nil
 }
