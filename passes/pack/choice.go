@@ -129,7 +129,7 @@ func (w *weightUse) split(c *pass.Context, readers []layoutReader, second *secon
 // wants returns the layout of the second form that n gets as operand i; ok is false if it reads the first form.
 func (s *secondForms) wants(n *ir.Node, i int) (l dtype.Layout, ok bool) {
 	l, ok = s.wanted[n]
-	return l, ok && i == target.LayoutOperand(n.Op)
+	return l, ok && target.HasLayoutChoice(n.Op, i)
 }
 
 // compare compares the packed layout of a state with rows, by the time of the readers that read both.

@@ -12,14 +12,16 @@ import (
 )
 
 // The choice of a layout. If kernels read an operand in several layouts, the cheapest is taken. The options are the
-// layouts in the kernel tables of the readers' targets. Matrices of products have one layout for each dtype, so nothing
-// is decided for them. There are two cases with several:
+// layouts in the kernel tables of the readers' targets. Matrices of the processor's products have one layout for each
+// dtype, so nothing is decided for them. There are three cases with several:
 //
 //   - The table of a gather is in rows, of which each is a few cache lines, or in panels, where a row is spread over all
 //     lines of the panel. A table that a product reads too is in panels. Rows are then a second form, which takes the
 //     table's bytes once more.
 //   - Keys of a cache are in rows, which attention transposes, or in panels, which it multiplies in place. All functions
 //     share a state, so there is no second form.
+//   - Matrices of a GPU's products are in rows of blocks, or in planes, which a thread loads 16 bytes at a time. Short
+//     rows in planes take more bytes. A table that a product reads too is gathered from planes at no cost.
 //
 // An option costs the time of its readers for one item of a step (flow.StepWeights). The time is measured if the target
 // has measurements of the reader in each of its layouts, and predicted otherwise. Small differences are errors of the
@@ -69,7 +71,7 @@ func (r *layoutReader) best(c *pass.Context, layouts []dtype.Layout) (best dtype
 		}
 		s, known := measuredSeconds(t, r, l)
 		if !known {
-			s = predictedSeconds(c, t, r.n, l)
+			s = predictedSeconds(c, t, r, l)
 		}
 		if !found || s*r.weight < seconds {
 			found, best, seconds, measured = true, l, s*r.weight, known
@@ -93,19 +95,45 @@ func measuredSeconds(t *target.Descriptor, r *layoutReader, l dtype.Layout) (sec
 	return t.LayoutSeconds(u, l)
 }
 
-// predictedSeconds returns the time of a node with its operand in a layout, by the rates of its target at the upper
+// predictedSeconds returns the time of a reader with its operand in a layout, by the rates of its target at the upper
 // bounds of sizes.
-func predictedSeconds(c *pass.Context, t *target.Descriptor, n *ir.Node, l dtype.Layout) float64 {
+func predictedSeconds(c *pass.Context, t *target.Descriptor, r *layoutReader, l dtype.Layout) float64 {
+	n := r.n
 	e := flow.EffortOf(n)
 	switch n.Op {
+	case ir.OpMatMul, ir.OpMatMulSwiGLU, ir.OpExpertsMatMul:
+		if slices.Contains(r.layouts, dtype.Planar) {
+			e.Read += planeBytes(n, l)
+		}
 	case ir.OpGather:
-		if l != dtype.Plain {
+		if l == dtype.R16 {
 			e.Read += spreadBytes(n)
 		}
 	case ir.OpAttention:
 		e.Flops += keyFLOPs(t, n, l)
 	}
 	return t.Seconds(e.Flops, e.Read+e.Written, e.Weight, pass.AssumedWorkers(c, t))
+}
+
+// plainLoads is how much longer a GPU takes for the bytes of plain blocks than for those of planes. A thread reads 32
+// elements of q4_0 by 8 loads of plain blocks and by 2 of planes, and those of q8_0 by 12 and by 4, since blocks are at
+// multiples of 2 bytes. How much of its bandwidth a GPU loses by that has not been measured: 2 is an assumption, of
+// which only the order of the layouts follows, and from which length of rows on planes gain.
+const plainLoads = 2
+
+// planeBytes returns the bytes that a product on a GPU reads in a layout besides those of plain matrices, or loses.
+func planeBytes(n *ir.Node, l dtype.Layout) float64 {
+	read := flow.EffortOf(n).Read
+	for i, a := range n.Args {
+		if a != nil && !target.HasLayoutChoice(n.Op, i) {
+			read -= float64(a.Type.MaxBytes())
+		}
+	}
+	if l == dtype.Plain {
+		return read * (plainLoads - 1)
+	}
+	w := n.Args[1].Type
+	return read * float64(layoutBytes(w, l)-w.MaxBytes()) / float64(max(w.MaxBytes(), 1))
 }
 
 // spreadBytes returns the bytes that a gather reads of panels besides its rows: the other rows in the same cache lines.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/irtest"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -33,6 +34,27 @@ func TestQuantizedKeysAreMultipliedAtTheRateOfQuantizedProducts(t *testing.T) {
 		d := &target.Descriptor{Rates: target.Rates{FLOPs: 4e10, QuantOps: tt.quantOps}}
 		if got := keyFLOPs(d, n, dtype.R16); got != tt.want {
 			t.Errorf("%v keys, %g quantized operations/s: %v operations more, want %v", tt.keys, tt.quantOps, got, tt.want)
+		}
+	}
+}
+
+// TestPlanesAreReadFaster counts the bytes of matrices that a product on a GPU reads: plain ones count twice, and planes
+// with their padding. Of four experts, two are read.
+func TestPlanesAreReadFaster(t *testing.T) {
+	m := irtest.Parse(t, `ggir 1
+props imported
+func @f(%x: f32[3,256], %w: q4_0[10,256], %r: f32[3,10], %y: f32[3,64], %v: q4_0[10,64], %z: f32[1,1,64], %e: q4_0[4,10,64], %i: i32[1,2]) {
+  %a = matmul %x, %w, %r : f32[3,10]
+  %b = matmul %y, %v : f32[3,10]
+  %c = matmul_swiglu %y, %v, %v : f32[3,10]
+  %d = experts_matmul %z, %e, %i : f32[1,2,10]
+  return
+}
+`)
+	for i, want := range []struct{ plain, planes float64 }{{1440, 0}, {360, 120}, {720, 240}, {720, 240}} {
+		n := m.Funcs[0].Nodes[i]
+		if plain, planes := planeBytes(n, dtype.Plain), planeBytes(n, dtype.Planar); plain != want.plain || planes != want.planes {
+			t.Errorf("%v: %v bytes more in plain, %v in planes, want %v and %v", n, plain, planes, want.plain, want.planes)
 		}
 	}
 }

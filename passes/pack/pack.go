@@ -1,5 +1,5 @@
 // Package pack holds the pass pack, which brings every operand into the format that the chosen kernel reads:
-// weights and keys into panels, activations through a quantize node that all readers share.
+// weights and keys into panels or planes, activations through a quantize node that all readers share.
 package pack
 
 import (

@@ -81,7 +81,7 @@ func (s *weightUses) collect(c *pass.Context, f *ir.Func) {
 			}
 			if row, _ := t.Kernel(n); row != nil && i < len(row.Args) {
 				w.narrow(row.Args[i].Layouts)
-				w.open = w.open || i == target.LayoutOperand(n.Op) && len(row.Args[i].Layouts) > 1
+				w.open = w.open || target.HasLayoutChoice(n.Op, i) && len(row.Args[i].Layouts) > 1
 			}
 		}
 	}

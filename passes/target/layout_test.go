@@ -57,26 +57,34 @@ func TestWrongLayoutTimesAreRefused(t *testing.T) {
 	}
 }
 
-// TestLayoutsAreThoseOfTheRows checks the layouts that the CPU's kernels read.
+// TestLayoutsAreThoseOfTheRows checks the layouts that the kernels of the CPU and of GPUs read.
 func TestLayoutsAreThoseOfTheRows(t *testing.T) {
-	d := CPU()
+	cpu, gpu := CPU(), Vulkan()
 	for _, c := range []struct {
+		d    *Descriptor
 		op   ir.Op
 		arg  int
 		dt   dtype.DType
 		want string
 	}{
-		{ir.OpMatMul, 1, dtype.Q4_0, "[r16]"},
-		{ir.OpGather, 0, dtype.Q4_0, "[plain r16]"},
-		{ir.OpAttention, 1, dtype.Q8_0, "[r16 plain]"},
-		{ir.OpAdd, 0, dtype.Q4_0, "[]"},
+		{cpu, ir.OpMatMul, 1, dtype.Q4_0, "[r16]"},
+		{cpu, ir.OpGather, 0, dtype.Q4_0, "[plain r16]"},
+		{cpu, ir.OpAttention, 1, dtype.Q8_0, "[r16 plain]"},
+		{cpu, ir.OpAdd, 0, dtype.Q4_0, "[]"},
+		{cpu, ir.OpCopyExperts, 0, dtype.Q4_0, "[plain r16 planar]"},
+		{gpu, ir.OpMatMul, 1, dtype.Q4_0, "[planar plain]"},
+		{gpu, ir.OpMatMul, 1, dtype.F16, "[plain]"},
+		{gpu, ir.OpMatMulSwiGLU, 2, dtype.Q8_0, "[planar plain]"},
+		{gpu, ir.OpExpertsMatMul, 1, dtype.Q8_0, "[planar plain]"},
+		{gpu, ir.OpGather, 0, dtype.Q4_0, "[planar plain]"},
+		{gpu, ir.OpAttention, 1, dtype.Q8_0, "[plain]"},
 	} {
 		var names []string
-		for _, l := range d.Layouts(c.op, c.arg, c.dt) {
+		for _, l := range c.d.Layouts(c.op, c.arg, c.dt) {
 			names = append(names, l.String())
 		}
 		if got := "[" + strings.Join(names, " ") + "]"; got != c.want {
-			t.Errorf("%v reads %v in %s, want %s", c.op, c.dt, got, c.want)
+			t.Errorf("%s: %v reads %v in %s, want %s", c.d.Name, c.op, c.dt, got, c.want)
 		}
 	}
 }
