@@ -56,7 +56,7 @@ const gpuSegment = 256
 // gpuRows returns the table of kernels of package kernels/gpu.
 func gpuRows() []Row {
 	layouts := []dtype.Layout{dtype.Planar, dtype.Plain}
-	weights := Format{DTypes: weightTypes, Layouts: layouts}
+	weights := Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}, Layouts: layouts}
 	blocks := Format{DTypes: []dtype.DType{dtype.Q8_0, dtype.Q4_0}, Layouts: layouts}
 	moved := Format{DTypes: scalarTypes, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 	floats := Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
