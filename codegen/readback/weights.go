@@ -135,11 +135,11 @@ func unpack(t ir.Type, packed []byte, rows, cols int) []byte {
 // quantBytes are the bytes of a block of 32 elements besides its scale, which are 2 bytes before them.
 var quantBytes = map[dtype.DType]int{dtype.Q8_0: 32, dtype.Q4_0: 16}
 
-// interleaved returns a plain row, given the row in layout planar: the quants of its blocks from the beginning on, and their
-// scales from the next multiple of 16 bytes on.
+// interleaved returns a plain row, given the row in layout planar: the quants of its blocks, a multiple of 16 bytes, and then
+// their scales.
 func interleaved(d dtype.DType, planar []byte, cols int) []byte {
 	n := quantBytes[d]
-	scales := (cols/32*n + 15) / 16 * 16
+	scales := cols / 32 * n
 	var plain []byte
 	for b := range cols / 32 {
 		plain = append(plain, planar[scales+2*b:][:2]...)
