@@ -6,6 +6,7 @@ import "sync/atomic"
 // and must not be renamed.
 type names struct {
 	index atomic.Pointer[map[string]int]
+	next  atomic.Int64 // index after that of the last member found: a graph uses most members in their order
 }
 
 // fewNames is the number of members that are searched without an index.
@@ -14,8 +15,13 @@ const fewNames = 16
 // indexNamed returns the index of the member of that name, or -1. Several goroutines may call it while
 // the list does not change.
 func indexNamed[T any](x *names, list []*T, name string, nameOf func(*T) string) int {
+	if i := int(x.next.Load()); i < len(list) && nameOf(list[i]) == name {
+		x.next.Store(int64(i + 1))
+		return i
+	}
 	if index := x.index.Load(); index != nil {
 		if i, ok := (*index)[name]; ok && i < len(list) && nameOf(list[i]) == name {
+			x.next.Store(int64(i + 1))
 			return i
 		}
 	}
