@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	goruntime "runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -26,6 +25,7 @@ type device struct {
 	report     func(done, total int64)
 	registered *registrations
 
+	*gpu.Queues[own]
 	queues  []*queue // indexed by number
 	streams []handle // of the queues and of uploads
 	uploads uploader
@@ -34,18 +34,13 @@ type device struct {
 	modules
 	objects
 
-	// mu guards the rings of all queues. changed is signalled at every change of them, and when the device fails.
-	mu      sync.Mutex
-	changed sync.Cond
-
-	dead     atomic.Bool  // nothing is submitted nor waited for any more
 	progress atomic.Int64 // when anything was last submitted or done, in nanoseconds since start
 	start    time.Time
 }
 
 // open makes the context and the queues.
 func (d *device) open() error {
-	d.changed.L = &d.mu
+	d.Queues = gpu.NewQueues[own](d.supervisor, d.info.Queues)
 	d.start = time.Now()
 	switch r := d.primaryRetain.call(uintptr(unsafe.Pointer(&d.context)), uintptr(d.physical.device)); r {
 	case success:
@@ -58,8 +53,8 @@ func (d *device) open() error {
 	}
 	d.entering[0] = uintptr(d.context)
 	defer d.enter()()
-	for _, name := range d.info.Queues {
-		q, err := d.newQueue(d.supervisor.Timeline.Queue(name))
+	for i := range d.info.Queues {
+		q, err := d.newQueue(d.Queue(i))
 		if err != nil {
 			return err
 		}
@@ -133,41 +128,9 @@ func (d *device) makeEvent(flags uintptr) (*event, error) {
 	return e, nil
 }
 
-// Run implements runtime.Device.
-func (d *device) Run(queue int, c *runtime.Command, b *runtime.Block, iteration int) {
-	d.queues[queue].submit(&entry{kind: run, command: c, block: b, iteration: iteration})
-}
-
-// Copy implements runtime.Device.
-func (d *device) Copy(queue int, t runtime.Transfer, b *runtime.Block) {
-	d.queues[queue].submit(&entry{kind: transfer, transfer: t, block: b})
-}
-
-// Record implements runtime.Device.
-func (d *device) Record(queue int, e *runtime.Event, n uint64) {
-	if q := d.queues[queue]; !q.submit(&entry{kind: record, event: e, count: n}) {
-		<-q.ended // earlier records come first
-		e.Signal(n)
-	}
-}
-
-// Wait implements runtime.Device. If the record is one of this device that is not done yet, the device waits, else the host
-// does.
-func (d *device) Wait(queue int, e *runtime.Event, n uint64) {
-	d.queues[queue].submit(&entry{kind: wait, event: e, count: n})
-}
-
 // Close implements runtime.Device.
 func (d *device) Close() error {
-	d.mu.Lock()
-	for _, q := range d.queues {
-		q.closed = true
-	}
-	d.changed.Broadcast()
-	d.mu.Unlock()
-	for _, q := range d.queues {
-		<-q.ended
-	}
+	d.End()
 	return d.destroy()
 }
 
@@ -179,7 +142,7 @@ func (d *device) destroy() error {
 	if d.context == 0 {
 		return nil
 	}
-	if d.dead.Load() && !d.settled() {
+	if d.Dead() && !d.settled() {
 		return fmt.Errorf("%v: %w", d.physical, errStillBusy)
 	}
 	defer d.enter()()
@@ -208,32 +171,14 @@ func (d *device) settled() bool {
 
 // fail reports the failure of an entry. The first failure of any device counts.
 func (d *device) fail(e *entry, err error) {
-	what, iteration := e.label()
-	d.supervisor.Fail(&runtime.FaultError{
-		Device: d.info.Name, Command: what.At(iteration), Value: &gpu.Failure{Device: d.physical.String(), Step: e.block.Step, Err: err},
-	})
+	d.supervisor.Fail(e.Fault(d.info.Name, d.physical.String(), err))
 }
 
 // failSomewhere reports an error that is of no entry, names the first one that is under way, and ends the device.
 func (d *device) failSomewhere(err error) {
-	e := noWork
-	d.mu.Lock()
-	for _, q := range d.queues {
-		if first := q.working(q.done, q.next); e.command == nil && e.transfer.Label == noWork.transfer.Label {
-			e = first
-		}
-	}
-	d.mu.Unlock()
+	e := d.Working()
 	d.fail(&e, err)
-	d.die()
-}
-
-// die ends all submissions and waits.
-func (d *device) die() {
-	d.dead.Store(true)
-	d.mu.Lock()
-	d.changed.Broadcast()
-	d.mu.Unlock()
+	d.Die()
 }
 
 // touch notes progress.

@@ -87,11 +87,11 @@ func (o *bound) collect(commands []entry) error {
 	o.keys, o.dispatches, o.words = o.keys[:0], o.dispatches[:0], o.words[:0]
 	for i := range commands {
 		e := &commands[i]
-		c, ok := e.command.Kernel.(gpu.Command)
+		c, ok := e.Command.Kernel.(gpu.Command)
 		if !ok {
-			return fmt.Errorf("a command of another kind of device: %T", e.command.Kernel)
+			return fmt.Errorf("a command of another kind of device: %T", e.Command.Kernel)
 		}
-		o.env.Run(c, e.iteration)
+		o.env.Run(c, e.Iteration)
 		if err := o.env.Check(o.device.physical.limits); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (o *bound) collect(commands []entry) error {
 			o.dispatches = append(o.dispatches, s)
 		}
 		o.words = append(o.words, o.env.Words...)
-		o.keys = append(o.keys, runKey{e.command, e.iteration})
+		o.keys = append(o.keys, runKey{e.Command, e.Iteration})
 	}
 	return nil
 }

@@ -1,9 +1,10 @@
 package cuda
 
 import (
-	"fmt"
 	goruntime "runtime"
 	"time"
+
+	"github.com/ggmlc/ggmlc/runtime/gpu"
 )
 
 // mark is an event of the driver, recorded after some work. The zero mark is after nothing.
@@ -17,16 +18,6 @@ const (
 	longPause = time.Millisecond
 )
 
-// errNoProgress is the error of a wait that was cut.
-type errNoProgress struct{ limit time.Duration }
-
-func (e errNoProgress) Error() string {
-	return fmt.Sprintf("neither this command nor one submitted with it was done for %v: the device hangs or is slow (--cuda-timeout waits longer)", e.limit)
-}
-
-// Surroundings tells gpu.Failure that the device failed.
-func (errNoProgress) Surroundings() bool { return true }
-
 // query reports whether the work is done.
 func (m mark) query(d *device) result {
 	if m.event == nil {
@@ -39,7 +30,7 @@ func (m mark) query(d *device) result {
 // reach waits for the work while the device makes progress. It returns at once if the device is dead.
 func (m mark) reach(d *device) error {
 	began := time.Now()
-	for !d.dead.Load() {
+	for !d.Dead() {
 		switch r := m.query(d); {
 		case r == success:
 			d.touch()
@@ -47,7 +38,7 @@ func (m mark) reach(d *device) error {
 		case r != notReady:
 			return r.failed("cuEventQuery")
 		case d.idle() > d.limit:
-			return errNoProgress{d.limit}
+			return &gpu.NoProgress{Limit: d.limit, Flag: "--cuda-timeout"}
 		}
 		pause(time.Since(began))
 	}

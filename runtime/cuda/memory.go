@@ -48,7 +48,7 @@ func release(o *object) {
 func (s *objects) take(o *object) bool {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if _, ok := s.live[o]; !ok || o.owner.dead.Load() {
+	if _, ok := s.live[o]; !ok || o.owner.Dead() {
 		return false
 	}
 	delete(s.live, o)

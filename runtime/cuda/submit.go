@@ -1,66 +1,41 @@
 package cuda
 
+import "github.com/ggmlc/ggmlc/runtime/gpu"
+
 // maxBatch is the number of commands that become one graph. The commands of a step without a copy among them are one.
 const maxBatch = 1024
 
 // work takes entries until the queue is closed and empty.
 func (q *queue) work() {
 	var e entry
-	for q.first(&e) {
-		if e.kind == run {
+	for q.First(&e) {
+		if e.Kind == gpu.RunEntry {
 			q.collect(&e)
 			continue
 		}
 		q.launch()
-		switch e.kind {
-		case transfer:
+		switch e.Kind {
+		case gpu.TransferEntry:
 			q.begin(&e)
-		case wait:
+		case gpu.WaitEntry:
 			q.wait(&e)
-		case record:
-			e.ran = true
+		case gpu.RecordEntry:
+			e.Ran = true
 		}
-		q.take(&e)
+		q.Take(&e)
 		q.issue()
 	}
 	q.launch()
-	d := q.device
-	d.mu.Lock()
-	q.drained = true
-	d.changed.Broadcast()
-	d.mu.Unlock()
-}
-
-// first waits for the next entry and copies it. It returns false if the queue is closed and empty.
-func (q *queue) first(e *entry) bool {
-	d := q.device
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for q.next == q.tail {
-		if q.closed {
-			return false
-		}
-		d.changed.Wait()
-	}
-	*e = *q.at(q.next)
-	return true
-}
-
-// take notes what is known about the next entry, which is not issued yet.
-func (q *queue) take(e *entry) {
-	q.device.mu.Lock()
-	*q.at(q.next) = *e
-	q.next++
-	q.device.mu.Unlock()
+	q.Drain()
 }
 
 // collect adds a command to the batch. It is launched at once for a timeline, and where the block changes.
 func (q *queue) collect(e *entry) {
-	if len(q.batch) > 0 && q.batch[0].block != e.block {
+	if len(q.batch) > 0 && q.batch[0].Block != e.Block {
 		q.launch()
 	}
 	q.batch = append(q.batch, *e)
-	q.take(e)
+	q.Take(e)
 	if len(q.batch) == maxBatch || q.device.supervisor.Timeline != nil {
 		q.launch()
 	}
@@ -73,9 +48,9 @@ func (q *queue) launch() {
 	}
 	d := q.device
 	q.began = d.supervisor.Timeline.Now()
-	if !d.supervisor.Failed() && !d.dead.Load() {
+	if !d.supervisor.Failed() && !d.Dead() {
 		leave := d.enter()
-		times, err := d.bound(q.batch[0].block).launch(q, q.batch)
+		times, err := d.bound(q.batch[0].Block).launch(q, q.batch)
 		leave()
 		if err != nil {
 			d.fail(&q.batch[0], err)
@@ -89,23 +64,20 @@ func (q *queue) launch() {
 
 // ran notes whether the entries that are not issued do anything, and the times of their graph, which is of one entry then.
 func (q *queue) ran(on bool, t *times) {
-	q.device.mu.Lock()
-	defer q.device.mu.Unlock()
-	for i := q.issued; i < q.next; i++ {
-		e := q.at(i)
-		e.ran, e.times = on, t
-	}
+	q.device.Lock()
+	defer q.device.Unlock()
+	q.Taken(func(_ uint64, e *entry) { e.Ran, e.Own.times = on, t })
 }
 
 // begin submits a transfer, unless some device has failed already.
 func (q *queue) begin(e *entry) {
 	d := q.device
-	if d.supervisor.Failed() || d.dead.Load() {
+	if d.supervisor.Failed() || d.Dead() {
 		return
 	}
-	e.ran, q.began = true, d.supervisor.Timeline.Now()
+	e.Ran, q.began = true, d.supervisor.Timeline.Now()
 	if err := q.copy(e); err != nil {
-		e.ran, e.copy, e.times = false, nil, nil
+		e.Ran, e.Own.copy, e.Own.times = false, nil, nil
 		d.fail(e, err)
 	}
 }
@@ -114,22 +86,20 @@ func (q *queue) begin(e *entry) {
 func (q *queue) issue() {
 	d := q.device
 	m := q.mark()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for ; q.issued < q.next; q.issued++ {
-		e := q.at(q.issued)
-		e.after, e.frees = m, q.issued+1 == q.next
-		if e.works() {
-			e.begin = q.began
+	d.Lock()
+	defer d.Unlock()
+	q.Issue(func(i uint64, e *entry) {
+		e.Own.after, e.Own.frees = m, i+1 == q.Next
+		if e.Works() {
+			e.Begin = q.began
 		}
-	}
-	d.changed.Broadcast()
+	})
 }
 
 // mark records an event after what was submitted, if any of the entries that were taken needs one.
 func (q *queue) mark() mark {
 	d := q.device
-	if d.dead.Load() || !q.needsMark() {
+	if d.Dead() || !q.needsMark() {
 		return mark{}
 	}
 	defer d.enter()()
@@ -139,53 +109,47 @@ func (q *queue) mark() mark {
 		err = q.call(d.eventRecord, uintptr(m.event.handle), uintptr(q.stream)).failed("cuEventRecord")
 	}
 	if err != nil {
-		d.mu.Lock()
-		e := q.working(q.done, q.next)
-		d.mu.Unlock()
+		e := q.Working()
 		d.fail(&e, err)
-		d.die()
+		d.Die()
 		return mark{}
 	}
 	return m
 }
 
-func (q *queue) needsMark() bool {
-	q.device.mu.Lock()
-	defer q.device.mu.Unlock()
-	for i := q.issued; i < q.next; i++ {
-		if q.at(i).ran {
-			return true
-		}
-	}
-	return false
+func (q *queue) needsMark() (needs bool) {
+	q.device.Lock()
+	defer q.device.Unlock()
+	q.Taken(func(_ uint64, e *entry) { needs = needs || e.Ran })
+	return needs
 }
 
 // wait delays what is taken later.
 func (q *queue) wait(e *entry) {
 	switch {
-	case e.from == q: // in order anyway
-	case e.from != nil:
-		if err := q.follows(e.from, e.seq); err != nil {
+	case e.From == q.Queue: // in order anyway
+	case e.From != nil:
+		if err := q.follows(e.From, e.Seq); err != nil {
 			q.device.failSomewhere(err)
 		}
 	default:
-		e.event.Await(e.count)
+		e.Event.Await(e.Count)
 	}
 }
 
 // follows makes the stream wait for an entry of another queue, once that is issued.
-func (q *queue) follows(other *queue, seq uint64) error {
+func (q *queue) follows(other *gpu.Queue[own], seq uint64) error {
 	d := q.device
 	defer d.enter()()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for other.issued <= seq {
-		d.changed.Wait()
+	d.Lock()
+	defer d.Unlock()
+	for other.Issued <= seq {
+		d.Changed.Wait()
 	}
-	if other.done > seq || d.dead.Load() {
+	if other.Done > seq || d.Dead() {
 		return nil
 	}
-	m := other.at(seq).after
+	m := other.At(seq).Own.after
 	if m.event == nil {
 		return nil
 	}

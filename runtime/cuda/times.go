@@ -128,12 +128,12 @@ func latest(list ...time.Time) (last time.Time) {
 
 // timed adds an entry that has ended to the timeline, with the times of the device. It returns false if there are none.
 func (q *queue) timed(e *entry) bool {
-	d, t := q.device, e.times
-	if t == nil || d.dead.Load() {
+	d, t := q.device, e.Own.times
+	if t == nil || d.Dead() {
 		return false
 	}
 	defer d.enter()()
-	begin, err := d.clock.time(d, t.events[0], e.begin)
+	begin, err := d.clock.time(d, t.events[0], e.Begin)
 	if err != nil {
 		return false
 	}
@@ -141,13 +141,11 @@ func (q *queue) timed(e *entry) bool {
 	if err != nil {
 		return false
 	}
-	d.clock.shift(fit(at, latest(e.begin, q.last), time.Now()))
+	d.clock.shift(fit(at, latest(e.Begin, q.Last), time.Now()))
 	var kernels []runtime.Timed
-	if e.kind == run {
-		kernels = t.kernels(at, e.command)
+	if e.Kind == gpu.RunEntry {
+		kernels = t.kernels(at, e.Command)
 	}
-	what, iteration := e.label()
-	q.last = latest(at...)
-	d.supervisor.Timeline.AddTimed(q.id, what, iteration, e.block.Step, at[0], q.last, kernels)
+	q.Timed(e, at[0], latest(at...), kernels)
 	return true
 }

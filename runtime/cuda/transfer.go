@@ -29,20 +29,20 @@ type copying struct {
 
 // copy submits a transfer.
 func (q *queue) copy(e *entry) error {
-	t := &e.transfer
+	t := &e.Transfer
 	if t.Len() == 0 {
 		return nil
 	}
-	if err := gpu.CheckSpans(t, e.block); err != nil {
+	if err := gpu.CheckSpans(t, e.Block); err != nil {
 		return err
 	}
 	c := q.copying(e)
 	if err := q.cut(c, e); err != nil || len(c.pieces) == 0 {
 		return err
 	}
-	c.seq = q.next + 1
-	o := q.device.bound(e.block)
-	from, to := o.staged(e.block, t.Src, t.Reach()), o.staged(e.block, t.Dst, t.Len())
+	c.seq = q.Next + 1
+	o := q.device.bound(e.Block)
+	from, to := o.staged(e.Block, t.Src, t.Reach()), o.staged(e.Block, t.Dst, t.Len())
 	if from != nil && to != nil {
 		return errors.New("a transfer within the memory of the host, which is no work for the device")
 	}
@@ -60,7 +60,7 @@ func (q *queue) copy(e *entry) error {
 		gpu.Gather(c.staging.bytes, c.pieces, from)
 	}
 	if to != nil {
-		e.copy = c
+		e.Own.copy = c
 	}
 	return q.timeCopy(c, e, q.direction(from != nil, to != nil))
 }
@@ -89,13 +89,13 @@ func (q *queue) timeCopy(c *copying, e *entry, submit func(*copying, *entry) err
 	if err := submit(c, e); err != nil {
 		return err
 	}
-	e.times = c.times
+	e.Own.times = c.times
 	return c.times.record(q, 1)
 }
 
 // copying returns what the queue keeps for a transfer, when its last use is over.
 func (q *queue) copying(e *entry) *copying {
-	o, t := q.device.bound(e.block), &e.transfer
+	o, t := q.device.bound(e.Block), &e.Transfer
 	key := copyKey{q, t.Label, t.Iteration, t.Dst.Memory, t.Src.Memory}
 	o.lock.Lock()
 	c := o.copies[key]
@@ -105,17 +105,17 @@ func (q *queue) copying(e *entry) *copying {
 	}
 	o.lock.Unlock()
 	d := q.device
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for q.done < c.seq {
-		d.changed.Wait()
+	d.Lock()
+	defer d.Unlock()
+	for q.Done < c.seq {
+		d.Changed.Wait()
 	}
 	return c
 }
 
 // cut cuts a transfer into pieces, unless that was done before with the same parameters.
 func (q *queue) cut(c *copying, e *entry) (err error) {
-	t := &e.transfer
+	t := &e.Transfer
 	if t.Picks == 0 {
 		if c.cut != *t {
 			c.cut, c.pieces = *t, gpu.Box(c.pieces[:0], t)
@@ -160,7 +160,7 @@ func (o *bound) side(b *runtime.Block, s runtime.Span) (uintptr, error) {
 
 // toDevice copies the pieces from the pinned memory. Successive ones that are contiguous on the device are one copy.
 func (q *queue) toDevice(c *copying, e *entry) error {
-	dst, err := q.device.bound(e.block).side(e.block, e.transfer.Dst)
+	dst, err := q.device.bound(e.Block).side(e.Block, e.Transfer.Dst)
 	at, from := 0, 0
 	for i, p := range c.pieces {
 		if at += p.N; err != nil || i+1 < len(c.pieces) && c.pieces[i+1].Dst == p.Dst+p.N {
@@ -175,7 +175,7 @@ func (q *queue) toDevice(c *copying, e *entry) error {
 
 // toHost copies the pieces to the pinned memory. Successive ones that are contiguous on the device are one copy.
 func (q *queue) toHost(c *copying, e *entry) error {
-	src, err := q.device.bound(e.block).side(e.block, e.transfer.Src)
+	src, err := q.device.bound(e.Block).side(e.Block, e.Transfer.Src)
 	at, from := 0, 0
 	for i, p := range c.pieces {
 		if at += p.N; err != nil || i+1 < len(c.pieces) && c.pieces[i+1].Src == p.Src+p.N {
@@ -190,12 +190,12 @@ func (q *queue) toHost(c *copying, e *entry) error {
 
 // within copies the pieces between memories of the device.
 func (q *queue) within(c *copying, e *entry) error {
-	o := q.device.bound(e.block)
-	dst, err := o.side(e.block, e.transfer.Dst)
+	o := q.device.bound(e.Block)
+	dst, err := o.side(e.Block, e.Transfer.Dst)
 	if err != nil {
 		return err
 	}
-	src, err := o.side(e.block, e.transfer.Src)
+	src, err := o.side(e.Block, e.Transfer.Src)
 	for _, p := range c.pieces {
 		if err == nil {
 			err = q.call(q.device.copyWithin, dst+uintptr(p.Dst), src+uintptr(p.Src), uintptr(p.N), uintptr(q.stream)).failed("cuMemcpyDtoDAsync")
@@ -208,40 +208,28 @@ func (q *queue) within(c *copying, e *entry) error {
 // Transfers of other queues that are not issued come later by the plan.
 func (q *queue) settle(bytes []byte) {
 	d := q.device
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.Lock()
+	defer d.Unlock()
 	for {
-		other, seq := d.writing(bytes)
+		other, seq := d.Pending(nil, func(e *entry) bool { return e.Own.copy != nil && gpu.Overlap(bytes, e.HostBytes()) })
 		if other == nil {
 			return
 		}
-		for other.done <= seq {
-			d.changed.Wait()
+		for other.Done <= seq {
+			d.Changed.Wait()
 		}
 	}
-}
-
-// writing returns a transfer that still has to write to bytes of the host. With d.mu.
-func (d *device) writing(bytes []byte) (*queue, uint64) {
-	for _, q := range d.queues {
-		for i := q.done; i < q.issued; i++ {
-			if e := q.at(i); e.copy != nil && gpu.Overlap(bytes, gpu.HostBytes(e.block, e.transfer.Dst, e.transfer.Len())) {
-				return q, i
-			}
-		}
-	}
-	return nil, 0
 }
 
 // fetch returns the index of a transfer's picks. If it is on the device, that takes a copy and a wait.
 func (q *queue) fetch(c *copying, e *entry) ([]byte, error) {
-	d, t := q.device, &e.transfer
-	o, n := d.bound(e.block), gpu.IndexBytes*t.Picks
-	if index := o.staged(e.block, t.Index, n); index != nil {
+	d, t := q.device, &e.Transfer
+	o, n := d.bound(e.Block), gpu.IndexBytes*t.Picks
+	if index := o.staged(e.Block, t.Index, n); index != nil {
 		q.settle(index)
 		return index, nil
 	}
-	src, err := o.side(e.block, t.Index)
+	src, err := o.side(e.Block, t.Index)
 	if err != nil {
 		return nil, err
 	}
@@ -251,9 +239,9 @@ func (q *queue) fetch(c *copying, e *entry) ([]byte, error) {
 	err = q.fetching.reach(d)
 	switch {
 	case err != nil:
-		d.die()
+		d.Die()
 		return nil, err
-	case d.dead.Load():
+	case d.Dead():
 		return nil, errDead // the copy may still be under way
 	}
 	return c.index.bytes[:n], nil

@@ -89,7 +89,7 @@ func (u *uploader) zero(m *memory) error {
 // sent marks the end of a copy from a half. The context is current.
 func (u *uploader) sent(h *half, err error) error {
 	d := u.device
-	if d.dead.Load() {
+	if d.Dead() {
 		return errDead
 	}
 	if err != nil {
@@ -114,7 +114,7 @@ func (u *uploader) latest() mark {
 // reach waits for a mark.
 func (u *uploader) reach(m mark) error {
 	err := m.reach(u.device)
-	if err == nil && u.device.dead.Load() {
+	if err == nil && u.device.Dead() {
 		err = errDead
 	}
 	return err

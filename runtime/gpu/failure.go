@@ -3,6 +3,7 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Failure is the value of a device's runtime.FaultError.
@@ -23,3 +24,16 @@ func (f *Failure) Surroundings() bool {
 	var s interface{ Surroundings() bool }
 	return errors.As(f.Err, &s) && s.Surroundings()
 }
+
+// NoProgress is the error of a wait that was cut.
+type NoProgress struct {
+	Limit time.Duration
+	Flag  string // that sets the limit
+}
+
+func (e *NoProgress) Error() string {
+	return fmt.Sprintf("neither this command nor one submitted with it was done for %v: the device hangs or is slow (%s waits longer)", e.Limit, e.Flag)
+}
+
+// Surroundings tells Failure that the device failed.
+func (*NoProgress) Surroundings() bool { return true }

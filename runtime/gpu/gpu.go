@@ -1,4 +1,4 @@
-// Package gpu holds what loaders of GPUs share: compiled kernels, and the commands that run them.
+// Package gpu holds what loaders of GPUs share: compiled kernels, the commands that run them, and queues of entries.
 package gpu
 
 import (

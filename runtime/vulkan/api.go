@@ -59,6 +59,9 @@ func (r result) Error() string {
 	return "VkResult " + strconv.Itoa(int(r))
 }
 
+// Surroundings tells gpu.Failure whether the driver or the device failed.
+func (r result) Surroundings() bool { return r < 0 }
+
 // failed returns an error for a failed call of the named function, or nil.
 func (r result) failed(function string) error {
 	if r >= 0 {

@@ -92,12 +92,12 @@ func (d *device) bound(b *runtime.Block) *bound { return b.Bound[d.index].(*boun
 func (o *bound) run(e *entry) (handle, error) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
-	c, ok := e.command.Kernel.(gpu.Command)
+	c, ok := e.Command.Kernel.(gpu.Command)
 	if !ok {
-		return 0, fmt.Errorf("a command of another kind of device: %T", e.command.Kernel)
+		return 0, fmt.Errorf("a command of another kind of device: %T", e.Command.Kernel)
 	}
-	o.env.Run(c, e.iteration)
-	key := runKey{e.command, e.iteration}
+	o.env.Run(c, e.Iteration)
+	key := runKey{e.Command, e.Iteration}
 	r, ok := o.runs[key]
 	if !ok {
 		var err error
@@ -109,7 +109,7 @@ func (o *bound) run(e *entry) (handle, error) {
 	if r.words != nil {
 		copy(unsafe.Slice((*uint64)(address(r.words.mapped)), len(o.env.Words)), o.env.Words)
 	}
-	e.times = r.times
+	e.Own.times = r.times
 	return r.buffer, nil
 }
 

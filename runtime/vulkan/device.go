@@ -32,18 +32,14 @@ type device struct {
 
 	family   uint32
 	hardware []*hardwareQueue
-	queues   []*queue // indexed by number on the device
-	uploads  *uploader
-	stamps   *timestamps // nil if there is no timeline
+	*gpu.Queues[own]
+	queues  []*queue // indexed by number on the device
+	uploads *uploader
+	stamps  *timestamps // nil if there is no timeline
 	pipelines
 	objects
 	imports imports
 
-	// mu guards the rings of all queues. changed is signalled at every change of them, and when the device fails.
-	mu      sync.Mutex
-	changed sync.Cond
-
-	dead     atomic.Bool   // nothing is submitted nor waited for any more
 	stuck    atomic.Bool   // it is dead with work that may never end
 	progress atomic.Uint64 // how often anything was submitted or done
 }
@@ -56,7 +52,7 @@ type hardwareQueue struct {
 
 // open creates the device and its queues.
 func (d *device) open(needs []string) error {
-	d.changed.L = &d.mu
+	d.Queues = gpu.NewQueues[own](d.supervisor, d.info.Queues)
 	d.limits = d.physical.limits()
 	if err := d.create(needs); err != nil {
 		return err
@@ -147,8 +143,8 @@ func (d *device) openQueues() error {
 		d.hardware[i] = new(hardwareQueue)
 		d.getDeviceQueue.call(uintptr(d.handle), uintptr(d.family), uintptr(i), uintptr(unsafe.Pointer(&d.hardware[i].handle)))
 	}
-	for i, name := range d.info.Queues {
-		q, err := d.newQueue(d.hardware[i%len(d.hardware)], d.supervisor.Timeline.Queue(name))
+	for i := range d.info.Queues {
+		q, err := d.newQueue(d.Queue(i), d.hardware[i%len(d.hardware)])
 		if err != nil {
 			return err
 		}
@@ -165,41 +161,9 @@ func (d *device) openQueues() error {
 	return nil
 }
 
-// Run implements runtime.Device.
-func (d *device) Run(queue int, c *runtime.Command, b *runtime.Block, iteration int) {
-	d.queues[queue].submit(&entry{kind: run, command: c, block: b, iteration: iteration})
-}
-
-// Copy implements runtime.Device.
-func (d *device) Copy(queue int, t runtime.Transfer, b *runtime.Block) {
-	d.queues[queue].submit(&entry{kind: transfer, transfer: t, block: b})
-}
-
-// Record implements runtime.Device.
-func (d *device) Record(queue int, e *runtime.Event, n uint64) {
-	if q := d.queues[queue]; !q.submit(&entry{kind: record, event: e, count: n}) {
-		<-q.ended // earlier records come first
-		e.Signal(n)
-	}
-}
-
-// Wait implements runtime.Device. If the record is one of this device that is not done yet, the device waits, else the host
-// does.
-func (d *device) Wait(queue int, e *runtime.Event, n uint64) {
-	d.queues[queue].submit(&entry{kind: wait, event: e, count: n})
-}
-
 // Close implements runtime.Device.
 func (d *device) Close() error {
-	d.mu.Lock()
-	for _, q := range d.queues {
-		q.closed = true
-	}
-	d.changed.Broadcast()
-	d.mu.Unlock()
-	for _, q := range d.queues {
-		<-q.ended
-	}
+	d.End()
 	return d.destroy()
 }
 
@@ -247,33 +211,7 @@ func (d *device) settled() bool {
 
 // fail reports the failure of an entry. The first failure of any device counts.
 func (d *device) fail(e *entry, err error) {
-	what, iteration := e.label()
-	d.supervisor.Fail(&runtime.FaultError{Device: d.info.Name, Command: what.At(iteration), Value: &failure{d.physical.String(), e.block.Step, err}})
-}
-
-// failure is the value of a device's FaultError.
-type failure struct {
-	device string
-	step   uint64
-	err    error
-}
-
-func (f *failure) Error() string { return fmt.Sprintf("step %d on %s: %v", f.step, f.device, f.err) }
-
-func (f *failure) Unwrap() error { return f.err }
-
-// Surroundings tells runtime.FaultError whether the driver or the device failed, and not the program.
-func (f *failure) Surroundings() bool {
-	var r result
-	return errors.Is(f.err, errNoProgress) || errors.As(f.err, &r) && r < 0
-}
-
-// die ends all submissions and waits.
-func (d *device) die() {
-	d.dead.Store(true)
-	d.mu.Lock()
-	d.changed.Broadcast()
-	d.mu.Unlock()
+	d.supervisor.Fail(e.Fault(d.info.Name, d.physical.String(), err))
 }
 
 // touch notes progress.

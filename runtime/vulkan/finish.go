@@ -1,12 +1,10 @@
 package vulkan
 
 import (
-	"errors"
-	"fmt"
 	"time"
 	"unsafe"
 
-	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/runtime/gpu"
 )
 
 // waiter waits for values of one semaphore.
@@ -39,7 +37,7 @@ const slice = 50 * time.Millisecond
 // waits: a process that is stopped, or gets no processor, does not take the device for one that hangs.
 func (w *waiter) reach(d *device, value uint64) error {
 	seen, quiet := d.progress.Load(), time.Duration(0)
-	for w.reached < value && !d.dead.Load() {
+	for w.reached < value && !d.Dead() {
 		most := min(slice, d.limit)
 		r := w.wait(d, value, most)
 		now := d.progress.Load()
@@ -53,7 +51,7 @@ func (w *waiter) reach(d *device, value uint64) error {
 			seen, quiet = now, 0
 		case quiet+most >= d.limit:
 			d.stuck.Store(true)
-			return fmt.Errorf("%w for %v: the device hangs or is slow (--vulkan-timeout waits longer)", errNoProgress, d.limit)
+			return &gpu.NoProgress{Limit: d.limit, Flag: "--vulkan-timeout"}
 		default:
 			quiet += most
 		}
@@ -61,92 +59,32 @@ func (w *waiter) reach(d *device, value uint64) error {
 	return nil
 }
 
-// errNoProgress is the error of a wait that was cut.
-var errNoProgress = errors.New("neither this command nor one submitted with it was done")
-
 // finish waits for entries in order, and does what the host does after them.
 func (q *queue) finish() {
-	defer close(q.ended)
+	defer q.End()
 	var e entry
-	for q.oldest(&e) {
+	for q.Oldest(&e) {
 		q.complete(&e)
-		q.device.mu.Lock()
-		*q.at(q.done) = entry{}
-		q.done++
-		q.device.changed.Broadcast()
-		q.device.mu.Unlock()
+		q.Pop()
 	}
 }
 
-// oldest waits until the oldest entry is submitted and copies it. It returns false if the queue is closed and empty.
-func (q *queue) oldest(e *entry) bool {
-	d := q.device
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for q.done == q.flushed {
-		if q.drained {
-			return false
-		}
-		d.changed.Wait()
-	}
-	*e = *q.at(q.done)
-	return true
-}
-
-// complete waits until an entry is done and does what the host does after it. Waits for other queues are repeated here,
-// since what these queues copy to the host has to be there before later events of this queue are signalled.
+// complete waits until an entry is done and does what the host does after it.
 func (q *queue) complete(e *entry) {
 	d := q.device
-	if e.kind == wait && e.from != nil && e.from != q {
-		q.follow(e.from, e.seq)
-	}
-	if err := q.finishing.reach(d, e.value); err != nil {
-		d.mu.Lock()
-		first := q.working(q.done, q.flushed)
-		d.mu.Unlock()
+	q.Follow(e)
+	if err := q.finishing.reach(d, e.Own.value); err != nil {
+		first := q.Working()
 		d.fail(&first, err)
-		d.die()
+		d.Die()
 	}
-	if e.copy != nil && !d.dead.Load() {
-		e.copy.scatter(e.block)
+	if e.Own.copy != nil && !d.Dead() {
+		e.Own.copy.scatter(e.Block)
 	}
-	if e.ran && d.supervisor.Timeline != nil && !q.timed(e) {
-		q.span(e)
+	if e.Ran && d.supervisor.Timeline != nil && !q.timed(e) {
+		q.Span(e)
 	}
-	if e.kind == record {
-		e.event.Signal(e.count)
+	if e.Kind == gpu.RecordEntry {
+		e.Event.Signal(e.Count)
 	}
-}
-
-// follow waits until an entry of another queue is done.
-func (q *queue) follow(other *queue, seq uint64) {
-	d := q.device
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for other.done <= seq {
-		d.changed.Wait()
-	}
-}
-
-// span adds an entry to the timeline. It begins when it was submitted or when the one before ended.
-func (q *queue) span(e *entry) {
-	if e.begin.Before(q.last) {
-		e.begin = q.last
-	}
-	what, iteration := e.label()
-	q.device.supervisor.Timeline.Add(q.id, what, iteration, e.block.Step, e.begin)
-	q.last = time.Now()
-}
-
-// noWork is what errors name if a failed submission had neither commands nor transfers.
-var noWork = entry{kind: transfer, transfer: runtime.Transfer{Label: &runtime.Label{What: "events"}}, block: new(runtime.Block)}
-
-// working returns the first command or transfer from entry i to before entry end. With device.mu.
-func (q *queue) working(i, end uint64) entry {
-	for ; i < end; i++ {
-		if e := q.at(i); e.works() {
-			return *e
-		}
-	}
-	return noWork
 }

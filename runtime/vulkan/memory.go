@@ -37,7 +37,7 @@ func release(o *object) {
 	set := &o.owner.objects
 	set.lock.Lock()
 	defer set.lock.Unlock()
-	if _, ok := set.live[o]; ok && !o.owner.dead.Load() {
+	if _, ok := set.live[o]; ok && !o.owner.Dead() {
 		delete(set.live, o)
 		o.free()
 	}

@@ -1,6 +1,10 @@
 package vulkan
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime/gpu"
+)
 
 // batch is the submission that a queue collects.
 type batch struct {
@@ -59,47 +63,20 @@ func (b *batch) drop() {
 // work takes entries until the queue is closed and empty.
 func (q *queue) work() {
 	var e entry
-	for q.first(&e) {
-		switch e.kind {
-		case wait:
+	for q.First(&e) {
+		switch e.Kind {
+		case gpu.WaitEntry:
 			q.wait(&e)
-		case run, transfer:
+		case gpu.RunEntry, gpu.TransferEntry:
 			q.begin(&e)
 		}
-		q.taken(&e)
-		if e.kind == record || len(q.batch.buffers) >= batchSize || e.works() && q.device.times() {
+		q.Take(&e)
+		if e.Kind == gpu.RecordEntry || len(q.batch.buffers) >= batchSize || e.Works() && q.device.times() {
 			q.flush()
 		}
 	}
 	q.flush()
-	d := q.device
-	d.mu.Lock()
-	q.drained = true
-	d.changed.Broadcast()
-	d.mu.Unlock()
-}
-
-// first waits for the next entry and copies it. It returns false if the queue is closed and empty.
-func (q *queue) first(e *entry) bool {
-	d := q.device
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for q.next == q.tail {
-		if q.closed {
-			return false
-		}
-		d.changed.Wait()
-	}
-	*e = *q.at(q.next)
-	return true
-}
-
-// taken notes that an entry is done or in the batch.
-func (q *queue) taken(e *entry) {
-	q.device.mu.Lock()
-	*q.at(q.next) = *e
-	q.next++
-	q.device.mu.Unlock()
+	q.Drain()
 }
 
 // begin adds a command or a transfer to the batch, unless some device has failed already.
@@ -108,16 +85,16 @@ func (q *queue) begin(e *entry) {
 		return
 	}
 	var err error
-	if e.ran = true; e.kind == transfer {
+	if e.Ran = true; e.Kind == gpu.TransferEntry {
 		err = q.copy(e)
 	} else {
 		var h handle
-		if h, err = q.device.bound(e.block).run(e); err == nil {
+		if h, err = q.device.bound(e.Block).run(e); err == nil {
 			q.batch.buffers = append(q.batch.buffers, h)
 		}
 	}
 	if err != nil {
-		e.ran, e.copy = false, nil
+		e.Ran, e.Own.copy = false, nil
 		q.device.fail(e, err)
 	}
 }
@@ -125,36 +102,36 @@ func (q *queue) begin(e *entry) {
 // wait delays what is taken later.
 func (q *queue) wait(e *entry) {
 	switch {
-	case e.from == q: // in order anyway
-	case e.from != nil:
-		if value := q.submitted(e.from, e.seq); value > 0 {
-			q.batch.after(e.from.semaphore, value)
+	case e.From == q.Queue: // in order anyway
+	case e.From != nil:
+		if value := q.submitted(e.From, e.Seq); value > 0 {
+			q.batch.after(q.device.queues[e.From.Number].semaphore, value)
 		}
-	case !e.event.Reached(e.count):
+	case !e.Event.Reached(e.Count):
 		q.flush()
-		e.event.Await(e.count)
+		e.Event.Await(e.Count)
 	}
 }
 
 // submitted waits until an entry of another queue is submitted, so that queues of the plan that share one of the
 // driver never wait for something that comes after them. It returns the value of the other queue's semaphore after the
 // entry, or 0 if the entry is done.
-func (q *queue) submitted(other *queue, seq uint64) uint64 {
+func (q *queue) submitted(other *gpu.Queue[own], seq uint64) uint64 {
 	d := q.device
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if other.flushed <= seq {
-		d.mu.Unlock()
+	d.Lock()
+	defer d.Unlock()
+	if other.Issued <= seq {
+		d.Unlock()
 		q.flush()
-		d.mu.Lock()
+		d.Lock()
 	}
-	for other.flushed <= seq {
-		d.changed.Wait()
+	for other.Issued <= seq {
+		d.Changed.Wait()
 	}
-	if other.done > seq {
+	if other.Done > seq {
 		return 0
 	}
-	return other.at(seq).value
+	return other.At(seq).Own.value
 }
 
 // flush submits the batch, and with it all entries that were taken.
@@ -166,31 +143,27 @@ func (q *queue) flush() {
 		value++
 		q.send(value)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.Lock()
+	defer d.Unlock()
 	q.signalled = value
-	for ; q.flushed < q.next; q.flushed++ {
-		e := q.at(q.flushed)
-		if e.value = value; e.works() {
-			e.begin = begin
+	q.Issue(func(_ uint64, e *entry) {
+		if e.Own.value = value; e.Works() {
+			e.Begin = begin
 		}
-	}
-	d.changed.Broadcast()
+	})
 }
 
 // send submits the batch, unless the device is dead.
 func (q *queue) send(value uint64) {
 	d := q.device
-	if d.dead.Load() {
+	if d.Dead() {
 		q.batch.drop()
 		return
 	}
 	d.touch()
 	if err := q.batch.submit(d, q.hardware, value).failed("vkQueueSubmit"); err != nil {
-		d.mu.Lock()
-		e := q.working(q.flushed, q.next)
-		d.mu.Unlock()
+		e := q.Waiting()
 		d.fail(&e, err)
-		d.die()
+		d.Die()
 	}
 }

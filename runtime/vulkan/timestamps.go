@@ -351,8 +351,8 @@ const recalibrated = time.Second
 
 // timed adds an entry that has ended to the timeline, with the times of the device. It returns false if there are none.
 func (q *queue) timed(e *entry) bool {
-	d, t := q.device, e.times
-	if t == nil || d.dead.Load() {
+	d, t := q.device, e.Own.times
+	if t == nil || d.Dead() {
 		return false
 	}
 	if ok, err := d.stamps.results(d, t.queries, t.ticks[:t.count]); !ok || err != nil {
@@ -365,17 +365,15 @@ func (q *queue) timed(e *entry) bool {
 	for i := range at {
 		at[i] = d.stamps.clock.time(t.ticks[i])
 	}
-	d.stamps.clock.shift(between(at, latest(e.begin, q.last), time.Now()))
+	d.stamps.clock.shift(between(at, latest(e.Begin, q.Last), time.Now()))
 	kernels := make([]runtime.Timed, len(t.kernels))
 	for i, k := range t.kernels {
 		kernels[i] = runtime.Timed{Kernel: k.name, Begin: at[k.begin], End: at[k.end]}
-		if i < len(e.command.Nodes) {
-			kernels[i].Node = e.command.Nodes[i]
+		if i < len(e.Command.Nodes) {
+			kernels[i].Node = e.Command.Nodes[i]
 		}
 	}
-	what, iteration := e.label()
-	q.last = at[len(at)-1]
-	d.supervisor.Timeline.AddTimed(q.id, what, iteration, e.block.Step, at[0], q.last, kernels)
+	q.Timed(e, at[0], at[len(at)-1], kernels)
 	return true
 }
 

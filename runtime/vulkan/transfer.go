@@ -31,11 +31,11 @@ type copying struct {
 
 // copy adds a transfer to the batch.
 func (q *queue) copy(e *entry) error {
-	t := &e.transfer
+	t := &e.Transfer
 	if t.Len() == 0 {
 		return nil
 	}
-	if err := gpu.CheckSpans(t, e.block); err != nil {
+	if err := gpu.CheckSpans(t, e.Block); err != nil {
 		return err
 	}
 	c := q.copying(e)
@@ -45,23 +45,23 @@ func (q *queue) copy(e *entry) error {
 	if len(c.pieces) == 0 {
 		return nil
 	}
-	o := q.device.bound(e.block)
-	if from := o.staged(e.block, t.Src, t.Reach()); from != nil {
+	o := q.device.bound(e.Block)
+	if from := o.staged(e.Block, t.Src, t.Reach()); from != nil {
 		q.settle(from)
 		gpu.Gather(c.staging.mapped, c.pieces, from)
 	}
-	if o.staged(e.block, t.Dst, t.Len()) != nil {
-		e.copy = c
+	if o.staged(e.Block, t.Dst, t.Len()) != nil {
+		e.Own.copy = c
 	}
-	c.seq = q.next + 1
-	e.times = c.times
+	c.seq = q.Next + 1
+	e.Own.times = c.times
 	q.batch.buffers = append(q.batch.buffers, c.buffer)
 	return nil
 }
 
 // copying returns what the queue keeps for a transfer, when its last use is over.
 func (q *queue) copying(e *entry) *copying {
-	o, t := q.device.bound(e.block), &e.transfer
+	o, t := q.device.bound(e.Block), &e.Transfer
 	key := copyKey{q, t.Label, t.Iteration, t.Dst.Memory, t.Src.Memory}
 	o.lock.Lock()
 	c := o.copies[key]
@@ -77,21 +77,21 @@ func (q *queue) copying(e *entry) *copying {
 // until waits until the entries of the queue before seq are done.
 func (q *queue) until(seq uint64) {
 	d := q.device
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if q.flushed < seq {
-		d.mu.Unlock()
+	d.Lock()
+	defer d.Unlock()
+	if q.Issued < seq {
+		d.Unlock()
 		q.flush()
-		d.mu.Lock()
+		d.Lock()
 	}
-	for q.done < seq {
-		d.changed.Wait()
+	for q.Done < seq {
+		d.Changed.Wait()
 	}
 }
 
 // cut cuts a transfer into pieces and records it, unless that was done before with the same parameters.
 func (q *queue) cut(c *copying, e *entry) error {
-	t := &e.transfer
+	t := &e.Transfer
 	if t.Picks == 0 && c.recorded == *t {
 		return nil
 	}
@@ -116,13 +116,13 @@ func (q *queue) cut(c *copying, e *entry) error {
 
 // record records a transfer that is cut into pieces.
 func (q *queue) record(c *copying, e *entry) error {
-	d, t := q.device, &e.transfer
-	o := d.bound(e.block)
-	dst, dstHost, err := o.side(e.block, t.Dst)
+	d, t := q.device, &e.Transfer
+	o := d.bound(e.Block)
+	dst, dstHost, err := o.side(e.Block, t.Dst)
 	if err != nil {
 		return err
 	}
-	src, srcHost, err := o.side(e.block, t.Src)
+	src, srcHost, err := o.side(e.Block, t.Src)
 	if err != nil {
 		return err
 	}
@@ -246,50 +246,34 @@ func (c *copying) scatter(b *runtime.Block) {
 // Transfers of other queues that are not submitted come later by the plan.
 func (q *queue) settle(bytes []byte) {
 	d := q.device
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.Lock()
+	defer d.Unlock()
 	for {
-		other, seq := d.writing(bytes, q)
+		other, seq := d.Pending(q.Queue, func(e *entry) bool { return e.Own.copy != nil && gpu.Overlap(bytes, e.HostBytes()) })
 		if other == nil {
 			return
 		}
-		if other == q && q.flushed <= seq {
-			d.mu.Unlock()
+		if other == q.Queue && q.Issued <= seq {
+			d.Unlock()
 			q.flush()
-			d.mu.Lock()
+			d.Lock()
 		}
-		for other.done <= seq {
-			d.changed.Wait()
-		}
-	}
-}
-
-// writing returns a transfer that still has to write to bytes of the host. With d.mu.
-func (d *device) writing(bytes []byte, own *queue) (*queue, uint64) {
-	for _, q := range d.queues {
-		end := q.flushed
-		if q == own {
-			end = q.next
-		}
-		for i := q.done; i < end; i++ {
-			if e := q.at(i); e.copy != nil && gpu.Overlap(bytes, gpu.HostBytes(e.block, e.transfer.Dst, e.transfer.Len())) {
-				return q, i
-			}
+		for other.Done <= seq {
+			d.Changed.Wait()
 		}
 	}
-	return nil, 0
 }
 
 // fetch returns the index of a transfer's picks. If it is on the device, that takes a submission and a wait.
 func (q *queue) fetch(c *copying, e *entry) ([]byte, error) {
-	d, t := q.device, &e.transfer
-	o := d.bound(e.block)
+	d, t := q.device, &e.Transfer
+	o := d.bound(e.Block)
 	n := gpu.IndexBytes * t.Picks
-	if index := o.staged(e.block, t.Index, n); index != nil {
+	if index := o.staged(e.Block, t.Index, n); index != nil {
 		q.settle(index)
 		return index, nil
 	}
-	src, _, err := o.side(e.block, t.Index)
+	src, _, err := o.side(e.Block, t.Index)
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +291,7 @@ func (q *queue) fetch(c *copying, e *entry) ([]byte, error) {
 	q.batch.buffers = append(q.batch.buffers, x.buffer)
 	q.flush()
 	if err := q.fetching.reach(d, q.signalled); err != nil {
-		d.die()
+		d.Die()
 		return nil, err
 	}
 	return x.staging.mapped[:n], nil

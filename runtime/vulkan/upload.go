@@ -113,7 +113,7 @@ func (u *uploader) send(h *half) error {
 	if err := d.end(h.buffer); err != nil {
 		return err
 	}
-	if d.dead.Load() {
+	if d.Dead() {
 		return errDead
 	}
 	u.value++
@@ -126,7 +126,7 @@ func (u *uploader) send(h *half) error {
 // reach waits for a value of the semaphore.
 func (u *uploader) reach(value uint64) error {
 	err := u.waiter.reach(u.device, value)
-	if err == nil && u.device.dead.Load() {
+	if err == nil && u.device.Dead() {
 		err = errDead
 	}
 	return err
