@@ -3,8 +3,6 @@
 package cuda_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,11 +12,12 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 	"github.com/ggmlc/ggmlc/runtime/cuda"
 	"github.com/ggmlc/ggmlc/tests/cudasim"
+	"github.com/ggmlc/ggmlc/tests/drivertest"
 )
 
 // spinning returns a command that takes so many steps.
 func spinning(steps int) *runtime.Command {
-	return command(dispatch{Kernel: spin, Groups: 1, Args: []arg{{Memory: 0}, {Memory: number, Offset: steps}}})
+	return drivertest.Command(drivertest.Dispatch{Kernel: kernels.Spin, Groups: 1, Args: []drivertest.Arg{{Memory: 0}, {Memory: drivertest.Number, Offset: steps}}})
 }
 
 const endless = 1<<31 - 1
@@ -26,18 +25,18 @@ const endless = 1<<31 - 1
 // TestKernelWithoutEndIsCut has a kernel that takes longer than the limit. Events of both queues are signalled.
 func TestKernelWithoutEndIsCut(t *testing.T) {
 	b := open(t, setting{queues: 2, loader: cuda.Loader{Options: cuda.Options{Limit: 100 * time.Millisecond}}, device: []int64{64}, faulty: true})
-	b.blocks[0].Step = 12
+	b.Blocks[0].Step = 12
 	began := time.Now()
-	b.device.Run(0, spinning(endless), b.blocks[0], 0)
+	b.Device.Run(0, spinning(endless), b.Blocks[0], 0)
 	var e, end runtime.Event
-	b.device.Record(0, &e, 1)
-	b.device.Wait(1, &e, 1)
-	b.device.Record(1, &end, 1)
+	b.Device.Record(0, &e, 1)
+	b.Device.Wait(1, &e, 1)
+	b.Device.Record(1, &end, 1)
 	end.Await(1)
 	waited := time.Since(began)
 	var f *runtime.FaultError
-	if !errors.As(fault(b.supervisor), &f) || !f.Surroundings() {
-		t.Fatalf("error %v after %v, want a fault of the surroundings", fault(b.supervisor), waited)
+	if !errors.As(b.Fault(), &f) || !f.Surroundings() {
+		t.Fatalf("error %v after %v, want a fault of the surroundings", b.Fault(), waited)
 	}
 	if s := fmt.Sprint(f.Value); f.Device != "gpu" || f.Command != "@step split 2" || !strings.Contains(s, "step 12 on Simulated GPU (CUDA 12.8): ") ||
 		!strings.Contains(s, "submitted with it was done for 100ms") || !strings.Contains(s, "--cuda-timeout") {
@@ -46,10 +45,10 @@ func TestKernelWithoutEndIsCut(t *testing.T) {
 	if waited > 5*time.Second {
 		t.Errorf("cut after %v, with a limit of 100ms", waited)
 	}
-	b.device.Run(0, spinning(1), b.blocks[0], 0) // skipped
-	b.finish(0)
-	b.closed = true
-	if err := b.device.Close(); err == nil || !strings.Contains(err.Error(), "still works on a command that has no end") {
+	b.Device.Run(0, spinning(1), b.Blocks[0], 0) // skipped
+	b.Finish(0)
+	b.Closed = true
+	if err := b.Device.Close(); err == nil || !strings.Contains(err.Error(), "still works on a command that has no end") {
 		t.Errorf("Close: %v", err)
 	}
 }
@@ -57,31 +56,31 @@ func TestKernelWithoutEndIsCut(t *testing.T) {
 // TestLostDevice has a kernel that writes outside of memory. Nothing blocks after that.
 func TestLostDevice(t *testing.T) {
 	b := open(t, setting{queues: 2, device: []int64{64}, host: []int64{64}, faulty: true})
-	b.blocks[0].Step = 7
-	wild := command(dispatch{Kernel: spin, Groups: 1, Args: []arg{{Memory: number, Offset: 4096}, {Memory: number, Offset: 1}}})
-	b.device.Run(0, wild, b.blocks[0], 0)
+	b.Blocks[0].Step = 7
+	wild := drivertest.Command(drivertest.Dispatch{Kernel: kernels.Spin, Groups: 1, Args: []drivertest.Arg{{Memory: drivertest.Number, Offset: 4096}, {Memory: drivertest.Number, Offset: 1}}})
+	b.Device.Run(0, wild, b.Blocks[0], 0)
 	for i := range uint64(10) {
 		var e, end runtime.Event
-		b.device.Copy(0, dense(&label, 0, 0, 1, 0, 64), b.blocks[0])
-		b.device.Run(0, spinning(1), b.blocks[0], 0)
-		b.device.Record(0, &e, i+1)
-		b.device.Wait(1, &e, i+1)
-		b.device.Copy(1, dense(&label, 1, 0, 0, 0, 64), b.blocks[0])
-		b.device.Record(1, &end, i+1)
+		b.Device.Copy(0, drivertest.Dense(&drivertest.Label, 0, 0, 1, 0, 64), b.Blocks[0])
+		b.Device.Run(0, spinning(1), b.Blocks[0], 0)
+		b.Device.Record(0, &e, i+1)
+		b.Device.Wait(1, &e, i+1)
+		b.Device.Copy(1, drivertest.Dense(&drivertest.Label, 1, 0, 0, 0, 64), b.Blocks[0])
+		b.Device.Record(1, &end, i+1)
 		end.Await(i + 1)
 	}
 	var f *runtime.FaultError
-	err := fault(b.supervisor)
+	err := b.Fault()
 	if !errors.As(err, &f) || !f.Surroundings() || strings.Contains(err.Error(), "bug") {
 		t.Fatalf("error %v, want a fault of the surroundings", err)
 	}
 	if s := fmt.Sprint(f.Value); !strings.Contains(f.Command, "@step split ") || !strings.Contains(s, "step 7 on ") || !strings.Contains(s, "CUDA_ERROR_ILLEGAL_ADDRESS") {
 		t.Errorf("command %q, value %q", f.Command, s)
 	}
-	if _, err := b.device.Alloc(runtime.State, 64); err == nil || !strings.Contains(err.Error(), "CUDA_ERROR_ILLEGAL_ADDRESS") {
+	if _, err := b.Device.Alloc(runtime.State, 64); err == nil || !strings.Contains(err.Error(), "CUDA_ERROR_ILLEGAL_ADDRESS") {
 		t.Errorf("memory of a lost device: error %v", err)
 	}
-	if err := b.device.Load(b.memory[0], make([]byte, 64)); err == nil {
+	if err := b.Device.Load(b.Memory[0], make([]byte, 64)); err == nil {
 		t.Error("a lost device is loaded")
 	}
 }
@@ -91,33 +90,33 @@ func scenario(t *testing.T, c cudasim.Config, timeline *runtime.Timeline) (*benc
 	t.Helper()
 	l := cuda.Loader{Options: cuda.Options{Limit: 2 * time.Second}}
 	b, err := tryOpen(t, setting{config: c, loader: l, timeline: timeline, queues: 2, device: []int64{256, 256, 64}, host: []int64{256, 64}, faulty: true})
-	if b.device == nil {
+	if b.Device == nil {
 		return b, err
 	}
 	if err == nil {
-		err = errors.Join(b.device.Load(b.memory[0], floatBytes(ramp(64))), b.device.Clear(b.memory[1]), b.device.Clear(b.memory[2]))
+		err = errors.Join(b.Device.Load(b.Memory[0], drivertest.FloatBytes(drivertest.Ramp(64))), b.Device.Clear(b.Memory[1]), b.Device.Clear(b.Memory[2]))
 	}
 	if err == nil {
 		var e, end runtime.Event
-		picked := dense(&label, 1, 0, 3, 0, 16)
+		picked := drivertest.Dense(&drivertest.Label, 1, 0, 3, 0, 16)
 		picked.Index, picked.Picks = runtime.Span{Memory: 2}, 1
 		for step := range uint64(2) {
-			b.device.Copy(0, dense(&label, 0, 0, 3, 0, 256), b.blocks[0])
-			beside := scaling(arg{Memory: 1, Offset: 128}, arg{}, 32, 2)
+			b.Device.Copy(0, drivertest.Dense(&drivertest.Label, 0, 0, 3, 0, 256), b.Blocks[0])
+			beside := kernels.Scaling(drivertest.Arg{Memory: 1, Offset: 128}, drivertest.Arg{}, 32, 2)
 			beside.Beside = true
-			b.device.Run(0, command(scaling(arg{Memory: 1}, arg{}, 32, 2), beside), b.blocks[0], 0)
-			b.device.Record(0, &e, step+1)
-			b.device.Wait(1, &e, step+1)
-			b.device.Copy(1, picked, b.blocks[0])
-			b.device.Copy(1, dense(&label, 0, 0, 1, 0, 256), b.blocks[0])
-			b.device.Copy(1, dense(&label, 3, 0, 1, 0, 256), b.blocks[0])
-			b.device.Record(1, &end, step+1)
+			b.Device.Run(0, drivertest.Command(kernels.Scaling(drivertest.Arg{Memory: 1}, drivertest.Arg{}, 32, 2), beside), b.Blocks[0], 0)
+			b.Device.Record(0, &e, step+1)
+			b.Device.Wait(1, &e, step+1)
+			b.Device.Copy(1, picked, b.Blocks[0])
+			b.Device.Copy(1, drivertest.Dense(&drivertest.Label, 0, 0, 1, 0, 256), b.Blocks[0])
+			b.Device.Copy(1, drivertest.Dense(&drivertest.Label, 3, 0, 1, 0, 256), b.Blocks[0])
+			b.Device.Record(1, &end, step+1)
 			end.Await(step + 1)
 		}
-		err = fault(b.supervisor)
+		err = b.Fault()
 	}
-	b.closed = true
-	return b, errors.Join(err, b.device.Close())
+	b.Closed = true
+	return b, errors.Join(err, b.Device.Close())
 }
 
 // freeing are the functions without which something is left, and the one without which there are no times of the device.
@@ -202,32 +201,32 @@ func (b *bench) judge(t *testing.T, at int, failed string, lost bool, err error)
 
 // TestWrongCommandsFail has dispatches that the device cannot run.
 func TestWrongCommandsFail(t *testing.T) {
-	broken, refused, future := *scale, *scale, *scale
+	broken, refused, future := *kernels.Scale, *kernels.Scale, *kernels.Scale
 	broken.Code = "no module"
-	refused.Code = strings.Replace(scale.Code, "mul.rn.f32", "mule.rn.f32", 1)
-	future.Code = strings.Replace(scale.Code, "sm_70", "sm_120", 1)
+	refused.Code = strings.Replace(kernels.Scale.Code, "mul.rn.f32", "mule.rn.f32", 1)
+	future.Code = strings.Replace(kernels.Scale.Code, "sm_70", "sm_120", 1)
 	for _, c := range []struct {
 		name    string
-		edit    func(*dispatch)
+		edit    func(*drivertest.Dispatch)
 		want    string
 		outside bool
 	}{
-		{"arguments", func(d *dispatch) { d.Args = d.Args[1:] }, "kernel scale: 3 arguments, it has 4", false},
-		{"groups", func(d *dispatch) { d.Groups = 0 }, "0 workgroups, the device allows 1 to", false},
-		{"threads", func(d *dispatch) { k := *scale; k.Threads = 1 << 20; d.Kernel = &k }, "1048576 threads in a workgroup", false},
-		{"code", func(d *dispatch) { d.Kernel = &broken }, "kernel scale: 9 bytes that are no PTX", false},
-		{"text", func(d *dispatch) { d.Kernel = &refused }, "kernel scale: the driver refuses the PTX: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX\nptxas fatal : ptx: line ", true},
-		{"target", func(d *dispatch) { d.Kernel = &future }, "CUDA_ERROR_NO_BINARY_FOR_GPU\nptxas fatal : .target sm_120 on sm_90", true},
+		{"arguments", func(d *drivertest.Dispatch) { d.Args = d.Args[1:] }, "kernel scale: 3 arguments, it has 4", false},
+		{"groups", func(d *drivertest.Dispatch) { d.Groups = 0 }, "0 workgroups, the device allows 1 to", false},
+		{"threads", func(d *drivertest.Dispatch) { k := *kernels.Scale; k.Threads = 1 << 20; d.Kernel = &k }, "1048576 threads in a workgroup", false},
+		{"code", func(d *drivertest.Dispatch) { d.Kernel = &broken }, "kernel scale: 9 bytes that are no PTX", false},
+		{"text", func(d *drivertest.Dispatch) { d.Kernel = &refused }, "kernel scale: the driver refuses the PTX: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX\nptxas fatal : ptx: line ", true},
+		{"target", func(d *drivertest.Dispatch) { d.Kernel = &future }, "CUDA_ERROR_NO_BINARY_FOR_GPU\nptxas fatal : .target sm_120 on sm_90", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := open(t, setting{device: []int64{64}, host: []int64{64}})
-			d := scaling(arg{}, arg{}, 4, 2)
+			d := kernels.Scaling(drivertest.Arg{}, drivertest.Arg{}, 4, 2)
 			c.edit(&d)
-			b.device.Run(0, command(d), b.blocks[0], 0)
-			b.finish(0)
+			b.Device.Run(0, drivertest.Command(d), b.Blocks[0], 0)
+			b.Finish(0)
 			var f *runtime.FaultError
-			if !errors.As(fault(b.supervisor), &f) || f.Surroundings() != c.outside || f.Command != "@step split 2" || !strings.Contains(fmt.Sprint(f.Value), c.want) {
-				t.Errorf("error %v, want %s", fault(b.supervisor), c.want)
+			if !errors.As(b.Fault(), &f) || f.Surroundings() != c.outside || f.Command != "@step split 2" || !strings.Contains(fmt.Sprint(f.Value), c.want) {
+				t.Errorf("error %v, want %s", b.Fault(), c.want)
 			}
 		})
 	}
@@ -306,11 +305,11 @@ func TestChoice(t *testing.T) {
 		{"cuda", "0", "Small"}, {"cuda", "1", "Large"}, {"cuda", "smal", "Small"}, {"cuda:1", "1,0", "Small"},
 	} {
 		b := open(t, setting{target: c.target, config: cudasim.Config{Devices: devices}, loader: cuda.Loader{Options: cuda.Options{Device: c.device}}})
-		_, err := b.device.Alloc(runtime.State, 1<<62)
+		_, err := b.Device.Alloc(runtime.State, 1<<62)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want+" (CUDA 12.8) has ") {
 			t.Errorf("target %s, device %q: %v, want %s", c.target, c.device, err, c.want)
 		}
-		b.close()
+		b.Close()
 	}
 }
 
@@ -318,18 +317,18 @@ func TestChoice(t *testing.T) {
 func TestTooMuchMemory(t *testing.T) {
 	b := open(t, setting{device: []int64{1 << 20}})
 	for _, n := range []int64{1 << 50, 1<<63 - 1<<20} {
-		_, err := b.device.Alloc(runtime.Weights, n)
+		_, err := b.Device.Alloc(runtime.Weights, n)
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprint(n)) || !strings.Contains(err.Error(), "--max-memory") {
 			t.Errorf("%d bytes: error %v", n, err)
 		}
 	}
-	s := b.device.(interface{ Survey([]runtime.Chunk) error })
+	s := b.Device.(interface{ Survey([]runtime.Chunk) error })
 	part := runtime.Chunk{Bytes: 400 << 20}
 	host := runtime.Chunk{Bytes: 1 << 40, Device: -1}
 	if err := s.Survey([]runtime.Chunk{part, part, host}); err != nil {
 		t.Error(err)
 	}
-	if at, err := b.device.(runtime.Located).Locate(); err != nil || at.Kind != "cuda" || at.Number != 0 || at.Left != 1072693248 {
+	if at, err := b.Device.(runtime.Located).Locate(); err != nil || at.Kind != "cuda" || at.Number != 0 || at.Left != 1072693248 {
 		t.Errorf("%+v, error %v", at, err)
 	}
 	if err := s.Survey([]runtime.Chunk{part, part, part}); err == nil || !strings.Contains(err.Error(), "has 1072693248 bytes left of 1073741824, 1258291200 are needed") {
@@ -341,16 +340,16 @@ func TestTooMuchMemory(t *testing.T) {
 func TestClosedDeviceOnlySignals(t *testing.T) {
 	b := open(t, setting{device: []int64{64}})
 	for range 100 {
-		b.device.Run(0, spinning(1), b.blocks[0], 0)
+		b.Device.Run(0, spinning(1), b.Blocks[0], 0)
 	}
 	var e runtime.Event
-	b.device.Record(0, &e, 1)
-	b.close()
+	b.Device.Record(0, &e, 1)
+	b.Close()
 	if !e.Reached(1) {
 		t.Error("Close did not wait for the queue")
 	}
-	b.device.Run(0, spinning(1), b.blocks[0], 0)
-	b.device.Record(0, &e, 2)
+	b.Device.Run(0, spinning(1), b.Blocks[0], 0)
+	b.Device.Record(0, &e, 2)
 	e.Await(2)
 }
 
@@ -365,9 +364,9 @@ func TestCommandsAreLaunchedTogether(t *testing.T) {
 	var e runtime.Event
 	for step := range uint64(steps) {
 		for _, c := range list {
-			b.device.Run(0, c, b.blocks[0], 0)
+			b.Device.Run(0, c, b.Blocks[0], 0)
 		}
-		b.device.Record(0, &e, step+1)
+		b.Device.Record(0, &e, step+1)
 		e.Await(step + 1)
 	}
 	for name, want := range map[string]int{"cuGraphLaunch": steps, "cuGraphInstantiateWithFlags": 1, "cuLaunchKernel": commands, "cuModuleLoadDataEx": 1} {
@@ -381,28 +380,28 @@ func TestCommandsAreLaunchedTogether(t *testing.T) {
 // to these any more, nothing of them is left.
 func TestMemoryIsFreed(t *testing.T) {
 	b := open(t, setting{})
-	b.finish(0)
+	b.Finish(0)
 	use := func() {
-		m, err := b.device.Alloc(runtime.State, 1<<20)
+		m, err := b.Device.Alloc(runtime.State, 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}
-		block := &runtime.Block{Memory: []runtime.Memory{m, hostMemory(64)}}
-		bound, err := b.device.Bind(block)
+		block := &runtime.Block{Memory: []runtime.Memory{m, drivertest.HostMemory(64)}}
+		bound, err := b.Device.Bind(block)
 		if err != nil {
 			t.Fatal(err)
 		}
 		block.Bound = []any{bound}
-		b.device.Copy(0, dense(&label, 0, 0, 1, 0, 64), block)
-		b.device.Run(0, spinning(1), block, 0)
-		b.finish(0)
+		b.Device.Copy(0, drivertest.Dense(&drivertest.Label, 0, 0, 1, 0, 64), block)
+		b.Device.Run(0, spinning(1), block, 0)
+		b.Finish(0)
 	}
 	for range 5 {
 		use()
 	}
 	live := b.driver.Live()
 	for range 1000 {
-		collect()
+		drivertest.Collect()
 		if live = b.driver.Live(); live["memory"] == 0 && live["pinned"] == 0 && live["*cudasim.executable"] == 0 {
 			return
 		}
@@ -427,76 +426,5 @@ func TestFlags(t *testing.T) {
 	}
 	if l.Device != "h200" || l.Limit != 3*time.Second {
 		t.Errorf("device %q, limit %v", l.Device, l.Limit)
-	}
-}
-
-// TestProgram runs a program with CUDA as its only backend, as emitted code does, with a timeline.
-func TestProgram(t *testing.T) {
-	const steps, token = 5, 12
-	d := cudasim.New(cudasim.Default())
-	library().Use(d)
-	l := &cuda.Loader{Options: cuda.Options{Symbol: library().Symbol}}
-	var out bytes.Buffer
-	m, err := runtime.Open(toy(l), runtime.Options{Threads: 1, Timeline: &out})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := m.NewSession()
-	if err != nil {
-		t.Fatal(err)
-	}
-	logits, err := s.Prefill(t.Context(), []int32{token})
-	for range steps - 1 {
-		if err != nil {
-			t.Fatal(err)
-		}
-		logits, err = s.Decode(t.Context(), token)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, x := range logits {
-		want := float32(steps * (i + 1))
-		if i >= token {
-			want = 0
-		}
-		if x != want {
-			t.Errorf("logit %d: %v, want %v", i, x, want)
-		}
-	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	checkTimeline(t, out.Bytes(), steps)
-	if live := d.Live(); len(live) > 0 || len(d.Problems()) > 0 {
-		t.Errorf("left %v, problems %q", live, d.Problems())
-	}
-}
-
-// checkTimeline compares the spans of a run with the work of its steps, in order and without overlaps.
-func checkTimeline(t *testing.T, text []byte, steps int) {
-	var events []struct {
-		Phase   string `json:"ph"`
-		Name    string
-		TS, Dur float64
-		Args    struct {
-			Step   int
-			Kernel string
-		}
-	}
-	if err := json.Unmarshal(text, &events); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	events = events[1:] // the queue's name
-	names := []string{"@step split 0: tokens", "@step split 1", "the node", "@step split 2: logits"}
-	if len(events) != steps*len(names) {
-		t.Fatalf("%d spans, want %d of %d steps\n%s", len(events), len(names), steps, text)
-	}
-	end := 0.0
-	for i, e := range events {
-		if e.Name != names[i%len(names)] || e.Args.Step != 1+i/len(names) || (e.Args.Kernel == "") != (i%len(names) != 2) || e.Args.Kernel == "" && e.TS < end-exact {
-			t.Errorf("span %d: %+v, want %s of step %d, after %v", i, e, names[i%len(names)], 1+i/len(names), end)
-		}
-		end = e.TS + e.Dur
 	}
 }

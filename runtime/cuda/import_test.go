@@ -14,21 +14,22 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 	"github.com/ggmlc/ggmlc/runtime/cuda"
 	"github.com/ggmlc/ggmlc/tests/cudasim"
+	"github.com/ggmlc/ggmlc/tests/drivertest"
 )
 
 // TestKernelsAddressTheHost scales memory of the host in place, in two steps under way.
 func TestKernelsAddressTheHost(t *testing.T) {
 	const n = 5000
 	b := open(t, setting{slots: 2, device: []int64{64}, host: []int64{4 * n, 4 * n}, shared: true})
-	copy(b.host(1), ramp(n))
-	double := command(scaling(arg{Memory: 2}, arg{Memory: 1}, n, 2), scaling(arg{Memory: 1}, arg{Memory: 2}, n, 1))
-	b.device.Run(0, double, b.blocks[0], 0)
-	b.device.Run(0, double, b.blocks[1], 0)
-	b.finish(0)
-	if err := fault(b.supervisor); err != nil {
+	copy(b.Host(1), drivertest.Ramp(n))
+	double := drivertest.Command(kernels.Scaling(drivertest.Arg{Memory: 2}, drivertest.Arg{Memory: 1}, n, 2), kernels.Scaling(drivertest.Arg{Memory: 1}, drivertest.Arg{Memory: 2}, n, 1))
+	b.Device.Run(0, double, b.Blocks[0], 0)
+	b.Device.Run(0, double, b.Blocks[1], 0)
+	b.Finish(0)
+	if err := b.Fault(); err != nil {
 		t.Fatal(err)
 	}
-	for i, y := range b.host(1) {
+	for i, y := range b.Host(1) {
 		if want := 4 * float32(i+1); y != want {
 			t.Fatalf("y[%d] = %v, want %v", i, y, want)
 		}
@@ -44,27 +45,27 @@ func TestTransfersOfAddressedMemory(t *testing.T) {
 	const n = 64
 	b := open(t, setting{device: []int64{4 * n}, host: []int64{4 * n, 4 * n, 64}, shared: true})
 	labels := make([]runtime.Label, 4)
-	copy(b.host(1), ramp(n))
+	copy(b.Host(1), drivertest.Ramp(n))
 	before := b.driver.Calls("cuMemHostAlloc")
-	b.device.Copy(0, dense(&labels[0], 0, 0, 1, 0, 4*n), b.blocks[0])
-	b.device.Copy(0, dense(&labels[1], 2, 0, 0, 4, 4*n-4), b.blocks[0])
-	b.device.Copy(0, dense(&labels[2], 2, 4*n-4, 1, 0, 4), b.blocks[0])
-	b.finish(0)
-	if got, want := b.host(2), append(ramp(n)[1:], 1); !slices.Equal(got, want) {
+	b.Device.Copy(0, drivertest.Dense(&labels[0], 0, 0, 1, 0, 4*n), b.Blocks[0])
+	b.Device.Copy(0, drivertest.Dense(&labels[1], 2, 0, 0, 4, 4*n-4), b.Blocks[0])
+	b.Device.Copy(0, drivertest.Dense(&labels[2], 2, 4*n-4, 1, 0, 4), b.Blocks[0])
+	b.Finish(0)
+	if got, want := b.Host(2), append(drivertest.Ramp(n)[1:], 1); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if got := b.driver.Calls("cuMemHostAlloc"); got != before {
 		t.Errorf("%d buffers are pinned", got-before)
 	}
-	*(*int32)(b.memory[3].(runtime.HostMemory).Base) = 3
+	*(*int32)(b.Memory[3].(runtime.HostMemory).Base) = 3
 	picked := runtime.Transfer{
 		Dst: runtime.Span{Memory: 2}, Src: runtime.Span{Memory: 1}, Elem: 16, Shape: [4]int{1, 1, 1, 4}, Stride: [4]int{0, 0, 0, 16},
 		Index: runtime.Span{Memory: 3}, Picks: 1, Label: &labels[3],
 	}
-	b.device.Copy(0, picked, b.blocks[0])
-	b.finish(0)
-	if got := b.host(2)[12:16]; fault(b.supervisor) != nil || !slices.Equal(got, ramp(n)[12:16]) {
-		t.Errorf("picked %v, error %v", got, fault(b.supervisor))
+	b.Device.Copy(0, picked, b.Blocks[0])
+	b.Finish(0)
+	if got := b.Host(2)[12:16]; b.Fault() != nil || !slices.Equal(got, drivertest.Ramp(n)[12:16]) {
+		t.Errorf("picked %v, error %v", got, b.Fault())
 	}
 }
 
@@ -104,8 +105,8 @@ func mapped(t *testing.T, data []byte) runtime.HostMemory {
 // file that is mapped for reading only.
 func TestWeightsOfTheHost(t *testing.T) {
 	const n = 1000
-	all := append(make([]byte, 8), floatBytes(ramp(n))...)
-	own := hostMemory(int64(len(all)))
+	all := append(make([]byte, 8), drivertest.FloatBytes(drivertest.Ramp(n))...)
+	own := drivertest.HostMemory(int64(len(all)))
 	copy(unsafe.Slice((*byte)(own.Base), len(all)), all)
 	for _, c := range []struct {
 		name    string
@@ -120,27 +121,27 @@ func TestWeightsOfTheHost(t *testing.T) {
 		}
 		b := open(t, s)
 		weights := runtime.HostMemory{Base: unsafe.Add(c.file.Base, 8), Size: 4 * n} // others are before them
-		b.memory = append(b.memory, weights)
-		if err := b.device.(runtime.Sharer).Share(weights); err != nil {
+		b.Memory = append(b.Memory, weights)
+		if err := b.Device.(runtime.Sharer).Share(weights); err != nil {
 			t.Fatal(err)
 		}
 		if got := b.driver.Live()["registered"] == 0; got != refused {
 			t.Errorf("%s: the weights are copied: %v, want %v", c.name, got, refused)
 		}
-		b.info.Memory = append(b.info.Memory, 1)
-		block := &runtime.Block{Memory: b.memory}
-		bound, err := b.device.Bind(block)
+		b.Info.Memory = append(b.Info.Memory, 1)
+		block := &runtime.Block{Memory: b.Memory}
+		bound, err := b.Device.Bind(block)
 		if err != nil {
 			t.Fatal(err)
 		}
 		block.Bound = []any{bound}
-		b.device.Run(0, command(scaling(arg{}, arg{Memory: 1}, n, 3)), block, 0)
-		for i, y := range b.read(0, n) {
+		b.Device.Run(0, drivertest.Command(kernels.Scaling(drivertest.Arg{}, drivertest.Arg{Memory: 1}, n, 3)), block, 0)
+		for i, y := range b.Read(0, n) {
 			if want := 3 * float32(i+1); y != want {
 				t.Fatalf("%s: y[%d] = %v, want %v", c.name, i, y, want)
 			}
 		}
-		b.close()
+		b.Close()
 	}
 }
 
@@ -164,11 +165,11 @@ func TestHostMemoryThatIsNotImported(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := open(t, setting{config: c.config, device: []int64{64}})
-			if err := b.device.(runtime.Surveyor).Survey(chunks); (err != nil) != c.surveyed || err != nil && !strings.Contains(err.Error(), c.want) {
+			if err := b.Device.(runtime.Surveyor).Survey(chunks); (err != nil) != c.surveyed || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Survey: %v", err)
 			}
-			b.info.Memory = append(b.info.Memory, 1)
-			_, err := b.device.Bind(&runtime.Block{Memory: append(b.memory, hostMemory(64))})
+			b.Info.Memory = append(b.Info.Memory, 1)
+			_, err := b.Device.Bind(&runtime.Block{Memory: append(b.Memory, drivertest.HostMemory(64))})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Bind: %v, want %s", err, c.want)
 			}
@@ -179,7 +180,7 @@ func TestHostMemoryThatIsNotImported(t *testing.T) {
 // TestSpacesOfOtherDevices surveys memory that is another device's.
 func TestSpacesOfOtherDevices(t *testing.T) {
 	b := open(t, setting{})
-	err := b.device.(runtime.Surveyor).Survey([]runtime.Chunk{{Space: "vram", Device: 1, Bytes: 64}})
+	err := b.Device.(runtime.Surveyor).Survey([]runtime.Chunk{{Space: "vram", Device: 1, Bytes: 64}})
 	if err == nil || !strings.Contains(err.Error(), "does not address the space vram, which is memory of another device") {
 		t.Error(err)
 	}
@@ -188,19 +189,19 @@ func TestSpacesOfOtherDevices(t *testing.T) {
 // TestImportsAreFreed binds blocks to memory of the host. Once nothing refers to these, nothing of them is left.
 func TestImportsAreFreed(t *testing.T) {
 	b := open(t, setting{device: []int64{64}})
-	b.info.Memory = append(b.info.Memory, 1)
+	b.Info.Memory = append(b.Info.Memory, 1)
 	for range 5 {
-		block := &runtime.Block{Memory: append(b.memory[:1:1], hostMemory(1<<20))}
-		bound, err := b.device.Bind(block)
+		block := &runtime.Block{Memory: append(b.Memory[:1:1], drivertest.HostMemory(1<<20))}
+		bound, err := b.Device.Bind(block)
 		if err != nil {
 			t.Fatal(err)
 		}
 		block.Bound = []any{bound}
-		b.device.Run(0, command(scaling(arg{Memory: 1}, arg{}, 16, 2)), block, 0)
-		b.finish(0)
+		b.Device.Run(0, drivertest.Command(kernels.Scaling(drivertest.Arg{Memory: 1}, drivertest.Arg{}, 16, 2)), block, 0)
+		b.Finish(0)
 	}
 	for range 1000 {
-		if collect(); b.driver.Live()["registered"] == 0 {
+		if drivertest.Collect(); b.driver.Live()["registered"] == 0 {
 			return
 		}
 	}
@@ -215,9 +216,9 @@ func TestDevicesShareRegistrations(t *testing.T) {
 	library().Use(d)
 	l := new(cuda.Loader)
 	l.Symbol, l.Device = library().Symbol, "0,1"
-	host := hostMemory(4 * n)
-	copy(unsafe.Slice((*float32)(host.Base), n), ramp(n))
-	double := command(scaling(arg{}, arg{}, n, 2))
+	host := drivertest.HostMemory(4 * n)
+	copy(unsafe.Slice((*float32)(host.Base), n), drivertest.Ramp(n))
+	double := drivertest.Command(kernels.Scaling(drivertest.Arg{}, drivertest.Arg{}, n, 2))
 	var devices []runtime.Device
 	for i, name := range []string{"cuda:0", "cuda:1"} {
 		device, err := l.Open(&runtime.DeviceInfo{Name: name, Queues: []string{name}, Memory: []int{0}}, i, new(runtime.Supervisor))

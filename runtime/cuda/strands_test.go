@@ -8,20 +8,21 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/tests/cudasim"
+	"github.com/ggmlc/ggmlc/tests/drivertest"
 )
 
 // groups returns a command of groups of dispatches that may run at the same time, as wide as given. All of a group double what
 // one of the group before it wrote. Memory 0 has a vector of n for each dispatch of a group, the first group reads memory 1.
-func groups(widths []int, n int) (list []dispatch) {
-	vector := func(i int) arg { return arg{Offset: 4 * n * i} }
+func groups(widths []int, n int) (list []drivertest.Dispatch) {
+	vector := func(i int) drivertest.Arg { return drivertest.Arg{Offset: 4 * n * i} }
 	before := 0
 	for g, width := range widths {
 		for i := range width {
-			src := arg{Memory: 1}
+			src := drivertest.Arg{Memory: 1}
 			if g > 0 {
 				src = vector(32*((g-1)%2) + (i+g)%before)
 			}
-			d := scaling(vector(32*(g%2)+i), src, n, 2)
+			d := kernels.Scaling(vector(32*(g%2)+i), src, n, 2)
 			d.Beside = i > 0
 			list = append(list, d)
 		}
@@ -36,10 +37,10 @@ func TestGraphsHaveTheEdgesOfBarriers(t *testing.T) {
 	const n = 8
 	widths := []int{3, 1, 16, 2, 1, 1, 5}
 	b := open(t, setting{device: []int64{4 * n * 64, 4 * n}})
-	b.device.Run(0, command(groups(widths, n)...), b.blocks[0], 0)
-	b.device.Run(0, command(groups(widths[:2], n)...), b.blocks[0], 0)
-	b.finish(0)
-	if err := fault(b.supervisor); err != nil {
+	b.Device.Run(0, drivertest.Command(groups(widths, n)...), b.Blocks[0], 0)
+	b.Device.Run(0, drivertest.Command(groups(widths[:2], n)...), b.Blocks[0], 0)
+	b.Finish(0)
+	if err := b.Fault(); err != nil {
 		t.Fatal(err)
 	}
 	all := b.driver.Captured()
@@ -90,14 +91,14 @@ func TestGroupsSeeEarlierOnes(t *testing.T) {
 			widths = append(widths, 1+random.IntN(20))
 		}
 		b := open(t, setting{device: []int64{4 * n * 64, 4 * n}})
-		b.load(1, ramp(n))
-		c := command(groups(widths, n)...)
+		b.Load(1, drivertest.Ramp(n))
+		c := drivertest.Command(groups(widths, n)...)
 		for range steps {
-			if err := b.device.Clear(b.memory[0]); err != nil {
+			if err := b.Device.Clear(b.Memory[0]); err != nil {
 				t.Fatal(err)
 			}
-			b.device.Run(0, c, b.blocks[0], 0)
-			got := b.read(0, n*64)
+			b.Device.Run(0, c, b.Blocks[0], 0)
+			got := b.Read(0, n*64)
 			for i := range widths[len(widths)-1] {
 				first := 32*((len(widths)-1)%2) + i
 				for k, x := range got[n*first : n*first+n] {
@@ -107,7 +108,7 @@ func TestGroupsSeeEarlierOnes(t *testing.T) {
 				}
 			}
 		}
-		b.close()
+		b.Close()
 	}
 }
 
@@ -115,8 +116,8 @@ func TestGroupsSeeEarlierOnes(t *testing.T) {
 func TestSidesAreMadeOnce(t *testing.T) {
 	b := open(t, setting{device: []int64{4 * 8 * 64, 4 * 8}})
 	for _, widths := range [][]int{{2}, {1, 4}, {3}, {2, 4}} {
-		b.device.Run(0, command(groups(widths, 8)...), b.blocks[0], 0)
-		b.finish(0)
+		b.Device.Run(0, drivertest.Command(groups(widths, 8)...), b.Blocks[0], 0)
+		b.Finish(0)
 	}
 	if got := b.driver.Calls("cuStreamCreate"); got != 1+3 {
 		t.Errorf("%d streams, want one and three sides", got)
@@ -138,12 +139,12 @@ func TestFailuresOfCaptures(t *testing.T) {
 				return 0
 			}
 			b := open(t, setting{config: config, device: []int64{4 * 8 * 64, 4 * 8}})
-			b.device.Run(0, command(groups([]int{2, 2}, 8)...), b.blocks[0], 0)
-			b.finish(0)
-			if err := fault(b.supervisor); calls >= nth && err == nil {
+			b.Device.Run(0, drivertest.Command(groups([]int{2, 2}, 8)...), b.Blocks[0], 0)
+			b.Finish(0)
+			if err := b.Fault(); calls >= nth && err == nil {
 				t.Errorf("call %d of %s fails: no error", nth, name)
 			}
-			b.close()
+			b.Close()
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 	"github.com/ggmlc/ggmlc/runtime/cuda"
 	"github.com/ggmlc/ggmlc/tests/cudasim"
+	"github.com/ggmlc/ggmlc/tests/drivertest"
 )
 
 // spanEvent is a span of a timeline.
@@ -27,13 +28,14 @@ type spanEvent struct {
 func (s *spanEvent) end() float64 { return s.TS + s.Dur }
 
 // timed runs a program with a timeline and returns its spans, and the time that it took.
-func timed(t *testing.T, config cudasim.Config, steps int, further ...dispatch) ([]spanEvent, time.Duration) {
+func timed(t *testing.T, config cudasim.Config, steps int, further ...drivertest.Dispatch) ([]spanEvent, time.Duration) {
 	t.Helper()
 	d := cudasim.New(config)
 	library().Use(d)
 	out := new(bytes.Buffer)
 	l := &cuda.Loader{Options: cuda.Options{Symbol: library().Symbol}}
-	m, err := runtime.Open(toyWith(l, further...), runtime.Options{Threads: 1, Timeline: out})
+	toy := drivertest.Toy{Kernels: kernels, Loader: l, Further: further}
+	m, err := runtime.Open(toy.Program(), runtime.Options{Threads: 1, Timeline: out})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +98,7 @@ func TestKernelsAreOnTheTimeline(t *testing.T) {
 // TestTimesOfKernelsAreTheirOwn compares a kernel of many workgroups with some of one. The last two may run at the same time, and
 // begin together.
 func TestTimesOfKernelsAreTheirOwn(t *testing.T) {
-	short := scaling(arg{Memory: toyWeights}, arg{Memory: toyWeights}, toyVocab, 1)
+	short := kernels.Scaling(drivertest.Arg{Memory: drivertest.ToyWeights}, drivertest.Arg{Memory: drivertest.ToyWeights}, drivertest.ToyVocab, 1)
 	long, beside := short, short
 	long.Groups, beside.Beside = 2000, true
 	spans, _ := timed(t, cudasim.Default(), 3, short, long, short, beside)
@@ -123,32 +125,32 @@ func TestTimesOfKernelsAreTheirOwn(t *testing.T) {
 func TestClocksAreRelatedAnew(t *testing.T) {
 	b := open(t, setting{timeline: new(runtime.Timeline), device: []int64{64}})
 	before := b.driver.Calls("cuEventRecord")
-	b.device.Run(0, spinning(1), b.blocks[0], 0)
-	b.finish(0)
+	b.Device.Run(0, spinning(1), b.Blocks[0], 0)
+	b.Finish(0)
 	once := b.driver.Calls("cuEventRecord") - before
 	time.Sleep(1100 * time.Millisecond)
 	before = b.driver.Calls("cuEventRecord")
-	b.device.Run(0, spinning(1), b.blocks[0], 0)
-	b.finish(0)
+	b.Device.Run(0, spinning(1), b.Blocks[0], 0)
+	b.Finish(0)
 	if again := b.driver.Calls("cuEventRecord") - before; again <= once {
 		t.Errorf("%d records in the first second, %d after it", once, again)
 	}
-	b.device.Run(0, spinning(1), b.blocks[0], 0)
-	b.finish(0)
+	b.Device.Run(0, spinning(1), b.Blocks[0], 0)
+	b.Finish(0)
 }
 
 // TestWithoutATimelineThereAreNoTimes counts the calls of a device that has run a command.
 func TestWithoutATimelineThereAreNoTimes(t *testing.T) {
 	for _, timeline := range []*runtime.Timeline{nil, new(runtime.Timeline)} {
 		b := open(t, setting{timeline: timeline, device: []int64{64}})
-		b.device.Run(0, spinning(1), b.blocks[0], 0)
-		b.finish(0)
+		b.Device.Run(0, spinning(1), b.Blocks[0], 0)
+		b.Finish(0)
 		for _, name := range []string{"cuEventRecordWithFlags", "cuEventElapsedTime"} {
 			if n := b.driver.Calls(name); (n > 0) != (timeline != nil) {
 				t.Errorf("with a timeline: %v: %s is called %d times", timeline != nil, name, n)
 			}
 		}
-		b.close()
+		b.Close()
 	}
 }
 

@@ -1,43 +1,41 @@
 package vulkan_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ggmlc/ggmlc/runtime"
 	"github.com/ggmlc/ggmlc/runtime/vulkan"
+	"github.com/ggmlc/ggmlc/tests/drivertest"
 )
 
 // spinning returns a command of so many workgroups, which take about half a millisecond each on a processor's core. Time is
 // a matter of workgroups since lavapipe ends every loop after 65,535 iterations.
 func spinning(groups int) *runtime.Command {
-	return command(dispatch{Kernel: spin, Groups: groups, Args: []arg{{Memory: 0}, {Memory: number, Offset: 60000}}})
+	return drivertest.Command(drivertest.Dispatch{Kernel: kernels.Spin, Groups: groups, Args: []drivertest.Arg{{Memory: 0}, {Memory: drivertest.Number, Offset: 60000}}})
 }
 
 // TestKernelWithoutEndIsCut has a kernel that takes longer than the limit. Events of both queues are signalled.
 func TestKernelWithoutEndIsCut(t *testing.T) {
 	b := open(t, setting{quiet: true, queues: 2, loader: vulkan.Loader{Options: vulkan.Options{Limit: 100 * time.Millisecond}}, device: []int64{64}})
-	b.blocks[0].Step = 12
+	b.Blocks[0].Step = 12
 	began := time.Now()
-	b.device.Run(0, spinning(4000), b.blocks[0], 0)
+	b.Device.Run(0, spinning(4000), b.Blocks[0], 0)
 	var e, end runtime.Event
-	b.device.Record(0, &e, 1)
-	b.device.Wait(1, &e, 1)
-	b.device.Record(1, &end, 1)
+	b.Device.Record(0, &e, 1)
+	b.Device.Wait(1, &e, 1)
+	b.Device.Record(1, &end, 1)
 	end.Await(1)
 	waited := time.Since(began)
 	var f *runtime.FaultError
-	if !errors.As(fault(b.supervisor), &f) {
-		t.Fatalf("error %v after %v, want a fault", fault(b.supervisor), waited)
+	if !errors.As(b.Fault(), &f) {
+		t.Fatalf("error %v after %v, want a fault", b.Fault(), waited)
 	}
 	if s := fmt.Sprint(f.Value); f.Device != "gpu" || f.Command != "@step split 2" || !strings.Contains(s, "step 12 on ") || !strings.Contains(s, "submitted with it was done for 100ms") {
 		t.Errorf("device %q, command %q, value %q", f.Device, f.Command, s)
@@ -45,10 +43,10 @@ func TestKernelWithoutEndIsCut(t *testing.T) {
 	if waited > 3*time.Second {
 		t.Errorf("cut after %v, with a limit of 100ms", waited)
 	}
-	b.device.Run(0, spinning(1), b.blocks[0], 0) // skipped
-	b.finish(0)
-	b.closed = true
-	if err := b.device.Close(); err != nil && !strings.Contains(err.Error(), "still works on a command that has no end") {
+	b.Device.Run(0, spinning(1), b.Blocks[0], 0) // skipped
+	b.Finish(0)
+	b.Closed = true
+	if err := b.Device.Close(); err != nil && !strings.Contains(err.Error(), "still works on a command that has no end") {
 		t.Error(err)
 	}
 }
@@ -57,20 +55,20 @@ func TestKernelWithoutEndIsCut(t *testing.T) {
 func TestLostDevice(t *testing.T) {
 	for _, submissions := range []bool{true, false} {
 		b := open(t, setting{quiet: true, queues: 2, device: []int64{64}, host: []int64{64}})
-		b.blocks[0].Step = 7
-		vulkan.Lose(b.device, submissions)
+		b.Blocks[0].Step = 7
+		vulkan.Lose(b.Device, submissions)
 		for i := range uint64(10) {
 			var e, end runtime.Event
-			b.device.Copy(0, dense(&label, 0, 0, 1, 0, 64), b.blocks[0])
-			b.device.Run(0, spinning(1), b.blocks[0], 0)
-			b.device.Record(0, &e, i+1)
-			b.device.Wait(1, &e, i+1)
-			b.device.Copy(1, dense(&label, 1, 0, 0, 0, 64), b.blocks[0])
-			b.device.Record(1, &end, i+1)
+			b.Device.Copy(0, drivertest.Dense(&drivertest.Label, 0, 0, 1, 0, 64), b.Blocks[0])
+			b.Device.Run(0, spinning(1), b.Blocks[0], 0)
+			b.Device.Record(0, &e, i+1)
+			b.Device.Wait(1, &e, i+1)
+			b.Device.Copy(1, drivertest.Dense(&drivertest.Label, 1, 0, 0, 0, 64), b.Blocks[0])
+			b.Device.Record(1, &end, i+1)
 			end.Await(i + 1)
 		}
 		var f *runtime.FaultError
-		err := fault(b.supervisor)
+		err := b.Fault()
 		if !errors.As(err, &f) || f.Command != "@step split 3: %x = copy %y" || !f.Surroundings() || strings.Contains(err.Error(), "bug") {
 			t.Fatalf("error %v, want a fault of the first copy", err)
 		}
@@ -87,51 +85,51 @@ func TestSlowQueueIsNotCut(t *testing.T) {
 	}
 	const limit = 2 * time.Second
 	b := open(t, setting{quiet: true, loader: vulkan.Loader{Options: vulkan.Options{Limit: limit}}, device: []int64{64}})
-	b.device.Run(0, spinning(1), b.blocks[0], 0) // compiles the kernel
-	b.finish(0)
+	b.Device.Run(0, spinning(1), b.Blocks[0], 0) // compiles the kernel
+	b.Finish(0)
 	groups, took := 1, time.Duration(0)
 	for ; took < limit/64; groups *= 2 {
 		began := time.Now()
-		b.device.Run(0, spinning(groups), b.blocks[0], 0)
-		b.finish(0)
+		b.Device.Run(0, spinning(groups), b.Blocks[0], 0)
+		b.Finish(0)
 		took = time.Since(began)
 	}
 	c := spinning(groups / 2)
 	var e runtime.Event
 	n := uint64(3 * limit / 2 / took)
 	for i := range n {
-		b.device.Run(0, c, b.blocks[0], 0)
-		b.device.Record(0, &e, i+1)
+		b.Device.Run(0, c, b.Blocks[0], 0)
+		b.Device.Record(0, &e, i+1)
 	}
 	e.Await(n)
-	if err := fault(b.supervisor); err != nil {
+	if err := b.Fault(); err != nil {
 		t.Error(err)
 	}
 }
 
 // TestWrongCommandsFail has dispatches that the device cannot run.
 func TestWrongCommandsFail(t *testing.T) {
-	broken := *scale
+	broken := *kernels.Scale
 	broken.Code = "no module"
 	for _, c := range []struct {
 		name string
-		edit func(*dispatch)
+		edit func(*drivertest.Dispatch)
 		want string
 	}{
-		{"arguments", func(d *dispatch) { d.Args = d.Args[1:] }, "kernel scale: 3 arguments, it has 4"},
-		{"groups", func(d *dispatch) { d.Groups = 0 }, "0 workgroups, the device allows 1 to"},
-		{"threads", func(d *dispatch) { k := *scale; k.Threads = 1 << 20; d.Kernel = &k }, "1048576 threads in a workgroup"},
-		{"code", func(d *dispatch) { d.Kernel = &broken }, "kernel scale: 9 bytes that are no SPIR-V"},
+		{"arguments", func(d *drivertest.Dispatch) { d.Args = d.Args[1:] }, "kernel scale: 3 arguments, it has 4"},
+		{"groups", func(d *drivertest.Dispatch) { d.Groups = 0 }, "0 workgroups, the device allows 1 to"},
+		{"threads", func(d *drivertest.Dispatch) { k := *kernels.Scale; k.Threads = 1 << 20; d.Kernel = &k }, "1048576 threads in a workgroup"},
+		{"code", func(d *drivertest.Dispatch) { d.Kernel = &broken }, "kernel scale: 9 bytes that are no SPIR-V"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := open(t, setting{quiet: true, device: []int64{64}, host: []int64{64}})
-			d := scaling(arg{}, arg{}, 4, 2)
+			d := kernels.Scaling(drivertest.Arg{}, drivertest.Arg{}, 4, 2)
 			c.edit(&d)
-			b.device.Run(0, command(d), b.blocks[0], 0)
-			b.finish(0)
+			b.Device.Run(0, drivertest.Command(d), b.Blocks[0], 0)
+			b.Finish(0)
 			var f *runtime.FaultError
-			if !errors.As(fault(b.supervisor), &f) || f.Surroundings() || f.Command != "@step split 2" || !strings.Contains(fmt.Sprint(f.Value), c.want) {
-				t.Errorf("error %v, want %s", fault(b.supervisor), c.want)
+			if !errors.As(b.Fault(), &f) || f.Surroundings() || f.Command != "@step split 2" || !strings.Contains(fmt.Sprint(f.Value), c.want) {
+				t.Errorf("error %v, want %s", b.Fault(), c.want)
 			}
 		})
 	}
@@ -141,16 +139,16 @@ func TestWrongCommandsFail(t *testing.T) {
 func TestClosedDeviceOnlySignals(t *testing.T) {
 	b := open(t, setting{device: []int64{64}})
 	for range 100 {
-		b.device.Run(0, spinning(1), b.blocks[0], 0)
+		b.Device.Run(0, spinning(1), b.Blocks[0], 0)
 	}
 	var e runtime.Event
-	b.device.Record(0, &e, 1)
-	b.close()
+	b.Device.Record(0, &e, 1)
+	b.Close()
 	if !e.Reached(1) {
 		t.Error("Close did not wait for the queue")
 	}
-	b.device.Run(0, spinning(1), b.blocks[0], 0)
-	b.device.Record(0, &e, 2)
+	b.Device.Run(0, spinning(1), b.Blocks[0], 0)
+	b.Device.Record(0, &e, 2)
 	e.Await(2)
 }
 
@@ -158,7 +156,7 @@ func TestClosedDeviceOnlySignals(t *testing.T) {
 func TestTooMuchMemory(t *testing.T) {
 	b := open(t, setting{quiet: true})
 	for _, n := range []int64{1 << 50, 1<<63 - 1<<20} {
-		_, err := b.device.Alloc(runtime.Weights, n)
+		_, err := b.Device.Alloc(runtime.Weights, n)
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprint(n)) || !strings.Contains(err.Error(), "--max-memory") {
 			t.Errorf("%d bytes: error %v", n, err)
 		}
@@ -169,31 +167,31 @@ func TestTooMuchMemory(t *testing.T) {
 // to these any more, nothing of them is left.
 func TestMemoryIsFreed(t *testing.T) {
 	b := open(t, setting{})
-	before := vulkan.Live(b.device)
+	before := vulkan.Live(b.Device)
 	use := func() {
-		m, err := b.device.Alloc(runtime.State, 1<<20)
+		m, err := b.Device.Alloc(runtime.State, 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}
-		block := &runtime.Block{Memory: []runtime.Memory{m, hostMemory(64)}}
-		bound, err := b.device.Bind(block)
+		block := &runtime.Block{Memory: []runtime.Memory{m, drivertest.HostMemory(64)}}
+		bound, err := b.Device.Bind(block)
 		if err != nil {
 			t.Fatal(err)
 		}
 		block.Bound = []any{bound}
-		b.device.Copy(0, dense(&label, 0, 0, 1, 0, 64), block)
-		b.device.Run(0, spinning(1), block, 0)
-		b.finish(0)
+		b.Device.Copy(0, drivertest.Dense(&drivertest.Label, 0, 0, 1, 0, 64), block)
+		b.Device.Run(0, spinning(1), block, 0)
+		b.Finish(0)
 	}
 	for range 5 {
 		use()
 	}
 	for range 1000 {
-		if collect(); vulkan.Live(b.device) == before {
+		if drivertest.Collect(); vulkan.Live(b.Device) == before {
 			return
 		}
 	}
-	t.Errorf("%d objects of the driver, %d before", vulkan.Live(b.device), before)
+	t.Errorf("%d objects of the driver, %d before", vulkan.Live(b.Device), before)
 }
 
 // TestNoDriver and TestNoDevice run the test program again, where the library finds nothing.
@@ -248,49 +246,11 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestProgram runs a program with Vulkan as its only backend, as emitted code does, with a timeline.
-func TestProgram(t *testing.T) {
-	open(t, setting{quiet: true}) // skips where there is no device
-	const steps, token = 5, 12
-	var out bytes.Buffer
-	m, err := runtime.Open(toy(), runtime.Options{Threads: 1, Timeline: &out})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := m.NewSession()
-	if err != nil {
-		t.Fatal(err)
-	}
-	logits, err := s.Prefill(t.Context(), []int32{token})
-	for range steps - 1 {
-		if err != nil {
-			t.Fatal(err)
-		}
-		logits, err = s.Decode(t.Context(), token)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, x := range logits {
-		want := float32(steps * (i + 1))
-		if i >= token {
-			want = 0
-		}
-		if x != want {
-			t.Errorf("logit %d: %v, want %v", i, x, want)
-		}
-	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	checkTimeline(t, out.Bytes(), steps)
-}
-
 // TestProgramNeedsMoreThanTheDeviceHas has a program whose session is too large for any device. Nothing is uploaded.
 func TestProgramNeedsMoreThanTheDeviceHas(t *testing.T) {
 	open(t, setting{quiet: true}) // skips where there is no device
-	p := toyWith(1<<49, new(vulkan.Loader))
-	_, err := runtime.Open(p, runtime.Options{Threads: 1})
+	toy := drivertest.Toy{Kernels: kernels, Loader: new(vulkan.Loader), State: 1 << 49}
+	_, err := runtime.Open(toy.Program(), runtime.Options{Threads: 1})
 	for _, want := range []string{"gpu: ", " bytes left of ", "562949953421376 are needed: end other programs, or build again with a limit, such as --max-memory gpu="} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
@@ -315,7 +275,8 @@ func TestDeviceIsLostWhileAProgramRuns(t *testing.T) {
 	open(t, setting{quiet: true}) // skips where there is no device
 	for _, submissions := range []bool{true, false} {
 		on := new(noting)
-		m, err := runtime.Open(toyWith(toySizeBytes+64, on), runtime.Options{Threads: 1})
+		toy := drivertest.Toy{Kernels: kernels, Loader: on}
+		m, err := runtime.Open(toy.Program(), runtime.Options{Threads: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -344,34 +305,5 @@ func TestDeviceIsLostWhileAProgramRuns(t *testing.T) {
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// checkTimeline compares the spans of a run with the work of its steps, in order and without overlaps.
-func checkTimeline(t *testing.T, text []byte, steps int) {
-	type event struct {
-		Phase   string `json:"ph"`
-		Name    string
-		TS, Dur float64
-		Args    struct {
-			Step   int
-			Kernel string
-		}
-	}
-	var events []event
-	if err := json.Unmarshal(text, &events); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	events = slices.DeleteFunc(events[1:], func(e event) bool { return e.Args.Kernel != "" }) // without the queue's name
-	names := []string{"@step split 0: tokens", "@step split 1", "@step split 2: logits"}
-	if len(events) != steps*len(names) {
-		t.Fatalf("%d spans, want %d of %d steps\n%s", len(events), len(names), steps, text)
-	}
-	end := 0.0
-	for i, e := range events {
-		if e.Name != names[i%len(names)] || e.Args.Step != 1+i/len(names) || e.TS < end-0.01 {
-			t.Errorf("span %d: %+v, want %s of step %d, after %v", i, e, names[i%len(names)], 1+i/len(names), end)
-		}
-		end = e.TS + e.Dur
 	}
 }

@@ -7,26 +7,27 @@ import (
 
 	"github.com/ggmlc/ggmlc/runtime"
 	"github.com/ggmlc/ggmlc/runtime/vulkan"
+	"github.com/ggmlc/ggmlc/tests/drivertest"
 )
 
 // TestKernelsAddressTheHost scales memory of the host in place, in two steps under way.
 func TestKernelsAddressTheHost(t *testing.T) {
 	const n = 5000
 	b := open(t, setting{slots: 2, device: []int64{64}, host: []int64{4 * n, 4 * n}, shared: true})
-	copy(b.host(1), ramp(n))
-	double := command(scaling(arg{Memory: 2}, arg{Memory: 1}, n, 2), scaling(arg{Memory: 1}, arg{Memory: 2}, n, 1))
-	b.device.Run(0, double, b.blocks[0], 0)
-	b.device.Run(0, double, b.blocks[1], 0)
-	b.finish(0)
-	if err := fault(b.supervisor); err != nil {
+	copy(b.Host(1), drivertest.Ramp(n))
+	double := drivertest.Command(kernels.Scaling(drivertest.Arg{Memory: 2}, drivertest.Arg{Memory: 1}, n, 2), kernels.Scaling(drivertest.Arg{Memory: 1}, drivertest.Arg{Memory: 2}, n, 1))
+	b.Device.Run(0, double, b.Blocks[0], 0)
+	b.Device.Run(0, double, b.Blocks[1], 0)
+	b.Finish(0)
+	if err := b.Fault(); err != nil {
 		t.Fatal(err)
 	}
-	for i, y := range b.host(1) {
+	for i, y := range b.Host(1) {
 		if want := 4 * float32(i+1); y != want {
 			t.Fatalf("y[%d] = %v, want %v", i, y, want)
 		}
 	}
-	if n := vulkan.Imported(b.device); n != 2 {
+	if n := vulkan.Imported(b.Device); n != 2 {
 		t.Errorf("%d memories are imported for two blocks that use the same two", n)
 	}
 }
@@ -36,28 +37,28 @@ func TestWeightsOfTheHost(t *testing.T) {
 	const n = 1000
 	for _, refused := range []bool{false, true} {
 		b := open(t, setting{device: []int64{4 * n}})
-		file := hostMemory(4*n + 8)
+		file := drivertest.HostMemory(4*n + 8)
 		weights := runtime.HostMemory{Base: unsafe.Add(file.Base, 8), Size: 4 * n} // others are before them
-		b.memory = append(b.memory, weights)
-		copy(b.host(1), ramp(n))
+		b.Memory = append(b.Memory, weights)
+		copy(b.Host(1), drivertest.Ramp(n))
 		if refused {
-			vulkan.Refuse(b.device)
+			vulkan.Refuse(b.Device)
 		}
-		if err := b.device.(runtime.Sharer).Share(weights); err != nil {
+		if err := b.Device.(runtime.Sharer).Share(weights); err != nil {
 			t.Fatal(err)
 		}
-		if got := vulkan.Imported(b.device) == 0; got != refused {
+		if got := vulkan.Imported(b.Device) == 0; got != refused {
 			t.Errorf("the weights are copied: %v, want %v", got, refused)
 		}
-		b.info.Memory = append(b.info.Memory, 1)
-		block := b.bind()
-		b.device.Run(0, command(scaling(arg{}, arg{Memory: 1}, n, 3)), block, 0)
-		for i, y := range b.read(0, n) {
+		b.Info.Memory = append(b.Info.Memory, 1)
+		block := b.Bind()
+		b.Device.Run(0, drivertest.Command(kernels.Scaling(drivertest.Arg{}, drivertest.Arg{Memory: 1}, n, 3)), block, 0)
+		for i, y := range b.Read(0, n) {
 			if want := 3 * float32(i+1); y != want {
 				t.Fatalf("refused: %v: y[%d] = %v, want %v", refused, i, y, want)
 			}
 		}
-		b.close()
+		b.Close()
 	}
 }
 
@@ -76,12 +77,12 @@ func TestHostMemoryThatIsNotImported(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := open(t, setting{device: []int64{64}})
-			c.edit(b.device)
-			if err := b.device.(runtime.Surveyor).Survey(chunks); (err != nil) != c.surveyed || err != nil && !strings.Contains(err.Error(), c.want) {
+			c.edit(b.Device)
+			if err := b.Device.(runtime.Surveyor).Survey(chunks); (err != nil) != c.surveyed || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Survey: %v", err)
 			}
-			b.info.Memory = append(b.info.Memory, 1)
-			_, err := b.device.Bind(&runtime.Block{Memory: append(b.memory, hostMemory(64))})
+			b.Info.Memory = append(b.Info.Memory, 1)
+			_, err := b.Device.Bind(&runtime.Block{Memory: append(b.Memory, drivertest.HostMemory(64))})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Bind: %v, want %s", err, c.want)
 			}
@@ -93,7 +94,7 @@ func TestHostMemoryThatIsNotImported(t *testing.T) {
 func TestSurvey(t *testing.T) {
 	b := open(t, setting{quiet: true})
 	survey := func(chunks ...runtime.Chunk) string {
-		if err := b.device.(runtime.Surveyor).Survey(chunks); err != nil {
+		if err := b.Device.(runtime.Surveyor).Survey(chunks); err != nil {
 			return err.Error()
 		}
 		return ""
@@ -102,7 +103,7 @@ func TestSurvey(t *testing.T) {
 	if err := survey(small, small); err != "" {
 		t.Error(err)
 	}
-	if at, err := b.device.(runtime.Located).Locate(); err != nil || at.Kind != "vulkan" || at.Number != 0 || at.Left < 1<<20 || at.Left > 1<<49 {
+	if at, err := b.Device.(runtime.Located).Locate(); err != nil || at.Kind != "vulkan" || at.Number != 0 || at.Left < 1<<20 || at.Left > 1<<49 {
 		t.Errorf("%+v, error %v", at, err)
 	}
 	err := survey(large, small, large)
@@ -120,34 +121,34 @@ func TestSurvey(t *testing.T) {
 // TestImportsAreFreed binds blocks to memory of the host. Once nothing refers to these, nothing of them is left.
 func TestImportsAreFreed(t *testing.T) {
 	b := open(t, setting{device: []int64{64}})
-	b.info.Memory = append(b.info.Memory, 1)
-	before := vulkan.Live(b.device)
+	b.Info.Memory = append(b.Info.Memory, 1)
+	before := vulkan.Live(b.Device)
 	for range 5 {
-		block := &runtime.Block{Memory: append(b.memory[:1:1], hostMemory(1<<20))}
-		bound, err := b.device.Bind(block)
+		block := &runtime.Block{Memory: append(b.Memory[:1:1], drivertest.HostMemory(1<<20))}
+		bound, err := b.Device.Bind(block)
 		if err != nil {
 			t.Fatal(err)
 		}
 		block.Bound = []any{bound}
-		b.device.Run(0, command(scaling(arg{Memory: 1}, arg{}, 16, 2)), block, 0)
-		b.finish(0)
+		b.Device.Run(0, drivertest.Command(kernels.Scaling(drivertest.Arg{Memory: 1}, drivertest.Arg{}, 16, 2)), block, 0)
+		b.Finish(0)
 	}
 	for range 1000 {
-		if collect(); vulkan.Live(b.device) == before && vulkan.Imported(b.device) == 0 {
+		if drivertest.Collect(); vulkan.Live(b.Device) == before && vulkan.Imported(b.Device) == 0 {
 			return
 		}
 	}
-	t.Errorf("%d objects of the driver, %d before", vulkan.Live(b.device), before)
+	t.Errorf("%d objects of the driver, %d before", vulkan.Live(b.Device), before)
 }
 
 // TestMemoryLargerThanAnAllocationIsNotImported names the limit once, and does not advise a limit of allocations: a program
 // has the memory of the host in one piece.
 func TestMemoryLargerThanAnAllocationIsNotImported(t *testing.T) {
 	b := open(t, setting{device: []int64{64}})
-	defer b.close()
-	h := hostMemory(64)
+	defer b.Close()
+	h := drivertest.HostMemory(64)
 	h.Size = 1 << 40
-	err := vulkan.Import(b.device, h)
+	err := vulkan.Import(b.Device, h)
 	if err == nil || strings.Contains(err.Error(), "maxalloc") || !strings.Contains(err.Error(), "bytes at once, ") ||
 		!strings.HasSuffix(err.Error(), "are needed: give the target memory of its own (leave out space=host)") {
 		t.Errorf("error %v", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/runtime"
 	"github.com/ggmlc/ggmlc/runtime/vulkan"
+	"github.com/ggmlc/ggmlc/tests/drivertest"
 )
 
 // spanEvent is a span of a timeline.
@@ -22,11 +23,12 @@ type spanEvent struct {
 }
 
 // timed runs a program with a timeline and returns its spans, and the time that it took.
-func timed(t *testing.T, l *vulkan.Loader, steps int, further ...dispatch) ([]spanEvent, time.Duration) {
+func timed(t *testing.T, l *vulkan.Loader, steps int, further ...drivertest.Dispatch) ([]spanEvent, time.Duration) {
 	out := new(bytes.Buffer)
 	var messages []string
 	l.Validate = func(s string) { messages = append(messages, s) }
-	m, err := runtime.Open(toyOn(l, further...), runtime.Options{Threads: 1, Timeline: out})
+	toy := drivertest.Toy{Kernels: kernels, Loader: l, Further: further}
+	m, err := runtime.Open(toy.Program(), runtime.Options{Threads: 1, Timeline: out})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +100,7 @@ func TestKernelsAreOnTheTimeline(t *testing.T) {
 // TestTimesOfKernelsAreTheirOwn compares a kernel of many workgroups with some of one, in commands that are submitted at once.
 func TestTimesOfKernelsAreTheirOwn(t *testing.T) {
 	open(t, setting{})
-	short := scaling(arg{Memory: toyWeights}, arg{Memory: toyWeights}, toyVocab, 1)
+	short := kernels.Scaling(drivertest.Arg{Memory: drivertest.ToyWeights}, drivertest.Arg{Memory: drivertest.ToyWeights}, drivertest.ToyVocab, 1)
 	long := short
 	long.Groups = 50000
 	spans, _ := timed(t, new(vulkan.Loader), 3, short, long, short)
@@ -125,9 +127,9 @@ func TestTimesOfKernelsAreTheirOwn(t *testing.T) {
 func TestWithoutATimelineThereAreNoQueries(t *testing.T) {
 	live := func(timeline *runtime.Timeline) int {
 		b := open(t, setting{device: []int64{256, 256}, timeline: timeline})
-		b.device.Run(0, command(scaling(arg{Memory: 1}, arg{}, 64, 3)), b.blocks[0], 0)
-		b.finish(0)
-		return vulkan.Live(b.device)
+		b.Device.Run(0, drivertest.Command(kernels.Scaling(drivertest.Arg{Memory: 1}, drivertest.Arg{}, 64, 3)), b.Blocks[0], 0)
+		b.Finish(0)
+		return vulkan.Live(b.Device)
 	}
 	if without, with := live(nil), live(new(runtime.Timeline)); with != without+1 {
 		t.Errorf("%d objects without a timeline, %d with one", without, with)

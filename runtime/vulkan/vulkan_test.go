@@ -1,30 +1,49 @@
 package vulkan_test
 
 import (
-	"math"
-	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"unsafe"
 
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+	"github.com/ggmlc/ggmlc/kernels/gpu/spirv"
 	"github.com/ggmlc/ggmlc/runtime"
 	"github.com/ggmlc/ggmlc/runtime/vulkan"
+	"github.com/ggmlc/ggmlc/tests/drivertest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// bench is a device with memories and a block for each step that may be in flight, as runtime makes them.
+// kernels are the kernels of the tests.
+var kernels = drivertest.NewKernels(func(k *kir.Kernel) (string, error) {
+	words, err := spirv.Emit(k)
+	return string(spirv.Bytes(words)), err
+})
+
+// bench is a device that validates its use.
 type bench struct {
-	t          testing.TB
-	device     runtime.Device
-	supervisor *runtime.Supervisor
-	info       runtime.DeviceInfo
-	blocks     []*runtime.Block
-	memory     []runtime.Memory
-	messages   []string
-	mu         sync.Mutex
-	closed     bool
+	*drivertest.Bench
+	log *messages
+}
+
+// messages are those of the validation layer.
+type messages struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (m *messages) add(s string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list = append(m.list, s)
+}
+
+// report makes the messages errors of a test.
+func (m *messages) report(t testing.TB) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.list {
+		t.Errorf("validation: %s", s)
+	}
 }
 
 // setting is how a bench is opened.
@@ -43,177 +62,65 @@ type setting struct {
 // open opens a device with validation, or skips the test. The messages of the layer are errors of the test.
 func open(t testing.TB, s setting) *bench {
 	t.Helper()
-	b := &bench{t: t, supervisor: &runtime.Supervisor{Timeline: s.timeline}}
-	b.info = runtime.DeviceInfo{Name: "gpu"}
-	for i := range max(s.queues, 1) {
-		b.info.Queues = append(b.info.Queues, string(rune('a'+i)))
+	with := drivertest.Setting{Queues: s.queues, Slots: s.slots, Device: s.device, Host: s.host, Quick: s.quiet, Timeline: s.timeline}
+	if s.shared {
+		with.Access = drivertest.Shared
 	}
-	l := s.loader
-	if !s.quiet {
-		l.Validate = b.message
+	return openWith(t, s.loader, with)
+}
+
+// openWith is open with a setting of package drivertest.
+func openWith(t testing.TB, l vulkan.Loader, s drivertest.Setting) *bench {
+	t.Helper()
+	b := &bench{drivertest.New(t, s), new(messages)}
+	if !s.Quick {
+		l.Validate = b.log.add
+		t.Cleanup(func() { b.log.report(t) })
 	}
-	var err error
-	if b.device, err = l.Open(&b.info, 0, b.supervisor); err != nil {
+	if s.Access == drivertest.Unmapped {
+		l.Unmap()
+	}
+	if s.Progress != nil {
+		l.Progress = s.Progress
+	}
+	err := b.Open(&l, s)
+	if b.Device == nil {
 		needtest.Skip(t, "vulkan", "no Vulkan device: %v", err)
 	}
-	t.Cleanup(b.close)
-	for i, n := range s.device {
-		m, err := b.device.Alloc(runtime.Activations, n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.memory, b.info.Memory = append(b.memory, m), append(b.info.Memory, i)
-	}
-	for _, n := range s.host {
-		if s.shared {
-			b.info.Memory = append(b.info.Memory, len(b.memory))
-		}
-		b.memory = append(b.memory, hostMemory(n))
-	}
-	for i := range max(s.slots, 1) {
-		b.blocks = append(b.blocks, b.bind())
-		b.blocks[i].Slot = i
+	if err != nil {
+		t.Fatal(err)
 	}
 	return b
 }
 
-// bind returns a block with all memories.
-func (b *bench) bind() *runtime.Block {
-	b.t.Helper()
-	block := &runtime.Block{Memory: b.memory}
-	bound, err := b.device.Bind(block)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	block.Bound = []any{bound}
-	return block
+// suite has the tests that all kinds of devices pass.
+var suite = drivertest.Suite{
+	Kernels: kernels,
+	Open: func(t testing.TB, s drivertest.Setting) *drivertest.Bench {
+		return openWith(t, vulkan.Loader{}, s).Bench
+	},
+	OpenTwo: func(t testing.TB, s drivertest.Setting) [2]*drivertest.Bench {
+		return [2]*drivertest.Bench{openWith(t, vulkan.Loader{}, s).Bench, openWith(t, vulkan.Loader{}, s).Bench}
+	},
+	Loader: func(t testing.TB) runtime.Loader {
+		open(t, setting{quiet: true}) // skips where there is no device
+		return new(vulkan.Loader)
+	},
+	Accesses:   []drivertest.Access{drivertest.Staged, drivertest.Shared, drivertest.Unmapped},
+	Dispatches: 500,
+	Steps:      200,
 }
 
-// hostMemory returns memory with pages of its own, as that of sessions.
-func hostMemory(n int64) runtime.HostMemory {
-	page := int64(os.Getpagesize())
-	raw := make([]byte, (n+2*page-2)/page*page)
-	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % uintptr(page)
-	return runtime.HostMemory{Base: unsafe.Pointer(unsafe.SliceData(raw[skip:])), Size: n}
-}
+func TestDevice(t *testing.T) { suite.Run(t) }
 
-func (b *bench) message(s string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.messages = append(b.messages, s)
-}
-
-// close closes the device and fails the test if there was a message.
-func (b *bench) close() {
-	if b.closed {
-		return
-	}
-	b.closed = true
-	if err := b.device.Close(); err != nil {
-		b.t.Error(err)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, m := range b.messages {
-		b.t.Errorf("validation: %s", m)
-	}
-}
-
-// host returns a memory of the host as floats.
-func (b *bench) host(i int) []float32 {
-	m := b.memory[i].(runtime.HostMemory)
-	return unsafe.Slice((*float32)(m.Base), m.Size/4)
-}
-
-// finish waits for all work of a queue.
-func (b *bench) finish(queue int) {
-	b.t.Helper()
-	var e runtime.Event
-	b.device.Record(queue, &e, 1)
-	e.Await(1)
-}
-
-// load loads floats into a memory.
-func (b *bench) load(i int, x []float32) {
-	b.t.Helper()
-	if err := b.device.Load(b.memory[i], floatBytes(x)); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-func floatBytes(x []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
-}
-
-// read returns n floats of a memory of the device, copied by a queue.
-func (b *bench) read(i, n int) []float32 {
-	b.t.Helper()
-	to := hostMemory(int64(4 * n))
-	block := &runtime.Block{Memory: append(slices.Clone(b.memory), to)}
-	bound, err := b.device.Bind(block)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	block.Bound = []any{bound}
-	b.device.Copy(0, dense(&label, len(b.memory), 0, i, 0, 4*n), block)
-	b.finish(0)
-	if err := fault(b.supervisor); err != nil {
-		b.t.Fatal(err)
-	}
-	return unsafe.Slice((*float32)(to.Base), n)
-}
-
-// fault returns the failure of a supervisor.
-func fault(s *runtime.Supervisor) error {
-	if !s.Failed() {
-		return nil
-	}
-	return s.Fault()
-}
-
-var label = runtime.Label{Func: "step", Split: 3, What: "%x = copy %y"}
-
-// dense returns a transfer of contiguous bytes.
-func dense(l *runtime.Label, dst, dstOffset, src, srcOffset, n int) runtime.Transfer {
-	return runtime.Transfer{
-		Dst: runtime.Span{Memory: dst, Offset: dstOffset}, Src: runtime.Span{Memory: src, Offset: srcOffset},
-		Elem: 1, Shape: [4]int{1, 1, 1, n}, Stride: [4]int{0, 0, 0, 1}, Label: l,
-	}
-}
-
-// scaling returns a dispatch of scale.
-func scaling(dst, src arg, n int, c float32) dispatch {
-	return dispatch{Kernel: scale, Groups: (n + 63) / 64,
-		Args: []arg{src, dst, {Memory: number, Offset: n}, {Memory: number, Offset: int(math.Float32bits(c))}}}
-}
-
-// ramp returns 1, 2, 3, …
-func ramp(n int) []float32 {
-	x := make([]float32, n)
-	for i := range x {
-		x[i] = float32(i + 1)
-	}
-	return x
-}
+func BenchmarkStep(b *testing.B) { suite.Benchmark(b) }
 
 // TestValidationIsHeard checks that the other tests would fail at a message.
 func TestValidationIsHeard(t *testing.T) {
 	b := open(t, setting{})
-	vulkan.Misuse(b.device)
-	if len(b.messages) == 0 || !strings.Contains(b.messages[0], "VUID-VkBufferCreateInfo-size-00912") {
-		t.Errorf("messages %q", b.messages)
+	vulkan.Misuse(b.Device)
+	if len(b.log.list) == 0 || !strings.Contains(b.log.list[0], "VUID-VkBufferCreateInfo-size-00912") {
+		t.Errorf("messages %q", b.log.list)
 	}
-	b.messages = nil
-}
-
-func TestScale(t *testing.T) {
-	const n = 1000
-	b := open(t, setting{device: []int64{4 * n, 4 * n}})
-	b.load(0, ramp(n))
-	b.device.Run(0, command(scaling(arg{Memory: 1}, arg{}, n, 3), scaling(arg{Memory: 1}, arg{Memory: 1}, n, 0.5)), b.blocks[0], 0)
-	for i, y := range b.read(1, n) {
-		if want := 1.5 * float32(i+1); y != want {
-			t.Fatalf("y[%d] = %v, want %v", i, y, want)
-		}
-	}
+	b.log.list = nil
 }

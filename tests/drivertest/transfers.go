@@ -1,4 +1,4 @@
-package vulkan_test
+package drivertest
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"unsafe"
 
 	"github.com/ggmlc/ggmlc/runtime"
-	"github.com/ggmlc/ggmlc/runtime/vulkan"
 )
 
 // The memories of the tests of transfers: two of the device, two of the host, and an index on each.
@@ -22,31 +21,19 @@ const (
 	indexes                          = 16
 )
 
-// access is how the processor and the device reach each other's memory.
-type access string
-
-const (
-	staged   access = "staged"
-	unmapped access = "unmapped" // the memory of the device is not mapped
-	shared   access = "shared"   // the device addresses the memory of the host
-)
-
 // openTransfers opens a device with these memories, filled at random, and returns their contents.
-func openTransfers(t *testing.T, a access, random *rand.Rand) (*bench, [][]byte) {
-	s := setting{device: []int64{transferBytes, transferBytes, 4 * indexes}, host: []int64{transferBytes, transferBytes, 4 * indexes}, shared: a == shared}
-	if a == unmapped {
-		s.loader.Unmap()
-	}
-	b := open(t, s)
+func (s *Suite) openTransfers(t *testing.T, a Access, random *rand.Rand) (*Bench, [][]byte) {
+	sizes := []int64{transferBytes, transferBytes, 4 * indexes}
+	b := s.Open(t, Setting{Device: sizes, Host: sizes, Access: a})
 	var model [][]byte
-	for i, m := range b.memory {
+	for i, m := range b.Memory {
 		x := make([]byte, m.Bytes())
 		for j := range x {
 			x[j] = byte(random.Uint32())
 		}
 		model = append(model, x)
 		if i < onHost {
-			if err := b.device.Load(m, x); err != nil {
+			if err := b.Device.Load(m, x); err != nil {
 				t.Fatal(err)
 			}
 		} else {
@@ -62,11 +49,11 @@ func bytesOf(m runtime.Memory) []byte {
 }
 
 // contents returns the bytes of a memory.
-func contents(b *bench, i int) []byte {
+func contents(b *Bench, i int) []byte {
 	if i >= onHost {
-		return bytesOf(b.memory[i])
+		return bytesOf(b.Memory[i])
 	}
-	return floatBytes(b.read(i, int(b.memory[i].Bytes()/4)))
+	return FloatBytes(b.Read(i, int(b.Memory[i].Bytes()/4)))
 }
 
 // move is a transfer by plain Go.
@@ -105,7 +92,7 @@ func randomBox(random *rand.Rand, dst, src int) runtime.Transfer {
 }
 
 func anyBox(random *rand.Rand) runtime.Transfer {
-	t := runtime.Transfer{Elem: 1 << random.IntN(5), Label: &label}
+	t := runtime.Transfer{Elem: 1 << random.IntN(5), Label: &Label}
 	stride := t.Elem
 	for i := 3; i >= 0; i-- {
 		t.Shape[i] = 1 + random.IntN(4)
@@ -124,22 +111,22 @@ func anyBox(random *rand.Rand) runtime.Transfer {
 	return t
 }
 
-// TestTransfersOfAllForms compares random transfers in all directions with plain copies. Some are repeated with new data.
-func TestTransfersOfAllForms(t *testing.T) {
-	for _, a := range []access{staged, unmapped, shared} {
+// transfersOfAllForms compares random transfers in all directions with plain copies. Some are repeated with new data.
+func (s *Suite) transfersOfAllForms(t *testing.T) {
+	for _, a := range s.Accesses {
 		for _, way := range [][2]int{{onDevice, onHost}, {onHost, onDevice}, {onDevice, onDevice2}, {onHost, onHost2}} {
-			if way[1] == onHost2 && a != shared {
+			if way[1] == onHost2 && a != Shared {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%v", a, way), func(t *testing.T) {
 				random := rand.New(rand.NewPCG(uint64(way[0]), uint64(way[1])))
-				b, model := openTransfers(t, a, random)
+				b, model := s.openTransfers(t, a, random)
 				for range 40 {
 					box := randomBox(random, way[0], way[1])
 					for range 1 + random.IntN(2) {
 						fresh(b, model, way[1], random)
-						b.device.Copy(0, box, b.blocks[0])
-						b.finish(0)
+						b.Copy(box)
+						b.Finish(0)
 						move(&box, model)
 						compare(t, b, model, box)
 					}
@@ -150,16 +137,16 @@ func TestTransfersOfAllForms(t *testing.T) {
 }
 
 // fresh changes a memory of the host.
-func fresh(b *bench, model [][]byte, i int, random *rand.Rand) {
+func fresh(b *Bench, model [][]byte, i int, random *rand.Rand) {
 	if i == onHost {
 		binary.LittleEndian.PutUint64(model[i][8*random.IntN(transferBytes/8):], random.Uint64())
-		copy(bytesOf(b.memory[i]), model[i])
+		copy(bytesOf(b.Memory[i]), model[i])
 	}
 }
 
-func compare(t *testing.T, b *bench, model [][]byte, what runtime.Transfer) {
+func compare(t *testing.T, b *Bench, model [][]byte, what runtime.Transfer) {
 	t.Helper()
-	if err := fault(b.supervisor); err != nil {
+	if err := b.Fault(); err != nil {
 		t.Fatal(err)
 	}
 	if got := contents(b, what.Dst.Memory); !bytes.Equal(got, model[what.Dst.Memory]) {
@@ -167,26 +154,26 @@ func compare(t *testing.T, b *bench, model [][]byte, what runtime.Transfer) {
 	}
 }
 
-// TestPicks copies picked elements in all directions, with the index on either side.
-func TestPicks(t *testing.T) {
-	for _, a := range []access{staged, shared} {
+// picks copies picked elements in all directions, with the index on either side.
+func (s *Suite) picks(t *testing.T) {
+	for _, a := range s.Accesses {
 		for _, way := range [][3]int{
 			{onDevice, onHost, hostIndex}, {onDevice, onHost, deviceIndex}, {onHost, onDevice, hostIndex},
 			{onHost, onDevice, deviceIndex}, {onDevice, onDevice2, hostIndex}, {onDevice, onDevice2, deviceIndex},
 		} {
-			t.Run(fmt.Sprintf("%s/%v", a, way), func(t *testing.T) { pickSome(t, a, way) })
+			t.Run(fmt.Sprintf("%s/%v", a, way), func(t *testing.T) { s.pickSome(t, a, way) })
 		}
 	}
 }
 
 // pickSome copies picked elements between the memories way[0] and way[1] with an index in way[2].
-func pickSome(t *testing.T, a access, way [3]int) {
+func (s *Suite) pickSome(t *testing.T, a Access, way [3]int) {
 	random := rand.New(rand.NewPCG(7, 7))
-	b, model := openTransfers(t, a, random)
+	b, model := s.openTransfers(t, a, random)
 	for range 20 {
 		n, elem := 1+random.IntN(30), 4*(1+random.IntN(8))
 		pick := runtime.Transfer{
-			Dst: runtime.Span{Memory: way[0], Offset: 12}, Src: runtime.Span{Memory: way[1], Offset: 20}, Label: &label,
+			Dst: runtime.Span{Memory: way[0], Offset: 12}, Src: runtime.Span{Memory: way[1], Offset: 20}, Label: &Label,
 			Elem: elem, Shape: [4]int{1, 1, 1, n}, Stride: [4]int{0, 0, 0, elem},
 			Index: runtime.Span{Memory: way[2], Offset: 4}, Picks: 1 + random.IntN(indexes-1),
 		}
@@ -194,26 +181,26 @@ func pickSome(t *testing.T, a access, way [3]int) {
 			binary.LittleEndian.PutUint32(model[way[2]][4*i:], uint32(random.IntN(n)))
 		}
 		setIndex(t, b, way[2], model[way[2]])
-		b.device.Copy(0, pick, b.blocks[0])
-		b.finish(0)
+		b.Copy(pick)
+		b.Finish(0)
 		move(&pick, model)
 		compare(t, b, model, pick)
 	}
 }
 
-func setIndex(t *testing.T, b *bench, i int, x []byte) {
+func setIndex(t *testing.T, b *Bench, i int, x []byte) {
 	if i == hostIndex {
-		copy(bytesOf(b.memory[i]), x)
-	} else if err := b.device.Load(b.memory[i], x); err != nil {
+		copy(bytesOf(b.Memory[i]), x)
+	} else if err := b.Device.Load(b.Memory[i], x); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestWrongTransfersFail also checks that later work is skipped and events are signalled.
-func TestWrongTransfersFail(t *testing.T) {
-	outside := dense(&label, onDevice, transferBytes-4, onHost, 0, 8)
+// wrongTransfersFail also checks that later work is skipped and events are signalled.
+func (s *Suite) wrongTransfersFail(t *testing.T) {
+	outside := Dense(&Label, onDevice, transferBytes-4, onHost, 0, 8)
 	wrongPick := runtime.Transfer{
-		Dst: runtime.Span{Memory: onDevice}, Src: runtime.Span{Memory: onHost}, Label: &label, Elem: 4,
+		Dst: runtime.Span{Memory: onDevice}, Src: runtime.Span{Memory: onHost}, Label: &Label, Elem: 4,
 		Shape: [4]int{1, 1, 1, 3}, Stride: [4]int{0, 0, 0, 4}, Index: runtime.Span{Memory: hostIndex}, Picks: 1,
 	}
 	for _, c := range []struct {
@@ -223,16 +210,16 @@ func TestWrongTransfersFail(t *testing.T) {
 	}{
 		{"outside", outside, "bytes 4092 to 4100 of 4096 of memory 0"},
 		{"pick", wrongPick, "element -1 of 3 is picked"},
-		{"host", dense(&label, onHost, 0, onHost2, 0, 8), "within the memory of the host"},
+		{"host", Dense(&Label, onHost, 0, onHost2, 0, 8), "within the memory of the host"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b, _ := openTransfers(t, staged, rand.New(rand.NewPCG(1, 1)))
-			binary.LittleEndian.PutUint32(bytesOf(b.memory[hostIndex]), ^uint32(0))
-			b.blocks[0].Step = 5
-			b.device.Copy(0, c.t, b.blocks[0])
-			b.device.Copy(0, dense(&label, onDevice, 0, onHost, 0, 8), b.blocks[0])
-			b.finish(0)
-			err := fault(b.supervisor)
+			b, _ := s.openTransfers(t, Staged, rand.New(rand.NewPCG(1, 1)))
+			binary.LittleEndian.PutUint32(bytesOf(b.Memory[hostIndex]), ^uint32(0))
+			b.Blocks[0].Step = 5
+			b.Copy(c.t)
+			b.Copy(Dense(&Label, onDevice, 0, onHost, 0, 8))
+			b.Finish(0)
+			err := b.Fault()
 			var f *runtime.FaultError
 			if !errors.As(err, &f) || f.Device != "gpu" || f.Command != "@step split 3: %x = copy %y" {
 				t.Fatalf("error %v, want a fault of the transfer", err)
@@ -244,31 +231,27 @@ func TestWrongTransfersFail(t *testing.T) {
 	}
 }
 
-// TestUploadsAreCutIntoParts loads more than the staging memory holds, and clears it.
-func TestUploadsAreCutIntoParts(t *testing.T) {
+// uploadsAreCutIntoParts loads more than the staging memory holds, and clears it.
+func (s *Suite) uploadsAreCutIntoParts(t *testing.T) {
 	const n = 10 << 20 // floats: two and a half halves of the staging memory
-	var l vulkan.Loader
-	l.Unmap()
 	var done []int64
-	l.Progress = func(at, total int64) {
+	progress := func(at, total int64) {
 		if total != 4*n {
 			t.Errorf("a total of %d bytes, want %d", total, 4*n)
 		}
 		done = append(done, at)
 	}
-	b := open(t, setting{loader: l, device: []int64{4 * n}})
-	x := ramp(n)
-	b.load(0, x)
-	if got := b.read(0, n); !bytes.Equal(floatBytes(got), floatBytes(x)) {
+	b := s.Open(t, Setting{Device: []int64{4 * n}, Access: s.Accesses[len(s.Accesses)-1], Progress: progress})
+	x := Ramp(n)
+	b.Load(0, x)
+	if got := b.Read(0, n); !bytes.Equal(FloatBytes(got), FloatBytes(x)) {
 		t.Error("the upload is wrong")
 	}
 	if want := "[16777216 33554432 41943040]"; fmt.Sprint(done) != want {
 		t.Errorf("progress %v, want %s", done, want)
 	}
-	if err := b.device.Clear(b.memory[0]); err != nil {
-		t.Fatal(err)
-	}
-	for i, x := range b.read(0, n) {
+	b.Clear(0)
+	for i, x := range b.Read(0, n) {
 		if x != 0 {
 			t.Fatalf("x[%d] = %v after Clear", i, x)
 		}
