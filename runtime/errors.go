@@ -56,6 +56,16 @@ func (e *ContextError) Error() string {
 // Is makes errors.Is(err, ErrContextFull) true.
 func (e *ContextError) Is(target error) bool { return target == ErrContextFull }
 
+// TextLengthError reports that a text is too short for its perplexity.
+type TextLengthError struct {
+	Tokens, Wanted int
+	Chunk          int
+}
+
+func (e *TextLengthError) Error() string {
+	return fmt.Sprintf("the text has %d tokens, and two chunks of %d need %d: give a longer text, or use shorter chunks", e.Tokens, e.Chunk, e.Wanted)
+}
+
 // CancelError is the error of a step whose context ended.
 type CancelError struct {
 	Cause error // context.Cause of the context

@@ -43,10 +43,15 @@ type command struct {
 // commands returns all commands in the order of the help text.
 func commands() []command {
 	language := func(p *Program) bool { return p.LM != nil }
+	tokenizer := func(p *Program) bool { return p.Tokenizer != "" }
 	return []command{
 		{"", "--prompt TEXT | --tokens 1,2,3", "generate text", language, (*cli).generate},
 		{"call", "FUNC name=x.npy … -o DIR", "run one function on arrays", nil, (*cli).call},
 		{"bench", "", "measure this program and this machine", language, (*cli).bench},
+		{"logits", textForm, "print the most probable next tokens", language, (*cli).logits},
+		{"perplexity", textForm, "measure how well the model predicts a text", language, (*cli).perplexity},
+		{"tokenize", textForm, "print the tokens of a text", tokenizer, (*cli).tokenize},
+		{"detokenize", "1,2,3 | --file FILE", "print the text of tokens", tokenizer, (*cli).detokenize},
 		{"plan", "", "print the plan: backends, splits, arenas, barriers", nil, (*cli).plan},
 		{"verify", "", "compute the weights' hash", nil, (*cli).verify},
 		{"version", "", "print what this was made from and with", nil, (*cli).version},

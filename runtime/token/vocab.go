@@ -180,6 +180,9 @@ func (v *Vocab) Valid(id int32) bool { return uint32(id) < uint32(v.n) }
 // BOS returns the beginning-of-text token, or None.
 func (v *Vocab) BOS() int32 { return v.bos }
 
+// AddsBOS reports whether the vocabulary wants the beginning-of-text token before each text.
+func (v *Vocab) AddsBOS() bool { return v.flags&flagAddBOS != 0 }
+
 // EOS returns the end-of-text token, or None.
 func (v *Vocab) EOS() int32 { return v.eos }
 
