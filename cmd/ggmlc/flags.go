@@ -32,6 +32,7 @@ type compileFlags struct {
 	kv, quantize, stats        string
 	cpu                        []string
 	allowBF16, tune, profile   bool
+	allLogits                  bool
 	targetText                 string // contents of targetFile, read once as it may be a pipe
 	tuned                      string // measurements of --tune, as a target file
 	json                       bool
@@ -48,6 +49,7 @@ func (f *compileFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&f.batch, "batch", 0, "tokens of a prompt that one step takes (default 512)")
 	fs.StringVar(&f.kv, "kv", "f16", "dtype of the KV cache: f16, f32 or q8_0")
 	fs.StringVar(&f.quantize, "quantize", "", "convert float weights to `TYPE`: "+strings.Join(quantizeNames(), ", "))
+	fs.BoolVar(&f.allLogits, "all-logits", false, "prompts give the logits after each token, for the program's perplexity and logits --all (prompts take longer)")
 	fs.StringArrayVar(&f.sources, "source", nil, "`NAME=PATH`: read a source of a dump from another file")
 	f.registerPasses(cmd)
 }
@@ -156,7 +158,7 @@ func (f *compileFlags) checkCPU() error {
 
 // load returns the options of driver.Load.
 func (f *compileFlags) load(cmd *cobra.Command) (driver.LoadOptions, error) {
-	o := driver.LoadOptions{Context: f.context, Batch: f.batch}
+	o := driver.LoadOptions{Context: f.context, Batch: f.batch, AllLogits: f.allLogits}
 	err := errors.Join(positive(cmd, "ctx", f.context), positive(cmd, "batch", f.batch))
 	if err != nil {
 		return o, usageError{err}

@@ -45,6 +45,9 @@ type Options struct {
 	KV       dtype.DType // of the KV cache: F32, F16 or Q8_0; Invalid: F16
 	Quantize dtype.DType // convert float matrices to this; Invalid: keep them
 	SHA256   string      // of the file, in hex; empty if it is not needed
+
+	// AllLogits makes prefill return the logits after each token, not only after the last one.
+	AllLogits bool
 }
 
 // Defaults of Options.

@@ -61,7 +61,7 @@ func (m *model) build(d decoder) (*ir.Module, error) {
 	return mod, nil
 }
 
-// function adds the function that takes n tokens and returns the logits after the last one.
+// function adds the function that takes n tokens and returns the logits after the last one, or after each token.
 func (m *model) function(d decoder, name string, n ir.Dim) ir.LanguageEntry {
 	f := m.b.Func(name)
 	g := &graph{model: m, f: f, in: stepInputs(f, n), tables: make(map[*rope]*ir.Value), layer: -1}
@@ -75,8 +75,10 @@ func (m *model) function(d decoder, name string, n ir.Dim) ir.LanguageEntry {
 	}
 	g.layer = -1
 	f.At("output")
-	last := f.Slice(x, 0, n.Sub(ir.Const(1)), ir.Const(1))
-	f.Return("logits", d.output.apply(g, d.norm.apply(g, last)))
+	if !m.o.AllLogits {
+		x = f.Slice(x, 0, n.Sub(ir.Const(1)), ir.Const(1))
+	}
+	f.Return("logits", d.output.apply(g, d.norm.apply(g, x)))
 	return g.in.entry(name, 0)
 }
 
