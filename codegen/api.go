@@ -111,7 +111,10 @@ func (g *generator) emitLanguageAPI(f *jen.File) {
 	g.emitReset(f)
 }
 
+// emitReset writes the methods of other forms.
 func (g *generator) emitReset(f *jen.File) {
+	comment(f, "Runtime returns the session of package runtime, which has more methods: Score, Perplexity, Embed.")
+	f.Func().Params(jen.Id("s").Op("*").Id("Session")).Id("Runtime").Params().Op("*").Qual(g.runtimePath(), "Session").Block(jen.Return(jen.Id("s").Dot("s")))
 	comment(f, "Reset forgets everything, as if the session were new.")
 	f.Func().Params(jen.Id("s").Op("*").Id("Session")).Id("Reset").Params().Block(jen.Id("s").Dot("s").Dot("Reset").Call())
 }

@@ -26,6 +26,9 @@ func (g *generator) languageModel() jen.Code {
 		jen.Id("DecodeBytes"):        jen.Lit(workOf(g.m.Func(lm.Decode.Func)).weightBytes),
 		jen.Id("Peak"):               jen.Lit(w.peak),
 	}
+	if lm.Pooling != ir.NoEmbeddings {
+		d[jen.Id("Hidden")], d[jen.Id("Pooling")] = jen.Lit(lm.Hidden), jen.Lit(lm.Pooling.String())
+	}
 	return jen.Op("&").Qual(g.runtimePath(), "LanguageModel").Values(d)
 }
 

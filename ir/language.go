@@ -7,6 +7,11 @@ type LanguageModel struct {
 	Prefill LanguageEntry // takes several tokens of a prompt
 	Decode  LanguageEntry // takes one token
 
+	// Hidden is the result of Prefill that holds the state of each token after the final norm: f32[n, width].
+	// Pooling is how these become one embedding. Without embeddings both are zero.
+	Hidden  int
+	Pooling Pooling
+
 	// Tokenizer is the name of the source whose vocabulary the program contains; empty for none.
 	Tokenizer string
 }

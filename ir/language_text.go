@@ -14,6 +14,7 @@ func (lm *LanguageModel) text(m *Module) string {
 	for _, e := range lm.entries() {
 		text += " " + e.name + "=" + e.entry.text(m.Func(e.entry.Func))
 	}
+	text += lm.embeddingsText()
 	if lm.Tokenizer != "" {
 		text += " tokenizer=" + quoteWord(lm.Tokenizer)
 	}
@@ -58,9 +59,10 @@ func (p *parser) language() {
 	p.m.LM = lm
 	once := p.once()
 	p.keys(map[string]func(){
-		"prefill":   func() { once("prefill"); p.languageEntry(&lm.Prefill) },
-		"decode":    func() { once("decode"); p.languageEntry(&lm.Decode) },
-		"tokenizer": func() { once("tokenizer"); lm.Tokenizer = p.word("the name of a source") },
+		"prefill":    func() { once("prefill"); p.languageEntry(&lm.Prefill) },
+		"decode":     func() { once("decode"); p.languageEntry(&lm.Decode) },
+		"embeddings": func() { once("embeddings"); p.embeddings(lm) },
+		"tokenizer":  func() { once("tokenizer"); lm.Tokenizer = p.word("the name of a source") },
 	})
 	for _, e := range lm.entries() {
 		if !p.bad && e.entry.Func == "" {

@@ -20,7 +20,8 @@ const FormatVersion = 1
 //	head    = "module" TEXT | "after" TEXT | "props" NAME { "," NAME }
 //	        | "source" NAME TEXT SIZE [ HASH ]
 //	        | "symbol" NAME MIN MAX
-//	        | "language" "prefill=" entry "decode=" entry [ "tokenizer=" SOURCE ]
+//	        | "language" "prefill=" entry "decode=" entry
+//	          [ "embeddings=" POOLING "(" "hidden=" N ")" ] [ "tokenizer=" SOURCE ]
 //	        | "meta" TEXT TEXT
 //	        | "target" REST | "option" REST | "header" TEXT TEXT
 //	entry   = "@"NAME "(" { ROLE "=" value "," } "logits=" N ")" // N counts results from 0

@@ -24,6 +24,7 @@ func (v *verifier) language() {
 	for _, e := range lm.entries() {
 		v.languageEntry(e.name, e.entry)
 	}
+	v.embeddings(lm)
 	if len(v.found) == before {
 		v.sameVocab(lm)
 	}

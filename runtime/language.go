@@ -41,6 +41,7 @@ func (p *Program) checkLanguage() {
 		p.broken("LM has batch %d, its prefill takes %d tokens", lm.Batch, batch)
 	}
 	p.checkEntry(&lm.Decode)
+	p.checkHidden(lm)
 }
 
 // checkEntry panics when an entry has a shape that chunks cannot drive. It returns the most tokens of one step.

@@ -50,6 +50,7 @@ func commands() []command {
 		{"bench", "", "measure this program and this machine", language, (*cli).bench},
 		{"logits", textForm, "print the most probable next tokens", language, (*cli).logits},
 		{"perplexity", textForm, "measure how well the model predicts a text", language, (*cli).perplexity},
+		{"embed", textForm, "print the embedding of a text", (*Program).Embeds, (*cli).embed},
 		{"tokenize", textForm, "print the tokens of a text", tokenizer, (*cli).tokenize},
 		{"detokenize", "1,2,3 | --file FILE", "print the text of tokens", tokenizer, (*cli).detokenize},
 		{"plan", "", "print the plan: backends, splits, arenas, barriers", nil, (*cli).plan},

@@ -71,7 +71,12 @@ func (t *textSource) ids(ctx context.Context, v *token.Vocab) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.Encode(nil, text, token.Options{Specials: !t.noBOS, ParseSpecials: t.special}), nil
+	return t.encode(v, text), nil
+}
+
+// encode returns the tokens of one text.
+func (t *textSource) encode(v *token.Vocab, text string) []int32 {
+	return v.Encode(nil, text, token.Options{Specials: !t.noBOS, ParseSpecials: t.special})
 }
 
 // readText reads a file, or standard input as "-". It returns early if ctx ends while a terminal or a pipe gives nothing.

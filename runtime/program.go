@@ -130,6 +130,11 @@ type LanguageModel struct {
 
 	Vocab, Context, Batch int // ids are below Vocab; at most Context positions, Batch tokens a step
 
+	// Pooling is how the states of tokens become one embedding, as the model was trained. It is "" if prefill does not
+	// return the states; Hidden is the output that has them otherwise, f32 [n, width].
+	Pooling Pooling
+	Hidden  int
+
 	// The least cost of one step, for the shares that `bench` prints. A multiply and an add count as two operations.
 	PrefillOpsPerToken, PrefillOpsPerStep float64
 	DecodeBytes                           float64 // of weights read per generated token

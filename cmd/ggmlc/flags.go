@@ -32,7 +32,7 @@ type compileFlags struct {
 	kv, quantize, stats        string
 	cpu                        []string
 	allowBF16, tune, profile   bool
-	allLogits                  bool
+	allLogits, embeddings      bool
 	targetText                 string // contents of targetFile, read once as it may be a pipe
 	tuned                      string // measurements of --tune, as a target file
 	json                       bool
@@ -50,6 +50,7 @@ func (f *compileFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.kv, "kv", "f16", "dtype of the KV cache: f16, f32 or q8_0")
 	fs.StringVar(&f.quantize, "quantize", "", "convert float weights to `TYPE`: "+strings.Join(quantizeNames(), ", "))
 	fs.BoolVar(&f.allLogits, "all-logits", false, "prompts give the logits after each token, for the program's perplexity and logits --all (prompts take longer)")
+	fs.BoolVar(&f.embeddings, "embeddings", false, "prompts give the state of each token after the last norm, for the program's embed")
 	fs.StringArrayVar(&f.sources, "source", nil, "`NAME=PATH`: read a source of a dump from another file")
 	f.registerPasses(cmd)
 }
@@ -158,7 +159,7 @@ func (f *compileFlags) checkCPU() error {
 
 // load returns the options of driver.Load.
 func (f *compileFlags) load(cmd *cobra.Command) (driver.LoadOptions, error) {
-	o := driver.LoadOptions{Context: f.context, Batch: f.batch, AllLogits: f.allLogits}
+	o := driver.LoadOptions{Context: f.context, Batch: f.batch, AllLogits: f.allLogits, Embeddings: f.embeddings}
 	err := errors.Join(positive(cmd, "ctx", f.context), positive(cmd, "batch", f.batch))
 	if err != nil {
 		return o, usageError{err}

@@ -24,6 +24,7 @@ type LoadOptions struct {
 	KV             dtype.DType       // Invalid: F16
 	Quantize       dtype.DType       // Invalid: keep the weights as they are
 	AllLogits      bool              // prefill returns the logits after each token
+	Embeddings     bool              // prefill returns the state of each token
 	Sources        map[string]string // paths that take the place of those in a dump
 
 	// WithoutWeights allows sources to be absent: enough to plan, not to build.

@@ -46,6 +46,7 @@ func (s *Session) Decode(ctx context.Context, token int32) ([]float32, error) { 
 func (s *Session) Len() int { return s.s.Len() }
 func (s *Session) Truncate(n int) error { return s.s.Truncate(n) }
 func (s *Session) Reset() { s.s.Reset() }
+func (s *Session) Runtime() *runtime.Session { return s.s }
 `
 
 // callFace is the method that runs a function of the module, and its types.

@@ -19,6 +19,9 @@ func (c *checker) language(got value) {
 		// What bench compares speeds with.
 		"PrefillOpsPerToken": anything{}, "PrefillOpsPerStep": anything{}, "DecodeBytes": anything{}, "Peak": anything{},
 	}
+	if lm.Pooling != ir.NoEmbeddings {
+		want["Hidden"], want["Pooling"] = int64(lm.Hidden), lm.Pooling.String()
+	}
 	if !got.addr {
 		c.report("program.LM is %v", got)
 		return

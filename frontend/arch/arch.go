@@ -48,6 +48,9 @@ type Options struct {
 
 	// AllLogits makes prefill return the logits after each token, not only after the last one.
 	AllLogits bool
+
+	// Embeddings makes prefill also return the state of each token after the final norm.
+	Embeddings bool
 }
 
 // Defaults of Options.

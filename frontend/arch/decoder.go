@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -46,7 +47,10 @@ func (m *model) build(d decoder) (*ir.Module, error) {
 	m.b = ir.NewBuilder(moduleName(m))
 	m.b.Source(SourceName, m.file.Name(), m.file.Size(), m.o.SHA256)
 	tokens := m.b.Symbol("tokens", 1, m.batch)
-	lm := ir.LanguageModel{Prefill: m.function(d, "prefill", tokens), Decode: m.function(d, "decode", ir.Const(1))}
+	lm := ir.LanguageModel{Prefill: m.function(d, prefillName, tokens), Decode: m.function(d, "decode", ir.Const(1))}
+	if m.o.Embeddings {
+		lm.Hidden, lm.Pooling = hiddenResult, m.pooling()
+	}
 	m.leftover()
 	if err := m.err(); err != nil {
 		return nil, err
@@ -60,6 +64,9 @@ func (m *model) build(d decoder) (*ir.Module, error) {
 	mod.SetMeta("lm.trained", strconv.FormatInt(m.trained, 10))
 	return mod, nil
 }
+
+// prefillName is the name of the function that takes the tokens of a prompt.
+const prefillName = "prefill"
 
 // function adds the function that takes n tokens and returns the logits after the last one, or after each token.
 func (m *model) function(d decoder, name string, n ir.Dim) ir.LanguageEntry {
@@ -75,11 +82,39 @@ func (m *model) function(d decoder, name string, n ir.Dim) ir.LanguageEntry {
 	}
 	g.layer = -1
 	f.At("output")
-	if !m.o.AllLogits {
-		x = f.Slice(x, 0, n.Sub(ir.Const(1)), ir.Const(1))
+	if m.o.Embeddings && name == prefillName {
+		x = d.norm.apply(g, x)
+		f.Return("logits", d.output.apply(g, g.chosen(x, n)))
+		f.Return("hidden", x)
+	} else {
+		f.Return("logits", d.output.apply(g, d.norm.apply(g, g.chosen(x, n))))
 	}
-	f.Return("logits", d.output.apply(g, d.norm.apply(g, x)))
 	return g.in.entry(name, 0)
+}
+
+// hiddenResult is the result of prefill with the states of tokens, if there is one.
+const hiddenResult = 1
+
+// chosen returns the rows of x, which has a row for each of n tokens, from which logits are computed.
+func (g *graph) chosen(x *ir.Value, n ir.Dim) *ir.Value {
+	if g.o.AllLogits {
+		return x
+	}
+	return g.f.Slice(x, 0, n.Sub(ir.Const(1)), ir.Const(1))
+}
+
+// poolings are the kinds of pooling by the number that files have for them (llama.h, llama_pooling_type).
+var poolings = []ir.Pooling{ir.PoolNone, ir.PoolMean, ir.PoolCLS, ir.PoolLast}
+
+// pooling returns how the model makes one embedding of a text.
+func (m *model) pooling() ir.Pooling {
+	const key = "pooling_type"
+	n := m.countOr(key, 0, 0, math.MaxUint32)
+	if n >= int64(len(poolings)) {
+		m.fail(m.file.KeyError(m.key(key), "pooling %d is not supported: leave --embeddings out, or use a model with a kind from 0 to %d", n, len(poolings)-1))
+		return ir.PoolNone
+	}
+	return poolings[n]
 }
 
 // Names of weights that do not belong to a layer.

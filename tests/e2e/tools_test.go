@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,13 +29,13 @@ const toolsText = "Error margins dew, a chorus of contours unfolding like petals
 // toolsDistance is how far logits may be from those in float64.
 const toolsDistance = 1e-4
 
-// TestToolsOfAProgram compares what a program's logits, perplexity and tokenize print with the evaluation of its graph in
-// float64, for a prefill with all logits and for one with the last.
+// TestToolsOfAProgram compares what a program's logits, perplexity and embed print with the evaluation of its graph in
+// float64, for a prefill with all logits and for one with the last and the states.
 func TestToolsOfAProgram(t *testing.T) {
 	model := aidreams(t)
 	ids := vocabOf(t, model).Encode(nil, toolsText, token.Options{Specials: true})
-	want := textLogits(t, model, ids)
-	for _, flags := range [][]string{{"--all-logits", "--batch", "16"}, nil} {
+	want, states := textLogits(t, model, ids)
+	for _, flags := range [][]string{{"--all-logits", "--batch", "16"}, {"--embeddings", "--batch", "16"}} {
 		exe := build(t, model, append(flags, "--kv", "f32")...)
 		matrix := filepath.Join(t.TempDir(), "all.npy")
 		command{args: []string{exe, "logits", "--all", "--top", "0", "-o", matrix, toolsText}}.run(t)
@@ -42,13 +43,41 @@ func TestToolsOfAProgram(t *testing.T) {
 			t.Errorf("%v: the logits differ by %v", flags, d)
 		}
 		checkPerplexity(t, exe, ids, want)
+		if flags[0] == "--embeddings" {
+			checkEmbeddings(t, exe, len(ids), states)
+		}
 	}
 }
 
-// textLogits returns the logits after each token, one after the other, computed in float64.
-func textLogits(t *testing.T, model string, ids []int32) []float64 {
+// checkEmbeddings compares embeddings of each kind with the states of n tokens.
+func checkEmbeddings(t *testing.T, exe string, n int, states []float64) {
 	t.Helper()
-	md, err := driver.Load(t.Context(), model, driver.LoadOptions{KV: dtype.F32, AllLogits: true})
+	width := len(states) / n
+	mean := make([]float64, width)
+	for i, x := range states {
+		mean[i%width] += x / float64(n)
+	}
+	for kind, want := range map[string][]float64{"none": states, "mean": mean, "cls": states[:width], "last": states[len(states)-width:]} {
+		out := command{args: []string{exe, "embed", "--pooling", kind, toolsText}}.run(t)
+		var got []float64
+		for word := range strings.FieldsSeq(string(out)) {
+			x, err := strconv.ParseFloat(word, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, x)
+		}
+		if d := distance(got, want); !(d < toolsDistance) {
+			t.Errorf("embeddings of kind %s differ by %v", kind, d)
+		}
+	}
+}
+
+// textLogits returns the logits after each token, one after the other, and the states that they follow from, computed in
+// float64.
+func textLogits(t *testing.T, model string, ids []int32) (logits, states []float64) {
+	t.Helper()
+	md, err := driver.Load(t.Context(), model, driver.LoadOptions{KV: dtype.F32, AllLogits: true, Embeddings: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +94,7 @@ func textLogits(t *testing.T, model string, ids []int32) []float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out[0].Flat()
+	return out[md.Module.LM.Prefill.Logits].Flat(), out[md.Module.LM.Hidden].Flat()
 }
 
 // fileWeights returns the weights of a module that are tensors of a file in F32.

@@ -1,0 +1,152 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// Pooling is how the states of a text's tokens become one embedding. A state is what the model computes for a token after
+// its last norm, from which the logits follow.
+type Pooling string
+
+// The kinds of pooling.
+const (
+	PoolNone Pooling = "none" // each token has an embedding of its own
+	PoolMean Pooling = "mean" // the mean of all tokens
+	PoolCLS  Pooling = "cls"  // the first token
+	PoolLast Pooling = "last" // the last token
+)
+
+// poolings are the kinds of pooling in the order of messages.
+var poolings = []Pooling{PoolMean, PoolLast, PoolCLS, PoolNone}
+
+// checkHidden panics unless the output with the states is as Pooling declares it.
+func (p *Program) checkHidden(lm *LanguageModel) {
+	if lm.Pooling == "" {
+		return
+	}
+	f := &p.Funcs[lm.Prefill.Func]
+	if uint(lm.Hidden) >= uint(len(f.Outputs)) {
+		p.broken("%s: LM refers to output %d of %d", f.Name, lm.Hidden, len(f.Outputs))
+	}
+	t := &f.Outputs[lm.Hidden]
+	if t.Type != dtype.F32 || len(t.Dims) != 2 || t.Dims[0] != f.Inputs[lm.Prefill.Tokens].Dims[0] || t.Dims[1].Scale != 0 {
+		p.broken("%s: %s has no row for each token", f.Name, t.Name)
+	}
+}
+
+// Embeds reports whether the program gives embeddings: whether it was compiled with --embeddings.
+func (p *Program) Embeds() bool { return p.LM != nil && p.LM.Pooling != "" }
+
+// EmbeddingWidth returns the number of elements of an embedding; 0 for a program without.
+func (p *Program) EmbeddingWidth() int {
+	if !p.Embeds() {
+		return 0
+	}
+	return p.Funcs[p.LM.Prefill.Func].Outputs[p.LM.Hidden].Dims[1].Const
+}
+
+// Embed forgets the sequence, runs tokens as a new one, and returns their embedding. With PoolNone, the embeddings of all
+// tokens follow each other. "" is the model's own pooling, or the mean if it has none.
+func (s *Session) Embed(ctx context.Context, tokens []int32, pooling Pooling) ([]float32, error) {
+	if !s.model.program.Embeds() {
+		return nil, inputError("%s gives no embeddings: compile it with --embeddings", s.model.program.Name)
+	}
+	pool, err := s.model.program.pooler(pooling, len(tokens))
+	if err != nil {
+		return nil, err
+	}
+	s.Reset()
+	if err := s.checkScore(tokens, 0); err != nil {
+		return nil, err
+	}
+	batch := s.model.program.LM.Batch
+	hidden := &s.model.program.Funcs[s.model.prefill.fn].Outputs[s.model.program.LM.Hidden]
+	for begin := 0; begin < len(tokens); begin += batch {
+		if _, err := s.Prefill(ctx, tokens[begin:min(begin+batch, len(tokens))]); err != nil {
+			s.Reset()
+			return nil, err
+		}
+		pool.add(s.Floats(hidden))
+	}
+	return pool.result()
+}
+
+// pooler collects the states of tokens.
+type pooler struct {
+	pooling   Pooling
+	width     int
+	tokens, n int       // of the text, and added so far
+	sum       []float64 // for the mean
+	rows      []float32 // for the others
+}
+
+// pooler returns the pooler of a text.
+func (p *Program) pooler(pooling Pooling, tokens int) (*pooler, error) {
+	if pooling == "" {
+		pooling = p.defaultPooling()
+	}
+	k := &pooler{pooling: pooling, width: p.EmbeddingWidth(), tokens: tokens}
+	switch pooling {
+	case PoolMean:
+		k.sum = make([]float64, k.width)
+	case PoolNone, PoolCLS, PoolLast:
+	default:
+		return nil, inputError("pooling %q: choose one of %v", string(pooling), poolings)
+	}
+	return k, nil
+}
+
+// defaultPooling returns the model's own pooling, or the mean.
+func (p *Program) defaultPooling() Pooling {
+	if own := p.LM.Pooling; own != PoolNone {
+		return own
+	}
+	return PoolMean
+}
+
+// add adds the rows of the next tokens.
+func (k *pooler) add(rows []float32) {
+	for ; len(rows) > 0; rows = rows[k.width:] {
+		row := rows[:k.width]
+		switch {
+		case k.pooling == PoolMean:
+			for i, x := range row {
+				k.sum[i] += float64(x)
+			}
+		case k.pooling == PoolNone, k.pooling == PoolCLS && k.n == 0, k.pooling == PoolLast && k.n == k.tokens-1:
+			k.rows = append(k.rows, row...)
+		}
+		k.n++
+	}
+}
+
+// result returns the embedding. The error is ErrNumerics if it holds NaN.
+func (k *pooler) result() ([]float32, error) {
+	for _, x := range k.sum {
+		k.rows = append(k.rows, float32(x/float64(k.n)))
+	}
+	for i, x := range k.rows {
+		if x != x {
+			return nil, fmt.Errorf("element %d of the embedding: %w", i, ErrNumerics)
+		}
+	}
+	return k.rows, nil
+}
+
+// Normalize divides a vector by its Euclidean length. A vector of zeros stays as it is.
+func Normalize(v []float32) {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if sum == 0 {
+		return
+	}
+	for i, x := range v {
+		v[i] = float32(float64(x) / math.Sqrt(sum))
+	}
+}

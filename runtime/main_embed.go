@@ -1,0 +1,163 @@
+package runtime
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/runtime/token"
+)
+
+// embedCommand prints the embeddings of a text, or of each line of a text.
+type embedCommand struct {
+	textSource
+	pooling          Pooling
+	normalize, lines bool
+	matrix           string // file; empty for none
+
+	printed *bufio.Writer
+	rows    []float32 // for the matrix
+}
+
+func (c *cli) embed() func(context.Context) error {
+	e := &embedCommand{textSource: textSource{cli: c}}
+	e.textFlags()
+	e.tokensFlag()
+	c.flags.on(&e.lines, "lines", "each line is a text of its own")
+	c.flags.add("pooling", "KIND", "of the tokens' states: mean, last, cls (the first) or none (each is printed; default: the model's own, or mean)", e.setPooling)
+	c.flags.on(&e.normalize, "normalize", "divide by the Euclidean length")
+	c.flags.text(&e.matrix, "o", "FILE.npy", "write the embeddings as an array instead: f32, a row for each")
+	c.flags.on(&c.json, "json", "one JSON object a line")
+	c.modelFlags()
+	return e.run
+}
+
+func (e *embedCommand) setPooling(name string) error {
+	if !slices.Contains(poolings, Pooling(name)) {
+		return fmt.Errorf("choose one of %v", poolings)
+	}
+	e.pooling = Pooling(name)
+	return nil
+}
+
+func (e *embedCommand) run(ctx context.Context) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	s, closeModel, err := e.open()
+	if err != nil {
+		return err
+	}
+	return errors.Join(e.embedAll(ctx, s), closeModel())
+}
+
+// check reports a wrong command line.
+func (e *embedCommand) check() error {
+	switch {
+	case !e.program.Embeds():
+		return usagef("%s gives no embeddings: compile it with ggmlc build --embeddings", e.program.Name)
+	case e.lines && e.tokens != "":
+		return usagef("--lines and --tokens: give one of them")
+	case e.matrix == "-":
+		return usagef("-o -: the array is a file of its own: name it, or write ./- for a file with this name")
+	case e.matrix != "" && e.json:
+		return usagef("-o and --json: give one of them")
+	}
+	return e.textSource.check()
+}
+
+// embedAll prints the embeddings of all texts.
+func (e *embedCommand) embedAll(ctx context.Context, s *Session) error {
+	texts, err := e.texts(ctx, s.model.vocab)
+	if err != nil {
+		return err
+	}
+	e.printed = bufio.NewWriter(e.out)
+	for i, ids := range texts {
+		v, err := s.Embed(ctx, ids, e.pooling)
+		if err != nil && e.lines {
+			err = fmt.Errorf("line %d: %w", i+1, err)
+		}
+		if err != nil {
+			return errors.Join(err, e.printed.Flush())
+		}
+		if err := e.print(i, len(ids), v); err != nil {
+			return err
+		}
+	}
+	return errors.Join(e.printed.Flush(), e.writeMatrix())
+}
+
+// texts returns the tokens of each text.
+func (e *embedCommand) texts(ctx context.Context, v *token.Vocab) ([][]int32, error) {
+	if !e.lines {
+		ids, err := e.ids(ctx, v)
+		return [][]int32{ids}, err
+	}
+	text, err := e.text(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all [][]int32
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		all = append(all, e.encode(v, line))
+	}
+	return all, nil
+}
+
+// print prints the embeddings of a text, or keeps them for the matrix.
+func (e *embedCommand) print(index, tokens int, v []float32) error {
+	for row := range slices.Chunk(v, e.program.EmbeddingWidth()) {
+		if e.normalize {
+			Normalize(row)
+		}
+		if e.matrix != "" {
+			e.rows = append(e.rows, row...)
+			continue
+		}
+		if _, err := e.printed.Write(e.format(index, tokens, row)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// format returns the line of an embedding.
+func (e *embedCommand) format(index, tokens int, row []float32) (b []byte) {
+	sep := byte(' ')
+	if e.json {
+		b, sep = fmt.Appendf(b, `{"index":%d,"tokens":%d,"embedding":[`, index, tokens), ','
+	}
+	for i, x := range row {
+		if i > 0 {
+			b = append(b, sep)
+		}
+		b = appendJSONFloat(b, float64(x), 32)
+	}
+	if e.json {
+		b = append(b, ']', '}')
+	}
+	return append(b, '\n')
+}
+
+// writeMatrix writes the array, if one is wanted.
+func (e *embedCommand) writeMatrix() error {
+	if e.matrix == "" {
+		return nil
+	}
+	var data []byte
+	for _, x := range e.rows {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+	}
+	width := e.program.EmbeddingWidth()
+	a := Array{Type: dtype.F32, Shape: []int{len(e.rows) / width, width}, Data: data}
+	return writeWhole(e.matrix, func(w io.Writer) error { return WriteNPY(w, a) })
+}
