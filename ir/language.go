@@ -6,6 +6,7 @@ package ir
 type LanguageModel struct {
 	Prefill LanguageEntry // takes several tokens of a prompt
 	Decode  LanguageEntry // takes one token
+	Joint   LanguageEntry // takes one token of each of several sequences; without Func: none
 
 	// Hidden is the result of Prefill that holds the state of each token after the final norm: f32[n, width].
 	// Pooling is how these become one embedding. Without embeddings both are zero.
@@ -24,9 +25,9 @@ type LanguageEntry struct {
 	Tokens  int // i32[n]: the ids
 	Pos     int // i32[n]: the position of each token in its sequence
 	Slot    int // i32[n]: the sequence of each token
-	Lengths int // i32[1]: the positions of the sequence after the step
+	Lengths int // i32[sequences]: the positions of each sequence after the step
 
-	Logits int // f32[…, vocabulary]: the last row follows the last token
+	Logits int // f32[…, vocabulary]: the last row follows the last token; of Joint, row i follows token i
 }
 
 // NewLanguageEntry returns an entry without roles for the function of that name.
@@ -52,16 +53,23 @@ func (e *LanguageEntry) inputs() [len(inputRoles)]*int {
 	return [...]*int{&e.Tokens, &e.Pos, &e.Slot, &e.Lengths}
 }
 
-// entries returns the entries with their names in the text form.
-func (lm *LanguageModel) entries() [2]struct {
+// namedEntry is an entry with its name in the text form.
+type namedEntry struct {
 	name  string
 	entry *LanguageEntry
-} {
-	return [...]struct {
-		name  string
-		entry *LanguageEntry
-	}{{"prefill", &lm.Prefill}, {"decode", &lm.Decode}}
 }
+
+// entries returns the entries that lm has.
+func (lm *LanguageModel) entries() []namedEntry {
+	list := []namedEntry{{"prefill", &lm.Prefill}, {"decode", &lm.Decode}}
+	if lm.HasJoint() {
+		list = append(list, namedEntry{"joint", &lm.Joint})
+	}
+	return list
+}
+
+// HasJoint reports whether several sequences can take a step together.
+func (lm *LanguageModel) HasJoint() bool { return lm.Joint.Func != "" }
 
 // clone returns a copy; nil for nil.
 func (lm *LanguageModel) clone() *LanguageModel {
@@ -89,11 +97,15 @@ func (m *Module) Batch() int64 {
 
 // Context returns the number of positions of a sequence: that of the states that its entries write. The
 // module must be a verified language model.
-func (m *Module) Context() int64 { return statePositions(m, m.Func(m.LM.Prefill.Func), 0) }
+func (m *Module) Context() int64 { return stateExtent(m, m.Func(m.LM.Prefill.Func), 2, 0) }
 
-// statePositions returns the number of positions of the first state that f, its bodies and its callees
-// write; 0 if they write none.
-func statePositions(m *Module, f *Func, depth int) int64 {
+// Sequences returns the number of sequences that there is room for: that of the states that its entries
+// write. The module must be a verified language model.
+func (m *Module) Sequences() int64 { return stateExtent(m, m.Func(m.LM.Prefill.Func), 0, 0) }
+
+// stateExtent returns the extent of an axis of the first state that f, its bodies and its callees write;
+// 0 if they write none.
+func stateExtent(m *Module, f *Func, axis, depth int) int64 {
 	if f == nil || depth > maxCallDepth {
 		return 0
 	}
@@ -101,11 +113,11 @@ func statePositions(m *Module, f *Func, depth int) int64 {
 		var found int64
 		switch {
 		case n.Op == OpStateWrite:
-			found, _ = extent(n.Arg(0), 2)
+			found, _ = extent(n.Arg(0), axis)
 		case n.Op == OpCall:
-			found = statePositions(m, m.Func(attrOf[CallAttr](n).Func), depth+1)
+			found = stateExtent(m, m.Func(attrOf[CallAttr](n).Func), axis, depth+1)
 		case n.Body != nil:
-			found = statePositions(m, n.Body, depth)
+			found = stateExtent(m, n.Body, axis, depth)
 		}
 		if found > 0 {
 			return found

@@ -62,6 +62,7 @@ func (p *parser) language() {
 		"prefill":    func() { once("prefill"); p.languageEntry(&lm.Prefill) },
 		"decode":     func() { once("decode"); p.languageEntry(&lm.Decode) },
 		"embeddings": func() { once("embeddings"); p.embeddings(lm) },
+		"joint":      func() { once("joint"); lm.Joint = NewLanguageEntry(""); p.languageEntry(&lm.Joint) },
 		"tokenizer":  func() { once("tokenizer"); lm.Tokenizer = p.word("the name of a source") },
 	})
 	for _, e := range lm.entries() {

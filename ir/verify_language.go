@@ -25,6 +25,7 @@ func (v *verifier) language() {
 		v.languageEntry(e.name, e.entry)
 	}
 	v.embeddings(lm)
+	v.jointRows(lm)
 	if len(v.found) == before {
 		v.sameVocab(lm)
 	}
@@ -81,7 +82,8 @@ func (v *verifier) languageParam(role int, e *LanguageEntry, f *Func) {
 	n := p.Type.Shape[0]
 	switch {
 	case role == roleLengths:
-		v.must(n.Is(1), ruleLanguage, "lengths has %v elements: a session has one sequence, so let it have 1", n)
+		want := v.m.Sequences()
+		v.must(n.Is(max(1, want)), ruleLanguage, "lengths has %v elements, and the states have %d sequences: let it have one for each", n, want)
 	case role == roleTokens:
 		_, ok := stepSymbol(n)
 		v.must(ok || n.Is(1), ruleLanguage, "tokens has %v elements: let it have 1, or a symbol of its own whose least value is 1", n)
@@ -119,11 +121,29 @@ func (v *verifier) languageLogits(f *Func, e *LanguageEntry) {
 	}
 }
 
-// sameVocab checks that both entries have the same vocabulary, and the source of the tokenizer.
+// jointRows checks that the entry for several sequences tells them apart: it takes the sequence and the position of
+// each token, and returns a row of logits for each.
+func (v *verifier) jointRows(lm *LanguageModel) {
+	e, f := &lm.Joint, v.m.Func(lm.Joint.Func)
+	if !lm.HasJoint() || f == nil {
+		return
+	}
+	v.must(e.Slot >= 0 && e.Pos >= 0, ruleLanguage, "joint takes tokens of several sequences: give parameters of @%s the roles slot and pos", quoteName(e.Func))
+	if e.Logits < 0 || e.Logits >= len(f.Results) || e.Tokens < 0 || e.Tokens >= len(f.Params) {
+		return // reported with the roles
+	}
+	rows, tokens := f.Results[e.Logits].Type.Shape, f.Params[e.Tokens].Type
+	v.must(len(rows) == 2 && len(tokens.Shape) == 1 && rows[0].Equal(tokens.Shape[0]), ruleLanguage,
+		"joint returns %s for %s tokens: let it return a row of logits for each token", f.Results[e.Logits].Type.data(), tokens.data())
+}
+
+// sameVocab checks that all entries have the same vocabulary, and the source of the tokenizer.
 func (v *verifier) sameVocab(lm *LanguageModel) {
 	row := func(e *LanguageEntry) Dim { return v.m.Func(e.Func).Results[e.Logits].Type.Inner() }
-	v.must(row(&lm.Prefill).Equal(row(&lm.Decode)), ruleLanguage, "@%s has %v logits and @%s has %v: let both have one for each id of the vocabulary",
-		quoteName(lm.Prefill.Func), row(&lm.Prefill), quoteName(lm.Decode.Func), row(&lm.Decode))
+	for _, e := range lm.entries()[1:] {
+		v.must(row(&lm.Prefill).Equal(row(e.entry)), ruleLanguage, "@%s has %v logits and @%s has %v: let both have one for each id of the vocabulary",
+			quoteName(lm.Prefill.Func), row(&lm.Prefill), quoteName(e.entry.Func), row(e.entry))
+	}
 	declared := lm.Tokenizer == "" || slices.ContainsFunc(v.m.Sources, func(s *Source) bool { return s.Name == lm.Tokenizer })
 	v.must(declared, ruleLanguage, "tokenizer=%s is no source of the module: name a source, or leave it out", quoteWord(lm.Tokenizer))
 }

@@ -13,20 +13,21 @@ func (v *verifier) languageUse(lm *LanguageModel) {
 	if !v.must(context > 0, ruleLanguage, "@%s writes no state, so that a step would know nothing of those before it: write keys and values with state_write", quoteName(lm.Prefill.Func)) {
 		return
 	}
-	var written [2][]string
-	for i, e := range lm.entries() {
-		written[i] = v.roleUse(e.entry, context, vocab)
+	entries := lm.entries()
+	first := v.roleUse(entries[0].entry, context, vocab)
+	for _, e := range entries[1:] {
+		written := v.roleUse(e.entry, context, vocab)
+		v.f, v.node = nil, languageLine
+		v.must(slices.Equal(first, written), ruleLanguage, "@%s writes the states %s, and @%s writes %s: let both write the same",
+			quoteName(lm.Prefill.Func), quotedList(first), quoteName(e.entry.Func), quotedList(written))
 	}
-	v.f, v.node = nil, languageLine
-	v.must(slices.Equal(written[0], written[1]), ruleLanguage, "@%s writes the states %s, and @%s writes %s: let both write the same",
-		quoteName(lm.Prefill.Func), quotedList(written[0]), quoteName(lm.Decode.Func), quotedList(written[1]))
 }
 
 // roleUse checks the nodes of an entry, its bodies and callees. It returns the names of the states that
 // they write, in order.
 func (v *verifier) roleUse(e *LanguageEntry, context, vocab int64) []string {
 	f := v.m.Func(e.Func)
-	u := roleUse{verifier: v, e: e, context: context, vocab: vocab,
+	u := roleUse{verifier: v, e: e, context: context, sequences: v.m.Sequences(), vocab: vocab,
 		origins: make(map[*Value]origin), sizes: make(map[*Symbol]bool), written: make(map[string]bool), reported: make(map[int]bool)}
 	f.Params[e.Tokens].Type.Inner().Symbols(func(s *Symbol) { u.sizes[s] = true })
 	for i, p := range f.Params {
@@ -48,6 +49,7 @@ type roleUse struct {
 	*verifier
 	e              *LanguageEntry
 	context, vocab int64
+	sequences      int64             // of the states
 	origins        map[*Value]origin // of values with one
 	sizes          map[*Symbol]bool  // symbols that the runtime sets
 	written        map[string]bool   // states
@@ -129,13 +131,14 @@ func (u *roleUse) hasRole(n *Node, i, role int) {
 		n.Op, inputRoles[role], n.Arg(i), inputRoles[role], u.m.Func(u.e.Func).Params[index], quoteName(u.e.Func))
 }
 
-// cache checks that state operand i has as many positions as the others, and a sequence.
+// cache checks that state operand i has as many positions as the others, and as many sequences.
 func (u *roleUse) cache(n *Node, i int) {
 	positions, ok := extent(n.Arg(i), 2)
 	u.must(ok && positions == u.context, ruleLanguage, "%v has not the %d positions that the first state of @%s has: let all have as many",
 		n.Arg(i), u.context, quoteName(u.m.LM.Prefill.Func))
 	sequences, ok := extent(n.Arg(i), 0)
-	u.must(ok && sequences >= 1, ruleLanguage, "%v has no room for a sequence", n.Arg(i))
+	u.must(ok && sequences == u.sequences && sequences >= 1, ruleLanguage, "%v has not the %d sequences that the first state of @%s has: let all have as many, at least 1",
+		n.Arg(i), u.sequences, quoteName(u.m.LM.Prefill.Func))
 }
 
 // kept checks that operand i of an attention is a state after a state_write: the runtime does not clear
@@ -189,7 +192,7 @@ func (u *roleUse) most(param int) (role string, values int64) {
 	case u.e.Pos:
 		return inputRoles[rolePos], u.context
 	case u.e.Slot:
-		return inputRoles[roleSlot], 1
+		return inputRoles[roleSlot], u.sequences
 	}
 	return inputRoles[roleLengths], u.context + 1
 }
