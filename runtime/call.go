@@ -17,8 +17,8 @@ import (
 //
 // The typed methods of generated packages call it. It allocates nothing but the outputs.
 func (s *Session) Call(ctx context.Context, fn int, in, out []any) error {
-	if !s.busy.CompareAndSwap(false, true) {
-		return ErrBusy
+	if err := s.own(); err != nil {
+		return err
 	}
 	defer s.busy.Store(false)
 	f := &s.model.program.Funcs[fn]

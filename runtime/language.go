@@ -42,7 +42,24 @@ func (p *Program) checkLanguage() {
 	}
 	p.checkEntry(&lm.Decode)
 	p.checkHidden(lm)
+	if lm.Joint != nil {
+		p.checkJoint(lm.Joint)
+	}
 }
+
+// checkJoint panics when the entry for several sequences has a shape that joint steps cannot drive.
+func (p *Program) checkJoint(e *Entry) {
+	if most := p.checkEntry(e); most != p.LM.sequences() || e.Pos < 0 || e.Slot < 0 {
+		p.broken("LM has %d sequences, its joint entry takes %d tokens", p.LM.sequences(), most)
+	}
+	f := &p.Funcs[e.Func]
+	if rows := f.Outputs[e.Logits].Dims; len(rows) != 2 || rows[0] != f.Inputs[e.Tokens].Dims[0] {
+		p.broken("%s: there is no row of logits for each token", f.Name)
+	}
+}
+
+// sequences returns the number of sequences that the state has room for.
+func (lm *LanguageModel) sequences() int { return max(lm.Sequences, 1) }
 
 // checkEntry panics when an entry has a shape that chunks cannot drive. It returns the most tokens of one step.
 func (p *Program) checkEntry(e *Entry) (batch int) {
@@ -83,8 +100,8 @@ func (p *Program) checkInputs(f *Func, e *Entry) {
 	}
 	must(e.Tokens, n[0], p.LM.Vocab-1)
 	must(e.Pos, n[0], p.LM.Context-1)
-	must(e.Slot, n[0], 0)
-	must(e.Lengths, Dim{Const: 1}, p.LM.Context)
+	must(e.Slot, n[0], p.LM.sequences()-1)
+	must(e.Lengths, Dim{Const: p.LM.sequences()}, p.LM.Context)
 }
 
 // checkRows panics unless the logits are rows of the vocabulary's length.
@@ -109,6 +126,9 @@ func (s *Session) Prefill(ctx context.Context, tokens []int32) ([]float32, error
 	if err := s.checkTokens(tokens); err != nil {
 		return nil, err
 	}
+	if s.seat != nil {
+		return s.seat.prefill(ctx, s, tokens)
+	}
 	return s.chunks(ctx, s.model.prefill, tokens, s.model.program.LM.Batch)
 }
 
@@ -121,6 +141,9 @@ func (s *Session) Decode(ctx context.Context, token int32) ([]float32, error) {
 	one := [1]int32{token}
 	if err := s.checkTokens(one[:]); err != nil {
 		return nil, err
+	}
+	if s.seat != nil {
+		return s.seat.decode(ctx, s, token)
 	}
 	return s.chunks(ctx, s.model.decode, one[:], 1)
 }
@@ -203,10 +226,12 @@ func (s *Session) place(d *driver, tokens []int32) {
 		}
 	}
 	if d.slot != nil {
-		clear(s.Ints(d.slot))
+		for i := range s.Ints(d.slot)[:n] {
+			s.Ints(d.slot)[i] = int32(s.slot)
+		}
 	}
 	if d.lengths != nil {
-		s.Ints(d.lengths)[0] = int32(s.length + n)
+		s.Ints(d.lengths)[s.slot] = int32(s.length + n)
 	}
 	s.reach(&s.model.program.Funcs[d.fn])
 }

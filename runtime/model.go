@@ -53,6 +53,7 @@ type Model struct {
 	options Options
 	decode  *driver // nil if the program is no language model
 	prefill *driver
+	joint   *driver               // nil if sequences take no steps together
 	vocab   *token.Vocab          // nil without tokenizer
 	pieces  func() *grammar.Vocab // made when a grammar is first used
 	devices opened                // nil without devices
@@ -86,6 +87,9 @@ func Open(p *Program, o Options) (*Model, error) {
 	}
 	if lm := p.LM; lm != nil {
 		m.prefill, m.decode = newDriver(p, &lm.Prefill), newDriver(p, &lm.Decode)
+		if lm.Joint != nil {
+			m.joint = newDriver(p, lm.Joint)
+		}
 	}
 	if p.Devices != nil {
 		if m.devices, err = p.Devices.open(m); err != nil {

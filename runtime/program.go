@@ -127,8 +127,10 @@ type Dim struct {
 // LanguageModel describes how sessions drive a module that generates tokens.
 type LanguageModel struct {
 	Prefill, Decode Entry
+	Joint           *Entry // takes a token of each of several sequences; nil if there is none
 
 	Vocab, Context, Batch int // ids are below Vocab; at most Context positions, Batch tokens a step
+	Sequences             int // that the state has room for; 0 means 1
 
 	// Pooling is how the states of tokens become one embedding, as the model was trained. It is "" if prefill does not
 	// return the states; Hidden is the output that has them otherwise, f32 [n, width].
@@ -148,9 +150,9 @@ type Entry struct {
 
 	Tokens  int // i32 [n]: the ids; n is 1 or a symbol
 	Pos     int // i32 [n]: position of each token in its sequence
-	Slot    int // i32 [n]: sequence of each token, always 0
-	Lengths int // i32 [1]: tokens in the sequence after the step
-	Logits  int // output f32 [..., vocab]; of several rows the last one is used
+	Slot    int // i32 [n]: sequence of each token
+	Lengths int // i32 [sequences]: tokens in each sequence after the step
+	Logits  int // output f32 [..., vocab]; of several rows the last one is used, and of Joint row i follows token i
 }
 
 // Args holds the bases to which emitted code adds constant offsets, and the sizes of this step. All workers of a step

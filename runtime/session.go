@@ -19,11 +19,14 @@ type Session struct {
 	device stepper // nil without devices
 	ticket *ticket
 	busy   atomic.Bool
+	slot   int  // of the state: the sequence that steps belong to
 	length int  // positions of the sequence that are filled
 	wide   bool // huge pages have been requested for the state
 
 	// The last token that Generate yielded. It is part of the sequence but was not run.
 	pending []int32
+
+	seat *seat // nil for a session with memory of its own
 }
 
 // NewSession allocates the arenas of a session, zeroed. The system provides their memory as it is touched, so that a
@@ -104,14 +107,25 @@ func (s *Session) Truncate(n int) error {
 // the IO arena. It allocates nothing. After an error the outputs are undefined, and of the state nothing has changed
 // but what the step would have written.
 func (s *Session) Run(ctx context.Context, fn int) error {
-	if !s.busy.CompareAndSwap(false, true) {
-		return ErrBusy
+	if err := s.own(); err != nil {
+		return err
 	}
 	defer s.busy.Store(false)
 	if err := s.checkIndexes(&s.model.program.Funcs[fn]); err != nil {
 		return err
 	}
 	return s.run(ctx, fn)
+}
+
+// own reserves a session with memory of its own for one call.
+func (s *Session) own() error {
+	if s.seat != nil {
+		return inputError("a session of several that share memory runs no functions one by one: use Prefill, Decode or Generate")
+	}
+	if !s.busy.CompareAndSwap(false, true) {
+		return ErrBusy
+	}
+	return nil
 }
 
 // checkIndexes refuses inputs that select rows beyond the present sizes, since kernels do not check them. It first
