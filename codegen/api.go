@@ -102,6 +102,7 @@ func (g *generator) emitLanguageAPI(f *jen.File) {
 			[]jen.Code{ctx, jen.Id("token").Int32()}, ids("ctx", "token"), logits},
 		{"Len", "Len returns how many positions are filled.", nil, nil, []jen.Code{jen.Int()}},
 		{"Truncate", "Truncate forgets all positions from n on.", []jen.Code{jen.Id("n").Int()}, ids("n"), []jen.Code{jen.Error()}},
+		{"Close", "Close gives the place of a session of Sessions back. Other sessions need no Close.", nil, nil, []jen.Code{jen.Error()}},
 	}
 	for _, m := range methods {
 		comment(f, m.doc)
@@ -109,6 +110,29 @@ func (g *generator) emitLanguageAPI(f *jen.File) {
 			jen.Return(jen.Id("s").Dot("s").Dot(m.name).Call(m.args...)))
 	}
 	g.emitReset(f)
+	g.emitSessions(f)
+}
+
+// emitSessions writes the type whose sessions share memory and steps.
+func (g *generator) emitSessions(f *jen.File) {
+	comment(f, "Sessions is a set of sessions that share memory and take steps together: a step reads the weights once",
+		"for all sessions that wait for a token. Each session is for one goroutine at a time.")
+	f.Type().Id("Sessions").Struct(jen.Id("g").Op("*").Qual(g.runtimePath(), "Sessions"))
+	comment(f, "NewSessions allocates memory for as many sessions as the program was compiled for.")
+	f.Func().Params(jen.Id("m").Op("*").Id("Model")).Id("NewSessions").Params().Params(jen.Op("*").Id("Sessions"), jen.Error()).Block(
+		ifErr(jen.List(jen.Id("g"), jen.Err()).Op(":=").Id("m").Dot("m").Dot("NewSessions").Call()),
+		jen.Return(jen.Op("&").Id("Sessions").Values(jen.Id("g")), jen.Nil()),
+	)
+	comment(f, "NewSession returns a session with an empty state. If there is no room for another one, it waits for",
+		"the Close of a session, which has to follow each NewSession.")
+	f.Func().Params(jen.Id("g").Op("*").Id("Sessions")).Id("NewSession").Params(jen.Id("ctx").Qual("context", "Context")).
+		Params(jen.Op("*").Id("Session"), jen.Error()).Block(
+		ifErr(jen.List(jen.Id("s"), jen.Err()).Op(":=").Id("g").Dot("g").Dot("NewSession").Call(jen.Id("ctx"))),
+		jen.Return(jen.Op("&").Id("Session").Values(jen.Id("s")), jen.Nil()),
+	)
+	comment(f, "Limit returns how many sessions there may be at once.")
+	f.Func().Params(jen.Id("g").Op("*").Id("Sessions")).Id("Limit").Params().Int().Block(
+		jen.Return(jen.Id("g").Dot("g").Dot("Limit").Call()))
 }
 
 // emitReset writes the methods of other forms.

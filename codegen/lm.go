@@ -29,11 +29,17 @@ func (g *generator) languageModel() jen.Code {
 	if lm.Pooling != ir.NoEmbeddings {
 		d[jen.Id("Hidden")], d[jen.Id("Pooling")] = jen.Lit(lm.Hidden), jen.Lit(lm.Pooling.String())
 	}
+	if lm.HasJoint() {
+		d[jen.Id("Joint")] = jen.Op("&").Add(g.languageEntry(&lm.Joint))
+	}
+	if n := g.m.Sequences(); n > 1 {
+		d[jen.Id("Sequences")] = jen.Lit(int(n))
+	}
 	return jen.Op("&").Qual(g.runtimePath(), "LanguageModel").Values(d)
 }
 
 // languageEntry emits the indexes of an entry point and of its inputs and outputs.
-func (g *generator) languageEntry(e *ir.LanguageEntry) jen.Code {
+func (g *generator) languageEntry(e *ir.LanguageEntry) *jen.Statement {
 	return jen.Qual(g.runtimePath(), "Entry").Values(jen.Dict{
 		jen.Id("Func"): jen.Lit(g.funcIndex(e.Func)), jen.Id("Tokens"): jen.Lit(e.Tokens), jen.Id("Pos"): jen.Lit(e.Pos),
 		jen.Id("Slot"): jen.Lit(e.Slot), jen.Id("Lengths"): jen.Lit(e.Lengths), jen.Id("Logits"): jen.Lit(e.Logits),

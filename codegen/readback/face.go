@@ -47,6 +47,19 @@ func (s *Session) Len() int { return s.s.Len() }
 func (s *Session) Truncate(n int) error { return s.s.Truncate(n) }
 func (s *Session) Reset() { s.s.Reset() }
 func (s *Session) Runtime() *runtime.Session { return s.s }
+func (s *Session) Close() error { return s.s.Close() }
+type Sessions struct{ g *runtime.Sessions }
+func (m *Model) NewSessions() (*Sessions, error) {
+	g, err := m.m.NewSessions()
+	if err != nil { return nil, err }
+	return &Sessions{g}, nil
+}
+func (g *Sessions) NewSession(ctx context.Context) (*Session, error) {
+	s, err := g.g.NewSession(ctx)
+	if err != nil { return nil, err }
+	return &Session{s}, nil
+}
+func (g *Sessions) Limit() int { return g.g.Limit() }
 `
 
 // callFace is the method that runs a function of the module, and its types.

@@ -15,16 +15,22 @@ func (c *checker) language(got value) {
 	vocab, _ := prefill.Results[lm.Prefill.Logits].Type.Inner().IsConst()
 	want := record{
 		"Prefill": c.wantEntry(&lm.Prefill), "Decode": c.wantEntry(&lm.Decode),
-		"Vocab": vocab, "Context": c.context(), "Batch": prefill.Params[lm.Prefill.Tokens].Type.Shape[0].Upper(),
+		"Vocab": vocab, "Context": c.leastRoom(2), "Sequences": c.leastRoom(0), "Batch": prefill.Params[lm.Prefill.Tokens].Type.Shape[0].Upper(),
 		// What bench compares speeds with.
 		"PrefillOpsPerToken": anything{}, "PrefillOpsPerStep": anything{}, "DecodeBytes": anything{}, "Peak": anything{},
 	}
 	if lm.Pooling != ir.NoEmbeddings {
 		want["Hidden"], want["Pooling"] = int64(lm.Hidden), lm.Pooling.String()
 	}
+	if lm.HasJoint() {
+		want["Joint"] = c.wantEntry(&lm.Joint)
+	}
 	if !got.addr {
 		c.report("program.LM is %v", got)
 		return
+	}
+	if want["Sequences"] == int64(1) {
+		want["Sequences"] = int64(0) // as absent
 	}
 	for _, wrong := range want.compare("program.LM", got) {
 		c.report("%s", wrong)
@@ -44,16 +50,19 @@ func (c *checker) wantEntry(e *ir.LanguageEntry) record {
 	}
 }
 
-// context returns how many positions there are room for: what the smallest state has that an
-// entry writes.
-func (c *checker) context() int64 {
+// leastRoom returns how many sequences (axis 0) or positions (axis 2) there is room for: what the smallest
+// state has that an entry writes.
+func (c *checker) leastRoom(axis int) int64 {
 	var least int64
-	for _, e := range []*ir.LanguageEntry{&c.m.LM.Prefill, &c.m.LM.Decode} {
+	for _, e := range []*ir.LanguageEntry{&c.m.LM.Prefill, &c.m.LM.Decode, &c.m.LM.Joint} {
+		if e.Func == "" {
+			continue
+		}
 		visit(c.m.Func(e.Func), func(n *ir.Node) {
 			if n.Op != ir.OpStateWrite {
 				return
 			}
-			if room := n.Args[0].Type.Shape[2].Upper(); least == 0 || room < least {
+			if room := n.Args[0].Type.Shape[axis].Upper(); least == 0 || room < least {
 				least = room
 			}
 		})
