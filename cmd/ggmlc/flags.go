@@ -28,6 +28,7 @@ type compileFlags struct {
 	pins, deny, disable, debug []string
 	maxMemory, sources         []string
 	pipeline, context, batch   int
+	sequences                  int
 	planTime                   time.Duration
 	kv, quantize, stats        string
 	cpu                        []string
@@ -47,6 +48,7 @@ func (f *compileFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.IntVar(&f.context, "ctx", 0, "positions of a sequence (default: as trained, at most 4096)")
 	fs.IntVar(&f.batch, "batch", 0, "tokens of a prompt that one step takes (default 512)")
+	fs.IntVar(&f.sequences, "sequences", 0, "sequences that a program can run together, each with a KV cache of its own (default 1)")
 	fs.StringVar(&f.kv, "kv", "f16", "dtype of the KV cache: f16, f32 or q8_0")
 	fs.StringVar(&f.quantize, "quantize", "", "convert float weights to `TYPE`: "+strings.Join(quantizeNames(), ", "))
 	fs.BoolVar(&f.allLogits, "all-logits", false, "prompts give the logits after each token, for the program's perplexity and logits --all (prompts take longer)")
@@ -159,8 +161,8 @@ func (f *compileFlags) checkCPU() error {
 
 // load returns the options of driver.Load.
 func (f *compileFlags) load(cmd *cobra.Command) (driver.LoadOptions, error) {
-	o := driver.LoadOptions{Context: f.context, Batch: f.batch, AllLogits: f.allLogits, Embeddings: f.embeddings}
-	err := errors.Join(positive(cmd, "ctx", f.context), positive(cmd, "batch", f.batch))
+	o := driver.LoadOptions{Context: f.context, Batch: f.batch, Sequences: f.sequences, AllLogits: f.allLogits, Embeddings: f.embeddings}
+	err := errors.Join(positive(cmd, "ctx", f.context), positive(cmd, "batch", f.batch), positive(cmd, "sequences", f.sequences))
 	if err != nil {
 		return o, usageError{err}
 	}

@@ -21,6 +21,7 @@ import (
 // LoadOptions describe how the graph of a model is made from its file.
 type LoadOptions struct {
 	Context, Batch int
+	Sequences      int               // 0: 1
 	KV             dtype.DType       // Invalid: F16
 	Quantize       dtype.DType       // Invalid: keep the weights as they are
 	AllLogits      bool              // prefill returns the logits after each token

@@ -102,7 +102,9 @@ func (md *Model) loadGGUF(ctx context.Context, path string, o LoadOptions) error
 		return err
 	}
 	m, err := arch.Build(f, arch.Options{
-		Context: o.Context, Batch: o.Batch, KV: o.KV, Quantize: o.Quantize, SHA256: sum, AllLogits: o.AllLogits, Embeddings: o.Embeddings})
+		Context: o.Context, Batch: o.Batch, Sequences: o.Sequences, KV: o.KV, Quantize: o.Quantize, SHA256: sum,
+		AllLogits: o.AllLogits, Embeddings: o.Embeddings,
+	})
 	if err != nil {
 		return err
 	}

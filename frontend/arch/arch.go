@@ -51,6 +51,10 @@ type Options struct {
 
 	// Embeddings makes prefill also return the state of each token after the final norm.
 	Embeddings bool
+
+	// Sequences is the number of sequences that the KV cache has room for, at most MaxSequences; 0: 1. With several,
+	// the module has a function that takes one token of each.
+	Sequences int
 }
 
 // Defaults of Options.
@@ -58,6 +62,9 @@ const (
 	DefaultContext = 4096
 	DefaultBatch   = 512
 )
+
+// MaxSequences is the largest value of Options.Sequences.
+const MaxSequences = 1024
 
 // SourceName is the name of the model file in weight expressions: m["output.weight"].
 const SourceName = "m"
@@ -122,7 +129,7 @@ func (e *OptionError) Unwrap() error { return e.Err }
 func Names() []string { return slices.Sorted(maps.Keys(architectures)) }
 
 // Build returns the module of a model file, as imported: the functions prefill and decode, which share weights and
-// the KV cache. It reports all faults that it finds.
+// the KV cache, and decode_joint if there is room for several sequences. It reports all faults that it finds.
 func Build(f *gguf.File, o Options) (*ir.Module, error) {
 	name, err := f.String("general.architecture")
 	if err != nil {
@@ -152,5 +159,6 @@ func (o Options) withDefaults() Options {
 	if o.KV == dtype.Invalid {
 		o.KV = dtype.F16
 	}
+	o.Sequences = max(o.Sequences, 1)
 	return o
 }

@@ -153,7 +153,7 @@ func (g *graph) kvState(name string, heads, size int64) *ir.Value {
 	full := g.name(name)
 	if !g.declared[full] {
 		g.declared[full] = true
-		g.b.State(full, ir.Type{DType: g.o.KV, Shape: ir.Dims(1, heads, g.context, size)})
+		g.b.State(full, ir.Type{DType: g.o.KV, Shape: ir.Dims(int64(g.o.Sequences), heads, g.context, size)})
 	}
 	return g.f.State(full)
 }

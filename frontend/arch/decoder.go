@@ -47,9 +47,12 @@ func (m *model) build(d decoder) (*ir.Module, error) {
 	m.b = ir.NewBuilder(moduleName(m))
 	m.b.Source(SourceName, m.file.Name(), m.file.Size(), m.o.SHA256)
 	tokens := m.b.Symbol("tokens", 1, m.batch)
-	lm := ir.LanguageModel{Prefill: m.function(d, prefillName, tokens), Decode: m.function(d, "decode", ir.Const(1))}
+	lm := ir.LanguageModel{Prefill: m.function(d, prefillName, tokens, m.promptRows()), Decode: m.function(d, "decode", ir.Const(1), lastRow)}
 	if m.o.Embeddings {
 		lm.Hidden, lm.Pooling = hiddenResult, m.pooling()
+	}
+	if m.o.Sequences > 1 {
+		lm.Joint = m.function(d, "decode_joint", m.b.Symbol("sequences", 1, int64(m.o.Sequences)), allRows)
 	}
 	m.leftover()
 	if err := m.err(); err != nil {
@@ -68,10 +71,26 @@ func (m *model) build(d decoder) (*ir.Module, error) {
 // prefillName is the name of the function that takes the tokens of a prompt.
 const prefillName = "prefill"
 
-// function adds the function that takes n tokens and returns the logits after the last one, or after each token.
-func (m *model) function(d decoder, name string, n ir.Dim) ir.LanguageEntry {
+// rows says after which tokens a function returns logits.
+type rows int
+
+const (
+	lastRow rows = iota // the last one
+	allRows
+)
+
+// promptRows returns after which tokens of a prompt there are logits.
+func (m *model) promptRows() rows {
+	if m.o.AllLogits {
+		return allRows
+	}
+	return lastRow
+}
+
+// function adds the function that takes n tokens and returns logits.
+func (m *model) function(d decoder, name string, n ir.Dim, r rows) ir.LanguageEntry {
 	f := m.b.Func(name)
-	g := &graph{model: m, f: f, in: stepInputs(f, n), tables: make(map[*rope]*ir.Value), layer: -1}
+	g := &graph{model: m, f: f, in: stepInputs(f, n, int64(m.o.Sequences)), tables: make(map[*rope]*ir.Value), layer: -1}
 	m.declareMatrix(embdName, m.vocab, m.embd)
 	for i, r := range m.ropes {
 		g.tables[r] = f.RopeTable(g.in.pos, g.ropeFreqs(i, r), r.scale)
@@ -84,10 +103,10 @@ func (m *model) function(d decoder, name string, n ir.Dim) ir.LanguageEntry {
 	f.At("output")
 	if m.o.Embeddings && name == prefillName {
 		x = d.norm.apply(g, x)
-		f.Return("logits", d.output.apply(g, g.chosen(x, n)))
+		f.Return("logits", d.output.apply(g, g.chosen(x, n, r)))
 		f.Return("hidden", x)
 	} else {
-		f.Return("logits", d.output.apply(g, d.norm.apply(g, g.chosen(x, n))))
+		f.Return("logits", d.output.apply(g, d.norm.apply(g, g.chosen(x, n, r))))
 	}
 	return g.in.entry(name, 0)
 }
@@ -96,8 +115,8 @@ func (m *model) function(d decoder, name string, n ir.Dim) ir.LanguageEntry {
 const hiddenResult = 1
 
 // chosen returns the rows of x, which has a row for each of n tokens, from which logits are computed.
-func (g *graph) chosen(x *ir.Value, n ir.Dim) *ir.Value {
-	if g.o.AllLogits {
+func (g *graph) chosen(x *ir.Value, n ir.Dim, r rows) *ir.Value {
+	if r == allRows {
 		return x
 	}
 	return g.f.Slice(x, 0, n.Sub(ir.Const(1)), ir.Const(1))
@@ -238,14 +257,14 @@ func (p parallel) apply(g *graph, x *ir.Value) *ir.Value {
 // slot; for each sequence its number of tokens after the step.
 type step struct{ tokens, pos, slot, lengths *ir.Value }
 
-// stepInputs declares the inputs of a function that takes n tokens.
-func stepInputs(f *ir.FuncBuilder, n ir.Dim) step {
+// stepInputs declares the inputs of a function that takes n tokens, with room for so many sequences.
+func stepInputs(f *ir.FuncBuilder, n ir.Dim, sequences int64) step {
 	perToken := ir.Type{DType: dtype.I32, Shape: []ir.Dim{n}}
 	return step{
 		tokens:  f.Param("tokens", perToken),
 		pos:     f.Param("pos", perToken),
 		slot:    f.Param("slot", perToken),
-		lengths: f.Param("lengths", ir.Type{DType: dtype.I32, Shape: ir.Dims(1)}),
+		lengths: f.Param("lengths", ir.Type{DType: dtype.I32, Shape: ir.Dims(sequences)}),
 	}
 }
 

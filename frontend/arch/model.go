@@ -53,6 +53,7 @@ func newModel(f *gguf.File, arch string, o Options) *model {
 	m.context = m.chooseContext()
 	m.batch = m.chooseBatch()
 	m.limitToWindow()
+	m.checkSequences()
 	return m
 }
 
@@ -205,6 +206,14 @@ func (m *model) chooseContext() int64 {
 		return n
 	}
 	return min(m.trained, DefaultContext)
+}
+
+// checkSequences reports more sequences than a cache may have.
+func (m *model) checkSequences() {
+	if m.o.Sequences > MaxSequences {
+		m.failOption("--sequences %d is more than the %d that a cache may have: ask for fewer", m.o.Sequences, MaxSequences)
+		m.o.Sequences = 1
+	}
 }
 
 // limitContext makes the context at most n positions, for a reason that a key states, unless the user has chosen more.
