@@ -5,6 +5,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // languageModel emits how sessions drive a module that generates tokens; nil for other
@@ -35,7 +36,30 @@ func (g *generator) languageModel() jen.Code {
 	if n := g.m.Sequences(); n > 1 {
 		d[jen.Id("Sequences")] = jen.Lit(int(n))
 	}
+	if states := g.stateInfos(); states != nil {
+		d[jen.Id("States")] = states
+	}
 	return jen.Op("&").Qual(g.runtimePath(), "LanguageModel").Values(d)
+}
+
+// stateInfos emits where the states of sequences are; nil if some of them are not in the host's memory.
+func (g *generator) stateInfos() jen.Code {
+	var rows []jen.Code
+	for _, s := range g.m.States {
+		if g.m.Plan.Arenas[s.Place.Arena].Space != target.Host || s.Place.Chunk != 0 || s.Type.Rank() != 4 {
+			return nil
+		}
+		heads, _ := s.Type.Shape[1].IsConst()
+		d := jen.Dict{jen.Id("Offset"): jen.Lit(int(s.Place.Offset)), jen.Id("Bytes"): jen.Lit(int(s.Type.MaxBytes())), jen.Id("Heads"): jen.Lit(int(heads))}
+		if n := s.Type.Layout.Rows(); n > 1 {
+			d[jen.Id("Group")] = jen.Lit(int(n))
+		}
+		rows = append(rows, jen.Values(d))
+	}
+	if rows == nil {
+		return nil
+	}
+	return jen.Index().Qual(g.runtimePath(), "StateInfo").Values(rows...)
 }
 
 // languageEntry emits the indexes of an entry point and of its inputs and outputs.

@@ -39,6 +39,9 @@ var (
 	// is a bug. The error is a *FaultError.
 	ErrFault = errors.New("the step was given up")
 
+	// ErrSaved means that a saved sequence is damaged or of another program. The error is a *SavedError.
+	ErrSaved = errors.New("wrong saved sequence")
+
 	// ErrNumerics means that a step produced NaN where a number is needed.
 	ErrNumerics = sample.ErrNumerics
 )

@@ -17,6 +17,10 @@ type GenerateOptions struct {
 	MaxTokens int              // 0: limited by the context alone; reaching its end is an error
 	IgnoreEOG bool             // continue after an end-of-generation token
 	Grammar   *grammar.Grammar // that the generated text follows; nil: any text
+
+	// Whole means that the prompt is the whole sequence, not what follows the sequence so far. What both have in common
+	// is not run again: see Session.Prompt.
+	Whole bool
 }
 
 // Token is one generated token.
@@ -39,7 +43,7 @@ func (s *Session) Generate(ctx context.Context, prompt string, o GenerateOptions
 	if vocab == nil {
 		return failed(inputError("%s has no tokenizer: use GenerateTokens", s.model.program.Name))
 	}
-	return s.GenerateTokens(ctx, s.encode(prompt), o)
+	return s.GenerateTokens(ctx, s.encodeAt(prompt, specials(o.Whole) || s.isFirst()), o)
 }
 
 // GenerateTokens is Generate for a prompt of token ids, taken as they are.
@@ -64,11 +68,21 @@ func failed(err error) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) { yield(Token{}, err) }
 }
 
-// encode turns a prompt into tokens.
-func (s *Session) encode(prompt string) []int32 {
-	first := s.length == 0 && len(s.pending) == 0
-	return s.model.vocab.Encode(nil, prompt, token.Options{Specials: first})
+// encodeAt turns a text into tokens, with the special ones of the beginning if it is first.
+func (s *Session) encodeAt(text string, first specials) []int32 {
+	return s.model.vocab.Encode(nil, text, token.Options{Specials: bool(first)})
 }
+
+// encode turns a prompt into the tokens that follow the sequence.
+func (s *Session) encode(prompt string) []int32 {
+	return s.encodeAt(prompt, s.isFirst())
+}
+
+// specials is whether a text gets the tokens that the vocabulary puts at the beginning of sequences.
+type specials bool
+
+// isFirst reports whether the next text begins the sequence.
+func (s *Session) isFirst() specials { return s.length == 0 && len(s.pending) == 0 }
 
 // generation is one call of Generate. next allocates nothing.
 type generation struct {
@@ -140,6 +154,12 @@ func (g *generation) choose() (id int32, err error) {
 
 // start runs the prompt.
 func (g *generation) start(ctx context.Context, prompt []int32) (err error) {
+	if g.o.Whole {
+		if g.logits, err = g.s.Prompt(ctx, prompt); err == nil {
+			g.sampler.Accept(prompt...)
+		}
+		return err
+	}
 	if len(g.s.pending) > 0 {
 		prompt = append([]int32{g.s.pending[0]}, prompt...)
 	}

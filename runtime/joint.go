@@ -222,11 +222,17 @@ func (g *Sessions) step(ctx context.Context, who []*Session) error {
 	m.begin(alone)
 	m.placeJoint(d, who)
 	if err := m.finish(m.submit(context.Background(), d.fn)); err != nil { // the contexts of others go on
+		for _, s := range who {
+			s.seat.cut(s.length)
+		}
 		return err
 	}
 	logits, vocab := m.Floats(d.logits), m.model.program.LM.Vocab
 	for i, s := range who {
-		copy(s.seat.logits, logits[i*vocab:])
+		c := s.seat
+		copy(c.logits, logits[i*vocab:])
+		one := [1]int32{c.token}
+		c.put(s.length, one[:])
 		s.length++
 	}
 	return nil

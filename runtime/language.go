@@ -45,6 +45,17 @@ func (p *Program) checkLanguage() {
 	if lm.Joint != nil {
 		p.checkJoint(lm.Joint)
 	}
+	for i := range lm.States {
+		p.checkState(&lm.States[i])
+	}
+}
+
+// checkState panics when a state is not in the arena, or is not made of equal heads of whole groups of positions.
+func (p *Program) checkState(st *StateInfo) {
+	if st.Offset < 0 || st.Bytes < 0 || st.Offset > p.StateBytes-st.Bytes || st.Heads < 1 || st.Group < 0 ||
+		st.Bytes != st.groupBytes(p.LM)*int64(p.LM.sequences()*st.Heads*st.groups(p.LM.Context)) {
+		p.broken("LM has a state of %d bytes at %d, in %d heads and groups of %d", st.Bytes, st.Offset, st.Heads, st.Group)
+	}
 }
 
 // checkJoint panics when the entry for several sequences has a shape that joint steps cannot drive.
@@ -119,22 +130,19 @@ func (p *Program) checkRows(f *Func, e *Entry) {
 // valid until the session's next step. It runs in chunks of the program's batch. After an error the session is as it
 // was before the call. A prompt that does not fit is refused with a *ContextError before any step runs.
 func (s *Session) Prefill(ctx context.Context, tokens []int32) ([]float32, error) {
-	if err := s.lock(len(tokens)); err != nil {
+	if err := s.lock(len(tokens), after); err != nil {
 		return nil, err
 	}
 	defer s.busy.Store(false)
 	if err := s.checkTokens(tokens); err != nil {
 		return nil, err
 	}
-	if s.seat != nil {
-		return s.seat.prefill(ctx, s, tokens)
-	}
-	return s.chunks(ctx, s.model.prefill, tokens, s.model.program.LM.Batch)
+	return s.append(ctx, tokens)
 }
 
 // Decode appends one token and returns the logits after it, as Prefill does. It allocates nothing.
 func (s *Session) Decode(ctx context.Context, token int32) ([]float32, error) {
-	if err := s.lock(1); err != nil {
+	if err := s.lock(1, after); err != nil {
 		return nil, err
 	}
 	defer s.busy.Store(false)
@@ -148,8 +156,16 @@ func (s *Session) Decode(ctx context.Context, token int32) ([]float32, error) {
 	return s.chunks(ctx, s.model.decode, one[:], 1)
 }
 
-// lock reserves the session for a call that appends n positions.
-func (s *Session) lock(n int) error {
+// where says where a call puts tokens.
+type where bool
+
+const (
+	after   where = false // after the sequence
+	instead where = true  // in place of it
+)
+
+// lock reserves the session for a call that puts n tokens somewhere.
+func (s *Session) lock(n int, w where) error {
 	lm := s.model.program.LM
 	if lm == nil {
 		return inputError("%s is no language model: use Call", s.model.program.Name)
@@ -157,12 +173,16 @@ func (s *Session) lock(n int) error {
 	if !s.busy.CompareAndSwap(false, true) {
 		return ErrBusy
 	}
+	used := s.length
+	if w == instead {
+		used = 0
+	}
 	var err error
 	switch {
 	case n == 0:
 		err = inputError("no tokens: at least one is needed to predict the next")
-	case n > lm.Context-s.length:
-		err = &ContextError{Used: s.length, Wanted: n, Limit: lm.Context}
+	case n > lm.Context-used:
+		err = &ContextError{Used: used, Wanted: n, Limit: lm.Context}
 	}
 	if err != nil {
 		s.busy.Store(false)
@@ -184,7 +204,7 @@ func (s *Session) checkTokens(tokens []int32) error {
 // one. With devices, several steps may be in flight at once.
 func (s *Session) chunks(ctx context.Context, d *driver, tokens []int32, batch int) ([]float32, error) {
 	s.widen(len(tokens))
-	was := s.length
+	was, all := s.length, tokens
 	var err error
 	for order := alone; err == nil && len(tokens) > 0; order = overlapping {
 		n := min(len(tokens), batch)
@@ -197,8 +217,10 @@ func (s *Session) chunks(ctx context.Context, d *driver, tokens []int32, batch i
 	}
 	if err = s.finish(err); err != nil {
 		s.length = was
+		s.past.cut(was)
 		return nil, err
 	}
+	s.past.put(was, all)
 	logits, vocab := s.Floats(d.logits), s.model.program.LM.Vocab
 	return logits[len(logits)-vocab:], nil
 }

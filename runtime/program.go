@@ -137,10 +137,21 @@ type LanguageModel struct {
 	Pooling Pooling
 	Hidden  int
 
+	// States are the states of the sequences, which Session.Save writes; nil if some of them are in a device's memory.
+	States []StateInfo
+
 	// The least cost of one step, for the shares that `bench` prints. A multiply and an add count as two operations.
 	PrefillOpsPerToken, PrefillOpsPerStep float64
 	DecodeBytes                           float64 // of weights read per generated token
 	Peak                                  string  // "int8", "bf16" or "f32": the arithmetic to compare with
+}
+
+// StateInfo describes a state [Sequences, Heads, Context, elements] in the state arena. The rows of positions follow
+// each other, or in layouts of panels groups of them.
+type StateInfo struct {
+	Offset, Bytes int64
+	Heads         int
+	Group         int // positions that share bytes; 0 means 1
 }
 
 // Entry describes a function of a language model by the indexes of its Inputs and Outputs. The index of an input that

@@ -26,7 +26,7 @@ func (s *Session) Score(ctx context.Context, tokens []int32, first int, visit fu
 
 // checkScore reports before the first step what a later one would refuse.
 func (s *Session) checkScore(tokens []int32, first int) error {
-	if err := s.lock(len(tokens)); err != nil {
+	if err := s.lock(len(tokens), after); err != nil {
 		return err
 	}
 	defer s.busy.Store(false)

@@ -26,6 +26,7 @@ type Session struct {
 	// The last token that Generate yielded. It is part of the sequence but was not run.
 	pending []int32
 
+	past *past // nil for a session that other sessions use as memory
 	seat *seat // nil for a session with memory of its own
 }
 
@@ -41,6 +42,9 @@ func (m *Model) NewSession() (*Session, error) {
 		pending: make([]int32, 0, 1),
 	}
 	var err error
+	if p.LM != nil {
+		s.past = newPast(p.LM)
+	}
 	if s.state, err = allocateArena(p.StateBytes, "the session's state"); err != nil {
 		return nil, err
 	}
@@ -125,6 +129,7 @@ func (s *Session) own() error {
 	if !s.busy.CompareAndSwap(false, true) {
 		return ErrBusy
 	}
+	s.past.cut(0) // the function may write any positions
 	return nil
 }
 

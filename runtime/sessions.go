@@ -18,6 +18,7 @@ type Sessions struct {
 
 	mu    sync.Mutex
 	seats []*seat      // one for each sequence that the state has room for
+	left  int          // counts the sessions that have been closed
 	queue []*applicant // sessions that wait for a seat, in order
 }
 
@@ -26,6 +27,8 @@ type seat struct {
 	all    *Sessions
 	slot   int
 	owner  *Session // nil: free
+	used   int      // when the last owner left: a count of such times
+	past   *past
 	ticket *ticket
 	logits []float32 // of the owner's last step
 
@@ -42,9 +45,10 @@ func (m *Model) NewSessions() (*Sessions, error) {
 	if err != nil {
 		return nil, err
 	}
+	memory.past = nil
 	g := &Sessions{memory: memory, args: memory.args, seats: make([]*seat, lm.sequences())}
 	for i := range g.seats {
-		g.seats[i] = &seat{all: g, slot: i, ticket: newTicket(), logits: make([]float32, lm.Vocab), waiter: newWaiter()}
+		g.seats[i] = &seat{all: g, slot: i, past: newPast(lm), ticket: newTicket(), logits: make([]float32, lm.Vocab), waiter: newWaiter()}
 	}
 	g.joint.init(len(g.seats))
 	return g, nil
@@ -83,22 +87,28 @@ type applicant struct {
 	seated  chan struct{} // holds a token once the session has a seat
 }
 
-// apply gives a session a free seat, or a place in the queue. It returns whether it has a seat.
+// apply gives a session the free seat that has not been used for the longest time, or a place in the queue. It returns
+// whether it has a seat.
 func (g *Sessions) apply(w *applicant) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	at := slices.IndexFunc(g.seats, func(c *seat) bool { return c.owner == nil })
-	if at < 0 {
+	var free *seat
+	for _, c := range g.seats {
+		if c.owner == nil && (free == nil || c.used < free.used) {
+			free = c
+		}
+	}
+	if free == nil {
 		g.queue = append(g.queue, w)
 		return false
 	}
-	g.seats[at].take(w.session)
+	free.take(w.session)
 	return true
 }
 
 // take makes s the owner of the seat.
 func (c *seat) take(s *Session) {
-	c.owner, s.seat, s.slot = s, c, c.slot
+	c.owner, s.seat, s.slot, s.past = s, c, c.slot, c.past
 }
 
 // giveUp ends a wait for a seat, and gives back one that has come in the meantime.
@@ -114,7 +124,8 @@ func (g *Sessions) giveUp(w *applicant) {
 
 // free gives a seat to the first session in the queue, if there is one.
 func (g *Sessions) free(c *seat) {
-	c.owner = nil
+	g.left++
+	c.owner, c.used = nil, g.left
 	if len(g.queue) > 0 {
 		w := g.queue[0]
 		g.queue = slices.Delete(g.queue, 0, 1)
@@ -165,6 +176,7 @@ func (c *seat) prefill(ctx context.Context, s *Session, tokens []int32) ([]float
 		n := min(len(tokens), batch)
 		if err := c.chunk(ctx, s, s.model.prefill, tokens[:n]); err != nil {
 			s.length = was
+			c.cut(was)
 			return nil, err
 		}
 		tokens = tokens[n:]
@@ -188,9 +200,25 @@ func (c *seat) alone(ctx context.Context, s *Session, d *driver, tokens []int32)
 	m.slot, m.length = c.slot, s.length
 	logits, err := m.chunks(ctx, d, tokens, len(tokens))
 	if err != nil {
+		c.cut(s.length)
 		return err
 	}
 	copy(c.logits, logits)
+	c.put(s.length, tokens)
 	s.length = m.length
 	return nil
+}
+
+// put notes that tokens have been run at the end of the owner's first n positions.
+func (c *seat) put(n int, tokens []int32) {
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	c.past.put(n, tokens)
+}
+
+// cut notes that the positions from n on are lost.
+func (c *seat) cut(n int) {
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	c.past.cut(n)
 }

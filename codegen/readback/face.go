@@ -43,6 +43,9 @@ func (s *Session) Generate(ctx context.Context, prompt string, o GenerateOptions
 }
 func (s *Session) Prefill(ctx context.Context, tokens []int32) ([]float32, error) { return s.s.Prefill(ctx, tokens) }
 func (s *Session) Decode(ctx context.Context, token int32) ([]float32, error) { return s.s.Decode(ctx, token) }
+func (s *Session) Prompt(ctx context.Context, tokens []int32) ([]float32, error) { return s.s.Prompt(ctx, tokens) }
+func (s *Session) Save(w io.Writer) error { return s.s.Save(w) }
+func (s *Session) Load(r io.Reader) error { return s.s.Load(r) }
 func (s *Session) Len() int { return s.s.Len() }
 func (s *Session) Truncate(n int) error { return s.s.Truncate(n) }
 func (s *Session) Reset() { s.s.Reset() }

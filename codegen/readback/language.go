@@ -1,6 +1,10 @@
 package readback
 
-import "github.com/ggmlc/ggmlc/ir"
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
 
 // language compares how the runtime drives a language model with the types of its entries.
 func (c *checker) language(got value) {
@@ -29,6 +33,7 @@ func (c *checker) language(got value) {
 		c.report("program.LM is %v", got)
 		return
 	}
+	want["States"] = c.wantStates()
 	if want["Sequences"] == int64(1) {
 		want["Sequences"] = int64(0) // as absent
 	}
@@ -48,6 +53,22 @@ func (c *checker) wantEntry(e *ir.LanguageEntry) record {
 		"Func": number, "Tokens": int64(e.Tokens), "Pos": int64(e.Pos),
 		"Slot": int64(e.Slot), "Lengths": int64(e.Lengths), "Logits": int64(e.Logits),
 	}
+}
+
+// wantStates returns where the states are in the host's memory; none if one is elsewhere.
+func (c *checker) wantStates() list {
+	var states list
+	for _, s := range c.m.States {
+		if c.m.Plan.Arenas[s.Place.Arena].Space != target.Host || s.Place.Chunk != 0 || len(s.Type.Shape) != 4 {
+			return nil
+		}
+		group := int64(0) // as absent
+		if s.Type.Layout == dtype.R16 {
+			group = dtype.PanelRows
+		}
+		states = append(states, record{"Offset": s.Place.Offset, "Bytes": s.Type.MaxBytes(), "Heads": s.Type.Shape[1].Upper(), "Group": group})
+	}
+	return states
 }
 
 // leastRoom returns how many sequences (axis 0) or positions (axis 2) there is room for: what the smallest

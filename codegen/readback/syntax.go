@@ -18,7 +18,7 @@ const modulePath = "github.com/ggmlc/ggmlc"
 
 // imports are the packages that emitted code may import, under their own names.
 var imports = map[string]bool{
-	"unsafe": true, "math": true, "context": true, "iter": true, "embed": true,
+	"unsafe": true, "math": true, "context": true, "io": true, "iter": true, "embed": true,
 	modulePath + "/runtime": true, modulePath + "/runtime/fake": true, modulePath + "/runtime/gpu": true,
 	modulePath + "/runtime/cuda": true, modulePath + "/runtime/vulkan": true,
 	modulePath + "/runtime/gpusim":   true,

@@ -1,0 +1,110 @@
+package runtime
+
+import (
+	"context"
+	"slices"
+)
+
+// past is the tokens whose keys and values a state has, from position 0 on. It may have more than the sequence: what
+// was forgotten stays in the state until other tokens are run at its positions.
+type past struct{ ids []int32 }
+
+// newPast has room for a full context, so that put allocates nothing.
+func newPast(lm *LanguageModel) *past { return &past{ids: make([]int32, 0, lm.Context)} }
+
+// put notes that tokens have been run after the first n positions. If those are not known, neither are these. Later
+// positions stay if the tokens are the same as before.
+func (p *past) put(n int, tokens []int32) {
+	if p == nil || n > len(p.ids) || len(p.ids) >= n+len(tokens) && slices.Equal(p.ids[n:n+len(tokens)], tokens) {
+		return
+	}
+	p.ids = append(p.ids[:n], tokens...)
+}
+
+// cut notes that the positions from n on are lost.
+func (p *past) cut(n int) {
+	if p != nil {
+		p.ids = p.ids[:min(n, len(p.ids))]
+	}
+}
+
+// common returns how many of the first positions have the given tokens.
+func (p *past) common(tokens []int32) int {
+	n := min(len(p.ids), len(tokens))
+	for i, id := range p.ids[:n] {
+		if id != tokens[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// Prompt makes tokens the whole sequence and returns the logits after the last one, as Prefill does. Tokens at the
+// beginning that were run before are not run again: those of this session, and those of other sessions of the same
+// Sessions, also of closed ones, as long as their positions have not been used for other tokens. After an error the
+// sequence is what was kept.
+func (s *Session) Prompt(ctx context.Context, tokens []int32) ([]float32, error) {
+	if err := s.lock(len(tokens), instead); err != nil {
+		return nil, err
+	}
+	defer s.busy.Store(false)
+	if err := s.checkTokens(tokens); err != nil {
+		return nil, err
+	}
+	kept, err := s.keep(ctx, tokens[:len(tokens)-1]) // the last one is run for its logits
+	if err != nil {
+		return nil, err
+	}
+	s.length, s.pending = kept, s.pending[:0]
+	return s.append(ctx, tokens[kept:])
+}
+
+// keep returns how many of the first tokens the state has, after a look at other sessions.
+func (s *Session) keep(ctx context.Context, tokens []int32) (int, error) {
+	if s.seat == nil {
+		return s.past.common(tokens), nil
+	}
+	if err := s.seat.check(s); err != nil {
+		return 0, err
+	}
+	return s.seat.all.share(ctx, s, tokens)
+}
+
+// append runs tokens at the end of the sequence. The caller has reserved the session.
+func (s *Session) append(ctx context.Context, tokens []int32) ([]float32, error) {
+	if s.seat != nil {
+		return s.seat.prefill(ctx, s, tokens)
+	}
+	return s.chunks(ctx, s.model.prefill, tokens, s.model.program.LM.Batch)
+}
+
+// share gives s as many of the first tokens as any seat has, and returns their number. If the seat is free, s moves
+// there; otherwise the positions are copied. No step runs meanwhile.
+func (g *Sessions) share(ctx context.Context, s *Session, tokens []int32) (int, error) {
+	if err := g.turn.enter(ctx, s.seat.ticket); err != nil {
+		return 0, err
+	}
+	defer g.turn.leave()
+	g.joint.leave(s.seat)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	best, own := s.seat, s.past.common(tokens)
+	most := own
+	for _, c := range g.seats {
+		if n := c.past.common(tokens); n > most {
+			best, most = c, n
+		}
+	}
+	switch {
+	case best == s.seat:
+	case best.owner == nil:
+		g.left++
+		s.seat.owner, s.seat.used = nil, g.left
+		best.take(s)
+	case g.memory.copyRows(s.slot, best.slot, own, most):
+		s.past.put(own, tokens[own:most])
+	default:
+		return own, nil
+	}
+	return most, nil
+}

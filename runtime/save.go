@@ -1,0 +1,251 @@
+package runtime
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+)
+
+// savedMagic begins a saved sequence; its last byte is the version of this format.
+const savedMagic = "ggmlcsq\x01"
+
+// A saved sequence is
+//
+//	  0  magic "ggmlcsq", 1
+//	  8  plan id, ASCII, padded with zeros to 64 bytes
+//	 72  SHA-256 of the weights, 32 bytes
+//	104  positions, u64
+//	112  tokens that were generated and not run, u64: 0 or 1
+//	120  bytes of the states, u64
+//	128  ids of the positions and of the token that was not run, i32 each
+//	     for each state and head the bytes of the positions, with those that share bytes with them
+//	     SHA-256 of all of the above, 32 bytes
+//
+// with integers little-endian. The layout of the states is that of the program, so only the same program reads it.
+const savedHead = 128
+
+// SavedError reports why a saved sequence cannot be loaded.
+type SavedError struct {
+	Why string // what is wrong and what to do
+	Err error  // the reader's error, or nil
+}
+
+func (e *SavedError) Error() string {
+	if e.Err != nil {
+		return "saved sequence: " + e.Why + ": " + e.Err.Error()
+	}
+	return "saved sequence: " + e.Why
+}
+
+// Is makes errors.Is(err, ErrSaved) true.
+func (e *SavedError) Is(target error) bool { return target == ErrSaved }
+
+// Unwrap returns the reader's error.
+func (e *SavedError) Unwrap() error { return e.Err }
+
+func savedError(format string, args ...any) error {
+	return &SavedError{Why: fmt.Sprintf(format, args...)}
+}
+
+// Save writes the sequence: its tokens and its part of the state. Load of the same program continues from it.
+func (s *Session) Save(w io.Writer) error {
+	if err := s.holdState(); err != nil {
+		return err
+	}
+	defer s.busy.Store(false)
+	if len(s.past.ids) < s.length {
+		return inputError("functions have been run one by one: the tokens of the sequence are not known")
+	}
+	lm, sum := s.model.program.LM, sha256.New()
+	to := io.MultiWriter(w, sum)
+	if _, err := to.Write(s.savedHead()); err != nil {
+		return err
+	}
+	err := lm.eachRow(s.slot, 0, s.length, func(r byteRange) error {
+		_, err := to.Write(s.states()[r.from:r.to])
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(sum.Sum(nil))
+	return err
+}
+
+// holdState reserves the session for a call that reads or writes the bytes of its states.
+func (s *Session) holdState() error {
+	lm := s.model.program.LM
+	switch {
+	case lm == nil:
+		return inputError("%s is no language model: it has no sequence", s.model.program.Name)
+	case lm.States == nil:
+		return inputError("%s keeps its sequences in the memory of devices: only those in host memory can be saved", s.model.program.Name)
+	case !s.busy.CompareAndSwap(false, true):
+		return ErrBusy
+	}
+	if s.seat == nil {
+		return nil
+	}
+	if err := s.seat.check(s); err != nil {
+		s.busy.Store(false)
+		return err
+	}
+	return nil
+}
+
+// states returns the state arena.
+func (s *Session) states() []byte {
+	if s.seat != nil {
+		return s.seat.all.memory.state.bytes
+	}
+	return s.state.bytes
+}
+
+// savedHead returns what a saved sequence begins with, up to the states.
+func (s *Session) savedHead() []byte {
+	p := s.model.program
+	b := make([]byte, 104, savedHead+4*(s.length+1))
+	copy(b, savedMagic)
+	copy(b[8:72], p.PlanID)
+	hex.Decode(b[72:104], []byte(p.Weights.SHA256)) // made by the compiler; empty without weights
+	b = binary.LittleEndian.AppendUint64(b, uint64(s.length))
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(s.pending)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(p.LM.rowBytes(0, s.length)))
+	for _, ids := range [][]int32{s.past.ids[:s.length], s.pending} {
+		b = append(b, raw(ids)...)
+	}
+	return b
+}
+
+// Load makes the session continue a sequence that Save has written, and reads no more than that. A *SavedError reports
+// that the bytes are damaged, or of another program. After an error in the head the session is as it was, and after a
+// later one it is empty.
+func (s *Session) Load(r io.Reader) error {
+	if err := s.holdState(); err != nil {
+		return err
+	}
+	defer s.busy.Store(false)
+	l := &loader{s: s, r: r, sum: sha256.New()}
+	length, ids, err := l.head()
+	if err != nil {
+		return err
+	}
+	s.length, s.pending = 0, s.pending[:0]
+	s.lose()
+	if err := l.rows(length); err != nil {
+		return err
+	}
+	s.widen(length)
+	s.regain(ids[:length])
+	s.length, s.pending = length, append(s.pending, ids[length:]...)
+	return nil
+}
+
+// lose notes that the state is overwritten.
+func (s *Session) lose() {
+	if s.seat != nil {
+		s.seat.cut(0)
+		return
+	}
+	s.past.cut(0)
+}
+
+// regain notes that the state has the given tokens.
+func (s *Session) regain(ids []int32) {
+	if s.seat != nil {
+		s.seat.put(0, ids)
+		return
+	}
+	s.past.put(0, ids)
+}
+
+// loader reads a saved sequence.
+type loader struct {
+	s   *Session
+	r   io.Reader
+	sum hash.Hash
+}
+
+// read fills b and adds it to the sum.
+func (l *loader) read(b []byte) error {
+	_, err := io.ReadFull(l.r, b)
+	l.sum.Write(b)
+	return readError(err)
+}
+
+// readError describes an error of io.ReadFull.
+func readError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return savedError("it ends too early: it was cut off")
+	}
+	return &SavedError{"it cannot be read", err}
+}
+
+// head reads and checks what is before the states.
+func (l *loader) head() (length int, ids []int32, err error) {
+	p := l.s.model.program
+	var b [savedHead]byte
+	if err := l.read(b[:]); err != nil {
+		return 0, nil, err
+	}
+	if err := p.checkSaved(b[:]); err != nil {
+		return 0, nil, err
+	}
+	positions, pending, size := binary.LittleEndian.Uint64(b[104:]), binary.LittleEndian.Uint64(b[112:]), binary.LittleEndian.Uint64(b[120:])
+	if positions > uint64(p.LM.Context) || pending > 1 || size != uint64(p.LM.rowBytes(0, int(positions))) {
+		return 0, nil, savedError("%d positions, %d tokens to run and %d bytes of states are impossible: it is damaged", positions, pending, size)
+	}
+	ids = make([]int32, positions+pending)
+	if err := l.read(raw(ids)); err != nil {
+		return 0, nil, err
+	}
+	for i, id := range ids {
+		if id < 0 || int(id) >= p.LM.Vocab {
+			return 0, nil, savedError("token %d is %d: ids are 0 to %d: it is damaged", i, id, p.LM.Vocab-1)
+		}
+	}
+	return int(positions), ids, nil
+}
+
+// checkSaved checks that a saved sequence is one, and of this program.
+func (p *Program) checkSaved(b []byte) error {
+	if string(b[:7]) != savedMagic[:7] {
+		return savedError("it does not begin as one does: give what Save or --save has written")
+	}
+	if b[7] != savedMagic[7] {
+		return savedError("it has version %d of the format, this program reads version %d: save it again", b[7], savedMagic[7])
+	}
+	if plan := string(bytes.TrimRight(b[8:72], "\x00")); plan != p.PlanID {
+		return savedError("it was saved by a program with plan %q, and this one has plan %q: use the program that saved it", plan, p.PlanID)
+	}
+	if sum := hex.EncodeToString(b[72:104]); p.Weights.SHA256 != "" && sum != p.Weights.SHA256 {
+		return savedError("it was saved with weights of hash %s, and this program has %s: use the program that saved it", sum, p.Weights.SHA256)
+	}
+	return nil
+}
+
+// rows reads the states, and compares the sum of everything.
+func (l *loader) rows(length int) error {
+	err := l.s.model.program.LM.eachRow(l.s.slot, 0, length, func(r byteRange) error {
+		return l.read(l.s.states()[r.from:r.to])
+	})
+	if err != nil {
+		return err
+	}
+	var sum [sha256.Size]byte
+	if _, err := io.ReadFull(l.r, sum[:]); err != nil {
+		return readError(err)
+	}
+	if [sha256.Size]byte(l.sum.Sum(nil)) != sum {
+		return savedError("its checksum is not that of its contents: it is damaged")
+	}
+	return nil
+}
