@@ -31,6 +31,9 @@ func (b *benchCommand) measure(ctx context.Context, s *Session) error {
 	if err != nil {
 		return err
 	}
+	if err := b.seat(ctx, s); err != nil {
+		return err
+	}
 	machine := newPeak(s.Model().pool)
 	if _, err := b.repeat(ctx, prompts[:1], depths[:1], min(b.n, warmTokens), machine); err != nil {
 		return err
@@ -98,6 +101,9 @@ func benchToken(i, vocab int) int32 { return int32((i*7919 + 1) % vocab) }
 // repeat measures everything once, with n generated tokens.
 func (b *benchCommand) repeat(ctx context.Context, prompts, depths []*Session, n int, machine *peak) (r benchRepeat, err error) {
 	if r.depths, err = b.generateOnce(ctx, depths, n, machine); err != nil {
+		return r, err
+	}
+	if err = b.sequencesOnce(ctx, &r, n); err != nil {
 		return r, err
 	}
 	if r.gops, err = machine.gops(ctx, b.program.LM.Peak); err != nil {

@@ -49,6 +49,7 @@ func (s *Session) Generate(ctx context.Context, prompt string, o GenerateOptions
 // GenerateTokens is Generate for a prompt of token ids, taken as they are.
 func (s *Session) GenerateTokens(ctx context.Context, prompt []int32, o GenerateOptions) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
+		defer s.leave()
 		g, err := newGeneration(s, o)
 		if err == nil {
 			err = g.start(ctx, prompt)

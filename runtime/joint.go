@@ -94,6 +94,13 @@ func (j *joint) returned(c *seat) {
 	}
 }
 
+// leave notes that no Decode of s follows soon: steps of other sessions do not wait for it.
+func (s *Session) leave() {
+	if s.seat != nil {
+		s.seat.all.joint.leave(s.seat)
+	}
+}
+
 // leave notes that no Decode of c follows soon.
 func (j *joint) leave(c *seat) {
 	j.mu.Lock()

@@ -17,13 +17,16 @@ type benchCommand struct {
 	prompts    []int // lengths, which take turns
 	depths     []int // positions that are filled before generation, which take turns; prompts use the first
 	n, repeats int
+	sequences  []int // numbers of sequences that generate together, which take turns with a single one
 
+	members  []*Session // that generate together; the first one is alone
 	repeated []benchRepeat
 }
 
 // benchRepeat holds what was measured in one repeat.
 type benchRepeat struct {
 	prompts, depths []tally // as in benchCommand
+	sequences       []tally // the first one is a single sequence
 	gops            float64 // 10^9 operations/s
 }
 
@@ -32,6 +35,7 @@ func (c *cli) bench() func(context.Context) error {
 	c.flags.numbers(&b.prompts, "p", "N,...", "tokens of the prompt (default: 512, or the context); several take turns", 1)
 	c.flags.number(&b.n, "n", "N", "tokens to generate (default: 64, or the context)", 1)
 	c.flags.numbers(&b.depths, "d", "DEPTH,...", "positions before those that are measured (default: 0); generation at several depths takes turns", 0)
+	c.flags.numbers(&b.sequences, "sequences", "N,...", "also sequences that generate together, in turns with a single one", 1)
 	c.flags.number(&b.repeats, "r", "REPEATS", "repeats, of which the median counts (default: 5)", 1)
 	c.flags.on(&c.json, "json", "as one JSON object")
 	c.modelFlags()
@@ -45,6 +49,9 @@ func (b *benchCommand) run(ctx context.Context) error {
 	}
 	if deepest := slices.Max(b.depths); deepest >= lm.Context {
 		return usagef("-d %d: nothing can be measured after that many of %d positions: use fewer", deepest, lm.Context)
+	}
+	if most := slices.Max(append(b.sequences, 1)); most > lm.sequences() {
+		return usagef("--sequences %d: this program was built for %d at a time: build it with --sequences %d", most, lm.sequences(), most)
 	}
 	b.n = min(b.n, lm.Context-slices.Max(b.depths))
 	for i, p := range b.prompts {
@@ -121,7 +128,7 @@ func (b *benchCommand) report(m *Model) error {
 	prompts, depths := b.promptRates(), b.depthRates()
 	var text []byte
 	if b.json {
-		text = benchJSON(prompts, depths)
+		text = benchJSON(prompts, depths, b.sequenceRates())
 	} else {
 		text = b.benchText(m, prompts, depths)
 	}
@@ -144,6 +151,10 @@ func (b *benchCommand) benchText(m *Model, prompts, depths []contender) []byte {
 		}
 		text = c.appendRatio(text, i, "generation after %d", depths[0].size)
 	}
+	for i, c := range b.sequenceRates() {
+		text = fmt.Appendf(text, "decode  %6d at a time %11.1f tok/s", c.size, c.rate)
+		text = c.appendRatio(text, i, "%d", 1)
+	}
 	step := &b.program.Funcs[lm.Decode.Func]
 	return fmt.Appendf(text, "decode step: %d nodes, %d barriers, %.1f MB of weights%s\n", step.Nodes, step.Barriers, lm.DecodeBytes/1e6, cacheNote(lm.DecodeBytes))
 }
@@ -158,13 +169,27 @@ func (c *contender) appendRatio(text []byte, i int, of string, first int) []byte
 
 // benchJSON formats the results of the first length and depth as members of their own, and lists of all of them if
 // there are several.
-func benchJSON(prompts, depths []contender) []byte {
+func benchJSON(prompts, depths, sequences []contender) []byte {
 	line := appendFields([]byte("{"), field{"prefill_tok_s", prompts[0].rate}, field{"decode_tok_s", depths[0].rate},
 		field{"prefill_share", prompts[0].share}, field{"decode_share", depths[0].share}, field{"peak_gop_s", prompts[0].limit}, field{"read_gb_s", depths[0].limit})
 	line = append(line[:1], line[2:]...) // without the first comma
 	line = appendContenders(line, "prompts", "tokens", prompts)
 	line = appendContenders(line, "depths", "depth", depths)
+	line = appendSequences(line, sequences)
 	return append(line, '}', '\n')
+}
+
+// appendSequences appends the results of sequences that generate together, if there are any.
+func appendSequences(line []byte, list []contender) []byte {
+	if list == nil {
+		return line
+	}
+	line = append(line, `,"sequences":`...)
+	for i, c := range list {
+		line = fmt.Appendf(line, `%c{"n":%d`, "[,"[min(i, 1)], c.size)
+		line = append(appendFields(line, field{"tok_s", c.rate}, field{"ratio", c.ratio.median}, field{"ratio_least", c.ratio.least}, field{"ratio_most", c.ratio.most}), '}')
+	}
+	return append(line, ']')
 }
 
 // appendContenders appends a list of at least two contenders, and nothing for a shorter one.

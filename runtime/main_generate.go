@@ -19,6 +19,9 @@ type generateCommand struct {
 	*cli
 	prompt, tokens     string
 	hasPrompt          bool
+	saveTo, loadFrom   string
+	prompts            string // a file
+	parallel           int
 	n                  int
 	o                  GenerateOptions
 	seeded, withLogits bool
@@ -26,7 +29,7 @@ type generateCommand struct {
 	line               []byte // reused for every token
 
 	promptTokens    int
-	load            time.Duration
+	loaded          time.Duration
 	prefill, decode time.Duration
 }
 
@@ -37,6 +40,10 @@ func (c *cli) generate() func(context.Context) error {
 	f.text(&g.tokens, "tokens", "1,2,3", "token ids to go on from, taken as they are")
 	f.number(&g.n, "n", "N", "at most N tokens (default: 256, or what the context has room for)", 1)
 	g.samplingFlags()
+	f.text(&g.saveTo, "save", "FILE", "write the sequence at the end, for --load of this program")
+	f.text(&g.loadFrom, "load", "FILE", "go on from a sequence that --save has written")
+	f.text(&g.prompts, "prompts", "FILE", "go on from each line of a file, several at a time")
+	f.number(&g.parallel, "parallel", "N", "with --prompts: so many at a time (default: all that the program was built for)", 1)
 	f.on(&g.o.IgnoreEOG, "ignore-eos", "go on after an end-of-generation token")
 	f.on(&c.json, "json", "one JSON object a line: tokens, then a summary")
 	f.on(&g.withLogits, "logits", "with --json: also the logits")
@@ -48,16 +55,22 @@ func (g *generateCommand) run(ctx context.Context) error {
 	if err := g.check(); err != nil {
 		return err
 	}
+	if g.prompts != "" {
+		return g.runPrompts(ctx)
+	}
 	s, closeModel, err := g.open()
 	if err != nil {
 		return err
+	}
+	if err := g.load(s); err != nil {
+		return errors.Join(err, closeModel())
 	}
 	prompt, err := g.promptOf(s)
 	if err != nil {
 		return errors.Join(err, closeModel())
 	}
-	g.load = time.Since(processStart)
-	return errors.Join(g.stream(ctx, s, prompt), closeModel())
+	g.loaded = time.Since(processStart)
+	return errors.Join(g.save(s, g.stream(ctx, s, prompt)), closeModel())
 }
 
 // check reports flags that contradict each other.
@@ -66,9 +79,15 @@ func (g *generateCommand) check() error {
 	switch {
 	case lm == nil:
 		return usagef("%s does not generate text: %s call runs its functions, %s -h lists the commands", g.program.Name, g.name, g.name)
+	case g.prompts != "":
+		if err := g.checkPrompts(); err != nil {
+			return err
+		}
 	case g.hasPrompt && g.tokens != "":
 		return usagef("--prompt and --tokens: give one of them")
-	case !g.hasPrompt && g.tokens == "":
+	case g.parallel > 0:
+		return usagef("--parallel: give --prompts FILE with it")
+	case !g.hasPrompt && g.tokens == "" && g.loadFrom == "":
 		return usagef("nothing to continue from: give --prompt TEXT or --tokens 1,2,3; -h lists the commands")
 	case g.hasPrompt && g.program.Tokenizer == "":
 		return usagef("--prompt: %s has no tokenizer: give --tokens 1,2,3", g.program.Name)
@@ -76,6 +95,10 @@ func (g *generateCommand) check() error {
 		return usagef("--grammar: %s has no tokenizer", g.program.Name)
 	case g.withLogits && !g.json:
 		return usagef("--logits: give --json with it")
+	case g.saveTo != "":
+		if err := canWrite(g.saveTo); err != nil {
+			return err
+		}
 	}
 	if err := g.o.Sampling.CheckFor(lm.Vocab); err != nil {
 		return usageError{err}
@@ -87,18 +110,30 @@ func (g *generateCommand) check() error {
 func (g *generateCommand) promptOf(s *Session) (prompt []int32, err error) {
 	if g.hasPrompt {
 		prompt = s.encode(g.prompt)
-	} else if prompt, err = parseTokens(g.tokens); err != nil {
-		return nil, err
+	} else if g.tokens != "" {
+		if prompt, err = parseTokens(g.tokens); err != nil {
+			return nil, err
+		}
 	}
 	g.finishSampling(s)
-	g.promptTokens, g.o.MaxTokens = len(prompt), g.n
-	if g.n == 0 { // the last token is not run, so it needs no position
-		g.o.MaxTokens = max(1, min(defaultTokens, g.program.LM.Context-len(prompt)+1))
+	g.promptTokens, g.o.MaxTokens = len(prompt), g.most(s.length+len(s.pending)+len(prompt))
+	g.chooseSeed()
+	return prompt, nil
+}
+
+// most returns the limit of generated tokens after that many. The last one is not run, so it needs no position.
+func (g *generateCommand) most(used int) int {
+	if g.n > 0 {
+		return g.n
 	}
+	return max(1, min(defaultTokens, g.program.LM.Context-used+1))
+}
+
+// chooseSeed sets the seed if the command line does not.
+func (g *generateCommand) chooseSeed() {
 	if !g.seeded {
 		g.o.Sampling.Seed = uint64(time.Now().UnixNano())
 	}
-	return prompt, nil
 }
 
 func parseTokens(list string) ([]int32, error) {
@@ -179,7 +214,7 @@ func (g *generateCommand) appendToken(b []byte, gen *generation) []byte {
 // summary prints the number of tokens and the speed, as the last JSON line or to standard error.
 func (g *generateCommand) summary(gen *generation) error {
 	prefill, decode := rate(g.promptTokens, g.prefill), rate(gen.made-1, g.decode)
-	load := float64(g.load.Microseconds()) / 1000
+	load := float64(g.loaded.Microseconds()) / 1000
 	if g.json {
 		b := append(g.line[:0], `{"summary":{"prompt_tokens":`...)
 		b = strconv.AppendInt(b, int64(g.promptTokens), 10)

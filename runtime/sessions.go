@@ -37,21 +37,26 @@ type seat struct {
 
 // NewSessions allocates memory for as many sequences as the program was compiled for (ggmlc build --sequences N).
 func (m *Model) NewSessions() (*Sessions, error) {
-	lm := m.program.LM
-	if lm == nil {
+	if m.program.LM == nil {
 		return nil, inputError("%s is no language model: use NewSession", m.program.Name)
 	}
 	memory, err := m.NewSession()
 	if err != nil {
 		return nil, err
 	}
+	return newSessions(memory), nil
+}
+
+// newSessions returns the sessions that use the memory of a new session, which is not used otherwise.
+func newSessions(memory *Session) *Sessions {
+	lm := memory.model.program.LM
 	memory.past = nil
 	g := &Sessions{memory: memory, args: memory.args, seats: make([]*seat, lm.sequences())}
 	for i := range g.seats {
 		g.seats[i] = &seat{all: g, slot: i, past: newPast(lm), ticket: newTicket(), logits: make([]float32, lm.Vocab), waiter: newWaiter()}
 	}
 	g.joint.init(len(g.seats))
-	return g, nil
+	return g
 }
 
 // Model returns the model that the sessions are of.
