@@ -125,10 +125,14 @@ func (s tileSet) pick(rows, panels int) *tileGroup {
 	panic("cpu: internal error: no tile of one panel")
 }
 
-// pick returns the tile with the most rows that are not more than those left.
+// pick returns the tile with the most rows that are not more than those left. Two equal tiles are preferred to one with
+// two rows more and one with two rows: a tile of two rows takes nearly as long as one of four, as both read and unpack
+// the same weights.
 func (g *tileGroup) pick(rows int) *rowTile {
 	for i := range g.tiles {
-		if t := &g.tiles[i]; t.rows <= rows {
+		t := &g.tiles[i]
+		halves := rows == t.rows+2 && i+1 < len(g.tiles) && rows == 2*g.tiles[i+1].rows
+		if t.rows <= rows && !halves {
 			return t
 		}
 	}
