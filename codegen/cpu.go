@@ -241,7 +241,7 @@ func attentionArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	if n.Part.Mode == ir.PartSplit && n.Part.Axis == 1 {
 		h0, h1 = divided(b.c0, heads/kvHeads), divided(b.c1, heads/kvHeads)
 	}
-	return append(e.attended(n, n.Attr.(*ir.AttentionAttr).Scale), b.r0, b.r1, h0, h1)
+	return append(append(e.attended(n), e.ptr(n.Arg(6)), e.attentionShape(n)), b.r0, b.r1, h0, h1)
 }
 
 // attentionKernel names a kernel by the layout and dtype of keys. A node that may round has a kernel that rounds if its
@@ -271,12 +271,29 @@ func headCounts(n *ir.Node) (heads, kvHeads int64) {
 	return heads, kvHeads
 }
 
-// attended returns what the kernels of attention need but ranges.
-func (e *funcEmitter) attended(n *ir.Node, scale float32) []jen.Code {
-	q, k, v := n.Args[0].Type.Shape, n.Args[1].Type.Shape, n.Args[2].Type.Shape
-	shape := e.shape(n, "Attention", e.extent("Heads", q[1]), e.extent("KVHeads", k[1]), e.extent("Context", k[2]),
-		e.extent("KeyLen", k[3]), e.extent("ValueLen", v[3]), factor("Scale", scale))
-	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]), e.ptr(n.Args[3]), e.ptr(n.Args[4]), shape}
+// attended returns the pointers that all kernels of attention need.
+func (e *funcEmitter) attended(n *ir.Node) []jen.Code {
+	list := []jen.Code{e.ptr(n.Result())}
+	for _, v := range n.Args[:5] { // kernels know no lengths
+		list = append(list, e.ptr(v))
+	}
+	return list
+}
+
+func (e *funcEmitter) attentionShape(n *ir.Node) jen.Code {
+	q, k, v, s := n.Args[0].Type.Shape, n.Args[1].Type.Shape, n.Args[2].Type.Shape, ir.ScoringOf(n)
+	fields := []shapeField{e.extent("Heads", q[1]), e.extent("KVHeads", k[1]), e.extent("Context", k[2]),
+		e.extent("KeyLen", k[3]), e.extent("ValueLen", v[3]), factor("Scale", s.Scale)}
+	if s.Cap != 0 {
+		fields = append(fields, factor("Cap", s.Cap))
+	}
+	if s.Window != 0 {
+		fields = append(fields, e.extent("Window", ir.Const(s.Window)))
+	}
+	if s.Alibi != 0 {
+		fields = append(fields, factor("Alibi", s.Alibi))
+	}
+	return e.shape(n, "Attention", fields...)
 }
 
 // attentionSegmentsArgs passes the kernel a range of units. A unit is one key head in one segment.
@@ -287,14 +304,14 @@ func attentionSegmentsArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 		lo, hi := e.owned(n.Part.N, n.Part.Granule)
 		u0, u1 = jen.Id(lo), jen.Id(hi)
 	}
-	return append(e.attended(n, a.Scale), e.dim(shape[1]), e.dim(a.Segments), u0, u1)
+	return append(e.attended(n), e.attentionShape(n), e.dim(shape[1]), e.dim(a.Segments), u0, u1)
 }
 
 func attentionCombineArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	x, kvHeads := n.Args[0].Type.Shape, ir.Const(n.Attr.(*ir.AttentionCombineAttr).KVHeads)
 	b := e.heads(n)
 	shape := e.shape(n, "Combine", e.extent("KVHeads", kvHeads), e.extent("Group", x[2]), e.extent("ValueLen", n.Result().Type.Shape[2]))
-	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), shape, e.dim(x[1]), e.dim(x[0].FloorDiv(kvHeads)), b.r0, b.r1, b.c0, b.c1}
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Arg(1)), shape, e.dim(x[1]), e.dim(x[0].FloorDiv(kvHeads)), b.r0, b.r1, b.c0, b.c1}
 }
 
 func divided(c jen.Code, by int64) jen.Code {

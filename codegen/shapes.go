@@ -46,7 +46,7 @@ func (e *funcEmitter) shape(n *ir.Node, kind string, fields ...shapeField) jen.C
 	sizes := false
 	for _, f := range fields {
 		values = append(values, jen.Id(f.name).Op(":").Add(f.value))
-		key += " " + f.text
+		key += " " + f.name + "=" + f.text
 		sizes = sizes || f.sizes
 	}
 	literal := jen.Qual(e.g.cpuPath(), kind+"Shape").Values(values...)

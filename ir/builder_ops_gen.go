@@ -268,36 +268,43 @@ func (f *FuncBuilder) Rope(x *Value, table *Value, attr RopeAttr) *Value {
 }
 
 // Attention appends attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T]
-// i32, pos[T] i32, lengths[S] i32) {scale, bf16}: token t reads the positions p in
-// 0..pos[t] of sequence slot[t] that are below lengths[slot[t]]; query head h reads key
-// head g = h/(H/KVH); y[t,h] = Σp softmaxp(scale * q[t,h]·k[slot[t],g,p]) *
-// v[slot[t],g,p]. k and v are f32, f16 or q8_0. If q is q8a, the scores are products of
-// integers and k is q8_0. k of q8_0 or f16 may be in layout r16, with the positions of
-// each head as the rows of a matrix. With bf16, a kernel may round the factors of products
-// to bf16: q, k, softmax and v. Result f32[T,H,Dv], dense.
-func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, attr AttentionAttr) *Value {
-	return f.Op(OpAttention, &attr, q, k, v, slot, pos, lengths)
+// i32, pos[T] i32, lengths[S] i32, sinks[H] f32, optional) {scale, cap, window, alibi,
+// bf16}: token t reads the positions p in 0..pos[t] of sequence slot[t] that are below
+// lengths[slot[t]]; with a window, p is above pos[t]-window. Query head h reads key head g
+// = h/(H/KVH); y[t,h] = Σp softmaxp(z(p)) * v[slot[t],g,p], z(p) = scale *
+// q[t,h]·k[slot[t],g,p]. k and v are f32, f16 or q8_0. With a cap, z(p) becomes
+// cap*tanh(z(p)/cap). With alibi, slope(h)*(p-pos[t]) is then added, where slope(h) is
+// 2^(-alibi*(h+1)/n) for h < n, the largest power of two that is at most H, and
+// 2^(-alibi*(2(h-n)+1)/(2n)) for the others. With sinks, the softmax of head h is also
+// over a score sinks[h], without a value. If q is q8a, the scores are products of integers
+// and k is q8_0. k of q8_0 or f16 may be in layout r16, with the positions of each head as
+// the rows of a matrix. With bf16, a kernel may round the factors of products to bf16: q,
+// k, softmax and v. Result f32[T,H,Dv], dense.
+func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, sinks *Value, attr AttentionAttr) *Value {
+	return f.Op(OpAttention, &attr, q, k, v, slot, pos, lengths, sinks)
 }
 
 // AttentionSegments appends attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D],
-// v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, len, segments, bf16}:
-// the sums of attention over the positions of each segment, for each key head g: row
-// y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score z(p) = log2(e) * scale
-// * q[t,h]·k[slot[t],g,p]. Over the positions p in [s*len, (s+1)*len) that token t reads,
-// it has Σp 2^(z(p)-m) * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m is near the
-// largest z(p); without such positions it has zeros and m = -Inf. len > 0. bf16 is that of
-// attention. Result f32[KVH*segments,T,H/KVH,Dv+2], dense.
+// v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, cap, window, alibi, len,
+// segments, bf16}: the sums of attention over the positions of each segment, for each key
+// head g: row y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score z(p) =
+// log2(e) times that of attention, which scale, cap, window and alibi give. Over the
+// positions p in [s*len, (s+1)*len) that token t reads, it has Σp 2^(z(p)-m) *
+// v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m is near the largest z(p); without
+// such positions it has zeros and m = -Inf. len > 0. bf16 is that of attention. Result
+// f32[KVH*segments,T,H/KVH,Dv+2], dense.
 func (f *FuncBuilder) AttentionSegments(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, attr AttentionSegmentsAttr) *Value {
 	return f.Op(OpAttentionSegments, &attr, q, k, v, slot, pos, lengths)
 }
 
-// AttentionCombine appends attention_combine(x[KVH*segments,T,G,Dv+2] f32) {kv_heads}:
-// adds the sums of attention_segments over the segments: y[t,g*G+i] = Σs 2^(m(s)-M) *
-// a(s) / Σs 2^(m(s)-M) * b(s), where x[g*segments+s,t,i] is a(s), Dv elements, then m(s)
-// and b(s), and M is the largest m(s). It is zero if all b(s) are 0. Result
-// f32[T,KVH*G,Dv], dense.
-func (f *FuncBuilder) AttentionCombine(x *Value, kv_heads int64) *Value {
-	return f.Op(OpAttentionCombine, &AttentionCombineAttr{KVHeads: kv_heads}, x)
+// AttentionCombine appends attention_combine(x[KVH*segments,T,G,Dv+2] f32, sinks[KVH*G]
+// f32, optional) {kv_heads}: adds the sums of attention_segments over the segments:
+// y[t,g*G+i] = Σs 2^(m(s)-M) * a(s) / Σs 2^(m(s)-M) * b(s), where x[g*segments+s,t,i] is
+// a(s), Dv elements, then m(s) and b(s), and M is the largest m(s). With sinks, the
+// divisor is larger by 2^(log2(e)*sinks[g*G+i]-M). The result is zero if all b(s) are 0.
+// Result f32[T,KVH*G,Dv], dense.
+func (f *FuncBuilder) AttentionCombine(x *Value, sinks *Value, kv_heads int64) *Value {
+	return f.Op(OpAttentionCombine, &AttentionCombineAttr{KVHeads: kv_heads}, x, sinks)
 }
 
 // StateWrite appends state_write(state[S,KVH,C,D], x[T,KVH,D] f32, slot[T] i32, pos[T]

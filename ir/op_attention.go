@@ -2,22 +2,59 @@ package ir
 
 import (
 	"cmp"
+	"math"
+	"math/bits"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // AttentionAttr has the factor of the scores, usually 1/sqrt(head size). With BF16, kernels may round
-// the factors of products to bf16: queries, keys, weights of positions and values.
+// the factors of products to bf16: queries, keys, weights of positions and values. Cap, Window and Alibi are those of
+// Scoring.
 type AttentionAttr struct {
-	Scale float32 `attr:"scale"`
-	BF16  bool    `attr:"bf16,default=false"`
+	Scale  float32 `attr:"scale"`
+	Cap    float32 `attr:"cap,default=0"`
+	Window int64   `attr:"window,default=0"`
+	Alibi  float32 `attr:"alibi,default=0"`
+	BF16   bool    `attr:"bf16,default=false"`
+}
+
+// Scoring is how attention makes scores of the products of queries and keys.
+type Scoring struct {
+	Scale  float32
+	Cap    float32 // scores are Cap·tanh(score/Cap); 0: as they are
+	Window int64   // a token at pos reads positions above pos-Window; 0: all
+	Alibi  float32 // scores get a bias that falls with the distance (AlibiSlope); 0: none
+}
+
+// AlibiSlope returns the factor of p-pos in the bias of head h of so many heads (Press et al. 2022, "Train short, test
+// long"). With n the largest power of two that is at most heads, it is 2^(-most·(h+1)/n) for the first n heads, and
+// 2^(-most·(2(h-n)+1)/(2n)) for the others.
+func AlibiSlope(most float32, h, heads int64) float64 {
+	n := int64(1) << (bits.Len64(uint64(heads)) - 1)
+	if h < n {
+		return math.Exp2(-float64(most) * float64(h+1) / float64(n))
+	}
+	return math.Exp2(-float64(most) * float64(2*(h-n)+1) / float64(2*n))
+}
+
+// ScoringOf returns how an attention, or its segments, make scores.
+func ScoringOf(n *Node) Scoring {
+	if a, ok := n.Attr.(*AttentionSegmentsAttr); ok {
+		return Scoring{a.Scale, a.Cap, a.Window, a.Alibi}
+	}
+	a := n.Attr.(*AttentionAttr)
+	return Scoring{a.Scale, a.Cap, a.Window, a.Alibi}
 }
 
 var attentionInfo = OpInfo{
 	Name: "attention",
-	Doc: "attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, bf16}: " +
-		"token t reads the positions p in 0..pos[t] of sequence slot[t] that are below lengths[slot[t]]; query head h reads key head g = h/(H/KVH); " +
-		"y[t,h] = Σp softmaxp(scale * q[t,h]·k[slot[t],g,p]) * v[slot[t],g,p]. k and v are f32, f16 or q8_0. " +
+	Doc: "attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32, sinks[H] f32, optional) {scale, cap, window, alibi, bf16}: " +
+		"token t reads the positions p in 0..pos[t] of sequence slot[t] that are below lengths[slot[t]]; with a window, p is above pos[t]-window. Query head h reads key head g = h/(H/KVH); " +
+		"y[t,h] = Σp softmaxp(z(p)) * v[slot[t],g,p], z(p) = scale * q[t,h]·k[slot[t],g,p]. k and v are f32, f16 or q8_0. " +
+		"With a cap, z(p) becomes cap*tanh(z(p)/cap). With alibi, slope(h)*(p-pos[t]) is then added, where slope(h) is 2^(-alibi*(h+1)/n) for h < n, the largest power of two that is at most H, and 2^(-alibi*(2(h-n)+1)/(2n)) for the others. " +
+		"With sinks, the softmax of head h is also over a score sinks[h], without a value. " +
 		"If q is q8a, the scores are products of integers and k is q8_0. k of q8_0 or f16 may be in layout r16, with the positions of each head as the rows of a matrix. " +
 		"With bf16, a kernel may round the factors of products to bf16: q, k, softmax and v. Result f32[T,H,Dv], dense.",
 	Args: []Arg{
@@ -27,6 +64,7 @@ var attentionInfo = OpInfo{
 		{Name: "slot", Kinds: Int},
 		{Name: "pos", Kinds: Int},
 		{Name: "lengths", Kinds: Int},
+		{Name: "sinks", Kinds: Float, Optional: true},
 	},
 	Attr:   AttentionAttr{},
 	Traits: Pure | Reduces | ReadsState,
@@ -38,7 +76,7 @@ var attentionInfo = OpInfo{
 }
 
 func inferAttention(n *Node) (Type, error) {
-	if err := checkAttention(n); err != nil {
+	if err := cmp.Or(checkAttention(n), checkSinks(n, 6, n.Args[0].Type.Shape[1])); err != nil {
 		return Type{}, err
 	}
 	q, v := n.Args[0].Type.Shape, n.Args[2].Type.Shape
@@ -62,8 +100,31 @@ func checkAttention(n *Node) error {
 	if err != nil {
 		return err
 	}
+	if err := checkScoring(n); err != nil {
+		return err
+	}
 	if heads, kvHeads, ok := headCounts(n); !ok || heads%kvHeads != 0 {
 		return argErr(n, 0, "its heads must be a constant multiple of the %v heads of k", k[1])
+	}
+	return nil
+}
+
+// checkSinks checks the optional operand i, a number for each head.
+func checkSinks(n *Node, i int, heads Dim) error {
+	if n.Arg(i) == nil {
+		return nil
+	}
+	if t := n.Args[i].Type; t.DType != dtype.F32 || len(t.Shape) != 1 {
+		return argErr(n, i, "must be f32, a number for each head")
+	}
+	return cmp.Or(needPlainArg(n, i), needDim(n, i, 0, heads, "the heads"))
+}
+
+// checkScoring checks the attributes of scores.
+func checkScoring(n *Node) error {
+	s := ScoringOf(n)
+	if s.Window < 0 || !(s.Cap >= 0) || !(s.Alibi >= 0) || math.IsInf(float64(s.Cap), 0) || math.IsInf(float64(s.Alibi), 0) {
+		return argErr(n, 0, "cannot be read with window=%d, cap=%v, alibi=%v: they are finite, 0 or above", s.Window, s.Cap, s.Alibi)
 	}
 	return nil
 }
@@ -121,11 +182,14 @@ func attentionAxes(n *Node) []Axis {
 	heads, kvHeads, _ := headCounts(n)
 	all, rows := Read{Kind: ReadAll}, sameRange(0)
 	kv := Read{Kind: ReadRange, Axis: 1, Num: kvHeads, Den: heads}
-	axes := byRows(n, []Read{rows, all, all, rows, rows, all})
+	operands := func(reads ...Read) []Read { // with the sinks, if there are any
+		return append(reads, slices.Repeat([]Read{all}, len(n.Args)-len(reads))...)
+	}
+	axes := byRows(n, operands(rows, all, all, rows, rows, all))
 	if kvHeads == 1 {
 		return axes
 	}
-	return append([]Axis{{Axis: 1, Granule: heads / kvHeads, Reads: []Read{sameRange(1), kv, kv, all, all, all}}}, axes...)
+	return append([]Axis{{Axis: 1, Granule: heads / kvHeads, Reads: operands(sameRange(1), kv, kv, all, all, all)}}, axes...)
 }
 
 func attentionCases(yield func(Case) bool) {
@@ -153,5 +217,13 @@ func attentionCases(yield func(Case) bool) {
 			slot0(Const(3)), positions(Const(3)), full(24)), Attr: &AttentionAttr{Scale: 0.25, BF16: true}},
 		Case{Name: "view", Args: args(f32(3, 4, 16).view(), kv(dtype.F32, 1, 2, 24, 16), kv(dtype.F32, 1, 2, 24, 16),
 			slot0(Const(3)), positions(Const(3)), full(24)), Attr: attr},
+		Case{Name: "cap", Args: args(f32(3, 4, 16), kv(dtype.F16, 1, 2, 24, 16), kv(dtype.F16, 1, 2, 24, 16),
+			slot0(Const(3)), positions(Const(3)), full(24)), Attr: &AttentionAttr{Scale: 2, Cap: 1.5}},
+		Case{Name: "window", Args: args(f32d(t, Const(4), Const(16)), kv(dtype.F32, 2, 2, 150, 16), kv(dtype.F32, 2, 2, 150, 16),
+			between(dtype.I32, 0, 2, t), between(dtype.I32, 0, 150, t), between(dtype.I32, 150, 151, Const(2))), Attr: &AttentionAttr{Scale: 0.25, Window: 7}, Sizes: sizes(9)},
+		Case{Name: "alibi", Args: args(f32(3, 6, 16), kv(dtype.F16, 1, 2, 40, 16), kv(dtype.F16, 1, 2, 40, 16),
+			slot0(Const(3)), between(dtype.I32, 0, 40, Const(3)), full(40)), Attr: &AttentionAttr{Scale: 0.25, Alibi: 8}},
+		Case{Name: "sinks", Args: args(f32(3, 4, 16), kv(dtype.F16, 1, 2, 24, 16), kv(dtype.F16, 1, 2, 24, 16),
+			slot0(Const(3)), positions(Const(3)), full(24), between(dtype.F32, -2, 3, Const(4))), Attr: attr},
 	)
 }

@@ -16,10 +16,13 @@ import (
 // the sum of the weights. The second step scales the parts of the segments to a common m and adds them.
 // Flash decoding calls a segment a split (https://pytorch.org/blog/flash-decoding/).
 
-// AttentionSegmentsAttr has Scale and BF16 as in AttentionAttr. Segment s is the positions [s*Len,
+// AttentionSegmentsAttr has Scale, Cap, Window, Alibi and BF16 as in AttentionAttr. Segment s is the positions [s*Len,
 // (s+1)*Len), for s in 0..Segments-1.
 type AttentionSegmentsAttr struct {
 	Scale    float32 `attr:"scale"`
+	Cap      float32 `attr:"cap,default=0"`
+	Window   int64   `attr:"window,default=0"`
+	Alibi    float32 `attr:"alibi,default=0"`
 	Len      int64   `attr:"len"`
 	Segments Dim     `attr:"segments"`
 	BF16     bool    `attr:"bf16,default=false"`
@@ -31,11 +34,11 @@ const segmentTail = 2
 
 var attentionSegmentsInfo = OpInfo{
 	Name: "attention_segments",
-	Doc: "attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, len, segments, bf16}: " +
-		"the sums of attention over the positions of each segment, for each key head g: row y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score z(p) = log2(e) * scale * q[t,h]·k[slot[t],g,p]. " +
+	Doc: "attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, cap, window, alibi, len, segments, bf16}: " +
+		"the sums of attention over the positions of each segment, for each key head g: row y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score z(p) = log2(e) times that of attention, which scale, cap, window and alibi give. " +
 		"Over the positions p in [s*len, (s+1)*len) that token t reads, it has Σp 2^(z(p)-m) * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m is near the largest z(p); " +
 		"without such positions it has zeros and m = -Inf. len > 0. bf16 is that of attention. Result f32[KVH*segments,T,H/KVH,Dv+2], dense.",
-	Args:   attentionInfo.Args,
+	Args:   attentionInfo.Args[:6],
 	Attr:   AttentionSegmentsAttr{},
 	Traits: Pure | Reduces | ReadsState,
 	Infer:  inferAttentionSegments,
@@ -96,6 +99,9 @@ func attentionSegmentsCases(yield func(Case) bool) {
 			zeros(dtype.I32, Const(1)), between(dtype.I32, 16, 24, Const(1)), full), Attr: attr(Const(1))},
 		Case{Name: "view", Args: args(f32(1, 4, 16).view(), kv(dtype.F32, 1, 2, 24, 16), kv(dtype.F32, 1, 2, 24, 16),
 			zeros(dtype.I32, Const(1)), between(dtype.I32, 0, 24, Const(1)), full), Attr: attr(Const(1))},
+		Case{Name: "cap, window and alibi", Args: args(f32(2, 4, 16), kv(dtype.F16, 1, 2, 600, 16), kv(dtype.F16, 1, 2, 600, 16),
+			zeros(dtype.I32, Const(2)), between(dtype.I32, 500, 540, Const(2)), between(dtype.I32, 600, 601, Const(1))),
+			Attr: &AttentionSegmentsAttr{Scale: 1, Cap: 1.5, Window: 40, Alibi: 8, Len: 512, Segments: Const(2)}},
 	)
 }
 
@@ -106,10 +112,10 @@ type AttentionCombineAttr struct {
 
 var attentionCombineInfo = OpInfo{
 	Name: "attention_combine",
-	Doc: "attention_combine(x[KVH*segments,T,G,Dv+2] f32) {kv_heads}: adds the sums of attention_segments over the segments: " +
+	Doc: "attention_combine(x[KVH*segments,T,G,Dv+2] f32, sinks[KVH*G] f32, optional) {kv_heads}: adds the sums of attention_segments over the segments: " +
 		"y[t,g*G+i] = Σs 2^(m(s)-M) * a(s) / Σs 2^(m(s)-M) * b(s), where x[g*segments+s,t,i] is a(s), Dv elements, then m(s) and b(s), and M is the largest m(s). " +
-		"It is zero if all b(s) are 0. Result f32[T,KVH*G,Dv], dense.",
-	Args:   []Arg{{Name: "x", Kinds: Float}},
+		"With sinks, the divisor is larger by 2^(log2(e)*sinks[g*G+i]-M). The result is zero if all b(s) are 0. Result f32[T,KVH*G,Dv], dense.",
+	Args:   []Arg{{Name: "x", Kinds: Float}, {Name: "sinks", Kinds: Float, Optional: true}},
 	Attr:   AttentionCombineAttr{},
 	Traits: Pure | Reduces,
 	Infer:  inferAttentionCombine,
@@ -135,15 +141,19 @@ func inferAttentionCombine(n *Node) (Type, error) {
 	if lo, _ := values.Bounds(); lo < 1 {
 		return Type{}, argErr(n, 0, "must have rows of values and two numbers more")
 	}
-	return denseF32([]Dim{x[1], Const(kvHeads).Mul(x[2]), values}), nil
+	heads := Const(kvHeads).Mul(x[2])
+	return denseF32([]Dim{x[1], heads, values}), checkSinks(n, 1, heads)
 }
 
 // attentionCombineAxes divides by heads first. The sums of a head are scattered over x.
 func attentionCombineAxes(n *Node) []Axis {
 	y := n.Result().Type.Shape
-	axes := []Axis{{Axis: 1, Granule: 1, Reads: []Read{{Kind: ReadParts}}}}
+	operands := func(x Read) []Read { // with the sinks, if there are any
+		return []Read{x, {Kind: ReadAll}}[:len(n.Args)]
+	}
+	axes := []Axis{{Axis: 1, Granule: 1, Reads: operands(Read{Kind: ReadParts})}}
 	if !y[0].Is(1) {
-		axes = append(axes, Axis{Axis: 0, Granule: 1, Reads: []Read{sameRange(1)}})
+		axes = append(axes, Axis{Axis: 0, Granule: 1, Reads: operands(sameRange(1))})
 	}
 	return axes
 }
@@ -157,5 +167,6 @@ func attentionCombineCases(yield func(Case) bool) {
 		Case{Name: "segments", Args: args(sums(Dims(15, 2, 2, 34)...)), Attr: &AttentionCombineAttr{KVHeads: 3}},
 		Case{Name: "symbolic", Args: args(sums(t.Mul(Const(2)), Const(1), Const(4), Const(18))), Attr: &AttentionCombineAttr{KVHeads: 2}, Sizes: sizes(9)},
 		Case{Name: "view", Args: args(sums(Dims(4, 1, 1, 15)...).view()), Attr: &AttentionCombineAttr{KVHeads: 1}},
+		Case{Name: "sinks", Args: args(sums(Dims(6, 2, 2, 18)...), between(dtype.F32, -2, 3, Const(6))), Attr: &AttentionCombineAttr{KVHeads: 3}},
 	)
 }

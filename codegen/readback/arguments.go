@@ -3,6 +3,7 @@ package readback
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -47,21 +48,27 @@ func (a *arguments) bind() bool {
 	return len(a.wrong) == 0
 }
 
-// shape gives the fields of a shape their names. It is a variable of the package, or written in the call.
+// shape gives the fields of a shape their names. It is a variable of the package, or written in the call. Fields that it
+// does not have are 0.
 func (a *arguments) shape(typ string, v value) {
 	if v.kind == name && !v.addr {
 		x := &runner{c: a.c, p: a.p}
 		v = x.variable(v.text)
 	}
 	fields := strings.Fields(shapes[typ])
-	if v.kind != composite || v.text != "cpu."+typ || v.addr || len(v.fields) != len(fields) {
-		a.differ("the shape is %v, not a cpu.%s of %d fields", v, typ, len(fields))
+	if v.kind != composite || v.text != "cpu."+typ || v.addr {
+		a.differ("the shape is %v, not a cpu.%s", v, typ)
 		return
+	}
+	for id := range v.fields {
+		if !slices.Contains(fields, id) {
+			a.differ("the shape has a field %s", id)
+		}
 	}
 	for _, id := range fields {
 		f, has := v.fields[id]
 		if !has {
-			a.differ("the shape has no field %s", id)
+			f = value{kind: number, n: ir.Const(0)}
 		}
 		a.byName[id] = f
 	}
@@ -181,7 +188,7 @@ func (a *arguments) columns(param string, n *ir.Node) {
 
 // attention demands the arguments that all kernels of attention have, and returns the
 // numbers of heads.
-func (a *arguments) attention(n *ir.Node, scale float32) (heads, kvHeads ir.Dim) {
+func (a *arguments) attention(n *ir.Node) (heads, kvHeads ir.Dim) {
 	q, k, v := n.Args[0].Type.Shape, n.Args[1].Type.Shape, n.Args[2].Type.Shape
 	for i, p := range []string{"q", "k", "v", "slot", "pos"} {
 		a.ptr(p, n.Args[i])
@@ -192,6 +199,10 @@ func (a *arguments) attention(n *ir.Node, scale float32) (heads, kvHeads ir.Dim)
 	a.dim("Context", k[2])
 	a.dim("KeyLen", k[3])
 	a.dim("ValueLen", v[3])
-	a.float("Scale", scale)
+	s := ir.ScoringOf(n)
+	a.float("Scale", s.Scale)
+	a.float("Cap", s.Cap)
+	a.dim("Window", ir.Const(s.Window))
+	a.float("Alibi", s.Alibi)
 	return q[1], k[1]
 }

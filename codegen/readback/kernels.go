@@ -23,7 +23,7 @@ var shapes = map[string]string{
 	"SumShape":       "Choices Len",
 	"RopeShape":      "Heads HeadLen Pairs NeoX",
 	"StateShape":     "Heads Context HeadLen",
-	"AttentionShape": "Heads KVHeads Context KeyLen ValueLen Scale",
+	"AttentionShape": "Heads KVHeads Context KeyLen ValueLen Scale Cap Window Alibi",
 	"CombineShape":   "KVHeads Group ValueLen",
 	"ScaleShape":     "Scale Bias",
 }
@@ -226,9 +226,10 @@ var kernels = [ir.NumOps]*kernel{
 
 	ir.OpAttention: {
 		attending("Attention", func(n *ir.Node) bool { return n.Attr.(*ir.AttentionAttr).BF16 }),
-		"dst q k v slot pos shape:AttentionShape r0 r1 h0 h1",
+		"dst q k v slot pos sinks shape:AttentionShape r0 r1 h0 h1",
 		func(a *arguments, n *ir.Node) {
-			_, kvHeads := a.attention(n, n.Attr.(*ir.AttentionAttr).Scale)
+			_, kvHeads := a.attention(n)
+			a.ptr("sinks", n.Arg(6))
 			// Its columns are heads of keys, each with its queries.
 			inner := product(n.Result().Type.Shape[1:])
 			a.area("r0 r1 h0 h1", kvHeads, inner.FloorDiv(kvHeads))
@@ -239,17 +240,18 @@ var kernels = [ir.NumOps]*kernel{
 		"dst q k v slot pos shape:AttentionShape tokens segments u0 u1",
 		func(a *arguments, n *ir.Node) {
 			attr, shape := n.Attr.(*ir.AttentionSegmentsAttr), n.Result().Type.Shape
-			a.attention(n, attr.Scale)
+			a.attention(n)
 			a.dim("tokens", n.Args[0].Type.Shape[0])
 			a.dim("segments", attr.Segments)
 			a.area("u0 u1", ir.Const(1), product(shape[1:]))
 		},
 	},
-	ir.OpAttentionCombine: {is("AttentionCombineF32"), "dst x shape:CombineShape tokens segments r0 r1 h0 h1", func(a *arguments, n *ir.Node) {
+	ir.OpAttentionCombine: {is("AttentionCombineF32"), "dst x sinks shape:CombineShape tokens segments r0 r1 h0 h1", func(a *arguments, n *ir.Node) {
 		x, shape := n.Args[0].Type.Shape, n.Result().Type.Shape // units, tokens, group, sums; tokens, heads, elements
 		kvHeads := ir.Const(n.Attr.(*ir.AttentionCombineAttr).KVHeads)
 		a.ptr("dst", n.Result())
 		a.ptr("x", n.Args[0])
+		a.ptr("sinks", n.Arg(1))
 		a.dim("tokens", shape[0])
 		a.dim("KVHeads", kvHeads)
 		a.dim("Group", shape[1].FloorDiv(kvHeads))

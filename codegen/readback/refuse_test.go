@@ -166,8 +166,9 @@ var stepRefusals = refusals{
 	{"a constant without a value", "xCopy = 0x800", "xCopy", "emitted code has no such constant"},
 	{"a constant that nothing uses", "xCopy = 0x800", "xCopy = 0x800\nother = 3", "nothing uses the constant other"},
 	{"a variable that is declared", "cpu.RMSNorm", "var other = 3\ncpu.RMSNorm", "emitted code has no such declaration"},
-	{"a shape of another type", "matMul = cpu.MatMulShape{In: 512, Out: 512}", "matMul = cpu.SumShape{Choices: 512, Len: 512}", "the shape is cpu.SumShape{…}, not a cpu.MatMulShape of 2 fields"},
-	{"a shape without a field", "{In: 512, Out: 512}", "{In: 512}", "not a cpu.MatMulShape of 2 fields"},
+	{"a shape of another type", "matMul = cpu.MatMulShape{In: 512, Out: 512}", "matMul = cpu.SumShape{Choices: 512, Len: 512}", "the shape is cpu.SumShape{…}, not a cpu.MatMulShape"},
+	{"a shape without a field", "{In: 512, Out: 512}", "{In: 512}", "Out is 0, not 512"},
+	{"a shape with a foreign field", "{In: 512, Out: 512}", "{In: 512, Out: 512, Len: 1}", "the shape has a field Len"},
 	{"a shape with another extent", "{In: 512, Out: 512}", "{In: 512, Out: 528}", "Out is 528, not 512"},
 	{"a stop that leaves an iteration", "cpu.RMSNorm", "w.Barrier()\nif w.Stop() {\nreturn\n}\ncpu.RMSNorm", "what is left where the step is to stop is not the step"},
 }

@@ -45,7 +45,7 @@ var gathers = map[form]func(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 in
 // attentions are the kernels of attention by the form of the keys; quantized is whether queries
 // are q8a.
 var attentions = map[form]struct {
-	run       func(dst, q, k, v, slot, pos unsafe.Pointer, shape cpu.AttentionShape, r0, r1, h0, h1 int)
+	run       func(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape cpu.AttentionShape, r0, r1, h0, h1 int)
 	quantized bool
 }{
 	{dtype.F32, dtype.Plain}: {cpu.AttentionF32, false},
@@ -226,7 +226,7 @@ func attentionTrials(u use) []trial {
 				}
 				h := call % (a.kvHeads - a.some + 1)
 				kernel.run(unsafe.Pointer(&a.dst[0]), unsafe.Pointer(&q[0]), a.at(a.k, call, a.dk), a.at(a.v, call, a.dv),
-					unsafe.Pointer(&a.slot[0]), unsafe.Pointer(&a.pos[0]), a.shape(), 0, a.tokens, h, h+a.some)
+					unsafe.Pointer(&a.slot[0]), unsafe.Pointer(&a.pos[0]), nil, a.shape(), 0, a.tokens, h, h+a.some)
 			}
 			return time.Since(begin).Seconds() / float64(a.calls) * a.scale
 		}})

@@ -22,8 +22,9 @@ For each there are random models with all features on (` + "`frontend/arch/archt
 with the logits of llama.cpp, and programs are built of them and compared with both
 (` + "`go test ./frontend/arch ./tests/e2e`" + `).
 
-Scaling of positions: linear, YaRN, longrope, and factors of frequencies (Llama 3). A model with a sliding window is compiled
-for at most as many positions as the window has, within which it reads all of them.
+Scaling of positions: linear, YaRN, longrope, and factors of frequencies (Llama 3). Layers with a sliding window read the
+positions of the window; their caches hold as many positions as those of other layers. Where llama.cpp ignores a window that a
+file states, phi3 reads all positions, and other architectures are compiled for at most as many positions as the window has.
 
 `
 
@@ -32,9 +33,8 @@ const architecturesTail = `
 
 | feature | needed by | what it asks for |
 |---|---|---|
-| bias of scores by distance (ALiBi) | bloom, mpt, refact, jais, baichuan 13B | ` + "an attribute of `attention` with a slope for each head, added to scores as slope*(p-pos)" + ` |
-| cap of scores | gemma2, grok | ` + "an attribute `cap` of `attention`: scores become cap*tanh(scores/cap) before softmax" + ` |
-| windows shorter than the context | gemma2, gemma3, cohere2, phi3, olmo 3, gpt-oss, beyond their window | ` + "an attribute `window` of `attention`: positions up to pos-window are not read; and a cache of that many positions that is written in turn" + ` |
+| bias of scores by distance (ALiBi) | bloom, mpt, refact, jais, baichuan 13B | descriptions; ` + "`" + `attention` + "`" + ` has it |
+| caches of windows | gemma2, gemma3, cohere2, olmo 3 | a cache of as many positions as the window has, which is written in turn |
 | sinks | gpt-oss | ` + "an operand of `attention` with a score for each head, which joins the sum of softmax without a value" + ` |
 | latent attention (MLA) | deepseek2, minicpm3 | ` + "a product of each head with a matrix of its own; queries of parts that are rotated and parts that are not" + ` |
 | attention to later positions | bert, nomic-bert | ` + "an attribute of `attention`, and a function that returns a pooled state" + ` |

@@ -85,6 +85,7 @@ var architectures = map[string]func(*model) decoder{
 	"exaone4":       exaone4,
 	"falcon":        falcon,
 	"gemma":         gemma,
+	"gemma2":        gemma2,
 	"gemma3":        gemma3,
 	"glm4":          glm4,
 	"gpt2":          gpt2,

@@ -24,6 +24,8 @@ type attention struct {
 	qAfter       norm // of queries and keys after they are rotated
 	kAfter       norm
 	scale        float64  // of the scores
+	cap          float64  // scores are cap·tanh(score/cap); 0: none
+	window       int64    // positions that a token reads; 0: all up to its own
 	out          presence // bias of the last product
 }
 
@@ -93,8 +95,17 @@ func (a attention) apply(g *graph, x *ir.Value) *ir.Value {
 	v := made(values)
 	ks := g.f.StateWrite(g.kvState("keys", h.kv, h.k), k, g.in.slot, g.in.pos)
 	vs := g.f.StateWrite(g.kvState("values", h.kv, h.v), v, g.in.slot, g.in.pos)
-	y := g.f.Attention(q, ks, vs, g.in.slot, g.in.pos, g.in.lengths, ir.AttentionAttr{Scale: float32(a.scale)})
+	y := g.f.Attention(q, ks, vs, g.in.slot, g.in.pos, g.in.lengths, nil, a.attr(g.model))
 	return g.linear(joinHeads(g.f, y), "attn_output", g.embd, h.count*h.v, a.out)
+}
+
+// attr returns the attributes of the node. A window that no context exceeds is left out.
+func (a attention) attr(m *model) ir.AttentionAttr {
+	attr := ir.AttentionAttr{Scale: float32(a.scale), Cap: float32(a.cap)}
+	if a.window < m.context {
+		attr.Window = a.window
+	}
+	return attr
 }
 
 // splitHeads views [n, heads*size] as [n, heads, size].

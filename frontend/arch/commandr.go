@@ -1,9 +1,6 @@
 package arch
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // commandR is Command R and R+: attention beside a gated feed-forward part, both of one layer norm without bias,
 // rotations of neighbours, and logits of the embedding times a factor. R+ has norms of each head of queries and keys.
@@ -32,11 +29,12 @@ func commandR(m *model) decoder {
 // and not in the fourth.
 func cohere2(m *model) decoder {
 	d := commandR(m)
-	m.count("attention.sliding_window", 1, math.MaxUint32)
-	turned := d.layer.(parallel)
-	attn := turned[0].body.(attention)
-	attn.rope = nil
-	still := slices.Clone(turned)
+	still := d.layer.(parallel)
+	turned := slices.Clone(still)
+	attn := still[0].body.(attention)
+	attn.window = m.window()
+	turned[0].body = attn
+	attn.window, attn.rope = 0, nil
 	still[0].body = attn
 	d.layer = byLayer(func(i int64) part {
 		if i%4 == 3 {

@@ -1,7 +1,5 @@
 package arch
 
-import "math"
-
 // exaone4 is EXAONE 4: norms of what each part adds in place of norms before it, norms of each head of queries and
 // keys, and rotations of halves. The larger one has a sliding window, and rotations, in three of four layers only.
 func exaone4(m *model) decoder {
@@ -16,8 +14,7 @@ func exaone4(m *model) decoder {
 	}
 	still := turned
 	if m.layers == layersOf32B {
-		m.count("attention.sliding_window", 1, math.MaxUint32)
-		still.rope = nil
+		turned.window, still.rope = m.windowOr(4096), nil
 	}
 	post := m.rmsNorm("post_attention_norm")
 	ffn := residual{at: "ffn", body: gated{act: silu, size: m.feedForward()}, out: m.rmsNorm("post_ffw_norm")}

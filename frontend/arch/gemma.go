@@ -38,7 +38,7 @@ func gemma3(m *model) decoder {
 		a.scale = 1 / math.Sqrt(float64(m.embd/h.count))
 	}
 	local, pattern := a, int64(1)
-	if m.countOr("attention.sliding_window", 0, 0, math.MaxUint32) > 0 {
+	if local.window = m.windowOr(0); local.window > 0 {
 		pattern = m.countOr("attention.sliding_window_pattern", 6, 1, maxLayers)
 		local.rope = m.unscaledRope(h.k, halves, m.positiveOr("rope.freq_base_swa", 10000))
 	}
@@ -57,5 +57,39 @@ func gemma3(m *model) decoder {
 	}
 }
 
-// layersOf27B is the number of layers by which llama.cpp recognizes the largest Gemma 3 (src/llama-model.cpp).
-const layersOf27B = 62
+// gemma2 is Gemma 2: gemma with norms before and after parts, a cap of scores and of logits, and a sliding window in every
+// other layer.
+func gemma2(m *model) decoder {
+	h := m.heads()
+	global := attention{
+		heads: h,
+		qkv:   separate{},
+		rope:  m.rope(h.k, halves),
+		scale: h.scale(),
+		cap:   m.positiveOr("attn_logit_softcapping", 50),
+	}
+	if m.layers == layersOf2At27B && !m.errs.Any() { // whose files do not state their scale
+		global.scale = 1 / math.Sqrt(float64(m.embd/h.count))
+	}
+	local := global
+	local.window = m.windowOr(4096)
+	ffn := residual{at: "ffn", in: m.rmsNorm("ffn_norm"), out: m.rmsNorm("post_ffw_norm"), body: gated{act: gelu, size: m.feedForward()}}
+	return decoder{
+		embedding: embedding{scale: math.Sqrt(float64(m.embd))},
+		layer: byLayer(func(i int64) part {
+			attn := residual{at: "attn", in: m.rmsNorm("attn_norm"), out: m.rmsNorm("post_attention_norm"), body: local}
+			if i%2 == 1 {
+				attn.body = global
+			}
+			return sequence{attn, ffn}
+		}),
+		norm:   m.rmsNorm("output_norm"),
+		output: output{tied: tiedAlways, cap: m.positiveOr("final_logit_softcapping", 30)},
+	}
+}
+
+// Numbers of layers by which llama.cpp recognizes the largest Gemma 2 and 3 (src/llama-model.cpp).
+const (
+	layersOf2At27B = 46
+	layersOf27B    = 62
+)

@@ -183,7 +183,7 @@ func TestOptionsThatDoNotFitAreRefused(t *testing.T) {
 		want string
 	}{
 		{"cache of blocks that do not fill heads", Options{KV: dtype.Q8_0}, "--kv q8_0: heads of 16 elements cannot be kept in its blocks of 32: choose another"},
-		{"context beyond the window", Options{Context: 65}, "--ctx 65 is more than the 64 positions of the model's sliding window, beyond which it is not supported yet (llama.attention.sliding_window)"},
+		{"context beyond the window", Options{Context: 65}, "--ctx 65 is more than the 64 positions of the model's sliding window, which llama is not known to have (llama.attention.sliding_window)"},
 		{"context whose cache would wrap", Options{Context: math.MaxInt}, "--ctx " + strconv.Itoa(math.MaxInt)},
 		{"batch beyond all reason", Options{Batch: math.MaxInt}, "--batch " + strconv.Itoa(math.MaxInt)},
 	} {

@@ -227,14 +227,6 @@ func (m *model) limitContext(n int64, reason, key string) {
 	}
 }
 
-// limitToWindow limits the context to a sliding window, within which models read all positions before a token as others
-// do.
-func (m *model) limitToWindow() {
-	if n := m.countOr("attention.sliding_window", 0, 0, math.MaxUint32); n > 0 {
-		m.limitContext(n, "of the model's sliding window, beyond which it is not supported yet", "attention.sliding_window")
-	}
-}
-
 // chooseBatch returns the number of prompt tokens in one step: the user's choice or the default, but no more than a
 // sequence has positions.
 func (m *model) chooseBatch() int64 {

@@ -1,13 +1,11 @@
 package arch
 
-import "math"
-
 // olmo2 is OLMo 2 and 3: norms of what each part adds in place of norms before it, norms of all queries and of all
 // keys, and rotations of halves. OLMo 3 has a sliding window in three of four layers, whose angles are not scaled.
 func olmo2(m *model) decoder {
 	global := wideNormAttention(m, m.heads())
 	local := global
-	if m.countOr("attention.sliding_window", 0, 0, math.MaxUint32) > 0 {
+	if local.window = m.windowOr(0); local.window > 0 {
 		local.rope = m.unscaledRope(global.heads.k, halves, m.positiveOr("rope.freq_base", 10000))
 	}
 	post := m.rmsNorm("post_attention_norm")

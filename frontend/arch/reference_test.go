@@ -118,28 +118,28 @@ func TestEveryArchitectureHasAReference(t *testing.T) {
 	}
 }
 
-// TestAlternatingLayersOfExaone4: the larger model rotates queries and keys in three of four layers.
+// TestAlternatingLayersOfExaone4: the larger model rotates queries and keys, and has windows, in three of four layers.
 func TestAlternatingLayersOfExaone4(t *testing.T) {
 	for _, model := range archtest.Deep(32) {
 		if model.Name != "exaone4" {
 			continue
 		}
-		if _, err := arch.Build(open(t, model), arch.Options{}); err == nil || !strings.Contains(err.Error(), "exaone4.attention.sliding_window") {
-			t.Errorf("without a window: error %v", err)
-		}
-		model.Keys = append(model.Keys, archtest.Key{Name: "exaone4.attention.sliding_window", Value: uint32(4096)})
+		model.Keys = append(model.Keys, archtest.Key{Name: "exaone4.attention.sliding_window", Value: uint32(200)})
 		m, err := arch.Build(open(t, model), arch.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		turned := 0
+		turned, windows := 0, 0
 		for _, n := range m.Func("decode").Nodes {
 			if n.Op == ir.OpRope {
 				turned++
 			}
+			if n.Op == ir.OpAttention && ir.ScoringOf(n).Window == 200 {
+				windows++
+			}
 		}
-		if turned != 2*48 {
-			t.Errorf("%d values are rotated, want %d", turned, 2*48)
+		if turned != 2*48 || windows != 48 {
+			t.Errorf("%d values are rotated and %d layers have windows, want %d and 48", turned, windows, 2*48)
 		}
 	}
 }

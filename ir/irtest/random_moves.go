@@ -242,13 +242,18 @@ func (g *generator) attend() {
 	d := choose(g, dtype.F32, dtype.F16, dtype.Q8_0)
 	keys := g.write(fmt.Sprintf("k.%v.%d", d, kv), d, kv, k)
 	values := g.write(fmt.Sprintf("v.%v.%d", d, kv), d, kv, project(kv))
-	y, scale := (*ir.Value)(nil), 1/float32(math.Sqrt(headSize))
+	a := ir.AttentionAttr{Scale: 1 / float32(math.Sqrt(headSize))}
+	var y, sinks *ir.Value
 	if g.even() {
-		y = f.Attention(q, keys, values, g.slot, g.pos, g.lengths, ir.AttentionAttr{Scale: scale})
+		a.Cap, a.Window, a.Alibi = choose[float32](g, 0, 2), choose[int64](g, 0, 3), choose[float32](g, 0, 8)
+		sinks = f.Abs(g.weight(dtype.F32, 2))
+	}
+	if g.even() {
+		y = f.Attention(q, keys, values, g.slot, g.pos, g.lengths, sinks, a)
 	} else { // the second of two segments is empty
 		sums := f.AttentionSegments(q, keys, values, g.slot, g.pos, g.lengths,
-			ir.AttentionSegmentsAttr{Scale: scale, Len: segmentLen, Segments: ir.Const(2)})
-		y = f.AttentionCombine(sums, kv)
+			ir.AttentionSegmentsAttr{Scale: a.Scale, Cap: a.Cap, Window: a.Window, Alibi: a.Alibi, Len: segmentLen, Segments: ir.Const(2)})
+		y = f.AttentionCombine(sums, sinks, kv)
 	}
 	g.add(f.Reshape(y, g.rows, ir.Const(2*headSize)))
 }

@@ -15,7 +15,8 @@ import (
 // over positions p in [0, pos[r]]: causal, as pos is the row's own position. q is f32
 // [*, Heads, KeyLen], dst f32 [*, Heads, ValueLen], k and v are the states of AttentionShape; slot
 // and pos are i32 [*]. Query head i reads KV head i/(Heads/KVHeads). dst and q do not overlap. A row
-// with a negative position gets zeros.
+// with a negative position gets zeros. sinks is nil, or f32 [Heads]: scores that take part in the softmax of a
+// head without a value. Other changes of scores are in AttentionShape (attention_scores.go).
 //
 // There is no matrix of scores: chunks of chunkLen positions are combined in order with a
 // running maximum and sum (M. Milakov, N. Gimelshein: Online normalizer calculation for
@@ -33,16 +34,16 @@ import (
 // AttentionF32 reads f32 states.
 //
 //go:noinline
-func AttentionF32(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, shape, reading{format: cacheF32}}
+func AttentionF32(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, sinks, shape, reading{format: cacheF32}}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
 // AttentionF16 reads f16 states. Keys are transposed: AttentionR16F16 is faster.
 //
 //go:noinline
-func AttentionF16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, shape, reading{format: cacheF16}}
+func AttentionF16(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, sinks, shape, reading{format: cacheF16}}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
@@ -50,8 +51,8 @@ func AttentionF16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, 
 // and values as plain f16 rows. Scores are those of AttentionF16 where KeyLen and ValueLen are multiples of 8.
 //
 //go:noinline
-func AttentionR16F16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, shape, reading{format: cacheF16, packed: true}}
+func AttentionR16F16(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, sinks, shape, reading{format: cacheF16, packed: true}}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
@@ -59,8 +60,8 @@ func AttentionR16F16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShap
 // AttentionR16Q8_0 is faster.
 //
 //go:noinline
-func AttentionQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, shape, reading{format: cacheQ8}}
+func AttentionQ8_0(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, sinks, shape, reading{format: cacheQ8}}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
@@ -69,8 +70,8 @@ func AttentionQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape,
 // are multiples of 32. Scores are products of integers, with the tiles of matrix products.
 //
 //go:noinline
-func AttentionR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, shape, reading{format: cacheQ8, packed: true}}
+func AttentionR16Q8_0(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, sinks, shape, reading{format: cacheQ8, packed: true}}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
@@ -82,16 +83,16 @@ func AttentionR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionSha
 // AttentionBF16R16F16 reads what AttentionR16F16 reads, and rounds.
 //
 //go:noinline
-func AttentionBF16R16F16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, shape, reading{format: cacheF16, packed: true, round: true}}
+func AttentionBF16R16F16(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, sinks, shape, reading{format: cacheF16, packed: true, round: true}}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
 // AttentionBF16R16Q8_0 reads what AttentionR16Q8_0 reads, and rounds weights and values; scores are the same.
 //
 //go:noinline
-func AttentionBF16R16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, shape, reading{format: cacheQ8, packed: true, round: true}}
+func AttentionBF16R16Q8_0(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, sinks, shape, reading{format: cacheQ8, packed: true, round: true}}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
@@ -191,7 +192,7 @@ const (
 
 // attention is the operands of one call.
 type attention struct {
-	dst, q, k, v unsafe.Pointer
+	dst, q, k, v, sinks unsafe.Pointer
 	AttentionShape
 	reading
 }
@@ -266,13 +267,16 @@ type block struct {
 	cache          int  // row of k and v where position 0 is
 	last           bool // no other KV head follows
 	most           int  // queries that there is memory for
-	end, common    int  // positions that some token sees, and that all do
+	begin, end     int  // positions that some token sees
+	latest, common int  // positions that all see
+	firstHead      int  // of the queries of a row
 
 	queries      []float32 // queries times scale; as q8a for panels of q8_0, or bfloat16
 	keys, values []float32 // a chunk in panels
 	plain        []float32 // a chunk's rows as float32, where the format is not read directly
 
-	limits [mostRows]int // by token: positions that it sees
+	starts [mostRows]int // by token: positions that it sees
+	limits [mostRows]int
 	scores [scoredRows][chunkLen]float32
 	shrink [mostRows]float32 // by query: what a chunk multiplies earlier weights by
 
@@ -300,11 +304,14 @@ func (b *block) fit(d int) {
 
 // take begins work on rows from r on, heads from head on.
 func (b *block) take(r, head int, pos unsafe.Pointer) {
-	b.end, b.common = 0, b.Context
+	b.begin, b.end, b.latest, b.common = b.Context, 0, 0, b.Context
+	b.firstHead = head
 	scale := float32(float64(b.Scale) * b.loops.exponent)
 	for t := range b.tokens {
 		b.limits[t] = index(pos, r+t) + 1
-		b.end, b.common = max(b.end, b.limits[t]), min(b.common, b.limits[t])
+		b.starts[t] = b.windowStart(b.limits[t])
+		b.begin, b.end = min(b.begin, b.starts[t]), max(b.end, b.limits[t])
+		b.latest, b.common = max(b.latest, b.starts[t]), min(b.common, b.limits[t])
 		b.query(t*b.shared, (r+t)*b.Heads+head, scale)
 	}
 }
@@ -321,7 +328,7 @@ func (b *block) compute(r, head int) {
 		b.merge(rows)
 	}
 	for t := range b.tokens {
-		b.store(floatAt(b.dst, ((r+t)*b.Heads+head)*b.ValueLen), t)
+		b.store(floatAt(b.dst, ((r+t)*b.Heads+head)*b.ValueLen), t, head)
 	}
 }
 
@@ -330,7 +337,7 @@ func (b *block) compute(r, head int) {
 func (b *block) sum(p, end int) {
 	rows := b.tokens * b.shared
 	b.partial.clear(rows, b.ValueLen)
-	for ; p < end; p += chunkLen {
+	for p = max(p, b.begin&^(chunkLen-1)); p < end; p += chunkLen {
 		b.chunk(p, min(end-p, chunkLen))
 	}
 	toPowersOf2(b.largest[:rows], b.loops.exponent)
@@ -339,11 +346,14 @@ func (b *block) sum(p, end int) {
 // chunk adds the m positions from p on, for the tokens that see some of them.
 func (b *block) chunk(p, m int) {
 	first, last := 0, b.tokens
-	for b.limits[first] <= p {
+	for first < last && !b.sees(first, p) {
 		first++
 	}
-	for b.limits[last-1] <= p {
+	for first < last && !b.sees(last-1, p) {
 		last--
+	}
+	if first == last {
+		return
 	}
 	i, n := first*b.shared, (last-first)*b.shared
 	if n <= fewRows && b.loops.few != nil {
@@ -353,26 +363,38 @@ func (b *block) chunk(p, m int) {
 	}
 }
 
-// seen returns how many positions of the chunk from p on row i sees.
-func (b *block) seen(i, p int) int { return min(max(b.limits[i/b.shared]-p, 0), chunkLen) }
+// sees reports whether token t sees some position of the chunk from p on.
+func (b *block) sees(t, p int) bool { return b.limits[t] > p && b.starts[t] < p+chunkLen }
 
-// alike returns how many of n rows from row i on see as much of the chunk as row i.
+// seen returns how many positions of the chunk from p on are before the end of what row i sees; 0 if it sees none of them.
+func (b *block) seen(i, p int) int {
+	if t := i / b.shared; b.sees(t, p) {
+		return min(b.limits[t]-p, chunkLen)
+	}
+	return 0
+}
+
+// hidden returns how many positions of the chunk from p on are before those that row i sees.
+func (b *block) hidden(i, p int) int { return max(b.starts[i/b.shared]-p, 0) }
+
+// alike returns how many of n rows from row i on see the same positions of the chunk as row i.
 func (b *block) alike(i, n, p int) int {
-	if b.common >= p+chunkLen {
+	if b.common >= p+chunkLen && b.latest <= p {
 		return n
 	}
-	seen, same := b.seen(i, p), 1
-	for same < n && b.seen(i+same, p) == seen {
+	seen, hidden, same := b.seen(i, p), b.hidden(i, p), 1
+	for same < n && b.seen(i+same, p) == seen && b.hidden(i+same, p) == hidden {
 		same++
 	}
 	return same
 }
 
-// store writes the results of token t.
-func (b *block) store(dst unsafe.Pointer, t int) {
+// store writes the results of token t, of heads from head on.
+func (b *block) store(dst unsafe.Pointer, t, head int) {
 	for h := range b.shared {
 		i := t*b.shared + h
-		b.total.normalize(floatAt(dst, h*b.ValueLen), i, b.ValueLen)
+		by := sinkFactor(b.sinks, head+h, b.total.largest[i], b.total.sums[i])
+		active.scale(floatAt(dst, h*b.ValueLen), pointer(b.total.results[i*b.ValueLen:]), b.ValueLen, by, 0)
 	}
 }
 

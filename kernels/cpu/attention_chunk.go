@@ -231,6 +231,7 @@ func (l *attentionLoops) pick(n int) *fewLoops {
 // first seen scores of a row count. Where the largest score of a row grows, earlier sums are scaled
 // down.
 func (b *block) weigh(i, at, n, p, seen int) {
+	b.adjust(i, at, n, p, seen)
 	b.loops.weigh(unsafe.Pointer(&b.scores[at]), unsafe.Pointer(&b.largest[i]), unsafe.Pointer(&b.sums[i]), unsafe.Pointer(&b.shrink[i]), n, seen)
 	if p%tile.SegmentLen == 0 {
 		return // the first chunk

@@ -25,7 +25,7 @@ import (
 //
 //go:noinline
 func AttentionSegmentsF32(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, shape, reading{format: cacheF32}}
+	a := attention{dst, q, k, v, nil, shape, reading{format: cacheF32}}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -33,7 +33,7 @@ func AttentionSegmentsF32(dst, q, k, v, slot, pos unsafe.Pointer, shape Attentio
 //
 //go:noinline
 func AttentionSegmentsF16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, shape, reading{format: cacheF16}}
+	a := attention{dst, q, k, v, nil, shape, reading{format: cacheF16}}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -41,7 +41,7 @@ func AttentionSegmentsF16(dst, q, k, v, slot, pos unsafe.Pointer, shape Attentio
 //
 //go:noinline
 func AttentionSegmentsR16F16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, shape, reading{format: cacheF16, packed: true}}
+	a := attention{dst, q, k, v, nil, shape, reading{format: cacheF16, packed: true}}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -49,7 +49,7 @@ func AttentionSegmentsR16F16(dst, q, k, v, slot, pos unsafe.Pointer, shape Atten
 //
 //go:noinline
 func AttentionSegmentsQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, shape, reading{format: cacheQ8}}
+	a := attention{dst, q, k, v, nil, shape, reading{format: cacheQ8}}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -57,7 +57,7 @@ func AttentionSegmentsQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape Attenti
 //
 //go:noinline
 func AttentionSegmentsR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, shape, reading{format: cacheQ8, packed: true}}
+	a := attention{dst, q, k, v, nil, shape, reading{format: cacheQ8, packed: true}}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -65,7 +65,7 @@ func AttentionSegmentsR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape Atte
 //
 //go:noinline
 func AttentionSegmentsBF16R16F16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, shape, reading{format: cacheF16, packed: true, round: true}}
+	a := attention{dst, q, k, v, nil, shape, reading{format: cacheF16, packed: true, round: true}}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -73,7 +73,7 @@ func AttentionSegmentsBF16R16F16(dst, q, k, v, slot, pos unsafe.Pointer, shape A
 //
 //go:noinline
 func AttentionSegmentsBF16R16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, shape, reading{format: cacheQ8, packed: true, round: true}}
+	a := attention{dst, q, k, v, nil, shape, reading{format: cacheQ8, packed: true, round: true}}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -152,18 +152,21 @@ func toPowersOf2(largest []float32, exponent float64) {
 	}
 }
 
-// normalize writes row i of d elements to dst, divided by its sum of weights; zeros where
-// there is none.
-func (s *partial) normalize(dst unsafe.Pointer, i, d int) {
-	normalize(dst, pointer(s.results[i*d:]), d, s.sums[i])
-}
-
-func normalize(dst, x unsafe.Pointer, d int, sum float32) {
-	by := float32(0)
-	if sum != 0 {
-		by = 1 / sum
+// sinkFactor returns what results relative to 2^largest are multiplied by: 1/sum, with the sink of a head as a part of
+// the sum if there are sinks. It is 0 where nothing has been summed.
+func sinkFactor(sinks unsafe.Pointer, head int, largest, sum float32) float32 {
+	if sum == 0 {
+		return 0
 	}
-	active.scale(dst, x, d, by, 0)
+	if sinks == nil {
+		return 1 / sum
+	}
+	z := math.Log2E*float64(*(*float32)(floatAt(sinks, head))) - float64(largest)
+	if z > 0 { // relative to the sink: powers of it could overflow
+		small := math.Exp2(-z)
+		return float32(small / (float64(sum)*small + 1))
+	}
+	return float32(1 / (float64(sum) + math.Exp2(z)))
 }
 
 // merge adds the sums of a segment to those of the segments before. Rows that see nothing
@@ -208,17 +211,17 @@ func (f *factors) add(i int, total *float32, sum float32, results, x unsafe.Poin
 
 // AttentionCombineF32 adds the sums of AttentionSegmentsF32 and its like up: x f32
 // [KVHeads*segments, tokens, Group, ValueLen+2], dst f32 [tokens, KVHeads*Group, ValueLen]. It computes
-// rows [r0, r1) of heads [h0, h1) of queries.
+// rows [r0, r1) of heads [h0, h1) of queries. sinks are those of AttentionF32.
 //
 //go:noinline
-func AttentionCombineF32(dst, x unsafe.Pointer, shape CombineShape, tokens, segments, r0, r1, h0, h1 int) {
+func AttentionCombineF32(dst, x, sinks unsafe.Pointer, shape CombineShape, tokens, segments, r0, r1, h0, h1 int) {
 	b := spare.Get().(*block)
 	group, dv := shape.Group, shape.ValueLen
 	row := dv + sumTail
 	for r := r0; r < r1; r++ {
 		for h := h0; h < h1; h++ {
 			at := (h/group*segments*tokens+r)*group + h%group
-			c := sums{floatAt(x, at*row), tokens * group * row, dv}
+			c := sums{floatAt(x, at*row), tokens * group * row, dv, sinks, h}
 			c.combine(&b.factors, floatAt(dst, (r*shape.KVHeads*group+h)*dv), segments)
 		}
 	}
@@ -229,6 +232,9 @@ func AttentionCombineF32(dst, x unsafe.Pointer, shape CombineShape, tokens, segm
 type sums struct {
 	x        unsafe.Pointer
 	unit, dv int // elements from one segment to the next, of a value
+
+	sinks unsafe.Pointer // nil: none
+	head  int
 }
 
 // at returns the sums of segment s: the address of the results, the exponent that they are relative to, and
@@ -261,5 +267,5 @@ func (c *sums) combine(f *factors, dst unsafe.Pointer, segments int) {
 			}
 		}
 	}
-	normalize(dst, dst, c.dv, total)
+	active.scale(dst, dst, c.dv, sinkFactor(c.sinks, c.head, largest, total), 0)
 }

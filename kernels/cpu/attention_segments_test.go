@@ -57,7 +57,7 @@ func (a *attention) buffers(t testing.TB, c attentionCase) (b buffers) {
 
 // whole computes rows [r0, r1) of dst at once.
 func (a *attention) whole(f attentionKernel, b buffers, dst *kt.Buffer, r0, r1 int) {
-	f(dst.Pointer(), b.q.Pointer(), b.k.Pointer(), b.v.Pointer(), b.slot.Pointer(), b.pos.Pointer(),
+	f(dst.Pointer(), b.q.Pointer(), b.k.Pointer(), b.v.Pointer(), b.slot.Pointer(), b.pos.Pointer(), a.sinkPointer(),
 		a.shape(), r0, r1, 0, a.kvHeads)
 }
 
@@ -76,6 +76,13 @@ func TestAttentionSegments(t *testing.T) {
 						d = 13
 					}
 					a := longAttention(t, c.cache, 6, 2, d, slot, pos)
+					a.testSegments(t, c)
+				})
+			}
+			for name, change := range scorings {
+				t.Run(fmt.Sprint(c, name), func(t *testing.T) {
+					a := longAttention(t, c.cache, 6, 2, 32, []int32{0, 1, 0}, []int32{3*s + 1, -1, 2*s - 1})
+					change(a)
 					a.testSegments(t, c)
 				})
 			}
@@ -114,7 +121,7 @@ func (a *attention) testSegments(t *testing.T, c segmentCase) {
 	}
 	combined := kt.NewBuffer(rows*a.heads*a.dv*4, 0)
 	for _, b := range kt.Boxes(kt.Rand(t), rows, a.heads, 1) {
-		cpu.AttentionCombineF32(combined.Pointer(), sums.Pointer(), cpu.CombineShape{KVHeads: a.kvHeads, Group: group, ValueLen: a.dv}, rows, segments, b[0], b[1], b[2], b[3])
+		cpu.AttentionCombineF32(combined.Pointer(), sums.Pointer(), a.sinkPointer(), cpu.CombineShape{KVHeads: a.kvHeads, Group: group, ValueLen: a.dv}, rows, segments, b[0], b[1], b[2], b[3])
 	}
 	kt.Same(t, "segments", combined, whole)
 }
@@ -131,6 +138,7 @@ func TestAttentionOfPromptsOverSegments(t *testing.T) {
 					pos[i] = int32(first + i)
 				}
 				a := longAttention(t, c.cache, 4, 1, 32, slot, pos)
+				a.window = tile.SegmentLen // begins within the first chunk of some tokens, not of all
 				b := a.buffers(t, c.attentionCase)
 				whole, single := kt.NewBuffer(rows*a.heads*a.dv*4, 0), kt.NewBuffer(rows*a.heads*a.dv*4, 0)
 				a.whole(c.run, b, whole, 0, rows)
@@ -152,7 +160,7 @@ func TestAttentionSegmentsAllocateNothing(t *testing.T) {
 			n := testing.AllocsPerRun(10, func() {
 				c.cut(sums.Pointer(), b.q.Pointer(), b.k.Pointer(), b.v.Pointer(), b.slot.Pointer(), b.pos.Pointer(),
 					a.shape(), 1, 2, 0, 4)
-				cpu.AttentionCombineF32(dst.Pointer(), sums.Pointer(), cpu.CombineShape{KVHeads: 2, Group: 2, ValueLen: 32}, 1, 2, 0, 1, 0, 4)
+				cpu.AttentionCombineF32(dst.Pointer(), sums.Pointer(), nil, cpu.CombineShape{KVHeads: 2, Group: 2, ValueLen: 32}, 1, 2, 0, 1, 0, 4)
 			})
 			if n != 0 {
 				t.Errorf("%v: %v allocations", c, n)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/cpu"
 	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
@@ -15,7 +16,7 @@ import (
 
 type stateWriter = func(state, x, slot, pos unsafe.Pointer, shape cpu.StateShape, r0, r1, h0, h1 int)
 
-type attentionKernel = func(dst, q, k, v, slot, pos unsafe.Pointer, shape cpu.AttentionShape, r0, r1, h0, h1 int)
+type attentionKernel = func(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape cpu.AttentionShape, r0, r1, h0, h1 int)
 
 // attentionCase is a kernel and what it reads: with packed, keys in layout r16, and q in q8a where they are q8_0. With
 // bf16 it may round what it multiplies.
@@ -126,6 +127,9 @@ type attention struct {
 	seqs, heads, kvHeads, ctx, dk, dv int
 	slot, pos                         []int32
 	scale                             float32
+	cap, alibi                        float32
+	window                            int
+	sinks                             []float32 // of heads; nil: none
 	q                                 []float32
 	k, v                              []byte
 	qv, kv, vv                        []float64
@@ -133,7 +137,14 @@ type attention struct {
 
 // shape returns the shape that kernels are called with.
 func (a *attention) shape() cpu.AttentionShape {
-	return cpu.AttentionShape{Heads: a.heads, KVHeads: a.kvHeads, Context: a.ctx, KeyLen: a.dk, ValueLen: a.dv, Scale: a.scale}
+	return cpu.AttentionShape{Heads: a.heads, KVHeads: a.kvHeads, Context: a.ctx, KeyLen: a.dk, ValueLen: a.dv, Scale: a.scale, Cap: a.cap, Window: a.window, Alibi: a.alibi}
+}
+
+func (a *attention) sinkPointer() unsafe.Pointer {
+	if a.sinks == nil {
+		return nil
+	}
+	return unsafe.Pointer(&a.sinks[0])
 }
 
 func newAttention(t *testing.T, cache dtype.DType, heads, kvHeads, dk, dv int) *attention {
@@ -176,14 +187,16 @@ func (a *attention) head(out, spread []float64, r, h int) {
 	}
 }
 
-// weights are those of the positions that row r sees, of a head with keys from row cache on.
+// weights are those of the positions up to that of row r, of a head with keys from row cache on.
 func (a *attention) weights(r, h, cache int) []float64 {
 	w, most, sum := make([]float64, int(a.pos[r])+1), math.Inf(-1), 0.0
 	for p := range w {
-		for i, x := range a.qv[(r*a.heads+h)*a.dk:][:a.dk] {
-			w[p] += float64(a.scale) * x * a.kv[(cache+p)*a.dk+i]
-		}
+		w[p] = a.score(r, h, p, cache)
 		most = max(most, w[p])
+	}
+	if a.sinks != nil {
+		most = max(most, float64(a.sinks[h]))
+		sum = math.Exp(float64(a.sinks[h]) - most)
 	}
 	for p := range w {
 		w[p] = math.Exp(w[p] - most)
@@ -193,6 +206,24 @@ func (a *attention) weights(r, h, cache int) []float64 {
 		w[p] /= sum
 	}
 	return w
+}
+
+func (a *attention) score(r, h, p, cache int) float64 {
+	distance := int(a.pos[r]) - p
+	if a.window > 0 && distance >= a.window {
+		return math.Inf(-1)
+	}
+	z := 0.0
+	for i, x := range a.qv[(r*a.heads+h)*a.dk:][:a.dk] {
+		z += float64(a.scale) * x * a.kv[(cache+p)*a.dk+i]
+	}
+	if a.cap > 0 {
+		z = float64(a.cap) * math.Tanh(z/float64(a.cap))
+	}
+	if a.alibi > 0 {
+		z -= ir.AlibiSlope(a.alibi, int64(h), int64(a.heads)) * float64(distance)
+	}
+	return z
 }
 
 func TestAttention(t *testing.T) {
@@ -209,7 +240,50 @@ func TestAttention(t *testing.T) {
 }
 
 func testAttention(t *testing.T, c attentionCase, s [4]int) {
-	a := newAttention(t, c.cache, s[0], s[1], s[2], s[3])
+	newAttention(t, c.cache, s[0], s[1], s[2], s[3]).test(t, c)
+}
+
+// scorings change the scores of a problem.
+var scorings = map[string]func(a *attention){
+	"cap":        func(a *attention) { a.cap = 5 },
+	"window":     func(a *attention) { a.window = 100 },
+	"one":        func(a *attention) { a.window = 1 },
+	"alibi":      func(a *attention) { a.alibi = 8 },
+	"sinks":      func(a *attention) { a.sinks = alternating(a.heads, -3, 4) },
+	"high sinks": func(a *attention) { a.sinks = alternating(a.heads, 300, -300) },
+	"all":        func(a *attention) { a.cap, a.window, a.alibi, a.sinks = 7, 40, 4, alternating(a.heads, 2, 0) },
+}
+
+func alternating(n int, x, y float32) []float32 {
+	list := make([]float32, n)
+	for i := range list {
+		list[i] = []float32{x, y}[i%2]
+	}
+	return list
+}
+
+// TestAttentionScores: caps, windows, biases by distance and sinks.
+func TestAttentionScores(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		for _, c := range attentionCases {
+			for name, change := range scorings {
+				for _, s := range [][4]int{{6, 2, 32, 64}, {2, 1, 5, 13}, {12, 1, 96, 32}} {
+					if !c.holds(s[2]) || !c.holds(s[3]) {
+						continue
+					}
+					t.Run(fmt.Sprint(c, s, name), func(t *testing.T) {
+						a := newAttention(t, c.cache, s[0], s[1], s[2], s[3])
+						change(a)
+						a.test(t, c)
+					})
+				}
+			}
+		}
+	})
+}
+
+// test compares all rows at once with the definition, and parts of them with the whole.
+func (a *attention) test(t *testing.T, c attentionCase) {
 	rows := len(a.pos)
 	size := rows * a.heads * a.dv * 4
 	q, qv := c.queries(t, a.q)
@@ -218,7 +292,7 @@ func testAttention(t *testing.T, c attentionCase, s [4]int) {
 	k, v := c.keys(a.k, a.ctx, a.dk), kt.NewBytes(a.v, 4)
 	slot, pos := kt.NewInts(a.slot...), kt.NewInts(a.pos...)
 	run := func(dst *kt.Buffer, r0, r1, h0, h1 int) {
-		c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(),
+		c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(), a.sinkPointer(),
 			a.shape(), r0, r1, h0, h1)
 	}
 	whole, cut := kt.NewBuffer(size, 4), kt.NewBuffer(size, 0)
@@ -240,20 +314,23 @@ func testAttention(t *testing.T, c attentionCase, s [4]int) {
 // scores, a group of more heads than are read from the cache itself, and a state that is NaN
 // after the last position, where it must not be read.
 func TestAttentionOfPrompts(t *testing.T) {
+	plain := func(*attention) {}
 	kt.ForEach(t, func(t *testing.T) {
 		for _, c := range attentionCases {
 			for _, s := range [][3]int{{4, 1, 64}, {12, 1, 32}, {2, 2, 96}, {3, 1, 8}} {
 				if c.holds(s[2]) {
-					t.Run(fmt.Sprint(c, s), func(t *testing.T) { testPrompt(t, c, s[0], s[1], s[2]) })
+					t.Run(fmt.Sprint(c, s), func(t *testing.T) { testPrompt(t, c, s[0], s[1], s[2], plain) })
 				}
 			}
+			t.Run(c.String()+" with other scores", func(t *testing.T) { testPrompt(t, c, 4, 1, 64, scorings["all"]) })
 		}
 	})
 }
 
-func testPrompt(t *testing.T, c attentionCase, heads, kvHeads, d int) {
+func testPrompt(t *testing.T, c attentionCase, heads, kvHeads, d int, change func(*attention)) {
 	const before, rows = 90, 41
 	a := &attention{seqs: 1, heads: heads, kvHeads: kvHeads, ctx: before + rows + 20, dk: d, dv: d, scale: 1}
+	change(a)
 	for i := range rows {
 		a.slot, a.pos = append(a.slot, 0), append(a.pos, int32(before+i))
 	}
@@ -278,7 +355,7 @@ func testPrompt(t *testing.T, c attentionCase, heads, kvHeads, d int) {
 	k, v := c.keys(a.k, a.ctx, d), kt.NewBytes(a.v, 4)
 	slot, pos := kt.NewInts(a.slot...), kt.NewInts(a.pos...)
 	run := func(r0, r1 int, dst *kt.Buffer) {
-		c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(),
+		c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(), a.sinkPointer(),
 			a.shape(), r0, r1, 0, kvHeads)
 	}
 	whole, single := kt.NewBuffer(rows*heads*d*4, 0), kt.NewBuffer(rows*heads*d*4, 0)
@@ -329,7 +406,7 @@ func TestAttentionPoison(t *testing.T) {
 			k, v, dst := kt.NewBuffer(32*d/32*34, 0), kt.NewBuffer(ctx*d/32*34, 0), kt.NewBuffer(ctx*d*4, 0)
 			cpu.StateWriteR16Q8_0(k.Pointer(), kt.NewFloats(keys, 0).Pointer(), slot.Pointer(), pos.Pointer(), cpu.StateShape{Heads: 1, Context: ctx, HeadLen: d}, 0, ctx, 0, 1)
 			cpu.StateWriteQ8_0(v.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), cpu.StateShape{Heads: 1, Context: ctx, HeadLen: d}, 0, ctx, 0, 1)
-			c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(), cpu.AttentionShape{Heads: 1, KVHeads: 1, Context: ctx, KeyLen: d, ValueLen: d, Scale: 1}, 0, ctx, 0, 1)
+			c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(), nil, cpu.AttentionShape{Heads: 1, KVHeads: 1, Context: ctx, KeyLen: d, ValueLen: d, Scale: 1}, 0, ctx, 0, 1)
 			for i, y := range dst.Floats() {
 				if finite := !math.IsNaN(float64(y)); finite != (i/d < bad) {
 					t.Fatalf("with a key of %v at %d, token %d gets %v", poison, bad, i/d, y)
@@ -416,7 +493,7 @@ func testPanelsAreRows(t *testing.T, heads, d int, bad float32) {
 		for r := 0; r < ctx; r += step {
 			r1 := min(r+step, ctx)
 			write(k.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), state, r, r1, 0, 1)
-			run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(), shape, r, r1, 0, 1)
+			run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(), nil, shape, r, r1, 0, 1)
 		}
 		k.Check(t, "keys")
 		dst.Check(t, "attention")
@@ -488,7 +565,7 @@ func TestAttentionAllocatesNothing(t *testing.T) {
 			k, v, dst := c.keys(a.k, a.ctx, a.dk), kt.NewBytes(a.v, 0), kt.NewBuffer(len(a.q)*4, 0)
 			slot, pos := kt.NewInts(a.slot...), kt.NewInts(a.pos...)
 			n := testing.AllocsPerRun(10, func() {
-				c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(),
+				c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(), nil,
 					a.shape(), 0, len(a.pos), 0, a.kvHeads)
 			})
 			if n != 0 {

@@ -216,7 +216,7 @@ func benchAttention(b *testing.B, c attentionCase, rows, ctx int, peak, read flo
 	shape := cpu.AttentionShape{Heads: heads, KVHeads: kvHeads, Context: ctx, KeyLen: d, ValueLen: d, Scale: 0.125}
 	layer := 0
 	seconds := fastest(b, func() { // each time another layer, so that one token reads memory
-		c.run(dst.Pointer(), q.Pointer(), unsafe.Add(k.Pointer(), layer*size), unsafe.Add(v.Pointer(), layer*size), slot.Pointer(), at.Pointer(),
+		c.run(dst.Pointer(), q.Pointer(), unsafe.Add(k.Pointer(), layer*size), unsafe.Add(v.Pointer(), layer*size), slot.Pointer(), at.Pointer(), nil,
 			shape, 0, rows, 0, kvHeads)
 		layer = (layer + 1) % layers
 	})
@@ -254,7 +254,7 @@ func BenchmarkAttentionSegments(b *testing.B) {
 				seconds := fastest(b, func() {
 					cpu.AttentionSegmentsF16(sums.Pointer(), q.Pointer(), unsafe.Add(k.Pointer(), layer*size), unsafe.Add(v.Pointer(), layer*size), slot.Pointer(), pos.Pointer(),
 						shape, 1, segments, 0, u1)
-					cpu.AttentionCombineF32(dst.Pointer(), sums.Pointer(), cpu.CombineShape{KVHeads: kvHeads, Group: heads / kvHeads, ValueLen: d}, 1, segments, 0, 1, 0, heads/workers)
+					cpu.AttentionCombineF32(dst.Pointer(), sums.Pointer(), nil, cpu.CombineShape{KVHeads: kvHeads, Group: heads / kvHeads, ValueLen: d}, 1, segments, 0, 1, 0, heads/workers)
 					layer = (layer + 1) % layers
 				})
 				b.ReportMetric(seconds*1e6, "best-µs")

@@ -47,6 +47,9 @@ type AttentionShape struct {
 	KeyLen   int // elements of a query and of a key
 	ValueLen int // elements of a value and of a result
 	Scale    float32
+	Cap      float32 // scores become Cap·tanh(score/Cap); 0: as they are
+	Window   int     // a token at pos sees positions above pos-Window; 0: all
+	Alibi    float32 // exponent of the bias of scores by distance; 0: none
 }
 
 // CombineShape is the shape of a sum over segments of attention.

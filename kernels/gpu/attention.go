@@ -73,6 +73,10 @@ func (p *attentionPlan) bytes() int {
 
 // planAttention divides an attention.
 func (l *lowering) planAttention() (*attentionPlan, bool) {
+	if s := ir.ScoringOf(l.n); s.Cap != 0 || s.Window != 0 || s.Alibi != 0 || l.n.Arg(6) != nil {
+		l.refuse("scores with a cap, a window, a bias by distance or sinks")
+		return nil, false
+	}
 	q, k, v := l.n.Args[0].Type, l.n.Args[1].Type, l.n.Args[2].Type
 	var consts [4]int
 	for i, d := range []ir.Dim{k.Shape[3], v.Shape[3], q.Shape[1], k.Shape[1]} {

@@ -181,6 +181,10 @@ func (b *block) storeTails() {
 
 // attentionCombine adds the sums of segments, an element of the result in each thread.
 func attentionCombine(l *lowering) {
+	if l.n.Arg(1) != nil {
+		l.refuse("sinks")
+		return
+	}
 	l.begin("attention_combine", elementThreads)
 	x, y := l.operand(0), l.result()
 	elems := y.Elems()

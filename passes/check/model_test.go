@@ -74,7 +74,7 @@ func llamaFunc(b *ir.Builder, name string, layers int, tokens ir.Dim) {
 		q := f.Rope(split(f.MatMul(h, w("q")), heads), table, ir.RopeAttr{})
 		k := cache("kc", f.Rope(split(f.MatMul(h, w("k")), kvHeads), table, ir.RopeAttr{}))
 		v := cache("vc", split(f.MatMul(h, w("v")), kvHeads))
-		a := f.Reshape(f.Attention(q, k, v, slot, pos, lengths, ir.AttentionAttr{Scale: 0.25}), tokens, ir.Const(width))
+		a := f.Reshape(f.Attention(q, k, v, slot, pos, lengths, nil, ir.AttentionAttr{Scale: 0.25}), tokens, ir.Const(width))
 		x = f.Add(x, f.MatMul(a, w("o")))
 		h = f.RMSNorm(x, w("fn"), 1e-5)
 		x = f.Add(x, f.MatMul(f.SwiGLU(f.MatMul(h, w("gate")), f.MatMul(h, w("up"))), w("down")))

@@ -25,8 +25,9 @@ func roundAttentions(c *pass.Context, m *ir.Module) {
 	for _, f := range m.AllFuncs() {
 		for _, r := range roundedAttentions(f) {
 			if c.Allow(pass.RuleFuseLateAttentionBF16, r.attention) {
-				a := r.attention.Attr.(*ir.AttentionAttr)
-				r.attention.Attr = &ir.AttentionAttr{Scale: a.Scale, BF16: true}
+				a := *r.attention.Attr.(*ir.AttentionAttr)
+				a.BF16 = true
+				r.attention.Attr = &a
 				c.Cause(r.attention, pass.RuleFuseLateAttentionBF16, r.reader.String())
 				c.Count(string(pass.RuleFuseLateAttentionBF16), 1)
 			}

@@ -87,10 +87,10 @@ func (cut *contextCutter) attentions(f *ir.Func) (list []*ir.Node) {
 func (cut *contextCutter) node(e *rewrite.Edit, n *ir.Node) {
 	kvHeads, positions, _ := cacheOf(n)
 	attr := segmentsOf(cut.c.Target(n), n, ir.Sym(cut.symbol(n.Func.Module, positions)))
-	segments := e.Add(n, ir.OpAttentionSegments, attr, n.Result().Name()+".segments", n.Args...)
+	segments := e.Add(n, ir.OpAttentionSegments, attr, n.Result().Name()+".segments", n.Args[:6]...)
 	segments.CausedAs(n) // its attributes are those of n
 	before := n.Op.String()
-	n.Op, n.Attr, n.Args = ir.OpAttentionCombine, &ir.AttentionCombineAttr{KVHeads: kvHeads}, []*ir.Value{segments.Result()}
+	n.Op, n.Attr, n.Args = ir.OpAttentionCombine, &ir.AttentionCombineAttr{KVHeads: kvHeads}, append([]*ir.Value{segments.Result()}, n.Args[6:]...) // the sinks
 	units := fmt.Sprintf("%d key heads in up to %d segments", kvHeads, attr.Segments.Upper())
 	cut.c.CauseChange(segments, pass.RuleFuseLateSegments, before, segments.Op.String(), units)
 	cut.c.CauseChange(n, pass.RuleFuseLateSegments, before, n.Op.String(), segments.String())
@@ -115,7 +115,7 @@ func (cut *contextCutter) symbol(m *ir.Module, positions int64) *ir.Symbol {
 func segmentsOf(d *target.Descriptor, n *ir.Node, positions ir.Dim) *ir.AttentionSegmentsAttr {
 	each := int64(d.Segment)
 	a := n.Attr.(*ir.AttentionAttr)
-	return &ir.AttentionSegmentsAttr{Scale: a.Scale, Len: each, Segments: positions.CeilDiv(each), BF16: a.BF16}
+	return &ir.AttentionSegmentsAttr{Scale: a.Scale, Cap: a.Cap, Window: a.Window, Alibi: a.Alibi, Len: each, Segments: positions.CeilDiv(each), BF16: a.BF16}
 }
 
 // cacheOf returns the numbers of key heads and positions in an attention's state of keys; ok is false unless both are
@@ -139,7 +139,7 @@ func (cut *contextCutter) canCut(n *ir.Node) bool {
 	if !ok || positions <= int64(d.Segment) || !fixed || tokens > fewTokens || !isEntryParam(n.Args[4]) {
 		return false
 	}
-	trial := &ir.Node{Op: ir.OpAttentionSegments, Attr: segmentsOf(d, n, ir.Const(positions)), Args: n.Args, Results: n.Results, Func: n.Func}
+	trial := &ir.Node{Op: ir.OpAttentionSegments, Attr: segmentsOf(d, n, ir.Const(positions)), Args: n.Args[:6], Results: n.Results, Func: n.Func}
 	return d.Reads(trial)
 }
 

@@ -81,8 +81,8 @@ func gpuRows() []Row {
 		row(ir.OpTopK, any32),
 		row(ir.OpTake, any32, i32),
 		row(ir.OpExpertsSum, any32, any32),
-		row(ir.OpAttention, any32, cache, cache, i32, i32, i32),
-		row(ir.OpAttentionSegments, any32, cache, cache, i32, i32, i32),
+		{Op: ir.OpAttention, Args: []Format{any32, cache, cache, i32, i32, i32}, Check: productScores},
+		{Op: ir.OpAttentionSegments, Args: []Format{any32, cache, cache, i32, i32, i32}, Check: productScores},
 		row(ir.OpAttentionCombine, any32),
 		row(ir.OpStateWrite, cache, any32, i32, i32),
 		row(ir.OpConcat, slices.Repeat([]Format{moved}, maxParts)...),
@@ -101,4 +101,12 @@ func gpuRows() []Row {
 		rows = append(rows, row(op, any32, any32))
 	}
 	return rows
+}
+
+// productScores checks that the scores of an attention are products times a factor.
+func productScores(n *ir.Node) string {
+	if s := ir.ScoringOf(n); s.Cap != 0 || s.Window != 0 || s.Alibi != 0 {
+		return "changes scores by a cap, a window or the distance, and the kernel does not"
+	}
+	return ""
 }

@@ -23,6 +23,7 @@ const (
 	headCount, kvHeads, headSize = 4, 2, 16
 	inner                        = 96 // of feed-forward parts
 	expertCount, expertsUsed     = 4, 2
+	window                       = 5 // positions, where layers have one
 )
 
 // Model is a model file.

@@ -75,7 +75,7 @@ var specs = []spec{
 	like{name: "olmo3", arch: "olmo2", norms: "none", kinds: 4, keys: func(m *maker) {
 		oneHeadPerKey(m)
 		yarn(m)
-		m.set("attention.sliding_window", uint32(Positions))
+		m.set("attention.sliding_window", uint32(window))
 	}, attn: separateOfEqualHeads, layer: all(wideNorms, postNorms)}.spec(),
 	like{name: "olmoe", arch: "olmoe", keys: func(m *maker) {
 		oneHeadPerKey(m)
@@ -83,15 +83,20 @@ var specs = []spec{
 	}, attn: separateOfEqualHeads, ffn: experts, layer: wideNorms}.spec(),
 	like{name: "command-r", arch: "command-r", norms: "unbiased", shared: "shared", output: "tied", keys: func(m *maker) { m.set("logit_scale", float32(0.25)) }}.spec(),
 	like{name: "gemma", arch: "gemma", output: "tied"}.spec(),
+	like{name: "gemma2", arch: "gemma2", output: "tied", keys: func(m *maker) {
+		m.set("attention.sliding_window", uint32(window))
+		m.set("attn_logit_softcapping", float32(2))
+		m.set("final_logit_softcapping", float32(3))
+	}, layer: postNorms}.spec(),
 	like{name: "gemma3", arch: "gemma3", output: "tied", keys: func(m *maker) {
-		m.set("attention.sliding_window", uint32(Positions))
+		m.set("attention.sliding_window", uint32(window))
 		m.set("rope.freq_base", float32(1e6))
 		m.set("rope.scaling.type", "linear")
 		m.set("rope.scaling.factor", float32(8))
 	}, layer: all(headNorms, postNorms), kinds: 6}.spec(),
 	like{name: "cohere2", arch: "cohere2", norms: "unbiased", shared: "shared", output: "tied", keys: func(m *maker) {
 		m.set("logit_scale", float32(0.25))
-		m.set("attention.sliding_window", uint32(Positions))
+		m.set("attention.sliding_window", uint32(window))
 	}, kinds: 4}.spec(),
 	like{name: "glm4", arch: "glm4", keys: func(m *maker) { m.set("rope.dimension_count", uint32(8)) },
 		attn: all(separate, qkvBiases), ffn: gatedInOne, layer: postNorms}.spec(),

@@ -1,0 +1,32 @@
+package arch
+
+import (
+	"math"
+	"slices"
+)
+
+// Sliding windows. In layers that have one, a token reads the positions of the window, which ends with its own.
+
+// windowed are the architectures whose descriptions have windows in some layers, or that read all positions in spite of
+// the key, as llama.cpp does.
+var windowed = []string{"cohere2", "exaone4", "gemma2", "gemma3", "olmo2", "phi3"}
+
+// windowOr returns the number of positions of the sliding window, or a default if the file does not state it; 0: there is
+// none.
+func (m *model) windowOr(def int64) int64 {
+	return m.countOr("attention.sliding_window", def, 0, math.MaxInt32)
+}
+
+// window returns the number of positions of the sliding window, which the file has to state.
+func (m *model) window() int64 { return m.count("attention.sliding_window", 1, math.MaxInt32) }
+
+// limitToWindow limits the context of other architectures to a window that the file states, within which they read all
+// positions before a token as without one.
+func (m *model) limitToWindow() {
+	if slices.Contains(windowed, m.arch) {
+		return
+	}
+	if n := m.windowOr(0); n > 0 {
+		m.limitContext(n, "of the model's sliding window, which "+m.arch+" is not known to have", "attention.sliding_window")
+	}
+}
