@@ -29,6 +29,7 @@ func init() {
 		ir.OpReLU: unary("ReLUF32"), ir.OpSiLU: unary("SiLUF32"), ir.OpGELU: unary("GELUF32"),
 		ir.OpTanh: unary("TanhF32"), ir.OpSigmoid: unary("SigmoidF32"),
 		ir.OpScale: {named("ScaleF32"), scaleArgs},
+		ir.OpClamp: {named("ClampF32"), clampArgs},
 
 		ir.OpAdd: binary("Add"), ir.OpSub: binary("Sub"), ir.OpMul: binary("Mul"),
 		ir.OpDiv: binary("Div"), ir.OpMax: binary("Max"), ir.OpMin: binary("Min"),
@@ -104,6 +105,13 @@ func scaleArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	b, rowLen := e.flat(n)
 	attr := n.Attr.(*ir.ScaleAttr)
 	shape := e.shape(n, "Scale", factor("Scale", attr.Scale), factor("Bias", attr.Bias))
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), shape, rowLen, b.r0, b.r1, b.c0, b.c1}
+}
+
+func clampArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, rowLen := e.flat(n)
+	attr := n.Attr.(*ir.ClampAttr)
+	shape := e.shape(n, "Clamp", factor("Lo", attr.Lo), factor("Hi", attr.Hi))
 	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), shape, rowLen, b.r0, b.r1, b.c0, b.c1}
 }
 

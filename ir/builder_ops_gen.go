@@ -91,6 +91,12 @@ func (f *FuncBuilder) Scale(x *Value, scale float32, bias float32) *Value {
 	return f.Op(OpScale, &ScaleAttr{Scale: scale, Bias: bias}, x)
 }
 
+// Clamp appends clamp(x f32): y = min(max(x, lo), hi); NaN stays; lo <= hi, for each
+// element; result f32 of the same shape, dense.
+func (f *FuncBuilder) Clamp(x *Value, lo float32, hi float32) *Value {
+	return f.Op(OpClamp, &ClampAttr{Lo: lo, Hi: hi}, x)
+}
+
 // Add appends add(a f32, b f32): y = a + b, for each element. b is repeated to the shape
 // of a: aligned at the innermost dimension, each of its extents is that of a, or 1. Result
 // f32 of the shape of a, dense.

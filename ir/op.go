@@ -36,6 +36,7 @@ const (
 	OpTanh
 	OpSigmoid
 	OpScale
+	OpClamp
 
 	// Elementwise, two operands, the second broadcast against the first.
 	OpAdd
@@ -306,6 +307,7 @@ func init() {
 		OpTanh:            tanhInfo,
 		OpSigmoid:         sigmoidInfo,
 		OpScale:           scaleInfo,
+		OpClamp:           clampInfo,
 		OpAdd:             addInfo,
 		OpSub:             subInfo,
 		OpMul:             mulInfo,

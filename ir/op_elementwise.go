@@ -1,11 +1,21 @@
 package ir
 
-import "github.com/ggmlc/ggmlc/ir/dtype"
+import (
+	"math"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 // ScaleAttr is y = Scale*x + Bias.
 type ScaleAttr struct {
 	Scale float32 `attr:"scale"`
 	Bias  float32 `attr:"bias,default=0"`
+}
+
+// ClampAttr is the range of y: [Lo, Hi], which may be infinite.
+type ClampAttr struct {
+	Lo float32 `attr:"lo"`
+	Hi float32 `attr:"hi"`
 }
 
 // Work per element in FLOPs. That of a transcendental function is about the length of its polynomial,
@@ -40,6 +50,27 @@ var scaleInfo = func() OpInfo {
 	}
 	return info
 }()
+
+var clampInfo = func() OpInfo {
+	info := unary("clamp", "y = min(max(x, lo), hi); NaN stays; lo <= hi", 2*flopsArith, exact, -8)
+	info.Attr = ClampAttr{}
+	info.Infer = inferClamp
+	info.Cases = func(yield func(Case) bool) {
+		ranges := []*ClampAttr{{-2, 3}, {float32(math.Inf(-1)), 1}, {-1, float32(math.Inf(1))}, {2, 2}}
+		unaryCases(-8)(func(c Case) bool {
+			c.Attr, ranges = ranges[0], append(ranges[1:], ranges[0])
+			return yield(c)
+		})
+	}
+	return info
+}()
+
+func inferClamp(n *Node) (Type, error) {
+	if a := attrOf[ClampAttr](n); !(a.Lo <= a.Hi) {
+		return Type{}, argErr(n, 0, "cannot be brought into the range from %v to %v", a.Lo, a.Hi)
+	}
+	return inferUnary(n)
+}
 
 // unary returns an op on one f32 tensor; cases take x from [lo,8).
 func unary(name, formula string, flops int64, tol Tolerance, lo float64) OpInfo {

@@ -26,6 +26,7 @@ var shapes = map[string]string{
 	"AttentionShape": "Heads KVHeads Context KeyLen ValueLen Scale Cap Window Alibi",
 	"CombineShape":   "KVHeads Group ValueLen",
 	"ScaleShape":     "Scale Bias",
+	"ClampShape":     "Lo Hi",
 }
 
 // formats are the names of dtypes in the names of kernels.
@@ -141,6 +142,14 @@ var kernels = [ir.NumOps]*kernel{
 		return "RMSNorm" + map[bool]string{true: "BF16", false: "Q8A"}[n.Result().Type.DType == dtype.BF16]
 	}, func(n *ir.Node) float32 { return n.Attr.(*ir.NormQuantizeAttr).Eps }),
 
+	ir.OpClamp: {is("ClampF32"), "dst x shape:ClampShape n r0 r1 c0 c1", func(a *arguments, n *ir.Node) {
+		attr := n.Attr.(*ir.ClampAttr)
+		a.ptr("dst", n.Result())
+		a.ptr("x", n.Args[0])
+		a.float("Lo", attr.Lo)
+		a.float("Hi", attr.Hi)
+		a.area("r0 r1 c0 c1", a.number("n"), ir.Const(1))
+	}},
 	ir.OpScale: {is("ScaleF32"), "dst x shape:ScaleShape n r0 r1 c0 c1", func(a *arguments, n *ir.Node) {
 		attr := n.Attr.(*ir.ScaleAttr)
 		a.ptr("dst", n.Result())

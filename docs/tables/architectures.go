@@ -33,9 +33,7 @@ const architecturesTail = `
 
 | feature | needed by | what it asks for |
 |---|---|---|
-| bias of scores by distance (ALiBi) | bloom, mpt, refact, jais, baichuan 13B | descriptions; ` + "`" + `attention` + "`" + ` has it |
 | caches of windows | gemma2, gemma3, cohere2, olmo 3 | a cache of as many positions as the window has, which is written in turn |
-| sinks | gpt-oss | ` + "an operand of `attention` with a score for each head, which joins the sum of softmax without a value" + ` |
 | latent attention (MLA) | deepseek2, minicpm3 | ` + "a product of each head with a matrix of its own; queries of parts that are rotated and parts that are not" + ` |
 | attention to later positions | bert, nomic-bert | ` + "an attribute of `attention`, and a function that returns a pooled state" + ` |
 `

@@ -24,8 +24,10 @@ type attention struct {
 	qAfter       norm // of queries and keys after they are rotated
 	kAfter       norm
 	scale        float64  // of the scores
+	alibi        float64  // exponent of their bias by distance; 0: none
 	cap          float64  // scores are cap·tanh(score/cap); 0: none
 	window       int64    // positions that a token reads; 0: all up to its own
+	sinks        presence // scores of each head without a value
 	out          presence // bias of the last product
 }
 
@@ -55,22 +57,36 @@ func (h heads) of(r role) (count, size int64) {
 }
 
 // separate is a projection with matrices attn_q, attn_k and attn_v.
-type separate struct{ bias presence }
+type separate struct {
+	bias  presence
+	limit float64 // results are brought into -limit to limit; 0: none
+}
 
 func (s separate) project(g *graph, h heads, x *ir.Value) func(role) *ir.Value {
 	return func(r role) *ir.Value {
 		count, size := h.of(r)
 		name := [...]string{queries: "attn_q", keys: "attn_k", values: "attn_v"}[r]
-		return splitHeads(g.f, g.linear(x, name, count*size, g.embd, s.bias), count, size)
+		return splitHeads(g.f, g.limited(g.linear(x, name, count*size, g.embd, s.bias), s.limit), count, size)
 	}
 }
 
+// limited brings x into -limit to limit. A limit of 0 means none.
+func (g *graph) limited(x *ir.Value, limit float64) *ir.Value {
+	if limit == 0 {
+		return x
+	}
+	return g.f.Clamp(x, -float32(limit), float32(limit))
+}
+
 // fused is a projection with one matrix attn_qkv: rows of queries, then of keys, then of values.
-type fused struct{ bias presence }
+type fused struct {
+	bias  presence
+	limit float64 // as that of separate
+}
 
 func (p fused) project(g *graph, h heads, x *ir.Value) func(role) *ir.Value {
 	all := h.count + 2*h.kv
-	y := splitHeads(g.f, g.linear(x, "attn_qkv", all*h.k, g.embd, p.bias), all, h.k)
+	y := splitHeads(g.f, g.limited(g.linear(x, "attn_qkv", all*h.k, g.embd, p.bias), p.limit), all, h.k)
 	return func(r role) *ir.Value {
 		first := [...]int64{queries: 0, keys: h.count, values: h.count + h.kv}[r]
 		count, _ := h.of(r)
@@ -79,7 +95,10 @@ func (p fused) project(g *graph, h heads, x *ir.Value) func(role) *ir.Value {
 }
 
 // fusedOrSeparate is separate for files that have attn_q, and otherwise fused.
-type fusedOrSeparate struct{ bias presence }
+type fusedOrSeparate struct {
+	bias  presence
+	limit float64
+}
 
 func (p fusedOrSeparate) project(g *graph, h heads, x *ir.Value) func(role) *ir.Value {
 	if g.has(g.name("attn_q.weight")) {
@@ -95,13 +114,17 @@ func (a attention) apply(g *graph, x *ir.Value) *ir.Value {
 	v := made(values)
 	ks := g.f.StateWrite(g.kvState("keys", h.kv, h.k), k, g.in.slot, g.in.pos)
 	vs := g.f.StateWrite(g.kvState("values", h.kv, h.v), v, g.in.slot, g.in.pos)
-	y := g.f.Attention(q, ks, vs, g.in.slot, g.in.pos, g.in.lengths, nil, a.attr(g.model))
+	var sinks *ir.Value
+	if a.sinks == required {
+		sinks = g.vector("attn_sinks.weight", h.count)
+	}
+	y := g.f.Attention(q, ks, vs, g.in.slot, g.in.pos, g.in.lengths, sinks, a.attr(g.model))
 	return g.linear(joinHeads(g.f, y), "attn_output", g.embd, h.count*h.v, a.out)
 }
 
 // attr returns the attributes of the node. A window that no context exceeds is left out.
 func (a attention) attr(m *model) ir.AttentionAttr {
-	attr := ir.AttentionAttr{Scale: float32(a.scale), Cap: float32(a.cap)}
+	attr := ir.AttentionAttr{Scale: float32(a.scale), Cap: float32(a.cap), Alibi: float32(a.alibi)}
 	if a.window < m.context {
 		attr.Window = a.window
 	}

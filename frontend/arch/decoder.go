@@ -147,6 +147,7 @@ const (
 type embedding struct {
 	scale     float64   // a factor; 0: none
 	positions positions // what is added for the position of each token
+	norm      norm
 }
 
 // positions are embeddings of positions.
@@ -169,7 +170,7 @@ func (e embedding) apply(g *graph) *ir.Value {
 	if e.positions == learnedPositions {
 		x = g.f.Add(x, g.f.Gather(g.matrix(positionsName, g.trained, g.embd), g.in.pos))
 	}
-	return x
+	return e.norm.apply(g, x)
 }
 
 // scaled is x times a factor. A factor of 0 means none.

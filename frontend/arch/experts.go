@@ -8,9 +8,11 @@ type experts struct {
 	size        int64 // width of an expert
 	act         activation
 	weights     weighting
-	bias        presence // of probabilities, for the choice alone
-	scale       float64  // of weights; 0: none
-	shared      part     // is added for all tokens; nil: none
+	join        func(f *ir.FuncBuilder, gate, up *ir.Value) *ir.Value // nil: act(gate)·up
+	biases      presence                                              // of the products, that of the router included
+	bias        presence                                              // of probabilities, for the choice alone
+	scale       float64                                               // of weights; 0: none
+	shared      part                                                  // is added for all tokens; nil: none
 }
 
 // weighting makes the weights of the chosen experts. The choice is that of the largest probabilities plus a bias.
@@ -58,17 +60,35 @@ func (m *model) expertFeedForward() int64 {
 
 func (e experts) apply(g *graph, x *ir.Value) *ir.Value {
 	f := g.f
-	scores := f.MatMul(x, g.matrix("ffn_gate_inp.weight", e.count, g.embd))
-	idx, p := e.choose(g, scores)
+	idx, p := e.choose(g, g.linear(x, "ffn_gate_inp", e.count, g.embd, e.biases))
 	rows := f.Reshape(x, x.Type.Shape[0], ir.Const(1), ir.Const(g.embd))
-	gate := f.ExpertsMatMul(rows, g.matrix("ffn_gate_exps.weight", e.count, e.size, g.embd), idx)
-	up := f.ExpertsMatMul(rows, g.matrix("ffn_up_exps.weight", e.count, e.size, g.embd), idx)
-	y := f.ExpertsMatMul(f.Mul(e.act(f, gate), up), g.matrix("ffn_down_exps.weight", e.count, g.embd, e.size), idx)
+	gate := e.product(g, rows, "ffn_gate_exps", e.size, g.embd, idx)
+	up := e.product(g, rows, "ffn_up_exps", e.size, g.embd, idx)
+	y := e.product(g, e.joined(f, gate, up), "ffn_down_exps", g.embd, e.size, idx)
 	sum := f.ExpertsSum(y, g.scaled(p, e.scale))
 	if e.shared == nil {
 		return sum
 	}
 	return f.Add(sum, e.shared.apply(g, x))
+}
+
+// joined is what the last product reads.
+func (e experts) joined(f *ir.FuncBuilder, gate, up *ir.Value) *ir.Value {
+	if e.join != nil {
+		return e.join(f, gate, up)
+	}
+	return f.Mul(e.act(f, gate), up)
+}
+
+// product is the product with the chosen experts' matrices, plus their biases, if they have any.
+func (e experts) product(g *graph, x *ir.Value, name string, rows, cols int64, idx *ir.Value) *ir.Value {
+	y := g.f.ExpertsMatMul(x, g.matrix(name+".weight", e.count, rows, cols), idx)
+	if e.biases == absent {
+		return y
+	}
+	tokens, chosen := idx.Type.Shape[0], idx.Type.Shape[1]
+	b := g.f.Gather(g.table(name+".bias", e.count, rows), g.f.Reshape(idx, tokens.Mul(chosen)))
+	return g.f.Add(y, g.f.Reshape(b, tokens, chosen, ir.Const(rows)))
 }
 
 // choose returns the indices of the chosen experts and their weights.

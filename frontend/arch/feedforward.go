@@ -1,6 +1,10 @@
 package arch
 
-import "github.com/ggmlc/ggmlc/ir"
+import (
+	"math"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
 
 // activation is an elementwise function between the matrices of a feed-forward part.
 type activation func(f *ir.FuncBuilder, x *ir.Value) *ir.Value
@@ -9,6 +13,8 @@ var (
 	silu activation = (*ir.FuncBuilder).SiLU
 	gelu activation = (*ir.FuncBuilder).GELU
 )
+
+var negativeInfinity = float32(math.Inf(-1))
 
 // reluSquared is the square of what is above zero.
 func reluSquared(f *ir.FuncBuilder, x *ir.Value) *ir.Value { return f.Square(f.ReLU(x)) }

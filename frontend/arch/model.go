@@ -154,6 +154,29 @@ func (m *model) positiveOr(name string, def float64) float64 {
 	return m.positive(name)
 }
 
+// atLeastZero returns a float hyperparameter, which must be finite and not below zero.
+func (m *model) atLeastZero(name string) float64 {
+	key := m.key(name)
+	x, err := m.file.Float(key)
+	if err != nil {
+		m.fail(err)
+		return 0
+	}
+	if !(x >= 0) || x > 1e30 {
+		m.fail(m.file.KeyError(key, "%.6g is no finite number from 0 on: the file is damaged", x))
+		return 0
+	}
+	return x
+}
+
+// atLeastZeroOr is atLeastZero with a default for an absent key.
+func (m *model) atLeastZeroOr(name string, def float64) float64 {
+	if !m.file.Has(m.key(name)) {
+		return def
+	}
+	return m.atLeastZero(name)
+}
+
 // flag returns a bool.
 func (m *model) flag(name string) bool {
 	b, err := m.file.Bool(m.key(name))

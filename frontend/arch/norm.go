@@ -23,6 +23,7 @@ const (
 	rms
 	layerNorm
 	headLayerNorm // a layer norm of each head, which has its own factors
+	bareLayerNorm // a layer norm without factors
 )
 
 // rmsNorm describes a root-mean-square norm of the hidden state.
@@ -33,6 +34,13 @@ func (m *model) rmsNorm(name string) norm {
 // layerNorm describes a layer norm of the hidden state.
 func (m *model) layerNorm(name string, bias presence) norm {
 	return norm{kind: layerNorm, name: name, size: m.embd, eps: m.positive("attention.layer_norm_epsilon"), bias: bias}
+}
+
+// bareNorm describes a layer norm of the hidden state that has no tensors.
+func (m *model) bareNorm() norm {
+	n := m.layerNorm("", absent)
+	n.kind = bareLayerNorm
+	return n
 }
 
 // headNorm describes a layer norm of each head of queries or keys, which only some files have.
@@ -57,6 +65,8 @@ func (n norm) apply(g *graph, x *ir.Value) *ir.Value {
 		return g.biased(g.f.RMSNorm(x, g.vector(n.name+".weight", n.size), float32(n.eps)), n.name, n.size, n.bias)
 	case layerNorm:
 		return g.f.LayerNorm(x, g.vector(n.name+".weight", n.size), g.bias(n.name, n.size, n.bias), float32(n.eps))
+	case bareLayerNorm:
+		return g.f.LayerNorm(x, g.ones(n.size), nil, float32(n.eps))
 	}
 	return x
 }

@@ -90,6 +90,24 @@ func (g *graph) matrix(name string, shape ...int64) *ir.Value {
 	return g.f.Weight(full)
 }
 
+// table returns the weight of a vector for each of several rows. Its format is that of the file.
+func (g *graph) table(name string, shape ...int64) *ir.Value {
+	full := g.name(name)
+	if !g.declared[full] {
+		g.declared[full] = true
+		dt := dtype.F32
+		if t := g.tensor(full, shape...); t != nil {
+			dt, _ = g.file.DType(t)
+		}
+		if !dt.IsFloat() || dt == dtype.F64 {
+			g.fail(g.file.TensorError(full, "biases of %v: they are f32, f16 or bf16; the file is damaged", dt))
+			dt = dtype.F32
+		}
+		g.b.Weight(full, ir.Type{DType: dt, Shape: ir.Dims(shape...)}, ir.Tensor(SourceName, full))
+	}
+	return g.f.Weight(full)
+}
+
 // vector returns the weight of a vector.
 func (g *graph) vector(name string, n int64) *ir.Value {
 	full := g.name(name)

@@ -42,6 +42,11 @@ func scale(c *call) (Tensor, error) {
 	return c.args[0].mapped(func(x float64) float64 { return float64(a.Scale)*x + float64(a.Bias) }), nil
 }
 
+func clamp(c *call) (Tensor, error) {
+	a := attr[ir.ClampAttr](c)
+	return c.args[0].mapped(func(x float64) float64 { return min(max(x, float64(a.Lo)), float64(a.Hi)) }), nil
+}
+
 // chain runs the functions of the steps, one after the other.
 func chain(c *call) (Tensor, error) {
 	var y []value

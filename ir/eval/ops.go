@@ -45,6 +45,7 @@ func init() {
 		ir.OpTanh:    unary(math.Tanh),
 		ir.OpSigmoid: unary(sigmoid),
 		ir.OpScale:   one(scale),
+		ir.OpClamp:   one(clamp),
 
 		ir.OpAdd:    binary(func(a, b float64) float64 { return a + b }),
 		ir.OpSub:    binary(func(a, b float64) float64 { return a - b }),

@@ -37,7 +37,7 @@ func (g *generator) guarded() {
 	case 3:
 		g.add(f.Square(f.Tanh(x)))
 	case 4:
-		g.add(f.Scale(x, 0.5, 0.25))
+		g.add(f.Clamp(f.Scale(x, 0.5, 0.25), -1, 4))
 	}
 }
 

@@ -96,6 +96,18 @@ func DivRowF32(dst, a, b unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	boxRow(active.binary[binaryDiv], dst, a, b, n, r0, r1, c0, c1)
 }
 
+// ClampF32 computes min(max(x, Lo), Hi). NaN stays.
+//
+//go:noinline
+func ClampF32(dst, x unsafe.Pointer, shape ClampShape, n, r0, r1, c0, c1 int) {
+	runs(n, r0, r1, c0, c1, func(at, n int) {
+		out := floats(floatAt(dst, at), n)
+		for i, v := range floats(floatAt(x, at), n) {
+			out[i] = min(max(v, shape.Lo), shape.Hi)
+		}
+	})
+}
+
 // ScaleF32 computes x*scale + bias, rounded after the product and after the sum.
 //
 //go:noinline

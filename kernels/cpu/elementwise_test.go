@@ -156,6 +156,9 @@ func TestBoxes(t *testing.T) {
 				c.run(dst.Pointer(), a.Pointer(), n, r0, r1, c0, c1)
 			})
 		}
+		checkBoxes(t, "clamp", rows, n, func(dst *kt.Buffer, r0, r1, c0, c1 int) {
+			cpu.ClampF32(dst.Pointer(), a.Pointer(), cpu.ClampShape{Lo: -1, Hi: 0.5}, n, r0, r1, c0, c1)
+		})
 		checkBoxes(t, "scale", rows, n, func(dst *kt.Buffer, r0, r1, c0, c1 int) {
 			cpu.ScaleF32(dst.Pointer(), a.Pointer(), cpu.ScaleShape{Scale: 3, Bias: -0.25}, n, r0, r1, c0, c1)
 		})
@@ -192,6 +195,21 @@ func TestScale(t *testing.T) {
 			cpu.ScaleF32(dst.Pointer(), x.Pointer(), cpu.ScaleShape{Scale: 1.7, Bias: 0.3}, n, 0, 1, 0, n)
 			dst.Check(t, "scale")
 			kt.Compare(t, "scale", dst.Floats(), want, kt.Exact)
+		}
+	})
+}
+
+func TestClamp(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		for _, n := range lengths() {
+			x, dst := kt.NewFloats(kt.Hard(kt.Rand(t), n), 4), kt.NewBuffer(4*n, 8)
+			want := make([]float64, n)
+			for i, v := range x.Floats() {
+				want[i] = min(max(float64(v), -0.5), 3)
+			}
+			cpu.ClampF32(dst.Pointer(), x.Pointer(), cpu.ClampShape{Lo: -0.5, Hi: 3}, n, 0, 1, 0, n)
+			dst.Check(t, "clamp")
+			kt.Compare(t, "clamp", dst.Floats(), want, kt.Exact)
 		}
 	})
 }

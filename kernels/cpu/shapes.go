@@ -61,3 +61,6 @@ type CombineShape struct {
 
 // ScaleShape is the function x·Scale + Bias.
 type ScaleShape struct{ Scale, Bias float32 }
+
+// ClampShape is the range that x is brought into.
+type ClampShape struct{ Lo, Hi float32 }

@@ -206,12 +206,26 @@ func (l *lowering) function(op ir.Op, attr any, x *kir.Value) *kir.Value {
 		return l.tanh(x)
 	case ir.OpSigmoid:
 		return l.sigmoid(x)
+	case ir.OpClamp:
+		return l.clamp(x, attr.(*ir.ClampAttr))
 	case ir.OpScale:
 		a := attr.(*ir.ScaleAttr)
 		return l.Add(l.Mul(x, l.Float(a.Scale)), l.Float(a.Bias))
 	}
 	l.refuse("%v", op)
 	return x
+}
+
+// clamp needs no instruction for a bound that is infinite.
+func (l *lowering) clamp(x *kir.Value, a *ir.ClampAttr) *kir.Value {
+	y := x
+	if !math.IsInf(float64(a.Lo), -1) {
+		y = l.Max(y, l.Float(a.Lo))
+	}
+	if !math.IsInf(float64(a.Hi), 1) {
+		y = l.Min(y, l.Float(a.Hi))
+	}
+	return l.orNaN(x, y)
 }
 
 // orNaN returns x if it is NaN, else y.

@@ -57,7 +57,7 @@ var ErrNoKernel = errors.New("there is no kernel for it")
 // lowerings has the function for each op that has kernels. It adds what the node does to l.
 var lowerings = map[ir.Op]func(l *lowering){
 	ir.OpNeg: unary, ir.OpAbs: unary, ir.OpExp: unary, ir.OpLog: unary, ir.OpSqrt: unary, ir.OpSquare: unary, ir.OpReLU: unary,
-	ir.OpSiLU: unary, ir.OpGELU: unary, ir.OpTanh: unary, ir.OpSigmoid: unary, ir.OpScale: unary,
+	ir.OpSiLU: unary, ir.OpGELU: unary, ir.OpTanh: unary, ir.OpSigmoid: unary, ir.OpScale: unary, ir.OpClamp: unary,
 	ir.OpAdd: binary, ir.OpSub: binary, ir.OpMul: binary, ir.OpDiv: binary, ir.OpMax: binary, ir.OpMin: binary, ir.OpSwiGLU: binary,
 	ir.OpChain:  chain,
 	ir.OpMatMul: matMul, ir.OpMatMulSwiGLU: matMul, ir.OpExpertsMatMul: expertsMatMul,

@@ -124,7 +124,7 @@ func cpuRows() []Row {
 	}
 	for _, op := range []ir.Op{
 		ir.OpNeg, ir.OpAbs, ir.OpExp, ir.OpLog, ir.OpSqrt, ir.OpSquare, ir.OpReLU, ir.OpSiLU,
-		ir.OpGELU, ir.OpTanh, ir.OpSigmoid, ir.OpScale,
+		ir.OpGELU, ir.OpTanh, ir.OpSigmoid, ir.OpScale, ir.OpClamp,
 	} {
 		rows = append(rows, row(op, f32))
 	}

@@ -10,7 +10,7 @@ type like struct {
 	kinds      int                           // of layers, after which they begin again; 0: all are equal
 	output     string                        // "tied" if there is no output matrix
 	shared     string                        // "shared" if the feed-forward part has no norm of its own
-	norms      string                        // "layer" for layer norms with biases, "unbiased" without; "none" for no norms before parts
+	norms      string                        // "layer" for layer norms with biases, "unbiased" without, "bare" for those without tensors; "none" for no norms before parts
 }
 
 func (l like) model(times int) Model {
@@ -18,7 +18,7 @@ func (l like) model(times int) Model {
 	m := start(l.name, l.arch, layers)
 	m.set("attention.head_count_kv", uint32(kvHeads))
 	m.set("feed_forward_length", uint32(inner))
-	if l.norms == "layer" || l.norms == "unbiased" {
+	if l.norms == "layer" || l.norms == "unbiased" || l.norms == "bare" {
 		m.set("attention.layer_norm_epsilon", float32(1e-5))
 	} else {
 		m.set("attention.layer_norm_rms_epsilon", float32(1e-5))
@@ -39,6 +39,9 @@ func (l like) model(times int) Model {
 }
 
 func (l like) addNorm(m *maker, name string) {
+	if l.norms == "bare" {
+		return
+	}
 	m.norm(name, Width)
 	if l.norms == "layer" {
 		m.bias(name, Width)

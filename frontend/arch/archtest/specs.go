@@ -83,11 +83,38 @@ var specs = []spec{
 	}, attn: separateOfEqualHeads, ffn: experts, layer: wideNorms}.spec(),
 	like{name: "command-r", arch: "command-r", norms: "unbiased", shared: "shared", output: "tied", keys: func(m *maker) { m.set("logit_scale", float32(0.25)) }}.spec(),
 	like{name: "gemma", arch: "gemma", output: "tied"}.spec(),
+	like{name: "bloom", arch: "bloom", norms: "layer", keys: oneHeadPerKey, attn: all(fusedOfEqualHeads, fusedBiases), ffn: all(plain, plainBiases),
+		outside: func(m *maker) {
+			m.norm("token_embd_norm", Width)
+			m.bias("token_embd_norm", Width)
+		}, output: "tied"}.spec(),
+	like{name: "mpt", arch: "mpt", norms: "unbiased", keys: limitedAlibi, attn: fused, ffn: plain, output: "tied"}.spec(),
+	like{name: "mpt-biases", arch: "mpt", norms: "layer", keys: func(m *maker) {
+		oneHeadPerKey(m)
+		m.set("attention.max_alibi_bias", float32(0))
+	},
+		attn: all(fusedOfEqualHeads, fusedBiases), ffn: all(plain, plainBiases), outside: func(m *maker) { m.matrix("position_embd", Positions, Width) }}.spec(),
+	like{name: "refact", arch: "refact", keys: sixHeads, attn: separateOfSixHeads}.spec(),
+	like{name: "jais", arch: "jais", norms: "layer", keys: func(m *maker) {
+		oneHeadPerKey(m)
+		m.set("attention.max_alibi_bias", float32(6))
+	}, attn: all(fusedOfEqualHeads, fusedBiases), layer: func(m *maker, prefix string) {
+		m.bias(prefix+"ffn_gate", inner)
+		plainBiases(m, prefix)
+	}}.spec(),
+	like{name: "olmo", arch: "olmo", norms: "bare", keys: func(m *maker) { m.set("attention.clamp_kqv", float32(0.7)) }}.spec(),
 	like{name: "gemma2", arch: "gemma2", output: "tied", keys: func(m *maker) {
 		m.set("attention.sliding_window", uint32(window))
 		m.set("attn_logit_softcapping", float32(2))
 		m.set("final_logit_softcapping", float32(3))
 	}, layer: postNorms}.spec(),
+	like{name: "gpt-oss", arch: "gpt-oss", shared: "shared", keys: func(m *maker) {
+		yarn(m)
+		expertWidth(m)
+		m.set("attention.sliding_window", uint32(window))
+	}, layer: all(qkvBiases, outBias, sinks), ffn: all(experts, expertBiases, func(m *maker, prefix string) {
+		m.norm(prefix+"post_attention_norm", Width)
+	})}.spec(),
 	like{name: "gemma3", arch: "gemma3", output: "tied", keys: func(m *maker) {
 		m.set("attention.sliding_window", uint32(window))
 		m.set("rope.freq_base", float32(1e6))
@@ -165,6 +192,36 @@ var specs = []spec{
 			m.matrix(prefix+"attn_output", Width, Width)
 			outBias(m, prefix)
 		}, ffn: all(plain, plainBiases), outside: func(m *maker) { m.matrix("position_embd", Positions, Width) }}.spec(),
+}
+
+func limitedAlibi(m *maker) {
+	m.set("attention.clamp_kqv", float32(0.7))
+	m.set("attention.max_alibi_bias", float32(8))
+}
+
+// sixHeads have slopes that are not all powers of one.
+func sixHeads(m *maker) {
+	m.set("attention.head_count", uint32(6))
+	m.set("attention.head_count_kv", uint32(3))
+	m.set("attention.key_length", uint32(headSize))
+	m.set("attention.value_length", uint32(headSize))
+}
+
+func separateOfSixHeads(m *maker, prefix string) {
+	m.matrix(prefix+"attn_q", 6*headSize, Width)
+	m.matrix(prefix+"attn_k", 3*headSize, Width)
+	m.matrix(prefix+"attn_v", 3*headSize, Width)
+	m.matrix(prefix+"attn_output", Width, 6*headSize)
+}
+
+func sinks(m *maker, prefix string) { m.add(prefix+"attn_sinks.weight", 0, 2, headCount) }
+
+// expertBiases are large enough that gates and what they multiply exceed their limits.
+func expertBiases(m *maker, prefix string) {
+	m.bias(prefix+"ffn_gate_inp", expertCount)
+	m.add(prefix+"ffn_gate_exps.bias", 0, 9, expertCount, inner)
+	m.add(prefix+"ffn_up_exps.bias", 0, 9, expertCount, inner)
+	m.add(prefix+"ffn_down_exps.bias", 0, 0.3, expertCount, Width)
 }
 
 func oneHeadPerKey(m *maker) { m.set("attention.head_count_kv", uint32(headCount)) }
