@@ -28,8 +28,9 @@ func init() {
 		ir.OpLog: unary("LogF32"), ir.OpSqrt: unary("SqrtF32"), ir.OpSquare: unary("SquareF32"),
 		ir.OpReLU: unary("ReLUF32"), ir.OpSiLU: unary("SiLUF32"), ir.OpGELU: unary("GELUF32"),
 		ir.OpTanh: unary("TanhF32"), ir.OpSigmoid: unary("SigmoidF32"),
-		ir.OpScale: {named("ScaleF32"), scaleArgs},
-		ir.OpClamp: {named("ClampF32"), clampArgs},
+		ir.OpScale:  {named("ScaleF32"), scaleArgs},
+		ir.OpClamp:  {named("ClampF32"), clampArgs},
+		ir.OpConcat: {named("ConcatF32"), concatArgs},
 
 		ir.OpAdd: binary("Add"), ir.OpSub: binary("Sub"), ir.OpMul: binary("Mul"),
 		ir.OpDiv: binary("Div"), ir.OpMax: binary("Max"), ir.OpMin: binary("Min"),
@@ -113,6 +114,12 @@ func clampArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	attr := n.Attr.(*ir.ClampAttr)
 	shape := e.shape(n, "Clamp", factor("Lo", attr.Lo), factor("Hi", attr.Hi))
 	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), shape, rowLen, b.r0, b.r1, b.c0, b.c1}
+}
+
+func concatArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, _ := e.matrix(n)
+	shape := e.shape(n, "Concat", e.extent("A", n.Args[0].Type.Inner()), e.extent("B", n.Args[1].Type.Inner()))
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), shape, b.r0, b.r1}
 }
 
 // binary has two kernels: for operands of one shape, and for a second operand that is one

@@ -190,5 +190,6 @@ func concatCases(yield func(Case) bool) {
 		Case{Name: "rows", Args: args(f32(2, 32), f32(3, 32)), Attr: &ConcatAttr{Axis: 0}},
 		Case{Name: "symbolic", Args: args(f32d(t, Const(16)), f32d(t, Const(32)), f32d(t, Const(1))), Attr: &ConcatAttr{Axis: 1}, Sizes: sizes(5)},
 		Case{Name: "view", Args: args(f32(4, 8).view(), f32(4, 8)), Attr: &ConcatAttr{Axis: 1}},
+		Case{Name: "two of rank 3", Args: args(f32d(t, Const(3), Const(16)), f32d(t, Const(3), Const(5))), Attr: &ConcatAttr{Axis: 2}, Sizes: sizes(4)},
 	)
 }

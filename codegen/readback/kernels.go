@@ -27,6 +27,7 @@ var shapes = map[string]string{
 	"CombineShape":   "KVHeads Group ValueLen",
 	"ScaleShape":     "Scale Bias",
 	"ClampShape":     "Lo Hi",
+	"ConcatShape":    "A B",
 }
 
 // formats are the names of dtypes in the names of kernels.
@@ -142,6 +143,14 @@ var kernels = [ir.NumOps]*kernel{
 		return "RMSNorm" + map[bool]string{true: "BF16", false: "Q8A"}[n.Result().Type.DType == dtype.BF16]
 	}, func(n *ir.Node) float32 { return n.Attr.(*ir.NormQuantizeAttr).Eps }),
 
+	ir.OpConcat: {is("ConcatF32"), "dst a b shape:ConcatShape r0 r1", func(a *arguments, n *ir.Node) {
+		a.ptr("dst", n.Result())
+		a.ptr("a", n.Args[0])
+		a.ptr("b", n.Args[1])
+		a.dim("A", n.Args[0].Type.Inner())
+		a.dim("B", n.Args[1].Type.Inner())
+		a.rows(n)
+	}},
 	ir.OpClamp: {is("ClampF32"), "dst x shape:ClampShape n r0 r1 c0 c1", func(a *arguments, n *ir.Node) {
 		attr := n.Attr.(*ir.ClampAttr)
 		a.ptr("dst", n.Result())

@@ -27,7 +27,9 @@ type graph struct {
 	f      *ir.FuncBuilder
 	in     step
 	tables map[*rope]*ir.Value
-	layer  int64 // outside of layers: -1
+
+	headIndices *ir.Value // for products with a matrix for each head
+	layer       int64     // outside of layers: -1
 }
 
 // name returns the full name of a tensor of the layer under construction, or of the model.
@@ -94,6 +96,9 @@ func (m *model) function(d decoder, name string, n ir.Dim, r rows) ir.LanguageEn
 	m.declareMatrix(embdName, m.vocab, m.embd)
 	for i, r := range m.ropes {
 		g.tables[r] = f.RopeTable(g.in.pos, g.ropeFreqs(i, r), r.scale)
+	}
+	if m.perHead > 0 {
+		g.headIndices = g.indicesOfHeads(m.perHead)
 	}
 	x := d.embedding.apply(g)
 	for g.layer = range m.layers {

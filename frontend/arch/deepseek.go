@@ -47,7 +47,16 @@ func hunyuanMoE(m *model) decoder {
 
 // gating reads how weights of experts are made of scores. The numbers are those of llama.cpp (src/llama-hparams.h).
 func (m *model) gating() weighting {
-	kind, norm := m.count("expert_gating_func", 1, 2), m.stated("expert_weights_norm")
+	return m.gatingKind(m.count("expert_gating_func", 1, 2))
+}
+
+// gatingOr is gating with a default.
+func (m *model) gatingOr(def int64) weighting {
+	return m.gatingKind(m.countOr("expert_gating_func", def, 1, 2))
+}
+
+func (m *model) gatingKind(kind int64) weighting {
+	norm := m.stated("expert_weights_norm")
 	switch {
 	case kind == 1 && norm:
 		return softmaxOfChosen

@@ -12,6 +12,8 @@ type experts struct {
 	biases      presence                                              // of the products, that of the router included
 	bias        presence                                              // of probabilities, for the choice alone
 	scale       float64                                               // of weights; 0: none
+	groups      int64                                                 // that experts belong to; 0: none
+	groupsUsed  int64                                                 // those with the largest sums of their two best experts are chosen from
 	shared      part                                                  // is added for all tokens; nil: none
 }
 
@@ -97,9 +99,40 @@ func (e experts) choose(g *graph, scores *ir.Value) (idx, weights *ir.Value) {
 	by := scores // as probabilities grow with scores
 	if b := g.bias("exp_probs_b", e.count, e.bias); b != nil {
 		by = g.f.Add(all, b)
+	} else if e.groups > 1 {
+		by = all
+	}
+	if e.groups > 1 {
+		by = g.f.Add(by, e.excluded(g, by))
 	}
 	idx = g.f.TopK(by, int(e.used))
 	return idx, e.weights.chosen(g.f, scores, all, idx)
+}
+
+// exclusion is what probabilities of experts in groups that are not chosen from get, far below all others.
+const exclusion = -1e9
+
+// excluded returns 0 for experts of the groups that are chosen from, and exclusion for the others. A group is chosen from if
+// its score is that of the last chosen one or above.
+func (e experts) excluded(g *graph, p *ir.Value) *ir.Value {
+	f, tokens := g.f, p.Type.Shape[0]
+	inGroups := f.Reshape(p, tokens, ir.Const(e.groups), ir.Const(e.count/e.groups))
+	score := f.Reshape(f.ReduceSum(f.Take(inGroups, f.TopK(inGroups, 2))), tokens, ir.Const(e.groups))
+	best := f.Take(score, f.TopK(score, int(e.groupsUsed)))
+	last := f.Slice(best, 1, ir.Const(e.groupsUsed-1), ir.Const(1))
+	below := f.Sub(score, f.MatMul(last, g.ownership("groups.all", 1, e.groups)))
+	return f.MatMul(f.Clamp(f.Scale(below, 1e30, 0), exclusion, 0), g.ownership("groups.experts", e.groups, e.count))
+}
+
+// ownership returns a matrix of 0 and 1 [n, owners], whose row i has the 1 at the owner of i: the first n/owners belong to
+// the first owner and so on.
+func (g *graph) ownership(name string, owners, n int64) *ir.Value {
+	values := make([]float64, n*owners)
+	for i := range n {
+		values[i*owners+i*owners/n] = 1
+	}
+	g.declareLiteral(name, values, n, owners)
+	return g.f.Weight(name)
 }
 
 // gatedShare is body(x) times the sigmoid of one product of x.

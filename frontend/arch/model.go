@@ -28,6 +28,7 @@ type model struct {
 	trained, context    int64 // positions
 	batch               int64 // tokens of a step
 	ropes               []*rope
+	perHead             int64 // heads with matrices of their own; 0: none
 
 	b        *ir.Builder
 	declared map[string]bool // weights and states

@@ -74,7 +74,7 @@ func (n norm) apply(g *graph, x *ir.Value) *ir.Value {
 // ones returns a vector of ones, the factors of a norm that has none.
 func (g *graph) ones(n int64) *ir.Value {
 	name := fmt.Sprint("ones.", n)
-	g.declareLiteral(name, slices.Repeat([]float64{1}, int(n)))
+	g.declareLiteral(name, slices.Repeat([]float64{1}, int(n)), n)
 	return g.f.Weight(name)
 }
 

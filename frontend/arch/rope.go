@@ -40,7 +40,7 @@ func (g *graph) ropeFreqs(i int, r *rope) *ir.Value {
 	if i > 0 {
 		name += fmt.Sprint(".", i)
 	}
-	g.declareLiteral(name, r.freqs)
+	g.declareLiteral(name, r.freqs, int64(len(r.freqs)))
 	return g.f.Weight(name)
 }
 

@@ -207,8 +207,8 @@ func (m *model) vectorExpr(name string, n int64) *ir.Expr {
 	return e
 }
 
-// declareLiteral declares a vector that the file does not have.
-func (m *model) declareLiteral(name string, values []float64) {
+// declareLiteral declares a vector or matrix that the file does not have.
+func (m *model) declareLiteral(name string, values []float64, shape ...int64) {
 	if m.declared[name] {
 		return
 	}
@@ -218,7 +218,7 @@ func (m *model) declareLiteral(name string, values []float64) {
 		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(x)))
 	}
 	e := &ir.Expr{Op: ir.ExprLiteral, Data: data}
-	m.b.Weight(name, ir.Type{DType: dtype.F32, Shape: ir.Dims(int64(len(values)))}, e)
+	m.b.Weight(name, ir.Type{DType: dtype.F32, Shape: ir.Dims(shape...)}, e)
 }
 
 // layerName returns the name of a layer's tensor.

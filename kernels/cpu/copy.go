@@ -36,3 +36,14 @@ func copyLine(dst, src unsafe.Pointer, elem, n, dstStride, srcStride int) {
 		}
 	}
 }
+
+// ConcatF32 joins the rows [r0, r1) of a f32 [*, A] and b f32 [*, B]: dst is f32 [*, A+B].
+//
+//go:noinline
+func ConcatF32(dst, a, b unsafe.Pointer, shape ConcatShape, r0, r1 int) {
+	for r := r0; r < r1; r++ {
+		out := floats(floatAt(dst, r*(shape.A+shape.B)), shape.A+shape.B)
+		copy(out, floats(floatAt(a, r*shape.A), shape.A))
+		copy(out[shape.A:], floats(floatAt(b, r*shape.B), shape.B))
+	}
+}

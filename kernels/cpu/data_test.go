@@ -276,3 +276,24 @@ func TestSelect(t *testing.T) {
 		t.Errorf("the first of %v is not generic", cpu.Available())
 	}
 }
+
+func TestConcat(t *testing.T) {
+	const rows = 7
+	kt.ForEach(t, func(t *testing.T) {
+		for _, s := range []cpu.ConcatShape{{A: 1, B: 1}, {A: 16, B: 5}, {A: 64, B: 512}} {
+			n, rng := s.A+s.B, kt.Rand(t)
+			a, b := kt.NewFloats(kt.Hard(rng, rows*s.A), 4), kt.NewFloats(kt.Hard(rng, rows*s.B), 4)
+			want := kt.NewBuffer(rows*n*4, 0)
+			for r := range rows {
+				copy(want.Floats()[r*n:], a.Floats()[r*s.A:][:s.A])
+				copy(want.Floats()[r*n+s.A:], b.Floats()[r*s.B:][:s.B])
+			}
+			got := kt.NewBuffer(rows*n*4, 8)
+			for _, r := range [][2]int{{0, 3}, {3, 3}, {3, rows}} {
+				cpu.ConcatF32(got.Pointer(), a.Pointer(), b.Pointer(), s, r[0], r[1])
+			}
+			got.Check(t, "concat")
+			kt.Same(t, "concat", got, want)
+		}
+	})
+}

@@ -64,3 +64,6 @@ type ScaleShape struct{ Scale, Bias float32 }
 
 // ClampShape is the range that x is brought into.
 type ClampShape struct{ Lo, Hi float32 }
+
+// ConcatShape is the lengths of the rows that are joined.
+type ConcatShape struct{ A, B int }

@@ -119,6 +119,7 @@ func cpuRows() []Row {
 		row(ir.OpStateWrite, Packed(dtype.R16, dtype.F16, dtype.Q8_0), f32, i32, i32),
 		{Op: ir.OpCopy, Args: []Format{strided}, Check: copyBox},
 		{Op: ir.OpCast, Args: []Format{Plain(dtype.F32, dtype.F16, dtype.BF16)}, Check: castPair},
+		{Op: ir.OpConcat, Args: []Format{f32, f32}, Check: joinsRows},
 		row(ir.OpQuantize, f32),
 		row(ir.OpPack, f32),
 	}
@@ -174,6 +175,14 @@ func sameOrRow(n *ir.Node) string {
 	a, b := n.Args[0].Type, n.Args[1].Type
 	if !b.Elems().Equal(b.Inner()) || !b.Inner().Equal(a.Inner()) {
 		return "repeats operand 1 along another axis than the rows"
+	}
+	return ""
+}
+
+// joinsRows checks that a concat joins the rows of two operands.
+func joinsRows(n *ir.Node) string {
+	if axis, rank := n.Attr.(*ir.ConcatAttr).Axis, n.Args[0].Type.Rank(); len(n.Args) != 2 || axis != rank-1 {
+		return fmt.Sprintf("joins %d operands along axis %d of %d, and the kernel joins the rows of two", len(n.Args), axis, rank)
 	}
 	return ""
 }

@@ -154,11 +154,15 @@ func plain(m *maker, prefix string) {
 	m.matrix(prefix+"ffn_down", Width, inner)
 }
 
-func experts(m *maker, prefix string) {
-	m.matrix(prefix+"ffn_gate_inp", expertCount, Width)
-	m.matrix(prefix+"ffn_gate_exps", expertCount, inner, Width)
-	m.matrix(prefix+"ffn_up_exps", expertCount, inner, Width)
-	m.matrix(prefix+"ffn_down_exps", expertCount, Width, inner)
+func experts(m *maker, prefix string) { expertsOf(expertCount)(m, prefix) }
+
+func expertsOf(n int) func(m *maker, prefix string) {
+	return func(m *maker, prefix string) {
+		m.matrix(prefix+"ffn_gate_inp", n, Width)
+		m.matrix(prefix+"ffn_gate_exps", n, inner, Width)
+		m.matrix(prefix+"ffn_up_exps", n, inner, Width)
+		m.matrix(prefix+"ffn_down_exps", n, Width, inner)
+	}
 }
 
 func expertKeys(m *maker) {

@@ -103,6 +103,42 @@ var specs = []spec{
 		plainBiases(m, prefix)
 	}}.spec(),
 	like{name: "olmo", arch: "olmo", norms: "bare", keys: func(m *maker) { m.set("attention.clamp_kqv", float32(0.7)) }}.spec(),
+	like{name: "deepseek2", arch: "deepseek2", keys: func(m *maker) {
+		latent(m)
+		m.set("attention.head_count_kv", uint32(1))
+		m.set("attention.key_length", uint32(latentRank+latentTurned))
+		m.set("attention.value_length", uint32(latentRank))
+		m.set("attention.key_length_mla", uint32(latentStill+latentTurned))
+		m.set("attention.value_length_mla", uint32(latentValue))
+		m.set("expert_weights_scale", float32(2.5))
+		m.set("expert_weights_norm", true)
+		m.set("expert_gating_func", uint32(2))
+		m.set("expert_count", uint32(2*expertCount))
+		m.set("expert_group_count", uint32(4))
+		m.set("expert_group_used_count", uint32(2))
+		m.set("rope.scaling.yarn_log_multiplier", float32(0.0707))
+	}, attn: all(latentParts, func(m *maker, prefix string) {
+		m.matrix(prefix+"attn_k_b", headCount, latentRank, latentStill)
+		m.matrix(prefix+"attn_v_b", headCount, latentValue, latentRank)
+	}), ffn: afterDense(all(expertsOf(2*expertCount), sharedExperts, func(m *maker, prefix string) {
+		m.bias(prefix+"exp_probs_b", 2*expertCount)
+	}))}.spec(),
+	like{name: "deepseek2-whole", arch: "deepseek2", keys: func(m *maker) {
+		latent(m)
+		m.set("attention.head_count_kv", uint32(headCount))
+		m.set("attention.key_length", uint32(latentStill+latentTurned))
+		m.set("attention.value_length", uint32(latentValue))
+		m.set("expert_weights_scale", float32(1.5))
+	}, attn: all(latentParts, latentWhole), ffn: afterDense(all(experts, sharedExperts))}.spec(),
+	like{name: "minicpm3", arch: "minicpm3", keys: func(m *maker) {
+		latentSizes(m)
+		m.set("attention.head_count_kv", uint32(headCount))
+		m.set("attention.key_length", uint32(latentStill+latentTurned))
+		m.set("attention.value_length", uint32(latentValue))
+	}, attn: all(latentParts, latentWhole), outside: func(m *maker) {
+		m.add("rope_factors_long.weight", 3, 2, latentTurned/2)
+		m.add("rope_factors_short.weight", 1.2, 0.2, latentTurned/2)
+	}, output: "tied"}.spec(),
 	like{name: "gemma2", arch: "gemma2", output: "tied", keys: func(m *maker) {
 		m.set("attention.sliding_window", uint32(window))
 		m.set("attn_logit_softcapping", float32(2))
@@ -192,6 +228,40 @@ var specs = []spec{
 			m.matrix(prefix+"attn_output", Width, Width)
 			outBias(m, prefix)
 		}, ffn: all(plain, plainBiases), outside: func(m *maker) { m.matrix("position_embd", Positions, Width) }}.spec(),
+}
+
+// Sizes of latent attention.
+const (
+	latentQueries = 24 // of the vector that queries are made of
+	latentRank    = 40
+	latentStill   = 12
+	latentTurned  = 8
+	latentValue   = 20
+)
+
+func latentSizes(m *maker) {
+	m.set("attention.q_lora_rank", uint32(latentQueries))
+	m.set("attention.kv_lora_rank", uint32(latentRank))
+	m.set("rope.dimension_count", uint32(latentTurned))
+}
+
+func latent(m *maker) {
+	latentSizes(m)
+	yarn(m)
+	sharedKeys(m)
+}
+
+func latentParts(m *maker, prefix string) {
+	m.matrix(prefix+"attn_q_a", latentQueries, Width)
+	m.norm(prefix+"attn_q_a_norm", latentQueries)
+	m.matrix(prefix+"attn_q_b", headCount*(latentStill+latentTurned), latentQueries)
+	m.matrix(prefix+"attn_kv_a_mqa", latentRank+latentTurned, Width)
+	m.norm(prefix+"attn_kv_a_norm", latentRank)
+	m.matrix(prefix+"attn_output", Width, headCount*latentValue)
+}
+
+func latentWhole(m *maker, prefix string) {
+	m.matrix(prefix+"attn_kv_b", headCount*(latentStill+latentValue), latentRank)
 }
 
 func limitedAlibi(m *maker) {

@@ -1,0 +1,62 @@
+package arch
+
+import "math"
+
+// deepseek2 is DeepSeek 2, 3 and R1: latent attention, first layers that are dense, and others with experts and some that
+// all tokens share. The choice of experts may have a bias, and be limited to groups of them.
+func deepseek2(m *model) decoder {
+	a := m.latentAttention(neighbours)
+	m.stretchScores(&a)
+	e := sharedExperts(m, m.gatingOr(1))
+	e.bias, e.scale = optional, m.positive("expert_weights_scale")
+	e.groups = m.countOr("expert_group_count", 0, 0, maxExperts)
+	if e.groups > 1 {
+		e.groupsUsed = m.count("expert_group_used_count", 1, e.groups)
+		if e.count%e.groups != 0 || e.count < 2*e.groups {
+			m.fail(m.file.KeyError(m.key("expert_group_count"), "%d groups of %d experts: the file is damaged", e.groups, e.count))
+		}
+	}
+	d := decoder{
+		layer: sequence{
+			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: a},
+			residual{at: "ffn", in: m.rmsNorm("ffn_norm"), body: gated{act: silu, size: m.feedForward()}},
+		},
+		norm:   m.rmsNorm("output_norm"),
+		output: output{tied: tiedNever},
+	}
+	return leadingDense(m, d, e)
+}
+
+// stretchScores multiplies scores for contexts that YaRN has stretched, as llama.cpp does (src/models/deepseek2.cpp,
+// src/llama-context.cpp). Files state a tenth of the multiplier of the logarithm.
+func (m *model) stretchScores(a *latentAttention) {
+	factor, turned := m.positiveOr("rope.scaling.factor", 1), m.positiveOr("rope.scaling.attn_factor", 1)
+	multiplier := m.atLeastZeroOr("rope.scaling.yarn_log_multiplier", 0)
+	kind := m.stringOr("rope.scaling.type", "linear")
+	if m.errs.Any() || kind == "none" || factor == 1 {
+		return
+	}
+	if kind == "linear" || multiplier == 0 {
+		turned *= 1 + 0.1*math.Log(factor)
+	}
+	if kind == "yarn" {
+		a.rope.scale = float32(turned)
+	}
+	stretch := turned * (1 + multiplier*math.Log(factor))
+	a.scale *= stretch * stretch
+}
+
+// minicpm3 is MiniCPM 3: latent attention in a llama with factors of the embedding, of what each part adds, and of
+// logits, which files do not state (llama.cpp, src/models/minicpm3.cpp).
+func minicpm3(m *model) decoder {
+	scale := 1.4 / math.Sqrt(float64(m.layers))
+	return decoder{
+		embedding: embedding{scale: 12},
+		layer: sequence{
+			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: m.latentAttention(halves), scale: scale},
+			residual{at: "ffn", in: m.rmsNorm("ffn_norm"), body: gated{act: silu, size: m.feedForward()}, scale: scale},
+		},
+		norm:   m.rmsNorm("output_norm"),
+		output: output{scale: 256 / float64(m.embd)},
+	}
+}
