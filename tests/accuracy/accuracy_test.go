@@ -69,7 +69,7 @@ func TestErrorsAreWithinTolerance(t *testing.T) {
 		r.write(t, dir, i)
 	}
 	compiled := compileAll(t, dir, set)
-	exe := buildRunner(t, dir, "runner", set)
+	exe := buildRunner(t, dir, "runner", len(set))
 	var total totals
 	t.Run("models", func(t *testing.T) {
 		for i, r := range set {

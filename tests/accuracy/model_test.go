@@ -94,6 +94,7 @@ type random struct {
 	kv   dtype.DType
 	seed uint64
 	path string
+	peer bool // llama.cpp reads the file too
 
 	weights map[string][]float64 // by tensor, as the file's bytes decode
 }
@@ -188,6 +189,10 @@ func btoi(b bool) int {
 func (r *random) keys(w *gguf.Writer) {
 	set := func(key string, v any) { w.Set("llama."+key, v) }
 	w.Set("general.architecture", "llama")
+	if r.peer {
+		w.Set("tokenizer.ggml.model", "none")
+		set("vocab_size", uint32(r.vocab))
+	}
 	set("block_count", uint32(r.depth()))
 	set("embedding_length", uint32(r.embd))
 	set("feed_forward_length", uint32(r.ff))

@@ -59,8 +59,13 @@ func compileAll(t *testing.T, dir string, set []*random) []compiled {
 
 // compile generates the package of one model.
 func (r *random) compile(dir, name string) (compiled, error) {
+	return compileFile(r.path, r.loadOptions(), r.bf16, dir, name)
+}
+
+// compileFile generates the package of a file.
+func compileFile(path string, options driver.LoadOptions, bf16 bool, dir, name string) (compiled, error) {
 	ctx := context.Background()
-	md, err := driver.Load(ctx, r.path, r.loadOptions())
+	md, err := driver.Load(ctx, path, options)
 	if err != nil {
 		return compiled{}, err
 	}
@@ -70,7 +75,7 @@ func (r *random) compile(dir, name string) (compiled, error) {
 	if err != nil {
 		return c, err
 	}
-	if _, err := driver.Compile(ctx, md, driver.CompileOptions{Targets: targets, Passes: pass.Options{AllowBF16: r.bf16}}); err != nil {
+	if _, err := driver.Compile(ctx, md, driver.CompileOptions{Targets: targets, Passes: pass.Options{AllowBF16: bf16}}); err != nil {
 		return c, err
 	}
 	return c, emit(ctx, md, dir, name)
@@ -111,7 +116,7 @@ func Program() *runtime.Program { return &program }
 `
 
 // buildRunner builds the program that holds all models, as name in dir.
-func buildRunner(t *testing.T, dir, name string, set []*random, flags ...string) string {
+func buildRunner(t *testing.T, dir, name string, models int, flags ...string) string {
 	t.Helper()
 	if err := codegen.WriteSources(filepath.Join(dir, "ggmlc")); err != nil {
 		t.Fatal(err)
@@ -123,7 +128,7 @@ func buildRunner(t *testing.T, dir, name string, set []*random, flags ...string)
 	files := map[string]string{
 		"go.mod":    "module runner\n\ngo 1.26\n\nrequire github.com/ggmlc/ggmlc v0.0.0\n\nreplace github.com/ggmlc/ggmlc => ./ggmlc\n",
 		"main.go":   string(runner),
-		"models.go": modelsFile(len(set)),
+		"models.go": modelsFile(models),
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {

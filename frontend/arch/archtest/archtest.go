@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // Sizes of all models.
@@ -39,11 +40,14 @@ type Key struct {
 	Value any
 }
 
-// Tensor is a tensor of f32, its outermost dimension first.
+// Tensor is a tensor, its outermost dimension first.
 type Tensor struct {
 	Name  string
 	Shape []int
 	Data  []float32
+
+	Type   dtype.DType // of stored; Invalid: the file has Data as f32
+	stored []byte      // what the file has instead, see Model.In
 }
 
 // Models returns the models of all architectures.
@@ -80,11 +84,22 @@ func (m Model) WriteTo(out io.Writer) (int64, error) {
 		w.Set(k.Name, k.Value)
 	}
 	for _, t := range m.Tensors {
-		w.Tensor(t.Name, gguf.TensorF32, t.Shape, func(out io.Writer) error {
-			return binary.Write(out, binary.LittleEndian, t.Data)
-		})
+		if err := t.addTo(w); err != nil {
+			return 0, err
+		}
 	}
 	return w.WriteTo(out)
+}
+
+// addTo adds the tensor to a file.
+func (t Tensor) addTo(w *gguf.Writer) error {
+	if t.Type == dtype.Invalid {
+		w.Tensor(t.Name, gguf.TensorF32, t.Shape, func(out io.Writer) error { return binary.Write(out, binary.LittleEndian, t.Data) })
+		return nil
+	}
+	kind, err := gguf.TypeOf(t.Type)
+	w.Tensor(t.Name, kind, t.Shape, func(out io.Writer) error { _, err := out.Write(t.stored); return err })
+	return err
 }
 
 // spec makes a model with some times as many layers.
@@ -132,7 +147,7 @@ func (m *maker) add(name string, mean, spread float64, shape ...int) {
 	for i := range data {
 		data[i] = float32(mean + spread*(2*random.Float64()-1))
 	}
-	m.Tensors = append(m.Tensors, Tensor{name, shape, data})
+	m.Tensors = append(m.Tensors, Tensor{Name: name, Shape: shape, Data: data})
 }
 
 // matrix appends matrices whose products have about the variance of their operand.

@@ -13,7 +13,7 @@ import (
 func (m Model) Env(mod *ir.Module, prompt []int32) (*eval.Env, error) {
 	e := &eval.Env{Weights: make(map[string]eval.Tensor), Inputs: make(map[string]eval.Tensor), States: make(map[string]eval.Tensor)}
 	for _, w := range mod.Weights {
-		x, err := m.weight(w)
+		x, err := m.Weight(w)
 		if err != nil {
 			return nil, err
 		}
@@ -29,8 +29,8 @@ func (m Model) Env(mod *ir.Module, prompt []int32) (*eval.Env, error) {
 	return e, nil
 }
 
-// weight returns the values of a weight: those of the tensor of its name, or of its literal.
-func (m Model) weight(w *ir.Weight) (eval.Tensor, error) {
+// Weight returns the values of a weight: those of the tensor of its name, or of its literal.
+func (m Model) Weight(w *ir.Weight) (eval.Tensor, error) {
 	shape := make([]int, len(w.Type.Shape))
 	for i, d := range w.Type.Shape {
 		n, _ := d.IsConst()
@@ -42,6 +42,9 @@ func (m Model) weight(w *ir.Weight) (eval.Tensor, error) {
 	i := slices.IndexFunc(m.Tensors, func(t Tensor) bool { return t.Name == w.Name })
 	if i < 0 {
 		return eval.Tensor{}, fmt.Errorf("no tensor has the name of weight %s", w.Name)
+	}
+	if t := m.Tensors[i]; t.stored != nil {
+		return eval.Decode(t.Type, t.stored, shape...)
 	}
 	data := make([]float64, len(m.Tensors[i].Data))
 	for k, x := range m.Tensors[i].Data {
