@@ -231,17 +231,21 @@ TEXT ·scoresF32AVX2x4(SB), NOSPLIT, $0-56
 	JL   rest12
 
 loop11:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), R8
-	LEAQ   (R8)(SI*2), R9
-	ADDQ   SI, R9
-	MOVQ   AX, DI
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 512(CX)
+	VMOVUPS Y2, 1024(CX)
+	VMOVUPS Y3, 1536(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), R8
+	LEAQ    (R8)(SI*2), R9
+	ADDQ    SI, R9
+	MOVQ    AX, DI
 
 elements14:
 	MOVQ         kRow+40(FP), R11
@@ -361,33 +365,166 @@ elements14:
 	ADDQ         $+32, R8
 	ADDQ         $+32, R9
 	SUBQ         $0x08, BX
-	JNZ          elements14
-	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 512(CX)
-	VMOVUPS      Y2, 1024(CX)
-	VMOVUPS      Y3, 1536(CX)
-	MOVQ         kRow+40(FP), BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, AX
-	ADDQ         $+32, CX
-	SUBQ         $0x08, DX
-	JGE          loop11
+	JZ           fold15
+	MOVQ         kRow+40(FP), R11
+	MOVQ         DI, R10
+	MOVQ         ahead+48(FP), R13
+	ADDQ         DI, R13
+	LEAQ         (R11)(R11*2), R12
+	PREFETCHT0   (R13)
+	VMOVUPS      (R10), Y4
+	PREFETCHT0   (R13)(R11*1)
+	VMOVUPS      (R10)(R11*1), Y5
+	PREFETCHT0   (R13)(R11*2)
+	VMOVUPS      (R10)(R11*2), Y6
+	ADDQ         R12, R10
+	ADDQ         R12, R13
+	PREFETCHT0   (R13)
+	VMOVUPS      (R10), Y7
+	PREFETCHT0   (R13)(R11*1)
+	VMOVUPS      (R10)(R11*1), Y8
+	PREFETCHT0   (R13)(R11*2)
+	VMOVUPS      (R10)(R11*2), Y9
+	ADDQ         R12, R10
+	ADDQ         R12, R13
+	PREFETCHT0   (R13)
+	VMOVUPS      (R10), Y10
+	PREFETCHT0   (R13)(R11*1)
+	VMOVUPS      (R10)(R11*1), Y11
+	VUNPCKLPS    Y5, Y4, Y12
+	VUNPCKHPS    Y5, Y4, Y5
+	VUNPCKLPS    Y7, Y6, Y4
+	VUNPCKHPS    Y7, Y6, Y7
+	VUNPCKLPD    Y4, Y12, Y6
+	VUNPCKHPD    Y4, Y12, Y4
+	VUNPCKLPD    Y7, Y5, Y12
+	VUNPCKHPD    Y7, Y5, Y7
+	VUNPCKLPS    Y9, Y8, Y5
+	VUNPCKHPS    Y9, Y8, Y9
+	VUNPCKLPS    Y11, Y10, Y8
+	VUNPCKHPS    Y11, Y10, Y11
+	VUNPCKLPD    Y8, Y5, Y10
+	VUNPCKHPD    Y8, Y5, Y8
+	VUNPCKLPD    Y11, Y9, Y5
+	VUNPCKHPD    Y11, Y9, Y11
+	VPERM2F128   $0x20, Y10, Y6, Y9
+	VPERM2F128   $0x31, Y10, Y6, Y10
+	VPERM2F128   $0x20, Y8, Y4, Y6
+	VPERM2F128   $0x31, Y8, Y4, Y8
+	VPERM2F128   $0x20, Y5, Y12, Y4
+	VPERM2F128   $0x31, Y5, Y12, Y5
+	VPERM2F128   $0x20, Y11, Y7, Y12
+	VPERM2F128   $0x31, Y11, Y7, Y11
+	VBROADCASTSS (R8), Y7
+	VFMADD231PS  Y7, Y9, Y0
+	VBROADCASTSS (R8)(SI*1), Y7
+	VFMADD231PS  Y7, Y9, Y1
+	VBROADCASTSS (R8)(SI*2), Y7
+	VFMADD231PS  Y7, Y9, Y2
+	VBROADCASTSS (R9), Y7
+	VFMADD231PS  Y7, Y9, Y3
+	VBROADCASTSS 4(R8), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS 4(R8)(SI*1), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VBROADCASTSS 4(R8)(SI*2), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS 4(R9), Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VBROADCASTSS 8(R8), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VBROADCASTSS 8(R8)(SI*1), Y6
+	VFMADD231PS  Y6, Y4, Y1
+	VBROADCASTSS 8(R8)(SI*2), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VBROADCASTSS 8(R9), Y6
+	VFMADD231PS  Y6, Y4, Y3
+	VBROADCASTSS 12(R8), Y4
+	VFMADD231PS  Y4, Y12, Y0
+	VBROADCASTSS 12(R8)(SI*1), Y4
+	VFMADD231PS  Y4, Y12, Y1
+	VBROADCASTSS 12(R8)(SI*2), Y4
+	VFMADD231PS  Y4, Y12, Y2
+	VBROADCASTSS 12(R9), Y4
+	VFMADD231PS  Y4, Y12, Y3
+	VBROADCASTSS 16(R8), Y4
+	VFMADD231PS  Y4, Y10, Y0
+	VBROADCASTSS 16(R8)(SI*1), Y4
+	VFMADD231PS  Y4, Y10, Y1
+	VBROADCASTSS 16(R8)(SI*2), Y4
+	VFMADD231PS  Y4, Y10, Y2
+	VBROADCASTSS 16(R9), Y4
+	VFMADD231PS  Y4, Y10, Y3
+	VBROADCASTSS 20(R8), Y4
+	VFMADD231PS  Y4, Y8, Y0
+	VBROADCASTSS 20(R8)(SI*1), Y4
+	VFMADD231PS  Y4, Y8, Y1
+	VBROADCASTSS 20(R8)(SI*2), Y4
+	VFMADD231PS  Y4, Y8, Y2
+	VBROADCASTSS 20(R9), Y4
+	VFMADD231PS  Y4, Y8, Y3
+	VBROADCASTSS 24(R8), Y4
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 24(R8)(SI*1), Y4
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 24(R8)(SI*2), Y4
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 24(R9), Y4
+	VFMADD231PS  Y4, Y5, Y3
+	VBROADCASTSS 28(R8), Y4
+	VFMADD231PS  Y4, Y11, Y0
+	VBROADCASTSS 28(R8)(SI*1), Y4
+	VFMADD231PS  Y4, Y11, Y1
+	VBROADCASTSS 28(R8)(SI*2), Y4
+	VFMADD231PS  Y4, Y11, Y2
+	VBROADCASTSS 28(R9), Y4
+	VFMADD231PS  Y4, Y11, Y3
+	ADDQ         $0x20, DI
+	ADDQ         $+32, R8
+	ADDQ         $+32, R9
+	SUBQ         $0x08, BX
+
+fold15:
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (CX)
+	VXORPS  Y0, Y0, Y0
+	VADDPS  512(CX), Y1, Y1
+	VMOVUPS Y1, 512(CX)
+	VXORPS  Y1, Y1, Y1
+	VADDPS  1024(CX), Y2, Y2
+	VMOVUPS Y2, 1024(CX)
+	VXORPS  Y2, Y2, Y2
+	VADDPS  1536(CX), Y3, Y3
+	VMOVUPS Y3, 1536(CX)
+	VXORPS  Y3, Y3, Y3
+	TESTQ   BX, BX
+	JNZ     elements14
+	MOVQ    kRow+40(FP), BX
+	SHLQ    $0x03, BX
+	ADDQ    BX, AX
+	ADDQ    $+32, CX
+	SUBQ    $0x08, DX
+	JGE     loop11
 
 rest12:
-	ADDQ   $0x08, DX
-	JZ     done13
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), DI
-	LEAQ   (DI)(SI*2), R8
-	ADDQ   SI, R8
+	ADDQ    $0x08, DX
+	JZ      done13
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 512(CX)
+	VMOVUPS Y2, 1024(CX)
+	VMOVUPS Y3, 1536(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
 
-elements15:
+elements16:
 	MOVQ         kRow+40(FP), R10
 	MOVQ         AX, R9
 	MOVQ         DX, R11
@@ -513,44 +650,197 @@ elements15:
 	ADDQ         $+32, DI
 	ADDQ         $+32, R8
 	SUBQ         $0x08, BX
-	JNZ          elements15
-	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 512(CX)
-	VMOVUPS      Y2, 1024(CX)
-	VMOVUPS      Y3, 1536(CX)
+	JZ           fold17
+	MOVQ         kRow+40(FP), R10
+	MOVQ         AX, R9
+	MOVQ         DX, R11
+	XORQ         R12, R12
+	VMOVUPS      (R9), Y4
+	DECQ         R11
+	CMOVQEQ      R12, R10
+	ADDQ         R10, R9
+	VMOVUPS      (R9), Y5
+	DECQ         R11
+	CMOVQEQ      R12, R10
+	ADDQ         R10, R9
+	VMOVUPS      (R9), Y6
+	DECQ         R11
+	CMOVQEQ      R12, R10
+	ADDQ         R10, R9
+	VMOVUPS      (R9), Y7
+	DECQ         R11
+	CMOVQEQ      R12, R10
+	ADDQ         R10, R9
+	VMOVUPS      (R9), Y8
+	DECQ         R11
+	CMOVQEQ      R12, R10
+	ADDQ         R10, R9
+	VMOVUPS      (R9), Y9
+	DECQ         R11
+	CMOVQEQ      R12, R10
+	ADDQ         R10, R9
+	VMOVUPS      (R9), Y10
+	DECQ         R11
+	CMOVQEQ      R12, R10
+	ADDQ         R10, R9
+	VMOVUPS      (R9), Y11
+	VUNPCKLPS    Y5, Y4, Y12
+	VUNPCKHPS    Y5, Y4, Y5
+	VUNPCKLPS    Y7, Y6, Y4
+	VUNPCKHPS    Y7, Y6, Y7
+	VUNPCKLPD    Y4, Y12, Y6
+	VUNPCKHPD    Y4, Y12, Y4
+	VUNPCKLPD    Y7, Y5, Y12
+	VUNPCKHPD    Y7, Y5, Y7
+	VUNPCKLPS    Y9, Y8, Y5
+	VUNPCKHPS    Y9, Y8, Y9
+	VUNPCKLPS    Y11, Y10, Y8
+	VUNPCKHPS    Y11, Y10, Y11
+	VUNPCKLPD    Y8, Y5, Y10
+	VUNPCKHPD    Y8, Y5, Y8
+	VUNPCKLPD    Y11, Y9, Y5
+	VUNPCKHPD    Y11, Y9, Y11
+	VPERM2F128   $0x20, Y10, Y6, Y9
+	VPERM2F128   $0x31, Y10, Y6, Y10
+	VPERM2F128   $0x20, Y8, Y4, Y6
+	VPERM2F128   $0x31, Y8, Y4, Y8
+	VPERM2F128   $0x20, Y5, Y12, Y4
+	VPERM2F128   $0x31, Y5, Y12, Y5
+	VPERM2F128   $0x20, Y11, Y7, Y12
+	VPERM2F128   $0x31, Y11, Y7, Y11
+	VBROADCASTSS (DI), Y7
+	VFMADD231PS  Y7, Y9, Y0
+	VBROADCASTSS (DI)(SI*1), Y7
+	VFMADD231PS  Y7, Y9, Y1
+	VBROADCASTSS (DI)(SI*2), Y7
+	VFMADD231PS  Y7, Y9, Y2
+	VBROADCASTSS (R8), Y7
+	VFMADD231PS  Y7, Y9, Y3
+	VBROADCASTSS 4(DI), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS 4(DI)(SI*1), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VBROADCASTSS 4(DI)(SI*2), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS 4(R8), Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VBROADCASTSS 8(DI), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VBROADCASTSS 8(DI)(SI*1), Y6
+	VFMADD231PS  Y6, Y4, Y1
+	VBROADCASTSS 8(DI)(SI*2), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VBROADCASTSS 8(R8), Y6
+	VFMADD231PS  Y6, Y4, Y3
+	VBROADCASTSS 12(DI), Y4
+	VFMADD231PS  Y4, Y12, Y0
+	VBROADCASTSS 12(DI)(SI*1), Y4
+	VFMADD231PS  Y4, Y12, Y1
+	VBROADCASTSS 12(DI)(SI*2), Y4
+	VFMADD231PS  Y4, Y12, Y2
+	VBROADCASTSS 12(R8), Y4
+	VFMADD231PS  Y4, Y12, Y3
+	VBROADCASTSS 16(DI), Y4
+	VFMADD231PS  Y4, Y10, Y0
+	VBROADCASTSS 16(DI)(SI*1), Y4
+	VFMADD231PS  Y4, Y10, Y1
+	VBROADCASTSS 16(DI)(SI*2), Y4
+	VFMADD231PS  Y4, Y10, Y2
+	VBROADCASTSS 16(R8), Y4
+	VFMADD231PS  Y4, Y10, Y3
+	VBROADCASTSS 20(DI), Y4
+	VFMADD231PS  Y4, Y8, Y0
+	VBROADCASTSS 20(DI)(SI*1), Y4
+	VFMADD231PS  Y4, Y8, Y1
+	VBROADCASTSS 20(DI)(SI*2), Y4
+	VFMADD231PS  Y4, Y8, Y2
+	VBROADCASTSS 20(R8), Y4
+	VFMADD231PS  Y4, Y8, Y3
+	VBROADCASTSS 24(DI), Y4
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 24(DI)(SI*1), Y4
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 24(DI)(SI*2), Y4
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 24(R8), Y4
+	VFMADD231PS  Y4, Y5, Y3
+	VBROADCASTSS 28(DI), Y4
+	VFMADD231PS  Y4, Y11, Y0
+	VBROADCASTSS 28(DI)(SI*1), Y4
+	VFMADD231PS  Y4, Y11, Y1
+	VBROADCASTSS 28(DI)(SI*2), Y4
+	VFMADD231PS  Y4, Y11, Y2
+	VBROADCASTSS 28(R8), Y4
+	VFMADD231PS  Y4, Y11, Y3
+	ADDQ         $0x20, AX
+	ADDQ         $+32, DI
+	ADDQ         $+32, R8
+	SUBQ         $0x08, BX
+
+fold17:
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (CX)
+	VXORPS  Y0, Y0, Y0
+	VADDPS  512(CX), Y1, Y1
+	VMOVUPS Y1, 512(CX)
+	VXORPS  Y1, Y1, Y1
+	VADDPS  1024(CX), Y2, Y2
+	VMOVUPS Y2, 1024(CX)
+	VXORPS  Y2, Y2, Y2
+	VADDPS  1536(CX), Y3, Y3
+	VMOVUPS Y3, 1536(CX)
+	VXORPS  Y3, Y3, Y3
+	TESTQ   BX, BX
+	JNZ     elements16
 
 done13:
 	VZEROUPPER
 	RET
 
 // func mixF32AVX2x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mixF32AVX2x4(SB), NOSPLIT, $0-56
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mixF32AVX2x4(SB), NOSPLIT, $288-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x10, DX
-	JL   less17
+	JL   less19
 
-strip16:
-	MOVQ   BX, SI
-	ADDQ   $0x00002000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
+strip18:
+	MOVQ    BX, SI
+	ADDQ    $0x00002000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	LEAQ    31(SP), R11
+	ANDQ    $-32, R11
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y1, 32(R11)
+	VMOVUPS Y2, 64(R11)
+	VMOVUPS Y3, 96(R11)
+	VMOVUPS Y4, 128(R11)
+	VMOVUPS Y5, 160(R11)
+	VMOVUPS Y6, 192(R11)
+	VMOVUPS Y7, 224(R11)
 
-position18:
+part20:
+	MOVQ    $0x00000010, R12
+	CMPQ    R8, R12
+	CMOVQLT R8, R12
+	SUBQ    R12, R8
+
+position22:
 	VMOVUPS      (R10), Y8
 	VMOVUPS      32(R10), Y9
 	PREFETCHT0   (SI)
@@ -569,86 +859,150 @@ position18:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position18
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	LEAQ         (DI)(SI*2), R8
-	ADDQ         SI, R8
-	VADDPS       (DI), Y0, Y0
-	VMOVUPS      Y0, (DI)
-	VADDPS       32(DI), Y1, Y1
-	VMOVUPS      Y1, 32(DI)
-	VADDPS       (DI)(SI*1), Y2, Y2
-	VMOVUPS      Y2, (DI)(SI*1)
-	VADDPS       32(DI)(SI*1), Y3, Y3
-	VMOVUPS      Y3, 32(DI)(SI*1)
-	VADDPS       (DI)(SI*2), Y4, Y4
-	VMOVUPS      Y4, (DI)(SI*2)
-	VADDPS       32(DI)(SI*2), Y5, Y5
-	VMOVUPS      Y5, 32(DI)(SI*2)
-	VADDPS       (R8), Y6, Y6
-	VMOVUPS      Y6, (R8)
-	VADDPS       32(R8), Y7, Y7
-	VMOVUPS      Y7, 32(R8)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x10, DX
-	JGE          strip16
+	DECQ         R12
+	JNZ          position22
+	TESTQ        R8, R8
+	JZ           partsDone21
+	VADDPS       (R11), Y0, Y0
+	VMOVUPS      Y0, (R11)
+	VADDPS       32(R11), Y1, Y1
+	VMOVUPS      Y1, 32(R11)
+	VADDPS       64(R11), Y2, Y2
+	VMOVUPS      Y2, 64(R11)
+	VADDPS       96(R11), Y3, Y3
+	VMOVUPS      Y3, 96(R11)
+	VADDPS       128(R11), Y4, Y4
+	VMOVUPS      Y4, 128(R11)
+	VADDPS       160(R11), Y5, Y5
+	VMOVUPS      Y5, 160(R11)
+	VADDPS       192(R11), Y6, Y6
+	VMOVUPS      Y6, 192(R11)
+	VADDPS       224(R11), Y7, Y7
+	VMOVUPS      Y7, 224(R11)
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	JMP          part20
 
-less17:
+partsDone21:
+	VADDPS  (R11), Y0, Y0
+	VADDPS  32(R11), Y1, Y1
+	VADDPS  64(R11), Y2, Y2
+	VADDPS  96(R11), Y3, Y3
+	VADDPS  128(R11), Y4, Y4
+	VADDPS  160(R11), Y5, Y5
+	VADDPS  192(R11), Y6, Y6
+	VADDPS  224(R11), Y7, Y7
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
+	VADDPS  (DI), Y0, Y0
+	VMOVUPS Y0, (DI)
+	VADDPS  32(DI), Y1, Y1
+	VMOVUPS Y1, 32(DI)
+	VADDPS  (DI)(SI*1), Y2, Y2
+	VMOVUPS Y2, (DI)(SI*1)
+	VADDPS  32(DI)(SI*1), Y3, Y3
+	VMOVUPS Y3, 32(DI)(SI*1)
+	VADDPS  (DI)(SI*2), Y4, Y4
+	VMOVUPS Y4, (DI)(SI*2)
+	VADDPS  32(DI)(SI*2), Y5, Y5
+	VMOVUPS Y5, 32(DI)(SI*2)
+	VADDPS  (R8), Y6, Y6
+	VMOVUPS Y6, (R8)
+	VADDPS  32(R8), Y7, Y7
+	VMOVUPS Y7, 32(R8)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x10, DX
+	JGE     strip18
+
+less19:
 	ADDQ $0x10, DX
 	SUBQ $0x08, DX
-	JL   less20
+	JL   less24
 
-strip19:
-	MOVQ   BX, SI
-	ADDQ   $0x00001000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
+strip23:
+	MOVQ    BX, SI
+	ADDQ    $0x00001000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y1, Y5
+	VMOVAPS Y2, Y6
+	VMOVAPS Y3, Y7
 
-position21:
-	VMOVUPS      (R10), Y4
+part25:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position27:
+	VMOVUPS      (R10), Y8
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000020, SI
-	VBROADCASTSS (DI), Y5
-	VFMADD231PS  Y5, Y4, Y0
-	VBROADCASTSS 512(DI), Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VBROADCASTSS 1024(DI), Y5
-	VFMADD231PS  Y5, Y4, Y2
-	VBROADCASTSS 1536(DI), Y5
-	VFMADD231PS  Y5, Y4, Y3
+	VBROADCASTSS (DI), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS 512(DI), Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VBROADCASTSS 1024(DI), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS 1536(DI), Y9
+	VFMADD231PS  Y9, Y8, Y3
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position21
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	LEAQ         (DI)(SI*2), R8
-	ADDQ         SI, R8
-	VADDPS       (DI), Y0, Y0
-	VMOVUPS      Y0, (DI)
-	VADDPS       (DI)(SI*1), Y1, Y1
-	VMOVUPS      Y1, (DI)(SI*1)
-	VADDPS       (DI)(SI*2), Y2, Y2
-	VMOVUPS      Y2, (DI)(SI*2)
-	VADDPS       (R8), Y3, Y3
-	VMOVUPS      Y3, (R8)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x08, DX
-	JGE          strip19
+	DECQ         R11
+	JNZ          position27
+	TESTQ        R8, R8
+	JZ           partsDone26
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y1, Y5, Y5
+	VADDPS       Y2, Y6, Y6
+	VADDPS       Y3, Y7, Y7
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	JMP          part25
 
-less20:
+partsDone26:
+	VADDPS  Y4, Y0, Y0
+	VADDPS  Y5, Y1, Y1
+	VADDPS  Y6, Y2, Y2
+	VADDPS  Y7, Y3, Y3
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
+	VADDPS  (DI), Y0, Y0
+	VMOVUPS Y0, (DI)
+	VADDPS  (DI)(SI*1), Y1, Y1
+	VMOVUPS Y1, (DI)(SI*1)
+	VADDPS  (DI)(SI*2), Y2, Y2
+	VMOVUPS Y2, (DI)(SI*2)
+	VADDPS  (R8), Y3, Y3
+	VMOVUPS Y3, (R8)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x08, DX
+	JGE     strip23
+
+less24:
 	ADDQ $0x08, DX
 	VZEROUPPER
 	RET
@@ -660,18 +1014,20 @@ TEXT ·scoresF32AVX2x2(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x08, DX
-	JL   rest23
+	JL   rest29
 
-loop22:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), R8
-	MOVQ   AX, DI
+loop28:
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 512(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), R8
+	MOVQ    AX, DI
 
-elements25:
+elements31:
 	MOVQ         kRow+40(FP), R10
 	MOVQ         DI, R9
 	MOVQ         ahead+48(FP), R12
@@ -756,27 +1112,121 @@ elements25:
 	ADDQ         $0x20, DI
 	ADDQ         $+32, R8
 	SUBQ         $0x08, BX
-	JNZ          elements25
-	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 512(CX)
-	MOVQ         kRow+40(FP), BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, AX
-	ADDQ         $+32, CX
-	SUBQ         $0x08, DX
-	JGE          loop22
+	JZ           fold32
+	MOVQ         kRow+40(FP), R10
+	MOVQ         DI, R9
+	MOVQ         ahead+48(FP), R12
+	ADDQ         DI, R12
+	LEAQ         (R10)(R10*2), R11
+	PREFETCHT0   (R12)
+	VMOVUPS      (R9), Y2
+	PREFETCHT0   (R12)(R10*1)
+	VMOVUPS      (R9)(R10*1), Y3
+	PREFETCHT0   (R12)(R10*2)
+	VMOVUPS      (R9)(R10*2), Y4
+	ADDQ         R11, R9
+	ADDQ         R11, R12
+	PREFETCHT0   (R12)
+	VMOVUPS      (R9), Y5
+	PREFETCHT0   (R12)(R10*1)
+	VMOVUPS      (R9)(R10*1), Y6
+	PREFETCHT0   (R12)(R10*2)
+	VMOVUPS      (R9)(R10*2), Y7
+	ADDQ         R11, R9
+	ADDQ         R11, R12
+	PREFETCHT0   (R12)
+	VMOVUPS      (R9), Y8
+	PREFETCHT0   (R12)(R10*1)
+	VMOVUPS      (R9)(R10*1), Y9
+	VUNPCKLPS    Y3, Y2, Y10
+	VUNPCKHPS    Y3, Y2, Y3
+	VUNPCKLPS    Y5, Y4, Y2
+	VUNPCKHPS    Y5, Y4, Y5
+	VUNPCKLPD    Y2, Y10, Y4
+	VUNPCKHPD    Y2, Y10, Y2
+	VUNPCKLPD    Y5, Y3, Y10
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPS    Y7, Y6, Y3
+	VUNPCKHPS    Y7, Y6, Y7
+	VUNPCKLPS    Y9, Y8, Y6
+	VUNPCKHPS    Y9, Y8, Y9
+	VUNPCKLPD    Y6, Y3, Y8
+	VUNPCKHPD    Y6, Y3, Y6
+	VUNPCKLPD    Y9, Y7, Y3
+	VUNPCKHPD    Y9, Y7, Y9
+	VPERM2F128   $0x20, Y8, Y4, Y7
+	VPERM2F128   $0x31, Y8, Y4, Y8
+	VPERM2F128   $0x20, Y6, Y2, Y4
+	VPERM2F128   $0x31, Y6, Y2, Y6
+	VPERM2F128   $0x20, Y3, Y10, Y2
+	VPERM2F128   $0x31, Y3, Y10, Y3
+	VPERM2F128   $0x20, Y9, Y5, Y10
+	VPERM2F128   $0x31, Y9, Y5, Y9
+	VBROADCASTSS (R8), Y5
+	VFMADD231PS  Y5, Y7, Y0
+	VBROADCASTSS (R8)(SI*1), Y5
+	VFMADD231PS  Y5, Y7, Y1
+	VBROADCASTSS 4(R8), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 4(R8)(SI*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS 8(R8), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VBROADCASTSS 8(R8)(SI*1), Y4
+	VFMADD231PS  Y4, Y2, Y1
+	VBROADCASTSS 12(R8), Y2
+	VFMADD231PS  Y2, Y10, Y0
+	VBROADCASTSS 12(R8)(SI*1), Y2
+	VFMADD231PS  Y2, Y10, Y1
+	VBROADCASTSS 16(R8), Y2
+	VFMADD231PS  Y2, Y8, Y0
+	VBROADCASTSS 16(R8)(SI*1), Y2
+	VFMADD231PS  Y2, Y8, Y1
+	VBROADCASTSS 20(R8), Y2
+	VFMADD231PS  Y2, Y6, Y0
+	VBROADCASTSS 20(R8)(SI*1), Y2
+	VFMADD231PS  Y2, Y6, Y1
+	VBROADCASTSS 24(R8), Y2
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS 24(R8)(SI*1), Y2
+	VFMADD231PS  Y2, Y3, Y1
+	VBROADCASTSS 28(R8), Y2
+	VFMADD231PS  Y2, Y9, Y0
+	VBROADCASTSS 28(R8)(SI*1), Y2
+	VFMADD231PS  Y2, Y9, Y1
+	ADDQ         $0x20, DI
+	ADDQ         $+32, R8
+	SUBQ         $0x08, BX
 
-rest23:
-	ADDQ   $0x08, DX
-	JZ     done24
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), DI
+fold32:
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (CX)
+	VXORPS  Y0, Y0, Y0
+	VADDPS  512(CX), Y1, Y1
+	VMOVUPS Y1, 512(CX)
+	VXORPS  Y1, Y1, Y1
+	TESTQ   BX, BX
+	JNZ     elements31
+	MOVQ    kRow+40(FP), BX
+	SHLQ    $0x03, BX
+	ADDQ    BX, AX
+	ADDQ    $+32, CX
+	SUBQ    $0x08, DX
+	JGE     loop28
 
-elements26:
+rest29:
+	ADDQ    $0x08, DX
+	JZ      done30
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 512(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), DI
+
+elements33:
 	MOVQ         kRow+40(FP), R9
 	MOVQ         AX, R8
 	MOVQ         DX, R10
@@ -869,16 +1319,116 @@ elements26:
 	ADDQ         $0x20, AX
 	ADDQ         $+32, DI
 	SUBQ         $0x08, BX
-	JNZ          elements26
-	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 512(CX)
+	JZ           fold34
+	MOVQ         kRow+40(FP), R9
+	MOVQ         AX, R8
+	MOVQ         DX, R10
+	XORQ         R11, R11
+	VMOVUPS      (R8), Y2
+	DECQ         R10
+	CMOVQEQ      R11, R9
+	ADDQ         R9, R8
+	VMOVUPS      (R8), Y3
+	DECQ         R10
+	CMOVQEQ      R11, R9
+	ADDQ         R9, R8
+	VMOVUPS      (R8), Y4
+	DECQ         R10
+	CMOVQEQ      R11, R9
+	ADDQ         R9, R8
+	VMOVUPS      (R8), Y5
+	DECQ         R10
+	CMOVQEQ      R11, R9
+	ADDQ         R9, R8
+	VMOVUPS      (R8), Y6
+	DECQ         R10
+	CMOVQEQ      R11, R9
+	ADDQ         R9, R8
+	VMOVUPS      (R8), Y7
+	DECQ         R10
+	CMOVQEQ      R11, R9
+	ADDQ         R9, R8
+	VMOVUPS      (R8), Y8
+	DECQ         R10
+	CMOVQEQ      R11, R9
+	ADDQ         R9, R8
+	VMOVUPS      (R8), Y9
+	VUNPCKLPS    Y3, Y2, Y10
+	VUNPCKHPS    Y3, Y2, Y3
+	VUNPCKLPS    Y5, Y4, Y2
+	VUNPCKHPS    Y5, Y4, Y5
+	VUNPCKLPD    Y2, Y10, Y4
+	VUNPCKHPD    Y2, Y10, Y2
+	VUNPCKLPD    Y5, Y3, Y10
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPS    Y7, Y6, Y3
+	VUNPCKHPS    Y7, Y6, Y7
+	VUNPCKLPS    Y9, Y8, Y6
+	VUNPCKHPS    Y9, Y8, Y9
+	VUNPCKLPD    Y6, Y3, Y8
+	VUNPCKHPD    Y6, Y3, Y6
+	VUNPCKLPD    Y9, Y7, Y3
+	VUNPCKHPD    Y9, Y7, Y9
+	VPERM2F128   $0x20, Y8, Y4, Y7
+	VPERM2F128   $0x31, Y8, Y4, Y8
+	VPERM2F128   $0x20, Y6, Y2, Y4
+	VPERM2F128   $0x31, Y6, Y2, Y6
+	VPERM2F128   $0x20, Y3, Y10, Y2
+	VPERM2F128   $0x31, Y3, Y10, Y3
+	VPERM2F128   $0x20, Y9, Y5, Y10
+	VPERM2F128   $0x31, Y9, Y5, Y9
+	VBROADCASTSS (DI), Y5
+	VFMADD231PS  Y5, Y7, Y0
+	VBROADCASTSS (DI)(SI*1), Y5
+	VFMADD231PS  Y5, Y7, Y1
+	VBROADCASTSS 4(DI), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 4(DI)(SI*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS 8(DI), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VBROADCASTSS 8(DI)(SI*1), Y4
+	VFMADD231PS  Y4, Y2, Y1
+	VBROADCASTSS 12(DI), Y2
+	VFMADD231PS  Y2, Y10, Y0
+	VBROADCASTSS 12(DI)(SI*1), Y2
+	VFMADD231PS  Y2, Y10, Y1
+	VBROADCASTSS 16(DI), Y2
+	VFMADD231PS  Y2, Y8, Y0
+	VBROADCASTSS 16(DI)(SI*1), Y2
+	VFMADD231PS  Y2, Y8, Y1
+	VBROADCASTSS 20(DI), Y2
+	VFMADD231PS  Y2, Y6, Y0
+	VBROADCASTSS 20(DI)(SI*1), Y2
+	VFMADD231PS  Y2, Y6, Y1
+	VBROADCASTSS 24(DI), Y2
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS 24(DI)(SI*1), Y2
+	VFMADD231PS  Y2, Y3, Y1
+	VBROADCASTSS 28(DI), Y2
+	VFMADD231PS  Y2, Y9, Y0
+	VBROADCASTSS 28(DI)(SI*1), Y2
+	VFMADD231PS  Y2, Y9, Y1
+	ADDQ         $0x20, AX
+	ADDQ         $+32, DI
+	SUBQ         $0x08, BX
 
-done24:
+fold34:
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (CX)
+	VXORPS  Y0, Y0, Y0
+	VADDPS  512(CX), Y1, Y1
+	VMOVUPS Y1, 512(CX)
+	VXORPS  Y1, Y1, Y1
+	TESTQ   BX, BX
+	JNZ     elements33
+
+done30:
 	VZEROUPPER
 	RET
 
 // func mixF32AVX2x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
-// Requires: AVX, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·mixF32AVX2x2(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
@@ -886,91 +1436,137 @@ TEXT ·mixF32AVX2x2(SB), NOSPLIT, $0-56
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x10, DX
-	JL   less28
+	JL   less36
 
-strip27:
-	MOVQ   BX, SI
-	ADDQ   $0x00002000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
+strip35:
+	MOVQ    BX, SI
+	ADDQ    $0x00002000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y1, Y5
+	VMOVAPS Y2, Y6
+	VMOVAPS Y3, Y7
 
-position29:
-	VMOVUPS      (R10), Y4
-	VMOVUPS      32(R10), Y5
+part37:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position39:
+	VMOVUPS      (R10), Y8
+	VMOVUPS      32(R10), Y9
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000040, SI
-	VBROADCASTSS (DI), Y6
-	VFMADD231PS  Y6, Y4, Y0
-	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS 512(DI), Y6
-	VFMADD231PS  Y6, Y4, Y2
-	VFMADD231PS  Y6, Y5, Y3
+	VBROADCASTSS (DI), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 512(DI), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position29
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	VADDPS       (DI), Y0, Y0
-	VMOVUPS      Y0, (DI)
-	VADDPS       32(DI), Y1, Y1
-	VMOVUPS      Y1, 32(DI)
-	VADDPS       (DI)(SI*1), Y2, Y2
-	VMOVUPS      Y2, (DI)(SI*1)
-	VADDPS       32(DI)(SI*1), Y3, Y3
-	VMOVUPS      Y3, 32(DI)(SI*1)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x10, DX
-	JGE          strip27
+	DECQ         R11
+	JNZ          position39
+	TESTQ        R8, R8
+	JZ           partsDone38
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y1, Y5, Y5
+	VADDPS       Y2, Y6, Y6
+	VADDPS       Y3, Y7, Y7
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	JMP          part37
 
-less28:
+partsDone38:
+	VADDPS  Y4, Y0, Y0
+	VADDPS  Y5, Y1, Y1
+	VADDPS  Y6, Y2, Y2
+	VADDPS  Y7, Y3, Y3
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	VADDPS  (DI), Y0, Y0
+	VMOVUPS Y0, (DI)
+	VADDPS  32(DI), Y1, Y1
+	VMOVUPS Y1, 32(DI)
+	VADDPS  (DI)(SI*1), Y2, Y2
+	VMOVUPS Y2, (DI)(SI*1)
+	VADDPS  32(DI)(SI*1), Y3, Y3
+	VMOVUPS Y3, 32(DI)(SI*1)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x10, DX
+	JGE     strip35
+
+less36:
 	ADDQ $0x10, DX
 	SUBQ $0x08, DX
-	JL   less31
+	JL   less41
 
-strip30:
-	MOVQ   BX, SI
-	ADDQ   $0x00001000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
+strip40:
+	MOVQ    BX, SI
+	ADDQ    $0x00001000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y1, Y3
 
-position32:
-	VMOVUPS      (R10), Y2
+part42:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position44:
+	VMOVUPS      (R10), Y4
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000020, SI
-	VBROADCASTSS (DI), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	VBROADCASTSS 512(DI), Y3
-	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS (DI), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 512(DI), Y5
+	VFMADD231PS  Y5, Y4, Y1
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position32
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	VADDPS       (DI), Y0, Y0
-	VMOVUPS      Y0, (DI)
-	VADDPS       (DI)(SI*1), Y1, Y1
-	VMOVUPS      Y1, (DI)(SI*1)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x08, DX
-	JGE          strip30
+	DECQ         R11
+	JNZ          position44
+	TESTQ        R8, R8
+	JZ           partsDone43
+	VADDPS       Y0, Y2, Y2
+	VADDPS       Y1, Y3, Y3
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	JMP          part42
 
-less31:
+partsDone43:
+	VADDPS  Y2, Y0, Y0
+	VADDPS  Y3, Y1, Y1
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	VADDPS  (DI), Y0, Y0
+	VMOVUPS Y0, (DI)
+	VADDPS  (DI)(SI*1), Y1, Y1
+	VMOVUPS Y1, (DI)(SI*1)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x08, DX
+	JGE     strip40
+
+less41:
 	ADDQ $0x08, DX
 	VZEROUPPER
 	RET
@@ -982,17 +1578,18 @@ TEXT ·scoresF32AVX2x1(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x08, DX
-	JL   rest34
+	JL   rest46
 
-loop33:
-	VXORPS Y0, Y0, Y0
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), DI
-	MOVQ   AX, SI
+loop45:
+	VXORPS  Y0, Y0, Y0
+	VMOVUPS Y0, (CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), DI
+	MOVQ    AX, SI
 
-elements36:
+elements48:
 	MOVQ         kRow+40(FP), R9
 	MOVQ         SI, R8
 	MOVQ         ahead+48(FP), R11
@@ -1061,25 +1658,100 @@ elements36:
 	ADDQ         $0x20, SI
 	ADDQ         $+32, DI
 	SUBQ         $0x08, BX
-	JNZ          elements36
-	VMOVUPS      Y0, (CX)
-	MOVQ         kRow+40(FP), BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, AX
-	ADDQ         $+32, CX
-	SUBQ         $0x08, DX
-	JGE          loop33
+	JZ           fold49
+	MOVQ         kRow+40(FP), R9
+	MOVQ         SI, R8
+	MOVQ         ahead+48(FP), R11
+	ADDQ         SI, R11
+	LEAQ         (R9)(R9*2), R10
+	PREFETCHT0   (R11)
+	VMOVUPS      (R8), Y1
+	PREFETCHT0   (R11)(R9*1)
+	VMOVUPS      (R8)(R9*1), Y2
+	PREFETCHT0   (R11)(R9*2)
+	VMOVUPS      (R8)(R9*2), Y3
+	ADDQ         R10, R8
+	ADDQ         R10, R11
+	PREFETCHT0   (R11)
+	VMOVUPS      (R8), Y4
+	PREFETCHT0   (R11)(R9*1)
+	VMOVUPS      (R8)(R9*1), Y5
+	PREFETCHT0   (R11)(R9*2)
+	VMOVUPS      (R8)(R9*2), Y6
+	ADDQ         R10, R8
+	ADDQ         R10, R11
+	PREFETCHT0   (R11)
+	VMOVUPS      (R8), Y7
+	PREFETCHT0   (R11)(R9*1)
+	VMOVUPS      (R8)(R9*1), Y8
+	VUNPCKLPS    Y2, Y1, Y9
+	VUNPCKHPS    Y2, Y1, Y2
+	VUNPCKLPS    Y4, Y3, Y1
+	VUNPCKHPS    Y4, Y3, Y4
+	VUNPCKLPD    Y1, Y9, Y3
+	VUNPCKHPD    Y1, Y9, Y1
+	VUNPCKLPD    Y4, Y2, Y9
+	VUNPCKHPD    Y4, Y2, Y4
+	VUNPCKLPS    Y6, Y5, Y2
+	VUNPCKHPS    Y6, Y5, Y6
+	VUNPCKLPS    Y8, Y7, Y5
+	VUNPCKHPS    Y8, Y7, Y8
+	VUNPCKLPD    Y5, Y2, Y7
+	VUNPCKHPD    Y5, Y2, Y5
+	VUNPCKLPD    Y8, Y6, Y2
+	VUNPCKHPD    Y8, Y6, Y8
+	VPERM2F128   $0x20, Y7, Y3, Y6
+	VPERM2F128   $0x31, Y7, Y3, Y7
+	VPERM2F128   $0x20, Y5, Y1, Y3
+	VPERM2F128   $0x31, Y5, Y1, Y5
+	VPERM2F128   $0x20, Y2, Y9, Y1
+	VPERM2F128   $0x31, Y2, Y9, Y2
+	VPERM2F128   $0x20, Y8, Y4, Y9
+	VPERM2F128   $0x31, Y8, Y4, Y8
+	VBROADCASTSS (DI), Y4
+	VFMADD231PS  Y4, Y6, Y0
+	VBROADCASTSS 4(DI), Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VBROADCASTSS 8(DI), Y3
+	VFMADD231PS  Y3, Y1, Y0
+	VBROADCASTSS 12(DI), Y1
+	VFMADD231PS  Y1, Y9, Y0
+	VBROADCASTSS 16(DI), Y1
+	VFMADD231PS  Y1, Y7, Y0
+	VBROADCASTSS 20(DI), Y1
+	VFMADD231PS  Y1, Y5, Y0
+	VBROADCASTSS 24(DI), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	VBROADCASTSS 28(DI), Y1
+	VFMADD231PS  Y1, Y8, Y0
+	ADDQ         $0x20, SI
+	ADDQ         $+32, DI
+	SUBQ         $0x08, BX
 
-rest34:
-	ADDQ   $0x08, DX
-	JZ     done35
-	VXORPS Y0, Y0, Y0
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), SI
+fold49:
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (CX)
+	VXORPS  Y0, Y0, Y0
+	TESTQ   BX, BX
+	JNZ     elements48
+	MOVQ    kRow+40(FP), BX
+	SHLQ    $0x03, BX
+	ADDQ    BX, AX
+	ADDQ    $+32, CX
+	SUBQ    $0x08, DX
+	JGE     loop45
 
-elements37:
+rest46:
+	ADDQ    $0x08, DX
+	JZ      done47
+	VXORPS  Y0, Y0, Y0
+	VMOVUPS Y0, (CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), SI
+
+elements50:
 	MOVQ         kRow+40(FP), R8
 	MOVQ         AX, DI
 	MOVQ         DX, R9
@@ -1156,15 +1828,97 @@ elements37:
 	ADDQ         $0x20, AX
 	ADDQ         $+32, SI
 	SUBQ         $0x08, BX
-	JNZ          elements37
-	VMOVUPS      Y0, (CX)
+	JZ           fold51
+	MOVQ         kRow+40(FP), R8
+	MOVQ         AX, DI
+	MOVQ         DX, R9
+	XORQ         R10, R10
+	VMOVUPS      (DI), Y1
+	DECQ         R9
+	CMOVQEQ      R10, R8
+	ADDQ         R8, DI
+	VMOVUPS      (DI), Y2
+	DECQ         R9
+	CMOVQEQ      R10, R8
+	ADDQ         R8, DI
+	VMOVUPS      (DI), Y3
+	DECQ         R9
+	CMOVQEQ      R10, R8
+	ADDQ         R8, DI
+	VMOVUPS      (DI), Y4
+	DECQ         R9
+	CMOVQEQ      R10, R8
+	ADDQ         R8, DI
+	VMOVUPS      (DI), Y5
+	DECQ         R9
+	CMOVQEQ      R10, R8
+	ADDQ         R8, DI
+	VMOVUPS      (DI), Y6
+	DECQ         R9
+	CMOVQEQ      R10, R8
+	ADDQ         R8, DI
+	VMOVUPS      (DI), Y7
+	DECQ         R9
+	CMOVQEQ      R10, R8
+	ADDQ         R8, DI
+	VMOVUPS      (DI), Y8
+	VUNPCKLPS    Y2, Y1, Y9
+	VUNPCKHPS    Y2, Y1, Y2
+	VUNPCKLPS    Y4, Y3, Y1
+	VUNPCKHPS    Y4, Y3, Y4
+	VUNPCKLPD    Y1, Y9, Y3
+	VUNPCKHPD    Y1, Y9, Y1
+	VUNPCKLPD    Y4, Y2, Y9
+	VUNPCKHPD    Y4, Y2, Y4
+	VUNPCKLPS    Y6, Y5, Y2
+	VUNPCKHPS    Y6, Y5, Y6
+	VUNPCKLPS    Y8, Y7, Y5
+	VUNPCKHPS    Y8, Y7, Y8
+	VUNPCKLPD    Y5, Y2, Y7
+	VUNPCKHPD    Y5, Y2, Y5
+	VUNPCKLPD    Y8, Y6, Y2
+	VUNPCKHPD    Y8, Y6, Y8
+	VPERM2F128   $0x20, Y7, Y3, Y6
+	VPERM2F128   $0x31, Y7, Y3, Y7
+	VPERM2F128   $0x20, Y5, Y1, Y3
+	VPERM2F128   $0x31, Y5, Y1, Y5
+	VPERM2F128   $0x20, Y2, Y9, Y1
+	VPERM2F128   $0x31, Y2, Y9, Y2
+	VPERM2F128   $0x20, Y8, Y4, Y9
+	VPERM2F128   $0x31, Y8, Y4, Y8
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y4, Y6, Y0
+	VBROADCASTSS 4(SI), Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VBROADCASTSS 8(SI), Y3
+	VFMADD231PS  Y3, Y1, Y0
+	VBROADCASTSS 12(SI), Y1
+	VFMADD231PS  Y1, Y9, Y0
+	VBROADCASTSS 16(SI), Y1
+	VFMADD231PS  Y1, Y7, Y0
+	VBROADCASTSS 20(SI), Y1
+	VFMADD231PS  Y1, Y5, Y0
+	VBROADCASTSS 24(SI), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	VBROADCASTSS 28(SI), Y1
+	VFMADD231PS  Y1, Y8, Y0
+	ADDQ         $0x20, AX
+	ADDQ         $+32, SI
+	SUBQ         $0x08, BX
 
-done35:
+fold51:
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (CX)
+	VXORPS  Y0, Y0, Y0
+	TESTQ   BX, BX
+	JNZ     elements50
+
+done47:
 	VZEROUPPER
 	RET
 
 // func mixF32AVX2x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
-// Requires: AVX, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·mixF32AVX2x1(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
@@ -1172,77 +1926,111 @@ TEXT ·mixF32AVX2x1(SB), NOSPLIT, $0-56
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x10, DX
-	JL   less39
+	JL   less53
 
-strip38:
-	MOVQ   BX, SI
-	ADDQ   $0x00002000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
+strip52:
+	MOVQ    BX, SI
+	ADDQ    $0x00002000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y1, Y3
 
-position40:
-	VMOVUPS      (R10), Y2
-	VMOVUPS      32(R10), Y3
+part54:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position56:
+	VMOVUPS      (R10), Y4
+	VMOVUPS      32(R10), Y5
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000040, SI
-	VBROADCASTSS (DI), Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS (DI), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position40
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, SI
-	VADDPS       (SI), Y0, Y0
-	VMOVUPS      Y0, (SI)
-	VADDPS       32(SI), Y1, Y1
-	VMOVUPS      Y1, 32(SI)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x10, DX
-	JGE          strip38
+	DECQ         R11
+	JNZ          position56
+	TESTQ        R8, R8
+	JZ           partsDone55
+	VADDPS       Y0, Y2, Y2
+	VADDPS       Y1, Y3, Y3
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	JMP          part54
 
-less39:
+partsDone55:
+	VADDPS  Y2, Y0, Y0
+	VADDPS  Y3, Y1, Y1
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, SI
+	VADDPS  (SI), Y0, Y0
+	VMOVUPS Y0, (SI)
+	VADDPS  32(SI), Y1, Y1
+	VMOVUPS Y1, 32(SI)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x10, DX
+	JGE     strip52
+
+less53:
 	ADDQ $0x10, DX
 	SUBQ $0x08, DX
-	JL   less42
+	JL   less58
 
-strip41:
-	MOVQ   BX, SI
-	ADDQ   $0x00001000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VXORPS Y0, Y0, Y0
+strip57:
+	MOVQ    BX, SI
+	ADDQ    $0x00001000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VXORPS  Y0, Y0, Y0
+	VMOVAPS Y0, Y1
 
-position43:
-	VMOVUPS      (R10), Y1
+part59:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position61:
+	VMOVUPS      (R10), Y2
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000020, SI
-	VBROADCASTSS (DI), Y2
-	VFMADD231PS  Y2, Y1, Y0
+	VBROADCASTSS (DI), Y3
+	VFMADD231PS  Y3, Y2, Y0
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position43
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, SI
-	VADDPS       (SI), Y0, Y0
-	VMOVUPS      Y0, (SI)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x08, DX
-	JGE          strip41
+	DECQ         R11
+	JNZ          position61
+	TESTQ        R8, R8
+	JZ           partsDone60
+	VADDPS       Y0, Y1, Y1
+	VXORPS       Y0, Y0, Y0
+	JMP          part59
 
-less42:
+partsDone60:
+	VADDPS  Y1, Y0, Y0
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, SI
+	VADDPS  (SI), Y0, Y0
+	VMOVUPS Y0, (SI)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x08, DX
+	JGE     strip57
+
+less58:
 	ADDQ $0x08, DX
 	VZEROUPPER
 	RET
@@ -1258,9 +2046,9 @@ TEXT ·keysF16AVX2(SB), NOSPLIT, $0-40
 	MOVQ $0x00000020, SI
 	SUBQ $0x20, DX
 	SUBQ $0x08, CX
-	JL   rest45
+	JL   rest63
 
-loop44:
+loop62:
 	MOVQ d+24(FP), R9
 	MOVQ BX, DI
 	MOVQ AX, R8
@@ -1270,7 +2058,7 @@ loop44:
 	LEAQ (R11)(R10*2), R12
 	ADDQ R10, R12
 
-square47:
+square65:
 	VCVTPH2PS  (R8), Y0
 	VCVTPH2PS  (R8)(R10*1), Y1
 	VCVTPH2PS  (R8)(R10*2), Y2
@@ -1316,22 +2104,22 @@ square47:
 	VMOVUPS    Y7, 448(DI)
 	ADDQ       $0x00000200, DI
 	SUBQ       $0x08, R9
-	JNZ        square47
+	JNZ        square65
 	ADDQ       SI, BX
 	XCHGQ      SI, DX
 	MOVQ       kRow+32(FP), DI
 	SHLQ       $0x03, DI
 	ADDQ       DI, AX
 	SUBQ       $0x08, CX
-	JGE        loop44
+	JGE        loop62
 
-rest45:
+rest63:
 	ADDQ $0x08, CX
-	JZ   done46
+	JZ   done64
 	MOVQ d+24(FP), DX
 	MOVQ AX, AX
 
-square48:
+square66:
 	MOVQ       kRow+32(FP), R8
 	MOVQ       AX, SI
 	MOVQ       CX, DI
@@ -1400,9 +2188,9 @@ square48:
 	VMOVUPS    Y7, 448(BX)
 	ADDQ       $0x00000200, BX
 	SUBQ       $0x08, DX
-	JNZ        square48
+	JNZ        square66
 
-done46:
+done64:
 	VZEROUPPER
 	RET
 
@@ -1416,15 +2204,15 @@ TEXT ·valuesF16AVX2(SB), NOSPLIT, $0-40
 	MOVQ $0x00000020, SI
 	SUBQ $0x20, DX
 
-strip49:
+strip67:
 	MOVQ m+16(FP), R9
 	MOVQ vRow+32(FP), R10
 	MOVQ BX, DI
 	MOVQ AX, R8
 	SUBQ $0x04, R9
-	JL   less51
+	JL   less69
 
-positions50:
+positions68:
 	VCVTPH2PS (R8), Y0
 	ADDQ      R10, R8
 	VMOVUPS   Y0, (DI)
@@ -1439,28 +2227,28 @@ positions50:
 	VMOVUPS   Y0, 192(DI)
 	ADDQ      $0x00000100, DI
 	SUBQ      $0x04, R9
-	JGE       positions50
+	JGE       positions68
 
-less51:
+less69:
 	ADDQ $0x04, R9
 	SUBQ $0x01, R9
-	JL   less53
+	JL   less71
 
-positions52:
+positions70:
 	VCVTPH2PS (R8), Y0
 	ADDQ      R10, R8
 	VMOVUPS   Y0, (DI)
 	ADDQ      $0x00000040, DI
 	SUBQ      $0x01, R9
-	JGE       positions52
+	JGE       positions70
 
-less53:
+less71:
 	ADDQ  $0x01, R9
 	ADDQ  SI, BX
 	XCHGQ SI, DX
 	ADDQ  $0x10, AX
 	SUBQ  $0x08, CX
-	JNZ   strip49
+	JNZ   strip67
 	VZEROUPPER
 	RET
 
@@ -1471,22 +2259,26 @@ TEXT ·scoresF16AVX2x4(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x08, DX
-	JL   rest55
+	JL   rest73
 
-loop54:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), R8
-	LEAQ   (R8)(SI*2), R9
-	ADDQ   SI, R9
-	MOVQ   AX, DI
+loop72:
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 512(CX)
+	VMOVUPS Y2, 1024(CX)
+	VMOVUPS Y3, 1536(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), R8
+	LEAQ    (R8)(SI*2), R9
+	ADDQ    SI, R9
+	MOVQ    AX, DI
 
-elements57:
+elements75:
 	MOVQ         kRow+40(FP), R11
 	MOVQ         DI, R10
 	MOVQ         ahead+48(FP), R13
@@ -1604,33 +2396,166 @@ elements57:
 	ADDQ         $+32, R8
 	ADDQ         $+32, R9
 	SUBQ         $0x08, BX
-	JNZ          elements57
-	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 512(CX)
-	VMOVUPS      Y2, 1024(CX)
-	VMOVUPS      Y3, 1536(CX)
-	MOVQ         kRow+40(FP), BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, AX
-	ADDQ         $+32, CX
-	SUBQ         $0x08, DX
-	JGE          loop54
+	JZ           fold76
+	MOVQ         kRow+40(FP), R11
+	MOVQ         DI, R10
+	MOVQ         ahead+48(FP), R13
+	ADDQ         DI, R13
+	LEAQ         (R11)(R11*2), R12
+	PREFETCHT0   (R13)
+	VCVTPH2PS    (R10), Y4
+	PREFETCHT0   (R13)(R11*1)
+	VCVTPH2PS    (R10)(R11*1), Y5
+	PREFETCHT0   (R13)(R11*2)
+	VCVTPH2PS    (R10)(R11*2), Y6
+	ADDQ         R12, R10
+	ADDQ         R12, R13
+	PREFETCHT0   (R13)
+	VCVTPH2PS    (R10), Y7
+	PREFETCHT0   (R13)(R11*1)
+	VCVTPH2PS    (R10)(R11*1), Y8
+	PREFETCHT0   (R13)(R11*2)
+	VCVTPH2PS    (R10)(R11*2), Y9
+	ADDQ         R12, R10
+	ADDQ         R12, R13
+	PREFETCHT0   (R13)
+	VCVTPH2PS    (R10), Y10
+	PREFETCHT0   (R13)(R11*1)
+	VCVTPH2PS    (R10)(R11*1), Y11
+	VUNPCKLPS    Y5, Y4, Y12
+	VUNPCKHPS    Y5, Y4, Y5
+	VUNPCKLPS    Y7, Y6, Y4
+	VUNPCKHPS    Y7, Y6, Y7
+	VUNPCKLPD    Y4, Y12, Y6
+	VUNPCKHPD    Y4, Y12, Y4
+	VUNPCKLPD    Y7, Y5, Y12
+	VUNPCKHPD    Y7, Y5, Y7
+	VUNPCKLPS    Y9, Y8, Y5
+	VUNPCKHPS    Y9, Y8, Y9
+	VUNPCKLPS    Y11, Y10, Y8
+	VUNPCKHPS    Y11, Y10, Y11
+	VUNPCKLPD    Y8, Y5, Y10
+	VUNPCKHPD    Y8, Y5, Y8
+	VUNPCKLPD    Y11, Y9, Y5
+	VUNPCKHPD    Y11, Y9, Y11
+	VPERM2F128   $0x20, Y10, Y6, Y9
+	VPERM2F128   $0x31, Y10, Y6, Y10
+	VPERM2F128   $0x20, Y8, Y4, Y6
+	VPERM2F128   $0x31, Y8, Y4, Y8
+	VPERM2F128   $0x20, Y5, Y12, Y4
+	VPERM2F128   $0x31, Y5, Y12, Y5
+	VPERM2F128   $0x20, Y11, Y7, Y12
+	VPERM2F128   $0x31, Y11, Y7, Y11
+	VBROADCASTSS (R8), Y7
+	VFMADD231PS  Y7, Y9, Y0
+	VBROADCASTSS (R8)(SI*1), Y7
+	VFMADD231PS  Y7, Y9, Y1
+	VBROADCASTSS (R8)(SI*2), Y7
+	VFMADD231PS  Y7, Y9, Y2
+	VBROADCASTSS (R9), Y7
+	VFMADD231PS  Y7, Y9, Y3
+	VBROADCASTSS 4(R8), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS 4(R8)(SI*1), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VBROADCASTSS 4(R8)(SI*2), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS 4(R9), Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VBROADCASTSS 8(R8), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VBROADCASTSS 8(R8)(SI*1), Y6
+	VFMADD231PS  Y6, Y4, Y1
+	VBROADCASTSS 8(R8)(SI*2), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VBROADCASTSS 8(R9), Y6
+	VFMADD231PS  Y6, Y4, Y3
+	VBROADCASTSS 12(R8), Y4
+	VFMADD231PS  Y4, Y12, Y0
+	VBROADCASTSS 12(R8)(SI*1), Y4
+	VFMADD231PS  Y4, Y12, Y1
+	VBROADCASTSS 12(R8)(SI*2), Y4
+	VFMADD231PS  Y4, Y12, Y2
+	VBROADCASTSS 12(R9), Y4
+	VFMADD231PS  Y4, Y12, Y3
+	VBROADCASTSS 16(R8), Y4
+	VFMADD231PS  Y4, Y10, Y0
+	VBROADCASTSS 16(R8)(SI*1), Y4
+	VFMADD231PS  Y4, Y10, Y1
+	VBROADCASTSS 16(R8)(SI*2), Y4
+	VFMADD231PS  Y4, Y10, Y2
+	VBROADCASTSS 16(R9), Y4
+	VFMADD231PS  Y4, Y10, Y3
+	VBROADCASTSS 20(R8), Y4
+	VFMADD231PS  Y4, Y8, Y0
+	VBROADCASTSS 20(R8)(SI*1), Y4
+	VFMADD231PS  Y4, Y8, Y1
+	VBROADCASTSS 20(R8)(SI*2), Y4
+	VFMADD231PS  Y4, Y8, Y2
+	VBROADCASTSS 20(R9), Y4
+	VFMADD231PS  Y4, Y8, Y3
+	VBROADCASTSS 24(R8), Y4
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 24(R8)(SI*1), Y4
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 24(R8)(SI*2), Y4
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 24(R9), Y4
+	VFMADD231PS  Y4, Y5, Y3
+	VBROADCASTSS 28(R8), Y4
+	VFMADD231PS  Y4, Y11, Y0
+	VBROADCASTSS 28(R8)(SI*1), Y4
+	VFMADD231PS  Y4, Y11, Y1
+	VBROADCASTSS 28(R8)(SI*2), Y4
+	VFMADD231PS  Y4, Y11, Y2
+	VBROADCASTSS 28(R9), Y4
+	VFMADD231PS  Y4, Y11, Y3
+	ADDQ         $0x10, DI
+	ADDQ         $+32, R8
+	ADDQ         $+32, R9
+	SUBQ         $0x08, BX
 
-rest55:
-	ADDQ   $0x08, DX
-	JZ     done56
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), DI
-	LEAQ   (DI)(SI*2), R8
-	ADDQ   SI, R8
+fold76:
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (CX)
+	VXORPS  Y0, Y0, Y0
+	VADDPS  512(CX), Y1, Y1
+	VMOVUPS Y1, 512(CX)
+	VXORPS  Y1, Y1, Y1
+	VADDPS  1024(CX), Y2, Y2
+	VMOVUPS Y2, 1024(CX)
+	VXORPS  Y2, Y2, Y2
+	VADDPS  1536(CX), Y3, Y3
+	VMOVUPS Y3, 1536(CX)
+	VXORPS  Y3, Y3, Y3
+	TESTQ   BX, BX
+	JNZ     elements75
+	MOVQ    kRow+40(FP), BX
+	SHLQ    $0x03, BX
+	ADDQ    BX, AX
+	ADDQ    $+32, CX
+	SUBQ    $0x08, DX
+	JGE     loop72
 
-elements58:
+rest73:
+	ADDQ    $0x08, DX
+	JZ      done74
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 512(CX)
+	VMOVUPS Y2, 1024(CX)
+	VMOVUPS Y3, 1536(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
+
+elements77:
 	MOVQ         kRow+40(FP), R10
 	MOVQ         AX, R9
 	MOVQ         DX, R11
@@ -1756,44 +2681,197 @@ elements58:
 	ADDQ         $+32, DI
 	ADDQ         $+32, R8
 	SUBQ         $0x08, BX
-	JNZ          elements58
-	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 512(CX)
-	VMOVUPS      Y2, 1024(CX)
-	VMOVUPS      Y3, 1536(CX)
+	JZ           fold78
+	MOVQ         kRow+40(FP), R10
+	MOVQ         AX, R9
+	MOVQ         DX, R11
+	XORQ         R12, R12
+	VCVTPH2PS    (R9), Y4
+	DECQ         R11
+	CMOVQEQ      R12, R10
+	ADDQ         R10, R9
+	VCVTPH2PS    (R9), Y5
+	DECQ         R11
+	CMOVQEQ      R12, R10
+	ADDQ         R10, R9
+	VCVTPH2PS    (R9), Y6
+	DECQ         R11
+	CMOVQEQ      R12, R10
+	ADDQ         R10, R9
+	VCVTPH2PS    (R9), Y7
+	DECQ         R11
+	CMOVQEQ      R12, R10
+	ADDQ         R10, R9
+	VCVTPH2PS    (R9), Y8
+	DECQ         R11
+	CMOVQEQ      R12, R10
+	ADDQ         R10, R9
+	VCVTPH2PS    (R9), Y9
+	DECQ         R11
+	CMOVQEQ      R12, R10
+	ADDQ         R10, R9
+	VCVTPH2PS    (R9), Y10
+	DECQ         R11
+	CMOVQEQ      R12, R10
+	ADDQ         R10, R9
+	VCVTPH2PS    (R9), Y11
+	VUNPCKLPS    Y5, Y4, Y12
+	VUNPCKHPS    Y5, Y4, Y5
+	VUNPCKLPS    Y7, Y6, Y4
+	VUNPCKHPS    Y7, Y6, Y7
+	VUNPCKLPD    Y4, Y12, Y6
+	VUNPCKHPD    Y4, Y12, Y4
+	VUNPCKLPD    Y7, Y5, Y12
+	VUNPCKHPD    Y7, Y5, Y7
+	VUNPCKLPS    Y9, Y8, Y5
+	VUNPCKHPS    Y9, Y8, Y9
+	VUNPCKLPS    Y11, Y10, Y8
+	VUNPCKHPS    Y11, Y10, Y11
+	VUNPCKLPD    Y8, Y5, Y10
+	VUNPCKHPD    Y8, Y5, Y8
+	VUNPCKLPD    Y11, Y9, Y5
+	VUNPCKHPD    Y11, Y9, Y11
+	VPERM2F128   $0x20, Y10, Y6, Y9
+	VPERM2F128   $0x31, Y10, Y6, Y10
+	VPERM2F128   $0x20, Y8, Y4, Y6
+	VPERM2F128   $0x31, Y8, Y4, Y8
+	VPERM2F128   $0x20, Y5, Y12, Y4
+	VPERM2F128   $0x31, Y5, Y12, Y5
+	VPERM2F128   $0x20, Y11, Y7, Y12
+	VPERM2F128   $0x31, Y11, Y7, Y11
+	VBROADCASTSS (DI), Y7
+	VFMADD231PS  Y7, Y9, Y0
+	VBROADCASTSS (DI)(SI*1), Y7
+	VFMADD231PS  Y7, Y9, Y1
+	VBROADCASTSS (DI)(SI*2), Y7
+	VFMADD231PS  Y7, Y9, Y2
+	VBROADCASTSS (R8), Y7
+	VFMADD231PS  Y7, Y9, Y3
+	VBROADCASTSS 4(DI), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS 4(DI)(SI*1), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VBROADCASTSS 4(DI)(SI*2), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS 4(R8), Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VBROADCASTSS 8(DI), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VBROADCASTSS 8(DI)(SI*1), Y6
+	VFMADD231PS  Y6, Y4, Y1
+	VBROADCASTSS 8(DI)(SI*2), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VBROADCASTSS 8(R8), Y6
+	VFMADD231PS  Y6, Y4, Y3
+	VBROADCASTSS 12(DI), Y4
+	VFMADD231PS  Y4, Y12, Y0
+	VBROADCASTSS 12(DI)(SI*1), Y4
+	VFMADD231PS  Y4, Y12, Y1
+	VBROADCASTSS 12(DI)(SI*2), Y4
+	VFMADD231PS  Y4, Y12, Y2
+	VBROADCASTSS 12(R8), Y4
+	VFMADD231PS  Y4, Y12, Y3
+	VBROADCASTSS 16(DI), Y4
+	VFMADD231PS  Y4, Y10, Y0
+	VBROADCASTSS 16(DI)(SI*1), Y4
+	VFMADD231PS  Y4, Y10, Y1
+	VBROADCASTSS 16(DI)(SI*2), Y4
+	VFMADD231PS  Y4, Y10, Y2
+	VBROADCASTSS 16(R8), Y4
+	VFMADD231PS  Y4, Y10, Y3
+	VBROADCASTSS 20(DI), Y4
+	VFMADD231PS  Y4, Y8, Y0
+	VBROADCASTSS 20(DI)(SI*1), Y4
+	VFMADD231PS  Y4, Y8, Y1
+	VBROADCASTSS 20(DI)(SI*2), Y4
+	VFMADD231PS  Y4, Y8, Y2
+	VBROADCASTSS 20(R8), Y4
+	VFMADD231PS  Y4, Y8, Y3
+	VBROADCASTSS 24(DI), Y4
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 24(DI)(SI*1), Y4
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 24(DI)(SI*2), Y4
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 24(R8), Y4
+	VFMADD231PS  Y4, Y5, Y3
+	VBROADCASTSS 28(DI), Y4
+	VFMADD231PS  Y4, Y11, Y0
+	VBROADCASTSS 28(DI)(SI*1), Y4
+	VFMADD231PS  Y4, Y11, Y1
+	VBROADCASTSS 28(DI)(SI*2), Y4
+	VFMADD231PS  Y4, Y11, Y2
+	VBROADCASTSS 28(R8), Y4
+	VFMADD231PS  Y4, Y11, Y3
+	ADDQ         $0x10, AX
+	ADDQ         $+32, DI
+	ADDQ         $+32, R8
+	SUBQ         $0x08, BX
 
-done56:
+fold78:
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (CX)
+	VXORPS  Y0, Y0, Y0
+	VADDPS  512(CX), Y1, Y1
+	VMOVUPS Y1, 512(CX)
+	VXORPS  Y1, Y1, Y1
+	VADDPS  1024(CX), Y2, Y2
+	VMOVUPS Y2, 1024(CX)
+	VXORPS  Y2, Y2, Y2
+	VADDPS  1536(CX), Y3, Y3
+	VMOVUPS Y3, 1536(CX)
+	VXORPS  Y3, Y3, Y3
+	TESTQ   BX, BX
+	JNZ     elements77
+
+done74:
 	VZEROUPPER
 	RET
 
 // func mixF16AVX2x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
-// Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mixF16AVX2x4(SB), NOSPLIT, $0-56
+// Requires: AVX, CMOV, F16C, FMA3, MMX+
+TEXT ·mixF16AVX2x4(SB), NOSPLIT, $288-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x10, DX
-	JL   less60
+	JL   less80
 
-strip59:
-	MOVQ   BX, SI
-	ADDQ   $0x00001000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
+strip79:
+	MOVQ    BX, SI
+	ADDQ    $0x00001000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	LEAQ    31(SP), R11
+	ANDQ    $-32, R11
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y1, 32(R11)
+	VMOVUPS Y2, 64(R11)
+	VMOVUPS Y3, 96(R11)
+	VMOVUPS Y4, 128(R11)
+	VMOVUPS Y5, 160(R11)
+	VMOVUPS Y6, 192(R11)
+	VMOVUPS Y7, 224(R11)
 
-position61:
+part81:
+	MOVQ    $0x00000010, R12
+	CMPQ    R8, R12
+	CMOVQLT R8, R12
+	SUBQ    R12, R8
+
+position83:
 	VCVTPH2PS    (R10), Y8
 	VCVTPH2PS    16(R10), Y9
 	PREFETCHT0   (SI)
@@ -1812,86 +2890,150 @@ position61:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position61
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	LEAQ         (DI)(SI*2), R8
-	ADDQ         SI, R8
-	VADDPS       (DI), Y0, Y0
-	VMOVUPS      Y0, (DI)
-	VADDPS       32(DI), Y1, Y1
-	VMOVUPS      Y1, 32(DI)
-	VADDPS       (DI)(SI*1), Y2, Y2
-	VMOVUPS      Y2, (DI)(SI*1)
-	VADDPS       32(DI)(SI*1), Y3, Y3
-	VMOVUPS      Y3, 32(DI)(SI*1)
-	VADDPS       (DI)(SI*2), Y4, Y4
-	VMOVUPS      Y4, (DI)(SI*2)
-	VADDPS       32(DI)(SI*2), Y5, Y5
-	VMOVUPS      Y5, 32(DI)(SI*2)
-	VADDPS       (R8), Y6, Y6
-	VMOVUPS      Y6, (R8)
-	VADDPS       32(R8), Y7, Y7
-	VMOVUPS      Y7, 32(R8)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x10, DX
-	JGE          strip59
+	DECQ         R12
+	JNZ          position83
+	TESTQ        R8, R8
+	JZ           partsDone82
+	VADDPS       (R11), Y0, Y0
+	VMOVUPS      Y0, (R11)
+	VADDPS       32(R11), Y1, Y1
+	VMOVUPS      Y1, 32(R11)
+	VADDPS       64(R11), Y2, Y2
+	VMOVUPS      Y2, 64(R11)
+	VADDPS       96(R11), Y3, Y3
+	VMOVUPS      Y3, 96(R11)
+	VADDPS       128(R11), Y4, Y4
+	VMOVUPS      Y4, 128(R11)
+	VADDPS       160(R11), Y5, Y5
+	VMOVUPS      Y5, 160(R11)
+	VADDPS       192(R11), Y6, Y6
+	VMOVUPS      Y6, 192(R11)
+	VADDPS       224(R11), Y7, Y7
+	VMOVUPS      Y7, 224(R11)
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	JMP          part81
 
-less60:
+partsDone82:
+	VADDPS  (R11), Y0, Y0
+	VADDPS  32(R11), Y1, Y1
+	VADDPS  64(R11), Y2, Y2
+	VADDPS  96(R11), Y3, Y3
+	VADDPS  128(R11), Y4, Y4
+	VADDPS  160(R11), Y5, Y5
+	VADDPS  192(R11), Y6, Y6
+	VADDPS  224(R11), Y7, Y7
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
+	VADDPS  (DI), Y0, Y0
+	VMOVUPS Y0, (DI)
+	VADDPS  32(DI), Y1, Y1
+	VMOVUPS Y1, 32(DI)
+	VADDPS  (DI)(SI*1), Y2, Y2
+	VMOVUPS Y2, (DI)(SI*1)
+	VADDPS  32(DI)(SI*1), Y3, Y3
+	VMOVUPS Y3, 32(DI)(SI*1)
+	VADDPS  (DI)(SI*2), Y4, Y4
+	VMOVUPS Y4, (DI)(SI*2)
+	VADDPS  32(DI)(SI*2), Y5, Y5
+	VMOVUPS Y5, 32(DI)(SI*2)
+	VADDPS  (R8), Y6, Y6
+	VMOVUPS Y6, (R8)
+	VADDPS  32(R8), Y7, Y7
+	VMOVUPS Y7, 32(R8)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x10, DX
+	JGE     strip79
+
+less80:
 	ADDQ $0x10, DX
 	SUBQ $0x08, DX
-	JL   less63
+	JL   less85
 
-strip62:
-	MOVQ   BX, SI
-	ADDQ   $0x00000800, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
+strip84:
+	MOVQ    BX, SI
+	ADDQ    $0x00000800, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y1, Y5
+	VMOVAPS Y2, Y6
+	VMOVAPS Y3, Y7
 
-position64:
-	VCVTPH2PS    (R10), Y4
+part86:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position88:
+	VCVTPH2PS    (R10), Y8
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000010, SI
-	VBROADCASTSS (DI), Y5
-	VFMADD231PS  Y5, Y4, Y0
-	VBROADCASTSS 512(DI), Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VBROADCASTSS 1024(DI), Y5
-	VFMADD231PS  Y5, Y4, Y2
-	VBROADCASTSS 1536(DI), Y5
-	VFMADD231PS  Y5, Y4, Y3
+	VBROADCASTSS (DI), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS 512(DI), Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VBROADCASTSS 1024(DI), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS 1536(DI), Y9
+	VFMADD231PS  Y9, Y8, Y3
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position64
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	LEAQ         (DI)(SI*2), R8
-	ADDQ         SI, R8
-	VADDPS       (DI), Y0, Y0
-	VMOVUPS      Y0, (DI)
-	VADDPS       (DI)(SI*1), Y1, Y1
-	VMOVUPS      Y1, (DI)(SI*1)
-	VADDPS       (DI)(SI*2), Y2, Y2
-	VMOVUPS      Y2, (DI)(SI*2)
-	VADDPS       (R8), Y3, Y3
-	VMOVUPS      Y3, (R8)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000010, CX
-	SUBQ         $0x08, DX
-	JGE          strip62
+	DECQ         R11
+	JNZ          position88
+	TESTQ        R8, R8
+	JZ           partsDone87
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y1, Y5, Y5
+	VADDPS       Y2, Y6, Y6
+	VADDPS       Y3, Y7, Y7
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	JMP          part86
 
-less63:
+partsDone87:
+	VADDPS  Y4, Y0, Y0
+	VADDPS  Y5, Y1, Y1
+	VADDPS  Y6, Y2, Y2
+	VADDPS  Y7, Y3, Y3
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
+	VADDPS  (DI), Y0, Y0
+	VMOVUPS Y0, (DI)
+	VADDPS  (DI)(SI*1), Y1, Y1
+	VMOVUPS Y1, (DI)(SI*1)
+	VADDPS  (DI)(SI*2), Y2, Y2
+	VMOVUPS Y2, (DI)(SI*2)
+	VADDPS  (R8), Y3, Y3
+	VMOVUPS Y3, (R8)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000010, CX
+	SUBQ    $0x08, DX
+	JGE     strip84
+
+less85:
 	ADDQ $0x08, DX
 	VZEROUPPER
 	RET
@@ -1903,18 +3045,20 @@ TEXT ·scoresF16AVX2x2(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x08, DX
-	JL   rest66
+	JL   rest90
 
-loop65:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), R8
-	MOVQ   AX, DI
+loop89:
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 512(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), R8
+	MOVQ    AX, DI
 
-elements68:
+elements92:
 	MOVQ         kRow+40(FP), R10
 	MOVQ         DI, R9
 	MOVQ         ahead+48(FP), R12
@@ -1999,27 +3143,121 @@ elements68:
 	ADDQ         $0x10, DI
 	ADDQ         $+32, R8
 	SUBQ         $0x08, BX
-	JNZ          elements68
-	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 512(CX)
-	MOVQ         kRow+40(FP), BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, AX
-	ADDQ         $+32, CX
-	SUBQ         $0x08, DX
-	JGE          loop65
+	JZ           fold93
+	MOVQ         kRow+40(FP), R10
+	MOVQ         DI, R9
+	MOVQ         ahead+48(FP), R12
+	ADDQ         DI, R12
+	LEAQ         (R10)(R10*2), R11
+	PREFETCHT0   (R12)
+	VCVTPH2PS    (R9), Y2
+	PREFETCHT0   (R12)(R10*1)
+	VCVTPH2PS    (R9)(R10*1), Y3
+	PREFETCHT0   (R12)(R10*2)
+	VCVTPH2PS    (R9)(R10*2), Y4
+	ADDQ         R11, R9
+	ADDQ         R11, R12
+	PREFETCHT0   (R12)
+	VCVTPH2PS    (R9), Y5
+	PREFETCHT0   (R12)(R10*1)
+	VCVTPH2PS    (R9)(R10*1), Y6
+	PREFETCHT0   (R12)(R10*2)
+	VCVTPH2PS    (R9)(R10*2), Y7
+	ADDQ         R11, R9
+	ADDQ         R11, R12
+	PREFETCHT0   (R12)
+	VCVTPH2PS    (R9), Y8
+	PREFETCHT0   (R12)(R10*1)
+	VCVTPH2PS    (R9)(R10*1), Y9
+	VUNPCKLPS    Y3, Y2, Y10
+	VUNPCKHPS    Y3, Y2, Y3
+	VUNPCKLPS    Y5, Y4, Y2
+	VUNPCKHPS    Y5, Y4, Y5
+	VUNPCKLPD    Y2, Y10, Y4
+	VUNPCKHPD    Y2, Y10, Y2
+	VUNPCKLPD    Y5, Y3, Y10
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPS    Y7, Y6, Y3
+	VUNPCKHPS    Y7, Y6, Y7
+	VUNPCKLPS    Y9, Y8, Y6
+	VUNPCKHPS    Y9, Y8, Y9
+	VUNPCKLPD    Y6, Y3, Y8
+	VUNPCKHPD    Y6, Y3, Y6
+	VUNPCKLPD    Y9, Y7, Y3
+	VUNPCKHPD    Y9, Y7, Y9
+	VPERM2F128   $0x20, Y8, Y4, Y7
+	VPERM2F128   $0x31, Y8, Y4, Y8
+	VPERM2F128   $0x20, Y6, Y2, Y4
+	VPERM2F128   $0x31, Y6, Y2, Y6
+	VPERM2F128   $0x20, Y3, Y10, Y2
+	VPERM2F128   $0x31, Y3, Y10, Y3
+	VPERM2F128   $0x20, Y9, Y5, Y10
+	VPERM2F128   $0x31, Y9, Y5, Y9
+	VBROADCASTSS (R8), Y5
+	VFMADD231PS  Y5, Y7, Y0
+	VBROADCASTSS (R8)(SI*1), Y5
+	VFMADD231PS  Y5, Y7, Y1
+	VBROADCASTSS 4(R8), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 4(R8)(SI*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS 8(R8), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VBROADCASTSS 8(R8)(SI*1), Y4
+	VFMADD231PS  Y4, Y2, Y1
+	VBROADCASTSS 12(R8), Y2
+	VFMADD231PS  Y2, Y10, Y0
+	VBROADCASTSS 12(R8)(SI*1), Y2
+	VFMADD231PS  Y2, Y10, Y1
+	VBROADCASTSS 16(R8), Y2
+	VFMADD231PS  Y2, Y8, Y0
+	VBROADCASTSS 16(R8)(SI*1), Y2
+	VFMADD231PS  Y2, Y8, Y1
+	VBROADCASTSS 20(R8), Y2
+	VFMADD231PS  Y2, Y6, Y0
+	VBROADCASTSS 20(R8)(SI*1), Y2
+	VFMADD231PS  Y2, Y6, Y1
+	VBROADCASTSS 24(R8), Y2
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS 24(R8)(SI*1), Y2
+	VFMADD231PS  Y2, Y3, Y1
+	VBROADCASTSS 28(R8), Y2
+	VFMADD231PS  Y2, Y9, Y0
+	VBROADCASTSS 28(R8)(SI*1), Y2
+	VFMADD231PS  Y2, Y9, Y1
+	ADDQ         $0x10, DI
+	ADDQ         $+32, R8
+	SUBQ         $0x08, BX
 
-rest66:
-	ADDQ   $0x08, DX
-	JZ     done67
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), DI
+fold93:
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (CX)
+	VXORPS  Y0, Y0, Y0
+	VADDPS  512(CX), Y1, Y1
+	VMOVUPS Y1, 512(CX)
+	VXORPS  Y1, Y1, Y1
+	TESTQ   BX, BX
+	JNZ     elements92
+	MOVQ    kRow+40(FP), BX
+	SHLQ    $0x03, BX
+	ADDQ    BX, AX
+	ADDQ    $+32, CX
+	SUBQ    $0x08, DX
+	JGE     loop89
 
-elements69:
+rest90:
+	ADDQ    $0x08, DX
+	JZ      done91
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 512(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), DI
+
+elements94:
 	MOVQ         kRow+40(FP), R9
 	MOVQ         AX, R8
 	MOVQ         DX, R10
@@ -2112,16 +3350,116 @@ elements69:
 	ADDQ         $0x10, AX
 	ADDQ         $+32, DI
 	SUBQ         $0x08, BX
-	JNZ          elements69
-	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 512(CX)
+	JZ           fold95
+	MOVQ         kRow+40(FP), R9
+	MOVQ         AX, R8
+	MOVQ         DX, R10
+	XORQ         R11, R11
+	VCVTPH2PS    (R8), Y2
+	DECQ         R10
+	CMOVQEQ      R11, R9
+	ADDQ         R9, R8
+	VCVTPH2PS    (R8), Y3
+	DECQ         R10
+	CMOVQEQ      R11, R9
+	ADDQ         R9, R8
+	VCVTPH2PS    (R8), Y4
+	DECQ         R10
+	CMOVQEQ      R11, R9
+	ADDQ         R9, R8
+	VCVTPH2PS    (R8), Y5
+	DECQ         R10
+	CMOVQEQ      R11, R9
+	ADDQ         R9, R8
+	VCVTPH2PS    (R8), Y6
+	DECQ         R10
+	CMOVQEQ      R11, R9
+	ADDQ         R9, R8
+	VCVTPH2PS    (R8), Y7
+	DECQ         R10
+	CMOVQEQ      R11, R9
+	ADDQ         R9, R8
+	VCVTPH2PS    (R8), Y8
+	DECQ         R10
+	CMOVQEQ      R11, R9
+	ADDQ         R9, R8
+	VCVTPH2PS    (R8), Y9
+	VUNPCKLPS    Y3, Y2, Y10
+	VUNPCKHPS    Y3, Y2, Y3
+	VUNPCKLPS    Y5, Y4, Y2
+	VUNPCKHPS    Y5, Y4, Y5
+	VUNPCKLPD    Y2, Y10, Y4
+	VUNPCKHPD    Y2, Y10, Y2
+	VUNPCKLPD    Y5, Y3, Y10
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPS    Y7, Y6, Y3
+	VUNPCKHPS    Y7, Y6, Y7
+	VUNPCKLPS    Y9, Y8, Y6
+	VUNPCKHPS    Y9, Y8, Y9
+	VUNPCKLPD    Y6, Y3, Y8
+	VUNPCKHPD    Y6, Y3, Y6
+	VUNPCKLPD    Y9, Y7, Y3
+	VUNPCKHPD    Y9, Y7, Y9
+	VPERM2F128   $0x20, Y8, Y4, Y7
+	VPERM2F128   $0x31, Y8, Y4, Y8
+	VPERM2F128   $0x20, Y6, Y2, Y4
+	VPERM2F128   $0x31, Y6, Y2, Y6
+	VPERM2F128   $0x20, Y3, Y10, Y2
+	VPERM2F128   $0x31, Y3, Y10, Y3
+	VPERM2F128   $0x20, Y9, Y5, Y10
+	VPERM2F128   $0x31, Y9, Y5, Y9
+	VBROADCASTSS (DI), Y5
+	VFMADD231PS  Y5, Y7, Y0
+	VBROADCASTSS (DI)(SI*1), Y5
+	VFMADD231PS  Y5, Y7, Y1
+	VBROADCASTSS 4(DI), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 4(DI)(SI*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS 8(DI), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VBROADCASTSS 8(DI)(SI*1), Y4
+	VFMADD231PS  Y4, Y2, Y1
+	VBROADCASTSS 12(DI), Y2
+	VFMADD231PS  Y2, Y10, Y0
+	VBROADCASTSS 12(DI)(SI*1), Y2
+	VFMADD231PS  Y2, Y10, Y1
+	VBROADCASTSS 16(DI), Y2
+	VFMADD231PS  Y2, Y8, Y0
+	VBROADCASTSS 16(DI)(SI*1), Y2
+	VFMADD231PS  Y2, Y8, Y1
+	VBROADCASTSS 20(DI), Y2
+	VFMADD231PS  Y2, Y6, Y0
+	VBROADCASTSS 20(DI)(SI*1), Y2
+	VFMADD231PS  Y2, Y6, Y1
+	VBROADCASTSS 24(DI), Y2
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS 24(DI)(SI*1), Y2
+	VFMADD231PS  Y2, Y3, Y1
+	VBROADCASTSS 28(DI), Y2
+	VFMADD231PS  Y2, Y9, Y0
+	VBROADCASTSS 28(DI)(SI*1), Y2
+	VFMADD231PS  Y2, Y9, Y1
+	ADDQ         $0x10, AX
+	ADDQ         $+32, DI
+	SUBQ         $0x08, BX
 
-done67:
+fold95:
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (CX)
+	VXORPS  Y0, Y0, Y0
+	VADDPS  512(CX), Y1, Y1
+	VMOVUPS Y1, 512(CX)
+	VXORPS  Y1, Y1, Y1
+	TESTQ   BX, BX
+	JNZ     elements94
+
+done91:
 	VZEROUPPER
 	RET
 
 // func mixF16AVX2x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
-// Requires: AVX, F16C, FMA3, MMX+
+// Requires: AVX, CMOV, F16C, FMA3, MMX+
 TEXT ·mixF16AVX2x2(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
@@ -2129,91 +3467,137 @@ TEXT ·mixF16AVX2x2(SB), NOSPLIT, $0-56
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x10, DX
-	JL   less71
+	JL   less97
 
-strip70:
-	MOVQ   BX, SI
-	ADDQ   $0x00001000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
+strip96:
+	MOVQ    BX, SI
+	ADDQ    $0x00001000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y1, Y5
+	VMOVAPS Y2, Y6
+	VMOVAPS Y3, Y7
 
-position72:
-	VCVTPH2PS    (R10), Y4
-	VCVTPH2PS    16(R10), Y5
+part98:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position100:
+	VCVTPH2PS    (R10), Y8
+	VCVTPH2PS    16(R10), Y9
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000020, SI
-	VBROADCASTSS (DI), Y6
-	VFMADD231PS  Y6, Y4, Y0
-	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS 512(DI), Y6
-	VFMADD231PS  Y6, Y4, Y2
-	VFMADD231PS  Y6, Y5, Y3
+	VBROADCASTSS (DI), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 512(DI), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position72
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	VADDPS       (DI), Y0, Y0
-	VMOVUPS      Y0, (DI)
-	VADDPS       32(DI), Y1, Y1
-	VMOVUPS      Y1, 32(DI)
-	VADDPS       (DI)(SI*1), Y2, Y2
-	VMOVUPS      Y2, (DI)(SI*1)
-	VADDPS       32(DI)(SI*1), Y3, Y3
-	VMOVUPS      Y3, 32(DI)(SI*1)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x10, DX
-	JGE          strip70
+	DECQ         R11
+	JNZ          position100
+	TESTQ        R8, R8
+	JZ           partsDone99
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y1, Y5, Y5
+	VADDPS       Y2, Y6, Y6
+	VADDPS       Y3, Y7, Y7
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	JMP          part98
 
-less71:
+partsDone99:
+	VADDPS  Y4, Y0, Y0
+	VADDPS  Y5, Y1, Y1
+	VADDPS  Y6, Y2, Y2
+	VADDPS  Y7, Y3, Y3
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	VADDPS  (DI), Y0, Y0
+	VMOVUPS Y0, (DI)
+	VADDPS  32(DI), Y1, Y1
+	VMOVUPS Y1, 32(DI)
+	VADDPS  (DI)(SI*1), Y2, Y2
+	VMOVUPS Y2, (DI)(SI*1)
+	VADDPS  32(DI)(SI*1), Y3, Y3
+	VMOVUPS Y3, 32(DI)(SI*1)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x10, DX
+	JGE     strip96
+
+less97:
 	ADDQ $0x10, DX
 	SUBQ $0x08, DX
-	JL   less74
+	JL   less102
 
-strip73:
-	MOVQ   BX, SI
-	ADDQ   $0x00000800, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
+strip101:
+	MOVQ    BX, SI
+	ADDQ    $0x00000800, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y1, Y3
 
-position75:
-	VCVTPH2PS    (R10), Y2
+part103:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position105:
+	VCVTPH2PS    (R10), Y4
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000010, SI
-	VBROADCASTSS (DI), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	VBROADCASTSS 512(DI), Y3
-	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS (DI), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 512(DI), Y5
+	VFMADD231PS  Y5, Y4, Y1
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position75
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	VADDPS       (DI), Y0, Y0
-	VMOVUPS      Y0, (DI)
-	VADDPS       (DI)(SI*1), Y1, Y1
-	VMOVUPS      Y1, (DI)(SI*1)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000010, CX
-	SUBQ         $0x08, DX
-	JGE          strip73
+	DECQ         R11
+	JNZ          position105
+	TESTQ        R8, R8
+	JZ           partsDone104
+	VADDPS       Y0, Y2, Y2
+	VADDPS       Y1, Y3, Y3
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	JMP          part103
 
-less74:
+partsDone104:
+	VADDPS  Y2, Y0, Y0
+	VADDPS  Y3, Y1, Y1
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	VADDPS  (DI), Y0, Y0
+	VMOVUPS Y0, (DI)
+	VADDPS  (DI)(SI*1), Y1, Y1
+	VMOVUPS Y1, (DI)(SI*1)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000010, CX
+	SUBQ    $0x08, DX
+	JGE     strip101
+
+less102:
 	ADDQ $0x08, DX
 	VZEROUPPER
 	RET
@@ -2225,17 +3609,18 @@ TEXT ·scoresF16AVX2x1(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x08, DX
-	JL   rest77
+	JL   rest107
 
-loop76:
-	VXORPS Y0, Y0, Y0
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), DI
-	MOVQ   AX, SI
+loop106:
+	VXORPS  Y0, Y0, Y0
+	VMOVUPS Y0, (CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), DI
+	MOVQ    AX, SI
 
-elements79:
+elements109:
 	MOVQ         kRow+40(FP), R9
 	MOVQ         SI, R8
 	MOVQ         ahead+48(FP), R11
@@ -2304,25 +3689,100 @@ elements79:
 	ADDQ         $0x10, SI
 	ADDQ         $+32, DI
 	SUBQ         $0x08, BX
-	JNZ          elements79
-	VMOVUPS      Y0, (CX)
-	MOVQ         kRow+40(FP), BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, AX
-	ADDQ         $+32, CX
-	SUBQ         $0x08, DX
-	JGE          loop76
+	JZ           fold110
+	MOVQ         kRow+40(FP), R9
+	MOVQ         SI, R8
+	MOVQ         ahead+48(FP), R11
+	ADDQ         SI, R11
+	LEAQ         (R9)(R9*2), R10
+	PREFETCHT0   (R11)
+	VCVTPH2PS    (R8), Y1
+	PREFETCHT0   (R11)(R9*1)
+	VCVTPH2PS    (R8)(R9*1), Y2
+	PREFETCHT0   (R11)(R9*2)
+	VCVTPH2PS    (R8)(R9*2), Y3
+	ADDQ         R10, R8
+	ADDQ         R10, R11
+	PREFETCHT0   (R11)
+	VCVTPH2PS    (R8), Y4
+	PREFETCHT0   (R11)(R9*1)
+	VCVTPH2PS    (R8)(R9*1), Y5
+	PREFETCHT0   (R11)(R9*2)
+	VCVTPH2PS    (R8)(R9*2), Y6
+	ADDQ         R10, R8
+	ADDQ         R10, R11
+	PREFETCHT0   (R11)
+	VCVTPH2PS    (R8), Y7
+	PREFETCHT0   (R11)(R9*1)
+	VCVTPH2PS    (R8)(R9*1), Y8
+	VUNPCKLPS    Y2, Y1, Y9
+	VUNPCKHPS    Y2, Y1, Y2
+	VUNPCKLPS    Y4, Y3, Y1
+	VUNPCKHPS    Y4, Y3, Y4
+	VUNPCKLPD    Y1, Y9, Y3
+	VUNPCKHPD    Y1, Y9, Y1
+	VUNPCKLPD    Y4, Y2, Y9
+	VUNPCKHPD    Y4, Y2, Y4
+	VUNPCKLPS    Y6, Y5, Y2
+	VUNPCKHPS    Y6, Y5, Y6
+	VUNPCKLPS    Y8, Y7, Y5
+	VUNPCKHPS    Y8, Y7, Y8
+	VUNPCKLPD    Y5, Y2, Y7
+	VUNPCKHPD    Y5, Y2, Y5
+	VUNPCKLPD    Y8, Y6, Y2
+	VUNPCKHPD    Y8, Y6, Y8
+	VPERM2F128   $0x20, Y7, Y3, Y6
+	VPERM2F128   $0x31, Y7, Y3, Y7
+	VPERM2F128   $0x20, Y5, Y1, Y3
+	VPERM2F128   $0x31, Y5, Y1, Y5
+	VPERM2F128   $0x20, Y2, Y9, Y1
+	VPERM2F128   $0x31, Y2, Y9, Y2
+	VPERM2F128   $0x20, Y8, Y4, Y9
+	VPERM2F128   $0x31, Y8, Y4, Y8
+	VBROADCASTSS (DI), Y4
+	VFMADD231PS  Y4, Y6, Y0
+	VBROADCASTSS 4(DI), Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VBROADCASTSS 8(DI), Y3
+	VFMADD231PS  Y3, Y1, Y0
+	VBROADCASTSS 12(DI), Y1
+	VFMADD231PS  Y1, Y9, Y0
+	VBROADCASTSS 16(DI), Y1
+	VFMADD231PS  Y1, Y7, Y0
+	VBROADCASTSS 20(DI), Y1
+	VFMADD231PS  Y1, Y5, Y0
+	VBROADCASTSS 24(DI), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	VBROADCASTSS 28(DI), Y1
+	VFMADD231PS  Y1, Y8, Y0
+	ADDQ         $0x10, SI
+	ADDQ         $+32, DI
+	SUBQ         $0x08, BX
 
-rest77:
-	ADDQ   $0x08, DX
-	JZ     done78
-	VXORPS Y0, Y0, Y0
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), SI
+fold110:
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (CX)
+	VXORPS  Y0, Y0, Y0
+	TESTQ   BX, BX
+	JNZ     elements109
+	MOVQ    kRow+40(FP), BX
+	SHLQ    $0x03, BX
+	ADDQ    BX, AX
+	ADDQ    $+32, CX
+	SUBQ    $0x08, DX
+	JGE     loop106
 
-elements80:
+rest107:
+	ADDQ    $0x08, DX
+	JZ      done108
+	VXORPS  Y0, Y0, Y0
+	VMOVUPS Y0, (CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), SI
+
+elements111:
 	MOVQ         kRow+40(FP), R8
 	MOVQ         AX, DI
 	MOVQ         DX, R9
@@ -2399,15 +3859,97 @@ elements80:
 	ADDQ         $0x10, AX
 	ADDQ         $+32, SI
 	SUBQ         $0x08, BX
-	JNZ          elements80
-	VMOVUPS      Y0, (CX)
+	JZ           fold112
+	MOVQ         kRow+40(FP), R8
+	MOVQ         AX, DI
+	MOVQ         DX, R9
+	XORQ         R10, R10
+	VCVTPH2PS    (DI), Y1
+	DECQ         R9
+	CMOVQEQ      R10, R8
+	ADDQ         R8, DI
+	VCVTPH2PS    (DI), Y2
+	DECQ         R9
+	CMOVQEQ      R10, R8
+	ADDQ         R8, DI
+	VCVTPH2PS    (DI), Y3
+	DECQ         R9
+	CMOVQEQ      R10, R8
+	ADDQ         R8, DI
+	VCVTPH2PS    (DI), Y4
+	DECQ         R9
+	CMOVQEQ      R10, R8
+	ADDQ         R8, DI
+	VCVTPH2PS    (DI), Y5
+	DECQ         R9
+	CMOVQEQ      R10, R8
+	ADDQ         R8, DI
+	VCVTPH2PS    (DI), Y6
+	DECQ         R9
+	CMOVQEQ      R10, R8
+	ADDQ         R8, DI
+	VCVTPH2PS    (DI), Y7
+	DECQ         R9
+	CMOVQEQ      R10, R8
+	ADDQ         R8, DI
+	VCVTPH2PS    (DI), Y8
+	VUNPCKLPS    Y2, Y1, Y9
+	VUNPCKHPS    Y2, Y1, Y2
+	VUNPCKLPS    Y4, Y3, Y1
+	VUNPCKHPS    Y4, Y3, Y4
+	VUNPCKLPD    Y1, Y9, Y3
+	VUNPCKHPD    Y1, Y9, Y1
+	VUNPCKLPD    Y4, Y2, Y9
+	VUNPCKHPD    Y4, Y2, Y4
+	VUNPCKLPS    Y6, Y5, Y2
+	VUNPCKHPS    Y6, Y5, Y6
+	VUNPCKLPS    Y8, Y7, Y5
+	VUNPCKHPS    Y8, Y7, Y8
+	VUNPCKLPD    Y5, Y2, Y7
+	VUNPCKHPD    Y5, Y2, Y5
+	VUNPCKLPD    Y8, Y6, Y2
+	VUNPCKHPD    Y8, Y6, Y8
+	VPERM2F128   $0x20, Y7, Y3, Y6
+	VPERM2F128   $0x31, Y7, Y3, Y7
+	VPERM2F128   $0x20, Y5, Y1, Y3
+	VPERM2F128   $0x31, Y5, Y1, Y5
+	VPERM2F128   $0x20, Y2, Y9, Y1
+	VPERM2F128   $0x31, Y2, Y9, Y2
+	VPERM2F128   $0x20, Y8, Y4, Y9
+	VPERM2F128   $0x31, Y8, Y4, Y8
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y4, Y6, Y0
+	VBROADCASTSS 4(SI), Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VBROADCASTSS 8(SI), Y3
+	VFMADD231PS  Y3, Y1, Y0
+	VBROADCASTSS 12(SI), Y1
+	VFMADD231PS  Y1, Y9, Y0
+	VBROADCASTSS 16(SI), Y1
+	VFMADD231PS  Y1, Y7, Y0
+	VBROADCASTSS 20(SI), Y1
+	VFMADD231PS  Y1, Y5, Y0
+	VBROADCASTSS 24(SI), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	VBROADCASTSS 28(SI), Y1
+	VFMADD231PS  Y1, Y8, Y0
+	ADDQ         $0x10, AX
+	ADDQ         $+32, SI
+	SUBQ         $0x08, BX
 
-done78:
+fold112:
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (CX)
+	VXORPS  Y0, Y0, Y0
+	TESTQ   BX, BX
+	JNZ     elements111
+
+done108:
 	VZEROUPPER
 	RET
 
 // func mixF16AVX2x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
-// Requires: AVX, F16C, FMA3, MMX+
+// Requires: AVX, CMOV, F16C, FMA3, MMX+
 TEXT ·mixF16AVX2x1(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
@@ -2415,77 +3957,111 @@ TEXT ·mixF16AVX2x1(SB), NOSPLIT, $0-56
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x10, DX
-	JL   less82
+	JL   less114
 
-strip81:
-	MOVQ   BX, SI
-	ADDQ   $0x00001000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
+strip113:
+	MOVQ    BX, SI
+	ADDQ    $0x00001000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y1, Y3
 
-position83:
-	VCVTPH2PS    (R10), Y2
-	VCVTPH2PS    16(R10), Y3
+part115:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position117:
+	VCVTPH2PS    (R10), Y4
+	VCVTPH2PS    16(R10), Y5
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000020, SI
-	VBROADCASTSS (DI), Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS (DI), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position83
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, SI
-	VADDPS       (SI), Y0, Y0
-	VMOVUPS      Y0, (SI)
-	VADDPS       32(SI), Y1, Y1
-	VMOVUPS      Y1, 32(SI)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x10, DX
-	JGE          strip81
+	DECQ         R11
+	JNZ          position117
+	TESTQ        R8, R8
+	JZ           partsDone116
+	VADDPS       Y0, Y2, Y2
+	VADDPS       Y1, Y3, Y3
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	JMP          part115
 
-less82:
+partsDone116:
+	VADDPS  Y2, Y0, Y0
+	VADDPS  Y3, Y1, Y1
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, SI
+	VADDPS  (SI), Y0, Y0
+	VMOVUPS Y0, (SI)
+	VADDPS  32(SI), Y1, Y1
+	VMOVUPS Y1, 32(SI)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x10, DX
+	JGE     strip113
+
+less114:
 	ADDQ $0x10, DX
 	SUBQ $0x08, DX
-	JL   less85
+	JL   less119
 
-strip84:
-	MOVQ   BX, SI
-	ADDQ   $0x00000800, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VXORPS Y0, Y0, Y0
+strip118:
+	MOVQ    BX, SI
+	ADDQ    $0x00000800, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VXORPS  Y0, Y0, Y0
+	VMOVAPS Y0, Y1
 
-position86:
-	VCVTPH2PS    (R10), Y1
+part120:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position122:
+	VCVTPH2PS    (R10), Y2
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000010, SI
-	VBROADCASTSS (DI), Y2
-	VFMADD231PS  Y2, Y1, Y0
+	VBROADCASTSS (DI), Y3
+	VFMADD231PS  Y3, Y2, Y0
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position86
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, SI
-	VADDPS       (SI), Y0, Y0
-	VMOVUPS      Y0, (SI)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000010, CX
-	SUBQ         $0x08, DX
-	JGE          strip84
+	DECQ         R11
+	JNZ          position122
+	TESTQ        R8, R8
+	JZ           partsDone121
+	VADDPS       Y0, Y1, Y1
+	VXORPS       Y0, Y0, Y0
+	JMP          part120
 
-less85:
+partsDone121:
+	VADDPS  Y1, Y0, Y0
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, SI
+	VADDPS  (SI), Y0, Y0
+	VMOVUPS Y0, (SI)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000010, CX
+	SUBQ    $0x08, DX
+	JGE     strip118
+
+less119:
 	ADDQ $0x08, DX
 	VZEROUPPER
 	RET
@@ -2501,28 +4077,45 @@ TEXT ·panelScoresF16AVX2x4(SB), NOSPLIT, $0-48
 	SHLQ $0x05, BX
 	ADDQ CX, SI
 	SUBQ $0x01, DX
-	JL   less88
+	JL   less124
 
-panels87:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   d+32(FP), DI
-	MOVQ   d+32(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   SI, R9
-	MOVQ   q+8(FP), R10
-	LEAQ   (R10)(R8*2), R11
-	ADDQ   R8, R11
-	SUBQ   $0x02, DI
-	JL     last90
+panels123:
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    d+32(FP), DI
+	MOVQ    d+32(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    SI, R9
+	MOVQ    q+8(FP), R10
+	LEAQ    (R10)(R8*2), R11
+	ADDQ    R8, R11
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 512(AX)
+	VMOVUPS Y3, 544(AX)
+	VMOVUPS Y4, 1024(AX)
+	VMOVUPS Y5, 1056(AX)
+	VMOVUPS Y6, 1536(AX)
+	VMOVUPS Y7, 1568(AX)
 
-elements89:
+part125:
+	MOVQ $0x00000010, R12
+	SUBQ R12, DI
+	JGE  whole126
+	ADDQ DI, R12
+	XORQ DI, DI
+
+whole126:
+	SUBQ $0x02, R12
+	JL   last128
+
+elements127:
 	PREFETCHT0   (R9)
 	VCVTPH2PS    (CX), Y8
 	VCVTPH2PS    16(CX), Y9
@@ -2556,12 +4149,12 @@ elements89:
 	ADDQ         $+64, R9
 	ADDQ         $+8, R10
 	ADDQ         $+8, R11
-	SUBQ         $0x02, DI
-	JGE          elements89
+	SUBQ         $0x02, R12
+	JGE          elements127
 
-last90:
-	ADDQ         $0x02, DI
-	JZ           done91
+last128:
+	ADDQ         $0x02, R12
+	JZ           done129
 	VCVTPH2PS    (CX), Y8
 	VCVTPH2PS    16(CX), Y9
 	VBROADCASTSS (R10), Y10
@@ -2578,21 +4171,39 @@ last90:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $+32, CX
 
-done91:
+done129:
+	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
+	VXORPS  Y0, Y0, Y0
+	VADDPS  32(AX), Y1, Y1
 	VMOVUPS Y1, 32(AX)
+	VXORPS  Y1, Y1, Y1
+	VADDPS  512(AX), Y2, Y2
 	VMOVUPS Y2, 512(AX)
+	VXORPS  Y2, Y2, Y2
+	VADDPS  544(AX), Y3, Y3
 	VMOVUPS Y3, 544(AX)
+	VXORPS  Y3, Y3, Y3
+	VADDPS  1024(AX), Y4, Y4
 	VMOVUPS Y4, 1024(AX)
+	VXORPS  Y4, Y4, Y4
+	VADDPS  1056(AX), Y5, Y5
 	VMOVUPS Y5, 1056(AX)
+	VXORPS  Y5, Y5, Y5
+	VADDPS  1536(AX), Y6, Y6
 	VMOVUPS Y6, 1536(AX)
+	VXORPS  Y6, Y6, Y6
+	VADDPS  1568(AX), Y7, Y7
 	VMOVUPS Y7, 1568(AX)
+	VXORPS  Y7, Y7, Y7
+	TESTQ   DI, DI
+	JNZ     part125
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels87
+	JGE     panels123
 
-less88:
+less124:
 	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
@@ -2608,22 +4219,35 @@ TEXT ·panelScoresF16AVX2x2(SB), NOSPLIT, $0-48
 	SHLQ $0x05, BX
 	ADDQ CX, SI
 	SUBQ $0x01, DX
-	JL   less93
+	JL   less131
 
-panels92:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   d+32(FP), DI
-	MOVQ   d+32(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   SI, R9
-	MOVQ   q+8(FP), R10
-	SUBQ   $0x02, DI
-	JL     last95
+panels130:
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    d+32(FP), DI
+	MOVQ    d+32(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    SI, R9
+	MOVQ    q+8(FP), R10
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 512(AX)
+	VMOVUPS Y3, 544(AX)
 
-elements94:
+part132:
+	MOVQ $0x00000010, R11
+	SUBQ R11, DI
+	JGE  whole133
+	ADDQ DI, R11
+	XORQ DI, DI
+
+whole133:
+	SUBQ $0x02, R11
+	JL   last135
+
+elements134:
 	PREFETCHT0   (R9)
 	VCVTPH2PS    (CX), Y4
 	VCVTPH2PS    16(CX), Y5
@@ -2644,12 +4268,12 @@ elements94:
 	ADDQ         $+64, CX
 	ADDQ         $+64, R9
 	ADDQ         $+8, R10
-	SUBQ         $0x02, DI
-	JGE          elements94
+	SUBQ         $0x02, R11
+	JGE          elements134
 
-last95:
-	ADDQ         $0x02, DI
-	JZ           done96
+last135:
+	ADDQ         $0x02, R11
+	JZ           done136
 	VCVTPH2PS    (CX), Y4
 	VCVTPH2PS    16(CX), Y5
 	VBROADCASTSS (R10), Y6
@@ -2660,17 +4284,27 @@ last95:
 	VFMADD231PS  Y6, Y5, Y3
 	ADDQ         $+32, CX
 
-done96:
+done136:
+	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
+	VXORPS  Y0, Y0, Y0
+	VADDPS  32(AX), Y1, Y1
 	VMOVUPS Y1, 32(AX)
+	VXORPS  Y1, Y1, Y1
+	VADDPS  512(AX), Y2, Y2
 	VMOVUPS Y2, 512(AX)
+	VXORPS  Y2, Y2, Y2
+	VADDPS  544(AX), Y3, Y3
 	VMOVUPS Y3, 544(AX)
+	VXORPS  Y3, Y3, Y3
+	TESTQ   DI, DI
+	JNZ     part132
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels92
+	JGE     panels130
 
-less93:
+less131:
 	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
@@ -2686,20 +4320,31 @@ TEXT ·panelScoresF16AVX2x1(SB), NOSPLIT, $0-48
 	SHLQ $0x05, BX
 	ADDQ CX, SI
 	SUBQ $0x01, DX
-	JL   less98
+	JL   less138
 
-panels97:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   d+32(FP), DI
-	MOVQ   d+32(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   SI, R8
-	MOVQ   q+8(FP), R9
-	SUBQ   $0x02, DI
-	JL     last100
+panels137:
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	MOVQ    d+32(FP), DI
+	MOVQ    d+32(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    SI, R8
+	MOVQ    q+8(FP), R9
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
 
-elements99:
+part139:
+	MOVQ $0x00000010, R10
+	SUBQ R10, DI
+	JGE  whole140
+	ADDQ DI, R10
+	XORQ DI, DI
+
+whole140:
+	SUBQ $0x02, R10
+	JL   last142
+
+elements141:
 	PREFETCHT0   (R8)
 	VCVTPH2PS    (CX), Y2
 	VCVTPH2PS    16(CX), Y3
@@ -2714,12 +4359,12 @@ elements99:
 	ADDQ         $+64, CX
 	ADDQ         $+64, R8
 	ADDQ         $+8, R9
-	SUBQ         $0x02, DI
-	JGE          elements99
+	SUBQ         $0x02, R10
+	JGE          elements141
 
-last100:
-	ADDQ         $0x02, DI
-	JZ           done101
+last142:
+	ADDQ         $0x02, R10
+	JZ           done143
 	VCVTPH2PS    (CX), Y2
 	VCVTPH2PS    16(CX), Y3
 	VBROADCASTSS (R9), Y4
@@ -2727,15 +4372,21 @@ last100:
 	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         $+32, CX
 
-done101:
+done143:
+	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
+	VXORPS  Y0, Y0, Y0
+	VADDPS  32(AX), Y1, Y1
 	VMOVUPS Y1, 32(AX)
+	VXORPS  Y1, Y1, Y1
+	TESTQ   DI, DI
+	JNZ     part139
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels97
+	JGE     panels137
 
-less98:
+less138:
 	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
@@ -2748,23 +4399,23 @@ TEXT ·weighAVX2(SB), NOSPLIT, $0-48
 	MOVQ    n+32(FP), CX
 	XORQ    DX, DX
 
-row104:
+row146:
 	MOVQ    AX, BX
 	VMOVUPS leastFloat<>+0(SB), Y0
 	MOVQ    m+40(FP), SI
 	SUBQ    $0x08, SI
-	JL      rest106
+	JL      rest148
 
-loop105:
+loop147:
 	VMOVUPS (BX), Y1
 	VMAXPS  Y1, Y0, Y0
 	ADDQ    $0x20, BX
 	SUBQ    $0x08, SI
-	JGE     loop105
+	JGE     loop147
 
-rest106:
+rest148:
 	ADDQ       $0x08, SI
-	JZ         done107
+	JZ         done149
 	LEAQ       lanes<>+64(SB), DI
 	NEGQ       SI
 	VMOVUPS    (DI)(SI*4), Y1
@@ -2773,7 +4424,7 @@ rest106:
 	VBLENDVPS  Y1, Y2, Y3, Y2
 	VMAXPS     Y2, Y0, Y0
 
-done107:
+done149:
 	VEXTRACTF128 $0x01, Y0, X1
 	VMAXPS       X1, X0, X0
 	VPERMILPS    $0x4e, X0, X1
@@ -2785,15 +4436,15 @@ done107:
 	ADDQ         $0x00000200, AX
 	INCQ         DX
 	CMPQ         DX, CX
-	JL           row104
+	JL           row146
 	MOVQ         largest+8(FP), AX
 	MOVQ         sums+16(FP), CX
 	MOVQ         shrink+24(FP), DX
 	MOVQ         n+32(FP), BX
 	SUBQ         $0x08, BX
-	JL           rest109
+	JL           rest151
 
-loop108:
+loop150:
 	VMOVUPS     (AX), Y0
 	VMOVUPS     (DX), Y1
 	VMAXPS      Y0, Y1, Y1
@@ -2832,11 +4483,11 @@ loop108:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, DX
 	SUBQ        $0x08, BX
-	JGE         loop108
+	JGE         loop150
 
-rest109:
+rest151:
 	ADDQ        $0x08, BX
-	JZ          done110
+	JZ          done152
 	LEAQ        lanes<>+64(SB), SI
 	NEGQ        BX
 	VMOVUPS     (SI)(BX*4), Y0
@@ -2875,21 +4526,21 @@ rest109:
 	VMULPS      Y1, Y2, Y2
 	VMASKMOVPS  Y2, Y0, (CX)
 
-done110:
+done152:
 	MOVQ s+0(FP), AX
 	MOVQ n+32(FP), CX
 	XORQ DX, DX
 
-row113:
+row155:
 	MOVQ         largest+8(FP), BX
 	VBROADCASTSS (BX)(DX*4), Y1
 	MOVQ         AX, BX
 	VXORPS       Y0, Y0, Y0
 	MOVQ         m+40(FP), SI
 	SUBQ         $0x08, SI
-	JL           rest115
+	JL           rest157
 
-loop114:
+loop156:
 	VMOVUPS     (BX), Y2
 	VSUBPS      Y1, Y2, Y2
 	VMOVUPS     powerLeast<>+0(SB), Y4
@@ -2918,11 +4569,11 @@ loop114:
 	VADDPS      Y2, Y0, Y0
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, SI
-	JGE         loop114
+	JGE         loop156
 
-rest115:
+rest157:
 	ADDQ        $0x08, SI
-	JZ          done116
+	JZ          done158
 	LEAQ        lanes<>+64(SB), DI
 	NEGQ        SI
 	VMOVUPS     (DI)(SI*4), Y2
@@ -2954,7 +4605,7 @@ rest115:
 	VANDPS      Y2, Y3, Y3
 	VADDPS      Y3, Y0, Y0
 
-done116:
+done158:
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VPERMILPS    $0x4e, X0, X1
@@ -2967,7 +4618,7 @@ done116:
 	ADDQ         $0x00000200, AX
 	INCQ         DX
 	CMPQ         DX, CX
-	JL           row113
+	JL           row155
 	VZEROUPPER
 	RET
 
@@ -3228,9 +4879,9 @@ TEXT ·decodeQ8AVX2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	SUBQ $0x20, DX
-	JL   done118
+	JL   done160
 
-loop117:
+loop159:
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	VPMOVSXBD    2(CX), Y1
@@ -3252,9 +4903,9 @@ loop117:
 	ADDQ         $0x22, CX
 	SUBQ         $-128, AX
 	SUBQ         $0x20, DX
-	JGE          loop117
+	JGE          loop159
 
-done118:
+done160:
 	VZEROUPPER
 	RET
 
@@ -3267,9 +4918,9 @@ TEXT ·keysF32AVX512(SB), NOSPLIT, $0-40
 	SHLQ $0x06, DX
 	MOVQ dst+0(FP), BX
 	SUBQ $0x10, CX
-	JL   rest120
+	JL   rest162
 
-loop119:
+loop161:
 	MOVQ d+24(FP), R8
 	MOVQ BX, SI
 	MOVQ AX, DI
@@ -3285,7 +4936,7 @@ loop119:
 	LEAQ (R13)(R9*2), R14
 	ADDQ R9, R14
 
-square122:
+square164:
 	VMOVUPS    (DI), Z0
 	VMOVUPS    (DI)(R9*1), Z1
 	VMOVUPS    (DI)(R9*2), Z2
@@ -3390,21 +5041,21 @@ square122:
 	VMOVUPS    Z15, 960(SI)
 	ADDQ       $0x00000400, SI
 	SUBQ       $0x10, R8
-	JNZ        square122
+	JNZ        square164
 	ADDQ       DX, BX
 	MOVQ       kRow+32(FP), SI
 	SHLQ       $0x04, SI
 	ADDQ       SI, AX
 	SUBQ       $0x10, CX
-	JGE        loop119
+	JGE        loop161
 
-rest120:
+rest162:
 	ADDQ $0x10, CX
-	JZ   done121
+	JZ   done163
 	MOVQ d+24(FP), DX
 	MOVQ AX, AX
 
-square123:
+square165:
 	MOVQ       kRow+32(FP), R8
 	MOVQ       AX, SI
 	MOVQ       CX, DI
@@ -3553,9 +5204,9 @@ square123:
 	VMOVUPS    Z15, 960(BX)
 	ADDQ       $0x00000400, BX
 	SUBQ       $0x10, DX
-	JNZ        square123
+	JNZ        square165
 
-done121:
+done163:
 	VZEROUPPER
 	RET
 
@@ -3567,15 +5218,15 @@ TEXT ·valuesF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ $0x00002000, DX
 	MOVQ dst+0(FP), BX
 
-strip124:
+strip166:
 	MOVQ m+16(FP), R8
 	MOVQ vRow+32(FP), R9
 	MOVQ BX, SI
 	MOVQ AX, DI
 	SUBQ $0x04, R8
-	JL   less126
+	JL   less168
 
-positions125:
+positions167:
 	VMOVUPS (DI), Z0
 	ADDQ    R9, DI
 	VMOVUPS Z0, (SI)
@@ -3590,27 +5241,27 @@ positions125:
 	VMOVUPS Z0, 192(SI)
 	ADDQ    $0x00000100, SI
 	SUBQ    $0x04, R8
-	JGE     positions125
+	JGE     positions167
 
-less126:
+less168:
 	ADDQ $0x04, R8
 	SUBQ $0x01, R8
-	JL   less128
+	JL   less170
 
-positions127:
+positions169:
 	VMOVUPS (DI), Z0
 	ADDQ    R9, DI
 	VMOVUPS Z0, (SI)
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x01, R8
-	JGE     positions127
+	JGE     positions169
 
-less128:
+less170:
 	ADDQ $0x01, R8
 	ADDQ DX, BX
 	ADDQ $0x40, AX
 	SUBQ $0x10, CX
-	JNZ  strip124
+	JNZ  strip166
 	VZEROUPPER
 	RET
 
@@ -3621,26 +5272,34 @@ TEXT ·scoresF32AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest130
+	JL   rest172
 
-loop129:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), R8
-	LEAQ   (R8)(SI*2), R9
-	ADDQ   SI, R9
-	MOVQ   AX, DI
+loop171:
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 512(CX)
+	VMOVUPS Z2, 1024(CX)
+	VMOVUPS Z3, 1536(CX)
+	VMOVUPS Z4, 64(CX)
+	VMOVUPS Z5, 576(CX)
+	VMOVUPS Z6, 1088(CX)
+	VMOVUPS Z7, 1600(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), R8
+	LEAQ    (R8)(SI*2), R9
+	ADDQ    SI, R9
+	MOVQ    AX, DI
 
-elements132:
+elements174:
 	MOVQ             kRow+40(FP), R11
 	MOVQ             DI, R10
 	MOVQ             ahead+48(FP), R13
@@ -3990,41 +5649,66 @@ elements132:
 	ADDQ             $+64, R8
 	ADDQ             $+64, R9
 	SUBQ             $0x10, BX
-	JNZ              elements132
+	VADDPS           (CX), Z0, Z0
 	VMOVUPS          Z0, (CX)
+	VPXORD           Z0, Z0, Z0
+	VADDPS           512(CX), Z1, Z1
 	VMOVUPS          Z1, 512(CX)
+	VPXORD           Z1, Z1, Z1
+	VADDPS           1024(CX), Z2, Z2
 	VMOVUPS          Z2, 1024(CX)
+	VPXORD           Z2, Z2, Z2
+	VADDPS           1536(CX), Z3, Z3
 	VMOVUPS          Z3, 1536(CX)
+	VPXORD           Z3, Z3, Z3
+	VADDPS           64(CX), Z4, Z4
 	VMOVUPS          Z4, 64(CX)
+	VPXORD           Z4, Z4, Z4
+	VADDPS           576(CX), Z5, Z5
 	VMOVUPS          Z5, 576(CX)
+	VPXORD           Z5, Z5, Z5
+	VADDPS           1088(CX), Z6, Z6
 	VMOVUPS          Z6, 1088(CX)
+	VPXORD           Z6, Z6, Z6
+	VADDPS           1600(CX), Z7, Z7
 	VMOVUPS          Z7, 1600(CX)
+	VPXORD           Z7, Z7, Z7
+	TESTQ            BX, BX
+	JNZ              elements174
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop129
+	JGE              loop171
 
-rest130:
-	ADDQ   $0x20, DX
-	JZ     done131
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), DI
-	LEAQ   (DI)(SI*2), R8
-	ADDQ   SI, R8
+rest172:
+	ADDQ    $0x20, DX
+	JZ      done173
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 512(CX)
+	VMOVUPS Z2, 1024(CX)
+	VMOVUPS Z3, 1536(CX)
+	VMOVUPS Z4, 64(CX)
+	VMOVUPS Z5, 576(CX)
+	VMOVUPS Z6, 1088(CX)
+	VMOVUPS Z7, 1600(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
 
-elements133:
+elements176:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             AX, R9
 	MOVQ             DX, R11
@@ -4414,56 +6098,97 @@ elements133:
 	ADDQ             $+64, DI
 	ADDQ             $+64, R8
 	SUBQ             $0x10, BX
-	JNZ              elements133
+	VADDPS           (CX), Z0, Z0
 	VMOVUPS          Z0, (CX)
+	VPXORD           Z0, Z0, Z0
+	VADDPS           512(CX), Z1, Z1
 	VMOVUPS          Z1, 512(CX)
+	VPXORD           Z1, Z1, Z1
+	VADDPS           1024(CX), Z2, Z2
 	VMOVUPS          Z2, 1024(CX)
+	VPXORD           Z2, Z2, Z2
+	VADDPS           1536(CX), Z3, Z3
 	VMOVUPS          Z3, 1536(CX)
+	VPXORD           Z3, Z3, Z3
+	VADDPS           64(CX), Z4, Z4
 	VMOVUPS          Z4, 64(CX)
+	VPXORD           Z4, Z4, Z4
+	VADDPS           576(CX), Z5, Z5
 	VMOVUPS          Z5, 576(CX)
+	VPXORD           Z5, Z5, Z5
+	VADDPS           1088(CX), Z6, Z6
 	VMOVUPS          Z6, 1088(CX)
+	VPXORD           Z6, Z6, Z6
+	VADDPS           1600(CX), Z7, Z7
 	VMOVUPS          Z7, 1600(CX)
+	VPXORD           Z7, Z7, Z7
+	TESTQ            BX, BX
+	JNZ              elements176
 
-done131:
+done173:
 	VZEROUPPER
 	RET
 
 // func mixF32AVX512x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·mixF32AVX512x4(SB), NOSPLIT, $0-56
+// Requires: AVX, AVX512F, CMOV, MMX+
+TEXT ·mixF32AVX512x4(SB), $1088-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x40, DX
-	JL   less135
+	JL   less179
 
-strip134:
-	MOVQ   BX, SI
-	ADDQ   $0x00008000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
+strip178:
+	MOVQ    BX, SI
+	ADDQ    $0x00008000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	LEAQ    63(SP), R11
+	ANDQ    $-64, R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, 64(R11)
+	VMOVUPS Z2, 128(R11)
+	VMOVUPS Z3, 192(R11)
+	VMOVUPS Z4, 256(R11)
+	VMOVUPS Z5, 320(R11)
+	VMOVUPS Z6, 384(R11)
+	VMOVUPS Z7, 448(R11)
+	VMOVUPS Z8, 512(R11)
+	VMOVUPS Z9, 576(R11)
+	VMOVUPS Z10, 640(R11)
+	VMOVUPS Z11, 704(R11)
+	VMOVUPS Z12, 768(R11)
+	VMOVUPS Z13, 832(R11)
+	VMOVUPS Z14, 896(R11)
+	VMOVUPS Z15, 960(R11)
 
-position136:
+part180:
+	MOVQ    $0x00000010, R12
+	CMPQ    R8, R12
+	CMOVQLT R8, R12
+	SUBQ    R12, R8
+
+position182:
 	VMOVUPS      (R10), Z16
 	VMOVUPS      64(R10), Z17
 	VMOVUPS      128(R10), Z18
@@ -4495,102 +6220,198 @@ position136:
 	VFMADD231PS  Z20, Z19, Z15
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position136
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	LEAQ         (DI)(SI*2), R8
-	ADDQ         SI, R8
-	VADDPS       (DI), Z0, Z0
-	VMOVUPS      Z0, (DI)
-	VADDPS       64(DI), Z1, Z1
-	VMOVUPS      Z1, 64(DI)
-	VADDPS       128(DI), Z2, Z2
-	VMOVUPS      Z2, 128(DI)
-	VADDPS       192(DI), Z3, Z3
-	VMOVUPS      Z3, 192(DI)
-	VADDPS       (DI)(SI*1), Z4, Z4
-	VMOVUPS      Z4, (DI)(SI*1)
-	VADDPS       64(DI)(SI*1), Z5, Z5
-	VMOVUPS      Z5, 64(DI)(SI*1)
-	VADDPS       128(DI)(SI*1), Z6, Z6
-	VMOVUPS      Z6, 128(DI)(SI*1)
-	VADDPS       192(DI)(SI*1), Z7, Z7
-	VMOVUPS      Z7, 192(DI)(SI*1)
-	VADDPS       (DI)(SI*2), Z8, Z8
-	VMOVUPS      Z8, (DI)(SI*2)
-	VADDPS       64(DI)(SI*2), Z9, Z9
-	VMOVUPS      Z9, 64(DI)(SI*2)
-	VADDPS       128(DI)(SI*2), Z10, Z10
-	VMOVUPS      Z10, 128(DI)(SI*2)
-	VADDPS       192(DI)(SI*2), Z11, Z11
-	VMOVUPS      Z11, 192(DI)(SI*2)
-	VADDPS       (R8), Z12, Z12
-	VMOVUPS      Z12, (R8)
-	VADDPS       64(R8), Z13, Z13
-	VMOVUPS      Z13, 64(R8)
-	VADDPS       128(R8), Z14, Z14
-	VMOVUPS      Z14, 128(R8)
-	VADDPS       192(R8), Z15, Z15
-	VMOVUPS      Z15, 192(R8)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	SUBQ         $0x40, DX
-	JGE          strip134
+	DECQ         R12
+	JNZ          position182
+	TESTQ        R8, R8
+	JZ           partsDone181
+	VADDPS       (R11), Z0, Z0
+	VMOVUPS      Z0, (R11)
+	VADDPS       64(R11), Z1, Z1
+	VMOVUPS      Z1, 64(R11)
+	VADDPS       128(R11), Z2, Z2
+	VMOVUPS      Z2, 128(R11)
+	VADDPS       192(R11), Z3, Z3
+	VMOVUPS      Z3, 192(R11)
+	VADDPS       256(R11), Z4, Z4
+	VMOVUPS      Z4, 256(R11)
+	VADDPS       320(R11), Z5, Z5
+	VMOVUPS      Z5, 320(R11)
+	VADDPS       384(R11), Z6, Z6
+	VMOVUPS      Z6, 384(R11)
+	VADDPS       448(R11), Z7, Z7
+	VMOVUPS      Z7, 448(R11)
+	VADDPS       512(R11), Z8, Z8
+	VMOVUPS      Z8, 512(R11)
+	VADDPS       576(R11), Z9, Z9
+	VMOVUPS      Z9, 576(R11)
+	VADDPS       640(R11), Z10, Z10
+	VMOVUPS      Z10, 640(R11)
+	VADDPS       704(R11), Z11, Z11
+	VMOVUPS      Z11, 704(R11)
+	VADDPS       768(R11), Z12, Z12
+	VMOVUPS      Z12, 768(R11)
+	VADDPS       832(R11), Z13, Z13
+	VMOVUPS      Z13, 832(R11)
+	VADDPS       896(R11), Z14, Z14
+	VMOVUPS      Z14, 896(R11)
+	VADDPS       960(R11), Z15, Z15
+	VMOVUPS      Z15, 960(R11)
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+	VPXORD       Z11, Z11, Z11
+	VPXORD       Z12, Z12, Z12
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
+	VPXORD       Z15, Z15, Z15
+	JMP          part180
 
-less135:
+partsDone181:
+	VADDPS  (R11), Z0, Z0
+	VADDPS  64(R11), Z1, Z1
+	VADDPS  128(R11), Z2, Z2
+	VADDPS  192(R11), Z3, Z3
+	VADDPS  256(R11), Z4, Z4
+	VADDPS  320(R11), Z5, Z5
+	VADDPS  384(R11), Z6, Z6
+	VADDPS  448(R11), Z7, Z7
+	VADDPS  512(R11), Z8, Z8
+	VADDPS  576(R11), Z9, Z9
+	VADDPS  640(R11), Z10, Z10
+	VADDPS  704(R11), Z11, Z11
+	VADDPS  768(R11), Z12, Z12
+	VADDPS  832(R11), Z13, Z13
+	VADDPS  896(R11), Z14, Z14
+	VADDPS  960(R11), Z15, Z15
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
+	VADDPS  (DI), Z0, Z0
+	VMOVUPS Z0, (DI)
+	VADDPS  64(DI), Z1, Z1
+	VMOVUPS Z1, 64(DI)
+	VADDPS  128(DI), Z2, Z2
+	VMOVUPS Z2, 128(DI)
+	VADDPS  192(DI), Z3, Z3
+	VMOVUPS Z3, 192(DI)
+	VADDPS  (DI)(SI*1), Z4, Z4
+	VMOVUPS Z4, (DI)(SI*1)
+	VADDPS  64(DI)(SI*1), Z5, Z5
+	VMOVUPS Z5, 64(DI)(SI*1)
+	VADDPS  128(DI)(SI*1), Z6, Z6
+	VMOVUPS Z6, 128(DI)(SI*1)
+	VADDPS  192(DI)(SI*1), Z7, Z7
+	VMOVUPS Z7, 192(DI)(SI*1)
+	VADDPS  (DI)(SI*2), Z8, Z8
+	VMOVUPS Z8, (DI)(SI*2)
+	VADDPS  64(DI)(SI*2), Z9, Z9
+	VMOVUPS Z9, 64(DI)(SI*2)
+	VADDPS  128(DI)(SI*2), Z10, Z10
+	VMOVUPS Z10, 128(DI)(SI*2)
+	VADDPS  192(DI)(SI*2), Z11, Z11
+	VMOVUPS Z11, 192(DI)(SI*2)
+	VADDPS  (R8), Z12, Z12
+	VMOVUPS Z12, (R8)
+	VADDPS  64(R8), Z13, Z13
+	VMOVUPS Z13, 64(R8)
+	VADDPS  128(R8), Z14, Z14
+	VMOVUPS Z14, 128(R8)
+	VADDPS  192(R8), Z15, Z15
+	VMOVUPS Z15, 192(R8)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x40, DX
+	JGE     strip178
+
+less179:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less138
+	JL   less184
 
-strip137:
-	MOVQ   BX, SI
-	ADDQ   $0x00002000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
+strip183:
+	MOVQ    BX, SI
+	ADDQ    $0x00002000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VPXORD  Z21, Z21, Z21
+	VPXORD  Z22, Z22, Z22
+	VPXORD  Z23, Z23, Z23
+	VPXORD  Z24, Z24, Z24
+	VMOVAPS Z21, Z0
+	VMOVAPS Z22, Z1
+	VMOVAPS Z23, Z2
+	VMOVAPS Z24, Z3
 
-position139:
-	VMOVUPS      (R10), Z0
+part185:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position187:
+	VMOVUPS      (R10), Z4
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000040, SI
-	VBROADCASTSS (DI), Z1
-	VFMADD231PS  Z1, Z0, Z21
-	VBROADCASTSS 512(DI), Z1
-	VFMADD231PS  Z1, Z0, Z22
-	VBROADCASTSS 1024(DI), Z1
-	VFMADD231PS  Z1, Z0, Z23
-	VBROADCASTSS 1536(DI), Z1
-	VFMADD231PS  Z1, Z0, Z24
+	VBROADCASTSS (DI), Z5
+	VFMADD231PS  Z5, Z4, Z21
+	VBROADCASTSS 512(DI), Z5
+	VFMADD231PS  Z5, Z4, Z22
+	VBROADCASTSS 1024(DI), Z5
+	VFMADD231PS  Z5, Z4, Z23
+	VBROADCASTSS 1536(DI), Z5
+	VFMADD231PS  Z5, Z4, Z24
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position139
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	LEAQ         (DI)(SI*2), R8
-	ADDQ         SI, R8
-	VADDPS       (DI), Z21, Z21
-	VMOVUPS      Z21, (DI)
-	VADDPS       (DI)(SI*1), Z22, Z22
-	VMOVUPS      Z22, (DI)(SI*1)
-	VADDPS       (DI)(SI*2), Z23, Z23
-	VMOVUPS      Z23, (DI)(SI*2)
-	VADDPS       (R8), Z24, Z24
-	VMOVUPS      Z24, (R8)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x10, DX
-	JGE          strip137
+	DECQ         R11
+	JNZ          position187
+	TESTQ        R8, R8
+	JZ           partsDone186
+	VADDPS       Z21, Z0, Z0
+	VADDPS       Z22, Z1, Z1
+	VADDPS       Z23, Z2, Z2
+	VADDPS       Z24, Z3, Z3
+	VPXORD       Z21, Z21, Z21
+	VPXORD       Z22, Z22, Z22
+	VPXORD       Z23, Z23, Z23
+	VPXORD       Z24, Z24, Z24
+	JMP          part185
 
-less138:
+partsDone186:
+	VADDPS  Z0, Z21, Z21
+	VADDPS  Z1, Z22, Z22
+	VADDPS  Z2, Z23, Z23
+	VADDPS  Z3, Z24, Z24
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
+	VADDPS  (DI), Z21, Z21
+	VMOVUPS Z21, (DI)
+	VADDPS  (DI)(SI*1), Z22, Z22
+	VMOVUPS Z22, (DI)(SI*1)
+	VADDPS  (DI)(SI*2), Z23, Z23
+	VMOVUPS Z23, (DI)(SI*2)
+	VADDPS  (R8), Z24, Z24
+	VMOVUPS Z24, (R8)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x10, DX
+	JGE     strip183
+
+less184:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -4602,20 +6423,24 @@ TEXT ·scoresF32AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest141
+	JL   rest189
 
-loop140:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), R8
-	MOVQ   AX, DI
+loop188:
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 512(CX)
+	VMOVUPS Z2, 64(CX)
+	VMOVUPS Z3, 576(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), R8
+	MOVQ    AX, DI
 
-elements143:
+elements191:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             DI, R9
 	MOVQ             ahead+48(FP), R12
@@ -4900,31 +6725,44 @@ elements143:
 	ADDQ             $0x40, DI
 	ADDQ             $+64, R8
 	SUBQ             $0x10, BX
-	JNZ              elements143
+	VADDPS           (CX), Z0, Z0
 	VMOVUPS          Z0, (CX)
+	VPXORD           Z0, Z0, Z0
+	VADDPS           512(CX), Z1, Z1
 	VMOVUPS          Z1, 512(CX)
+	VPXORD           Z1, Z1, Z1
+	VADDPS           64(CX), Z2, Z2
 	VMOVUPS          Z2, 64(CX)
+	VPXORD           Z2, Z2, Z2
+	VADDPS           576(CX), Z3, Z3
 	VMOVUPS          Z3, 576(CX)
+	VPXORD           Z3, Z3, Z3
+	TESTQ            BX, BX
+	JNZ              elements191
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop140
+	JGE              loop188
 
-rest141:
-	ADDQ   $0x20, DX
-	JZ     done142
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), DI
+rest189:
+	ADDQ    $0x20, DX
+	JZ      done190
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 512(CX)
+	VMOVUPS Z2, 64(CX)
+	VMOVUPS Z3, 576(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), DI
 
-elements144:
+elements193:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             AX, R8
 	MOVQ             DX, R10
@@ -5249,18 +7087,27 @@ elements144:
 	ADDQ             $0x40, AX
 	ADDQ             $+64, DI
 	SUBQ             $0x10, BX
-	JNZ              elements144
+	VADDPS           (CX), Z0, Z0
 	VMOVUPS          Z0, (CX)
+	VPXORD           Z0, Z0, Z0
+	VADDPS           512(CX), Z1, Z1
 	VMOVUPS          Z1, 512(CX)
+	VPXORD           Z1, Z1, Z1
+	VADDPS           64(CX), Z2, Z2
 	VMOVUPS          Z2, 64(CX)
+	VPXORD           Z2, Z2, Z2
+	VADDPS           576(CX), Z3, Z3
 	VMOVUPS          Z3, 576(CX)
+	VPXORD           Z3, Z3, Z3
+	TESTQ            BX, BX
+	JNZ              elements193
 
-done142:
+done190:
 	VZEROUPPER
 	RET
 
 // func mixF32AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·mixF32AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
@@ -5268,112 +7115,174 @@ TEXT ·mixF32AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x40, DX
-	JL   less146
+	JL   less196
 
-strip145:
-	MOVQ   BX, SI
-	ADDQ   $0x00008000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
+strip195:
+	MOVQ    BX, SI
+	ADDQ    $0x00008000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z2, Z10
+	VMOVAPS Z3, Z11
+	VMOVAPS Z4, Z12
+	VMOVAPS Z5, Z13
+	VMOVAPS Z6, Z14
+	VMOVAPS Z7, Z15
 
-position147:
-	VMOVUPS      (R10), Z8
-	VMOVUPS      64(R10), Z9
-	VMOVUPS      128(R10), Z10
-	VMOVUPS      192(R10), Z11
+part197:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position199:
+	VMOVUPS      (R10), Z16
+	VMOVUPS      64(R10), Z17
+	VMOVUPS      128(R10), Z18
+	VMOVUPS      192(R10), Z19
 	PREFETCHT0   (SI)
 	PREFETCHT0   64(SI)
 	PREFETCHT0   16384(SI)
 	PREFETCHT0   16448(SI)
 	ADDQ         $0x00000080, SI
-	VBROADCASTSS (DI), Z12
-	VFMADD231PS  Z12, Z8, Z0
-	VFMADD231PS  Z12, Z9, Z1
-	VFMADD231PS  Z12, Z10, Z2
-	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS 512(DI), Z12
-	VFMADD231PS  Z12, Z8, Z4
-	VFMADD231PS  Z12, Z9, Z5
-	VFMADD231PS  Z12, Z10, Z6
-	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS (DI), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 512(DI), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position147
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	VADDPS       (DI), Z0, Z0
-	VMOVUPS      Z0, (DI)
-	VADDPS       64(DI), Z1, Z1
-	VMOVUPS      Z1, 64(DI)
-	VADDPS       128(DI), Z2, Z2
-	VMOVUPS      Z2, 128(DI)
-	VADDPS       192(DI), Z3, Z3
-	VMOVUPS      Z3, 192(DI)
-	VADDPS       (DI)(SI*1), Z4, Z4
-	VMOVUPS      Z4, (DI)(SI*1)
-	VADDPS       64(DI)(SI*1), Z5, Z5
-	VMOVUPS      Z5, 64(DI)(SI*1)
-	VADDPS       128(DI)(SI*1), Z6, Z6
-	VMOVUPS      Z6, 128(DI)(SI*1)
-	VADDPS       192(DI)(SI*1), Z7, Z7
-	VMOVUPS      Z7, 192(DI)(SI*1)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	SUBQ         $0x40, DX
-	JGE          strip145
+	DECQ         R11
+	JNZ          position199
+	TESTQ        R8, R8
+	JZ           partsDone198
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z1, Z9, Z9
+	VADDPS       Z2, Z10, Z10
+	VADDPS       Z3, Z11, Z11
+	VADDPS       Z4, Z12, Z12
+	VADDPS       Z5, Z13, Z13
+	VADDPS       Z6, Z14, Z14
+	VADDPS       Z7, Z15, Z15
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	JMP          part197
 
-less146:
+partsDone198:
+	VADDPS  Z8, Z0, Z0
+	VADDPS  Z9, Z1, Z1
+	VADDPS  Z10, Z2, Z2
+	VADDPS  Z11, Z3, Z3
+	VADDPS  Z12, Z4, Z4
+	VADDPS  Z13, Z5, Z5
+	VADDPS  Z14, Z6, Z6
+	VADDPS  Z15, Z7, Z7
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	VADDPS  (DI), Z0, Z0
+	VMOVUPS Z0, (DI)
+	VADDPS  64(DI), Z1, Z1
+	VMOVUPS Z1, 64(DI)
+	VADDPS  128(DI), Z2, Z2
+	VMOVUPS Z2, 128(DI)
+	VADDPS  192(DI), Z3, Z3
+	VMOVUPS Z3, 192(DI)
+	VADDPS  (DI)(SI*1), Z4, Z4
+	VMOVUPS Z4, (DI)(SI*1)
+	VADDPS  64(DI)(SI*1), Z5, Z5
+	VMOVUPS Z5, 64(DI)(SI*1)
+	VADDPS  128(DI)(SI*1), Z6, Z6
+	VMOVUPS Z6, 128(DI)(SI*1)
+	VADDPS  192(DI)(SI*1), Z7, Z7
+	VMOVUPS Z7, 192(DI)(SI*1)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x40, DX
+	JGE     strip195
+
+less196:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less149
+	JL   less201
 
-strip148:
-	MOVQ   BX, SI
-	ADDQ   $0x00002000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
+strip200:
+	MOVQ    BX, SI
+	ADDQ    $0x00002000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VPXORD  Z21, Z21, Z21
+	VPXORD  Z22, Z22, Z22
+	VMOVAPS Z21, Z0
+	VMOVAPS Z22, Z1
 
-position150:
-	VMOVUPS      (R10), Z0
+part202:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position204:
+	VMOVUPS      (R10), Z2
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000040, SI
-	VBROADCASTSS (DI), Z1
-	VFMADD231PS  Z1, Z0, Z13
-	VBROADCASTSS 512(DI), Z1
-	VFMADD231PS  Z1, Z0, Z14
+	VBROADCASTSS (DI), Z3
+	VFMADD231PS  Z3, Z2, Z21
+	VBROADCASTSS 512(DI), Z3
+	VFMADD231PS  Z3, Z2, Z22
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position150
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	VADDPS       (DI), Z13, Z13
-	VMOVUPS      Z13, (DI)
-	VADDPS       (DI)(SI*1), Z14, Z14
-	VMOVUPS      Z14, (DI)(SI*1)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x10, DX
-	JGE          strip148
+	DECQ         R11
+	JNZ          position204
+	TESTQ        R8, R8
+	JZ           partsDone203
+	VADDPS       Z21, Z0, Z0
+	VADDPS       Z22, Z1, Z1
+	VPXORD       Z21, Z21, Z21
+	VPXORD       Z22, Z22, Z22
+	JMP          part202
 
-less149:
+partsDone203:
+	VADDPS  Z0, Z21, Z21
+	VADDPS  Z1, Z22, Z22
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	VADDPS  (DI), Z21, Z21
+	VMOVUPS Z21, (DI)
+	VADDPS  (DI)(SI*1), Z22, Z22
+	VMOVUPS Z22, (DI)(SI*1)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x10, DX
+	JGE     strip200
+
+less201:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -5385,18 +7294,20 @@ TEXT ·scoresF32AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest152
+	JL   rest206
 
-loop151:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), DI
-	MOVQ   AX, SI
+loop205:
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 64(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), DI
+	MOVQ    AX, SI
 
-elements154:
+elements208:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             SI, R8
 	MOVQ             ahead+48(FP), R11
@@ -5649,27 +7560,34 @@ elements154:
 	ADDQ             $0x40, SI
 	ADDQ             $+64, DI
 	SUBQ             $0x10, BX
-	JNZ              elements154
+	VADDPS           (CX), Z0, Z0
 	VMOVUPS          Z0, (CX)
+	VPXORD           Z0, Z0, Z0
+	VADDPS           64(CX), Z1, Z1
 	VMOVUPS          Z1, 64(CX)
+	VPXORD           Z1, Z1, Z1
+	TESTQ            BX, BX
+	JNZ              elements208
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop151
+	JGE              loop205
 
-rest152:
-	ADDQ   $0x20, DX
-	JZ     done153
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), SI
+rest206:
+	ADDQ    $0x20, DX
+	JZ      done207
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 64(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), SI
 
-elements155:
+elements210:
 	MOVQ             kRow+40(FP), R8
 	MOVQ             AX, DI
 	MOVQ             DX, R9
@@ -5962,16 +7880,21 @@ elements155:
 	ADDQ             $0x40, AX
 	ADDQ             $+64, SI
 	SUBQ             $0x10, BX
-	JNZ              elements155
+	VADDPS           (CX), Z0, Z0
 	VMOVUPS          Z0, (CX)
+	VPXORD           Z0, Z0, Z0
+	VADDPS           64(CX), Z1, Z1
 	VMOVUPS          Z1, 64(CX)
+	VPXORD           Z1, Z1, Z1
+	TESTQ            BX, BX
+	JNZ              elements210
 
-done153:
+done207:
 	VZEROUPPER
 	RET
 
 // func mixF32AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·mixF32AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
@@ -5979,90 +7902,132 @@ TEXT ·mixF32AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x40, DX
-	JL   less157
+	JL   less213
 
-strip156:
-	MOVQ   BX, SI
-	ADDQ   $0x00008000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
+strip212:
+	MOVQ    BX, SI
+	ADDQ    $0x00008000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z2, Z6
+	VMOVAPS Z3, Z7
 
-position158:
-	VMOVUPS      (R10), Z4
-	VMOVUPS      64(R10), Z5
-	VMOVUPS      128(R10), Z6
-	VMOVUPS      192(R10), Z7
+part214:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position216:
+	VMOVUPS      (R10), Z8
+	VMOVUPS      64(R10), Z9
+	VMOVUPS      128(R10), Z10
+	VMOVUPS      192(R10), Z11
 	PREFETCHT0   (SI)
 	PREFETCHT0   64(SI)
 	PREFETCHT0   16384(SI)
 	PREFETCHT0   16448(SI)
 	ADDQ         $0x00000080, SI
-	VBROADCASTSS (DI), Z8
-	VFMADD231PS  Z8, Z4, Z0
-	VFMADD231PS  Z8, Z5, Z1
-	VFMADD231PS  Z8, Z6, Z2
-	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS (DI), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position158
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, SI
-	VADDPS       (SI), Z0, Z0
-	VMOVUPS      Z0, (SI)
-	VADDPS       64(SI), Z1, Z1
-	VMOVUPS      Z1, 64(SI)
-	VADDPS       128(SI), Z2, Z2
-	VMOVUPS      Z2, 128(SI)
-	VADDPS       192(SI), Z3, Z3
-	VMOVUPS      Z3, 192(SI)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	SUBQ         $0x40, DX
-	JGE          strip156
+	DECQ         R11
+	JNZ          position216
+	TESTQ        R8, R8
+	JZ           partsDone215
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z1, Z5, Z5
+	VADDPS       Z2, Z6, Z6
+	VADDPS       Z3, Z7, Z7
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	JMP          part214
 
-less157:
+partsDone215:
+	VADDPS  Z4, Z0, Z0
+	VADDPS  Z5, Z1, Z1
+	VADDPS  Z6, Z2, Z2
+	VADDPS  Z7, Z3, Z3
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, SI
+	VADDPS  (SI), Z0, Z0
+	VMOVUPS Z0, (SI)
+	VADDPS  64(SI), Z1, Z1
+	VMOVUPS Z1, 64(SI)
+	VADDPS  128(SI), Z2, Z2
+	VMOVUPS Z2, 128(SI)
+	VADDPS  192(SI), Z3, Z3
+	VMOVUPS Z3, 192(SI)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x40, DX
+	JGE     strip212
+
+less213:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less160
+	JL   less218
 
-strip159:
-	MOVQ   BX, SI
-	ADDQ   $0x00002000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VPXORD Z9, Z9, Z9
+strip217:
+	MOVQ    BX, SI
+	ADDQ    $0x00002000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VPXORD  Z13, Z13, Z13
+	VMOVAPS Z13, Z0
 
-position161:
-	VMOVUPS      (R10), Z0
+part219:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position221:
+	VMOVUPS      (R10), Z1
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000040, SI
-	VBROADCASTSS (DI), Z1
-	VFMADD231PS  Z1, Z0, Z9
+	VBROADCASTSS (DI), Z2
+	VFMADD231PS  Z2, Z1, Z13
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position161
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, SI
-	VADDPS       (SI), Z9, Z9
-	VMOVUPS      Z9, (SI)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x10, DX
-	JGE          strip159
+	DECQ         R11
+	JNZ          position221
+	TESTQ        R8, R8
+	JZ           partsDone220
+	VADDPS       Z13, Z0, Z0
+	VPXORD       Z13, Z13, Z13
+	JMP          part219
 
-less160:
+partsDone220:
+	VADDPS  Z0, Z13, Z13
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, SI
+	VADDPS  (SI), Z13, Z13
+	VMOVUPS Z13, (SI)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x10, DX
+	JGE     strip217
+
+less218:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -6076,9 +8041,9 @@ TEXT ·keysF16AVX512(SB), NOSPLIT, $0-40
 	SHLQ $0x06, DX
 	MOVQ dst+0(FP), BX
 	SUBQ $0x10, CX
-	JL   rest163
+	JL   rest223
 
-loop162:
+loop222:
 	MOVQ d+24(FP), R8
 	MOVQ BX, SI
 	MOVQ AX, DI
@@ -6094,7 +8059,7 @@ loop162:
 	LEAQ (R13)(R9*2), R14
 	ADDQ R9, R14
 
-square165:
+square225:
 	VCVTPH2PS  (DI), Z0
 	VCVTPH2PS  (DI)(R9*1), Z1
 	VCVTPH2PS  (DI)(R9*2), Z2
@@ -6199,21 +8164,21 @@ square165:
 	VMOVUPS    Z15, 960(SI)
 	ADDQ       $0x00000400, SI
 	SUBQ       $0x10, R8
-	JNZ        square165
+	JNZ        square225
 	ADDQ       DX, BX
 	MOVQ       kRow+32(FP), SI
 	SHLQ       $0x04, SI
 	ADDQ       SI, AX
 	SUBQ       $0x10, CX
-	JGE        loop162
+	JGE        loop222
 
-rest163:
+rest223:
 	ADDQ $0x10, CX
-	JZ   done164
+	JZ   done224
 	MOVQ d+24(FP), DX
 	MOVQ AX, AX
 
-square166:
+square226:
 	MOVQ       kRow+32(FP), R8
 	MOVQ       AX, SI
 	MOVQ       CX, DI
@@ -6362,9 +8327,9 @@ square166:
 	VMOVUPS    Z15, 960(BX)
 	ADDQ       $0x00000400, BX
 	SUBQ       $0x10, DX
-	JNZ        square166
+	JNZ        square226
 
-done164:
+done224:
 	VZEROUPPER
 	RET
 
@@ -6376,15 +8341,15 @@ TEXT ·valuesF16AVX512(SB), NOSPLIT, $0-40
 	MOVQ $0x00002000, DX
 	MOVQ dst+0(FP), BX
 
-strip167:
+strip227:
 	MOVQ m+16(FP), R8
 	MOVQ vRow+32(FP), R9
 	MOVQ BX, SI
 	MOVQ AX, DI
 	SUBQ $0x04, R8
-	JL   less169
+	JL   less229
 
-positions168:
+positions228:
 	VCVTPH2PS (DI), Z0
 	ADDQ      R9, DI
 	VMOVUPS   Z0, (SI)
@@ -6399,27 +8364,27 @@ positions168:
 	VMOVUPS   Z0, 192(SI)
 	ADDQ      $0x00000100, SI
 	SUBQ      $0x04, R8
-	JGE       positions168
+	JGE       positions228
 
-less169:
+less229:
 	ADDQ $0x04, R8
 	SUBQ $0x01, R8
-	JL   less171
+	JL   less231
 
-positions170:
+positions230:
 	VCVTPH2PS (DI), Z0
 	ADDQ      R9, DI
 	VMOVUPS   Z0, (SI)
 	ADDQ      $0x00000040, SI
 	SUBQ      $0x01, R8
-	JGE       positions170
+	JGE       positions230
 
-less171:
+less231:
 	ADDQ $0x01, R8
 	ADDQ DX, BX
 	ADDQ $0x20, AX
 	SUBQ $0x10, CX
-	JNZ  strip167
+	JNZ  strip227
 	VZEROUPPER
 	RET
 
@@ -6430,26 +8395,34 @@ TEXT ·scoresF16AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest173
+	JL   rest233
 
-loop172:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), R8
-	LEAQ   (R8)(SI*2), R9
-	ADDQ   SI, R9
-	MOVQ   AX, DI
+loop232:
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 512(CX)
+	VMOVUPS Z2, 1024(CX)
+	VMOVUPS Z3, 1536(CX)
+	VMOVUPS Z4, 64(CX)
+	VMOVUPS Z5, 576(CX)
+	VMOVUPS Z6, 1088(CX)
+	VMOVUPS Z7, 1600(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), R8
+	LEAQ    (R8)(SI*2), R9
+	ADDQ    SI, R9
+	MOVQ    AX, DI
 
-elements175:
+elements235:
 	MOVQ             kRow+40(FP), R11
 	MOVQ             DI, R10
 	MOVQ             ahead+48(FP), R13
@@ -6799,41 +8772,66 @@ elements175:
 	ADDQ             $+64, R8
 	ADDQ             $+64, R9
 	SUBQ             $0x10, BX
-	JNZ              elements175
+	VADDPS           (CX), Z0, Z0
 	VMOVUPS          Z0, (CX)
+	VPXORD           Z0, Z0, Z0
+	VADDPS           512(CX), Z1, Z1
 	VMOVUPS          Z1, 512(CX)
+	VPXORD           Z1, Z1, Z1
+	VADDPS           1024(CX), Z2, Z2
 	VMOVUPS          Z2, 1024(CX)
+	VPXORD           Z2, Z2, Z2
+	VADDPS           1536(CX), Z3, Z3
 	VMOVUPS          Z3, 1536(CX)
+	VPXORD           Z3, Z3, Z3
+	VADDPS           64(CX), Z4, Z4
 	VMOVUPS          Z4, 64(CX)
+	VPXORD           Z4, Z4, Z4
+	VADDPS           576(CX), Z5, Z5
 	VMOVUPS          Z5, 576(CX)
+	VPXORD           Z5, Z5, Z5
+	VADDPS           1088(CX), Z6, Z6
 	VMOVUPS          Z6, 1088(CX)
+	VPXORD           Z6, Z6, Z6
+	VADDPS           1600(CX), Z7, Z7
 	VMOVUPS          Z7, 1600(CX)
+	VPXORD           Z7, Z7, Z7
+	TESTQ            BX, BX
+	JNZ              elements235
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop172
+	JGE              loop232
 
-rest173:
-	ADDQ   $0x20, DX
-	JZ     done174
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), DI
-	LEAQ   (DI)(SI*2), R8
-	ADDQ   SI, R8
+rest233:
+	ADDQ    $0x20, DX
+	JZ      done234
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 512(CX)
+	VMOVUPS Z2, 1024(CX)
+	VMOVUPS Z3, 1536(CX)
+	VMOVUPS Z4, 64(CX)
+	VMOVUPS Z5, 576(CX)
+	VMOVUPS Z6, 1088(CX)
+	VMOVUPS Z7, 1600(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
 
-elements176:
+elements237:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             AX, R9
 	MOVQ             DX, R11
@@ -7223,56 +9221,97 @@ elements176:
 	ADDQ             $+64, DI
 	ADDQ             $+64, R8
 	SUBQ             $0x10, BX
-	JNZ              elements176
+	VADDPS           (CX), Z0, Z0
 	VMOVUPS          Z0, (CX)
+	VPXORD           Z0, Z0, Z0
+	VADDPS           512(CX), Z1, Z1
 	VMOVUPS          Z1, 512(CX)
+	VPXORD           Z1, Z1, Z1
+	VADDPS           1024(CX), Z2, Z2
 	VMOVUPS          Z2, 1024(CX)
+	VPXORD           Z2, Z2, Z2
+	VADDPS           1536(CX), Z3, Z3
 	VMOVUPS          Z3, 1536(CX)
+	VPXORD           Z3, Z3, Z3
+	VADDPS           64(CX), Z4, Z4
 	VMOVUPS          Z4, 64(CX)
+	VPXORD           Z4, Z4, Z4
+	VADDPS           576(CX), Z5, Z5
 	VMOVUPS          Z5, 576(CX)
+	VPXORD           Z5, Z5, Z5
+	VADDPS           1088(CX), Z6, Z6
 	VMOVUPS          Z6, 1088(CX)
+	VPXORD           Z6, Z6, Z6
+	VADDPS           1600(CX), Z7, Z7
 	VMOVUPS          Z7, 1600(CX)
+	VPXORD           Z7, Z7, Z7
+	TESTQ            BX, BX
+	JNZ              elements237
 
-done174:
+done234:
 	VZEROUPPER
 	RET
 
 // func mixF16AVX512x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·mixF16AVX512x4(SB), NOSPLIT, $0-56
+// Requires: AVX, AVX512F, CMOV, MMX+
+TEXT ·mixF16AVX512x4(SB), $1088-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x40, DX
-	JL   less178
+	JL   less240
 
-strip177:
-	MOVQ   BX, SI
-	ADDQ   $0x00004000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
+strip239:
+	MOVQ    BX, SI
+	ADDQ    $0x00004000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	LEAQ    63(SP), R11
+	ANDQ    $-64, R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, 64(R11)
+	VMOVUPS Z2, 128(R11)
+	VMOVUPS Z3, 192(R11)
+	VMOVUPS Z4, 256(R11)
+	VMOVUPS Z5, 320(R11)
+	VMOVUPS Z6, 384(R11)
+	VMOVUPS Z7, 448(R11)
+	VMOVUPS Z8, 512(R11)
+	VMOVUPS Z9, 576(R11)
+	VMOVUPS Z10, 640(R11)
+	VMOVUPS Z11, 704(R11)
+	VMOVUPS Z12, 768(R11)
+	VMOVUPS Z13, 832(R11)
+	VMOVUPS Z14, 896(R11)
+	VMOVUPS Z15, 960(R11)
 
-position179:
+part241:
+	MOVQ    $0x00000010, R12
+	CMPQ    R8, R12
+	CMOVQLT R8, R12
+	SUBQ    R12, R8
+
+position243:
 	VCVTPH2PS    (R10), Z16
 	VCVTPH2PS    32(R10), Z17
 	VCVTPH2PS    64(R10), Z18
@@ -7302,102 +9341,198 @@ position179:
 	VFMADD231PS  Z20, Z19, Z15
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position179
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	LEAQ         (DI)(SI*2), R8
-	ADDQ         SI, R8
-	VADDPS       (DI), Z0, Z0
-	VMOVUPS      Z0, (DI)
-	VADDPS       64(DI), Z1, Z1
-	VMOVUPS      Z1, 64(DI)
-	VADDPS       128(DI), Z2, Z2
-	VMOVUPS      Z2, 128(DI)
-	VADDPS       192(DI), Z3, Z3
-	VMOVUPS      Z3, 192(DI)
-	VADDPS       (DI)(SI*1), Z4, Z4
-	VMOVUPS      Z4, (DI)(SI*1)
-	VADDPS       64(DI)(SI*1), Z5, Z5
-	VMOVUPS      Z5, 64(DI)(SI*1)
-	VADDPS       128(DI)(SI*1), Z6, Z6
-	VMOVUPS      Z6, 128(DI)(SI*1)
-	VADDPS       192(DI)(SI*1), Z7, Z7
-	VMOVUPS      Z7, 192(DI)(SI*1)
-	VADDPS       (DI)(SI*2), Z8, Z8
-	VMOVUPS      Z8, (DI)(SI*2)
-	VADDPS       64(DI)(SI*2), Z9, Z9
-	VMOVUPS      Z9, 64(DI)(SI*2)
-	VADDPS       128(DI)(SI*2), Z10, Z10
-	VMOVUPS      Z10, 128(DI)(SI*2)
-	VADDPS       192(DI)(SI*2), Z11, Z11
-	VMOVUPS      Z11, 192(DI)(SI*2)
-	VADDPS       (R8), Z12, Z12
-	VMOVUPS      Z12, (R8)
-	VADDPS       64(R8), Z13, Z13
-	VMOVUPS      Z13, 64(R8)
-	VADDPS       128(R8), Z14, Z14
-	VMOVUPS      Z14, 128(R8)
-	VADDPS       192(R8), Z15, Z15
-	VMOVUPS      Z15, 192(R8)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000080, CX
-	SUBQ         $0x40, DX
-	JGE          strip177
+	DECQ         R12
+	JNZ          position243
+	TESTQ        R8, R8
+	JZ           partsDone242
+	VADDPS       (R11), Z0, Z0
+	VMOVUPS      Z0, (R11)
+	VADDPS       64(R11), Z1, Z1
+	VMOVUPS      Z1, 64(R11)
+	VADDPS       128(R11), Z2, Z2
+	VMOVUPS      Z2, 128(R11)
+	VADDPS       192(R11), Z3, Z3
+	VMOVUPS      Z3, 192(R11)
+	VADDPS       256(R11), Z4, Z4
+	VMOVUPS      Z4, 256(R11)
+	VADDPS       320(R11), Z5, Z5
+	VMOVUPS      Z5, 320(R11)
+	VADDPS       384(R11), Z6, Z6
+	VMOVUPS      Z6, 384(R11)
+	VADDPS       448(R11), Z7, Z7
+	VMOVUPS      Z7, 448(R11)
+	VADDPS       512(R11), Z8, Z8
+	VMOVUPS      Z8, 512(R11)
+	VADDPS       576(R11), Z9, Z9
+	VMOVUPS      Z9, 576(R11)
+	VADDPS       640(R11), Z10, Z10
+	VMOVUPS      Z10, 640(R11)
+	VADDPS       704(R11), Z11, Z11
+	VMOVUPS      Z11, 704(R11)
+	VADDPS       768(R11), Z12, Z12
+	VMOVUPS      Z12, 768(R11)
+	VADDPS       832(R11), Z13, Z13
+	VMOVUPS      Z13, 832(R11)
+	VADDPS       896(R11), Z14, Z14
+	VMOVUPS      Z14, 896(R11)
+	VADDPS       960(R11), Z15, Z15
+	VMOVUPS      Z15, 960(R11)
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+	VPXORD       Z11, Z11, Z11
+	VPXORD       Z12, Z12, Z12
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
+	VPXORD       Z15, Z15, Z15
+	JMP          part241
 
-less178:
+partsDone242:
+	VADDPS  (R11), Z0, Z0
+	VADDPS  64(R11), Z1, Z1
+	VADDPS  128(R11), Z2, Z2
+	VADDPS  192(R11), Z3, Z3
+	VADDPS  256(R11), Z4, Z4
+	VADDPS  320(R11), Z5, Z5
+	VADDPS  384(R11), Z6, Z6
+	VADDPS  448(R11), Z7, Z7
+	VADDPS  512(R11), Z8, Z8
+	VADDPS  576(R11), Z9, Z9
+	VADDPS  640(R11), Z10, Z10
+	VADDPS  704(R11), Z11, Z11
+	VADDPS  768(R11), Z12, Z12
+	VADDPS  832(R11), Z13, Z13
+	VADDPS  896(R11), Z14, Z14
+	VADDPS  960(R11), Z15, Z15
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
+	VADDPS  (DI), Z0, Z0
+	VMOVUPS Z0, (DI)
+	VADDPS  64(DI), Z1, Z1
+	VMOVUPS Z1, 64(DI)
+	VADDPS  128(DI), Z2, Z2
+	VMOVUPS Z2, 128(DI)
+	VADDPS  192(DI), Z3, Z3
+	VMOVUPS Z3, 192(DI)
+	VADDPS  (DI)(SI*1), Z4, Z4
+	VMOVUPS Z4, (DI)(SI*1)
+	VADDPS  64(DI)(SI*1), Z5, Z5
+	VMOVUPS Z5, 64(DI)(SI*1)
+	VADDPS  128(DI)(SI*1), Z6, Z6
+	VMOVUPS Z6, 128(DI)(SI*1)
+	VADDPS  192(DI)(SI*1), Z7, Z7
+	VMOVUPS Z7, 192(DI)(SI*1)
+	VADDPS  (DI)(SI*2), Z8, Z8
+	VMOVUPS Z8, (DI)(SI*2)
+	VADDPS  64(DI)(SI*2), Z9, Z9
+	VMOVUPS Z9, 64(DI)(SI*2)
+	VADDPS  128(DI)(SI*2), Z10, Z10
+	VMOVUPS Z10, 128(DI)(SI*2)
+	VADDPS  192(DI)(SI*2), Z11, Z11
+	VMOVUPS Z11, 192(DI)(SI*2)
+	VADDPS  (R8), Z12, Z12
+	VMOVUPS Z12, (R8)
+	VADDPS  64(R8), Z13, Z13
+	VMOVUPS Z13, 64(R8)
+	VADDPS  128(R8), Z14, Z14
+	VMOVUPS Z14, 128(R8)
+	VADDPS  192(R8), Z15, Z15
+	VMOVUPS Z15, 192(R8)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x40, DX
+	JGE     strip239
+
+less240:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less181
+	JL   less245
 
-strip180:
-	MOVQ   BX, SI
-	ADDQ   $0x00001000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
+strip244:
+	MOVQ    BX, SI
+	ADDQ    $0x00001000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VPXORD  Z21, Z21, Z21
+	VPXORD  Z22, Z22, Z22
+	VPXORD  Z23, Z23, Z23
+	VPXORD  Z24, Z24, Z24
+	VMOVAPS Z21, Z0
+	VMOVAPS Z22, Z1
+	VMOVAPS Z23, Z2
+	VMOVAPS Z24, Z3
 
-position182:
-	VCVTPH2PS    (R10), Z0
+part246:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position248:
+	VCVTPH2PS    (R10), Z4
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000020, SI
-	VBROADCASTSS (DI), Z1
-	VFMADD231PS  Z1, Z0, Z21
-	VBROADCASTSS 512(DI), Z1
-	VFMADD231PS  Z1, Z0, Z22
-	VBROADCASTSS 1024(DI), Z1
-	VFMADD231PS  Z1, Z0, Z23
-	VBROADCASTSS 1536(DI), Z1
-	VFMADD231PS  Z1, Z0, Z24
+	VBROADCASTSS (DI), Z5
+	VFMADD231PS  Z5, Z4, Z21
+	VBROADCASTSS 512(DI), Z5
+	VFMADD231PS  Z5, Z4, Z22
+	VBROADCASTSS 1024(DI), Z5
+	VFMADD231PS  Z5, Z4, Z23
+	VBROADCASTSS 1536(DI), Z5
+	VFMADD231PS  Z5, Z4, Z24
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position182
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	LEAQ         (DI)(SI*2), R8
-	ADDQ         SI, R8
-	VADDPS       (DI), Z21, Z21
-	VMOVUPS      Z21, (DI)
-	VADDPS       (DI)(SI*1), Z22, Z22
-	VMOVUPS      Z22, (DI)(SI*1)
-	VADDPS       (DI)(SI*2), Z23, Z23
-	VMOVUPS      Z23, (DI)(SI*2)
-	VADDPS       (R8), Z24, Z24
-	VMOVUPS      Z24, (R8)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x10, DX
-	JGE          strip180
+	DECQ         R11
+	JNZ          position248
+	TESTQ        R8, R8
+	JZ           partsDone247
+	VADDPS       Z21, Z0, Z0
+	VADDPS       Z22, Z1, Z1
+	VADDPS       Z23, Z2, Z2
+	VADDPS       Z24, Z3, Z3
+	VPXORD       Z21, Z21, Z21
+	VPXORD       Z22, Z22, Z22
+	VPXORD       Z23, Z23, Z23
+	VPXORD       Z24, Z24, Z24
+	JMP          part246
 
-less181:
+partsDone247:
+	VADDPS  Z0, Z21, Z21
+	VADDPS  Z1, Z22, Z22
+	VADDPS  Z2, Z23, Z23
+	VADDPS  Z3, Z24, Z24
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
+	VADDPS  (DI), Z21, Z21
+	VMOVUPS Z21, (DI)
+	VADDPS  (DI)(SI*1), Z22, Z22
+	VMOVUPS Z22, (DI)(SI*1)
+	VADDPS  (DI)(SI*2), Z23, Z23
+	VMOVUPS Z23, (DI)(SI*2)
+	VADDPS  (R8), Z24, Z24
+	VMOVUPS Z24, (R8)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x10, DX
+	JGE     strip244
+
+less245:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -7409,20 +9544,24 @@ TEXT ·scoresF16AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest184
+	JL   rest250
 
-loop183:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), R8
-	MOVQ   AX, DI
+loop249:
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 512(CX)
+	VMOVUPS Z2, 64(CX)
+	VMOVUPS Z3, 576(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), R8
+	MOVQ    AX, DI
 
-elements186:
+elements252:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             DI, R9
 	MOVQ             ahead+48(FP), R12
@@ -7707,31 +9846,44 @@ elements186:
 	ADDQ             $0x20, DI
 	ADDQ             $+64, R8
 	SUBQ             $0x10, BX
-	JNZ              elements186
+	VADDPS           (CX), Z0, Z0
 	VMOVUPS          Z0, (CX)
+	VPXORD           Z0, Z0, Z0
+	VADDPS           512(CX), Z1, Z1
 	VMOVUPS          Z1, 512(CX)
+	VPXORD           Z1, Z1, Z1
+	VADDPS           64(CX), Z2, Z2
 	VMOVUPS          Z2, 64(CX)
+	VPXORD           Z2, Z2, Z2
+	VADDPS           576(CX), Z3, Z3
 	VMOVUPS          Z3, 576(CX)
+	VPXORD           Z3, Z3, Z3
+	TESTQ            BX, BX
+	JNZ              elements252
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop183
+	JGE              loop249
 
-rest184:
-	ADDQ   $0x20, DX
-	JZ     done185
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), DI
+rest250:
+	ADDQ    $0x20, DX
+	JZ      done251
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 512(CX)
+	VMOVUPS Z2, 64(CX)
+	VMOVUPS Z3, 576(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), DI
 
-elements187:
+elements254:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             AX, R8
 	MOVQ             DX, R10
@@ -8056,18 +10208,27 @@ elements187:
 	ADDQ             $0x20, AX
 	ADDQ             $+64, DI
 	SUBQ             $0x10, BX
-	JNZ              elements187
+	VADDPS           (CX), Z0, Z0
 	VMOVUPS          Z0, (CX)
+	VPXORD           Z0, Z0, Z0
+	VADDPS           512(CX), Z1, Z1
 	VMOVUPS          Z1, 512(CX)
+	VPXORD           Z1, Z1, Z1
+	VADDPS           64(CX), Z2, Z2
 	VMOVUPS          Z2, 64(CX)
+	VPXORD           Z2, Z2, Z2
+	VADDPS           576(CX), Z3, Z3
 	VMOVUPS          Z3, 576(CX)
+	VPXORD           Z3, Z3, Z3
+	TESTQ            BX, BX
+	JNZ              elements254
 
-done185:
+done251:
 	VZEROUPPER
 	RET
 
 // func mixF16AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·mixF16AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
@@ -8075,110 +10236,172 @@ TEXT ·mixF16AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x40, DX
-	JL   less189
+	JL   less257
 
-strip188:
-	MOVQ   BX, SI
-	ADDQ   $0x00004000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
+strip256:
+	MOVQ    BX, SI
+	ADDQ    $0x00004000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z2, Z10
+	VMOVAPS Z3, Z11
+	VMOVAPS Z4, Z12
+	VMOVAPS Z5, Z13
+	VMOVAPS Z6, Z14
+	VMOVAPS Z7, Z15
 
-position190:
-	VCVTPH2PS    (R10), Z8
-	VCVTPH2PS    32(R10), Z9
-	VCVTPH2PS    64(R10), Z10
-	VCVTPH2PS    96(R10), Z11
+part258:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position260:
+	VCVTPH2PS    (R10), Z16
+	VCVTPH2PS    32(R10), Z17
+	VCVTPH2PS    64(R10), Z18
+	VCVTPH2PS    96(R10), Z19
 	PREFETCHT0   (SI)
 	PREFETCHT0   8192(SI)
 	ADDQ         $0x00000040, SI
-	VBROADCASTSS (DI), Z12
-	VFMADD231PS  Z12, Z8, Z0
-	VFMADD231PS  Z12, Z9, Z1
-	VFMADD231PS  Z12, Z10, Z2
-	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS 512(DI), Z12
-	VFMADD231PS  Z12, Z8, Z4
-	VFMADD231PS  Z12, Z9, Z5
-	VFMADD231PS  Z12, Z10, Z6
-	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS (DI), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 512(DI), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position190
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	VADDPS       (DI), Z0, Z0
-	VMOVUPS      Z0, (DI)
-	VADDPS       64(DI), Z1, Z1
-	VMOVUPS      Z1, 64(DI)
-	VADDPS       128(DI), Z2, Z2
-	VMOVUPS      Z2, 128(DI)
-	VADDPS       192(DI), Z3, Z3
-	VMOVUPS      Z3, 192(DI)
-	VADDPS       (DI)(SI*1), Z4, Z4
-	VMOVUPS      Z4, (DI)(SI*1)
-	VADDPS       64(DI)(SI*1), Z5, Z5
-	VMOVUPS      Z5, 64(DI)(SI*1)
-	VADDPS       128(DI)(SI*1), Z6, Z6
-	VMOVUPS      Z6, 128(DI)(SI*1)
-	VADDPS       192(DI)(SI*1), Z7, Z7
-	VMOVUPS      Z7, 192(DI)(SI*1)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000080, CX
-	SUBQ         $0x40, DX
-	JGE          strip188
+	DECQ         R11
+	JNZ          position260
+	TESTQ        R8, R8
+	JZ           partsDone259
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z1, Z9, Z9
+	VADDPS       Z2, Z10, Z10
+	VADDPS       Z3, Z11, Z11
+	VADDPS       Z4, Z12, Z12
+	VADDPS       Z5, Z13, Z13
+	VADDPS       Z6, Z14, Z14
+	VADDPS       Z7, Z15, Z15
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	JMP          part258
 
-less189:
+partsDone259:
+	VADDPS  Z8, Z0, Z0
+	VADDPS  Z9, Z1, Z1
+	VADDPS  Z10, Z2, Z2
+	VADDPS  Z11, Z3, Z3
+	VADDPS  Z12, Z4, Z4
+	VADDPS  Z13, Z5, Z5
+	VADDPS  Z14, Z6, Z6
+	VADDPS  Z15, Z7, Z7
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	VADDPS  (DI), Z0, Z0
+	VMOVUPS Z0, (DI)
+	VADDPS  64(DI), Z1, Z1
+	VMOVUPS Z1, 64(DI)
+	VADDPS  128(DI), Z2, Z2
+	VMOVUPS Z2, 128(DI)
+	VADDPS  192(DI), Z3, Z3
+	VMOVUPS Z3, 192(DI)
+	VADDPS  (DI)(SI*1), Z4, Z4
+	VMOVUPS Z4, (DI)(SI*1)
+	VADDPS  64(DI)(SI*1), Z5, Z5
+	VMOVUPS Z5, 64(DI)(SI*1)
+	VADDPS  128(DI)(SI*1), Z6, Z6
+	VMOVUPS Z6, 128(DI)(SI*1)
+	VADDPS  192(DI)(SI*1), Z7, Z7
+	VMOVUPS Z7, 192(DI)(SI*1)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x40, DX
+	JGE     strip256
+
+less257:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less192
+	JL   less262
 
-strip191:
-	MOVQ   BX, SI
-	ADDQ   $0x00001000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
+strip261:
+	MOVQ    BX, SI
+	ADDQ    $0x00001000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VPXORD  Z21, Z21, Z21
+	VPXORD  Z22, Z22, Z22
+	VMOVAPS Z21, Z0
+	VMOVAPS Z22, Z1
 
-position193:
-	VCVTPH2PS    (R10), Z0
+part263:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position265:
+	VCVTPH2PS    (R10), Z2
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000020, SI
-	VBROADCASTSS (DI), Z1
-	VFMADD231PS  Z1, Z0, Z13
-	VBROADCASTSS 512(DI), Z1
-	VFMADD231PS  Z1, Z0, Z14
+	VBROADCASTSS (DI), Z3
+	VFMADD231PS  Z3, Z2, Z21
+	VBROADCASTSS 512(DI), Z3
+	VFMADD231PS  Z3, Z2, Z22
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position193
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, DI
-	VADDPS       (DI), Z13, Z13
-	VMOVUPS      Z13, (DI)
-	VADDPS       (DI)(SI*1), Z14, Z14
-	VMOVUPS      Z14, (DI)(SI*1)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x10, DX
-	JGE          strip191
+	DECQ         R11
+	JNZ          position265
+	TESTQ        R8, R8
+	JZ           partsDone264
+	VADDPS       Z21, Z0, Z0
+	VADDPS       Z22, Z1, Z1
+	VPXORD       Z21, Z21, Z21
+	VPXORD       Z22, Z22, Z22
+	JMP          part263
 
-less192:
+partsDone264:
+	VADDPS  Z0, Z21, Z21
+	VADDPS  Z1, Z22, Z22
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	VADDPS  (DI), Z21, Z21
+	VMOVUPS Z21, (DI)
+	VADDPS  (DI)(SI*1), Z22, Z22
+	VMOVUPS Z22, (DI)(SI*1)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x10, DX
+	JGE     strip261
+
+less262:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -8190,18 +10413,20 @@ TEXT ·scoresF16AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest195
+	JL   rest267
 
-loop194:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), DI
-	MOVQ   AX, SI
+loop266:
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 64(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), DI
+	MOVQ    AX, SI
 
-elements197:
+elements269:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             SI, R8
 	MOVQ             ahead+48(FP), R11
@@ -8454,27 +10679,34 @@ elements197:
 	ADDQ             $0x20, SI
 	ADDQ             $+64, DI
 	SUBQ             $0x10, BX
-	JNZ              elements197
+	VADDPS           (CX), Z0, Z0
 	VMOVUPS          Z0, (CX)
+	VPXORD           Z0, Z0, Z0
+	VADDPS           64(CX), Z1, Z1
 	VMOVUPS          Z1, 64(CX)
+	VPXORD           Z1, Z1, Z1
+	TESTQ            BX, BX
+	JNZ              elements269
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop194
+	JGE              loop266
 
-rest195:
-	ADDQ   $0x20, DX
-	JZ     done196
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   q+8(FP), SI
+rest267:
+	ADDQ    $0x20, DX
+	JZ      done268
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 64(CX)
+	MOVQ    d+32(FP), BX
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    q+8(FP), SI
 
-elements198:
+elements271:
 	MOVQ             kRow+40(FP), R8
 	MOVQ             AX, DI
 	MOVQ             DX, R9
@@ -8767,16 +10999,21 @@ elements198:
 	ADDQ             $0x20, AX
 	ADDQ             $+64, SI
 	SUBQ             $0x10, BX
-	JNZ              elements198
+	VADDPS           (CX), Z0, Z0
 	VMOVUPS          Z0, (CX)
+	VPXORD           Z0, Z0, Z0
+	VADDPS           64(CX), Z1, Z1
 	VMOVUPS          Z1, 64(CX)
+	VPXORD           Z1, Z1, Z1
+	TESTQ            BX, BX
+	JNZ              elements271
 
-done196:
+done268:
 	VZEROUPPER
 	RET
 
 // func mixF16AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·mixF16AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
@@ -8784,88 +11021,130 @@ TEXT ·mixF16AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x40, DX
-	JL   less200
+	JL   less274
 
-strip199:
-	MOVQ   BX, SI
-	ADDQ   $0x00004000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
+strip273:
+	MOVQ    BX, SI
+	ADDQ    $0x00004000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z2, Z6
+	VMOVAPS Z3, Z7
 
-position201:
-	VCVTPH2PS    (R10), Z4
-	VCVTPH2PS    32(R10), Z5
-	VCVTPH2PS    64(R10), Z6
-	VCVTPH2PS    96(R10), Z7
+part275:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position277:
+	VCVTPH2PS    (R10), Z8
+	VCVTPH2PS    32(R10), Z9
+	VCVTPH2PS    64(R10), Z10
+	VCVTPH2PS    96(R10), Z11
 	PREFETCHT0   (SI)
 	PREFETCHT0   8192(SI)
 	ADDQ         $0x00000040, SI
-	VBROADCASTSS (DI), Z8
-	VFMADD231PS  Z8, Z4, Z0
-	VFMADD231PS  Z8, Z5, Z1
-	VFMADD231PS  Z8, Z6, Z2
-	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS (DI), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position201
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, SI
-	VADDPS       (SI), Z0, Z0
-	VMOVUPS      Z0, (SI)
-	VADDPS       64(SI), Z1, Z1
-	VMOVUPS      Z1, 64(SI)
-	VADDPS       128(SI), Z2, Z2
-	VMOVUPS      Z2, 128(SI)
-	VADDPS       192(SI), Z3, Z3
-	VMOVUPS      Z3, 192(SI)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000080, CX
-	SUBQ         $0x40, DX
-	JGE          strip199
+	DECQ         R11
+	JNZ          position277
+	TESTQ        R8, R8
+	JZ           partsDone276
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z1, Z5, Z5
+	VADDPS       Z2, Z6, Z6
+	VADDPS       Z3, Z7, Z7
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	JMP          part275
 
-less200:
+partsDone276:
+	VADDPS  Z4, Z0, Z0
+	VADDPS  Z5, Z1, Z1
+	VADDPS  Z6, Z2, Z2
+	VADDPS  Z7, Z3, Z3
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, SI
+	VADDPS  (SI), Z0, Z0
+	VMOVUPS Z0, (SI)
+	VADDPS  64(SI), Z1, Z1
+	VMOVUPS Z1, 64(SI)
+	VADDPS  128(SI), Z2, Z2
+	VMOVUPS Z2, 128(SI)
+	VADDPS  192(SI), Z3, Z3
+	VMOVUPS Z3, 192(SI)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x40, DX
+	JGE     strip273
+
+less274:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less203
+	JL   less279
 
-strip202:
-	MOVQ   BX, SI
-	ADDQ   $0x00001000, BX
-	MOVQ   s+8(FP), DI
-	MOVQ   m+24(FP), R8
-	MOVQ   vRow+40(FP), R9
-	MOVQ   CX, R10
-	VPXORD Z9, Z9, Z9
+strip278:
+	MOVQ    BX, SI
+	ADDQ    $0x00001000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    m+24(FP), R8
+	MOVQ    vRow+40(FP), R9
+	MOVQ    CX, R10
+	VPXORD  Z13, Z13, Z13
+	VMOVAPS Z13, Z0
 
-position204:
-	VCVTPH2PS    (R10), Z0
+part280:
+	MOVQ    $0x00000010, R11
+	CMPQ    R8, R11
+	CMOVQLT R8, R11
+	SUBQ    R11, R8
+
+position282:
+	VCVTPH2PS    (R10), Z1
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000020, SI
-	VBROADCASTSS (DI), Z1
-	VFMADD231PS  Z1, Z0, Z9
+	VBROADCASTSS (DI), Z2
+	VFMADD231PS  Z2, Z1, Z13
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
-	DECQ         R8
-	JNZ          position204
-	MOVQ         d+32(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         AX, SI
-	VADDPS       (SI), Z9, Z9
-	VMOVUPS      Z9, (SI)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x10, DX
-	JGE          strip202
+	DECQ         R11
+	JNZ          position282
+	TESTQ        R8, R8
+	JZ           partsDone281
+	VADDPS       Z13, Z0, Z0
+	VPXORD       Z13, Z13, Z13
+	JMP          part280
 
-less203:
+partsDone281:
+	VADDPS  Z0, Z13, Z13
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, SI
+	VADDPS  (SI), Z13, Z13
+	VMOVUPS Z13, (SI)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x10, DX
+	JGE     strip278
+
+less279:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -8881,41 +11160,66 @@ TEXT ·panelScoresF16AVX512x4(SB), NOSPLIT, $0-48
 	SHLQ $0x05, BX
 	ADDQ CX, SI
 	SUBQ $0x04, DX
-	JL   less206
+	JL   less284
 
-panels205:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	MOVQ   d+32(FP), DI
-	MOVQ   d+32(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   SI, R9
-	LEAQ   (BX)(BX*1), R10
-	MOVQ   q+8(FP), R11
-	LEAQ   (R11)(R8*2), R12
-	ADDQ   R8, R12
-	LEAQ   (CX)(BX*2), R13
-	ADDQ   BX, R13
-	LEAQ   (R9)(R10*2), R14
-	ADDQ   R10, R14
-	SUBQ   $0x02, DI
-	JL     last208
+panels283:
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	MOVQ    d+32(FP), DI
+	MOVQ    d+32(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    SI, R9
+	LEAQ    (BX)(BX*1), R10
+	MOVQ    q+8(FP), R11
+	LEAQ    (R11)(R8*2), R12
+	ADDQ    R8, R12
+	LEAQ    (CX)(BX*2), R13
+	ADDQ    BX, R13
+	LEAQ    (R9)(R10*2), R14
+	ADDQ    R10, R14
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 512(AX)
+	VMOVUPS Z5, 576(AX)
+	VMOVUPS Z6, 640(AX)
+	VMOVUPS Z7, 704(AX)
+	VMOVUPS Z8, 1024(AX)
+	VMOVUPS Z9, 1088(AX)
+	VMOVUPS Z10, 1152(AX)
+	VMOVUPS Z11, 1216(AX)
+	VMOVUPS Z12, 1536(AX)
+	VMOVUPS Z13, 1600(AX)
+	VMOVUPS Z14, 1664(AX)
+	VMOVUPS Z15, 1728(AX)
 
-elements207:
+part285:
+	MOVQ $0x00000010, R15
+	SUBQ R15, DI
+	JGE  whole286
+	ADDQ DI, R15
+	XORQ DI, DI
+
+whole286:
+	SUBQ $0x02, R15
+	JL   last288
+
+elements287:
 	PREFETCHT0   (R9)
 	PREFETCHT0   (R9)(R10*1)
 	PREFETCHT0   (R9)(R10*2)
@@ -8974,12 +11278,12 @@ elements207:
 	ADDQ         $+64, R14
 	ADDQ         $+8, R11
 	ADDQ         $+8, R12
-	SUBQ         $0x02, DI
-	JGE          elements207
+	SUBQ         $0x02, R15
+	JGE          elements287
 
-last208:
-	ADDQ         $0x02, DI
-	JZ           done209
+last288:
+	ADDQ         $0x02, R15
+	JZ           done289
 	VCVTPH2PS    (CX), Z16
 	VCVTPH2PS    (CX)(BX*1), Z17
 	VCVTPH2PS    (CX)(BX*2), Z18
@@ -9007,57 +11311,108 @@ last208:
 	ADDQ         $+32, CX
 	ADDQ         $+32, R13
 
-done209:
+done289:
+	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
+	VPXORD  Z0, Z0, Z0
+	VADDPS  64(AX), Z1, Z1
 	VMOVUPS Z1, 64(AX)
+	VPXORD  Z1, Z1, Z1
+	VADDPS  128(AX), Z2, Z2
 	VMOVUPS Z2, 128(AX)
+	VPXORD  Z2, Z2, Z2
+	VADDPS  192(AX), Z3, Z3
 	VMOVUPS Z3, 192(AX)
+	VPXORD  Z3, Z3, Z3
+	VADDPS  512(AX), Z4, Z4
 	VMOVUPS Z4, 512(AX)
+	VPXORD  Z4, Z4, Z4
+	VADDPS  576(AX), Z5, Z5
 	VMOVUPS Z5, 576(AX)
+	VPXORD  Z5, Z5, Z5
+	VADDPS  640(AX), Z6, Z6
 	VMOVUPS Z6, 640(AX)
+	VPXORD  Z6, Z6, Z6
+	VADDPS  704(AX), Z7, Z7
 	VMOVUPS Z7, 704(AX)
+	VPXORD  Z7, Z7, Z7
+	VADDPS  1024(AX), Z8, Z8
 	VMOVUPS Z8, 1024(AX)
+	VPXORD  Z8, Z8, Z8
+	VADDPS  1088(AX), Z9, Z9
 	VMOVUPS Z9, 1088(AX)
+	VPXORD  Z9, Z9, Z9
+	VADDPS  1152(AX), Z10, Z10
 	VMOVUPS Z10, 1152(AX)
+	VPXORD  Z10, Z10, Z10
+	VADDPS  1216(AX), Z11, Z11
 	VMOVUPS Z11, 1216(AX)
+	VPXORD  Z11, Z11, Z11
+	VADDPS  1536(AX), Z12, Z12
 	VMOVUPS Z12, 1536(AX)
+	VPXORD  Z12, Z12, Z12
+	VADDPS  1600(AX), Z13, Z13
 	VMOVUPS Z13, 1600(AX)
+	VPXORD  Z13, Z13, Z13
+	VADDPS  1664(AX), Z14, Z14
 	VMOVUPS Z14, 1664(AX)
+	VPXORD  Z14, Z14, Z14
+	VADDPS  1728(AX), Z15, Z15
 	VMOVUPS Z15, 1728(AX)
+	VPXORD  Z15, Z15, Z15
+	TESTQ   DI, DI
+	JNZ     part285
 	ADDQ    BX, SI
 	ADDQ    BX, CX
 	ADDQ    BX, CX
 	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
-	JGE     panels205
+	JGE     panels283
 
-less206:
+less284:
 	ADDQ $0x04, DX
 	SUBQ $0x02, DX
-	JL   less211
+	JL   less291
 
-panels210:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	MOVQ   d+32(FP), DI
-	MOVQ   d+32(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   SI, R9
-	LEAQ   (BX)(BX*1), R10
-	MOVQ   q+8(FP), R11
-	LEAQ   (R11)(R8*2), R12
-	ADDQ   R8, R12
-	SUBQ   $0x02, DI
-	JL     last213
+panels290:
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	MOVQ    d+32(FP), DI
+	MOVQ    d+32(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    SI, R9
+	LEAQ    (BX)(BX*1), R10
+	MOVQ    q+8(FP), R11
+	LEAQ    (R11)(R8*2), R12
+	ADDQ    R8, R12
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z4, 512(AX)
+	VMOVUPS Z5, 576(AX)
+	VMOVUPS Z8, 1024(AX)
+	VMOVUPS Z9, 1088(AX)
+	VMOVUPS Z12, 1536(AX)
+	VMOVUPS Z13, 1600(AX)
 
-elements212:
+part292:
+	MOVQ $0x00000010, R13
+	SUBQ R13, DI
+	JGE  whole293
+	ADDQ DI, R13
+	XORQ DI, DI
+
+whole293:
+	SUBQ $0x02, R13
+	JL   last295
+
+elements294:
 	PREFETCHT0   (R9)
 	PREFETCHT0   (R9)(R10*1)
 	VCVTPH2PS    (CX), Z2
@@ -9092,12 +11447,12 @@ elements212:
 	ADDQ         $+64, R9
 	ADDQ         $+8, R11
 	ADDQ         $+8, R12
-	SUBQ         $0x02, DI
-	JGE          elements212
+	SUBQ         $0x02, R13
+	JGE          elements294
 
-last213:
-	ADDQ         $0x02, DI
-	JZ           done214
+last295:
+	ADDQ         $0x02, R13
+	JZ           done296
 	VCVTPH2PS    (CX), Z2
 	VCVTPH2PS    (CX)(BX*1), Z3
 	VBROADCASTSS (R11), Z6
@@ -9114,42 +11469,73 @@ last213:
 	VFMADD231PS  Z6, Z3, Z13
 	ADDQ         $+32, CX
 
-done214:
+done296:
+	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
+	VPXORD  Z0, Z0, Z0
+	VADDPS  64(AX), Z1, Z1
 	VMOVUPS Z1, 64(AX)
+	VPXORD  Z1, Z1, Z1
+	VADDPS  512(AX), Z4, Z4
 	VMOVUPS Z4, 512(AX)
+	VPXORD  Z4, Z4, Z4
+	VADDPS  576(AX), Z5, Z5
 	VMOVUPS Z5, 576(AX)
+	VPXORD  Z5, Z5, Z5
+	VADDPS  1024(AX), Z8, Z8
 	VMOVUPS Z8, 1024(AX)
+	VPXORD  Z8, Z8, Z8
+	VADDPS  1088(AX), Z9, Z9
 	VMOVUPS Z9, 1088(AX)
+	VPXORD  Z9, Z9, Z9
+	VADDPS  1536(AX), Z12, Z12
 	VMOVUPS Z12, 1536(AX)
+	VPXORD  Z12, Z12, Z12
+	VADDPS  1600(AX), Z13, Z13
 	VMOVUPS Z13, 1600(AX)
+	VPXORD  Z13, Z13, Z13
+	TESTQ   DI, DI
+	JNZ     part292
 	ADDQ    BX, SI
 	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
-	JGE     panels210
+	JGE     panels290
 
-less211:
+less291:
 	ADDQ $0x02, DX
 	SUBQ $0x01, DX
-	JL   less216
+	JL   less298
 
-panels215:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z4, Z4, Z4
-	VPXORD Z8, Z8, Z8
-	VPXORD Z12, Z12, Z12
-	MOVQ   d+32(FP), DI
-	MOVQ   d+32(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   SI, R9
-	MOVQ   q+8(FP), R10
-	LEAQ   (R10)(R8*2), R11
-	ADDQ   R8, R11
-	SUBQ   $0x02, DI
-	JL     last218
+panels297:
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z12, Z12, Z12
+	MOVQ    d+32(FP), DI
+	MOVQ    d+32(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    SI, R9
+	MOVQ    q+8(FP), R10
+	LEAQ    (R10)(R8*2), R11
+	ADDQ    R8, R11
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z4, 512(AX)
+	VMOVUPS Z8, 1024(AX)
+	VMOVUPS Z12, 1536(AX)
 
-elements217:
+part299:
+	MOVQ $0x00000010, R12
+	SUBQ R12, DI
+	JGE  whole300
+	ADDQ DI, R12
+	XORQ DI, DI
+
+whole300:
+	SUBQ $0x02, R12
+	JL   last302
+
+elements301:
 	PREFETCHT0   (R9)
 	VCVTPH2PS    (CX), Z1
 	VBROADCASTSS (R10), Z2
@@ -9173,12 +11559,12 @@ elements217:
 	ADDQ         $+64, R9
 	ADDQ         $+8, R10
 	ADDQ         $+8, R11
-	SUBQ         $0x02, DI
-	JGE          elements217
+	SUBQ         $0x02, R12
+	JGE          elements301
 
-last218:
-	ADDQ         $0x02, DI
-	JZ           done219
+last302:
+	ADDQ         $0x02, R12
+	JZ           done303
 	VCVTPH2PS    (CX), Z1
 	VBROADCASTSS (R10), Z2
 	VFMADD231PS  Z2, Z1, Z0
@@ -9190,17 +11576,27 @@ last218:
 	VFMADD231PS  Z2, Z1, Z12
 	ADDQ         $+32, CX
 
-done219:
+done303:
+	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
+	VPXORD  Z0, Z0, Z0
+	VADDPS  512(AX), Z4, Z4
 	VMOVUPS Z4, 512(AX)
+	VPXORD  Z4, Z4, Z4
+	VADDPS  1024(AX), Z8, Z8
 	VMOVUPS Z8, 1024(AX)
+	VPXORD  Z8, Z8, Z8
+	VADDPS  1536(AX), Z12, Z12
 	VMOVUPS Z12, 1536(AX)
+	VPXORD  Z12, Z12, Z12
+	TESTQ   DI, DI
+	JNZ     part299
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels215
+	JGE     panels297
 
-less216:
+less298:
 	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
@@ -9216,31 +11612,48 @@ TEXT ·panelScoresF16AVX512x2(SB), NOSPLIT, $0-48
 	SHLQ $0x05, BX
 	ADDQ CX, SI
 	SUBQ $0x04, DX
-	JL   less221
+	JL   less305
 
-panels220:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   d+32(FP), DI
-	MOVQ   d+32(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   SI, R9
-	LEAQ   (BX)(BX*1), R10
-	MOVQ   q+8(FP), R11
-	LEAQ   (CX)(BX*2), R12
-	ADDQ   BX, R12
-	LEAQ   (R9)(R10*2), R13
-	ADDQ   R10, R13
-	SUBQ   $0x02, DI
-	JL     last223
+panels304:
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    d+32(FP), DI
+	MOVQ    d+32(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    SI, R9
+	LEAQ    (BX)(BX*1), R10
+	MOVQ    q+8(FP), R11
+	LEAQ    (CX)(BX*2), R12
+	ADDQ    BX, R12
+	LEAQ    (R9)(R10*2), R13
+	ADDQ    R10, R13
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 512(AX)
+	VMOVUPS Z5, 576(AX)
+	VMOVUPS Z6, 640(AX)
+	VMOVUPS Z7, 704(AX)
 
-elements222:
+part306:
+	MOVQ $0x00000010, R14
+	SUBQ R14, DI
+	JGE  whole307
+	ADDQ DI, R14
+	XORQ DI, DI
+
+whole307:
+	SUBQ $0x02, R14
+	JL   last309
+
+elements308:
 	PREFETCHT0   (R9)
 	PREFETCHT0   (R9)(R10*1)
 	PREFETCHT0   (R9)(R10*2)
@@ -9278,12 +11691,12 @@ elements222:
 	ADDQ         $+64, R9
 	ADDQ         $+64, R13
 	ADDQ         $+8, R11
-	SUBQ         $0x02, DI
-	JGE          elements222
+	SUBQ         $0x02, R14
+	JGE          elements308
 
-last223:
-	ADDQ         $0x02, DI
-	JZ           done224
+last309:
+	ADDQ         $0x02, R14
+	JZ           done310
 	VCVTPH2PS    (CX), Z8
 	VCVTPH2PS    (CX)(BX*1), Z9
 	VCVTPH2PS    (CX)(BX*2), Z10
@@ -9301,43 +11714,74 @@ last223:
 	ADDQ         $+32, CX
 	ADDQ         $+32, R12
 
-done224:
+done310:
+	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
+	VPXORD  Z0, Z0, Z0
+	VADDPS  64(AX), Z1, Z1
 	VMOVUPS Z1, 64(AX)
+	VPXORD  Z1, Z1, Z1
+	VADDPS  128(AX), Z2, Z2
 	VMOVUPS Z2, 128(AX)
+	VPXORD  Z2, Z2, Z2
+	VADDPS  192(AX), Z3, Z3
 	VMOVUPS Z3, 192(AX)
+	VPXORD  Z3, Z3, Z3
+	VADDPS  512(AX), Z4, Z4
 	VMOVUPS Z4, 512(AX)
+	VPXORD  Z4, Z4, Z4
+	VADDPS  576(AX), Z5, Z5
 	VMOVUPS Z5, 576(AX)
+	VPXORD  Z5, Z5, Z5
+	VADDPS  640(AX), Z6, Z6
 	VMOVUPS Z6, 640(AX)
+	VPXORD  Z6, Z6, Z6
+	VADDPS  704(AX), Z7, Z7
 	VMOVUPS Z7, 704(AX)
+	VPXORD  Z7, Z7, Z7
+	TESTQ   DI, DI
+	JNZ     part306
 	ADDQ    BX, SI
 	ADDQ    BX, CX
 	ADDQ    BX, CX
 	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
-	JGE     panels220
+	JGE     panels304
 
-less221:
+less305:
 	ADDQ $0x04, DX
 	SUBQ $0x02, DX
-	JL   less226
+	JL   less312
 
-panels225:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	MOVQ   d+32(FP), DI
-	MOVQ   d+32(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   SI, R9
-	LEAQ   (BX)(BX*1), R10
-	MOVQ   q+8(FP), R11
-	SUBQ   $0x02, DI
-	JL     last228
+panels311:
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	MOVQ    d+32(FP), DI
+	MOVQ    d+32(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    SI, R9
+	LEAQ    (BX)(BX*1), R10
+	MOVQ    q+8(FP), R11
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z4, 512(AX)
+	VMOVUPS Z5, 576(AX)
 
-elements227:
+part313:
+	MOVQ $0x00000010, R12
+	SUBQ R12, DI
+	JGE  whole314
+	ADDQ DI, R12
+	XORQ DI, DI
+
+whole314:
+	SUBQ $0x02, R12
+	JL   last316
+
+elements315:
 	PREFETCHT0   (R9)
 	PREFETCHT0   (R9)(R10*1)
 	VCVTPH2PS    (CX), Z2
@@ -9359,12 +11803,12 @@ elements227:
 	ADDQ         $+64, CX
 	ADDQ         $+64, R9
 	ADDQ         $+8, R11
-	SUBQ         $0x02, DI
-	JGE          elements227
+	SUBQ         $0x02, R12
+	JGE          elements315
 
-last228:
-	ADDQ         $0x02, DI
-	JZ           done229
+last316:
+	ADDQ         $0x02, R12
+	JZ           done317
 	VCVTPH2PS    (CX), Z2
 	VCVTPH2PS    (CX)(BX*1), Z3
 	VBROADCASTSS (R11), Z6
@@ -9375,34 +11819,55 @@ last228:
 	VFMADD231PS  Z6, Z3, Z5
 	ADDQ         $+32, CX
 
-done229:
+done317:
+	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
+	VPXORD  Z0, Z0, Z0
+	VADDPS  64(AX), Z1, Z1
 	VMOVUPS Z1, 64(AX)
+	VPXORD  Z1, Z1, Z1
+	VADDPS  512(AX), Z4, Z4
 	VMOVUPS Z4, 512(AX)
+	VPXORD  Z4, Z4, Z4
+	VADDPS  576(AX), Z5, Z5
 	VMOVUPS Z5, 576(AX)
+	VPXORD  Z5, Z5, Z5
+	TESTQ   DI, DI
+	JNZ     part313
 	ADDQ    BX, SI
 	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
-	JGE     panels225
+	JGE     panels311
 
-less226:
+less312:
 	ADDQ $0x02, DX
 	SUBQ $0x01, DX
-	JL   less231
+	JL   less319
 
-panels230:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z4, Z4, Z4
-	MOVQ   d+32(FP), DI
-	MOVQ   d+32(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   SI, R9
-	MOVQ   q+8(FP), R10
-	SUBQ   $0x02, DI
-	JL     last233
+panels318:
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z4, Z4, Z4
+	MOVQ    d+32(FP), DI
+	MOVQ    d+32(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    SI, R9
+	MOVQ    q+8(FP), R10
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z4, 512(AX)
 
-elements232:
+part320:
+	MOVQ $0x00000010, R11
+	SUBQ R11, DI
+	JGE  whole321
+	ADDQ DI, R11
+	XORQ DI, DI
+
+whole321:
+	SUBQ $0x02, R11
+	JL   last323
+
+elements322:
 	PREFETCHT0   (R9)
 	VCVTPH2PS    (CX), Z1
 	VBROADCASTSS (R10), Z2
@@ -9417,12 +11882,12 @@ elements232:
 	ADDQ         $+64, CX
 	ADDQ         $+64, R9
 	ADDQ         $+8, R10
-	SUBQ         $0x02, DI
-	JGE          elements232
+	SUBQ         $0x02, R11
+	JGE          elements322
 
-last233:
-	ADDQ         $0x02, DI
-	JZ           done234
+last323:
+	ADDQ         $0x02, R11
+	JZ           done324
 	VCVTPH2PS    (CX), Z1
 	VBROADCASTSS (R10), Z2
 	VFMADD231PS  Z2, Z1, Z0
@@ -9430,15 +11895,21 @@ last233:
 	VFMADD231PS  Z2, Z1, Z4
 	ADDQ         $+32, CX
 
-done234:
+done324:
+	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
+	VPXORD  Z0, Z0, Z0
+	VADDPS  512(AX), Z4, Z4
 	VMOVUPS Z4, 512(AX)
+	VPXORD  Z4, Z4, Z4
+	TESTQ   DI, DI
+	JNZ     part320
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels230
+	JGE     panels318
 
-less231:
+less319:
 	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
@@ -9454,27 +11925,40 @@ TEXT ·panelScoresF16AVX512x1(SB), NOSPLIT, $0-48
 	SHLQ $0x05, BX
 	ADDQ CX, SI
 	SUBQ $0x04, DX
-	JL   less236
+	JL   less326
 
-panels235:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   d+32(FP), DI
-	MOVQ   d+32(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   SI, R8
-	LEAQ   (BX)(BX*1), R9
-	MOVQ   q+8(FP), R10
-	LEAQ   (CX)(BX*2), R11
-	ADDQ   BX, R11
-	LEAQ   (R8)(R9*2), R12
-	ADDQ   R9, R12
-	SUBQ   $0x02, DI
-	JL     last238
+panels325:
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	MOVQ    d+32(FP), DI
+	MOVQ    d+32(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    SI, R8
+	LEAQ    (BX)(BX*1), R9
+	MOVQ    q+8(FP), R10
+	LEAQ    (CX)(BX*2), R11
+	ADDQ    BX, R11
+	LEAQ    (R8)(R9*2), R12
+	ADDQ    R9, R12
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
 
-elements237:
+part327:
+	MOVQ $0x00000010, R13
+	SUBQ R13, DI
+	JGE  whole328
+	ADDQ DI, R13
+	XORQ DI, DI
+
+whole328:
+	SUBQ $0x02, R13
+	JL   last330
+
+elements329:
 	PREFETCHT0   (R8)
 	PREFETCHT0   (R8)(R9*1)
 	PREFETCHT0   (R8)(R9*2)
@@ -9502,12 +11986,12 @@ elements237:
 	ADDQ         $+64, R8
 	ADDQ         $+64, R12
 	ADDQ         $+8, R10
-	SUBQ         $0x02, DI
-	JGE          elements237
+	SUBQ         $0x02, R13
+	JGE          elements329
 
-last238:
-	ADDQ         $0x02, DI
-	JZ           done239
+last330:
+	ADDQ         $0x02, R13
+	JZ           done331
 	VCVTPH2PS    (CX), Z4
 	VCVTPH2PS    (CX)(BX*1), Z5
 	VCVTPH2PS    (CX)(BX*2), Z6
@@ -9520,37 +12004,58 @@ last238:
 	ADDQ         $+32, CX
 	ADDQ         $+32, R11
 
-done239:
+done331:
+	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
+	VPXORD  Z0, Z0, Z0
+	VADDPS  64(AX), Z1, Z1
 	VMOVUPS Z1, 64(AX)
+	VPXORD  Z1, Z1, Z1
+	VADDPS  128(AX), Z2, Z2
 	VMOVUPS Z2, 128(AX)
+	VPXORD  Z2, Z2, Z2
+	VADDPS  192(AX), Z3, Z3
 	VMOVUPS Z3, 192(AX)
+	VPXORD  Z3, Z3, Z3
+	TESTQ   DI, DI
+	JNZ     part327
 	ADDQ    BX, SI
 	ADDQ    BX, CX
 	ADDQ    BX, CX
 	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
-	JGE     panels235
+	JGE     panels325
 
-less236:
+less326:
 	ADDQ $0x04, DX
 	SUBQ $0x02, DX
-	JL   less241
+	JL   less333
 
-panels240:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   d+32(FP), DI
-	MOVQ   d+32(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   SI, R8
-	LEAQ   (BX)(BX*1), R9
-	MOVQ   q+8(FP), R10
-	SUBQ   $0x02, DI
-	JL     last243
+panels332:
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	MOVQ    d+32(FP), DI
+	MOVQ    d+32(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    SI, R8
+	LEAQ    (BX)(BX*1), R9
+	MOVQ    q+8(FP), R10
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
 
-elements242:
+part334:
+	MOVQ $0x00000010, R11
+	SUBQ R11, DI
+	JGE  whole335
+	ADDQ DI, R11
+	XORQ DI, DI
+
+whole335:
+	SUBQ $0x02, R11
+	JL   last337
+
+elements336:
 	PREFETCHT0   (R8)
 	PREFETCHT0   (R8)(R9*1)
 	VCVTPH2PS    (CX), Z2
@@ -9566,12 +12071,12 @@ elements242:
 	ADDQ         $+64, CX
 	ADDQ         $+64, R8
 	ADDQ         $+8, R10
-	SUBQ         $0x02, DI
-	JGE          elements242
+	SUBQ         $0x02, R11
+	JGE          elements336
 
-last243:
-	ADDQ         $0x02, DI
-	JZ           done244
+last337:
+	ADDQ         $0x02, R11
+	JZ           done338
 	VCVTPH2PS    (CX), Z2
 	VCVTPH2PS    (CX)(BX*1), Z3
 	VBROADCASTSS (R10), Z4
@@ -9579,31 +12084,47 @@ last243:
 	VFMADD231PS  Z4, Z3, Z1
 	ADDQ         $+32, CX
 
-done244:
+done338:
+	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
+	VPXORD  Z0, Z0, Z0
+	VADDPS  64(AX), Z1, Z1
 	VMOVUPS Z1, 64(AX)
+	VPXORD  Z1, Z1, Z1
+	TESTQ   DI, DI
+	JNZ     part334
 	ADDQ    BX, SI
 	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
-	JGE     panels240
+	JGE     panels332
 
-less241:
+less333:
 	ADDQ $0x02, DX
 	SUBQ $0x01, DX
-	JL   less246
+	JL   less340
 
-panels245:
-	VPXORD Z0, Z0, Z0
-	MOVQ   d+32(FP), DI
-	MOVQ   d+32(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   SI, R8
-	MOVQ   q+8(FP), R9
-	SUBQ   $0x02, DI
-	JL     last248
+panels339:
+	VPXORD  Z0, Z0, Z0
+	MOVQ    d+32(FP), DI
+	MOVQ    d+32(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    SI, R8
+	MOVQ    q+8(FP), R9
+	VMOVUPS Z0, (AX)
 
-elements247:
+part341:
+	MOVQ $0x00000010, R10
+	SUBQ R10, DI
+	JGE  whole342
+	ADDQ DI, R10
+	XORQ DI, DI
+
+whole342:
+	SUBQ $0x02, R10
+	JL   last344
+
+elements343:
 	PREFETCHT0   (R8)
 	VCVTPH2PS    (CX), Z1
 	VBROADCASTSS (R9), Z2
@@ -9614,25 +12135,29 @@ elements247:
 	ADDQ         $+64, CX
 	ADDQ         $+64, R8
 	ADDQ         $+8, R9
-	SUBQ         $0x02, DI
-	JGE          elements247
+	SUBQ         $0x02, R10
+	JGE          elements343
 
-last248:
-	ADDQ         $0x02, DI
-	JZ           done249
+last344:
+	ADDQ         $0x02, R10
+	JZ           done345
 	VCVTPH2PS    (CX), Z1
 	VBROADCASTSS (R9), Z2
 	VFMADD231PS  Z2, Z1, Z0
 	ADDQ         $+32, CX
 
-done249:
+done345:
+	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
+	VPXORD  Z0, Z0, Z0
+	TESTQ   DI, DI
+	JNZ     part341
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels245
+	JGE     panels339
 
-less246:
+less340:
 	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
@@ -9653,9 +12178,9 @@ TEXT ·weighAVX512(SB), NOSPLIT, $0-48
 	XORQ    DX, DX
 	MOVQ    m+40(FP), BX
 	CMPQ    BX, $0x00000080
-	JNE     some250
+	JNE     some346
 
-row252:
+row348:
 	VMOVUPS       (AX), Z8
 	VMOVUPS       64(AX), Z12
 	VMOVUPS       128(AX), Z9
@@ -9684,27 +12209,27 @@ row252:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row252
-	JMP           done251
+	JL            row348
+	JMP           done347
 
-some250:
-row253:
+some346:
+row349:
 	MOVQ    AX, BX
 	VMOVUPS leastFloat<>+0(SB), Z8
 	MOVQ    m+40(FP), SI
 	SUBQ    $0x10, SI
-	JL      rest255
+	JL      rest351
 
-loop254:
+loop350:
 	VMOVUPS (BX), Z9
 	VMAXPS  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	SUBQ    $0x10, SI
-	JGE     loop254
+	JGE     loop350
 
-rest255:
+rest351:
 	ADDQ      $0x10, SI
-	JZ        done256
+	JZ        done352
 	MOVQ      $0x00000001, DI
 	SHLXQ     SI, DI, DI
 	DECQ      DI
@@ -9712,7 +12237,7 @@ rest255:
 	VMOVUPS.Z (BX), K1, Z9
 	VMAXPS    Z9, Z8, K1, Z8
 
-done256:
+done352:
 	VEXTRACTF64X4 $0x01, Z8, Y9
 	VMAXPS        Y9, Y8, Y8
 	VEXTRACTF128  $0x01, Y8, X9
@@ -9726,17 +12251,17 @@ done256:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row253
+	JL            row349
 
-done251:
+done347:
 	MOVQ largest+8(FP), AX
 	MOVQ sums+16(FP), CX
 	MOVQ shrink+24(FP), DX
 	MOVQ n+32(FP), BX
 	SUBQ $0x10, BX
-	JL   rest258
+	JL   rest354
 
-loop257:
+loop353:
 	VMOVUPS     (AX), Z8
 	VMOVUPS     (DX), Z9
 	VMAXPS      Z8, Z9, Z9
@@ -9764,11 +12289,11 @@ loop257:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	SUBQ        $0x10, BX
-	JGE         loop257
+	JGE         loop353
 
-rest258:
+rest354:
 	ADDQ        $0x10, BX
-	JZ          done259
+	JZ          done355
 	MOVQ        $0x00000001, SI
 	SHLXQ       BX, SI, SI
 	DECQ        SI
@@ -9797,15 +12322,15 @@ rest258:
 	VMULPS      Z8, Z9, Z9
 	VMOVUPS     Z9, K1, (CX)
 
-done259:
+done355:
 	MOVQ s+0(FP), AX
 	MOVQ n+32(FP), CX
 	XORQ DX, DX
 	MOVQ m+40(FP), BX
 	CMPQ BX, $0x00000080
-	JNE  some260
+	JNE  some356
 
-row262:
+row358:
 	MOVQ          largest+8(FP), BX
 	VBROADCASTSS  (BX)(DX*4), Z9
 	VSUBPS        Z0, Z9, Z9
@@ -9934,11 +12459,11 @@ row262:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row262
-	JMP           done261
+	JL            row358
+	JMP           done357
 
-some260:
-row263:
+some356:
+row359:
 	MOVQ         largest+8(FP), BX
 	VBROADCASTSS (BX)(DX*4), Z8
 	VSUBPS       Z0, Z8, Z8
@@ -9946,9 +12471,9 @@ row263:
 	VPXORD       Z11, Z11, Z11
 	MOVQ         m+40(FP), SI
 	SUBQ         $0x10, SI
-	JL           rest265
+	JL           rest361
 
-loop264:
+loop360:
 	VMOVUPS     (BX), Z9
 	VSUBPS      Z8, Z9, Z9
 	VREDUCEPS   $0x01, Z9, Z10
@@ -9965,11 +12490,11 @@ loop264:
 	VADDPS      Z9, Z11, Z11
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JGE         loop264
+	JGE         loop360
 
-rest265:
+rest361:
 	ADDQ        $0x10, SI
-	JZ          done266
+	JZ          done362
 	MOVQ        $0x00000001, DI
 	SHLXQ       SI, DI, DI
 	DECQ        DI
@@ -9989,7 +12514,7 @@ rest265:
 	VMOVUPS     Z9, K1, (BX)
 	VADDPS      Z9, Z11, K1, Z11
 
-done266:
+done362:
 	VEXTRACTF64X4 $0x01, Z11, Y8
 	VADDPS        Y8, Y11, Y11
 	VEXTRACTF128  $0x01, Y11, X8
@@ -10004,9 +12529,9 @@ done266:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row263
+	JL            row359
 
-done261:
+done357:
 	VZEROUPPER
 	RET
 
@@ -10017,9 +12542,9 @@ TEXT ·decodeQ8AVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	SUBQ $0x20, DX
-	JL   done268
+	JL   done364
 
-loop267:
+loop363:
 	VPBROADCASTW (CX), Y0
 	VCVTPH2PS    Y0, Z0
 	VPMOVSXBD    2(CX), Z1
@@ -10033,15 +12558,15 @@ loop267:
 	ADDQ         $0x22, CX
 	SUBQ         $-128, AX
 	SUBQ         $0x20, DX
-	JGE          loop267
+	JGE          loop363
 
-done268:
+done364:
 	VZEROUPPER
 	RET
 
 // func mixQ8AVX512x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
-// Requires: AVX, AVX2, AVX512F, MMX+
-TEXT ·mixQ8AVX512x4(SB), NOSPLIT, $0-64
+// Requires: AVX, AVX2, AVX512F, CMOV, MMX+
+TEXT ·mixQ8AVX512x4(SB), $1088-64
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
@@ -10050,35 +12575,59 @@ TEXT ·mixQ8AVX512x4(SB), NOSPLIT, $0-64
 	ADDQ CX, BX
 	ADDQ CX, SI
 	SUBQ $0x40, DX
-	JL   less270
+	JL   less366
 
-strip269:
-	MOVQ   BX, DI
-	ADDQ   $0x00002200, BX
-	MOVQ   SI, R8
-	ADDQ   $0x00002200, SI
-	MOVQ   s+8(FP), R9
-	MOVQ   m+24(FP), R10
-	MOVQ   vRow+40(FP), R11
-	MOVQ   CX, R12
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
+strip365:
+	MOVQ    BX, DI
+	ADDQ    $0x00002200, BX
+	MOVQ    SI, R8
+	ADDQ    $0x00002200, SI
+	MOVQ    s+8(FP), R9
+	MOVQ    m+24(FP), R10
+	MOVQ    vRow+40(FP), R11
+	MOVQ    CX, R12
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	LEAQ    63(SP), R13
+	ANDQ    $-64, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, 128(R13)
+	VMOVUPS Z3, 192(R13)
+	VMOVUPS Z4, 256(R13)
+	VMOVUPS Z5, 320(R13)
+	VMOVUPS Z6, 384(R13)
+	VMOVUPS Z7, 448(R13)
+	VMOVUPS Z8, 512(R13)
+	VMOVUPS Z9, 576(R13)
+	VMOVUPS Z10, 640(R13)
+	VMOVUPS Z11, 704(R13)
+	VMOVUPS Z12, 768(R13)
+	VMOVUPS Z13, 832(R13)
+	VMOVUPS Z14, 896(R13)
+	VMOVUPS Z15, 960(R13)
 
-position271:
+part367:
+	MOVQ    $0x00000010, R14
+	CMPQ    R10, R14
+	CMOVQLT R10, R14
+	SUBQ    R14, R10
+
+position369:
 	VPBROADCASTW (R12), Y18
 	VCVTPH2PS    Y18, Z18
 	VPMOVSXBD    2(R12), Z16
@@ -10123,135 +12672,247 @@ position271:
 	VFMADD231PS  Z20, Z19, Z15
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
-	DECQ         R10
-	JNZ          position271
-	MOVQ         d+32(FP), DI
-	SHLQ         $0x02, DI
-	MOVQ         AX, R8
-	LEAQ         (R8)(DI*2), R9
-	ADDQ         DI, R9
-	VADDPS       (R8), Z0, Z0
-	VMOVUPS      Z0, (R8)
-	VADDPS       64(R8), Z1, Z1
-	VMOVUPS      Z1, 64(R8)
-	VADDPS       128(R8), Z2, Z2
-	VMOVUPS      Z2, 128(R8)
-	VADDPS       192(R8), Z3, Z3
-	VMOVUPS      Z3, 192(R8)
-	VADDPS       (R8)(DI*1), Z4, Z4
-	VMOVUPS      Z4, (R8)(DI*1)
-	VADDPS       64(R8)(DI*1), Z5, Z5
-	VMOVUPS      Z5, 64(R8)(DI*1)
-	VADDPS       128(R8)(DI*1), Z6, Z6
-	VMOVUPS      Z6, 128(R8)(DI*1)
-	VADDPS       192(R8)(DI*1), Z7, Z7
-	VMOVUPS      Z7, 192(R8)(DI*1)
-	VADDPS       (R8)(DI*2), Z8, Z8
-	VMOVUPS      Z8, (R8)(DI*2)
-	VADDPS       64(R8)(DI*2), Z9, Z9
-	VMOVUPS      Z9, 64(R8)(DI*2)
-	VADDPS       128(R8)(DI*2), Z10, Z10
-	VMOVUPS      Z10, 128(R8)(DI*2)
-	VADDPS       192(R8)(DI*2), Z11, Z11
-	VMOVUPS      Z11, 192(R8)(DI*2)
-	VADDPS       (R9), Z12, Z12
-	VMOVUPS      Z12, (R9)
-	VADDPS       64(R9), Z13, Z13
-	VMOVUPS      Z13, 64(R9)
-	VADDPS       128(R9), Z14, Z14
-	VMOVUPS      Z14, 128(R9)
-	VADDPS       192(R9), Z15, Z15
-	VMOVUPS      Z15, 192(R9)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000044, CX
-	SUBQ         $0x40, DX
-	JGE          strip269
+	DECQ         R14
+	JNZ          position369
+	TESTQ        R10, R10
+	JZ           partsDone368
+	VADDPS       (R13), Z0, Z0
+	VMOVUPS      Z0, (R13)
+	VADDPS       64(R13), Z1, Z1
+	VMOVUPS      Z1, 64(R13)
+	VADDPS       128(R13), Z2, Z2
+	VMOVUPS      Z2, 128(R13)
+	VADDPS       192(R13), Z3, Z3
+	VMOVUPS      Z3, 192(R13)
+	VADDPS       256(R13), Z4, Z4
+	VMOVUPS      Z4, 256(R13)
+	VADDPS       320(R13), Z5, Z5
+	VMOVUPS      Z5, 320(R13)
+	VADDPS       384(R13), Z6, Z6
+	VMOVUPS      Z6, 384(R13)
+	VADDPS       448(R13), Z7, Z7
+	VMOVUPS      Z7, 448(R13)
+	VADDPS       512(R13), Z8, Z8
+	VMOVUPS      Z8, 512(R13)
+	VADDPS       576(R13), Z9, Z9
+	VMOVUPS      Z9, 576(R13)
+	VADDPS       640(R13), Z10, Z10
+	VMOVUPS      Z10, 640(R13)
+	VADDPS       704(R13), Z11, Z11
+	VMOVUPS      Z11, 704(R13)
+	VADDPS       768(R13), Z12, Z12
+	VMOVUPS      Z12, 768(R13)
+	VADDPS       832(R13), Z13, Z13
+	VMOVUPS      Z13, 832(R13)
+	VADDPS       896(R13), Z14, Z14
+	VMOVUPS      Z14, 896(R13)
+	VADDPS       960(R13), Z15, Z15
+	VMOVUPS      Z15, 960(R13)
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+	VPXORD       Z11, Z11, Z11
+	VPXORD       Z12, Z12, Z12
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
+	VPXORD       Z15, Z15, Z15
+	JMP          part367
 
-less270:
+partsDone368:
+	VADDPS  (R13), Z0, Z0
+	VADDPS  64(R13), Z1, Z1
+	VADDPS  128(R13), Z2, Z2
+	VADDPS  192(R13), Z3, Z3
+	VADDPS  256(R13), Z4, Z4
+	VADDPS  320(R13), Z5, Z5
+	VADDPS  384(R13), Z6, Z6
+	VADDPS  448(R13), Z7, Z7
+	VADDPS  512(R13), Z8, Z8
+	VADDPS  576(R13), Z9, Z9
+	VADDPS  640(R13), Z10, Z10
+	VADDPS  704(R13), Z11, Z11
+	VADDPS  768(R13), Z12, Z12
+	VADDPS  832(R13), Z13, Z13
+	VADDPS  896(R13), Z14, Z14
+	VADDPS  960(R13), Z15, Z15
+	MOVQ    d+32(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    AX, R8
+	LEAQ    (R8)(DI*2), R9
+	ADDQ    DI, R9
+	VADDPS  (R8), Z0, Z0
+	VMOVUPS Z0, (R8)
+	VADDPS  64(R8), Z1, Z1
+	VMOVUPS Z1, 64(R8)
+	VADDPS  128(R8), Z2, Z2
+	VMOVUPS Z2, 128(R8)
+	VADDPS  192(R8), Z3, Z3
+	VMOVUPS Z3, 192(R8)
+	VADDPS  (R8)(DI*1), Z4, Z4
+	VMOVUPS Z4, (R8)(DI*1)
+	VADDPS  64(R8)(DI*1), Z5, Z5
+	VMOVUPS Z5, 64(R8)(DI*1)
+	VADDPS  128(R8)(DI*1), Z6, Z6
+	VMOVUPS Z6, 128(R8)(DI*1)
+	VADDPS  192(R8)(DI*1), Z7, Z7
+	VMOVUPS Z7, 192(R8)(DI*1)
+	VADDPS  (R8)(DI*2), Z8, Z8
+	VMOVUPS Z8, (R8)(DI*2)
+	VADDPS  64(R8)(DI*2), Z9, Z9
+	VMOVUPS Z9, 64(R8)(DI*2)
+	VADDPS  128(R8)(DI*2), Z10, Z10
+	VMOVUPS Z10, 128(R8)(DI*2)
+	VADDPS  192(R8)(DI*2), Z11, Z11
+	VMOVUPS Z11, 192(R8)(DI*2)
+	VADDPS  (R9), Z12, Z12
+	VMOVUPS Z12, (R9)
+	VADDPS  64(R9), Z13, Z13
+	VMOVUPS Z13, 64(R9)
+	VADDPS  128(R9), Z14, Z14
+	VMOVUPS Z14, 128(R9)
+	VADDPS  192(R9), Z15, Z15
+	VMOVUPS Z15, 192(R9)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000044, CX
+	SUBQ    $0x40, DX
+	JGE     strip365
+
+less366:
 	ADDQ $0x40, DX
 	SUBQ $0x20, DX
-	JL   less273
+	JL   less371
 
-strip272:
-	MOVQ   BX, DI
-	ADDQ   $0x00001100, BX
-	MOVQ   SI, R8
-	ADDQ   $0x00001100, SI
-	MOVQ   s+8(FP), R9
-	MOVQ   m+24(FP), R10
-	MOVQ   vRow+40(FP), R11
-	MOVQ   CX, R12
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-	VPXORD Z28, Z28, Z28
+strip370:
+	MOVQ    BX, DI
+	ADDQ    $0x00001100, BX
+	MOVQ    SI, R8
+	ADDQ    $0x00001100, SI
+	MOVQ    s+8(FP), R9
+	MOVQ    m+24(FP), R10
+	MOVQ    vRow+40(FP), R11
+	MOVQ    CX, R12
+	VPXORD  Z21, Z21, Z21
+	VPXORD  Z22, Z22, Z22
+	VPXORD  Z23, Z23, Z23
+	VPXORD  Z24, Z24, Z24
+	VPXORD  Z25, Z25, Z25
+	VPXORD  Z26, Z26, Z26
+	VPXORD  Z27, Z27, Z27
+	VPXORD  Z28, Z28, Z28
+	VMOVAPS Z21, Z0
+	VMOVAPS Z22, Z1
+	VMOVAPS Z23, Z2
+	VMOVAPS Z24, Z3
+	VMOVAPS Z25, Z4
+	VMOVAPS Z26, Z5
+	VMOVAPS Z27, Z6
+	VMOVAPS Z28, Z7
 
-position274:
-	VPBROADCASTW (R12), Y2
-	VCVTPH2PS    Y2, Z2
-	VPMOVSXBD    2(R12), Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       Z2, Z0, Z0
-	VPMOVSXBD    18(R12), Z1
-	VCVTDQ2PS    Z1, Z1
-	VMULPS       Z2, Z1, Z1
+part372:
+	MOVQ    $0x00000010, R13
+	CMPQ    R10, R13
+	CMOVQLT R10, R13
+	SUBQ    R13, R10
+
+position374:
+	VPBROADCASTW (R12), Y10
+	VCVTPH2PS    Y10, Z10
+	VPMOVSXBD    2(R12), Z8
+	VCVTDQ2PS    Z8, Z8
+	VMULPS       Z10, Z8, Z8
+	VPMOVSXBD    18(R12), Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS       Z10, Z9, Z9
 	PREFETCHT0   (DI)
 	ADDQ         $0x00000022, DI
 	PREFETCHT0   (R8)
 	ADDQ         $0x00000022, R8
-	VBROADCASTSS (R9), Z2
-	VFMADD231PS  Z2, Z0, Z21
-	VFMADD231PS  Z2, Z1, Z22
-	VBROADCASTSS 512(R9), Z2
-	VFMADD231PS  Z2, Z0, Z23
-	VFMADD231PS  Z2, Z1, Z24
-	VBROADCASTSS 1024(R9), Z2
-	VFMADD231PS  Z2, Z0, Z25
-	VFMADD231PS  Z2, Z1, Z26
-	VBROADCASTSS 1536(R9), Z2
-	VFMADD231PS  Z2, Z0, Z27
-	VFMADD231PS  Z2, Z1, Z28
+	VBROADCASTSS (R9), Z10
+	VFMADD231PS  Z10, Z8, Z21
+	VFMADD231PS  Z10, Z9, Z22
+	VBROADCASTSS 512(R9), Z10
+	VFMADD231PS  Z10, Z8, Z23
+	VFMADD231PS  Z10, Z9, Z24
+	VBROADCASTSS 1024(R9), Z10
+	VFMADD231PS  Z10, Z8, Z25
+	VFMADD231PS  Z10, Z9, Z26
+	VBROADCASTSS 1536(R9), Z10
+	VFMADD231PS  Z10, Z8, Z27
+	VFMADD231PS  Z10, Z9, Z28
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
-	DECQ         R10
-	JNZ          position274
-	MOVQ         d+32(FP), DI
-	SHLQ         $0x02, DI
-	MOVQ         AX, R8
-	LEAQ         (R8)(DI*2), R9
-	ADDQ         DI, R9
-	VADDPS       (R8), Z21, Z21
-	VMOVUPS      Z21, (R8)
-	VADDPS       64(R8), Z22, Z22
-	VMOVUPS      Z22, 64(R8)
-	VADDPS       (R8)(DI*1), Z23, Z23
-	VMOVUPS      Z23, (R8)(DI*1)
-	VADDPS       64(R8)(DI*1), Z24, Z24
-	VMOVUPS      Z24, 64(R8)(DI*1)
-	VADDPS       (R8)(DI*2), Z25, Z25
-	VMOVUPS      Z25, (R8)(DI*2)
-	VADDPS       64(R8)(DI*2), Z26, Z26
-	VMOVUPS      Z26, 64(R8)(DI*2)
-	VADDPS       (R9), Z27, Z27
-	VMOVUPS      Z27, (R9)
-	VADDPS       64(R9), Z28, Z28
-	VMOVUPS      Z28, 64(R9)
-	ADDQ         $0x00000080, AX
-	ADDQ         $0x00000022, CX
-	SUBQ         $0x20, DX
-	JGE          strip272
+	DECQ         R13
+	JNZ          position374
+	TESTQ        R10, R10
+	JZ           partsDone373
+	VADDPS       Z21, Z0, Z0
+	VADDPS       Z22, Z1, Z1
+	VADDPS       Z23, Z2, Z2
+	VADDPS       Z24, Z3, Z3
+	VADDPS       Z25, Z4, Z4
+	VADDPS       Z26, Z5, Z5
+	VADDPS       Z27, Z6, Z6
+	VADDPS       Z28, Z7, Z7
+	VPXORD       Z21, Z21, Z21
+	VPXORD       Z22, Z22, Z22
+	VPXORD       Z23, Z23, Z23
+	VPXORD       Z24, Z24, Z24
+	VPXORD       Z25, Z25, Z25
+	VPXORD       Z26, Z26, Z26
+	VPXORD       Z27, Z27, Z27
+	VPXORD       Z28, Z28, Z28
+	JMP          part372
 
-less273:
+partsDone373:
+	VADDPS  Z0, Z21, Z21
+	VADDPS  Z1, Z22, Z22
+	VADDPS  Z2, Z23, Z23
+	VADDPS  Z3, Z24, Z24
+	VADDPS  Z4, Z25, Z25
+	VADDPS  Z5, Z26, Z26
+	VADDPS  Z6, Z27, Z27
+	VADDPS  Z7, Z28, Z28
+	MOVQ    d+32(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    AX, R8
+	LEAQ    (R8)(DI*2), R9
+	ADDQ    DI, R9
+	VADDPS  (R8), Z21, Z21
+	VMOVUPS Z21, (R8)
+	VADDPS  64(R8), Z22, Z22
+	VMOVUPS Z22, 64(R8)
+	VADDPS  (R8)(DI*1), Z23, Z23
+	VMOVUPS Z23, (R8)(DI*1)
+	VADDPS  64(R8)(DI*1), Z24, Z24
+	VMOVUPS Z24, 64(R8)(DI*1)
+	VADDPS  (R8)(DI*2), Z25, Z25
+	VMOVUPS Z25, (R8)(DI*2)
+	VADDPS  64(R8)(DI*2), Z26, Z26
+	VMOVUPS Z26, 64(R8)(DI*2)
+	VADDPS  (R9), Z27, Z27
+	VMOVUPS Z27, (R9)
+	VADDPS  64(R9), Z28, Z28
+	VMOVUPS Z28, 64(R9)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000022, CX
+	SUBQ    $0x20, DX
+	JGE     strip370
+
+less371:
 	ADDQ $0x20, DX
 	VZEROUPPER
 	RET
 
 // func mixQ8AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
-// Requires: AVX, AVX2, AVX512F, MMX+
+// Requires: AVX, AVX2, AVX512F, CMOV, MMX+
 TEXT ·mixQ8AVX512x2(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
@@ -10261,27 +12922,258 @@ TEXT ·mixQ8AVX512x2(SB), NOSPLIT, $0-64
 	ADDQ CX, BX
 	ADDQ CX, SI
 	SUBQ $0x40, DX
-	JL   less276
+	JL   less376
 
-strip275:
-	MOVQ   BX, DI
-	ADDQ   $0x00002200, BX
-	MOVQ   SI, R8
-	ADDQ   $0x00002200, SI
-	MOVQ   s+8(FP), R9
-	MOVQ   m+24(FP), R10
-	MOVQ   vRow+40(FP), R11
-	MOVQ   CX, R12
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
+strip375:
+	MOVQ    BX, DI
+	ADDQ    $0x00002200, BX
+	MOVQ    SI, R8
+	ADDQ    $0x00002200, SI
+	MOVQ    s+8(FP), R9
+	MOVQ    m+24(FP), R10
+	MOVQ    vRow+40(FP), R11
+	MOVQ    CX, R12
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z2, Z10
+	VMOVAPS Z3, Z11
+	VMOVAPS Z4, Z12
+	VMOVAPS Z5, Z13
+	VMOVAPS Z6, Z14
+	VMOVAPS Z7, Z15
 
-position277:
+part377:
+	MOVQ    $0x00000010, R13
+	CMPQ    R10, R13
+	CMOVQLT R10, R13
+	SUBQ    R13, R10
+
+position379:
+	VPBROADCASTW (R12), Y18
+	VCVTPH2PS    Y18, Z18
+	VPMOVSXBD    2(R12), Z16
+	VCVTDQ2PS    Z16, Z16
+	VMULPS       Z18, Z16, Z16
+	VPMOVSXBD    18(R12), Z17
+	VCVTDQ2PS    Z17, Z17
+	VMULPS       Z18, Z17, Z17
+	VPBROADCASTW 34(R12), Y20
+	VCVTPH2PS    Y20, Z20
+	VPMOVSXBD    36(R12), Z18
+	VCVTDQ2PS    Z18, Z18
+	VMULPS       Z20, Z18, Z18
+	VPMOVSXBD    52(R12), Z19
+	VCVTDQ2PS    Z19, Z19
+	VMULPS       Z20, Z19, Z19
+	PREFETCHT0   (DI)
+	PREFETCHT0   4352(DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	PREFETCHT0   4352(R8)
+	ADDQ         $0x00000022, R8
+	VBROADCASTSS (R9), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 512(R9), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	ADDQ         $0x04, R9
+	ADDQ         R11, R12
+	DECQ         R13
+	JNZ          position379
+	TESTQ        R10, R10
+	JZ           partsDone378
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z1, Z9, Z9
+	VADDPS       Z2, Z10, Z10
+	VADDPS       Z3, Z11, Z11
+	VADDPS       Z4, Z12, Z12
+	VADDPS       Z5, Z13, Z13
+	VADDPS       Z6, Z14, Z14
+	VADDPS       Z7, Z15, Z15
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	JMP          part377
+
+partsDone378:
+	VADDPS  Z8, Z0, Z0
+	VADDPS  Z9, Z1, Z1
+	VADDPS  Z10, Z2, Z2
+	VADDPS  Z11, Z3, Z3
+	VADDPS  Z12, Z4, Z4
+	VADDPS  Z13, Z5, Z5
+	VADDPS  Z14, Z6, Z6
+	VADDPS  Z15, Z7, Z7
+	MOVQ    d+32(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    AX, R8
+	VADDPS  (R8), Z0, Z0
+	VMOVUPS Z0, (R8)
+	VADDPS  64(R8), Z1, Z1
+	VMOVUPS Z1, 64(R8)
+	VADDPS  128(R8), Z2, Z2
+	VMOVUPS Z2, 128(R8)
+	VADDPS  192(R8), Z3, Z3
+	VMOVUPS Z3, 192(R8)
+	VADDPS  (R8)(DI*1), Z4, Z4
+	VMOVUPS Z4, (R8)(DI*1)
+	VADDPS  64(R8)(DI*1), Z5, Z5
+	VMOVUPS Z5, 64(R8)(DI*1)
+	VADDPS  128(R8)(DI*1), Z6, Z6
+	VMOVUPS Z6, 128(R8)(DI*1)
+	VADDPS  192(R8)(DI*1), Z7, Z7
+	VMOVUPS Z7, 192(R8)(DI*1)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000044, CX
+	SUBQ    $0x40, DX
+	JGE     strip375
+
+less376:
+	ADDQ $0x40, DX
+	SUBQ $0x20, DX
+	JL   less381
+
+strip380:
+	MOVQ    BX, DI
+	ADDQ    $0x00001100, BX
+	MOVQ    SI, R8
+	ADDQ    $0x00001100, SI
+	MOVQ    s+8(FP), R9
+	MOVQ    m+24(FP), R10
+	MOVQ    vRow+40(FP), R11
+	MOVQ    CX, R12
+	VPXORD  Z21, Z21, Z21
+	VPXORD  Z22, Z22, Z22
+	VPXORD  Z23, Z23, Z23
+	VPXORD  Z24, Z24, Z24
+	VMOVAPS Z21, Z0
+	VMOVAPS Z22, Z1
+	VMOVAPS Z23, Z2
+	VMOVAPS Z24, Z3
+
+part382:
+	MOVQ    $0x00000010, R13
+	CMPQ    R10, R13
+	CMOVQLT R10, R13
+	SUBQ    R13, R10
+
+position384:
+	VPBROADCASTW (R12), Y6
+	VCVTPH2PS    Y6, Z6
+	VPMOVSXBD    2(R12), Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       Z6, Z4, Z4
+	VPMOVSXBD    18(R12), Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       Z6, Z5, Z5
+	PREFETCHT0   (DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	ADDQ         $0x00000022, R8
+	VBROADCASTSS (R9), Z6
+	VFMADD231PS  Z6, Z4, Z21
+	VFMADD231PS  Z6, Z5, Z22
+	VBROADCASTSS 512(R9), Z6
+	VFMADD231PS  Z6, Z4, Z23
+	VFMADD231PS  Z6, Z5, Z24
+	ADDQ         $0x04, R9
+	ADDQ         R11, R12
+	DECQ         R13
+	JNZ          position384
+	TESTQ        R10, R10
+	JZ           partsDone383
+	VADDPS       Z21, Z0, Z0
+	VADDPS       Z22, Z1, Z1
+	VADDPS       Z23, Z2, Z2
+	VADDPS       Z24, Z3, Z3
+	VPXORD       Z21, Z21, Z21
+	VPXORD       Z22, Z22, Z22
+	VPXORD       Z23, Z23, Z23
+	VPXORD       Z24, Z24, Z24
+	JMP          part382
+
+partsDone383:
+	VADDPS  Z0, Z21, Z21
+	VADDPS  Z1, Z22, Z22
+	VADDPS  Z2, Z23, Z23
+	VADDPS  Z3, Z24, Z24
+	MOVQ    d+32(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    AX, R8
+	VADDPS  (R8), Z21, Z21
+	VMOVUPS Z21, (R8)
+	VADDPS  64(R8), Z22, Z22
+	VMOVUPS Z22, 64(R8)
+	VADDPS  (R8)(DI*1), Z23, Z23
+	VMOVUPS Z23, (R8)(DI*1)
+	VADDPS  64(R8)(DI*1), Z24, Z24
+	VMOVUPS Z24, 64(R8)(DI*1)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000022, CX
+	SUBQ    $0x20, DX
+	JGE     strip380
+
+less381:
+	ADDQ $0x20, DX
+	VZEROUPPER
+	RET
+
+// func mixQ8AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
+// Requires: AVX, AVX2, AVX512F, CMOV, MMX+
+TEXT ·mixQ8AVX512x1(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ v+16(FP), CX
+	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	MOVQ beside+56(FP), SI
+	ADDQ CX, BX
+	ADDQ CX, SI
+	SUBQ $0x40, DX
+	JL   less386
+
+strip385:
+	MOVQ    BX, DI
+	ADDQ    $0x00002200, BX
+	MOVQ    SI, R8
+	ADDQ    $0x00002200, SI
+	MOVQ    s+8(FP), R9
+	MOVQ    m+24(FP), R10
+	MOVQ    vRow+40(FP), R11
+	MOVQ    CX, R12
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z2, Z6
+	VMOVAPS Z3, Z7
+
+part387:
+	MOVQ    $0x00000010, R13
+	CMPQ    R10, R13
+	CMOVQLT R10, R13
+	SUBQ    R13, R10
+
+position389:
 	VPBROADCASTW (R12), Y10
 	VCVTPH2PS    Y10, Z10
 	VPMOVSXBD    2(R12), Z8
@@ -10309,227 +13201,112 @@ position277:
 	VFMADD231PS  Z12, Z9, Z1
 	VFMADD231PS  Z12, Z10, Z2
 	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS 512(R9), Z12
-	VFMADD231PS  Z12, Z8, Z4
-	VFMADD231PS  Z12, Z9, Z5
-	VFMADD231PS  Z12, Z10, Z6
-	VFMADD231PS  Z12, Z11, Z7
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
-	DECQ         R10
-	JNZ          position277
-	MOVQ         d+32(FP), DI
-	SHLQ         $0x02, DI
-	MOVQ         AX, R8
-	VADDPS       (R8), Z0, Z0
-	VMOVUPS      Z0, (R8)
-	VADDPS       64(R8), Z1, Z1
-	VMOVUPS      Z1, 64(R8)
-	VADDPS       128(R8), Z2, Z2
-	VMOVUPS      Z2, 128(R8)
-	VADDPS       192(R8), Z3, Z3
-	VMOVUPS      Z3, 192(R8)
-	VADDPS       (R8)(DI*1), Z4, Z4
-	VMOVUPS      Z4, (R8)(DI*1)
-	VADDPS       64(R8)(DI*1), Z5, Z5
-	VMOVUPS      Z5, 64(R8)(DI*1)
-	VADDPS       128(R8)(DI*1), Z6, Z6
-	VMOVUPS      Z6, 128(R8)(DI*1)
-	VADDPS       192(R8)(DI*1), Z7, Z7
-	VMOVUPS      Z7, 192(R8)(DI*1)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000044, CX
-	SUBQ         $0x40, DX
-	JGE          strip275
+	DECQ         R13
+	JNZ          position389
+	TESTQ        R10, R10
+	JZ           partsDone388
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z1, Z5, Z5
+	VADDPS       Z2, Z6, Z6
+	VADDPS       Z3, Z7, Z7
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	JMP          part387
 
-less276:
+partsDone388:
+	VADDPS  Z4, Z0, Z0
+	VADDPS  Z5, Z1, Z1
+	VADDPS  Z6, Z2, Z2
+	VADDPS  Z7, Z3, Z3
+	MOVQ    d+32(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    AX, DI
+	VADDPS  (DI), Z0, Z0
+	VMOVUPS Z0, (DI)
+	VADDPS  64(DI), Z1, Z1
+	VMOVUPS Z1, 64(DI)
+	VADDPS  128(DI), Z2, Z2
+	VMOVUPS Z2, 128(DI)
+	VADDPS  192(DI), Z3, Z3
+	VMOVUPS Z3, 192(DI)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000044, CX
+	SUBQ    $0x40, DX
+	JGE     strip385
+
+less386:
 	ADDQ $0x40, DX
 	SUBQ $0x20, DX
-	JL   less279
+	JL   less391
 
-strip278:
-	MOVQ   BX, DI
-	ADDQ   $0x00001100, BX
-	MOVQ   SI, R8
-	ADDQ   $0x00001100, SI
-	MOVQ   s+8(FP), R9
-	MOVQ   m+24(FP), R10
-	MOVQ   vRow+40(FP), R11
-	MOVQ   CX, R12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
+strip390:
+	MOVQ    BX, DI
+	ADDQ    $0x00001100, BX
+	MOVQ    SI, R8
+	ADDQ    $0x00001100, SI
+	MOVQ    s+8(FP), R9
+	MOVQ    m+24(FP), R10
+	MOVQ    vRow+40(FP), R11
+	MOVQ    CX, R12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VMOVAPS Z13, Z0
+	VMOVAPS Z14, Z1
 
-position280:
-	VPBROADCASTW (R12), Y2
-	VCVTPH2PS    Y2, Z2
-	VPMOVSXBD    2(R12), Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       Z2, Z0, Z0
-	VPMOVSXBD    18(R12), Z1
-	VCVTDQ2PS    Z1, Z1
-	VMULPS       Z2, Z1, Z1
+part392:
+	MOVQ    $0x00000010, R13
+	CMPQ    R10, R13
+	CMOVQLT R10, R13
+	SUBQ    R13, R10
+
+position394:
+	VPBROADCASTW (R12), Y4
+	VCVTPH2PS    Y4, Z4
+	VPMOVSXBD    2(R12), Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       Z4, Z2, Z2
+	VPMOVSXBD    18(R12), Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       Z4, Z3, Z3
 	PREFETCHT0   (DI)
 	ADDQ         $0x00000022, DI
 	PREFETCHT0   (R8)
 	ADDQ         $0x00000022, R8
-	VBROADCASTSS (R9), Z2
-	VFMADD231PS  Z2, Z0, Z13
-	VFMADD231PS  Z2, Z1, Z14
-	VBROADCASTSS 512(R9), Z2
-	VFMADD231PS  Z2, Z0, Z15
-	VFMADD231PS  Z2, Z1, Z16
+	VBROADCASTSS (R9), Z4
+	VFMADD231PS  Z4, Z2, Z13
+	VFMADD231PS  Z4, Z3, Z14
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
-	DECQ         R10
-	JNZ          position280
-	MOVQ         d+32(FP), DI
-	SHLQ         $0x02, DI
-	MOVQ         AX, R8
-	VADDPS       (R8), Z13, Z13
-	VMOVUPS      Z13, (R8)
-	VADDPS       64(R8), Z14, Z14
-	VMOVUPS      Z14, 64(R8)
-	VADDPS       (R8)(DI*1), Z15, Z15
-	VMOVUPS      Z15, (R8)(DI*1)
-	VADDPS       64(R8)(DI*1), Z16, Z16
-	VMOVUPS      Z16, 64(R8)(DI*1)
-	ADDQ         $0x00000080, AX
-	ADDQ         $0x00000022, CX
-	SUBQ         $0x20, DX
-	JGE          strip278
+	DECQ         R13
+	JNZ          position394
+	TESTQ        R10, R10
+	JZ           partsDone393
+	VADDPS       Z13, Z0, Z0
+	VADDPS       Z14, Z1, Z1
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
+	JMP          part392
 
-less279:
-	ADDQ $0x20, DX
-	VZEROUPPER
-	RET
+partsDone393:
+	VADDPS  Z0, Z13, Z13
+	VADDPS  Z1, Z14, Z14
+	MOVQ    d+32(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    AX, DI
+	VADDPS  (DI), Z13, Z13
+	VMOVUPS Z13, (DI)
+	VADDPS  64(DI), Z14, Z14
+	VMOVUPS Z14, 64(DI)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000022, CX
+	SUBQ    $0x20, DX
+	JGE     strip390
 
-// func mixQ8AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
-// Requires: AVX, AVX2, AVX512F, MMX+
-TEXT ·mixQ8AVX512x1(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ v+16(FP), CX
-	MOVQ d+32(FP), DX
-	MOVQ ahead+48(FP), BX
-	MOVQ beside+56(FP), SI
-	ADDQ CX, BX
-	ADDQ CX, SI
-	SUBQ $0x40, DX
-	JL   less282
-
-strip281:
-	MOVQ   BX, DI
-	ADDQ   $0x00002200, BX
-	MOVQ   SI, R8
-	ADDQ   $0x00002200, SI
-	MOVQ   s+8(FP), R9
-	MOVQ   m+24(FP), R10
-	MOVQ   vRow+40(FP), R11
-	MOVQ   CX, R12
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-
-position283:
-	VPBROADCASTW (R12), Y6
-	VCVTPH2PS    Y6, Z6
-	VPMOVSXBD    2(R12), Z4
-	VCVTDQ2PS    Z4, Z4
-	VMULPS       Z6, Z4, Z4
-	VPMOVSXBD    18(R12), Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       Z6, Z5, Z5
-	VPBROADCASTW 34(R12), Y8
-	VCVTPH2PS    Y8, Z8
-	VPMOVSXBD    36(R12), Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z8, Z6, Z6
-	VPMOVSXBD    52(R12), Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z8, Z7, Z7
-	PREFETCHT0   (DI)
-	PREFETCHT0   4352(DI)
-	ADDQ         $0x00000022, DI
-	PREFETCHT0   (R8)
-	PREFETCHT0   4352(R8)
-	ADDQ         $0x00000022, R8
-	VBROADCASTSS (R9), Z8
-	VFMADD231PS  Z8, Z4, Z0
-	VFMADD231PS  Z8, Z5, Z1
-	VFMADD231PS  Z8, Z6, Z2
-	VFMADD231PS  Z8, Z7, Z3
-	ADDQ         $0x04, R9
-	ADDQ         R11, R12
-	DECQ         R10
-	JNZ          position283
-	MOVQ         d+32(FP), DI
-	SHLQ         $0x02, DI
-	MOVQ         AX, DI
-	VADDPS       (DI), Z0, Z0
-	VMOVUPS      Z0, (DI)
-	VADDPS       64(DI), Z1, Z1
-	VMOVUPS      Z1, 64(DI)
-	VADDPS       128(DI), Z2, Z2
-	VMOVUPS      Z2, 128(DI)
-	VADDPS       192(DI), Z3, Z3
-	VMOVUPS      Z3, 192(DI)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000044, CX
-	SUBQ         $0x40, DX
-	JGE          strip281
-
-less282:
-	ADDQ $0x40, DX
-	SUBQ $0x20, DX
-	JL   less285
-
-strip284:
-	MOVQ   BX, DI
-	ADDQ   $0x00001100, BX
-	MOVQ   SI, R8
-	ADDQ   $0x00001100, SI
-	MOVQ   s+8(FP), R9
-	MOVQ   m+24(FP), R10
-	MOVQ   vRow+40(FP), R11
-	MOVQ   CX, R12
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-
-position286:
-	VPBROADCASTW (R12), Y2
-	VCVTPH2PS    Y2, Z2
-	VPMOVSXBD    2(R12), Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       Z2, Z0, Z0
-	VPMOVSXBD    18(R12), Z1
-	VCVTDQ2PS    Z1, Z1
-	VMULPS       Z2, Z1, Z1
-	PREFETCHT0   (DI)
-	ADDQ         $0x00000022, DI
-	PREFETCHT0   (R8)
-	ADDQ         $0x00000022, R8
-	VBROADCASTSS (R9), Z2
-	VFMADD231PS  Z2, Z0, Z9
-	VFMADD231PS  Z2, Z1, Z10
-	ADDQ         $0x04, R9
-	ADDQ         R11, R12
-	DECQ         R10
-	JNZ          position286
-	MOVQ         d+32(FP), DI
-	SHLQ         $0x02, DI
-	MOVQ         AX, DI
-	VADDPS       (DI), Z9, Z9
-	VMOVUPS      Z9, (DI)
-	VADDPS       64(DI), Z10, Z10
-	VMOVUPS      Z10, 64(DI)
-	ADDQ         $0x00000080, AX
-	ADDQ         $0x00000022, CX
-	SUBQ         $0x20, DX
-	JGE          strip284
-
-less285:
+less391:
 	ADDQ $0x20, DX
 	VZEROUPPER
 	RET
@@ -10543,7 +13320,7 @@ TEXT ·keyPairs(SB), NOSPLIT, $0-24
 	VPXORD  Z0, Z0, Z0
 	VMOVUPS pairOrder<>+0(SB), Z0
 
-loop287:
+loop395:
 	VCVTPH2PS (CX), Z1
 	VCVTPH2PS 32(CX), Z2
 
@@ -10555,7 +13332,7 @@ loop287:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, AX
 	DECQ    DX
-	JNZ     loop287
+	JNZ     loop395
 	VZEROUPPER
 	RET
 
@@ -10587,14 +13364,14 @@ TEXT ·valuePairsF32(SB), NOSPLIT, $0-40
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS pairOrder<>+0(SB), Z0
 
-strip288:
+strip396:
 	MOVQ AX, SI
 	MOVQ CX, DI
 	MOVQ m+16(FP), R8
 	SUBQ $0x02, R8
-	JL   rest290
+	JL   rest398
 
-pairs289:
+pairs397:
 	VMOVUPS (DI), Z2
 	VMOVUPS (DI)(BX*1), Z3
 
@@ -10606,11 +13383,11 @@ pairs289:
 	ADDQ    $0x40, SI
 	LEAQ    (DI)(BX*2), DI
 	SUBQ    $0x02, R8
-	JGE     pairs289
+	JGE     pairs397
 
-rest290:
+rest398:
 	ADDQ    $0x02, R8
-	JZ      done291
+	JZ      done399
 	VMOVUPS (DI), Z2
 
 	// VCVTNE2PS2BF16 Z2, Z1, Z2
@@ -10619,11 +13396,11 @@ rest290:
 	VPERMW  Z2, Z0, Z2
 	VMOVUPS Z2, (SI)
 
-done291:
+done399:
 	ADDQ $0x00001000, AX
 	ADDQ $0x40, CX
 	SUBQ $0x10, DX
-	JNZ  strip288
+	JNZ  strip396
 	VZEROUPPER
 	RET
 
@@ -10637,14 +13414,14 @@ TEXT ·valuePairsF16(SB), NOSPLIT, $0-40
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS pairOrder<>+0(SB), Z0
 
-strip292:
+strip400:
 	MOVQ AX, SI
 	MOVQ CX, DI
 	MOVQ m+16(FP), R8
 	SUBQ $0x02, R8
-	JL   rest294
+	JL   rest402
 
-pairs293:
+pairs401:
 	VCVTPH2PS (DI), Z2
 	VCVTPH2PS (DI)(BX*1), Z3
 
@@ -10656,11 +13433,11 @@ pairs293:
 	ADDQ    $0x40, SI
 	LEAQ    (DI)(BX*2), DI
 	SUBQ    $0x02, R8
-	JGE     pairs293
+	JGE     pairs401
 
-rest294:
+rest402:
 	ADDQ      $0x02, R8
-	JZ        done295
+	JZ        done403
 	VCVTPH2PS (DI), Z2
 
 	// VCVTNE2PS2BF16 Z2, Z1, Z2
@@ -10669,11 +13446,11 @@ rest294:
 	VPERMW  Z2, Z0, Z2
 	VMOVUPS Z2, (SI)
 
-done295:
+done403:
 	ADDQ $0x00001000, AX
 	ADDQ $0x20, CX
 	SUBQ $0x10, DX
-	JNZ  strip292
+	JNZ  strip400
 	VZEROUPPER
 	RET
 
@@ -10690,9 +13467,9 @@ TEXT ·panelScoresDOTx4(SB), NOSPLIT, $0-48
 	SHLQ    $0x05, BX
 	ADDQ    CX, SI
 	SUBQ    $0x04, DX
-	JL      less297
+	JL      less405
 
-panels296:
+panels404:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10722,7 +13499,7 @@ panels296:
 	LEAQ   (R9)(R10*2), R14
 	ADDQ   R10, R14
 
-elements298:
+elements406:
 	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z17
 	VCVTPH2PS  32(CX), Z18
@@ -10830,7 +13607,7 @@ elements298:
 	ADDQ    $+4, R11
 	ADDQ    $+4, R12
 	SUBQ    $0x02, DI
-	JNZ     elements298
+	JNZ     elements406
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -10853,14 +13630,14 @@ elements298:
 	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
-	JGE     panels296
+	JGE     panels404
 
-less297:
+less405:
 	ADDQ $0x04, DX
 	SUBQ $0x02, DX
-	JL   less300
+	JL   less408
 
-panels299:
+panels407:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z4, Z4, Z4
@@ -10878,7 +13655,7 @@ panels299:
 	LEAQ   (R11)(R8*2), R12
 	ADDQ   R8, R12
 
-elements301:
+elements409:
 	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z2
 	VCVTPH2PS  32(CX), Z3
@@ -10936,7 +13713,7 @@ elements301:
 	ADDQ    $+4, R11
 	ADDQ    $+4, R12
 	SUBQ    $0x02, DI
-	JNZ     elements301
+	JNZ     elements409
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z4, 512(AX)
@@ -10949,14 +13726,14 @@ elements301:
 	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
-	JGE     panels299
+	JGE     panels407
 
-less300:
+less408:
 	ADDQ $0x02, DX
 	SUBQ $0x01, DX
-	JL   less303
+	JL   less411
 
-panels302:
+panels410:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	VPXORD Z8, Z8, Z8
@@ -10969,7 +13746,7 @@ panels302:
 	LEAQ   (R10)(R8*2), R11
 	ADDQ   R8, R11
 
-elements304:
+elements412:
 	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z1
 	VCVTPH2PS  32(CX), Z2
@@ -11003,7 +13780,7 @@ elements304:
 	ADDQ    $+4, R10
 	ADDQ    $+4, R11
 	SUBQ    $0x02, DI
-	JNZ     elements304
+	JNZ     elements412
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z4, 512(AX)
 	VMOVUPS Z8, 1024(AX)
@@ -11011,9 +13788,9 @@ elements304:
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels302
+	JGE     panels410
 
-less303:
+less411:
 	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
@@ -11029,9 +13806,9 @@ TEXT ·mixF16DOTx4(SB), NOSPLIT, $0-56
 	MOVQ    ahead+48(FP), BX
 	ADDQ    CX, BX
 	SUBQ    $0x40, DX
-	JL      less306
+	JL      less414
 
-strip305:
+strip413:
 	MOVQ    BX, SI
 	ADDQ    $0x00004000, BX
 	MOVQ    s+8(FP), DI
@@ -11055,9 +13832,9 @@ strip305:
 	VMOVAPS Z1, Z17
 	MOVQ    m+24(FP), R10
 	SUBQ    $0x02, R10
-	JL      rest308
+	JL      rest416
 
-pairs307:
+pairs415:
 	VCVTPH2PS  (R9), Z18
 	VCVTPH2PS  32(R9), Z19
 	VCVTPH2PS  64(R9), Z20
@@ -11164,11 +13941,11 @@ pairs307:
 	ADDQ $0x04, DI
 	LEAQ (R9)(R8*2), R9
 	SUBQ $0x02, R10
-	JGE  pairs307
+	JGE  pairs415
 
-rest308:
+rest416:
 	ADDQ       $0x02, R10
-	JZ         done309
+	JZ         done417
 	VCVTPH2PS  (R9), Z18
 	VCVTPH2PS  32(R9), Z19
 	VCVTPH2PS  64(R9), Z20
@@ -11265,7 +14042,7 @@ rest308:
 	LONG $0x4056a262
 	WORD $0xce52
 
-done309:
+done417:
 	MOVQ    d+32(FP), SI
 	SHLQ    $0x02, SI
 	MOVQ    AX, DI
@@ -11306,14 +14083,14 @@ done309:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x40, DX
-	JGE     strip305
+	JGE     strip413
 
-less306:
+less414:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less311
+	JL   less419
 
-strip310:
+strip418:
 	MOVQ    BX, SI
 	ADDQ    $0x00001000, BX
 	MOVQ    s+8(FP), DI
@@ -11325,9 +14102,9 @@ strip310:
 	VMOVAPS Z1, Z5
 	MOVQ    m+24(FP), R10
 	SUBQ    $0x02, R10
-	JL      rest313
+	JL      rest421
 
-pairs312:
+pairs420:
 	VCVTPH2PS  (R9), Z6
 	PREFETCHT0 (SI)
 	ADDQ       $0x00000020, SI
@@ -11363,11 +14140,11 @@ pairs312:
 	ADDQ $0x04, DI
 	LEAQ (R9)(R8*2), R9
 	SUBQ $0x02, R10
-	JGE  pairs312
+	JGE  pairs420
 
-rest313:
+rest421:
 	ADDQ       $0x02, R10
-	JZ         done314
+	JZ         done422
 	VCVTPH2PS  (R9), Z6
 	PREFETCHT0 (SI)
 	ADDQ       $0x00000020, SI
@@ -11397,7 +14174,7 @@ rest313:
 	LONG $0x484ef262
 	WORD $0xef52
 
-done314:
+done422:
 	MOVQ    d+32(FP), SI
 	SHLQ    $0x02, SI
 	MOVQ    AX, DI
@@ -11414,9 +14191,9 @@ done314:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x10, DX
-	JGE     strip310
+	JGE     strip418
 
-less311:
+less419:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -11434,9 +14211,9 @@ TEXT ·mixQ8DOTx4(SB), NOSPLIT, $0-64
 	ADDQ    CX, BX
 	ADDQ    CX, SI
 	SUBQ    $0x40, DX
-	JL      less316
+	JL      less424
 
-strip315:
+strip423:
 	MOVQ    BX, DI
 	ADDQ    $0x00002200, BX
 	MOVQ    SI, R8
@@ -11462,9 +14239,9 @@ strip315:
 	VMOVAPS Z1, Z17
 	MOVQ    m+24(FP), R12
 	SUBQ    $0x02, R12
-	JL      rest318
+	JL      rest426
 
-pairs317:
+pairs425:
 	VPBROADCASTW (R11), Y20
 	VCVTPH2PS    Y20, Z20
 	VPMOVSXBD    2(R11), Z18
@@ -11601,11 +14378,11 @@ pairs317:
 	ADDQ $0x04, R9
 	LEAQ (R11)(R10*2), R11
 	SUBQ $0x02, R12
-	JGE  pairs317
+	JGE  pairs425
 
-rest318:
+rest426:
 	ADDQ         $0x02, R12
-	JZ           done319
+	JZ           done427
 	VPBROADCASTW (R11), Y20
 	VCVTPH2PS    Y20, Z20
 	VPMOVSXBD    2(R11), Z18
@@ -11717,7 +14494,7 @@ rest318:
 	LONG $0x4056a262
 	WORD $0xce52
 
-done319:
+done427:
 	MOVQ    d+32(FP), DI
 	SHLQ    $0x02, DI
 	MOVQ    AX, R8
@@ -11758,14 +14535,14 @@ done319:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000044, CX
 	SUBQ    $0x40, DX
-	JGE     strip315
+	JGE     strip423
 
-less316:
+less424:
 	ADDQ $0x40, DX
 	SUBQ $0x20, DX
-	JL   less321
+	JL   less429
 
-strip320:
+strip428:
 	MOVQ    BX, DI
 	ADDQ    $0x00001100, BX
 	MOVQ    SI, R8
@@ -11783,9 +14560,9 @@ strip320:
 	VMOVAPS Z1, Z9
 	MOVQ    m+24(FP), R12
 	SUBQ    $0x02, R12
-	JL      rest323
+	JL      rest431
 
-pairs322:
+pairs430:
 	VPBROADCASTW (R11), Y12
 	VCVTPH2PS    Y12, Z12
 	VPMOVSXBD    2(R11), Z10
@@ -11860,11 +14637,11 @@ pairs322:
 	ADDQ $0x04, R9
 	LEAQ (R11)(R10*2), R11
 	SUBQ $0x02, R12
-	JGE  pairs322
+	JGE  pairs430
 
-rest323:
+rest431:
 	ADDQ         $0x02, R12
-	JZ           done324
+	JZ           done432
 	VPBROADCASTW (R11), Y12
 	VCVTPH2PS    Y12, Z12
 	VPMOVSXBD    2(R11), Z10
@@ -11924,7 +14701,7 @@ rest323:
 	LONG $0x48265262
 	WORD $0xcc52
 
-done324:
+done432:
 	MOVQ    d+32(FP), DI
 	SHLQ    $0x02, DI
 	MOVQ    AX, R8
@@ -11949,9 +14726,9 @@ done324:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000022, CX
 	SUBQ    $0x20, DX
-	JGE     strip320
+	JGE     strip428
 
-less321:
+less429:
 	ADDQ $0x20, DX
 	VZEROUPPER
 	RET
@@ -11969,9 +14746,9 @@ TEXT ·panelScoresDOTx2(SB), NOSPLIT, $0-48
 	SHLQ    $0x05, BX
 	ADDQ    CX, SI
 	SUBQ    $0x04, DX
-	JL      less326
+	JL      less434
 
-panels325:
+panels433:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -11991,7 +14768,7 @@ panels325:
 	LEAQ   (R9)(R10*2), R13
 	ADDQ   R10, R13
 
-elements327:
+elements435:
 	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z9
 	VCVTPH2PS  32(CX), Z10
@@ -12064,7 +14841,7 @@ elements327:
 	ADDQ    $+64, R13
 	ADDQ    $+4, R11
 	SUBQ    $0x02, DI
-	JNZ     elements327
+	JNZ     elements435
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -12079,14 +14856,14 @@ elements327:
 	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
-	JGE     panels325
+	JGE     panels433
 
-less326:
+less434:
 	ADDQ $0x04, DX
 	SUBQ $0x02, DX
-	JL   less329
+	JL   less437
 
-panels328:
+panels436:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z4, Z4, Z4
@@ -12098,7 +14875,7 @@ panels328:
 	LEAQ   (BX)(BX*1), R10
 	MOVQ   q+8(FP), R11
 
-elements330:
+elements438:
 	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z2
 	VCVTPH2PS  32(CX), Z3
@@ -12137,7 +14914,7 @@ elements330:
 	ADDQ    $+64, R9
 	ADDQ    $+4, R11
 	SUBQ    $0x02, DI
-	JNZ     elements330
+	JNZ     elements438
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z4, 512(AX)
@@ -12146,14 +14923,14 @@ elements330:
 	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
-	JGE     panels328
+	JGE     panels436
 
-less329:
+less437:
 	ADDQ $0x02, DX
 	SUBQ $0x01, DX
-	JL   less332
+	JL   less440
 
-panels331:
+panels439:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	MOVQ   d+32(FP), DI
@@ -12162,7 +14939,7 @@ panels331:
 	MOVQ   SI, R9
 	MOVQ   q+8(FP), R10
 
-elements333:
+elements441:
 	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z1
 	VCVTPH2PS  32(CX), Z2
@@ -12185,15 +14962,15 @@ elements333:
 	ADDQ    $+64, R9
 	ADDQ    $+4, R10
 	SUBQ    $0x02, DI
-	JNZ     elements333
+	JNZ     elements441
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z4, 512(AX)
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels331
+	JGE     panels439
 
-less332:
+less440:
 	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
@@ -12209,9 +14986,9 @@ TEXT ·mixF16DOTx2(SB), NOSPLIT, $0-56
 	MOVQ    ahead+48(FP), BX
 	ADDQ    CX, BX
 	SUBQ    $0x40, DX
-	JL      less335
+	JL      less443
 
-strip334:
+strip442:
 	MOVQ    BX, SI
 	ADDQ    $0x00004000, BX
 	MOVQ    s+8(FP), DI
@@ -12227,9 +15004,9 @@ strip334:
 	VMOVAPS Z1, Z9
 	MOVQ    m+24(FP), R10
 	SUBQ    $0x02, R10
-	JL      rest337
+	JL      rest445
 
-pairs336:
+pairs444:
 	VCVTPH2PS  (R9), Z10
 	VCVTPH2PS  32(R9), Z11
 	VCVTPH2PS  64(R9), Z12
@@ -12302,11 +15079,11 @@ pairs336:
 	ADDQ $0x04, DI
 	LEAQ (R9)(R8*2), R9
 	SUBQ $0x02, R10
-	JGE  pairs336
+	JGE  pairs444
 
-rest337:
+rest445:
 	ADDQ       $0x02, R10
-	JZ         done338
+	JZ         done446
 	VCVTPH2PS  (R9), Z10
 	VCVTPH2PS  32(R9), Z11
 	VCVTPH2PS  64(R9), Z12
@@ -12369,7 +15146,7 @@ rest337:
 	LONG $0x48165262
 	WORD $0xce52
 
-done338:
+done446:
 	MOVQ    d+32(FP), SI
 	SHLQ    $0x02, SI
 	MOVQ    AX, DI
@@ -12392,14 +15169,14 @@ done338:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x40, DX
-	JGE     strip334
+	JGE     strip442
 
-less335:
+less443:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less340
+	JL   less448
 
-strip339:
+strip447:
 	MOVQ    BX, SI
 	ADDQ    $0x00001000, BX
 	MOVQ    s+8(FP), DI
@@ -12409,9 +15186,9 @@ strip339:
 	VMOVAPS Z1, Z3
 	MOVQ    m+24(FP), R10
 	SUBQ    $0x02, R10
-	JL      rest342
+	JL      rest450
 
-pairs341:
+pairs449:
 	VCVTPH2PS  (R9), Z4
 	PREFETCHT0 (SI)
 	ADDQ       $0x00000020, SI
@@ -12437,11 +15214,11 @@ pairs341:
 	ADDQ $0x04, DI
 	LEAQ (R9)(R8*2), R9
 	SUBQ $0x02, R10
-	JGE  pairs341
+	JGE  pairs449
 
-rest342:
+rest450:
 	ADDQ       $0x02, R10
-	JZ         done343
+	JZ         done451
 	VCVTPH2PS  (R9), Z4
 	PREFETCHT0 (SI)
 	ADDQ       $0x00000020, SI
@@ -12461,7 +15238,7 @@ rest342:
 	LONG $0x485ef262
 	WORD $0xdd52
 
-done343:
+done451:
 	MOVQ    d+32(FP), SI
 	SHLQ    $0x02, SI
 	MOVQ    AX, DI
@@ -12472,9 +15249,9 @@ done343:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x10, DX
-	JGE     strip339
+	JGE     strip447
 
-less340:
+less448:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -12492,9 +15269,9 @@ TEXT ·mixQ8DOTx2(SB), NOSPLIT, $0-64
 	ADDQ    CX, BX
 	ADDQ    CX, SI
 	SUBQ    $0x40, DX
-	JL      less345
+	JL      less453
 
-strip344:
+strip452:
 	MOVQ    BX, DI
 	ADDQ    $0x00002200, BX
 	MOVQ    SI, R8
@@ -12512,9 +15289,9 @@ strip344:
 	VMOVAPS Z1, Z9
 	MOVQ    m+24(FP), R12
 	SUBQ    $0x02, R12
-	JL      rest347
+	JL      rest455
 
-pairs346:
+pairs454:
 	VPBROADCASTW (R11), Y12
 	VCVTPH2PS    Y12, Z12
 	VPMOVSXBD    2(R11), Z10
@@ -12617,11 +15394,11 @@ pairs346:
 	ADDQ $0x04, R9
 	LEAQ (R11)(R10*2), R11
 	SUBQ $0x02, R12
-	JGE  pairs346
+	JGE  pairs454
 
-rest347:
+rest455:
 	ADDQ         $0x02, R12
-	JZ           done348
+	JZ           done456
 	VPBROADCASTW (R11), Y12
 	VCVTPH2PS    Y12, Z12
 	VPMOVSXBD    2(R11), Z10
@@ -12699,7 +15476,7 @@ rest347:
 	LONG $0x48165262
 	WORD $0xce52
 
-done348:
+done456:
 	MOVQ    d+32(FP), DI
 	SHLQ    $0x02, DI
 	MOVQ    AX, R8
@@ -12722,14 +15499,14 @@ done348:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000044, CX
 	SUBQ    $0x40, DX
-	JGE     strip344
+	JGE     strip452
 
-less345:
+less453:
 	ADDQ $0x40, DX
 	SUBQ $0x20, DX
-	JL   less350
+	JL   less458
 
-strip349:
+strip457:
 	MOVQ    BX, DI
 	ADDQ    $0x00001100, BX
 	MOVQ    SI, R8
@@ -12743,9 +15520,9 @@ strip349:
 	VMOVAPS Z1, Z5
 	MOVQ    m+24(FP), R12
 	SUBQ    $0x02, R12
-	JL      rest352
+	JL      rest460
 
-pairs351:
+pairs459:
 	VPBROADCASTW (R11), Y8
 	VCVTPH2PS    Y8, Z8
 	VPMOVSXBD    2(R11), Z6
@@ -12802,11 +15579,11 @@ pairs351:
 	ADDQ $0x04, R9
 	LEAQ (R11)(R10*2), R11
 	SUBQ $0x02, R12
-	JGE  pairs351
+	JGE  pairs459
 
-rest352:
+rest460:
 	ADDQ         $0x02, R12
-	JZ           done353
+	JZ           done461
 	VPBROADCASTW (R11), Y8
 	VCVTPH2PS    Y8, Z8
 	VPMOVSXBD    2(R11), Z6
@@ -12848,7 +15625,7 @@ rest352:
 	LONG $0x4846d262
 	WORD $0xe852
 
-done353:
+done461:
 	MOVQ    d+32(FP), DI
 	SHLQ    $0x02, DI
 	MOVQ    AX, R8
@@ -12863,9 +15640,9 @@ done353:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000022, CX
 	SUBQ    $0x20, DX
-	JGE     strip349
+	JGE     strip457
 
-less350:
+less458:
 	ADDQ $0x20, DX
 	VZEROUPPER
 	RET
@@ -12883,9 +15660,9 @@ TEXT ·panelScoresDOTx1(SB), NOSPLIT, $0-48
 	SHLQ    $0x05, BX
 	ADDQ    CX, SI
 	SUBQ    $0x04, DX
-	JL      less355
+	JL      less463
 
-panels354:
+panels462:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -12901,7 +15678,7 @@ panels354:
 	LEAQ   (R8)(R9*2), R12
 	ADDQ   R9, R12
 
-elements356:
+elements464:
 	PREFETCHT0 (R8)
 	VCVTPH2PS  (CX), Z5
 	VCVTPH2PS  32(CX), Z6
@@ -12957,7 +15734,7 @@ elements356:
 	ADDQ    $+64, R12
 	ADDQ    $+4, R10
 	SUBQ    $0x02, DI
-	JNZ     elements356
+	JNZ     elements464
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -12968,14 +15745,14 @@ elements356:
 	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
-	JGE     panels354
+	JGE     panels462
 
-less355:
+less463:
 	ADDQ $0x04, DX
 	SUBQ $0x02, DX
-	JL   less358
+	JL   less466
 
-panels357:
+panels465:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   d+32(FP), DI
@@ -12985,7 +15762,7 @@ panels357:
 	LEAQ   (BX)(BX*1), R9
 	MOVQ   q+8(FP), R10
 
-elements359:
+elements467:
 	PREFETCHT0 (R8)
 	VCVTPH2PS  (CX), Z2
 	VCVTPH2PS  32(CX), Z3
@@ -13015,21 +15792,21 @@ elements359:
 	ADDQ    $+64, R8
 	ADDQ    $+4, R10
 	SUBQ    $0x02, DI
-	JNZ     elements359
+	JNZ     elements467
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	ADDQ    BX, SI
 	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
-	JGE     panels357
+	JGE     panels465
 
-less358:
+less466:
 	ADDQ $0x02, DX
 	SUBQ $0x01, DX
-	JL   less361
+	JL   less469
 
-panels360:
+panels468:
 	VPXORD Z0, Z0, Z0
 	MOVQ   d+32(FP), DI
 	MOVQ   d+32(FP), R8
@@ -13037,7 +15814,7 @@ panels360:
 	MOVQ   SI, R8
 	MOVQ   q+8(FP), R9
 
-elements362:
+elements470:
 	PREFETCHT0 (R8)
 	VCVTPH2PS  (CX), Z1
 	VCVTPH2PS  32(CX), Z2
@@ -13055,14 +15832,14 @@ elements362:
 	ADDQ    $+64, R8
 	ADDQ    $+4, R9
 	SUBQ    $0x02, DI
-	JNZ     elements362
+	JNZ     elements470
 	VMOVUPS Z0, (AX)
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels360
+	JGE     panels468
 
-less361:
+less469:
 	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
@@ -13078,9 +15855,9 @@ TEXT ·mixF16DOTx1(SB), NOSPLIT, $0-56
 	MOVQ    ahead+48(FP), BX
 	ADDQ    CX, BX
 	SUBQ    $0x40, DX
-	JL      less364
+	JL      less472
 
-strip363:
+strip471:
 	MOVQ    BX, SI
 	ADDQ    $0x00004000, BX
 	MOVQ    s+8(FP), DI
@@ -13092,9 +15869,9 @@ strip363:
 	VMOVAPS Z1, Z5
 	MOVQ    m+24(FP), R10
 	SUBQ    $0x02, R10
-	JL      rest366
+	JL      rest474
 
-pairs365:
+pairs473:
 	VCVTPH2PS  (R9), Z6
 	VCVTPH2PS  32(R9), Z7
 	VCVTPH2PS  64(R9), Z8
@@ -13150,11 +15927,11 @@ pairs365:
 	ADDQ $0x04, DI
 	LEAQ (R9)(R8*2), R9
 	SUBQ $0x02, R10
-	JGE  pairs365
+	JGE  pairs473
 
-rest366:
+rest474:
 	ADDQ       $0x02, R10
-	JZ         done367
+	JZ         done475
 	VCVTPH2PS  (R9), Z6
 	VCVTPH2PS  32(R9), Z7
 	VCVTPH2PS  64(R9), Z8
@@ -13200,7 +15977,7 @@ rest366:
 	LONG $0x4836d262
 	WORD $0xea52
 
-done367:
+done475:
 	MOVQ    d+32(FP), SI
 	SHLQ    $0x02, SI
 	MOVQ    AX, SI
@@ -13215,14 +15992,14 @@ done367:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x40, DX
-	JGE     strip363
+	JGE     strip471
 
-less364:
+less472:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less369
+	JL   less477
 
-strip368:
+strip476:
 	MOVQ    BX, SI
 	ADDQ    $0x00001000, BX
 	MOVQ    s+8(FP), DI
@@ -13231,9 +16008,9 @@ strip368:
 	VMOVAPS Z1, Z2
 	MOVQ    m+24(FP), R10
 	SUBQ    $0x02, R10
-	JL      rest371
+	JL      rest479
 
-pairs370:
+pairs478:
 	VCVTPH2PS  (R9), Z3
 	PREFETCHT0 (SI)
 	ADDQ       $0x00000020, SI
@@ -13254,11 +16031,11 @@ pairs370:
 	ADDQ $0x04, DI
 	LEAQ (R9)(R8*2), R9
 	SUBQ $0x02, R10
-	JGE  pairs370
+	JGE  pairs478
 
-rest371:
+rest479:
 	ADDQ       $0x02, R10
-	JZ         done372
+	JZ         done480
 	VCVTPH2PS  (R9), Z3
 	PREFETCHT0 (SI)
 	ADDQ       $0x00000020, SI
@@ -13273,7 +16050,7 @@ rest371:
 	LONG $0x4866f262
 	WORD $0xd452
 
-done372:
+done480:
 	MOVQ    d+32(FP), SI
 	SHLQ    $0x02, SI
 	MOVQ    AX, SI
@@ -13282,9 +16059,9 @@ done372:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x10, DX
-	JGE     strip368
+	JGE     strip476
 
-less369:
+less477:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -13302,9 +16079,9 @@ TEXT ·mixQ8DOTx1(SB), NOSPLIT, $0-64
 	ADDQ    CX, BX
 	ADDQ    CX, SI
 	SUBQ    $0x40, DX
-	JL      less374
+	JL      less482
 
-strip373:
+strip481:
 	MOVQ    BX, DI
 	ADDQ    $0x00002200, BX
 	MOVQ    SI, R8
@@ -13318,9 +16095,9 @@ strip373:
 	VMOVAPS Z1, Z5
 	MOVQ    m+24(FP), R12
 	SUBQ    $0x02, R12
-	JL      rest376
+	JL      rest484
 
-pairs375:
+pairs483:
 	VPBROADCASTW (R11), Y8
 	VCVTPH2PS    Y8, Z8
 	VPMOVSXBD    2(R11), Z6
@@ -13406,11 +16183,11 @@ pairs375:
 	ADDQ $0x04, R9
 	LEAQ (R11)(R10*2), R11
 	SUBQ $0x02, R12
-	JGE  pairs375
+	JGE  pairs483
 
-rest376:
+rest484:
 	ADDQ         $0x02, R12
-	JZ           done377
+	JZ           done485
 	VPBROADCASTW (R11), Y8
 	VCVTPH2PS    Y8, Z8
 	VPMOVSXBD    2(R11), Z6
@@ -13471,7 +16248,7 @@ rest376:
 	LONG $0x4836d262
 	WORD $0xea52
 
-done377:
+done485:
 	MOVQ    d+32(FP), DI
 	SHLQ    $0x02, DI
 	MOVQ    AX, DI
@@ -13486,14 +16263,14 @@ done377:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000044, CX
 	SUBQ    $0x40, DX
-	JGE     strip373
+	JGE     strip481
 
-less374:
+less482:
 	ADDQ $0x40, DX
 	SUBQ $0x20, DX
-	JL   less379
+	JL   less487
 
-strip378:
+strip486:
 	MOVQ    BX, DI
 	ADDQ    $0x00001100, BX
 	MOVQ    SI, R8
@@ -13505,9 +16282,9 @@ strip378:
 	VMOVAPS Z1, Z3
 	MOVQ    m+24(FP), R12
 	SUBQ    $0x02, R12
-	JL      rest381
+	JL      rest489
 
-pairs380:
+pairs488:
 	VPBROADCASTW (R11), Y6
 	VCVTPH2PS    Y6, Z6
 	VPMOVSXBD    2(R11), Z4
@@ -13555,11 +16332,11 @@ pairs380:
 	ADDQ $0x04, R9
 	LEAQ (R11)(R10*2), R11
 	SUBQ $0x02, R12
-	JGE  pairs380
+	JGE  pairs488
 
-rest381:
+rest489:
 	ADDQ         $0x02, R12
-	JZ           done382
+	JZ           done490
 	VPBROADCASTW (R11), Y6
 	VCVTPH2PS    Y6, Z6
 	VPMOVSXBD    2(R11), Z4
@@ -13592,7 +16369,7 @@ rest381:
 	LONG $0x4856f262
 	WORD $0xde52
 
-done382:
+done490:
 	MOVQ    d+32(FP), DI
 	SHLQ    $0x02, DI
 	MOVQ    AX, DI
@@ -13603,9 +16380,9 @@ done382:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000022, CX
 	SUBQ    $0x20, DX
-	JGE     strip378
+	JGE     strip486
 
-less379:
+less487:
 	ADDQ $0x20, DX
 	VZEROUPPER
 	RET
@@ -13628,9 +16405,9 @@ TEXT ·weighDOT(SB), NOSPLIT, $0-48
 	XORQ    DX, DX
 	MOVQ    m+40(FP), BX
 	CMPQ    BX, $0x00000080
-	JNE     some383
+	JNE     some491
 
-row385:
+row493:
 	VMOVUPS       (AX), Z10
 	VMOVUPS       64(AX), Z14
 	VMOVUPS       128(AX), Z11
@@ -13659,27 +16436,27 @@ row385:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row385
-	JMP           done384
+	JL            row493
+	JMP           done492
 
-some383:
-row386:
+some491:
+row494:
 	MOVQ    AX, BX
 	VMOVUPS leastFloat<>+0(SB), Z10
 	MOVQ    m+40(FP), SI
 	SUBQ    $0x10, SI
-	JL      rest388
+	JL      rest496
 
-loop387:
+loop495:
 	VMOVUPS (BX), Z11
 	VMAXPS  Z11, Z10, Z10
 	ADDQ    $0x40, BX
 	SUBQ    $0x10, SI
-	JGE     loop387
+	JGE     loop495
 
-rest388:
+rest496:
 	ADDQ      $0x10, SI
-	JZ        done389
+	JZ        done497
 	MOVQ      $0x00000001, DI
 	SHLXQ     SI, DI, DI
 	DECQ      DI
@@ -13687,7 +16464,7 @@ rest388:
 	VMOVUPS.Z (BX), K1, Z11
 	VMAXPS    Z11, Z10, K1, Z10
 
-done389:
+done497:
 	VEXTRACTF64X4 $0x01, Z10, Y11
 	VMAXPS        Y11, Y10, Y10
 	VEXTRACTF128  $0x01, Y10, X11
@@ -13701,17 +16478,17 @@ done389:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row386
+	JL            row494
 
-done384:
+done492:
 	MOVQ largest+8(FP), AX
 	MOVQ sums+16(FP), CX
 	MOVQ shrink+24(FP), DX
 	MOVQ n+32(FP), BX
 	SUBQ $0x10, BX
-	JL   rest391
+	JL   rest499
 
-loop390:
+loop498:
 	VMOVUPS     (AX), Z10
 	VMOVUPS     (DX), Z11
 	VMAXPS      Z10, Z11, Z11
@@ -13739,11 +16516,11 @@ loop390:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	SUBQ        $0x10, BX
-	JGE         loop390
+	JGE         loop498
 
-rest391:
+rest499:
 	ADDQ        $0x10, BX
-	JZ          done392
+	JZ          done500
 	MOVQ        $0x00000001, SI
 	SHLXQ       BX, SI, SI
 	DECQ        SI
@@ -13772,15 +16549,15 @@ rest391:
 	VMULPS      Z10, Z11, Z11
 	VMOVUPS     Z11, K1, (CX)
 
-done392:
+done500:
 	MOVQ s+0(FP), AX
 	MOVQ n+32(FP), CX
 	XORQ DX, DX
 	MOVQ m+40(FP), BX
 	CMPQ BX, $0x00000080
-	JNE  some393
+	JNE  some501
 
-row395:
+row503:
 	MOVQ         largest+8(FP), BX
 	VBROADCASTSS (BX)(DX*4), Z11
 	VSUBPS       Z0, Z11, Z11
@@ -13931,11 +16708,11 @@ row395:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row395
-	JMP           done394
+	JL            row503
+	JMP           done502
 
-some393:
-row396:
+some501:
+row504:
 	MOVQ         largest+8(FP), BX
 	VBROADCASTSS (BX)(DX*4), Z10
 	VSUBPS       Z0, Z10, Z10
@@ -13944,9 +16721,9 @@ row396:
 	VPXORD       Z13, Z13, Z13
 	MOVQ         m+40(FP), DI
 	SUBQ         $0x10, DI
-	JL           rest398
+	JL           rest506
 
-loop397:
+loop505:
 	VMOVUPS     (BX), Z11
 	VSUBPS      Z10, Z11, Z11
 	VREDUCEPS   $0x01, Z11, Z12
@@ -13971,11 +16748,11 @@ loop397:
 	ADDQ $0x40, BX
 	ADDQ $0x20, SI
 	SUBQ $0x10, DI
-	JGE  loop397
+	JGE  loop505
 
-rest398:
+rest506:
 	ADDQ        $0x10, DI
-	JZ          done399
+	JZ          done507
 	MOVQ        $0x00000001, R8
 	SHLXQ       DI, R8, R8
 	DECQ        R8
@@ -14003,7 +16780,7 @@ rest398:
 	LONG $0x48265262
 	WORD $0xe852
 
-done399:
+done507:
 	VEXTRACTF64X4 $0x01, Z13, Y10
 	VADDPS        Y10, Y13, Y13
 	VEXTRACTF128  $0x01, Y13, X10
@@ -14018,9 +16795,9 @@ done399:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row396
+	JL            row504
 
-done394:
+done502:
 	VZEROUPPER
 	RET
 

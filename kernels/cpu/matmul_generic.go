@@ -124,7 +124,42 @@ func (a *lanes) storeSwiGLU(dst unsafe.Pointer, up *lanes, cols int) {
 	}
 }
 
+// partLen returns how many of k products of float32 are added up at a time: sums of k are sums of such partial sums. The
+// rounding errors of a chain of n additions grow like √n.
+func partLen(k int) int {
+	if k < longRow {
+		return 16
+	}
+	return 64
+}
+
+// longRow is the length of rows from which on partial sums are longer.
+const longRow = 1024
+
 func dotF32(x, w unsafe.Pointer, k int) (a lanes) {
+	n := partLen(k)
+	for at := 0; at < k; at += n {
+		a.add(partF32(floatAt(x, at), floatAt(w, at*panelRows), min(n, k-at)))
+	}
+	return a
+}
+
+func dotF16(x, w unsafe.Pointer, k int) (a lanes) {
+	n := partLen(k)
+	for at := 0; at < k; at += n {
+		a.add(partF16(floatAt(x, at), halfAt(w, at*panelRows), min(n, k-at)))
+	}
+	return a
+}
+
+// add adds partial sums.
+func (a *lanes) add(part lanes) {
+	for j, v := range part {
+		a[j] += v
+	}
+}
+
+func partF32(x, w unsafe.Pointer, k int) (a lanes) {
 	panel := unsafe.Slice((*lanes)(w), k)
 	for i, v := range floats(x, k) {
 		p := &panel[i]
@@ -135,7 +170,7 @@ func dotF32(x, w unsafe.Pointer, k int) (a lanes) {
 	return a
 }
 
-func dotF16(x, w unsafe.Pointer, k int) (a lanes) {
+func partF16(x, w unsafe.Pointer, k int) (a lanes) {
 	panel := unsafe.Slice((*[panelRows]uint16)(w), k)
 	for i, v := range floats(x, k) {
 		p := &panel[i]

@@ -370,14 +370,23 @@ func (g *generator) loadStrip(f format, row reg.GPVirtual, n int) []reg.VecVirtu
 func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, a asked, heads, n int) {
 	s, m, vRow, row := g.arg("s"), g.arg("m"), g.arg("vRow"), g.GP64()
 	g.MOVQ(v, row)
-	sums := make([][]reg.VecVirtual, heads)
+	sums, all := make([][]reg.VecVirtual, heads), []reg.VecVirtual{}
 	for h := range sums {
 		sums[h] = g.vecs(n)
 		g.zero(sums[h]...)
+		all = append(all, sums[h]...)
 	}
+	const others = 3 // a weight, the scale of a block, and one that instructions may need
+	totals := g.newTotals(all, 2*g.isa.lanes-len(all)-n-others)
+	totals.inParts(m, operand.U32(partLen), func(m reg.GPVirtual) { g.mixPart(f, sums, s, row, vRow, m, a) })
+	g.addStrip(dst, sums)
+}
+
+// mixPart adds the values of m positions to sums.
+func (g *generator) mixPart(f format, sums [][]reg.VecVirtual, s, row, vRow, m reg.GPVirtual, a asked) {
 	loop := g.label("position")
 	g.Label(loop)
-	values := g.loadStrip(f, row, n)
+	values := g.loadStrip(f, row, len(sums[0]))
 	g.askNext(a)
 	for h := range sums {
 		weight := g.vec()
@@ -390,7 +399,6 @@ func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, a asked, heads, n i
 	g.ADDQ(vRow, row)
 	g.DECQ(m)
 	g.JNZ(operand.LabelRef(loop))
-	g.addStrip(dst, sums)
 }
 
 // asked is parts of chunks that are read next, and that a loop over positions prefetches: in each strip of a row its share

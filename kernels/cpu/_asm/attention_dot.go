@@ -141,7 +141,10 @@ func (g *generator) dotScores(heads int) {
 	}, nil, pointers("s", "q", "k"), integers("n", "d", "ahead"))
 	sums := newPanelSums(g, heads, g.panelCounts()[0])
 	p := g.newPairing()
-	g.overPanels(sums, 1, func(r panelWalk, part *panelSums) { g.dotBlock(p, r, part) })
+	g.overPanels(sums, 1, func(s reg.GPVirtual, r panelWalk, part *panelSums) {
+		g.dotBlock(p, r, part)
+		part.store(s)
+	})
 }
 
 // dotBlock computes the scores of some panels.

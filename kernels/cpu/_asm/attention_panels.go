@@ -20,9 +20,9 @@ func (g *generator) panelScores(heads int) {
 	g.overPanels(sums, 2, g.panelBlock)
 }
 
-// overPanels runs body for some panels at a time, stores the scores that it adds up, until n panels are done, and ends the
-// function. Elements of queries have 1 << shift bytes. body moves along the first panel, once.
-func (g *generator) overPanels(sums *panelSums, shift uint8, body func(r panelWalk, sums *panelSums)) {
+// overPanels runs body for some panels at a time, until n panels are done, and ends the function. Elements of queries have
+// 1 << shift bytes. body moves along the first panel, once, and stores the scores at s.
+func (g *generator) overPanels(sums *panelSums, shift uint8, body func(s reg.GPVirtual, r panelWalk, sums *panelSums)) {
 	s, k, n := g.arg("s"), g.arg("k"), g.arg("n")
 	panelBytes, far := g.arg("d"), g.arg("ahead")
 	g.SHLQ(operand.U8(5), panelBytes)
@@ -34,8 +34,7 @@ func (g *generator) overPanels(sums *panelSums, shift uint8, body func(r panelWa
 		g.Label(loop)
 		part := sums.first(panels)
 		part.clear()
-		body(g.newPanelWalk(k, far, panelBytes, part, shift), part)
-		part.store(s)
+		body(s, g.newPanelWalk(k, far, panelBytes, part, shift), part)
 		g.ADDQ(panelBytes, far)
 		for range panels - 1 {
 			g.ADDQ(panelBytes, k)
@@ -78,30 +77,47 @@ func (g *generator) newPanelWalk(k, far, panelBytes reg.GPVirtual, sums *panelSu
 	return panelWalk{g.newRows(g.arg("q"), qRow, heads), g.newRows(k, panelBytes, panels), g.newRows(from, second, panels), d}
 }
 
-// panelBlock computes the scores of some panels.
-func (g *generator) panelBlock(r panelWalk, sums *panelSums) {
-	q, at, asked, d := r.q, r.at, r.asked, r.d
+// panelBlock computes the scores of some panels, in partial sums whose totals are the scores.
+func (g *generator) panelBlock(s reg.GPVirtual, r panelWalk, sums *panelSums) {
+	sums.store(s)
+	part, whole := g.label("part"), g.label("whole")
+	n := g.GP64()
+	g.Label(part)
+	g.MOVQ(operand.U32(partLen), n)
+	g.SUBQ(n, r.d)
+	g.JGE(operand.LabelRef(whole))
+	g.ADDQ(r.d, n)
+	g.XORQ(r.d, r.d)
+	g.Label(whole)
+	g.panelPart(r, n, sums)
+	sums.fold(s)
+	g.TESTQ(r.d, r.d)
+	g.JNZ(operand.LabelRef(part))
+}
+
+// panelPart adds the products of n elements.
+func (g *generator) panelPart(r panelWalk, n reg.GPVirtual, sums *panelSums) {
 	loop, last, done := g.label("elements"), g.label("last"), g.label("done")
-	g.SUBQ(operand.U8(2), d)
+	g.SUBQ(operand.U8(2), n)
 	g.JL(operand.LabelRef(last))
 	g.Label(loop)
 	for p := range sums.v[0] {
-		g.PREFETCHT0(asked.at(p, 0)) // a line is two elements
+		g.PREFETCHT0(r.asked.at(p, 0)) // a line is two elements
 	}
 	for e := range 2 {
-		sums.add(q, at, e)
+		sums.add(r.q, r.at, e)
 	}
-	for _, x := range []rows{at, asked} {
+	for _, x := range []rows{r.at, r.asked} {
 		g.advance(x, 2*halfColumnBytes)
 	}
-	g.advance(q, 2*4)
-	g.SUBQ(operand.U8(2), d)
+	g.advance(r.q, 2*4)
+	g.SUBQ(operand.U8(2), n)
 	g.JGE(operand.LabelRef(loop))
 	g.Label(last)
-	g.ADDQ(operand.U8(2), d)
+	g.ADDQ(operand.U8(2), n)
 	g.JZ(operand.LabelRef(done))
-	sums.add(q, at, 0)
-	g.advance(at, halfColumnBytes)
+	sums.add(r.q, r.at, 0)
+	g.advance(r.at, halfColumnBytes)
 	g.Label(done)
 }
 
@@ -163,10 +179,24 @@ func (s *panelSums) add(q, k rows, e int) {
 
 // store writes the scores.
 func (s *panelSums) store(to reg.GPVirtual) {
+	s.each(to, func(v reg.VecVirtual, score operand.Mem) { s.VMOVUPS(v, score) })
+}
+
+// fold adds to the scores and clears the sums.
+func (s *panelSums) fold(to reg.GPVirtual) {
+	s.each(to, func(v reg.VecVirtual, score operand.Mem) {
+		s.VADDPS(score, v, v)
+		s.VMOVUPS(v, score)
+		s.zero(v)
+	})
+}
+
+// each calls f for each sum, with where its scores are.
+func (s *panelSums) each(to reg.GPVirtual, f func(v reg.VecVirtual, score operand.Mem)) {
 	for h := range s.v {
 		for p := range s.v[h] {
 			for i, v := range s.v[h][p] {
-				s.VMOVUPS(v, operand.Mem{Base: to, Disp: 4 * (h*chunkLen + p*panelRows + i*s.isa.lanes)})
+				f(v, operand.Mem{Base: to, Disp: 4 * (h*chunkLen + p*panelRows + i*s.isa.lanes)})
 			}
 		}
 	}

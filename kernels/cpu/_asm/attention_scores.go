@@ -8,7 +8,8 @@ import (
 )
 
 // scores multiplies a few queries with keys, 32 positions at a time with AVX-512, 8 with AVX2. Keys are
-// transposed in registers, so that each score is the sum over one lane, in the order of the tiles of matrix products.
+// transposed in registers, so that each score is the sum over one lane, in the order of the tiles of matrix products: the
+// totals of partial sums are the scores themselves.
 func (g *generator) scores(f format, heads int) {
 	name := fmt.Sprintf("scores%s%sx%d", f, g.isa.name, heads)
 	doc := []string{
@@ -53,26 +54,43 @@ func (g *generator) scoreBlock(b *scoreBlock, left reg.GPVirtual) {
 	for i := range b.sums {
 		g.zero(b.sums[i]...)
 	}
+	b.each(g, func(sum reg.VecVirtual, score operand.Mem) { g.VMOVUPS(sum, score) })
 	d, qRow, k := g.arg("d"), g.arg("d"), g.GP64()
 	g.SHLQ(operand.U8(2), qRow)
 	q := g.newRows(g.arg("q"), qRow, b.heads)
 	g.MOVQ(b.k, k)
-	loop := g.label("elements")
+	loop, fold := g.label("elements"), g.label("fold")
 	g.Label(loop)
-	elements := g.addSquares(b, q, k, left)
-	g.ADDQ(operand.U8(uint8(elements*b.format.elementBytes())), k)
-	g.advance(q, elements*4)
-	g.SUBQ(operand.U8(uint8(elements)), d)
+	for at := 0; at < partLen; at += g.isa.lanes {
+		if at > 0 {
+			g.JZ(operand.LabelRef(fold))
+		}
+		g.addSquares(b, q, k, left)
+		g.ADDQ(operand.U8(uint8(g.isa.lanes*b.format.elementBytes())), k)
+		g.advance(q, g.isa.lanes*4)
+		g.SUBQ(operand.U8(uint8(g.isa.lanes)), d)
+	}
+	g.Label(fold)
+	b.each(g, func(sum reg.VecVirtual, score operand.Mem) {
+		g.VADDPS(score, sum, sum)
+		g.VMOVUPS(sum, score)
+		g.zero(sum)
+	})
+	g.TESTQ(d, d)
 	g.JNZ(operand.LabelRef(loop))
+}
+
+// each calls f for each sum, with where its scores are.
+func (b *scoreBlock) each(g *generator, f func(sum reg.VecVirtual, score operand.Mem)) {
 	for i := range b.sums {
 		for h, v := range b.sums[i] {
-			g.VMOVUPS(v, operand.Mem{Base: b.s, Disp: 4 * (h*chunkLen + i*g.isa.lanes)})
+			f(v, operand.Mem{Base: b.s, Disp: 4 * (h*chunkLen + i*g.isa.lanes)})
 		}
 	}
 }
 
-// addSquares adds the products of as many elements as there are lanes, and returns how many these are.
-func (g *generator) addSquares(b *scoreBlock, q rows, k, left reg.GPVirtual) int {
+// addSquares adds the products of as many elements as there are lanes.
+func (g *generator) addSquares(b *scoreBlock, q rows, k, left reg.GPVirtual) {
 	l := g.newRowLoader(k, left)
 	for _, sums := range b.sums {
 		square := g.vecs(g.isa.lanes)
@@ -83,7 +101,6 @@ func (g *generator) addSquares(b *scoreBlock, q rows, k, left reg.GPVirtual) int
 			g.addColumn(q, i, column, sums)
 		}
 	}
-	return g.isa.lanes
 }
 
 // addColumn adds the products of element i of q with a column.

@@ -67,10 +67,10 @@ func lanesOf(level string) int {
 	return map[string]int{"AVX2": 8, "AVX512": 16, "DOT": 32}[level]
 }
 
-// longestLoop returns the instructions between a label and the jump back to it.
+// longestLoop returns the instructions between a label and the jump back to it, of loops with no loop inside.
 func longestLoop(f *ir.Function) (longest []*ir.Instruction) {
 	begin := make(map[ir.Label]int)
-	all := []*ir.Instruction{}
+	all, inner := []*ir.Instruction{}, 0 // where the loop before began
 	for _, n := range f.Nodes {
 		switch n := n.(type) {
 		case ir.Label:
@@ -78,8 +78,12 @@ func longestLoop(f *ir.Function) (longest []*ir.Instruction) {
 		case *ir.Instruction:
 			all = append(all, n)
 			if to := n.TargetLabel(); to != nil {
-				if from, back := begin[*to]; back && len(all)-from > len(longest) {
+				from, back := begin[*to]
+				if back && from >= inner && len(all)-from > len(longest) {
 					longest = all[from:len(all):len(all)]
+				}
+				if back {
+					inner = max(inner, from)
 				}
 			}
 		}

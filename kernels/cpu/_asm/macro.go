@@ -21,6 +21,7 @@ type generator struct {
 	isa    isa
 	labels int
 	words  map[string]operand.Mem
+	frame  *operand.Mem     // room of the current function, if it has some
 	amxOps map[string]amxOp // operations on tile registers, by their placeholder opcodes: see encodeUnknown
 }
 
@@ -87,13 +88,14 @@ func params(t types.Type, names []string) []param {
 	return p
 }
 
-// function starts a function. It is not preemptible: it calls nothing and has no frame.
+// function starts a function. It is not preemptible: it calls nothing.
 func (g *generator) function(name string, doc []string, results []param, in ...[]param) {
 	var all []param
 	for _, p := range in {
 		all = append(all, p...)
 	}
 	g.Function(name)
+	g.frame = nil
 	g.Attributes(attr.NOSPLIT)
 	g.Doc(doc...)
 	sig := types.NewSignatureType(nil, nil, nil, tuple(all), tuple(results), false)

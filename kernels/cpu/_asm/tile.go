@@ -139,6 +139,17 @@ func (g *generator) ask(t *tile, next reg.GPVirtual, w rows, bytes int) {
 // sums holds a tile's accumulators: [row][panel][vector of the panel].
 type sums [][][]reg.VecVirtual
 
+// all returns all accumulators.
+func (s sums) all() []reg.VecVirtual {
+	var all []reg.VecVirtual
+	for _, row := range s {
+		for _, panel := range row {
+			all = append(all, panel...)
+		}
+	}
+	return all
+}
+
 // newSums returns cleared accumulators.
 func (g *generator) newSums(t *tile) sums {
 	s := make(sums, t.rows)

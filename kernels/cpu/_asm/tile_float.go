@@ -39,13 +39,32 @@ func floatTiles(f format) func(*generator) {
 	}
 }
 
-// floatTile holds all sums in registers and walks along k once. Each step loads a vector of
+// floatTile holds all partial sums in registers and walks along k once. Each step loads a vector of
 // each panel and one element of each row of x.
 func (g *generator) floatTile(t *tile) {
 	g.begin(t)
 	w, x, k, next := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks"), g.newAsk(t)
 	s := g.newSums(t)
+	totals := g.newTotals(s.all(), g.spareRegisters(t))
+	totals.inParts(k, g.partOf(k), func(k reg.GPVirtual) { g.floatPart(t, s, w, x, k, next) })
+	g.finish(t, s)
+}
 
+// spareRegisters is how many registers a tile leaves: a step takes those of its sums, of a vector of each panel, or with one
+// row of one, and of an element of x.
+func (g *generator) spareRegisters(t *tile) int {
+	vectors := panelRows / g.isa.lanes
+	used := t.rows*t.panels*vectors + 1
+	if t.rows == 1 {
+		used++
+	} else {
+		used += t.panels * vectors
+	}
+	return 2*g.isa.lanes - used // 16 of 256 bits, 32 of 512
+}
+
+// floatPart adds the products of k steps.
+func (g *generator) floatPart(t *tile, s sums, w, x rows, k, next reg.GPVirtual) {
 	const unroll = 4
 	loop, rest, done := g.label("loop"), g.label("rest"), g.label("done")
 	g.SUBQ(operand.U8(unroll), k)
@@ -72,7 +91,6 @@ func (g *generator) floatTile(t *tile) {
 	g.DECQ(k)
 	g.JNZ(operand.LabelRef(single))
 	g.Label(done)
-	g.finish(t, s)
 }
 
 // aheadHalves is how far before their use 16-bit weights are prefetched, in bytes, for a single row of
