@@ -109,6 +109,9 @@ func TestExactValuesSurviveEncodeAndDecode(t *testing.T) {
 		src[i] = float32(i & 1)
 	}
 	for d := Invalid + 1; d < NumDTypes; d++ {
+		if d.Expansion().Valid() {
+			continue // these are only read
+		}
 		enc := make([]byte, d.RowBytes(len(src)))
 		if err := Encode(d, enc, src); err != nil {
 			t.Fatalf("%v: %v", d, err)

@@ -44,6 +44,23 @@ const (
 	IQ4_XS
 	MXFP4
 
+	// Formats that hold the elements of others: see expansions.
+	IQ2X   // of IQ2_XXS and IQ1_S
+	IQ2X16 // of IQ2_XS, IQ2_S and IQ1_M, with scales of 16 elements
+	IQ3X   // of IQ3_XXS
+	IQ3SX  // of IQ3_S
+
+	// Formats that are only read: see expansions.
+	IQ1_S
+	IQ1_M
+	IQ2_XXS
+	IQ2_XS
+	IQ2_S
+	IQ3_XXS
+	IQ3_S
+	TQ1_0
+	TQ2_0
+
 	// NumDTypes is the length of a table keyed by DType.
 	NumDTypes
 )
@@ -71,7 +88,8 @@ type info struct {
 const superLen = 256
 
 // table is keyed by DType. Block sizes of the quantized formats are those of ggml's structs block_*
-// (ggml-common.h). Q8A is this project's own.
+// (ggml-common.h). Q8A, IQ2X, IQ2X16, IQ3X and IQ3SX are this
+// project's own.
 var table = [NumDTypes]info{
 	F32:  {"f32", Float, 1, 4, codecF32},
 	F16:  {"f16", Float, 1, 2, codecF16},
@@ -97,6 +115,21 @@ var table = [NumDTypes]info{
 	IQ4_NL: {"iq4_nl", Quant, 32, 18, schemeCodec(IQ4_NL)},
 	IQ4_XS: {"iq4_xs", Quant, superLen, 136, schemeCodec(IQ4_XS)},
 	MXFP4:  {"mxfp4", Quant, 32, 17, schemeCodec(MXFP4)},
+
+	IQ2X:   {"iq2x", Quant, superLen, 138, schemeCodec(IQ2X)},
+	IQ2X16: {"iq2x16", Quant, superLen, 146, schemeCodec(IQ2X16)},
+	IQ3X:   {"iq3x", Quant, superLen, 138, schemeCodec(IQ3X)},
+	IQ3SX:  {"iq3sx", Quant, superLen, 138, schemeCodec(IQ3SX)},
+
+	IQ1_S:   {"iq1_s", Quant, superLen, 50, expandedCodec(IQ1_S)},
+	IQ1_M:   {"iq1_m", Quant, superLen, 56, expandedCodec(IQ1_M)},
+	IQ2_XXS: {"iq2_xxs", Quant, superLen, 66, expandedCodec(IQ2_XXS)},
+	IQ2_XS:  {"iq2_xs", Quant, superLen, 74, expandedCodec(IQ2_XS)},
+	IQ2_S:   {"iq2_s", Quant, superLen, 82, expandedCodec(IQ2_S)},
+	IQ3_XXS: {"iq3_xxs", Quant, superLen, 98, expandedCodec(IQ3_XXS)},
+	IQ3_S:   {"iq3_s", Quant, superLen, 110, expandedCodec(IQ3_S)},
+	TQ1_0:   {"tq1_0", Quant, superLen, 54, expandedCodec(TQ1_0)},
+	TQ2_0:   {"tq2_0", Quant, superLen, 66, expandedCodec(TQ2_0)},
 }
 
 // Valid reports whether d is one of the declared dtypes.

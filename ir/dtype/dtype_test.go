@@ -36,6 +36,19 @@ func TestDTypesHaveTheirSizesAndKinds(t *testing.T) {
 		{IQ4_XS, "iq4_xs", 512, 272, true, false},
 		{MXFP4, "mxfp4", 64, 34, true, false},
 		{Q8A, "q8a", 64, 96, true, false},
+		{IQ2X, "iq2x", 512, 276, true, false},
+		{IQ2X16, "iq2x16", 512, 292, true, false},
+		{IQ3X, "iq3x", 512, 276, true, false},
+		{IQ3SX, "iq3sx", 512, 276, true, false},
+		{IQ1_S, "iq1_s", 512, 100, true, false},
+		{IQ1_M, "iq1_m", 512, 112, true, false},
+		{IQ2_XXS, "iq2_xxs", 512, 132, true, false},
+		{IQ2_XS, "iq2_xs", 512, 148, true, false},
+		{IQ2_S, "iq2_s", 512, 164, true, false},
+		{IQ3_XXS, "iq3_xxs", 512, 196, true, false},
+		{IQ3_S, "iq3_s", 512, 220, true, false},
+		{TQ1_0, "tq1_0", 512, 108, true, false},
+		{TQ2_0, "tq2_0", 512, 132, true, false},
 	}
 	if len(tests) != int(NumDTypes)-1 {
 		t.Errorf("%d cases for %d dtypes", len(tests), NumDTypes-1)

@@ -99,7 +99,8 @@ func (s *Scheme) unit(dst []int8, src []float64, lowest, top int, float func(uin
 	if -lowest > top {
 		end = lowest
 	}
-	bits := F32ToF16(float32(extreme / float64(end)))
+	const one = 0x3c00 // as float16
+	bits := F32ToF16(float32(extreme / float64(end) / float64(float(one))))
 	d := float64(float(bits))
 	for i, x := range src {
 		dst[i] = 0

@@ -21,6 +21,7 @@ type Scheme struct {
 	MinTop             int  // the largest integer min; the smallest is 0
 
 	Power bool // D has the bits of a bfloat16, a power of two; otherwise those of a float16
+	Shift int  // D is that float16 divided by 2^Shift
 
 	split func(f *Fields, src []byte)
 	join  func(dst []byte, f *Fields)
@@ -40,6 +41,25 @@ var valuesIQ4 = [16]uint8{1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 1
 // valuesE2M1 is twice the numbers with one sign bit, two exponent bits and one mantissa bit, plus 12.
 var valuesE2M1 = [16]uint8{12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0}
 
+// valuesIQ2 are the values of IQ2 and of IQ1 times 8, without an offset: codes 0 to 2 are the magnitudes of IQ2, 3 to 5 those
+// of IQ1, 6 and 7 zero, and those from 8 on the same with the other sign.
+var valuesIQ2 = [16]int{8, 25, 43, 1, 7, 9, 0, 0, -8, -25, -43, -1, -7, -9, 0, 0}
+
+// valuesIQ3XXS and valuesIQ3S are the values of IQ3_XXS and IQ3_S.
+var (
+	valuesIQ3XXS = [16]int{4, 12, 20, 28, 36, 44, 52, 62, -4, -12, -20, -28, -36, -44, -52, -62}
+	valuesIQ3S   = [16]int{1, 3, 5, 7, 9, 11, 13, 15, -1, -3, -5, -7, -9, -11, -13, -15}
+)
+
+// from returns values plus an offset.
+func from(offset int, values [16]int) *[16]uint8 {
+	var u [16]uint8
+	for i, v := range values {
+		u[i] = uint8(v + offset)
+	}
+	return &u
+}
+
 // schemes is keyed by DType; nil for formats without one.
 var schemes = [NumDTypes]*Scheme{
 	Q4_1:   {Bits: 4, Group: 32, Mins: true, split: splitQ4_1, join: joinQ4_1},
@@ -53,6 +73,11 @@ var schemes = [NumDTypes]*Scheme{
 	IQ4_NL: {Bits: 4, Group: 32, Values: &valuesIQ4, Offset: 128, split: splitIQ4_NL, join: joinIQ4_NL},
 	IQ4_XS: {Bits: 4, Group: 32, Super: true, ScaleLow: -32, ScaleTop: 31, Values: &valuesIQ4, Offset: 128, split: splitIQ4_XS, join: joinIQ4_XS},
 	MXFP4:  {Bits: 4, Group: 32, Values: &valuesE2M1, Offset: 12, Power: true, split: splitMXFP4, join: joinMXFP4},
+
+	IQ2X:   {Bits: 4, Group: 32, Super: true, ScaleLow: -128, ScaleTop: 127, Values: from(128, valuesIQ2), Offset: 128, Shift: 3, split: splitIQX(8), join: joinIQX(8)},
+	IQ2X16: {Bits: 4, Group: 16, Super: true, ScaleLow: -128, ScaleTop: 127, Values: from(43, valuesIQ2), Offset: 43, Shift: 3, split: splitIQX(16), join: joinIQX(16)},
+	IQ3X:   {Bits: 4, Group: 32, Super: true, ScaleLow: -128, ScaleTop: 127, Values: from(128, valuesIQ3XXS), Offset: 128, Shift: 2, split: splitIQX(8), join: joinIQX(8)},
+	IQ3SX:  {Bits: 4, Group: 32, Super: true, ScaleLow: -128, ScaleTop: 127, Values: from(15, valuesIQ3S), Offset: 15, split: splitIQX(8), join: joinIQX(8)},
 }
 
 // Scheme returns the scheme of d, or nil if it has none.
@@ -130,7 +155,7 @@ func (s *Scheme) Float(d uint16) float32 {
 	if s.Power {
 		return BF16ToF32(d)
 	}
-	return F16ToF32(d)
+	return F16ToF32(d) / float32(int(1)<<s.Shift)
 }
 
 // decode converts a block.
@@ -155,10 +180,10 @@ func (s *Scheme) Elements(dst []float64, f *Fields) {
 	}
 }
 
-// ScaleOffsets returns the offsets of the f16 scales in a block of d.
+// ScaleOffsets returns the offsets of the f16 scales in a block of d. IQ1_M has one that is not in a place of its own.
 func (d DType) ScaleOffsets() []int {
 	switch d {
-	case Q8_0, Q4_0, Q5_0, IQ4_NL, IQ4_XS:
+	case Q8_0, Q4_0, Q5_0, IQ4_NL, IQ4_XS, IQ2X, IQ2X16, IQ3X, IQ3SX, IQ1_S, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S:
 		return []int{0}
 	case Q4_1, Q5_1, Q4_K, Q5_K:
 		return []int{0, 2}
@@ -166,6 +191,10 @@ func (d DType) ScaleOffsets() []int {
 		return []int{80, 82}
 	case Q3_K:
 		return []int{108}
+	case TQ1_0:
+		return []int{52}
+	case TQ2_0:
+		return []int{64}
 	case Q6_K:
 		return []int{208}
 	}
