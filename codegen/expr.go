@@ -27,6 +27,8 @@ func openExpr(e *ir.Expr, src Sources, cols int64) (Rows, error) {
 		return openConcat(e, src, cols)
 	case ir.ExprQuantize:
 		return openQuantize(e, src, cols)
+	case ir.ExprExpand:
+		return openExpand(e, src, cols)
 	}
 	return nil, unmade(e)
 }
@@ -159,4 +161,39 @@ func (q quantizeRows) ReadRows(ctx context.Context, dst []byte, first, n int64) 
 		return err
 	}
 	return dtype.Encode(q.to, dst, floats)
+}
+
+// expandRows converts rows to the format that their own is expanded to.
+type expandRows struct{ from Rows }
+
+func openExpand(e *ir.Expr, src Sources, cols int64) (Rows, error) {
+	from, err := openExpr(e.Args[0], src, cols)
+	if err != nil {
+		return nil, err
+	}
+	if to := from.DType().Expansion(); !to.Valid() || to.String() != e.To {
+		return nil, fmt.Errorf("%v is not expanded to %s: %s", from.DType(), e.To, insteadOf(to))
+	}
+	return expandRows{from}, nil
+}
+
+// insteadOf states what to write instead of a wrong expansion; to is the right one, if there is one.
+func insteadOf(to dtype.DType) string {
+	if to.Valid() {
+		return fmt.Sprintf("write expand(…, %v)", to)
+	}
+	return "leave expand out, or write quantize"
+}
+
+func (x expandRows) DType() dtype.DType        { return x.from.DType().Expansion() }
+func (x expandRows) Shape() (rows, cols int64) { return x.from.Shape() }
+
+func (x expandRows) ReadRows(ctx context.Context, dst []byte, first, n int64) error {
+	_, k := x.from.Shape()
+	dt := x.from.DType()
+	raw := make([]byte, int(n)*dt.RowBytes(int(k)))
+	if err := x.from.ReadRows(ctx, raw, first, n); err != nil {
+		return err
+	}
+	return dtype.Expand(dt, dst, raw)
 }

@@ -202,7 +202,7 @@ func (p *parser) exprForm() *Expr {
 	case isWord && name == "file":
 		return &Expr{Op: ExprFile, File: p.str("a file's name in quotes")}
 	}
-	p.errorAt(at, "%s is no expression: use m[\"name\"], concat, quantize, pack, literal or file", at)
+	p.errorAt(at, "%s is no expression: use m[\"name\"], concat, quantize, expand, pack, literal or file", at)
 	return nil
 }
 
@@ -213,16 +213,13 @@ func (p *parser) exprCall(at token) *Expr {
 	case "concat":
 		e.Op = ExprConcat
 		p.list(func() { e.Args = append(e.Args, p.expr()) })
-	case "quantize", "pack":
-		e.Op = ExprQuantize
-		if at.text == "pack" {
-			e.Op = ExprPack
-		}
+	case "quantize", "expand", "pack":
+		e.Op = map[string]ExprOp{"quantize": ExprQuantize, "expand": ExprExpand, "pack": ExprPack}[at.text]
 		e.Args = []*Expr{p.expr()}
 		p.expect(",")
 		e.To = p.word("the name of a dtype or layout")
 	default:
-		p.errorAt(at, "unknown function %s in an expression: use concat, quantize or pack", at.text)
+		p.errorAt(at, "unknown function %s in an expression: use concat, quantize, expand or pack", at.text)
 	}
 	p.expect(")")
 	return e

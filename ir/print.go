@@ -158,6 +158,8 @@ func (e *Expr) String() string {
 		return "concat(" + strings.Join(args, ", ") + ")"
 	case ExprQuantize:
 		return "quantize(" + e.Args[0].String() + ", " + quoteWord(e.To) + ")"
+	case ExprExpand:
+		return "expand(" + e.Args[0].String() + ", " + quoteWord(e.To) + ")"
 	case ExprPack:
 		return "pack(" + e.Args[0].String() + ", " + quoteWord(e.To) + ")"
 	case ExprLiteral:

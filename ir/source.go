@@ -16,7 +16,7 @@ type Expr struct {
 	Source string // ExprTensor: name of the source
 	Tensor string // ExprTensor: name of the tensor in it
 	Args   []*Expr
-	To     string // ExprQuantize: name of the dtype; ExprPack: name of the layout
+	To     string // ExprQuantize, ExprExpand: name of the dtype; ExprPack: name of the layout
 	Data   []byte // ExprLiteral: at most 4 KiB
 	File   string // ExprFile: name of a file beside the dump, named by its SHA-256
 }
@@ -31,6 +31,7 @@ const (
 	ExprPack                   // pack(a, r16): in the layout of a tile
 	ExprLiteral                // literal "hex"
 	ExprFile                   // file "name"
+	ExprExpand                 // expand(a, iq2x): in the format that its own is expanded to, with the same values
 )
 
 // Tensor returns the expression for a tensor of a source.
@@ -46,6 +47,11 @@ func Pack(e *Expr, layout string) *Expr {
 // Quantize returns the expression for e converted to a dtype.
 func Quantize(e *Expr, dtype string) *Expr {
 	return &Expr{Op: ExprQuantize, Args: []*Expr{e}, To: dtype}
+}
+
+// Expand returns the expression for e in the format that its dtype is expanded to.
+func Expand(e *Expr, dtype string) *Expr {
+	return &Expr{Op: ExprExpand, Args: []*Expr{e}, To: dtype}
 }
 
 // Concat returns the expression for es joined along the outermost dimension.

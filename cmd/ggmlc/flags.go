@@ -193,7 +193,7 @@ func parseChoice(flag, text string, allowed ...dtype.DType) (dtype.DType, error)
 func quantizeTypes() []dtype.DType {
 	types := []dtype.DType{dtype.Q8_0, dtype.Q4_0}
 	for d := range dtype.NumDTypes {
-		if d.Scheme() != nil {
+		if d.Scheme() != nil && !d.IsExpansion() {
 			types = append(types, d)
 		}
 	}

@@ -35,6 +35,7 @@ var formats = map[dtype.DType]string{
 	dtype.F32: "F32", dtype.F16: "F16", dtype.BF16: "BF16", dtype.Q8_0: "Q8_0", dtype.Q4_0: "Q4_0",
 	dtype.Q4_1: "Q4_1", dtype.Q5_0: "Q5_0", dtype.Q5_1: "Q5_1", dtype.Q2_K: "Q2_K", dtype.Q3_K: "Q3_K", dtype.Q4_K: "Q4_K",
 	dtype.Q5_K: "Q5_K", dtype.Q6_K: "Q6_K", dtype.IQ4_NL: "IQ4_NL", dtype.IQ4_XS: "IQ4_XS", dtype.MXFP4: "MXFP4",
+	dtype.IQ2X: "IQ2X", dtype.IQ2X16: "IQ2X16", dtype.IQ3X: "IQ3X", dtype.IQ3SX: "IQ3SX",
 }
 
 // of names a kernel by the format of one operand.

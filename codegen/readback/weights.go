@@ -3,6 +3,7 @@ package readback
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -198,6 +199,8 @@ func (w *weightReader) eval(e *ir.Expr, cols int64) (unpacked, error) {
 		return w.tensor(e)
 	case ir.ExprQuantize:
 		return w.quantized(e, cols)
+	case ir.ExprExpand:
+		return w.expanded(e, cols)
 	case ir.ExprConcat:
 		return w.joined(e, cols)
 	}
@@ -242,6 +245,45 @@ func (w *weightReader) quantized(e *ir.Expr, cols int64) (unpacked, error) {
 		return b, dtype.Encode(to, b, floats)
 	}
 	return unpacked{rows, from.count, to}, nil
+}
+
+// expanded returns a matrix in another dtype with the same values. Those that are written are decoded and compared with
+// those of the source.
+func (w *weightReader) expanded(e *ir.Expr, cols int64) (unpacked, error) {
+	from, err := w.eval(e.Args[0], cols)
+	if err != nil {
+		return unpacked{}, err
+	}
+	to, err := dtype.Parse(e.To)
+	if err != nil {
+		return unpacked{}, err
+	}
+	rows := func(first, n int64) ([]byte, error) {
+		plain, err := from.rows(first, n)
+		if err != nil {
+			return nil, err
+		}
+		b := make([]byte, n*int64(to.RowBytes(int(cols))))
+		if err := dtype.Expand(from.dtype, b, plain); err != nil {
+			return nil, err
+		}
+		return b, sameValues(from.dtype, plain, to, b, n*cols)
+	}
+	return unpacked{rows, from.count, to}, nil
+}
+
+// sameValues returns an error if n elements in two formats are not equal.
+func sameValues(a dtype.DType, x []byte, b dtype.DType, y []byte, n int64) error {
+	xs, ys := make([]float64, n), make([]float64, n)
+	if err := errors.Join(dtype.Decode(a, xs, x), dtype.Decode(b, ys, y)); err != nil {
+		return err
+	}
+	for i, v := range xs {
+		if v != ys[i] && v == v {
+			return fmt.Errorf("element %d of %v is %v, and %v as %v", i, a, v, ys[i], b)
+		}
+	}
+	return nil
 }
 
 // joined returns the rows of several matrices, one matrix after the other.

@@ -40,6 +40,10 @@ var gathers = map[form]func(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 in
 	{dtype.IQ4_NL, dtype.Plain}: cpu.GatherIQ4_NL, {dtype.IQ4_NL, dtype.R16}: cpu.GatherR16IQ4_NL,
 	{dtype.IQ4_XS, dtype.Plain}: cpu.GatherIQ4_XS, {dtype.IQ4_XS, dtype.R16}: cpu.GatherR16IQ4_XS,
 	{dtype.MXFP4, dtype.Plain}: cpu.GatherMXFP4, {dtype.MXFP4, dtype.R16}: cpu.GatherR16MXFP4,
+	{dtype.IQ2X, dtype.Plain}: cpu.GatherIQ2X, {dtype.IQ2X, dtype.R16}: cpu.GatherR16IQ2X,
+	{dtype.IQ2X16, dtype.Plain}: cpu.GatherIQ2X16, {dtype.IQ2X16, dtype.R16}: cpu.GatherR16IQ2X16,
+	{dtype.IQ3X, dtype.Plain}: cpu.GatherIQ3X, {dtype.IQ3X, dtype.R16}: cpu.GatherR16IQ3X,
+	{dtype.IQ3SX, dtype.Plain}: cpu.GatherIQ3SX, {dtype.IQ3SX, dtype.R16}: cpu.GatherR16IQ3SX,
 }
 
 // attentions are the kernels of attention by the form of the keys; quantized is whether queries

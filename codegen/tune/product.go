@@ -28,6 +28,10 @@ var products = map[dtype.DType]product{
 	dtype.IQ4_NL: cpu.MatMulIQ4_NL,
 	dtype.IQ4_XS: cpu.MatMulIQ4_XS,
 	dtype.MXFP4:  cpu.MatMulMXFP4,
+	dtype.IQ2X:   cpu.MatMulIQ2X,
+	dtype.IQ2X16: cpu.MatMulIQ2X16,
+	dtype.IQ3X:   cpu.MatMulIQ3X,
+	dtype.IQ3SX:  cpu.MatMulIQ3SX,
 }
 
 const (

@@ -140,9 +140,9 @@ var faults = []struct {
 		[]string{`tensor "blk.0.attn_q.weight"`, "matrices of i32 are not supported: convert the model"}},
 	{"matrix of a type without kernels", func(s *spec) {
 		q := s.tensor("blk.0.ffn_down.weight")
-		q.typ = gguf.TensorIQ2_XS
+		q.typ = gguf.TensorNVFP4
 		q.shape = []int{64, 256}
-	}, []string{`tensor "blk.0.ffn_down.weight"`, "iq2_xs"}},
+	}, []string{`tensor "blk.0.ffn_down.weight"`, "nvfp4", "mxfp4, which is nearest"}},
 
 	{"faults of all kinds together", func(s *spec) {
 		s.set("block_count", uint32(0))

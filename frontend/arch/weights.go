@@ -168,6 +168,9 @@ func (m *model) matrixExpr(name string, shape []int64) (dtype.DType, *ir.Expr) {
 		m.fail(m.file.TensorError(name, "matrices of %v are not supported: convert the model", dt))
 		return dtype.F32, e
 	}
+	if x := dt.Expansion(); x.Valid() {
+		return x, ir.Expand(e, x.String())
+	}
 	if q := m.conversion(dt); q != dtype.Invalid && shape[len(shape)-1]%int64(q.BlockElems()) == 0 {
 		return q, ir.Quantize(e, q.String())
 	}

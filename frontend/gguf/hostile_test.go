@@ -103,7 +103,7 @@ func badShapes() []badFile {
 		{"q8_0 of 32 x 2^57", oneTensor(99, q8, 0, 32, 1<<57), []string{"go beyond the 99 bytes of data"}},
 		{"2^61-1 floats", oneTensor(99, 0, 0, 1<<61-1), []string{"go beyond the 99 bytes of data"}},
 		{"type -1", oneTensor(99, -1, 0, 1), []string{"tensor type -1 is unknown"}},
-		{"type 9999", oneTensor(99, 9999, 0, 1), []string{"tensor type 9999 is unknown"}},
+		{"type 9999", oneTensor(99, 9999, 0, 1), []string{"tensor type 9999 is unknown", "whose last type is 42 (q2_0)"}},
 		{"q4_0 of 31", oneTensor(99, q4, 0, 31), []string{"a row has 31 elements, no whole number of q4_0 blocks of 32"}},
 		{"q6_K of 8 x 64", oneTensor(999, q6, 0, 8, 64), []string{"a row has 8 elements, no whole number of q6_K blocks of 256"}},
 		{"empty name", header(1, 0).tensor("", 0, 0, 1).zeros(99), []string{"tensor 1 of 1 (at 0x18): the name is empty"}},

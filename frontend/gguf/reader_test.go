@@ -124,11 +124,12 @@ func TestIntegersAreReadAtTheirLimits(t *testing.T) {
 }
 
 func TestUnsupportedTensorTypeIsNamed(t *testing.T) {
-	f := mustRead(t, oneTensor(74, int32(TensorIQ2_XS), 0, 256))
+	f := mustRead(t, oneTensor(36, int32(TensorNVFP4), 0, 64))
 	x, _ := f.Tensor("x")
 	_, err := f.DType(x)
-	want := `m.gguf: tensor "x" (at 0x18): type iq2_xs is not supported yet: convert the model to one of ` +
-		`f32, f16, q4_0, q4_1, q5_0, q5_1, q8_0, q2_K, q3_K, q4_K, q5_K, q6_K, iq4_nl, iq4_xs, bf16, mxfp4`
+	want := `m.gguf: tensor "x" (at 0x18): type nvfp4 is not supported yet: convert the model to mxfp4, which is nearest, or another one of ` +
+		`f32, f16, q4_0, q4_1, q5_0, q5_1, q8_0, q2_K, q3_K, q4_K, q5_K, q6_K, ` +
+		`iq2_xxs, iq2_xs, iq3_xxs, iq1_s, iq4_nl, iq3_s, iq2_s, iq4_xs, iq1_m, bf16, tq1_0, tq2_0, mxfp4`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}

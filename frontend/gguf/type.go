@@ -57,7 +57,7 @@ func (t ValueType) isInt() bool {
 // TensorType is the type of a tensor's elements (enum ggml_type in ggml.h).
 type TensorType uint32
 
-// Tensor types that have a dtype, and IQ2_XS, which has none.
+// Some of the tensor types, and NVFP4, which has no dtype.
 const (
 	TensorF32    TensorType = 0
 	TensorF16    TensorType = 1
@@ -70,6 +70,7 @@ const (
 	TensorI64    TensorType = 27
 	TensorF64    TensorType = 28
 	TensorBF16   TensorType = 30
+	TensorNVFP4  TensorType = 40
 )
 
 // tensorType describes one of ggml's types. If elems is 0, ggml has removed the type. If dtype is Invalid, this
@@ -100,26 +101,26 @@ var tensorTypes = [...]tensorType{
 	13: {"q5_K", 256, 176, dtype.Q5_K},
 	14: {"q6_K", 256, 210, dtype.Q6_K},
 	15: {"q8_K", 256, 292, 0},
-	16: {"iq2_xxs", 256, 66, 0},
-	17: {"iq2_xs", 256, 74, 0},
-	18: {"iq3_xxs", 256, 98, 0},
-	19: {"iq1_s", 256, 50, 0},
+	16: {"iq2_xxs", 256, 66, dtype.IQ2_XXS},
+	17: {"iq2_xs", 256, 74, dtype.IQ2_XS},
+	18: {"iq3_xxs", 256, 98, dtype.IQ3_XXS},
+	19: {"iq1_s", 256, 50, dtype.IQ1_S},
 	20: {"iq4_nl", 32, 18, dtype.IQ4_NL},
-	21: {"iq3_s", 256, 110, 0},
-	22: {"iq2_s", 256, 82, 0},
+	21: {"iq3_s", 256, 110, dtype.IQ3_S},
+	22: {"iq2_s", 256, 82, dtype.IQ2_S},
 	23: {"iq4_xs", 256, 136, dtype.IQ4_XS},
 	24: {"i8", 1, 1, dtype.I8},
 	25: {"i16", 1, 2, 0},
 	26: {"i32", 1, 4, dtype.I32},
 	27: {"i64", 1, 8, dtype.I64},
 	28: {"f64", 1, 8, dtype.F64},
-	29: {"iq1_m", 256, 56, 0},
+	29: {"iq1_m", 256, 56, dtype.IQ1_M},
 	30: {"bf16", 1, 2, dtype.BF16},
 	31: {"q4_0_4_4", 0, 0, 0},
 	32: {"q4_0_4_8", 0, 0, 0},
 	33: {"q4_0_8_8", 0, 0, 0},
-	34: {"tq1_0", 256, 54, 0},
-	35: {"tq2_0", 256, 66, 0},
+	34: {"tq1_0", 256, 54, dtype.TQ1_0},
+	35: {"tq2_0", 256, 66, dtype.TQ2_0},
 	36: {"iq4_nl_4_4", 0, 0, 0},
 	37: {"iq4_nl_4_8", 0, 0, 0},
 	38: {"iq4_nl_8_8", 0, 0, 0},
@@ -155,7 +156,8 @@ func (t TensorType) Block() (elems, bytes int) {
 func (t TensorType) check() error {
 	switch i := t.info(); {
 	case i.name == "":
-		return fmt.Errorf("tensor type %d is unknown: the file is damaged, or made by a newer ggml than this reader knows", int32(t))
+		return fmt.Errorf("tensor type %d is unknown: the file is damaged, or made by a newer ggml than this reader knows, whose last type is %d (%v)",
+			int32(t), len(tensorTypes)-1, TensorType(len(tensorTypes)-1))
 	case i.elems == 0:
 		return fmt.Errorf("tensor type %d (%s) was removed from ggml: convert the model again", int32(t), i.name)
 	}
@@ -170,7 +172,20 @@ func (t TensorType) DType() (dtype.DType, error) {
 	if d := t.info().dtype; d.Valid() {
 		return d, nil
 	}
-	return dtype.Invalid, fmt.Errorf("type %v is not supported yet: convert the model to one of %s", t, weightTypes())
+	near := ""
+	if n, ok := nearest[t]; ok {
+		near = fmt.Sprintf("%v, which is nearest, or another ", n)
+	}
+	return dtype.Invalid, fmt.Errorf("type %v is not supported yet: convert the model to %sone of %s", t, near, weightTypes())
+}
+
+// nearest are the types with a dtype that are most like those without.
+var nearest = map[TensorType]TensorType{
+	9:           TensorQ8_0, // q8_1
+	15:          TensorQ8_0, // q8_K
+	TensorNVFP4: 39,         // mxfp4
+	41:          34,         // q1_0: tq1_0
+	42:          35,         // q2_0: tq2_0
 }
 
 // weightTypes returns ggml's names of the float and block types that have a dtype, for an error message.

@@ -212,7 +212,7 @@ func weightTensor(e *ir.Expr, tensors map[string]eval.Tensor) (eval.Tensor, erro
 		args = append(args, t)
 	}
 	switch e.Op {
-	case ir.ExprPack:
+	case ir.ExprPack, ir.ExprExpand:
 		return args[0], nil
 	case ir.ExprConcat:
 		return stack(args), nil

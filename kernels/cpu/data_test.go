@@ -34,6 +34,10 @@ var gathers = []struct {
 	{dtype.IQ4_NL, cpu.GatherIQ4_NL, cpu.GatherR16IQ4_NL},
 	{dtype.IQ4_XS, cpu.GatherIQ4_XS, cpu.GatherR16IQ4_XS},
 	{dtype.MXFP4, cpu.GatherMXFP4, cpu.GatherR16MXFP4},
+	{dtype.IQ2X, cpu.GatherIQ2X, cpu.GatherR16IQ2X},
+	{dtype.IQ2X16, cpu.GatherIQ2X16, cpu.GatherR16IQ2X16},
+	{dtype.IQ3X, cpu.GatherIQ3X, cpu.GatherR16IQ3X},
+	{dtype.IQ3SX, cpu.GatherIQ3SX, cpu.GatherR16IQ3SX},
 }
 
 func TestGather(t *testing.T) {

@@ -33,17 +33,21 @@ type part16 struct {
 
 // schemed are the dtypes of the formats with a scheme.
 var schemed = [numFormats]dtype.DType{
-	formatQ41:   dtype.Q4_1,
-	formatQ50:   dtype.Q5_0,
-	formatQ51:   dtype.Q5_1,
-	formatQ2K:   dtype.Q2_K,
-	formatQ3K:   dtype.Q3_K,
-	formatQ4K:   dtype.Q4_K,
-	formatQ5K:   dtype.Q5_K,
-	formatQ6K:   dtype.Q6_K,
-	formatIQ4NL: dtype.IQ4_NL,
-	formatIQ4XS: dtype.IQ4_XS,
-	formatMXFP4: dtype.MXFP4,
+	formatQ41:    dtype.Q4_1,
+	formatQ50:    dtype.Q5_0,
+	formatQ51:    dtype.Q5_1,
+	formatQ2K:    dtype.Q2_K,
+	formatQ3K:    dtype.Q3_K,
+	formatQ4K:    dtype.Q4_K,
+	formatQ5K:    dtype.Q5_K,
+	formatQ6K:    dtype.Q6_K,
+	formatIQ4NL:  dtype.IQ4_NL,
+	formatIQ4XS:  dtype.IQ4_XS,
+	formatMXFP4:  dtype.MXFP4,
+	formatIQ2X:   dtype.IQ2X,
+	formatIQ2X16: dtype.IQ2X16,
+	formatIQ3X:   dtype.IQ3X,
+	formatIQ3SX:  dtype.IQ3SX,
 }
 
 // shapeOf returns the shape of a format with a scheme.

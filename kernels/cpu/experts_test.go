@@ -34,6 +34,10 @@ var expertProducts = []struct {
 	{dtype.IQ4_NL, cpu.MatMulIQ4_NL, cpu.ExpertsMatMulIQ4_NL},
 	{dtype.IQ4_XS, cpu.MatMulIQ4_XS, cpu.ExpertsMatMulIQ4_XS},
 	{dtype.MXFP4, cpu.MatMulMXFP4, cpu.ExpertsMatMulMXFP4},
+	{dtype.IQ2X, cpu.MatMulIQ2X, cpu.ExpertsMatMulIQ2X},
+	{dtype.IQ2X16, cpu.MatMulIQ2X16, cpu.ExpertsMatMulIQ2X16},
+	{dtype.IQ3X, cpu.MatMulIQ3X, cpu.ExpertsMatMulIQ3X},
+	{dtype.IQ3SX, cpu.MatMulIQ3SX, cpu.ExpertsMatMulIQ3SX},
 }
 
 // TestExpertsMatMul demands the bits that a product of each row with its expert has, for

@@ -84,6 +84,10 @@ var byteFormats = []format{
 	formatIQ4NL,
 	formatIQ4XS,
 	formatMXFP4,
+	formatIQ2X,
+	formatIQ2X16,
+	formatIQ3X,
+	formatIQ3SX,
 }
 
 // usual returns the implementations with their default tiles.

@@ -30,6 +30,10 @@ const (
 	formatIQ4NL
 	formatIQ4XS
 	formatMXFP4
+	formatIQ2X
+	formatIQ2X16
+	formatIQ3X
+	formatIQ3SX
 	numFormats
 )
 
@@ -44,17 +48,21 @@ var formatShape = [numFormats]blockShape{
 	formatQ8:   {blockLen, q8aBytes, panelRows * q8Bytes},
 	formatQ4:   {blockLen, q8aBytes, panelRows * q4Bytes},
 
-	formatQ41:   shapeOf(dtype.Q4_1),
-	formatQ50:   shapeOf(dtype.Q5_0),
-	formatQ51:   shapeOf(dtype.Q5_1),
-	formatQ2K:   shapeOf(dtype.Q2_K),
-	formatQ3K:   shapeOf(dtype.Q3_K),
-	formatQ4K:   shapeOf(dtype.Q4_K),
-	formatQ5K:   shapeOf(dtype.Q5_K),
-	formatQ6K:   shapeOf(dtype.Q6_K),
-	formatIQ4NL: shapeOf(dtype.IQ4_NL),
-	formatIQ4XS: shapeOf(dtype.IQ4_XS),
-	formatMXFP4: shapeOf(dtype.MXFP4),
+	formatQ41:    shapeOf(dtype.Q4_1),
+	formatQ50:    shapeOf(dtype.Q5_0),
+	formatQ51:    shapeOf(dtype.Q5_1),
+	formatQ2K:    shapeOf(dtype.Q2_K),
+	formatQ3K:    shapeOf(dtype.Q3_K),
+	formatQ4K:    shapeOf(dtype.Q4_K),
+	formatQ5K:    shapeOf(dtype.Q5_K),
+	formatQ6K:    shapeOf(dtype.Q6_K),
+	formatIQ4NL:  shapeOf(dtype.IQ4_NL),
+	formatIQ4XS:  shapeOf(dtype.IQ4_XS),
+	formatMXFP4:  shapeOf(dtype.MXFP4),
+	formatIQ2X:   shapeOf(dtype.IQ2X),
+	formatIQ2X16: shapeOf(dtype.IQ2X16),
+	formatIQ3X:   shapeOf(dtype.IQ3X),
+	formatIQ3SX:  shapeOf(dtype.IQ3SX),
 }
 
 // tileFunc computes a tile of y: the products of its number of rows of x and panels of w. The

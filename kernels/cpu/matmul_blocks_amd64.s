@@ -14185,3 +14185,5175 @@ done229:
 	VMASKMOVPS   Y2, Y3, 32(AX)
 	VZEROUPPER
 	RET
+
+// func expandIQ2XVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·expandIQ2XVNNI(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    panel+8(FP), CX
+	VMOVUPS valuesIQ2X<>+0(SB), Z0
+	MOVQ    blocks+16(FP), BX
+	TESTQ   BX, BX
+	JZ      done231
+
+block230:
+	MOVQ CX, DX
+	ADDQ $+32, CX
+	MOVQ $0x00000008, SI
+
+part232:
+	VMOVUPS   (CX), Z1
+	VMOVUPS   64(CX), Z2
+	VMOVUPS   128(CX), Z3
+	VMOVUPS   192(CX), Z4
+	VPANDD    nibbles0<>+0(SB), Z1, Z5
+	VPSHUFB   Z5, Z0, Z5
+	VMOVUPS   Z5, (AX)
+	VPSRLW    $0x04, Z1, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 256(AX)
+	VPANDD    nibbles0<>+0(SB), Z2, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 64(AX)
+	VPSRLW    $0x04, Z2, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 320(AX)
+	VPANDD    nibbles0<>+0(SB), Z3, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 128(AX)
+	VPSRLW    $0x04, Z3, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 384(AX)
+	VPANDD    nibbles0<>+0(SB), Z4, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 192(AX)
+	VPSRLW    $0x04, Z4, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 448(AX)
+	VCVTPH2PS (DX), Z1
+	VMULPS    shift3<>+0(SB), Z1, Z1
+	VPMOVSXBD 256(CX), Z2
+	VCVTDQ2PS Z2, Z2
+	VMULPS    Z1, Z2, Z2
+	VMOVUPS   Z2, 512(AX)
+	VMULPS    offsetIQ2X<>+0(SB), Z2, Z1
+	VMOVUPS   Z1, 576(AX)
+	ADDQ      $+640, AX
+	ADDQ      $+272, CX
+	DECQ      SI
+	JNZ       part232
+	DECQ      BX
+	JNZ       block230
+
+done231:
+	VZEROUPPER
+	RET
+
+DATA valuesIQ2X<>+0(SB)/4, $0x81ab9988
+DATA valuesIQ2X<>+4(SB)/4, $0x80808987
+DATA valuesIQ2X<>+8(SB)/4, $0x7f556778
+DATA valuesIQ2X<>+12(SB)/4, $0x80807779
+DATA valuesIQ2X<>+16(SB)/4, $0x81ab9988
+DATA valuesIQ2X<>+20(SB)/4, $0x80808987
+DATA valuesIQ2X<>+24(SB)/4, $0x7f556778
+DATA valuesIQ2X<>+28(SB)/4, $0x80807779
+DATA valuesIQ2X<>+32(SB)/4, $0x81ab9988
+DATA valuesIQ2X<>+36(SB)/4, $0x80808987
+DATA valuesIQ2X<>+40(SB)/4, $0x7f556778
+DATA valuesIQ2X<>+44(SB)/4, $0x80807779
+DATA valuesIQ2X<>+48(SB)/4, $0x81ab9988
+DATA valuesIQ2X<>+52(SB)/4, $0x80808987
+DATA valuesIQ2X<>+56(SB)/4, $0x7f556778
+DATA valuesIQ2X<>+60(SB)/4, $0x80807779
+GLOBL valuesIQ2X<>(SB), RODATA|NOPTR, $64
+
+DATA shift3<>+0(SB)/4, $0x3e000000
+DATA shift3<>+4(SB)/4, $0x3e000000
+DATA shift3<>+8(SB)/4, $0x3e000000
+DATA shift3<>+12(SB)/4, $0x3e000000
+DATA shift3<>+16(SB)/4, $0x3e000000
+DATA shift3<>+20(SB)/4, $0x3e000000
+DATA shift3<>+24(SB)/4, $0x3e000000
+DATA shift3<>+28(SB)/4, $0x3e000000
+DATA shift3<>+32(SB)/4, $0x3e000000
+DATA shift3<>+36(SB)/4, $0x3e000000
+DATA shift3<>+40(SB)/4, $0x3e000000
+DATA shift3<>+44(SB)/4, $0x3e000000
+DATA shift3<>+48(SB)/4, $0x3e000000
+DATA shift3<>+52(SB)/4, $0x3e000000
+DATA shift3<>+56(SB)/4, $0x3e000000
+DATA shift3<>+60(SB)/4, $0x3e000000
+GLOBL shift3<>(SB), RODATA|NOPTR, $64
+
+DATA offsetIQ2X<>+0(SB)/4, $0x41800000
+DATA offsetIQ2X<>+4(SB)/4, $0x41800000
+DATA offsetIQ2X<>+8(SB)/4, $0x41800000
+DATA offsetIQ2X<>+12(SB)/4, $0x41800000
+DATA offsetIQ2X<>+16(SB)/4, $0x41800000
+DATA offsetIQ2X<>+20(SB)/4, $0x41800000
+DATA offsetIQ2X<>+24(SB)/4, $0x41800000
+DATA offsetIQ2X<>+28(SB)/4, $0x41800000
+DATA offsetIQ2X<>+32(SB)/4, $0x41800000
+DATA offsetIQ2X<>+36(SB)/4, $0x41800000
+DATA offsetIQ2X<>+40(SB)/4, $0x41800000
+DATA offsetIQ2X<>+44(SB)/4, $0x41800000
+DATA offsetIQ2X<>+48(SB)/4, $0x41800000
+DATA offsetIQ2X<>+52(SB)/4, $0x41800000
+DATA offsetIQ2X<>+56(SB)/4, $0x41800000
+DATA offsetIQ2X<>+60(SB)/4, $0x41800000
+GLOBL offsetIQ2X<>(SB), RODATA|NOPTR, $64
+
+// func tileIQ2XVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileIQ2XVNNIr1p1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	VMOVUPS valuesIQ2X<>+0(SB), Z0
+	MOVQ    x+8(FP), DX
+	VPXORD  Z1, Z1, Z1
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done234
+
+block233:
+	MOVQ AX, CX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, SI
+
+part235:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	VPXORD           Z2, Z2, Z2
+	VPXORD           Z3, Z3, Z3
+	VBROADCASTSS     40(DX), Z2
+	VMOVUPS          (AX), Z4
+	VMOVUPS          64(AX), Z5
+	VMOVUPS          128(AX), Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           nibbles0<>+0(SB), Z4, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z2
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    16(DX), Z4, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    4(DX), Z4, Z2
+	VPSRLW           $0x04, Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    20(DX), Z4, Z3
+	VPANDD           nibbles0<>+0(SB), Z6, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    8(DX), Z4, Z2
+	VPSRLW           $0x04, Z6, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    24(DX), Z4, Z3
+	VPANDD           nibbles0<>+0(SB), Z7, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    12(DX), Z4, Z2
+	VPSRLW           $0x04, Z7, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    28(DX), Z4, Z3
+	VPADDD           Z3, Z2, Z2
+	VCVTPH2PS        (CX), Z4
+	VMULPS           shift3<>+0(SB), Z4, Z4
+	VPMOVSXBD        256(AX), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VSUBPS           start<>+0(SB), Z2, Z2
+	VMULPS           Z5, Z2, Z2
+	VFMADD231PS.BCST 32(DX), Z2, Z1
+	ADDQ             $+48, DX
+	ADDQ             $+272, AX
+	DECQ             SI
+	JNZ              part235
+	DECQ             BX
+	JNZ              block233
+
+done234:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), AX
+	MOVQ      cols+64(FP), CX
+	MOVQ      $0x00000001, DX
+	SHLXQ     CX, DX, DX
+	DECQ      DX
+	KMOVW     DX, K1
+	MOVQ      res+24(FP), CX
+	TESTQ     CX, CX
+	JZ        noResidual236
+	VMOVUPS.Z (CX), K1, Z0
+	VADDPS    Z0, Z1, Z1
+
+noResidual236:
+	VMOVUPS Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tileIQ2XVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileIQ2XVNNIr1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	VMOVUPS valuesIQ2X<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done238
+
+block237:
+	MOVQ AX, DX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, DI
+
+part239:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	VPXORD           Z3, Z3, Z3
+	VPXORD           Z4, Z4, Z4
+	VBROADCASTSS     40(BX), Z3
+	VMOVUPS          (AX), Z5
+	VMOVUPS          64(AX), Z6
+	VMOVUPS          128(AX), Z7
+	VMOVUPS          192(AX), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z3
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z3
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z3
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z4
+	VPADDD           Z4, Z3, Z3
+	VCVTPH2PS        (DX), Z5
+	VMULPS           shift3<>+0(SB), Z5, Z5
+	VPMOVSXBD        256(AX), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VSUBPS           start<>+0(SB), Z3, Z3
+	VMULPS           Z6, Z3, Z3
+	VFMADD231PS.BCST 32(BX), Z3, Z1
+	PREFETCHT0       4096(AX)(CX*1)
+	PREFETCHT0       4160(AX)(CX*1)
+	PREFETCHT0       4224(AX)(CX*1)
+	PREFETCHT0       4288(AX)(CX*1)
+	PREFETCHT0       4352(AX)(CX*1)
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VBROADCASTSS     40(BX), Z10
+	VMOVUPS          (AX)(CX*1), Z5
+	VMOVUPS          64(AX)(CX*1), Z6
+	VMOVUPS          128(AX)(CX*1), Z7
+	VMOVUPS          192(AX)(CX*1), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z10
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z10
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z10
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z11
+	VPADDD           Z11, Z10, Z10
+	VCVTPH2PS        (DX)(CX*1), Z5
+	VMULPS           shift3<>+0(SB), Z5, Z5
+	VPMOVSXBD        256(AX)(CX*1), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VSUBPS           start<>+0(SB), Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VFMADD231PS.BCST 32(BX), Z10, Z2
+	ADDQ             $+48, BX
+	ADDQ             $+272, AX
+	DECQ             DI
+	JNZ              part239
+	DECQ             SI
+	JNZ              block237
+
+done238:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	MOVQ      cols+64(FP), DX
+	MOVQ      $0x00000001, BX
+	SHLXQ     DX, BX, BX
+	DECQ      BX
+	KMOVW     BX, K1
+	MOVQ      res+24(FP), DX
+	TESTQ     DX, DX
+	JZ        noResidual240
+	VMOVUPS   (DX), Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z (DX)(AX*1), K1, Z0
+	VADDPS    Z0, Z2, Z2
+
+noResidual240:
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func swigluIQ2XVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluIQ2XVNNIr1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	VMOVUPS valuesIQ2X<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done242
+
+block241:
+	MOVQ AX, DX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, DI
+
+part243:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	VPXORD           Z3, Z3, Z3
+	VPXORD           Z4, Z4, Z4
+	VBROADCASTSS     40(BX), Z3
+	VMOVUPS          (AX), Z5
+	VMOVUPS          64(AX), Z6
+	VMOVUPS          128(AX), Z7
+	VMOVUPS          192(AX), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z3
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z3
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z3
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z4
+	VPADDD           Z4, Z3, Z3
+	VCVTPH2PS        (DX), Z5
+	VMULPS           shift3<>+0(SB), Z5, Z5
+	VPMOVSXBD        256(AX), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VSUBPS           start<>+0(SB), Z3, Z3
+	VMULPS           Z6, Z3, Z3
+	VFMADD231PS.BCST 32(BX), Z3, Z1
+	PREFETCHT0       4096(AX)(CX*1)
+	PREFETCHT0       4160(AX)(CX*1)
+	PREFETCHT0       4224(AX)(CX*1)
+	PREFETCHT0       4288(AX)(CX*1)
+	PREFETCHT0       4352(AX)(CX*1)
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VBROADCASTSS     40(BX), Z10
+	VMOVUPS          (AX)(CX*1), Z5
+	VMOVUPS          64(AX)(CX*1), Z6
+	VMOVUPS          128(AX)(CX*1), Z7
+	VMOVUPS          192(AX)(CX*1), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z10
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z10
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z10
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z11
+	VPADDD           Z11, Z10, Z10
+	VCVTPH2PS        (DX)(CX*1), Z5
+	VMULPS           shift3<>+0(SB), Z5, Z5
+	VPMOVSXBD        256(AX)(CX*1), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VSUBPS           start<>+0(SB), Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VFMADD231PS.BCST 32(BX), Z10, Z2
+	ADDQ             $+48, BX
+	ADDQ             $+272, AX
+	DECQ             DI
+	JNZ              part243
+	DECQ             SI
+	JNZ              block241
+
+done242:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z1, Z0
+	VMOVUPS      expMost<>+0(SB), Z4
+	VMINPS       Z0, Z4, Z0
+	VMOVUPS      expLeast<>+0(SB), Z4
+	VMAXPS       Z0, Z4, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VFNMADD231PS ln2High<>+0(SB), Z3, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z3, Z0
+	VMOVUPS      expC7<>+0(SB), Z4
+	VFMADD213PS  expC6<>+0(SB), Z0, Z4
+	VFMADD213PS  expC5<>+0(SB), Z0, Z4
+	VFMADD213PS  expC4<>+0(SB), Z0, Z4
+	VFMADD213PS  expC3<>+0(SB), Z0, Z4
+	VFMADD213PS  expC2<>+0(SB), Z0, Z4
+	VFMADD213PS  expC1<>+0(SB), Z0, Z4
+	VFMADD213PS  expC0<>+0(SB), Z0, Z4
+	VSCALEFPS    Z3, Z4, Z4
+	VMOVAPS      Z4, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	MOVQ         dst+0(FP), AX
+	MOVQ         cols+64(FP), CX
+	MOVQ         $0x00000001, DX
+	SHLXQ        CX, DX, DX
+	DECQ         DX
+	KMOVW        DX, K1
+	VMOVUPS      Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func expandIQ2XAVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+// Requires: AVX, AVX2, F16C
+TEXT ·expandIQ2XAVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    panel+8(FP), CX
+	VMOVUPS valuesIQ2X<>+0(SB), Y0
+	MOVQ    blocks+16(FP), BX
+	TESTQ   BX, BX
+	JZ      done245
+
+block244:
+	MOVQ CX, DX
+	ADDQ $+32, CX
+	MOVQ $0x00000008, SI
+
+part246:
+	VMOVUPS   (CX), Y1
+	VMOVUPS   64(CX), Y2
+	VMOVUPS   128(CX), Y3
+	VMOVUPS   192(CX), Y4
+	VPAND     nibbles0<>+0(SB), Y1, Y5
+	VPSHUFB   Y5, Y0, Y5
+	VMOVUPS   Y5, (AX)
+	VPSRLW    $0x04, Y1, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 256(AX)
+	VPAND     nibbles0<>+0(SB), Y2, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 64(AX)
+	VPSRLW    $0x04, Y2, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 320(AX)
+	VPAND     nibbles0<>+0(SB), Y3, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 128(AX)
+	VPSRLW    $0x04, Y3, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 384(AX)
+	VPAND     nibbles0<>+0(SB), Y4, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 192(AX)
+	VPSRLW    $0x04, Y4, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 448(AX)
+	VCVTPH2PS (DX), Y1
+	VMULPS    shift3<>+0(SB), Y1, Y1
+	VPMOVSXBD 256(CX), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VMOVUPS   Y2, 512(AX)
+	VMULPS    offsetIQ2X<>+0(SB), Y2, Y1
+	VMOVUPS   Y1, 576(AX)
+	VMOVUPS   32(CX), Y1
+	VMOVUPS   96(CX), Y2
+	VMOVUPS   160(CX), Y3
+	VMOVUPS   224(CX), Y4
+	VPAND     nibbles0<>+0(SB), Y1, Y5
+	VPSHUFB   Y5, Y0, Y5
+	VMOVUPS   Y5, 32(AX)
+	VPSRLW    $0x04, Y1, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 288(AX)
+	VPAND     nibbles0<>+0(SB), Y2, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 96(AX)
+	VPSRLW    $0x04, Y2, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 352(AX)
+	VPAND     nibbles0<>+0(SB), Y3, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 160(AX)
+	VPSRLW    $0x04, Y3, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 416(AX)
+	VPAND     nibbles0<>+0(SB), Y4, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 224(AX)
+	VPSRLW    $0x04, Y4, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 480(AX)
+	VCVTPH2PS 16(DX), Y1
+	VMULPS    shift3<>+0(SB), Y1, Y1
+	VPMOVSXBD 264(CX), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VMOVUPS   Y2, 544(AX)
+	VMULPS    offsetIQ2X<>+0(SB), Y2, Y1
+	VMOVUPS   Y1, 608(AX)
+	ADDQ      $+640, AX
+	ADDQ      $+272, CX
+	DECQ      SI
+	JNZ       part246
+	DECQ      BX
+	JNZ       block244
+
+done245:
+	VZEROUPPER
+	RET
+
+// func tileIQ2XAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileIQ2XAVX2r1p1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	VMOVUPS valuesIQ2X<>+0(SB), Y0
+	MOVQ    x+8(FP), DX
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done248
+
+block247:
+	MOVQ AX, CX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, SI
+
+part249:
+	PREFETCHT0   8192(AX)
+	PREFETCHT0   8256(AX)
+	PREFETCHT0   8320(AX)
+	PREFETCHT0   8384(AX)
+	PREFETCHT0   8448(AX)
+	VMOVUPS      (AX), Y4
+	VMOVUPS      64(AX), Y5
+	VMOVUPS      128(AX), Y6
+	VMOVUPS      192(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y4, Y3
+	VPSHUFB      Y3, Y0, Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y8
+	VPBROADCASTD (DX), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VMOVDQA      Y9, Y3
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPXOR        flip<>+0(SB), Y4, Y4
+	VPABSB       Y4, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VMOVDQA      Y9, Y4
+	VPAND        nibbles0<>+0(SB), Y5, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(DX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y3, Y3
+	VPSRLW       $0x04, Y6, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 24(DX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y7, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 12(DX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPSRLW       $0x04, Y7, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 28(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTPH2PS    (CX), Y4
+	VMULPS       shift3<>+0(SB), Y4, Y4
+	VPMOVSXBD    256(AX), Y5
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y4, Y5, Y5
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VBROADCASTSS 32(DX), Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      32(AX), Y4
+	VMOVUPS      96(AX), Y5
+	VMOVUPS      160(AX), Y6
+	VMOVUPS      224(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y4, Y3
+	VPSHUFB      Y3, Y0, Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y8
+	VPBROADCASTD (DX), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VMOVDQA      Y9, Y3
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPXOR        flip<>+0(SB), Y4, Y4
+	VPABSB       Y4, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VMOVDQA      Y9, Y4
+	VPAND        nibbles0<>+0(SB), Y5, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(DX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y3, Y3
+	VPSRLW       $0x04, Y6, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 24(DX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y7, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 12(DX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPSRLW       $0x04, Y7, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 28(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTPH2PS    16(CX), Y4
+	VMULPS       shift3<>+0(SB), Y4, Y4
+	VPMOVSXBD    264(AX), Y5
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y4, Y5, Y5
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VBROADCASTSS 32(DX), Y4
+	VFMADD231PS  Y4, Y3, Y2
+	ADDQ         $+48, DX
+	ADDQ         $+272, AX
+	DECQ         SI
+	JNZ          part249
+	DECQ         BX
+	JNZ          block247
+
+done248:
+	MOVQ       dstStride+40(FP), AX
+	MOVQ       dst+0(FP), AX
+	MOVQ       cols+64(FP), CX
+	LEAQ       lanes<>+64(SB), DX
+	MOVQ       CX, BX
+	NEGQ       BX
+	VMOVUPS    (DX)(BX*4), Y0
+	LEAQ       lanes<>+96(SB), DX
+	NEGQ       CX
+	VMOVUPS    (DX)(CX*4), Y3
+	MOVQ       res+24(FP), CX
+	TESTQ      CX, CX
+	JZ         noResidual250
+	VMASKMOVPS (CX), Y0, Y4
+	VADDPS     Y4, Y1, Y1
+	VMASKMOVPS 32(CX), Y3, Y4
+	VADDPS     Y4, Y2, Y2
+
+noResidual250:
+	VMASKMOVPS Y1, Y0, (AX)
+	VMASKMOVPS Y2, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func swigluIQ2XAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·swigluIQ2XAVX2r1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	VMOVUPS valuesIQ2X<>+0(SB), Y0
+	MOVQ    x+8(FP), BX
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done252
+
+block251:
+	MOVQ AX, DX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, DI
+
+part253:
+	PREFETCHT0   8192(AX)
+	PREFETCHT0   8256(AX)
+	PREFETCHT0   8320(AX)
+	PREFETCHT0   8384(AX)
+	PREFETCHT0   8448(AX)
+	VMOVUPS      (AX), Y6
+	VMOVUPS      64(AX), Y7
+	VMOVUPS      128(AX), Y8
+	VMOVUPS      192(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y10
+	VPBROADCASTD (BX), Y11
+	VPSIGNB      Y5, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y5
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y10
+	VPBROADCASTD 16(BX), Y11
+	VPSIGNB      Y6, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y6
+	VPAND        nibbles0<>+0(SB), Y7, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPXOR        flip<>+0(SB), Y10, Y10
+	VPABSB       Y10, Y11
+	VPBROADCASTD 4(BX), Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     ones16<>+0(SB), Y12, Y12
+	VPADDD       Y12, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 20(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y8, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 8(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x04, Y8, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y9, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 12(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y9, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 28(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    (DX), Y6
+	VMULPS       shift3<>+0(SB), Y6, Y6
+	VPMOVSXBD    256(AX), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y1
+	VMOVUPS      32(AX), Y6
+	VMOVUPS      96(AX), Y7
+	VMOVUPS      160(AX), Y8
+	VMOVUPS      224(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y10
+	VPBROADCASTD (BX), Y11
+	VPSIGNB      Y5, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y5
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y10
+	VPBROADCASTD 16(BX), Y11
+	VPSIGNB      Y6, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y6
+	VPAND        nibbles0<>+0(SB), Y7, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPXOR        flip<>+0(SB), Y10, Y10
+	VPABSB       Y10, Y11
+	VPBROADCASTD 4(BX), Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     ones16<>+0(SB), Y12, Y12
+	VPADDD       Y12, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 20(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y8, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 8(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x04, Y8, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y9, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 12(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y9, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 28(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    16(DX), Y6
+	VMULPS       shift3<>+0(SB), Y6, Y6
+	VPMOVSXBD    264(AX), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y2
+	PREFETCHT0   8192(AX)(CX*1)
+	PREFETCHT0   8256(AX)(CX*1)
+	PREFETCHT0   8320(AX)(CX*1)
+	PREFETCHT0   8384(AX)(CX*1)
+	PREFETCHT0   8448(AX)(CX*1)
+	VMOVUPS      (AX)(CX*1), Y6
+	VMOVUPS      64(AX)(CX*1), Y7
+	VMOVUPS      128(AX)(CX*1), Y8
+	VMOVUPS      192(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y10
+	VPBROADCASTD (BX), Y11
+	VPSIGNB      Y5, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y5
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y10
+	VPBROADCASTD 16(BX), Y11
+	VPSIGNB      Y6, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y6
+	VPAND        nibbles0<>+0(SB), Y7, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPXOR        flip<>+0(SB), Y10, Y10
+	VPABSB       Y10, Y11
+	VPBROADCASTD 4(BX), Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     ones16<>+0(SB), Y12, Y12
+	VPADDD       Y12, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 20(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y8, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 8(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x04, Y8, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y9, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 12(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y9, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 28(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    (DX)(CX*1), Y6
+	VMULPS       shift3<>+0(SB), Y6, Y6
+	VPMOVSXBD    256(AX)(CX*1), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      32(AX)(CX*1), Y6
+	VMOVUPS      96(AX)(CX*1), Y7
+	VMOVUPS      160(AX)(CX*1), Y8
+	VMOVUPS      224(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y10
+	VPBROADCASTD (BX), Y11
+	VPSIGNB      Y5, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y5
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y10
+	VPBROADCASTD 16(BX), Y11
+	VPSIGNB      Y6, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y6
+	VPAND        nibbles0<>+0(SB), Y7, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPXOR        flip<>+0(SB), Y10, Y10
+	VPABSB       Y10, Y11
+	VPBROADCASTD 4(BX), Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     ones16<>+0(SB), Y12, Y12
+	VPADDD       Y12, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 20(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y8, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 8(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x04, Y8, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y9, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 12(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y9, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 28(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    16(DX)(CX*1), Y6
+	VMULPS       shift3<>+0(SB), Y6, Y6
+	VPMOVSXBD    264(AX)(CX*1), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y4
+	ADDQ         $+48, BX
+	ADDQ         $+272, AX
+	DECQ         DI
+	JNZ          part253
+	DECQ         SI
+	JNZ          block251
+
+done252:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Y1, Y0
+	VMOVUPS      expMost<>+0(SB), Y6
+	VMINPS       Y0, Y6, Y0
+	VMOVUPS      expLeast<>+0(SB), Y6
+	VMAXPS       Y0, Y6, Y0
+	VMULPS       log2e<>+0(SB), Y0, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS ln2High<>+0(SB), Y5, Y0
+	VFNMADD231PS ln2Low<>+0(SB), Y5, Y0
+	VMOVUPS      expC7<>+0(SB), Y6
+	VFMADD213PS  expC6<>+0(SB), Y0, Y6
+	VFMADD213PS  expC5<>+0(SB), Y0, Y6
+	VFMADD213PS  expC4<>+0(SB), Y0, Y6
+	VFMADD213PS  expC3<>+0(SB), Y0, Y6
+	VFMADD213PS  expC2<>+0(SB), Y0, Y6
+	VFMADD213PS  expC1<>+0(SB), Y0, Y6
+	VFMADD213PS  expC0<>+0(SB), Y0, Y6
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y0
+	VPSUBD       Y0, Y5, Y5
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       one<>+0(SB), Y0, Y0
+	VMULPS       Y0, Y6, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       one<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VMOVAPS      Y6, Y0
+	VADDPS       one<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       sign<>+0(SB), Y2, Y0
+	VMOVUPS      expMost<>+0(SB), Y5
+	VMINPS       Y0, Y5, Y0
+	VMOVUPS      expLeast<>+0(SB), Y5
+	VMAXPS       Y0, Y5, Y0
+	VMULPS       log2e<>+0(SB), Y0, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS ln2High<>+0(SB), Y3, Y0
+	VFNMADD231PS ln2Low<>+0(SB), Y3, Y0
+	VMOVUPS      expC7<>+0(SB), Y5
+	VFMADD213PS  expC6<>+0(SB), Y0, Y5
+	VFMADD213PS  expC5<>+0(SB), Y0, Y5
+	VFMADD213PS  expC4<>+0(SB), Y0, Y5
+	VFMADD213PS  expC3<>+0(SB), Y0, Y5
+	VFMADD213PS  expC2<>+0(SB), Y0, Y5
+	VFMADD213PS  expC1<>+0(SB), Y0, Y5
+	VFMADD213PS  expC0<>+0(SB), Y0, Y5
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y0
+	VPSUBD       Y0, Y3, Y3
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       one<>+0(SB), Y0, Y0
+	VMULPS       Y0, Y5, Y5
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       one<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVAPS      Y5, Y0
+	VADDPS       one<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	MOVQ         dst+0(FP), AX
+	MOVQ         cols+64(FP), CX
+	LEAQ         lanes<>+64(SB), DX
+	MOVQ         CX, BX
+	NEGQ         BX
+	VMOVUPS      (DX)(BX*4), Y0
+	LEAQ         lanes<>+96(SB), DX
+	NEGQ         CX
+	VMOVUPS      (DX)(CX*4), Y3
+	VMASKMOVPS   Y1, Y0, (AX)
+	VMASKMOVPS   Y2, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func expandIQ2X16VNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·expandIQ2X16VNNI(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    panel+8(FP), CX
+	VMOVUPS valuesIQ2X16<>+0(SB), Z0
+	MOVQ    blocks+16(FP), BX
+	TESTQ   BX, BX
+	JZ      done255
+
+block254:
+	MOVQ CX, DX
+	ADDQ $+32, CX
+	MOVQ $0x00000008, SI
+
+part256:
+	VMOVUPS   (CX), Z1
+	VMOVUPS   64(CX), Z2
+	VMOVUPS   128(CX), Z3
+	VMOVUPS   192(CX), Z4
+	VPANDD    nibbles0<>+0(SB), Z1, Z5
+	VPSHUFB   Z5, Z0, Z5
+	VMOVUPS   Z5, (AX)
+	VPSRLW    $0x04, Z1, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 256(AX)
+	VPANDD    nibbles0<>+0(SB), Z2, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 64(AX)
+	VPSRLW    $0x04, Z2, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 320(AX)
+	VPANDD    nibbles0<>+0(SB), Z3, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 128(AX)
+	VPSRLW    $0x04, Z3, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 384(AX)
+	VPANDD    nibbles0<>+0(SB), Z4, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 192(AX)
+	VPSRLW    $0x04, Z4, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 448(AX)
+	VCVTPH2PS (DX), Z1
+	VMULPS    shift3<>+0(SB), Z1, Z1
+	VPMOVSXBD 256(CX), Z2
+	VCVTDQ2PS Z2, Z2
+	VMULPS    Z1, Z2, Z2
+	VMOVUPS   Z2, 512(AX)
+	VMULPS    offsetIQ2X16<>+0(SB), Z2, Z1
+	VMOVUPS   Z1, 640(AX)
+	VCVTPH2PS (DX), Z1
+	VMULPS    shift3<>+0(SB), Z1, Z1
+	VPMOVSXBD 272(CX), Z2
+	VCVTDQ2PS Z2, Z2
+	VMULPS    Z1, Z2, Z2
+	VMOVUPS   Z2, 576(AX)
+	VMULPS    offsetIQ2X16<>+0(SB), Z2, Z1
+	VMOVUPS   Z1, 704(AX)
+	ADDQ      $+768, AX
+	ADDQ      $+288, CX
+	DECQ      SI
+	JNZ       part256
+	DECQ      BX
+	JNZ       block254
+
+done255:
+	VZEROUPPER
+	RET
+
+DATA valuesIQ2X16<>+0(SB)/4, $0x2c564433
+DATA valuesIQ2X16<>+4(SB)/4, $0x2b2b3432
+DATA valuesIQ2X16<>+8(SB)/4, $0x2a001223
+DATA valuesIQ2X16<>+12(SB)/4, $0x2b2b2224
+DATA valuesIQ2X16<>+16(SB)/4, $0x2c564433
+DATA valuesIQ2X16<>+20(SB)/4, $0x2b2b3432
+DATA valuesIQ2X16<>+24(SB)/4, $0x2a001223
+DATA valuesIQ2X16<>+28(SB)/4, $0x2b2b2224
+DATA valuesIQ2X16<>+32(SB)/4, $0x2c564433
+DATA valuesIQ2X16<>+36(SB)/4, $0x2b2b3432
+DATA valuesIQ2X16<>+40(SB)/4, $0x2a001223
+DATA valuesIQ2X16<>+44(SB)/4, $0x2b2b2224
+DATA valuesIQ2X16<>+48(SB)/4, $0x2c564433
+DATA valuesIQ2X16<>+52(SB)/4, $0x2b2b3432
+DATA valuesIQ2X16<>+56(SB)/4, $0x2a001223
+DATA valuesIQ2X16<>+60(SB)/4, $0x2b2b2224
+GLOBL valuesIQ2X16<>(SB), RODATA|NOPTR, $64
+
+DATA offsetIQ2X16<>+0(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+4(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+8(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+12(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+16(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+20(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+24(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+28(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+32(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+36(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+40(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+44(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+48(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+52(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+56(SB)/4, $0x40ac0000
+DATA offsetIQ2X16<>+60(SB)/4, $0x40ac0000
+GLOBL offsetIQ2X16<>(SB), RODATA|NOPTR, $64
+
+// func tileIQ2X16VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileIQ2X16VNNIr1p1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	VMOVUPS valuesIQ2X16<>+0(SB), Z0
+	MOVQ    x+8(FP), DX
+	VPXORD  Z1, Z1, Z1
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done258
+
+block257:
+	MOVQ AX, CX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, SI
+
+part259:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	VPXORD           Z2, Z2, Z2
+	VPXORD           Z3, Z3, Z3
+	VMOVUPS          (AX), Z4
+	VMOVUPS          64(AX), Z5
+	VMOVUPS          128(AX), Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           nibbles0<>+0(SB), Z4, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z2
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    16(DX), Z4, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    4(DX), Z4, Z2
+	VPSRLW           $0x04, Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    20(DX), Z4, Z3
+	VPANDD           nibbles0<>+0(SB), Z6, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    8(DX), Z4, Z2
+	VPSRLW           $0x04, Z6, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    24(DX), Z4, Z3
+	VPANDD           nibbles0<>+0(SB), Z7, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    12(DX), Z4, Z2
+	VPSRLW           $0x04, Z7, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    28(DX), Z4, Z3
+	VCVTPH2PS        (CX), Z4
+	VMULPS           shift3<>+0(SB), Z4, Z4
+	VPMOVSXBD        256(AX), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetIQ2X16<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z2, Z2
+	VMULPS           Z5, Z2, Z2
+	VBROADCASTSS     44(DX), Z5
+	VFNMADD231PS     Z4, Z5, Z2
+	VCVTPH2PS        (CX), Z4
+	VMULPS           shift3<>+0(SB), Z4, Z4
+	VPMOVSXBD        272(AX), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetIQ2X16<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z3, Z3
+	VFMADD231PS      Z5, Z3, Z2
+	VMOVUPS          start<>+0(SB), Z5
+	VSUBPS.BCST      36(DX), Z5, Z5
+	VSUBPS.BCST      44(DX), Z5, Z5
+	VFNMADD231PS     Z4, Z5, Z2
+	VFMADD231PS.BCST 32(DX), Z2, Z1
+	ADDQ             $+48, DX
+	ADDQ             $+288, AX
+	DECQ             SI
+	JNZ              part259
+	DECQ             BX
+	JNZ              block257
+
+done258:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), AX
+	MOVQ      cols+64(FP), CX
+	MOVQ      $0x00000001, DX
+	SHLXQ     CX, DX, DX
+	DECQ      DX
+	KMOVW     DX, K1
+	MOVQ      res+24(FP), CX
+	TESTQ     CX, CX
+	JZ        noResidual260
+	VMOVUPS.Z (CX), K1, Z0
+	VADDPS    Z0, Z1, Z1
+
+noResidual260:
+	VMOVUPS Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tileIQ2X16VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileIQ2X16VNNIr1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	VMOVUPS valuesIQ2X16<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done262
+
+block261:
+	MOVQ AX, DX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, DI
+
+part263:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	VPXORD           Z3, Z3, Z3
+	VPXORD           Z4, Z4, Z4
+	VMOVUPS          (AX), Z5
+	VMOVUPS          64(AX), Z6
+	VMOVUPS          128(AX), Z7
+	VMOVUPS          192(AX), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z3
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z3
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z3
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z4
+	VCVTPH2PS        (DX), Z5
+	VMULPS           shift3<>+0(SB), Z5, Z5
+	VPMOVSXBD        256(AX), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
+	VCVTDQ2PS        Z3, Z3
+	VMULPS           Z6, Z3, Z3
+	VBROADCASTSS     44(BX), Z6
+	VFNMADD231PS     Z5, Z6, Z3
+	VCVTPH2PS        (DX), Z5
+	VMULPS           shift3<>+0(SB), Z5, Z5
+	VPMOVSXBD        272(AX), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
+	VCVTDQ2PS        Z4, Z4
+	VFMADD231PS      Z6, Z4, Z3
+	VMOVUPS          start<>+0(SB), Z6
+	VSUBPS.BCST      36(BX), Z6, Z6
+	VSUBPS.BCST      44(BX), Z6, Z6
+	VFNMADD231PS     Z5, Z6, Z3
+	VFMADD231PS.BCST 32(BX), Z3, Z1
+	PREFETCHT0       4096(AX)(CX*1)
+	PREFETCHT0       4160(AX)(CX*1)
+	PREFETCHT0       4224(AX)(CX*1)
+	PREFETCHT0       4288(AX)(CX*1)
+	PREFETCHT0       4352(AX)(CX*1)
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VMOVUPS          (AX)(CX*1), Z5
+	VMOVUPS          64(AX)(CX*1), Z6
+	VMOVUPS          128(AX)(CX*1), Z7
+	VMOVUPS          192(AX)(CX*1), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z10
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z10
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z10
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z11
+	VCVTPH2PS        (DX)(CX*1), Z5
+	VMULPS           shift3<>+0(SB), Z5, Z5
+	VPMOVSXBD        256(AX)(CX*1), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VBROADCASTSS     44(BX), Z6
+	VFNMADD231PS     Z5, Z6, Z10
+	VCVTPH2PS        (DX)(CX*1), Z5
+	VMULPS           shift3<>+0(SB), Z5, Z5
+	VPMOVSXBD        272(AX)(CX*1), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
+	VCVTDQ2PS        Z11, Z11
+	VFMADD231PS      Z6, Z11, Z10
+	VMOVUPS          start<>+0(SB), Z6
+	VSUBPS.BCST      36(BX), Z6, Z6
+	VSUBPS.BCST      44(BX), Z6, Z6
+	VFNMADD231PS     Z5, Z6, Z10
+	VFMADD231PS.BCST 32(BX), Z10, Z2
+	ADDQ             $+48, BX
+	ADDQ             $+288, AX
+	DECQ             DI
+	JNZ              part263
+	DECQ             SI
+	JNZ              block261
+
+done262:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	MOVQ      cols+64(FP), DX
+	MOVQ      $0x00000001, BX
+	SHLXQ     DX, BX, BX
+	DECQ      BX
+	KMOVW     BX, K1
+	MOVQ      res+24(FP), DX
+	TESTQ     DX, DX
+	JZ        noResidual264
+	VMOVUPS   (DX), Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z (DX)(AX*1), K1, Z0
+	VADDPS    Z0, Z2, Z2
+
+noResidual264:
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func swigluIQ2X16VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluIQ2X16VNNIr1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	VMOVUPS valuesIQ2X16<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done266
+
+block265:
+	MOVQ AX, DX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, DI
+
+part267:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	VPXORD           Z3, Z3, Z3
+	VPXORD           Z4, Z4, Z4
+	VMOVUPS          (AX), Z5
+	VMOVUPS          64(AX), Z6
+	VMOVUPS          128(AX), Z7
+	VMOVUPS          192(AX), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z3
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z3
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z3
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z4
+	VCVTPH2PS        (DX), Z5
+	VMULPS           shift3<>+0(SB), Z5, Z5
+	VPMOVSXBD        256(AX), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
+	VCVTDQ2PS        Z3, Z3
+	VMULPS           Z6, Z3, Z3
+	VBROADCASTSS     44(BX), Z6
+	VFNMADD231PS     Z5, Z6, Z3
+	VCVTPH2PS        (DX), Z5
+	VMULPS           shift3<>+0(SB), Z5, Z5
+	VPMOVSXBD        272(AX), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
+	VCVTDQ2PS        Z4, Z4
+	VFMADD231PS      Z6, Z4, Z3
+	VMOVUPS          start<>+0(SB), Z6
+	VSUBPS.BCST      36(BX), Z6, Z6
+	VSUBPS.BCST      44(BX), Z6, Z6
+	VFNMADD231PS     Z5, Z6, Z3
+	VFMADD231PS.BCST 32(BX), Z3, Z1
+	PREFETCHT0       4096(AX)(CX*1)
+	PREFETCHT0       4160(AX)(CX*1)
+	PREFETCHT0       4224(AX)(CX*1)
+	PREFETCHT0       4288(AX)(CX*1)
+	PREFETCHT0       4352(AX)(CX*1)
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VMOVUPS          (AX)(CX*1), Z5
+	VMOVUPS          64(AX)(CX*1), Z6
+	VMOVUPS          128(AX)(CX*1), Z7
+	VMOVUPS          192(AX)(CX*1), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z10
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z10
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z10
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z11
+	VCVTPH2PS        (DX)(CX*1), Z5
+	VMULPS           shift3<>+0(SB), Z5, Z5
+	VPMOVSXBD        256(AX)(CX*1), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VBROADCASTSS     44(BX), Z6
+	VFNMADD231PS     Z5, Z6, Z10
+	VCVTPH2PS        (DX)(CX*1), Z5
+	VMULPS           shift3<>+0(SB), Z5, Z5
+	VPMOVSXBD        272(AX)(CX*1), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
+	VCVTDQ2PS        Z11, Z11
+	VFMADD231PS      Z6, Z11, Z10
+	VMOVUPS          start<>+0(SB), Z6
+	VSUBPS.BCST      36(BX), Z6, Z6
+	VSUBPS.BCST      44(BX), Z6, Z6
+	VFNMADD231PS     Z5, Z6, Z10
+	VFMADD231PS.BCST 32(BX), Z10, Z2
+	ADDQ             $+48, BX
+	ADDQ             $+288, AX
+	DECQ             DI
+	JNZ              part267
+	DECQ             SI
+	JNZ              block265
+
+done266:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z1, Z0
+	VMOVUPS      expMost<>+0(SB), Z4
+	VMINPS       Z0, Z4, Z0
+	VMOVUPS      expLeast<>+0(SB), Z4
+	VMAXPS       Z0, Z4, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VFNMADD231PS ln2High<>+0(SB), Z3, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z3, Z0
+	VMOVUPS      expC7<>+0(SB), Z4
+	VFMADD213PS  expC6<>+0(SB), Z0, Z4
+	VFMADD213PS  expC5<>+0(SB), Z0, Z4
+	VFMADD213PS  expC4<>+0(SB), Z0, Z4
+	VFMADD213PS  expC3<>+0(SB), Z0, Z4
+	VFMADD213PS  expC2<>+0(SB), Z0, Z4
+	VFMADD213PS  expC1<>+0(SB), Z0, Z4
+	VFMADD213PS  expC0<>+0(SB), Z0, Z4
+	VSCALEFPS    Z3, Z4, Z4
+	VMOVAPS      Z4, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	MOVQ         dst+0(FP), AX
+	MOVQ         cols+64(FP), CX
+	MOVQ         $0x00000001, DX
+	SHLXQ        CX, DX, DX
+	DECQ         DX
+	KMOVW        DX, K1
+	VMOVUPS      Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func expandIQ2X16AVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+// Requires: AVX, AVX2, F16C
+TEXT ·expandIQ2X16AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    panel+8(FP), CX
+	VMOVUPS valuesIQ2X16<>+0(SB), Y0
+	MOVQ    blocks+16(FP), BX
+	TESTQ   BX, BX
+	JZ      done269
+
+block268:
+	MOVQ CX, DX
+	ADDQ $+32, CX
+	MOVQ $0x00000008, SI
+
+part270:
+	VMOVUPS   (CX), Y1
+	VMOVUPS   64(CX), Y2
+	VMOVUPS   128(CX), Y3
+	VMOVUPS   192(CX), Y4
+	VPAND     nibbles0<>+0(SB), Y1, Y5
+	VPSHUFB   Y5, Y0, Y5
+	VMOVUPS   Y5, (AX)
+	VPSRLW    $0x04, Y1, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 256(AX)
+	VPAND     nibbles0<>+0(SB), Y2, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 64(AX)
+	VPSRLW    $0x04, Y2, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 320(AX)
+	VPAND     nibbles0<>+0(SB), Y3, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 128(AX)
+	VPSRLW    $0x04, Y3, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 384(AX)
+	VPAND     nibbles0<>+0(SB), Y4, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 192(AX)
+	VPSRLW    $0x04, Y4, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 448(AX)
+	VCVTPH2PS (DX), Y1
+	VMULPS    shift3<>+0(SB), Y1, Y1
+	VPMOVSXBD 256(CX), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VMOVUPS   Y2, 512(AX)
+	VMULPS    offsetIQ2X16<>+0(SB), Y2, Y1
+	VMOVUPS   Y1, 640(AX)
+	VCVTPH2PS (DX), Y1
+	VMULPS    shift3<>+0(SB), Y1, Y1
+	VPMOVSXBD 272(CX), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VMOVUPS   Y2, 576(AX)
+	VMULPS    offsetIQ2X16<>+0(SB), Y2, Y1
+	VMOVUPS   Y1, 704(AX)
+	VMOVUPS   32(CX), Y1
+	VMOVUPS   96(CX), Y2
+	VMOVUPS   160(CX), Y3
+	VMOVUPS   224(CX), Y4
+	VPAND     nibbles0<>+0(SB), Y1, Y5
+	VPSHUFB   Y5, Y0, Y5
+	VMOVUPS   Y5, 32(AX)
+	VPSRLW    $0x04, Y1, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 288(AX)
+	VPAND     nibbles0<>+0(SB), Y2, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 96(AX)
+	VPSRLW    $0x04, Y2, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 352(AX)
+	VPAND     nibbles0<>+0(SB), Y3, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 160(AX)
+	VPSRLW    $0x04, Y3, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 416(AX)
+	VPAND     nibbles0<>+0(SB), Y4, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 224(AX)
+	VPSRLW    $0x04, Y4, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 480(AX)
+	VCVTPH2PS 16(DX), Y1
+	VMULPS    shift3<>+0(SB), Y1, Y1
+	VPMOVSXBD 264(CX), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VMOVUPS   Y2, 544(AX)
+	VMULPS    offsetIQ2X16<>+0(SB), Y2, Y1
+	VMOVUPS   Y1, 672(AX)
+	VCVTPH2PS 16(DX), Y1
+	VMULPS    shift3<>+0(SB), Y1, Y1
+	VPMOVSXBD 280(CX), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VMOVUPS   Y2, 608(AX)
+	VMULPS    offsetIQ2X16<>+0(SB), Y2, Y1
+	VMOVUPS   Y1, 736(AX)
+	ADDQ      $+768, AX
+	ADDQ      $+288, CX
+	DECQ      SI
+	JNZ       part270
+	DECQ      BX
+	JNZ       block268
+
+done269:
+	VZEROUPPER
+	RET
+
+// func tileIQ2X16AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileIQ2X16AVX2r1p1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	VMOVUPS valuesIQ2X16<>+0(SB), Y0
+	MOVQ    x+8(FP), DX
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done272
+
+block271:
+	MOVQ AX, CX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, SI
+
+part273:
+	PREFETCHT0   8192(AX)
+	PREFETCHT0   8256(AX)
+	PREFETCHT0   8320(AX)
+	PREFETCHT0   8384(AX)
+	PREFETCHT0   8448(AX)
+	VMOVUPS      (AX), Y5
+	VMOVUPS      64(AX), Y6
+	VMOVUPS      128(AX), Y7
+	VMOVUPS      192(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y5, Y3
+	VPSHUFB      Y3, Y0, Y3
+	VPBROADCASTD (DX), Y4
+	VPMADDUBSW   Y4, Y3, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y3
+	VPSRLW       $0x04, Y5, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 16(DX), Y5
+	VPMADDUBSW   Y5, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y5
+	VPAND        nibbles0<>+0(SB), Y6, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 4(DX), Y9
+	VPMADDUBSW   Y9, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSRLW       $0x04, Y6, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 20(DX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y7, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 8(DX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSRLW       $0x04, Y7, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 24(DX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y8, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 12(DX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSRLW       $0x04, Y8, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 28(DX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VCVTPH2PS    (CX), Y4
+	VMULPS       shift3<>+0(SB), Y4, Y4
+	VPMOVSXBD    256(AX), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VMULPS       offsetIQ2X16<>+0(SB), Y6, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y6, Y3, Y3
+	VBROADCASTSS 44(DX), Y6
+	VFNMADD231PS Y4, Y6, Y3
+	VCVTPH2PS    (CX), Y4
+	VMULPS       shift3<>+0(SB), Y4, Y4
+	VPMOVSXBD    272(AX), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VMULPS       offsetIQ2X16<>+0(SB), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      start<>+0(SB), Y5
+	VBROADCASTSS 36(DX), Y6
+	VSUBPS       Y6, Y5, Y5
+	VBROADCASTSS 44(DX), Y6
+	VSUBPS       Y6, Y5, Y5
+	VFNMADD231PS Y4, Y5, Y3
+	VBROADCASTSS 32(DX), Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      32(AX), Y5
+	VMOVUPS      96(AX), Y6
+	VMOVUPS      160(AX), Y7
+	VMOVUPS      224(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y5, Y3
+	VPSHUFB      Y3, Y0, Y3
+	VPBROADCASTD (DX), Y4
+	VPMADDUBSW   Y4, Y3, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y3
+	VPSRLW       $0x04, Y5, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 16(DX), Y5
+	VPMADDUBSW   Y5, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y5
+	VPAND        nibbles0<>+0(SB), Y6, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 4(DX), Y9
+	VPMADDUBSW   Y9, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSRLW       $0x04, Y6, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 20(DX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y7, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 8(DX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSRLW       $0x04, Y7, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 24(DX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y8, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 12(DX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSRLW       $0x04, Y8, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 28(DX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VCVTPH2PS    16(CX), Y4
+	VMULPS       shift3<>+0(SB), Y4, Y4
+	VPMOVSXBD    264(AX), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VMULPS       offsetIQ2X16<>+0(SB), Y6, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y6, Y3, Y3
+	VBROADCASTSS 44(DX), Y6
+	VFNMADD231PS Y4, Y6, Y3
+	VCVTPH2PS    16(CX), Y4
+	VMULPS       shift3<>+0(SB), Y4, Y4
+	VPMOVSXBD    280(AX), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VMULPS       offsetIQ2X16<>+0(SB), Y6, Y4
+	VCVTDQ2PS    Y5, Y5
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      start<>+0(SB), Y5
+	VBROADCASTSS 36(DX), Y6
+	VSUBPS       Y6, Y5, Y5
+	VBROADCASTSS 44(DX), Y6
+	VSUBPS       Y6, Y5, Y5
+	VFNMADD231PS Y4, Y5, Y3
+	VBROADCASTSS 32(DX), Y4
+	VFMADD231PS  Y4, Y3, Y2
+	ADDQ         $+48, DX
+	ADDQ         $+288, AX
+	DECQ         SI
+	JNZ          part273
+	DECQ         BX
+	JNZ          block271
+
+done272:
+	MOVQ       dstStride+40(FP), AX
+	MOVQ       dst+0(FP), AX
+	MOVQ       cols+64(FP), CX
+	LEAQ       lanes<>+64(SB), DX
+	MOVQ       CX, BX
+	NEGQ       BX
+	VMOVUPS    (DX)(BX*4), Y0
+	LEAQ       lanes<>+96(SB), DX
+	NEGQ       CX
+	VMOVUPS    (DX)(CX*4), Y3
+	MOVQ       res+24(FP), CX
+	TESTQ      CX, CX
+	JZ         noResidual274
+	VMASKMOVPS (CX), Y0, Y4
+	VADDPS     Y4, Y1, Y1
+	VMASKMOVPS 32(CX), Y3, Y4
+	VADDPS     Y4, Y2, Y2
+
+noResidual274:
+	VMASKMOVPS Y1, Y0, (AX)
+	VMASKMOVPS Y2, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func swigluIQ2X16AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·swigluIQ2X16AVX2r1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	VMOVUPS valuesIQ2X16<>+0(SB), Y0
+	MOVQ    x+8(FP), BX
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done276
+
+block275:
+	MOVQ AX, DX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, DI
+
+part277:
+	PREFETCHT0   8192(AX)
+	PREFETCHT0   8256(AX)
+	PREFETCHT0   8320(AX)
+	PREFETCHT0   8384(AX)
+	PREFETCHT0   8448(AX)
+	VMOVUPS      (AX), Y7
+	VMOVUPS      64(AX), Y8
+	VMOVUPS      128(AX), Y9
+	VMOVUPS      192(AX), Y10
+	VPAND        nibbles0<>+0(SB), Y7, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD (BX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y5
+	VPSRLW       $0x04, Y7, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y7
+	VPAND        nibbles0<>+0(SB), Y8, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 4(BX), Y11
+	VPMADDUBSW   Y11, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSRLW       $0x04, Y8, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 20(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y9, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSRLW       $0x04, Y9, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y10, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 12(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSRLW       $0x04, Y10, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 28(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VCVTPH2PS    (DX), Y6
+	VMULPS       shift3<>+0(SB), Y6, Y6
+	VPMOVSXBD    256(AX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VMULPS       offsetIQ2X16<>+0(SB), Y8, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VBROADCASTSS 44(BX), Y8
+	VFNMADD231PS Y6, Y8, Y5
+	VCVTPH2PS    (DX), Y6
+	VMULPS       shift3<>+0(SB), Y6, Y6
+	VPMOVSXBD    272(AX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VMULPS       offsetIQ2X16<>+0(SB), Y8, Y6
+	VCVTDQ2PS    Y7, Y7
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      start<>+0(SB), Y7
+	VBROADCASTSS 36(BX), Y8
+	VSUBPS       Y8, Y7, Y7
+	VBROADCASTSS 44(BX), Y8
+	VSUBPS       Y8, Y7, Y7
+	VFNMADD231PS Y6, Y7, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y1
+	VMOVUPS      32(AX), Y7
+	VMOVUPS      96(AX), Y8
+	VMOVUPS      160(AX), Y9
+	VMOVUPS      224(AX), Y10
+	VPAND        nibbles0<>+0(SB), Y7, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD (BX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y5
+	VPSRLW       $0x04, Y7, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y7
+	VPAND        nibbles0<>+0(SB), Y8, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 4(BX), Y11
+	VPMADDUBSW   Y11, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSRLW       $0x04, Y8, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 20(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y9, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSRLW       $0x04, Y9, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y10, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 12(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSRLW       $0x04, Y10, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 28(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VCVTPH2PS    16(DX), Y6
+	VMULPS       shift3<>+0(SB), Y6, Y6
+	VPMOVSXBD    264(AX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VMULPS       offsetIQ2X16<>+0(SB), Y8, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VBROADCASTSS 44(BX), Y8
+	VFNMADD231PS Y6, Y8, Y5
+	VCVTPH2PS    16(DX), Y6
+	VMULPS       shift3<>+0(SB), Y6, Y6
+	VPMOVSXBD    280(AX), Y8
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VMULPS       offsetIQ2X16<>+0(SB), Y8, Y6
+	VCVTDQ2PS    Y7, Y7
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      start<>+0(SB), Y7
+	VBROADCASTSS 36(BX), Y8
+	VSUBPS       Y8, Y7, Y7
+	VBROADCASTSS 44(BX), Y8
+	VSUBPS       Y8, Y7, Y7
+	VFNMADD231PS Y6, Y7, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y2
+	PREFETCHT0   8192(AX)(CX*1)
+	PREFETCHT0   8256(AX)(CX*1)
+	PREFETCHT0   8320(AX)(CX*1)
+	PREFETCHT0   8384(AX)(CX*1)
+	PREFETCHT0   8448(AX)(CX*1)
+	VMOVUPS      (AX)(CX*1), Y7
+	VMOVUPS      64(AX)(CX*1), Y8
+	VMOVUPS      128(AX)(CX*1), Y9
+	VMOVUPS      192(AX)(CX*1), Y10
+	VPAND        nibbles0<>+0(SB), Y7, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD (BX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y5
+	VPSRLW       $0x04, Y7, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y7
+	VPAND        nibbles0<>+0(SB), Y8, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 4(BX), Y11
+	VPMADDUBSW   Y11, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSRLW       $0x04, Y8, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 20(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y9, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSRLW       $0x04, Y9, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y10, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 12(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSRLW       $0x04, Y10, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 28(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VCVTPH2PS    (DX)(CX*1), Y6
+	VMULPS       shift3<>+0(SB), Y6, Y6
+	VPMOVSXBD    256(AX)(CX*1), Y8
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VMULPS       offsetIQ2X16<>+0(SB), Y8, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VBROADCASTSS 44(BX), Y8
+	VFNMADD231PS Y6, Y8, Y5
+	VCVTPH2PS    (DX)(CX*1), Y6
+	VMULPS       shift3<>+0(SB), Y6, Y6
+	VPMOVSXBD    272(AX)(CX*1), Y8
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VMULPS       offsetIQ2X16<>+0(SB), Y8, Y6
+	VCVTDQ2PS    Y7, Y7
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      start<>+0(SB), Y7
+	VBROADCASTSS 36(BX), Y8
+	VSUBPS       Y8, Y7, Y7
+	VBROADCASTSS 44(BX), Y8
+	VSUBPS       Y8, Y7, Y7
+	VFNMADD231PS Y6, Y7, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      32(AX)(CX*1), Y7
+	VMOVUPS      96(AX)(CX*1), Y8
+	VMOVUPS      160(AX)(CX*1), Y9
+	VMOVUPS      224(AX)(CX*1), Y10
+	VPAND        nibbles0<>+0(SB), Y7, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD (BX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y5
+	VPSRLW       $0x04, Y7, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y7
+	VPAND        nibbles0<>+0(SB), Y8, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 4(BX), Y11
+	VPMADDUBSW   Y11, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSRLW       $0x04, Y8, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 20(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y9, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSRLW       $0x04, Y9, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y10, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 12(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSRLW       $0x04, Y10, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 28(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VCVTPH2PS    16(DX)(CX*1), Y6
+	VMULPS       shift3<>+0(SB), Y6, Y6
+	VPMOVSXBD    264(AX)(CX*1), Y8
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VMULPS       offsetIQ2X16<>+0(SB), Y8, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VBROADCASTSS 44(BX), Y8
+	VFNMADD231PS Y6, Y8, Y5
+	VCVTPH2PS    16(DX)(CX*1), Y6
+	VMULPS       shift3<>+0(SB), Y6, Y6
+	VPMOVSXBD    280(AX)(CX*1), Y8
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VMULPS       offsetIQ2X16<>+0(SB), Y8, Y6
+	VCVTDQ2PS    Y7, Y7
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      start<>+0(SB), Y7
+	VBROADCASTSS 36(BX), Y8
+	VSUBPS       Y8, Y7, Y7
+	VBROADCASTSS 44(BX), Y8
+	VSUBPS       Y8, Y7, Y7
+	VFNMADD231PS Y6, Y7, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y4
+	ADDQ         $+48, BX
+	ADDQ         $+288, AX
+	DECQ         DI
+	JNZ          part277
+	DECQ         SI
+	JNZ          block275
+
+done276:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Y1, Y0
+	VMOVUPS      expMost<>+0(SB), Y6
+	VMINPS       Y0, Y6, Y0
+	VMOVUPS      expLeast<>+0(SB), Y6
+	VMAXPS       Y0, Y6, Y0
+	VMULPS       log2e<>+0(SB), Y0, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS ln2High<>+0(SB), Y5, Y0
+	VFNMADD231PS ln2Low<>+0(SB), Y5, Y0
+	VMOVUPS      expC7<>+0(SB), Y6
+	VFMADD213PS  expC6<>+0(SB), Y0, Y6
+	VFMADD213PS  expC5<>+0(SB), Y0, Y6
+	VFMADD213PS  expC4<>+0(SB), Y0, Y6
+	VFMADD213PS  expC3<>+0(SB), Y0, Y6
+	VFMADD213PS  expC2<>+0(SB), Y0, Y6
+	VFMADD213PS  expC1<>+0(SB), Y0, Y6
+	VFMADD213PS  expC0<>+0(SB), Y0, Y6
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y0
+	VPSUBD       Y0, Y5, Y5
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       one<>+0(SB), Y0, Y0
+	VMULPS       Y0, Y6, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       one<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VMOVAPS      Y6, Y0
+	VADDPS       one<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       sign<>+0(SB), Y2, Y0
+	VMOVUPS      expMost<>+0(SB), Y5
+	VMINPS       Y0, Y5, Y0
+	VMOVUPS      expLeast<>+0(SB), Y5
+	VMAXPS       Y0, Y5, Y0
+	VMULPS       log2e<>+0(SB), Y0, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS ln2High<>+0(SB), Y3, Y0
+	VFNMADD231PS ln2Low<>+0(SB), Y3, Y0
+	VMOVUPS      expC7<>+0(SB), Y5
+	VFMADD213PS  expC6<>+0(SB), Y0, Y5
+	VFMADD213PS  expC5<>+0(SB), Y0, Y5
+	VFMADD213PS  expC4<>+0(SB), Y0, Y5
+	VFMADD213PS  expC3<>+0(SB), Y0, Y5
+	VFMADD213PS  expC2<>+0(SB), Y0, Y5
+	VFMADD213PS  expC1<>+0(SB), Y0, Y5
+	VFMADD213PS  expC0<>+0(SB), Y0, Y5
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y0
+	VPSUBD       Y0, Y3, Y3
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       one<>+0(SB), Y0, Y0
+	VMULPS       Y0, Y5, Y5
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       one<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVAPS      Y5, Y0
+	VADDPS       one<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	MOVQ         dst+0(FP), AX
+	MOVQ         cols+64(FP), CX
+	LEAQ         lanes<>+64(SB), DX
+	MOVQ         CX, BX
+	NEGQ         BX
+	VMOVUPS      (DX)(BX*4), Y0
+	LEAQ         lanes<>+96(SB), DX
+	NEGQ         CX
+	VMOVUPS      (DX)(CX*4), Y3
+	VMASKMOVPS   Y1, Y0, (AX)
+	VMASKMOVPS   Y2, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func expandIQ3XVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·expandIQ3XVNNI(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    panel+8(FP), CX
+	VMOVUPS valuesIQ3X<>+0(SB), Z0
+	MOVQ    blocks+16(FP), BX
+	TESTQ   BX, BX
+	JZ      done279
+
+block278:
+	MOVQ CX, DX
+	ADDQ $+32, CX
+	MOVQ $0x00000008, SI
+
+part280:
+	VMOVUPS   (CX), Z1
+	VMOVUPS   64(CX), Z2
+	VMOVUPS   128(CX), Z3
+	VMOVUPS   192(CX), Z4
+	VPANDD    nibbles0<>+0(SB), Z1, Z5
+	VPSHUFB   Z5, Z0, Z5
+	VMOVUPS   Z5, (AX)
+	VPSRLW    $0x04, Z1, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 256(AX)
+	VPANDD    nibbles0<>+0(SB), Z2, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 64(AX)
+	VPSRLW    $0x04, Z2, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 320(AX)
+	VPANDD    nibbles0<>+0(SB), Z3, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 128(AX)
+	VPSRLW    $0x04, Z3, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 384(AX)
+	VPANDD    nibbles0<>+0(SB), Z4, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 192(AX)
+	VPSRLW    $0x04, Z4, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 448(AX)
+	VCVTPH2PS (DX), Z1
+	VMULPS    shift2<>+0(SB), Z1, Z1
+	VPMOVSXBD 256(CX), Z2
+	VCVTDQ2PS Z2, Z2
+	VMULPS    Z1, Z2, Z2
+	VMOVUPS   Z2, 512(AX)
+	VMULPS    offsetIQ3X<>+0(SB), Z2, Z1
+	VMOVUPS   Z1, 576(AX)
+	ADDQ      $+640, AX
+	ADDQ      $+272, CX
+	DECQ      SI
+	JNZ       part280
+	DECQ      BX
+	JNZ       block278
+
+done279:
+	VZEROUPPER
+	RET
+
+DATA valuesIQ3X<>+0(SB)/4, $0x9c948c84
+DATA valuesIQ3X<>+4(SB)/4, $0xbeb4aca4
+DATA valuesIQ3X<>+8(SB)/4, $0x646c747c
+DATA valuesIQ3X<>+12(SB)/4, $0x424c545c
+DATA valuesIQ3X<>+16(SB)/4, $0x9c948c84
+DATA valuesIQ3X<>+20(SB)/4, $0xbeb4aca4
+DATA valuesIQ3X<>+24(SB)/4, $0x646c747c
+DATA valuesIQ3X<>+28(SB)/4, $0x424c545c
+DATA valuesIQ3X<>+32(SB)/4, $0x9c948c84
+DATA valuesIQ3X<>+36(SB)/4, $0xbeb4aca4
+DATA valuesIQ3X<>+40(SB)/4, $0x646c747c
+DATA valuesIQ3X<>+44(SB)/4, $0x424c545c
+DATA valuesIQ3X<>+48(SB)/4, $0x9c948c84
+DATA valuesIQ3X<>+52(SB)/4, $0xbeb4aca4
+DATA valuesIQ3X<>+56(SB)/4, $0x646c747c
+DATA valuesIQ3X<>+60(SB)/4, $0x424c545c
+GLOBL valuesIQ3X<>(SB), RODATA|NOPTR, $64
+
+DATA shift2<>+0(SB)/4, $0x3e800000
+DATA shift2<>+4(SB)/4, $0x3e800000
+DATA shift2<>+8(SB)/4, $0x3e800000
+DATA shift2<>+12(SB)/4, $0x3e800000
+DATA shift2<>+16(SB)/4, $0x3e800000
+DATA shift2<>+20(SB)/4, $0x3e800000
+DATA shift2<>+24(SB)/4, $0x3e800000
+DATA shift2<>+28(SB)/4, $0x3e800000
+DATA shift2<>+32(SB)/4, $0x3e800000
+DATA shift2<>+36(SB)/4, $0x3e800000
+DATA shift2<>+40(SB)/4, $0x3e800000
+DATA shift2<>+44(SB)/4, $0x3e800000
+DATA shift2<>+48(SB)/4, $0x3e800000
+DATA shift2<>+52(SB)/4, $0x3e800000
+DATA shift2<>+56(SB)/4, $0x3e800000
+DATA shift2<>+60(SB)/4, $0x3e800000
+GLOBL shift2<>(SB), RODATA|NOPTR, $64
+
+DATA offsetIQ3X<>+0(SB)/4, $0x41800000
+DATA offsetIQ3X<>+4(SB)/4, $0x41800000
+DATA offsetIQ3X<>+8(SB)/4, $0x41800000
+DATA offsetIQ3X<>+12(SB)/4, $0x41800000
+DATA offsetIQ3X<>+16(SB)/4, $0x41800000
+DATA offsetIQ3X<>+20(SB)/4, $0x41800000
+DATA offsetIQ3X<>+24(SB)/4, $0x41800000
+DATA offsetIQ3X<>+28(SB)/4, $0x41800000
+DATA offsetIQ3X<>+32(SB)/4, $0x41800000
+DATA offsetIQ3X<>+36(SB)/4, $0x41800000
+DATA offsetIQ3X<>+40(SB)/4, $0x41800000
+DATA offsetIQ3X<>+44(SB)/4, $0x41800000
+DATA offsetIQ3X<>+48(SB)/4, $0x41800000
+DATA offsetIQ3X<>+52(SB)/4, $0x41800000
+DATA offsetIQ3X<>+56(SB)/4, $0x41800000
+DATA offsetIQ3X<>+60(SB)/4, $0x41800000
+GLOBL offsetIQ3X<>(SB), RODATA|NOPTR, $64
+
+// func tileIQ3XVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileIQ3XVNNIr1p1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	VMOVUPS valuesIQ3X<>+0(SB), Z0
+	MOVQ    x+8(FP), DX
+	VPXORD  Z1, Z1, Z1
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done282
+
+block281:
+	MOVQ AX, CX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, SI
+
+part283:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	VPXORD           Z2, Z2, Z2
+	VPXORD           Z3, Z3, Z3
+	VBROADCASTSS     40(DX), Z2
+	VMOVUPS          (AX), Z4
+	VMOVUPS          64(AX), Z5
+	VMOVUPS          128(AX), Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           nibbles0<>+0(SB), Z4, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z2
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    16(DX), Z4, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    4(DX), Z4, Z2
+	VPSRLW           $0x04, Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    20(DX), Z4, Z3
+	VPANDD           nibbles0<>+0(SB), Z6, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    8(DX), Z4, Z2
+	VPSRLW           $0x04, Z6, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    24(DX), Z4, Z3
+	VPANDD           nibbles0<>+0(SB), Z7, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    12(DX), Z4, Z2
+	VPSRLW           $0x04, Z7, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    28(DX), Z4, Z3
+	VPADDD           Z3, Z2, Z2
+	VCVTPH2PS        (CX), Z4
+	VMULPS           shift2<>+0(SB), Z4, Z4
+	VPMOVSXBD        256(AX), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VSUBPS           start<>+0(SB), Z2, Z2
+	VMULPS           Z5, Z2, Z2
+	VFMADD231PS.BCST 32(DX), Z2, Z1
+	ADDQ             $+48, DX
+	ADDQ             $+272, AX
+	DECQ             SI
+	JNZ              part283
+	DECQ             BX
+	JNZ              block281
+
+done282:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), AX
+	MOVQ      cols+64(FP), CX
+	MOVQ      $0x00000001, DX
+	SHLXQ     CX, DX, DX
+	DECQ      DX
+	KMOVW     DX, K1
+	MOVQ      res+24(FP), CX
+	TESTQ     CX, CX
+	JZ        noResidual284
+	VMOVUPS.Z (CX), K1, Z0
+	VADDPS    Z0, Z1, Z1
+
+noResidual284:
+	VMOVUPS Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tileIQ3XVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileIQ3XVNNIr1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	VMOVUPS valuesIQ3X<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done286
+
+block285:
+	MOVQ AX, DX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, DI
+
+part287:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	VPXORD           Z3, Z3, Z3
+	VPXORD           Z4, Z4, Z4
+	VBROADCASTSS     40(BX), Z3
+	VMOVUPS          (AX), Z5
+	VMOVUPS          64(AX), Z6
+	VMOVUPS          128(AX), Z7
+	VMOVUPS          192(AX), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z3
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z3
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z3
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z4
+	VPADDD           Z4, Z3, Z3
+	VCVTPH2PS        (DX), Z5
+	VMULPS           shift2<>+0(SB), Z5, Z5
+	VPMOVSXBD        256(AX), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VSUBPS           start<>+0(SB), Z3, Z3
+	VMULPS           Z6, Z3, Z3
+	VFMADD231PS.BCST 32(BX), Z3, Z1
+	PREFETCHT0       4096(AX)(CX*1)
+	PREFETCHT0       4160(AX)(CX*1)
+	PREFETCHT0       4224(AX)(CX*1)
+	PREFETCHT0       4288(AX)(CX*1)
+	PREFETCHT0       4352(AX)(CX*1)
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VBROADCASTSS     40(BX), Z10
+	VMOVUPS          (AX)(CX*1), Z5
+	VMOVUPS          64(AX)(CX*1), Z6
+	VMOVUPS          128(AX)(CX*1), Z7
+	VMOVUPS          192(AX)(CX*1), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z10
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z10
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z10
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z11
+	VPADDD           Z11, Z10, Z10
+	VCVTPH2PS        (DX)(CX*1), Z5
+	VMULPS           shift2<>+0(SB), Z5, Z5
+	VPMOVSXBD        256(AX)(CX*1), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VSUBPS           start<>+0(SB), Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VFMADD231PS.BCST 32(BX), Z10, Z2
+	ADDQ             $+48, BX
+	ADDQ             $+272, AX
+	DECQ             DI
+	JNZ              part287
+	DECQ             SI
+	JNZ              block285
+
+done286:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	MOVQ      cols+64(FP), DX
+	MOVQ      $0x00000001, BX
+	SHLXQ     DX, BX, BX
+	DECQ      BX
+	KMOVW     BX, K1
+	MOVQ      res+24(FP), DX
+	TESTQ     DX, DX
+	JZ        noResidual288
+	VMOVUPS   (DX), Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z (DX)(AX*1), K1, Z0
+	VADDPS    Z0, Z2, Z2
+
+noResidual288:
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func swigluIQ3XVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluIQ3XVNNIr1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	VMOVUPS valuesIQ3X<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done290
+
+block289:
+	MOVQ AX, DX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, DI
+
+part291:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	VPXORD           Z3, Z3, Z3
+	VPXORD           Z4, Z4, Z4
+	VBROADCASTSS     40(BX), Z3
+	VMOVUPS          (AX), Z5
+	VMOVUPS          64(AX), Z6
+	VMOVUPS          128(AX), Z7
+	VMOVUPS          192(AX), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z3
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z3
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z3
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z4
+	VPADDD           Z4, Z3, Z3
+	VCVTPH2PS        (DX), Z5
+	VMULPS           shift2<>+0(SB), Z5, Z5
+	VPMOVSXBD        256(AX), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VSUBPS           start<>+0(SB), Z3, Z3
+	VMULPS           Z6, Z3, Z3
+	VFMADD231PS.BCST 32(BX), Z3, Z1
+	PREFETCHT0       4096(AX)(CX*1)
+	PREFETCHT0       4160(AX)(CX*1)
+	PREFETCHT0       4224(AX)(CX*1)
+	PREFETCHT0       4288(AX)(CX*1)
+	PREFETCHT0       4352(AX)(CX*1)
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VBROADCASTSS     40(BX), Z10
+	VMOVUPS          (AX)(CX*1), Z5
+	VMOVUPS          64(AX)(CX*1), Z6
+	VMOVUPS          128(AX)(CX*1), Z7
+	VMOVUPS          192(AX)(CX*1), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z10
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z10
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z10
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z11
+	VPADDD           Z11, Z10, Z10
+	VCVTPH2PS        (DX)(CX*1), Z5
+	VMULPS           shift2<>+0(SB), Z5, Z5
+	VPMOVSXBD        256(AX)(CX*1), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VSUBPS           start<>+0(SB), Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VFMADD231PS.BCST 32(BX), Z10, Z2
+	ADDQ             $+48, BX
+	ADDQ             $+272, AX
+	DECQ             DI
+	JNZ              part291
+	DECQ             SI
+	JNZ              block289
+
+done290:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z1, Z0
+	VMOVUPS      expMost<>+0(SB), Z4
+	VMINPS       Z0, Z4, Z0
+	VMOVUPS      expLeast<>+0(SB), Z4
+	VMAXPS       Z0, Z4, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VFNMADD231PS ln2High<>+0(SB), Z3, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z3, Z0
+	VMOVUPS      expC7<>+0(SB), Z4
+	VFMADD213PS  expC6<>+0(SB), Z0, Z4
+	VFMADD213PS  expC5<>+0(SB), Z0, Z4
+	VFMADD213PS  expC4<>+0(SB), Z0, Z4
+	VFMADD213PS  expC3<>+0(SB), Z0, Z4
+	VFMADD213PS  expC2<>+0(SB), Z0, Z4
+	VFMADD213PS  expC1<>+0(SB), Z0, Z4
+	VFMADD213PS  expC0<>+0(SB), Z0, Z4
+	VSCALEFPS    Z3, Z4, Z4
+	VMOVAPS      Z4, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	MOVQ         dst+0(FP), AX
+	MOVQ         cols+64(FP), CX
+	MOVQ         $0x00000001, DX
+	SHLXQ        CX, DX, DX
+	DECQ         DX
+	KMOVW        DX, K1
+	VMOVUPS      Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func expandIQ3XAVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+// Requires: AVX, AVX2, F16C
+TEXT ·expandIQ3XAVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    panel+8(FP), CX
+	VMOVUPS valuesIQ3X<>+0(SB), Y0
+	MOVQ    blocks+16(FP), BX
+	TESTQ   BX, BX
+	JZ      done293
+
+block292:
+	MOVQ CX, DX
+	ADDQ $+32, CX
+	MOVQ $0x00000008, SI
+
+part294:
+	VMOVUPS   (CX), Y1
+	VMOVUPS   64(CX), Y2
+	VMOVUPS   128(CX), Y3
+	VMOVUPS   192(CX), Y4
+	VPAND     nibbles0<>+0(SB), Y1, Y5
+	VPSHUFB   Y5, Y0, Y5
+	VMOVUPS   Y5, (AX)
+	VPSRLW    $0x04, Y1, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 256(AX)
+	VPAND     nibbles0<>+0(SB), Y2, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 64(AX)
+	VPSRLW    $0x04, Y2, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 320(AX)
+	VPAND     nibbles0<>+0(SB), Y3, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 128(AX)
+	VPSRLW    $0x04, Y3, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 384(AX)
+	VPAND     nibbles0<>+0(SB), Y4, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 192(AX)
+	VPSRLW    $0x04, Y4, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 448(AX)
+	VCVTPH2PS (DX), Y1
+	VMULPS    shift2<>+0(SB), Y1, Y1
+	VPMOVSXBD 256(CX), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VMOVUPS   Y2, 512(AX)
+	VMULPS    offsetIQ3X<>+0(SB), Y2, Y1
+	VMOVUPS   Y1, 576(AX)
+	VMOVUPS   32(CX), Y1
+	VMOVUPS   96(CX), Y2
+	VMOVUPS   160(CX), Y3
+	VMOVUPS   224(CX), Y4
+	VPAND     nibbles0<>+0(SB), Y1, Y5
+	VPSHUFB   Y5, Y0, Y5
+	VMOVUPS   Y5, 32(AX)
+	VPSRLW    $0x04, Y1, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 288(AX)
+	VPAND     nibbles0<>+0(SB), Y2, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 96(AX)
+	VPSRLW    $0x04, Y2, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 352(AX)
+	VPAND     nibbles0<>+0(SB), Y3, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 160(AX)
+	VPSRLW    $0x04, Y3, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 416(AX)
+	VPAND     nibbles0<>+0(SB), Y4, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 224(AX)
+	VPSRLW    $0x04, Y4, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 480(AX)
+	VCVTPH2PS 16(DX), Y1
+	VMULPS    shift2<>+0(SB), Y1, Y1
+	VPMOVSXBD 264(CX), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VMOVUPS   Y2, 544(AX)
+	VMULPS    offsetIQ3X<>+0(SB), Y2, Y1
+	VMOVUPS   Y1, 608(AX)
+	ADDQ      $+640, AX
+	ADDQ      $+272, CX
+	DECQ      SI
+	JNZ       part294
+	DECQ      BX
+	JNZ       block292
+
+done293:
+	VZEROUPPER
+	RET
+
+// func tileIQ3XAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileIQ3XAVX2r1p1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	VMOVUPS valuesIQ3X<>+0(SB), Y0
+	MOVQ    x+8(FP), DX
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done296
+
+block295:
+	MOVQ AX, CX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, SI
+
+part297:
+	PREFETCHT0   8192(AX)
+	PREFETCHT0   8256(AX)
+	PREFETCHT0   8320(AX)
+	PREFETCHT0   8384(AX)
+	PREFETCHT0   8448(AX)
+	VMOVUPS      (AX), Y4
+	VMOVUPS      64(AX), Y5
+	VMOVUPS      128(AX), Y6
+	VMOVUPS      192(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y4, Y3
+	VPSHUFB      Y3, Y0, Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y8
+	VPBROADCASTD (DX), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VMOVDQA      Y9, Y3
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPXOR        flip<>+0(SB), Y4, Y4
+	VPABSB       Y4, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VMOVDQA      Y9, Y4
+	VPAND        nibbles0<>+0(SB), Y5, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(DX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y3, Y3
+	VPSRLW       $0x04, Y6, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 24(DX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y7, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 12(DX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPSRLW       $0x04, Y7, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 28(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTPH2PS    (CX), Y4
+	VMULPS       shift2<>+0(SB), Y4, Y4
+	VPMOVSXBD    256(AX), Y5
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y4, Y5, Y5
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VBROADCASTSS 32(DX), Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      32(AX), Y4
+	VMOVUPS      96(AX), Y5
+	VMOVUPS      160(AX), Y6
+	VMOVUPS      224(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y4, Y3
+	VPSHUFB      Y3, Y0, Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y8
+	VPBROADCASTD (DX), Y9
+	VPSIGNB      Y3, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VMOVDQA      Y9, Y3
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPXOR        flip<>+0(SB), Y4, Y4
+	VPABSB       Y4, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPSIGNB      Y4, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VMOVDQA      Y9, Y4
+	VPAND        nibbles0<>+0(SB), Y5, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(DX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y3, Y3
+	VPSRLW       $0x04, Y6, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 24(DX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y7, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 12(DX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPSRLW       $0x04, Y7, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 28(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTPH2PS    16(CX), Y4
+	VMULPS       shift2<>+0(SB), Y4, Y4
+	VPMOVSXBD    264(AX), Y5
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y4, Y5, Y5
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VBROADCASTSS 32(DX), Y4
+	VFMADD231PS  Y4, Y3, Y2
+	ADDQ         $+48, DX
+	ADDQ         $+272, AX
+	DECQ         SI
+	JNZ          part297
+	DECQ         BX
+	JNZ          block295
+
+done296:
+	MOVQ       dstStride+40(FP), AX
+	MOVQ       dst+0(FP), AX
+	MOVQ       cols+64(FP), CX
+	LEAQ       lanes<>+64(SB), DX
+	MOVQ       CX, BX
+	NEGQ       BX
+	VMOVUPS    (DX)(BX*4), Y0
+	LEAQ       lanes<>+96(SB), DX
+	NEGQ       CX
+	VMOVUPS    (DX)(CX*4), Y3
+	MOVQ       res+24(FP), CX
+	TESTQ      CX, CX
+	JZ         noResidual298
+	VMASKMOVPS (CX), Y0, Y4
+	VADDPS     Y4, Y1, Y1
+	VMASKMOVPS 32(CX), Y3, Y4
+	VADDPS     Y4, Y2, Y2
+
+noResidual298:
+	VMASKMOVPS Y1, Y0, (AX)
+	VMASKMOVPS Y2, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func swigluIQ3XAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·swigluIQ3XAVX2r1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	VMOVUPS valuesIQ3X<>+0(SB), Y0
+	MOVQ    x+8(FP), BX
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done300
+
+block299:
+	MOVQ AX, DX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, DI
+
+part301:
+	PREFETCHT0   8192(AX)
+	PREFETCHT0   8256(AX)
+	PREFETCHT0   8320(AX)
+	PREFETCHT0   8384(AX)
+	PREFETCHT0   8448(AX)
+	VMOVUPS      (AX), Y6
+	VMOVUPS      64(AX), Y7
+	VMOVUPS      128(AX), Y8
+	VMOVUPS      192(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y10
+	VPBROADCASTD (BX), Y11
+	VPSIGNB      Y5, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y5
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y10
+	VPBROADCASTD 16(BX), Y11
+	VPSIGNB      Y6, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y6
+	VPAND        nibbles0<>+0(SB), Y7, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPXOR        flip<>+0(SB), Y10, Y10
+	VPABSB       Y10, Y11
+	VPBROADCASTD 4(BX), Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     ones16<>+0(SB), Y12, Y12
+	VPADDD       Y12, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 20(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y8, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 8(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x04, Y8, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y9, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 12(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y9, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 28(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    (DX), Y6
+	VMULPS       shift2<>+0(SB), Y6, Y6
+	VPMOVSXBD    256(AX), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y1
+	VMOVUPS      32(AX), Y6
+	VMOVUPS      96(AX), Y7
+	VMOVUPS      160(AX), Y8
+	VMOVUPS      224(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y10
+	VPBROADCASTD (BX), Y11
+	VPSIGNB      Y5, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y5
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y10
+	VPBROADCASTD 16(BX), Y11
+	VPSIGNB      Y6, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y6
+	VPAND        nibbles0<>+0(SB), Y7, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPXOR        flip<>+0(SB), Y10, Y10
+	VPABSB       Y10, Y11
+	VPBROADCASTD 4(BX), Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     ones16<>+0(SB), Y12, Y12
+	VPADDD       Y12, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 20(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y8, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 8(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x04, Y8, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y9, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 12(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y9, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 28(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    16(DX), Y6
+	VMULPS       shift2<>+0(SB), Y6, Y6
+	VPMOVSXBD    264(AX), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y2
+	PREFETCHT0   8192(AX)(CX*1)
+	PREFETCHT0   8256(AX)(CX*1)
+	PREFETCHT0   8320(AX)(CX*1)
+	PREFETCHT0   8384(AX)(CX*1)
+	PREFETCHT0   8448(AX)(CX*1)
+	VMOVUPS      (AX)(CX*1), Y6
+	VMOVUPS      64(AX)(CX*1), Y7
+	VMOVUPS      128(AX)(CX*1), Y8
+	VMOVUPS      192(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y10
+	VPBROADCASTD (BX), Y11
+	VPSIGNB      Y5, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y5
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y10
+	VPBROADCASTD 16(BX), Y11
+	VPSIGNB      Y6, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y6
+	VPAND        nibbles0<>+0(SB), Y7, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPXOR        flip<>+0(SB), Y10, Y10
+	VPABSB       Y10, Y11
+	VPBROADCASTD 4(BX), Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     ones16<>+0(SB), Y12, Y12
+	VPADDD       Y12, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 20(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y8, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 8(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x04, Y8, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y9, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 12(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y9, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 28(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    (DX)(CX*1), Y6
+	VMULPS       shift2<>+0(SB), Y6, Y6
+	VPMOVSXBD    256(AX)(CX*1), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      32(AX)(CX*1), Y6
+	VMOVUPS      96(AX)(CX*1), Y7
+	VMOVUPS      160(AX)(CX*1), Y8
+	VMOVUPS      224(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y10
+	VPBROADCASTD (BX), Y11
+	VPSIGNB      Y5, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y5
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y10
+	VPBROADCASTD 16(BX), Y11
+	VPSIGNB      Y6, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VMOVDQA      Y11, Y6
+	VPAND        nibbles0<>+0(SB), Y7, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPXOR        flip<>+0(SB), Y10, Y10
+	VPABSB       Y10, Y11
+	VPBROADCASTD 4(BX), Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     ones16<>+0(SB), Y12, Y12
+	VPADDD       Y12, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 20(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y8, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y10
+	VPBROADCASTD 8(BX), Y11
+	VPSIGNB      Y7, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x04, Y8, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y9, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 12(BX), Y10
+	VPSIGNB      Y7, Y10, Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y9, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPXOR        flip<>+0(SB), Y7, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 28(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    16(DX)(CX*1), Y6
+	VMULPS       shift2<>+0(SB), Y6, Y6
+	VPMOVSXBD    264(AX)(CX*1), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y4
+	ADDQ         $+48, BX
+	ADDQ         $+272, AX
+	DECQ         DI
+	JNZ          part301
+	DECQ         SI
+	JNZ          block299
+
+done300:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Y1, Y0
+	VMOVUPS      expMost<>+0(SB), Y6
+	VMINPS       Y0, Y6, Y0
+	VMOVUPS      expLeast<>+0(SB), Y6
+	VMAXPS       Y0, Y6, Y0
+	VMULPS       log2e<>+0(SB), Y0, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS ln2High<>+0(SB), Y5, Y0
+	VFNMADD231PS ln2Low<>+0(SB), Y5, Y0
+	VMOVUPS      expC7<>+0(SB), Y6
+	VFMADD213PS  expC6<>+0(SB), Y0, Y6
+	VFMADD213PS  expC5<>+0(SB), Y0, Y6
+	VFMADD213PS  expC4<>+0(SB), Y0, Y6
+	VFMADD213PS  expC3<>+0(SB), Y0, Y6
+	VFMADD213PS  expC2<>+0(SB), Y0, Y6
+	VFMADD213PS  expC1<>+0(SB), Y0, Y6
+	VFMADD213PS  expC0<>+0(SB), Y0, Y6
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y0
+	VPSUBD       Y0, Y5, Y5
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       one<>+0(SB), Y0, Y0
+	VMULPS       Y0, Y6, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       one<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VMOVAPS      Y6, Y0
+	VADDPS       one<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       sign<>+0(SB), Y2, Y0
+	VMOVUPS      expMost<>+0(SB), Y5
+	VMINPS       Y0, Y5, Y0
+	VMOVUPS      expLeast<>+0(SB), Y5
+	VMAXPS       Y0, Y5, Y0
+	VMULPS       log2e<>+0(SB), Y0, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS ln2High<>+0(SB), Y3, Y0
+	VFNMADD231PS ln2Low<>+0(SB), Y3, Y0
+	VMOVUPS      expC7<>+0(SB), Y5
+	VFMADD213PS  expC6<>+0(SB), Y0, Y5
+	VFMADD213PS  expC5<>+0(SB), Y0, Y5
+	VFMADD213PS  expC4<>+0(SB), Y0, Y5
+	VFMADD213PS  expC3<>+0(SB), Y0, Y5
+	VFMADD213PS  expC2<>+0(SB), Y0, Y5
+	VFMADD213PS  expC1<>+0(SB), Y0, Y5
+	VFMADD213PS  expC0<>+0(SB), Y0, Y5
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y0
+	VPSUBD       Y0, Y3, Y3
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       one<>+0(SB), Y0, Y0
+	VMULPS       Y0, Y5, Y5
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       one<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVAPS      Y5, Y0
+	VADDPS       one<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	MOVQ         dst+0(FP), AX
+	MOVQ         cols+64(FP), CX
+	LEAQ         lanes<>+64(SB), DX
+	MOVQ         CX, BX
+	NEGQ         BX
+	VMOVUPS      (DX)(BX*4), Y0
+	LEAQ         lanes<>+96(SB), DX
+	NEGQ         CX
+	VMOVUPS      (DX)(CX*4), Y3
+	VMASKMOVPS   Y1, Y0, (AX)
+	VMASKMOVPS   Y2, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func expandIQ3SXVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·expandIQ3SXVNNI(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    panel+8(FP), CX
+	VMOVUPS valuesIQ3SX<>+0(SB), Z0
+	MOVQ    blocks+16(FP), BX
+	TESTQ   BX, BX
+	JZ      done303
+
+block302:
+	MOVQ CX, DX
+	ADDQ $+32, CX
+	MOVQ $0x00000008, SI
+
+part304:
+	VMOVUPS   (CX), Z1
+	VMOVUPS   64(CX), Z2
+	VMOVUPS   128(CX), Z3
+	VMOVUPS   192(CX), Z4
+	VPANDD    nibbles0<>+0(SB), Z1, Z5
+	VPSHUFB   Z5, Z0, Z5
+	VMOVUPS   Z5, (AX)
+	VPSRLW    $0x04, Z1, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 256(AX)
+	VPANDD    nibbles0<>+0(SB), Z2, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 64(AX)
+	VPSRLW    $0x04, Z2, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 320(AX)
+	VPANDD    nibbles0<>+0(SB), Z3, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 128(AX)
+	VPSRLW    $0x04, Z3, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 384(AX)
+	VPANDD    nibbles0<>+0(SB), Z4, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 192(AX)
+	VPSRLW    $0x04, Z4, Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z1
+	VPSHUFB   Z1, Z0, Z1
+	VMOVUPS   Z1, 448(AX)
+	VCVTPH2PS (DX), Z1
+	VPMOVSXBD 256(CX), Z2
+	VCVTDQ2PS Z2, Z2
+	VMULPS    Z1, Z2, Z2
+	VMOVUPS   Z2, 512(AX)
+	VMULPS    offsetIQ3SX<>+0(SB), Z2, Z1
+	VMOVUPS   Z1, 576(AX)
+	ADDQ      $+640, AX
+	ADDQ      $+272, CX
+	DECQ      SI
+	JNZ       part304
+	DECQ      BX
+	JNZ       block302
+
+done303:
+	VZEROUPPER
+	RET
+
+DATA valuesIQ3SX<>+0(SB)/4, $0x16141210
+DATA valuesIQ3SX<>+4(SB)/4, $0x1e1c1a18
+DATA valuesIQ3SX<>+8(SB)/4, $0x080a0c0e
+DATA valuesIQ3SX<>+12(SB)/4, $0x00020406
+DATA valuesIQ3SX<>+16(SB)/4, $0x16141210
+DATA valuesIQ3SX<>+20(SB)/4, $0x1e1c1a18
+DATA valuesIQ3SX<>+24(SB)/4, $0x080a0c0e
+DATA valuesIQ3SX<>+28(SB)/4, $0x00020406
+DATA valuesIQ3SX<>+32(SB)/4, $0x16141210
+DATA valuesIQ3SX<>+36(SB)/4, $0x1e1c1a18
+DATA valuesIQ3SX<>+40(SB)/4, $0x080a0c0e
+DATA valuesIQ3SX<>+44(SB)/4, $0x00020406
+DATA valuesIQ3SX<>+48(SB)/4, $0x16141210
+DATA valuesIQ3SX<>+52(SB)/4, $0x1e1c1a18
+DATA valuesIQ3SX<>+56(SB)/4, $0x080a0c0e
+DATA valuesIQ3SX<>+60(SB)/4, $0x00020406
+GLOBL valuesIQ3SX<>(SB), RODATA|NOPTR, $64
+
+DATA offsetIQ3SX<>+0(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+4(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+8(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+12(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+16(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+20(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+24(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+28(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+32(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+36(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+40(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+44(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+48(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+52(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+56(SB)/4, $0x3ff00000
+DATA offsetIQ3SX<>+60(SB)/4, $0x3ff00000
+GLOBL offsetIQ3SX<>(SB), RODATA|NOPTR, $64
+
+// func tileIQ3SXVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileIQ3SXVNNIr1p1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	VMOVUPS valuesIQ3SX<>+0(SB), Z0
+	MOVQ    x+8(FP), DX
+	VPXORD  Z1, Z1, Z1
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done306
+
+block305:
+	MOVQ AX, CX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, SI
+
+part307:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	VPXORD           Z2, Z2, Z2
+	VPXORD           Z3, Z3, Z3
+	VMOVUPS          (AX), Z4
+	VMOVUPS          64(AX), Z5
+	VMOVUPS          128(AX), Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           nibbles0<>+0(SB), Z4, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z2
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    16(DX), Z4, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    4(DX), Z4, Z2
+	VPSRLW           $0x04, Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    20(DX), Z4, Z3
+	VPANDD           nibbles0<>+0(SB), Z6, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    8(DX), Z4, Z2
+	VPSRLW           $0x04, Z6, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    24(DX), Z4, Z3
+	VPANDD           nibbles0<>+0(SB), Z7, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    12(DX), Z4, Z2
+	VPSRLW           $0x04, Z7, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSHUFB          Z4, Z0, Z4
+	VPDPBUSD.BCST    28(DX), Z4, Z3
+	VPADDD           Z3, Z2, Z2
+	VCVTPH2PS        (CX), Z4
+	VPMOVSXBD        256(AX), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetIQ3SX<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z2, Z2
+	VMULPS           Z5, Z2, Z2
+	VMOVUPS          start<>+0(SB), Z5
+	VSUBPS.BCST      36(DX), Z5, Z5
+	VFNMADD231PS     Z4, Z5, Z2
+	VFMADD231PS.BCST 32(DX), Z2, Z1
+	ADDQ             $+48, DX
+	ADDQ             $+272, AX
+	DECQ             SI
+	JNZ              part307
+	DECQ             BX
+	JNZ              block305
+
+done306:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), AX
+	MOVQ      cols+64(FP), CX
+	MOVQ      $0x00000001, DX
+	SHLXQ     CX, DX, DX
+	DECQ      DX
+	KMOVW     DX, K1
+	MOVQ      res+24(FP), CX
+	TESTQ     CX, CX
+	JZ        noResidual308
+	VMOVUPS.Z (CX), K1, Z0
+	VADDPS    Z0, Z1, Z1
+
+noResidual308:
+	VMOVUPS Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tileIQ3SXVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileIQ3SXVNNIr1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	VMOVUPS valuesIQ3SX<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done310
+
+block309:
+	MOVQ AX, DX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, DI
+
+part311:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	VPXORD           Z3, Z3, Z3
+	VPXORD           Z4, Z4, Z4
+	VMOVUPS          (AX), Z5
+	VMOVUPS          64(AX), Z6
+	VMOVUPS          128(AX), Z7
+	VMOVUPS          192(AX), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z3
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z3
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z3
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z4
+	VPADDD           Z4, Z3, Z3
+	VCVTPH2PS        (DX), Z5
+	VPMOVSXBD        256(AX), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VMULPS           offsetIQ3SX<>+0(SB), Z6, Z5
+	VCVTDQ2PS        Z3, Z3
+	VMULPS           Z6, Z3, Z3
+	VMOVUPS          start<>+0(SB), Z6
+	VSUBPS.BCST      36(BX), Z6, Z6
+	VFNMADD231PS     Z5, Z6, Z3
+	VFMADD231PS.BCST 32(BX), Z3, Z1
+	PREFETCHT0       4096(AX)(CX*1)
+	PREFETCHT0       4160(AX)(CX*1)
+	PREFETCHT0       4224(AX)(CX*1)
+	PREFETCHT0       4288(AX)(CX*1)
+	PREFETCHT0       4352(AX)(CX*1)
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VMOVUPS          (AX)(CX*1), Z5
+	VMOVUPS          64(AX)(CX*1), Z6
+	VMOVUPS          128(AX)(CX*1), Z7
+	VMOVUPS          192(AX)(CX*1), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z10
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z10
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z10
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z11
+	VPADDD           Z11, Z10, Z10
+	VCVTPH2PS        (DX)(CX*1), Z5
+	VPMOVSXBD        256(AX)(CX*1), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VMULPS           offsetIQ3SX<>+0(SB), Z6, Z5
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VMOVUPS          start<>+0(SB), Z6
+	VSUBPS.BCST      36(BX), Z6, Z6
+	VFNMADD231PS     Z5, Z6, Z10
+	VFMADD231PS.BCST 32(BX), Z10, Z2
+	ADDQ             $+48, BX
+	ADDQ             $+272, AX
+	DECQ             DI
+	JNZ              part311
+	DECQ             SI
+	JNZ              block309
+
+done310:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	MOVQ      cols+64(FP), DX
+	MOVQ      $0x00000001, BX
+	SHLXQ     DX, BX, BX
+	DECQ      BX
+	KMOVW     BX, K1
+	MOVQ      res+24(FP), DX
+	TESTQ     DX, DX
+	JZ        noResidual312
+	VMOVUPS   (DX), Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z (DX)(AX*1), K1, Z0
+	VADDPS    Z0, Z2, Z2
+
+noResidual312:
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func swigluIQ3SXVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluIQ3SXVNNIr1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	VMOVUPS valuesIQ3SX<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done314
+
+block313:
+	MOVQ AX, DX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, DI
+
+part315:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	VPXORD           Z3, Z3, Z3
+	VPXORD           Z4, Z4, Z4
+	VMOVUPS          (AX), Z5
+	VMOVUPS          64(AX), Z6
+	VMOVUPS          128(AX), Z7
+	VMOVUPS          192(AX), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z3
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z3
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z4
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z3
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z4
+	VPADDD           Z4, Z3, Z3
+	VCVTPH2PS        (DX), Z5
+	VPMOVSXBD        256(AX), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VMULPS           offsetIQ3SX<>+0(SB), Z6, Z5
+	VCVTDQ2PS        Z3, Z3
+	VMULPS           Z6, Z3, Z3
+	VMOVUPS          start<>+0(SB), Z6
+	VSUBPS.BCST      36(BX), Z6, Z6
+	VFNMADD231PS     Z5, Z6, Z3
+	VFMADD231PS.BCST 32(BX), Z3, Z1
+	PREFETCHT0       4096(AX)(CX*1)
+	PREFETCHT0       4160(AX)(CX*1)
+	PREFETCHT0       4224(AX)(CX*1)
+	PREFETCHT0       4288(AX)(CX*1)
+	PREFETCHT0       4352(AX)(CX*1)
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VMOVUPS          (AX)(CX*1), Z5
+	VMOVUPS          64(AX)(CX*1), Z6
+	VMOVUPS          128(AX)(CX*1), Z7
+	VMOVUPS          192(AX)(CX*1), Z8
+	VPANDD           nibbles0<>+0(SB), Z5, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPSRLW           $0x04, Z5, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z6, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z10
+	VPSRLW           $0x04, Z6, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z7, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z10
+	VPSRLW           $0x04, Z7, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z11
+	VPANDD           nibbles0<>+0(SB), Z8, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z10
+	VPSRLW           $0x04, Z8, Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    28(BX), Z5, Z11
+	VPADDD           Z11, Z10, Z10
+	VCVTPH2PS        (DX)(CX*1), Z5
+	VPMOVSXBD        256(AX)(CX*1), Z6
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z5, Z6, Z6
+	VMULPS           offsetIQ3SX<>+0(SB), Z6, Z5
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VMOVUPS          start<>+0(SB), Z6
+	VSUBPS.BCST      36(BX), Z6, Z6
+	VFNMADD231PS     Z5, Z6, Z10
+	VFMADD231PS.BCST 32(BX), Z10, Z2
+	ADDQ             $+48, BX
+	ADDQ             $+272, AX
+	DECQ             DI
+	JNZ              part315
+	DECQ             SI
+	JNZ              block313
+
+done314:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z1, Z0
+	VMOVUPS      expMost<>+0(SB), Z4
+	VMINPS       Z0, Z4, Z0
+	VMOVUPS      expLeast<>+0(SB), Z4
+	VMAXPS       Z0, Z4, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VFNMADD231PS ln2High<>+0(SB), Z3, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z3, Z0
+	VMOVUPS      expC7<>+0(SB), Z4
+	VFMADD213PS  expC6<>+0(SB), Z0, Z4
+	VFMADD213PS  expC5<>+0(SB), Z0, Z4
+	VFMADD213PS  expC4<>+0(SB), Z0, Z4
+	VFMADD213PS  expC3<>+0(SB), Z0, Z4
+	VFMADD213PS  expC2<>+0(SB), Z0, Z4
+	VFMADD213PS  expC1<>+0(SB), Z0, Z4
+	VFMADD213PS  expC0<>+0(SB), Z0, Z4
+	VSCALEFPS    Z3, Z4, Z4
+	VMOVAPS      Z4, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	MOVQ         dst+0(FP), AX
+	MOVQ         cols+64(FP), CX
+	MOVQ         $0x00000001, DX
+	SHLXQ        CX, DX, DX
+	DECQ         DX
+	KMOVW        DX, K1
+	VMOVUPS      Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func expandIQ3SXAVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+// Requires: AVX, AVX2, F16C
+TEXT ·expandIQ3SXAVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    panel+8(FP), CX
+	VMOVUPS valuesIQ3SX<>+0(SB), Y0
+	MOVQ    blocks+16(FP), BX
+	TESTQ   BX, BX
+	JZ      done317
+
+block316:
+	MOVQ CX, DX
+	ADDQ $+32, CX
+	MOVQ $0x00000008, SI
+
+part318:
+	VMOVUPS   (CX), Y1
+	VMOVUPS   64(CX), Y2
+	VMOVUPS   128(CX), Y3
+	VMOVUPS   192(CX), Y4
+	VPAND     nibbles0<>+0(SB), Y1, Y5
+	VPSHUFB   Y5, Y0, Y5
+	VMOVUPS   Y5, (AX)
+	VPSRLW    $0x04, Y1, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 256(AX)
+	VPAND     nibbles0<>+0(SB), Y2, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 64(AX)
+	VPSRLW    $0x04, Y2, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 320(AX)
+	VPAND     nibbles0<>+0(SB), Y3, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 128(AX)
+	VPSRLW    $0x04, Y3, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 384(AX)
+	VPAND     nibbles0<>+0(SB), Y4, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 192(AX)
+	VPSRLW    $0x04, Y4, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 448(AX)
+	VCVTPH2PS (DX), Y1
+	VPMOVSXBD 256(CX), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VMOVUPS   Y2, 512(AX)
+	VMULPS    offsetIQ3SX<>+0(SB), Y2, Y1
+	VMOVUPS   Y1, 576(AX)
+	VMOVUPS   32(CX), Y1
+	VMOVUPS   96(CX), Y2
+	VMOVUPS   160(CX), Y3
+	VMOVUPS   224(CX), Y4
+	VPAND     nibbles0<>+0(SB), Y1, Y5
+	VPSHUFB   Y5, Y0, Y5
+	VMOVUPS   Y5, 32(AX)
+	VPSRLW    $0x04, Y1, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 288(AX)
+	VPAND     nibbles0<>+0(SB), Y2, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 96(AX)
+	VPSRLW    $0x04, Y2, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 352(AX)
+	VPAND     nibbles0<>+0(SB), Y3, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 160(AX)
+	VPSRLW    $0x04, Y3, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 416(AX)
+	VPAND     nibbles0<>+0(SB), Y4, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 224(AX)
+	VPSRLW    $0x04, Y4, Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y1
+	VPSHUFB   Y1, Y0, Y1
+	VMOVUPS   Y1, 480(AX)
+	VCVTPH2PS 16(DX), Y1
+	VPMOVSXBD 264(CX), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VMOVUPS   Y2, 544(AX)
+	VMULPS    offsetIQ3SX<>+0(SB), Y2, Y1
+	VMOVUPS   Y1, 608(AX)
+	ADDQ      $+640, AX
+	ADDQ      $+272, CX
+	DECQ      SI
+	JNZ       part318
+	DECQ      BX
+	JNZ       block316
+
+done317:
+	VZEROUPPER
+	RET
+
+// func tileIQ3SXAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileIQ3SXAVX2r1p1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	VMOVUPS valuesIQ3SX<>+0(SB), Y0
+	MOVQ    x+8(FP), DX
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done320
+
+block319:
+	MOVQ AX, CX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, SI
+
+part321:
+	PREFETCHT0   8192(AX)
+	PREFETCHT0   8256(AX)
+	PREFETCHT0   8320(AX)
+	PREFETCHT0   8384(AX)
+	PREFETCHT0   8448(AX)
+	VMOVUPS      (AX), Y4
+	VMOVUPS      64(AX), Y6
+	VMOVUPS      128(AX), Y7
+	VMOVUPS      192(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y4, Y3
+	VPSHUFB      Y3, Y0, Y3
+	VPBROADCASTD (DX), Y8
+	VPMADDUBSW   Y8, Y3, Y3
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 16(DX), Y8
+	VPMADDUBSW   Y8, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y6, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 4(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y3, Y3
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 20(DX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y7, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(DX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y3, Y3
+	VPSRLW       $0x04, Y7, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 12(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y3, Y3
+	VPMADDWD     ones16<>+0(SB), Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 28(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTPH2PS    (CX), Y4
+	VPMOVSXBD    256(AX), Y5
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y4, Y5, Y5
+	VMULPS       offsetIQ3SX<>+0(SB), Y5, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VMOVUPS      start<>+0(SB), Y5
+	VBROADCASTSS 36(DX), Y6
+	VSUBPS       Y6, Y5, Y5
+	VFNMADD231PS Y4, Y5, Y3
+	VBROADCASTSS 32(DX), Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      32(AX), Y4
+	VMOVUPS      96(AX), Y6
+	VMOVUPS      160(AX), Y7
+	VMOVUPS      224(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y4, Y3
+	VPSHUFB      Y3, Y0, Y3
+	VPBROADCASTD (DX), Y8
+	VPMADDUBSW   Y8, Y3, Y3
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSHUFB      Y4, Y0, Y4
+	VPBROADCASTD 16(DX), Y8
+	VPMADDUBSW   Y8, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y6, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 4(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y3, Y3
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 20(DX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y7, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(DX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y3, Y3
+	VPSRLW       $0x04, Y7, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 12(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y3, Y3
+	VPMADDWD     ones16<>+0(SB), Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 28(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTPH2PS    16(CX), Y4
+	VPMOVSXBD    264(AX), Y5
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y4, Y5, Y5
+	VMULPS       offsetIQ3SX<>+0(SB), Y5, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VMOVUPS      start<>+0(SB), Y5
+	VBROADCASTSS 36(DX), Y6
+	VSUBPS       Y6, Y5, Y5
+	VFNMADD231PS Y4, Y5, Y3
+	VBROADCASTSS 32(DX), Y4
+	VFMADD231PS  Y4, Y3, Y2
+	ADDQ         $+48, DX
+	ADDQ         $+272, AX
+	DECQ         SI
+	JNZ          part321
+	DECQ         BX
+	JNZ          block319
+
+done320:
+	MOVQ       dstStride+40(FP), AX
+	MOVQ       dst+0(FP), AX
+	MOVQ       cols+64(FP), CX
+	LEAQ       lanes<>+64(SB), DX
+	MOVQ       CX, BX
+	NEGQ       BX
+	VMOVUPS    (DX)(BX*4), Y0
+	LEAQ       lanes<>+96(SB), DX
+	NEGQ       CX
+	VMOVUPS    (DX)(CX*4), Y3
+	MOVQ       res+24(FP), CX
+	TESTQ      CX, CX
+	JZ         noResidual322
+	VMASKMOVPS (CX), Y0, Y4
+	VADDPS     Y4, Y1, Y1
+	VMASKMOVPS 32(CX), Y3, Y4
+	VADDPS     Y4, Y2, Y2
+
+noResidual322:
+	VMASKMOVPS Y1, Y0, (AX)
+	VMASKMOVPS Y2, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func swigluIQ3SXAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·swigluIQ3SXAVX2r1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	VMOVUPS valuesIQ3SX<>+0(SB), Y0
+	MOVQ    x+8(FP), BX
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done324
+
+block323:
+	MOVQ AX, DX
+	ADDQ $+32, AX
+	MOVQ $0x00000008, DI
+
+part325:
+	PREFETCHT0   8192(AX)
+	PREFETCHT0   8256(AX)
+	PREFETCHT0   8320(AX)
+	PREFETCHT0   8384(AX)
+	PREFETCHT0   8448(AX)
+	VMOVUPS      (AX), Y6
+	VMOVUPS      64(AX), Y8
+	VMOVUPS      128(AX), Y9
+	VMOVUPS      192(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD (BX), Y10
+	VPMADDUBSW   Y10, Y5, Y5
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 16(BX), Y10
+	VPMADDUBSW   Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y8, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 4(BX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPADDW       Y11, Y5, Y5
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 20(BX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y9, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 8(BX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y10, Y5, Y5
+	VPSRLW       $0x04, Y9, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 12(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 28(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    (DX), Y6
+	VPMOVSXBD    256(AX), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VMULPS       offsetIQ3SX<>+0(SB), Y7, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      start<>+0(SB), Y7
+	VBROADCASTSS 36(BX), Y8
+	VSUBPS       Y8, Y7, Y7
+	VFNMADD231PS Y6, Y7, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y1
+	VMOVUPS      32(AX), Y6
+	VMOVUPS      96(AX), Y8
+	VMOVUPS      160(AX), Y9
+	VMOVUPS      224(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD (BX), Y10
+	VPMADDUBSW   Y10, Y5, Y5
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 16(BX), Y10
+	VPMADDUBSW   Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y8, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 4(BX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPADDW       Y11, Y5, Y5
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 20(BX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y9, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 8(BX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y10, Y5, Y5
+	VPSRLW       $0x04, Y9, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 12(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 28(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    16(DX), Y6
+	VPMOVSXBD    264(AX), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VMULPS       offsetIQ3SX<>+0(SB), Y7, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      start<>+0(SB), Y7
+	VBROADCASTSS 36(BX), Y8
+	VSUBPS       Y8, Y7, Y7
+	VFNMADD231PS Y6, Y7, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y2
+	PREFETCHT0   8192(AX)(CX*1)
+	PREFETCHT0   8256(AX)(CX*1)
+	PREFETCHT0   8320(AX)(CX*1)
+	PREFETCHT0   8384(AX)(CX*1)
+	PREFETCHT0   8448(AX)(CX*1)
+	VMOVUPS      (AX)(CX*1), Y6
+	VMOVUPS      64(AX)(CX*1), Y8
+	VMOVUPS      128(AX)(CX*1), Y9
+	VMOVUPS      192(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD (BX), Y10
+	VPMADDUBSW   Y10, Y5, Y5
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 16(BX), Y10
+	VPMADDUBSW   Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y8, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 4(BX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPADDW       Y11, Y5, Y5
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 20(BX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y9, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 8(BX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y10, Y5, Y5
+	VPSRLW       $0x04, Y9, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 12(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 28(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    (DX)(CX*1), Y6
+	VPMOVSXBD    256(AX)(CX*1), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VMULPS       offsetIQ3SX<>+0(SB), Y7, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      start<>+0(SB), Y7
+	VBROADCASTSS 36(BX), Y8
+	VSUBPS       Y8, Y7, Y7
+	VFNMADD231PS Y6, Y7, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      32(AX)(CX*1), Y6
+	VMOVUPS      96(AX)(CX*1), Y8
+	VMOVUPS      160(AX)(CX*1), Y9
+	VMOVUPS      224(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y6, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD (BX), Y10
+	VPMADDUBSW   Y10, Y5, Y5
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 16(BX), Y10
+	VPMADDUBSW   Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y8, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 4(BX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPADDW       Y11, Y5, Y5
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 20(BX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y10, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y9, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 8(BX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y10, Y5, Y5
+	VPSRLW       $0x04, Y9, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 12(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 28(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    16(DX)(CX*1), Y6
+	VPMOVSXBD    264(AX)(CX*1), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VMULPS       offsetIQ3SX<>+0(SB), Y7, Y6
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      start<>+0(SB), Y7
+	VBROADCASTSS 36(BX), Y8
+	VSUBPS       Y8, Y7, Y7
+	VFNMADD231PS Y6, Y7, Y5
+	VBROADCASTSS 32(BX), Y6
+	VFMADD231PS  Y6, Y5, Y4
+	ADDQ         $+48, BX
+	ADDQ         $+272, AX
+	DECQ         DI
+	JNZ          part325
+	DECQ         SI
+	JNZ          block323
+
+done324:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Y1, Y0
+	VMOVUPS      expMost<>+0(SB), Y6
+	VMINPS       Y0, Y6, Y0
+	VMOVUPS      expLeast<>+0(SB), Y6
+	VMAXPS       Y0, Y6, Y0
+	VMULPS       log2e<>+0(SB), Y0, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS ln2High<>+0(SB), Y5, Y0
+	VFNMADD231PS ln2Low<>+0(SB), Y5, Y0
+	VMOVUPS      expC7<>+0(SB), Y6
+	VFMADD213PS  expC6<>+0(SB), Y0, Y6
+	VFMADD213PS  expC5<>+0(SB), Y0, Y6
+	VFMADD213PS  expC4<>+0(SB), Y0, Y6
+	VFMADD213PS  expC3<>+0(SB), Y0, Y6
+	VFMADD213PS  expC2<>+0(SB), Y0, Y6
+	VFMADD213PS  expC1<>+0(SB), Y0, Y6
+	VFMADD213PS  expC0<>+0(SB), Y0, Y6
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y0
+	VPSUBD       Y0, Y5, Y5
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       one<>+0(SB), Y0, Y0
+	VMULPS       Y0, Y6, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       one<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VMOVAPS      Y6, Y0
+	VADDPS       one<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       sign<>+0(SB), Y2, Y0
+	VMOVUPS      expMost<>+0(SB), Y5
+	VMINPS       Y0, Y5, Y0
+	VMOVUPS      expLeast<>+0(SB), Y5
+	VMAXPS       Y0, Y5, Y0
+	VMULPS       log2e<>+0(SB), Y0, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS ln2High<>+0(SB), Y3, Y0
+	VFNMADD231PS ln2Low<>+0(SB), Y3, Y0
+	VMOVUPS      expC7<>+0(SB), Y5
+	VFMADD213PS  expC6<>+0(SB), Y0, Y5
+	VFMADD213PS  expC5<>+0(SB), Y0, Y5
+	VFMADD213PS  expC4<>+0(SB), Y0, Y5
+	VFMADD213PS  expC3<>+0(SB), Y0, Y5
+	VFMADD213PS  expC2<>+0(SB), Y0, Y5
+	VFMADD213PS  expC1<>+0(SB), Y0, Y5
+	VFMADD213PS  expC0<>+0(SB), Y0, Y5
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y0
+	VPSUBD       Y0, Y3, Y3
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       one<>+0(SB), Y0, Y0
+	VMULPS       Y0, Y5, Y5
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       one<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVAPS      Y5, Y0
+	VADDPS       one<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	MOVQ         dst+0(FP), AX
+	MOVQ         cols+64(FP), CX
+	LEAQ         lanes<>+64(SB), DX
+	MOVQ         CX, BX
+	NEGQ         BX
+	VMOVUPS      (DX)(BX*4), Y0
+	LEAQ         lanes<>+96(SB), DX
+	NEGQ         CX
+	VMOVUPS      (DX)(CX*4), Y3
+	VMASKMOVPS   Y1, Y0, (AX)
+	VMASKMOVPS   Y2, Y3, 32(AX)
+	VZEROUPPER
+	RET

@@ -390,3 +390,143 @@ func tileMXFP4AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, r
 //
 //go:noescape
 func swigluMXFP4AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// expandIQ2XVNNI expands blocks of a panel. See expandFunc.
+//
+//go:noescape
+func expandIQ2XVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+
+// tileIQ2XVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ2XVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ2XVNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ2XVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluIQ2XVNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluIQ2XVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// expandIQ2XAVX2 expands blocks of a panel. See expandFunc.
+//
+//go:noescape
+func expandIQ2XAVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+
+// tileIQ2XAVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ2XAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluIQ2XAVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluIQ2XAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// expandIQ2X16VNNI expands blocks of a panel. See expandFunc.
+//
+//go:noescape
+func expandIQ2X16VNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+
+// tileIQ2X16VNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ2X16VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ2X16VNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ2X16VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluIQ2X16VNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluIQ2X16VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// expandIQ2X16AVX2 expands blocks of a panel. See expandFunc.
+//
+//go:noescape
+func expandIQ2X16AVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+
+// tileIQ2X16AVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ2X16AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluIQ2X16AVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluIQ2X16AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// expandIQ3XVNNI expands blocks of a panel. See expandFunc.
+//
+//go:noescape
+func expandIQ3XVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+
+// tileIQ3XVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3XVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ3XVNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3XVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluIQ3XVNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluIQ3XVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// expandIQ3XAVX2 expands blocks of a panel. See expandFunc.
+//
+//go:noescape
+func expandIQ3XAVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+
+// tileIQ3XAVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3XAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluIQ3XAVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluIQ3XAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// expandIQ3SXVNNI expands blocks of a panel. See expandFunc.
+//
+//go:noescape
+func expandIQ3SXVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+
+// tileIQ3SXVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3SXVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ3SXVNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3SXVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluIQ3SXVNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluIQ3SXVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// expandIQ3SXAVX2 expands blocks of a panel. See expandFunc.
+//
+//go:noescape
+func expandIQ3SXAVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+
+// tileIQ3SXAVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3SXAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluIQ3SXAVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluIQ3SXAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)

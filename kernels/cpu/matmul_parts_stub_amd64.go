@@ -250,3 +250,28 @@ func swigluPartSignedAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Point
 //
 //go:noescape
 func swigluPartSignedAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tilePart16LargeAVX2r3p1 computes 3 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tilePart16LargeAVX2r3p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tilePart16LargeAVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tilePart16LargeAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tilePart16LargeAVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tilePart16LargeAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluPart16LargeAVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluPart16LargeAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluPart16LargeAVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluPart16LargeAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)

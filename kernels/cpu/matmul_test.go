@@ -42,6 +42,10 @@ var products = []struct {
 	{dtype.IQ4_NL, cpu.MatMulIQ4_NL, cpu.MatMulSwiGLUIQ4_NL},
 	{dtype.IQ4_XS, cpu.MatMulIQ4_XS, cpu.MatMulSwiGLUIQ4_XS},
 	{dtype.MXFP4, cpu.MatMulMXFP4, cpu.MatMulSwiGLUMXFP4},
+	{dtype.IQ2X, cpu.MatMulIQ2X, cpu.MatMulSwiGLUIQ2X},
+	{dtype.IQ2X16, cpu.MatMulIQ2X16, cpu.MatMulSwiGLUIQ2X16},
+	{dtype.IQ3X, cpu.MatMulIQ3X, cpu.MatMulSwiGLUIQ3X},
+	{dtype.IQ3SX, cpu.MatMulIQ3SX, cpu.MatMulSwiGLUIQ3SX},
 }
 
 // operands of a product and their values.

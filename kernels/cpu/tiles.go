@@ -21,6 +21,10 @@ var formats = map[dtype.DType]format{
 	dtype.IQ4_NL: formatIQ4NL,
 	dtype.IQ4_XS: formatIQ4XS,
 	dtype.MXFP4:  formatMXFP4,
+	dtype.IQ2X:   formatIQ2X,
+	dtype.IQ2X16: formatIQ2X16,
+	dtype.IQ3X:   formatIQ3X,
+	dtype.IQ3SX:  formatIQ3SX,
 }
 
 // Choose makes products use the tiles of a choice, as ggmlc build --tune measured them. It

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"math"
+	"slices"
+	"strconv"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -10,12 +14,16 @@ type scheme struct {
 	format                     // as in the names of functions
 	bits, group, offset int    // of an element, elements, of values
 	super, mins, power  bool   // integer scales; mins; D is a bfloat16
+	shift               int    // D is the float16 divided by 2^shift
 	values              []byte // nil if an element is its own value
 }
 
 var (
 	valuesIQ4  = []byte{1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241}
 	valuesE2M1 = []byte{12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0}
+	valuesIQ2  = []int{8, 25, 43, 1, 7, 9, 0, 0}
+	valuesIQ3X = []int{4, 12, 20, 28, 36, 44, 52, 62}
+	valuesIQ3S = []int{1, 3, 5, 7, 9, 11, 13, 15}
 )
 
 // schemes are the formats for which there is assembly.
@@ -31,6 +39,20 @@ var schemes = []scheme{
 	{format: "IQ4NL", bits: 4, group: 32, offset: 128, values: valuesIQ4},
 	{format: "IQ4XS", bits: 4, group: 32, super: true, offset: 128, values: valuesIQ4},
 	{format: "MXFP4", bits: 4, group: 32, offset: 12, power: true, values: valuesE2M1},
+	{format: "IQ2X", bits: 4, group: 32, super: true, offset: 128, shift: 3, values: bothSigns(128, valuesIQ2)},
+	{format: "IQ2X16", bits: 4, group: 16, super: true, offset: 43, shift: 3, values: bothSigns(43, valuesIQ2)},
+	{format: "IQ3X", bits: 4, group: 32, super: true, offset: 128, shift: 2, values: bothSigns(128, valuesIQ3X)},
+	{format: "IQ3SX", bits: 4, group: 32, super: true, offset: 15, values: bothSigns(15, valuesIQ3S)},
+}
+
+// bothSigns returns eight magnitudes and then their negatives, plus an offset.
+func bothSigns(offset int, magnitudes []int) (values []byte) {
+	for _, sign := range []int{1, -1} {
+		for _, m := range magnitudes {
+			values = append(values, byte(sign*m+offset))
+		}
+	}
+	return values
 }
 
 const (
@@ -69,6 +91,14 @@ func (s *scheme) sub() int {
 
 // signed reports whether bytes are too large for VPMADDUBSW, so that they are taken without their offset of 128.
 func (s *scheme) signed() bool { return s.offset == 128 }
+
+// most is the largest unsigned byte.
+func (s *scheme) most() int {
+	if s.values == nil {
+		return 1<<s.bits - 1
+	}
+	return int(slices.Max(s.values))
+}
 
 // Expanded parts: see package cpu. Their bytes come first.
 const (
@@ -261,6 +291,9 @@ func (b *blockSource) headFloats(p, at int) reg.VecVirtual {
 	} else {
 		b.VCVTPH2PS(b.headAt(p, at), d)
 	}
+	if b.shift > 0 {
+		b.VMULPS(b.float("shift"+strconv.Itoa(b.shift), math.Ldexp(1, -b.shift)), d, d)
+	}
 	return d
 }
 
@@ -340,7 +373,7 @@ func (g *generator) prefetchPart(t *tile, b *blockSource, p int) {
 
 // addPart adds the products of a part to the sums of vector h of panel p.
 func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
-	d := b.newDots(b.scheme.signed(), b.bits > 5)
+	d := b.newDots(b.scheme.signed(), b.most())
 	first, second := d.accumulators(1), d.accumulators(1)
 	d.start(first, x)
 	b.bytesOf(p, h, func(j int, u reg.VecVirtual) {

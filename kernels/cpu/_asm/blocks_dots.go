@@ -18,12 +18,9 @@ type dots struct {
 // accumulator is the sums of the rows of x with a vector of a panel: of 32 bits, and with AVX2 of 16.
 type accumulator struct{ wide, narrow []reg.VecVirtual }
 
-// newDots returns what adds products of bytes: signed ones, or unsigned ones of at most 31, or if large 63.
-func (g *generator) newDots(signed, large bool) *dots {
-	atOnce := 4 // 4·2·31·127 is less than 2^15
-	if large {
-		atOnce = 2 // as is 2·2·63·127
-	}
+// newDots returns what adds products of bytes: signed ones, or unsigned ones that are at most most.
+func (g *generator) newDots(signed bool, most int) *dots {
+	atOnce := min(4, (1<<15-1)/(2*most*127)) // 4 for 31, 2 for 63
 	return &dots{g, signed, atOnce, map[*accumulator]int{}, map[*accumulator]bool{}}
 }
 

@@ -10,19 +10,23 @@ type partKind struct {
 	format
 	groups int
 	signed bool // bytes have an offset of 128, and no mins are read
+	most   int  // the largest byte of other kinds
 }
 
 // partTiles generates the tiles of expanded parts.
 func partTiles(g *generator) {
-	for _, k := range []partKind{{"Part", 1, false}, {"Part16", 2, false}, {"PartSigned", 1, true}} {
+	for _, k := range []partKind{{"Part", 1, false, 31}, {"Part16", 2, false, 63}, {"PartSigned", 1, true, 255}, {"Part16Large", 2, false, 127}} {
 		for _, t := range []tile{
 			{rows: 6, panels: 2}, {rows: 4, panels: 2}, {rows: 2, panels: 2}, {rows: 1, panels: 2},
 			{rows: 8, panels: 1}, {rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
 			{rows: 6, panels: 2, swiglu: true}, {rows: 4, panels: 2, swiglu: true}, {rows: 2, panels: 2, swiglu: true},
 			{rows: 1, panels: 2, swiglu: true},
 		} {
-			if t.rows == 6 && k.groups == 2 {
+			switch {
+			case t.rows == 6 && k.groups == 2:
 				continue // registers do not hold more than 4
+			case k.format == "Part16Large":
+				continue // products are added in 32 bits, so Part16 has the same code
 			}
 			t.format, t.isa, t.level = k.format, avx512, "VNNI"
 			g.partTile(k, &t, []int{0})
@@ -86,7 +90,7 @@ type partBlock struct {
 
 // products adds the products of a part of some panels. A word of x is loaded once for two of them.
 func (b *partBlock) products(panels ...int) {
-	d := b.newDots(b.kind.signed, b.kind.groups == 2)
+	d := b.newDots(b.kind.signed, b.kind.most)
 	terms := make([]*term, len(panels))
 	for i := range terms {
 		terms[i] = b.newTerm(b.rows, b.kind.signed, b.magic)

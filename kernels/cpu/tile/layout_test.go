@@ -11,6 +11,7 @@ import (
 var packable = []dtype.DType{
 	dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0, dtype.Q4_1, dtype.Q5_0, dtype.Q5_1,
 	dtype.Q2_K, dtype.Q3_K, dtype.Q4_K, dtype.Q5_K, dtype.Q6_K, dtype.IQ4_NL, dtype.IQ4_XS, dtype.MXFP4,
+	dtype.IQ2X, dtype.IQ2X16, dtype.IQ3X, dtype.IQ3SX,
 }
 
 // randomBytes are reproducible bytes.

@@ -86,6 +86,18 @@ var Table = []Tile{
 	{dtype.MXFP4, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},
 	{dtype.MXFP4, dtype.Q8A, dtype.R16, AVX2, 4, 32, []int{16}, []int{16}},
 	{dtype.MXFP4, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{16}, []int{32, 16}},
+	{dtype.IQ2X, dtype.Q8A, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
+	{dtype.IQ2X, dtype.Q8A, dtype.R16, AVX2, 4, 256, []int{16}, []int{16}},
+	{dtype.IQ2X, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 256, []int{16}, []int{32, 16}},
+	{dtype.IQ2X16, dtype.Q8A, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
+	{dtype.IQ2X16, dtype.Q8A, dtype.R16, AVX2, 3, 256, []int{16}, []int{16}},
+	{dtype.IQ2X16, dtype.Q8A, dtype.R16, AVX512VNNI, 4, 256, []int{16}, []int{32, 16}},
+	{dtype.IQ3X, dtype.Q8A, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
+	{dtype.IQ3X, dtype.Q8A, dtype.R16, AVX2, 4, 256, []int{16}, []int{16}},
+	{dtype.IQ3X, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 256, []int{16}, []int{32, 16}},
+	{dtype.IQ3SX, dtype.Q8A, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
+	{dtype.IQ3SX, dtype.Q8A, dtype.R16, AVX2, 4, 256, []int{16}, []int{16}},
+	{dtype.IQ3SX, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 256, []int{16}, []int{32, 16}},
 }
 
 // Activation returns the dtype that x must have for weights of dtype w, and false if
