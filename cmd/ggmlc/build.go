@@ -95,6 +95,9 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 		return err
 	}
 	noteSimulated(cmd.ErrOrStderr(), f.form(), md.Module, co.Targets)
+	if err := noteExpanded(cmd.ErrOrStderr(), f.form(), md); err != nil {
+		return fmt.Errorf("%s: %w", model, err)
+	}
 	return f.writeTuned(cmd, f.tunedFile(f.out))
 }
 

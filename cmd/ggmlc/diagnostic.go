@@ -207,6 +207,16 @@ func noteSimulated(w io.Writer, form outputForm, m *ir.Module, targets *target.L
 	}
 }
 
+// noteExpanded reports weights that take other bytes in the program than in the file.
+func noteExpanded(w io.Writer, form outputForm, md *driver.Model) error {
+	list, err := md.Expansions()
+	for _, e := range list {
+		notice(w, form, "expanded", "%s of %v, %d bytes, stored as %v with the same values, %d bytes: kernels read that",
+			counted(e.Tensors, "tensor"), e.From, e.Source, e.To, e.Program)
+	}
+	return err
+}
+
 // runsNodes reports whether a backend runs nodes of a module.
 func runsNodes(m *ir.Module, backend string) bool {
 	for _, f := range m.AllFuncs() {

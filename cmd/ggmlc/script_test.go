@@ -142,6 +142,11 @@ var ggufKinds = map[string]func(*gguf.Writer){
 		w.Set("llama.block_count", uint32(1))
 		w.Tensor("blk.0.ffn_up.weight", gguf.TensorIQ2_XS, []int{2, 256}, zeros(148))
 	},
+	"expanded": func(w *gguf.Writer) {
+		w.Tensor("a", gguf.TensorIQ2_XS, []int{32, 256}, zeros(32*74))
+		w.Tensor("b", gguf.TensorIQ2_XS, []int{16, 256}, zeros(16*74))
+		w.Tensor("c", gguf.TensorTQ2_0, []int{16, 256}, zeros(16*66))
+	},
 	"other-architecture": func(w *gguf.Writer) { w.Set("general.architecture", "parrot") },
 	"mlp":                writeMLP,
 }

@@ -70,6 +70,7 @@ const (
 	TensorI64    TensorType = 27
 	TensorF64    TensorType = 28
 	TensorBF16   TensorType = 30
+	TensorTQ2_0  TensorType = 35
 	TensorNVFP4  TensorType = 40
 )
 
