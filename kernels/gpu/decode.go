@@ -8,27 +8,32 @@ import (
 )
 
 // format describes how a thread decodes a row of a matrix, a run of elements at a time. The elements of a run are among
-// sliceElems that begin at a multiple of sliceElems. The addresses of rows are multiples of 16 for formats without blocks,
-// and of 2 for the others.
+// sliceElems that begin at a multiple of sliceElems. The addresses of rows are multiples of 16 for formats without blocks;
+// for the others see partsOf.
 type format struct {
 	length int // elements of a run in products: 4, 8, 16 or 32
 	decode func(l *lowering, row, i *kir.Value, n int) run
 }
 
-// formats are the formats of weights in layout plain; planarFormat has those of layout planar. Each decode function decodes run i of n elements of the row at an
-// address. The pieces of blocks are bytes, so that products with bytes need no conversion.
+// formats are the formats of weights without blocks. Each decode function decodes run i of n elements of the row at an
+// address.
 var formats = map[dtype.DType]format{
 	dtype.F32:  {4, decodeF32},
 	dtype.F16:  {8, decodeHalves(kir.F16)},
 	dtype.BF16: {8, decodeHalves(kir.BF16)},
-	dtype.Q8_0: {16, decodeQ8_0},
-	dtype.Q4_0: {16, decodeQ4_0},
+}
+
+// blockFormats are those in blocks. Pieces are bytes where that is possible, so that products with bytes need no
+// conversion.
+var blockFormats = map[dtype.DType]blockFormat{
+	dtype.Q8_0: {16, 16, decodeQ8_0},
+	dtype.Q4_0: {16, 32, decodeQ4_0},
 }
 
 // formatOf returns the format of a matrix; ok is false if there is none for its dtype and layout.
 func formatOf(w *tensor) (f format, ok bool) {
-	if w.Layout == dtype.Planar {
-		return planarFormat(w.Type)
+	if w.DType.BlockElems() > 1 {
+		return formatOfBlocks(w.Type)
 	}
 	f, ok = formats[w.DType]
 	return f, ok
@@ -115,53 +120,6 @@ func (l *lowering) widen(k kir.Kind, words ...*kir.Value) *kir.Value {
 		lanes = append(lanes, l.Extract(pair, 0), l.Extract(pair, 1))
 	}
 	return l.Vector(lanes...)
-}
-
-// part returns the address of the block of 32 elements that has run i of n elements, the number of the block, and that of
-// the run in it.
-func (l *lowering) part(row, i *kir.Value, n, blockBytes int) (address, block, at *kir.Value) {
-	per := l.Int(32 / n)
-	block = l.Div(i, per)
-	return l.At(row, block, blockBytes), block, l.Rem(i, per)
-}
-
-// decodeQ8_0 decodes blocks of 32: an f16 scale and 32 signed bytes (ggml's block_q8_0).
-func decodeQ8_0(l *lowering, row, i *kir.Value, n int) run {
-	address, _, at := l.part(row, i, n, dtype.Q8_0.BlockBytes())
-	r := run{first: l.Mul(i, l.Int(n)), scale: l.scaleAt(address)}
-	r.pieces = signedBytes(l.words(l.after(l.At(address, at, n), 2), n/4))
-	return r
-}
-
-// signedBytes returns the pieces of words of four signed bytes each.
-func signedBytes(words []*kir.Value) (list []piece) {
-	for w, word := range words {
-		list = append(list, piece{4 * w, word})
-	}
-	return list
-}
-
-// decodeQ4_0 decodes blocks of 32: an f16 scale and 16 bytes; byte j has element j in its low half and element j+16 in
-// its high half, each plus 8 (ggml's block_q4_0). A run has the elements of n/2 bytes.
-func decodeQ4_0(l *lowering, row, i *kir.Value, n int) run {
-	address, block, at := l.part(row, i, n, dtype.Q4_0.BlockBytes())
-	r := run{scale: l.Mul(l.scaleAt(address), l.Float(1.0/16))}
-	r.first = l.Add(l.Mul(block, l.Int(32)), l.Mul(at, l.Int(n/2)))
-	r.pieces = l.halfBytes(l.words(l.after(l.At(address, at, n/2), 2), n/8))
-	return r
-}
-
-// halfBytes returns the pieces of words of eight elements of q4_0 each, times 16. A half of a byte with its highest bit
-// inverted is the element as a signed number; in the high half of a byte, it is 16 times that.
-func (l *lowering) halfBytes(words []*kir.Value) (list []piece) {
-	high, invert := l.Uint(0xf0f0f0f0), l.Uint(0x80808080)
-	for w, word := range words {
-		low := l.Shl(word, l.Uint(4))
-		list = append(list,
-			piece{4 * w, l.Xor(l.And(low, high), invert)},
-			piece{4*w + 16, l.Xor(l.And(word, high), invert)})
-	}
-	return list
 }
 
 // bytes returns the four signed bytes of a word as an f32x4.
