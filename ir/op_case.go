@@ -1,6 +1,10 @@
 package ir
 
-import "github.com/ggmlc/ggmlc/ir/dtype"
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 // Helpers for the Cases of the op files.
 
@@ -46,6 +50,22 @@ func withSchemed(yield func(Case) bool, c func(d dtype.DType, k int64) Case, cas
 		}
 	}
 	each(yield, cases...)
+}
+
+// unpacked returns cases for each format with a scheme in layout plain, and in layout planar if it has that: c is called as
+// in withSchemed.
+func unpacked(c func(d dtype.DType, k int64, l dtype.Layout) Case) (list []Case) {
+	for _, l := range []dtype.Layout{dtype.Plain, dtype.Planar} {
+		withSchemed(func(c Case) bool { list = append(list, c); return true }, func(d dtype.DType, k int64) Case {
+			if !l.Holds(d) {
+				return Case{}
+			}
+			made := c(d, k, l)
+			made.Name += " " + l.String()
+			return made
+		})
+	}
+	return slices.DeleteFunc(list, func(c Case) bool { return c.Args == nil })
 }
 
 // state is a state of zeros.

@@ -176,7 +176,9 @@ func expertsMatMulCases(yield func(Case) bool) {
 	q8a := func(s int64) CaseArg { return operand(dtype.Q8A, t, Const(s), Const(96)) }
 	withSchemed(yield, func(d dtype.DType, k int64) Case {
 		return Case{Args: args(operand(dtype.Q8A, t, one, Const(k)), weight(d, 5, 40, k).layout(dtype.R16), chosen), Sizes: sizes(3)}
-	},
+	}, append(unpacked(func(d dtype.DType, k int64, l dtype.Layout) Case {
+		return Case{Args: args(operand(dtype.Q8A, Dims(3, 2, k)...), weight(d, 5, 40, k).layout(l), idx(Dims(3, 2)...))}
+	}),
 		Case{Name: "f32", Args: args(f32(3, 1, 96), w(dtype.F32), idx(Dims(3, 2)...))},
 		Case{Name: "symbolic", Args: args(f32d(t, Const(2), Const(96)), w(dtype.F32), chosen), Sizes: sizes(5)},
 		Case{Name: "view", Args: args(f32(4, 2, 96).view(), w(dtype.F16), idx(Dims(4, 2)...))},
@@ -189,7 +191,7 @@ func expertsMatMulCases(yield func(Case) bool) {
 		Case{Name: "planar", Args: args(f32(3, 1, 96), w(dtype.Q8_0).layout(dtype.Planar), idx(Dims(3, 2)...))},
 		Case{Name: "planar four bits", Args: args(f32d(t, Const(2), Const(96)), w(dtype.Q4_0).layout(dtype.Planar), chosen), Sizes: sizes(5)},
 		Case{Name: "planar quantized", Args: args(q8a(2), w(dtype.Q4_0).layout(dtype.Planar), chosen), Sizes: sizes(7)},
-	)
+	)...)
 }
 
 var expertsSumInfo = OpInfo{

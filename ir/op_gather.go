@@ -45,13 +45,10 @@ func gatherAxes(n *Node) []Axis {
 
 func gatherCases(yield func(Case) bool) {
 	idx := func(shape Dim) CaseArg { return between(dtype.I32, 0, 20, shape) }
-	schemed := func(layout dtype.Layout, name string) func(d dtype.DType, k int64) Case {
-		return func(d dtype.DType, k int64) Case {
-			return Case{Name: name, Args: args(weight(d, 20, k).layout(layout), idx(Const(4)))}
-		}
+	schemed := func(d dtype.DType, k int64, l dtype.Layout) Case {
+		return Case{Args: args(weight(d, 20, k).layout(l), idx(Const(4)))}
 	}
-	var plain []Case
-	withSchemed(func(c Case) bool { plain = append(plain, c); return true }, schemed(dtype.Plain, " plain"),
+	withSchemed(yield, func(d dtype.DType, k int64) Case { return schemed(d, k, dtype.R16) }, append(unpacked(schemed),
 		Case{Name: "f32", Args: args(weight(dtype.F32, 20, 48), idx(Const(3)))},
 		Case{Name: "f16", Args: args(weight(dtype.F16, 20, 48), idx(Const(3)))},
 		Case{Name: "symbolic", Args: args(weight(dtype.Q8_0, 20, 96), idx(Sym(symTokens))), Sizes: sizes(5)},
@@ -61,6 +58,5 @@ func gatherCases(yield func(Case) bool) {
 		Case{Name: "planar", Args: args(weight(dtype.Q8_0, 20, 96).layout(dtype.Planar), idx(Const(4)))},
 		Case{Name: "planar four bits", Args: args(weight(dtype.Q4_0, 20, 96).layout(dtype.Planar), idx(Sym(symTokens))), Sizes: sizes(5)},
 		Case{Name: "view", Args: args(f32(20, 16).view(), idx(Const(4)))},
-	)
-	withSchemed(yield, schemed(dtype.R16, ""), plain...)
+	)...)
 }

@@ -114,7 +114,9 @@ func matMulCases(yield func(Case) bool) {
 	t := Sym(symTokens)
 	withSchemed(yield, func(d dtype.DType, k int64) Case {
 		return Case{Args: args(operand(dtype.Q8A, t, Const(k)), weight(d, 40, k).layout(dtype.R16), f32d(t, Const(40))), Sizes: sizes(7)}
-	},
+	}, append(unpacked(func(d dtype.DType, k int64, l dtype.Layout) Case {
+		return Case{Args: args(f32(3, k), weight(d, 40, k).layout(l))}
+	}),
 		Case{Name: "f32", Args: args(f32(3, 64), weight(dtype.F32, 48, 64))},
 		Case{Name: "f16", Args: args(f32(2, 64), weight(dtype.F16, 48, 64))},
 		Case{Name: "bf16", Args: args(f32(2, 64), weight(dtype.BF16, 48, 64))},
@@ -132,7 +134,7 @@ func matMulCases(yield func(Case) bool) {
 		Case{Name: "planar", Args: args(f32(3, 96), weight(dtype.Q8_0, 40, 96).layout(dtype.Planar))},
 		Case{Name: "planar four bits", Args: args(f32d(t, Const(96)), weight(dtype.Q4_0, 40, 96).layout(dtype.Planar), f32d(t, Const(40))), Sizes: sizes(7)},
 		Case{Name: "planar quantized", Args: args(operand(dtype.Q8A, t, Const(96)), weight(dtype.Q4_0, 40, 96).layout(dtype.Planar)), Sizes: sizes(7)},
-	)
+	)...)
 }
 
 // MatMulSwiGLUAttr has the dtype of the result: f32, or bf16 if the matrices are bf16.

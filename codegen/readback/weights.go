@@ -133,18 +133,34 @@ func unpack(t ir.Type, packed []byte, rows, cols int) []byte {
 	return plain
 }
 
-// quantBytes are the bytes of a block of 32 elements besides its scale, which are 2 bytes before them.
-var quantBytes = map[dtype.DType]int{dtype.Q8_0: 32, dtype.Q4_0: 16}
+// planarBlock states the elements of a block and its parts, of which a row in layout planar has a plane each, in this order.
+type planarBlock struct {
+	elems int
+	parts []blockPart
+}
 
-// interleaved returns a plain row, given the row in layout planar: the quants of its blocks, a multiple of 16 bytes, and then
-// their scales.
+// blockPart is where a part begins in a block, and how many bytes it has.
+type blockPart struct{ at, size int }
+
+var planarBlocks = map[dtype.DType]planarBlock{
+	dtype.Q8_0: {32, []blockPart{{2, 32}, {0, 2}}},                           // signed bytes; scale
+	dtype.Q4_0: {32, []blockPart{{2, 16}, {0, 2}}},                           // nibbles; scale
+	dtype.Q6_K: {256, []blockPart{{0, 128}, {128, 64}, {192, 16}, {208, 2}}}, // nibbles; upper bits; scales of groups; scale
+}
+
+// interleaved returns a plain row, given the row in layout planar. Each plane begins at a multiple of 16 bytes.
 func interleaved(d dtype.DType, planar []byte, cols int) []byte {
-	n := quantBytes[d]
-	scales := cols / 32 * n
-	var plain []byte
-	for b := range cols / 32 {
-		plain = append(plain, planar[scales+2*b:][:2]...)
-		plain = append(plain, planar[b*n:][:n]...)
+	form := planarBlocks[d]
+	blocks, each := cols/form.elems, 0
+	for _, p := range form.parts {
+		each += p.size
+	}
+	plain, from := make([]byte, blocks*each), 0
+	for _, p := range form.parts {
+		for b := range blocks {
+			copy(plain[b*each+p.at:][:p.size], planar[from+b*p.size:])
+		}
+		from = (from + blocks*p.size + 15) &^ 15
 	}
 	return plain
 }

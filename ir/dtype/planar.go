@@ -24,6 +24,7 @@ const PlaneAlign = 16
 var planes = [NumDTypes][]Plane{
 	Q8_0: {{2, 32}, {0, 2}},
 	Q4_0: {{2, 16}, {0, 2}},
+	Q6_K: {{0, 128}, {128, 64}, {192, 16}, {208, 2}},
 }
 
 // Planes returns the parts of a block that layout Planar separates, in the order in which a row has their planes; nil if

@@ -28,6 +28,8 @@ var formats = map[dtype.DType]format{
 var blockFormats = map[dtype.DType]blockFormat{
 	dtype.Q8_0: {16, 16, decodeQ8_0},
 	dtype.Q4_0: {16, 32, decodeQ4_0},
+	dtype.Q4_K: {16, 0, decodeQ4_K},
+	dtype.Q6_K: {16, 16, decodeQ6_K},
 }
 
 // formatOf returns the format of a matrix; ok is false if there is none for its dtype and layout.
@@ -39,12 +41,17 @@ func formatOf(w *tensor) (f format, ok bool) {
 	return f, ok
 }
 
-// run has the elements of a run: those of the pieces times scale.
+// run has the elements of a run: those of the pieces times scale plus a number.
 type run struct {
 	first  *kir.Value // the element of the row that the pieces count from
 	scale  *kir.Value // f32; nil means 1
+	plus   *kir.Value // f32; nil means 0, as it is without a scale
 	pieces []piece
+	total  *kir.Value // of activations that are multiplied with a run with plus: the sum of the pieces
 }
+
+// ofBytes reports whether the pieces are bytes.
+func (r run) ofBytes() bool { return r.pieces[0].x.Type == kir.Scalar(kir.U32) }
 
 // piece has elements that follow each other, from first + at on: an f32x4, one f32, or a u32 of four signed bytes.
 type piece struct {
@@ -81,10 +88,13 @@ func (l *lowering) after(address *kir.Value, n int) *kir.Value {
 
 // scaled returns elements of a run, given a piece of it.
 func (l *lowering) scaled(x *kir.Value, r run) *kir.Value {
-	if r.scale == nil {
+	switch {
+	case r.scale == nil:
 		return x
+	case r.plus == nil:
+		return l.Mul(x, l.splat(r.scale))
 	}
-	return l.Mul(x, l.splat(r.scale))
+	return l.FMA(x, l.splat(r.scale), l.splat(r.plus))
 }
 
 func decodeF32(l *lowering, row, i *kir.Value, n int) run {

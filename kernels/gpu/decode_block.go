@@ -145,6 +145,6 @@ func inOrder(words []*kir.Value) (list []piece) {
 }
 
 // inRuns returns the run of pieces that follow each other: run at of n elements.
-func (b *codedBlock) inRuns(at *kir.Value, n int, scale *kir.Value, pieces []piece) run {
-	return run{first: b.Mul(at, b.Int(n)), scale: scale, pieces: pieces}
+func (b *codedBlock) inRuns(at *kir.Value, n int, scale, plus *kir.Value, pieces []piece) run {
+	return run{first: b.Mul(at, b.Int(n)), scale: scale, plus: plus, pieces: pieces}
 }

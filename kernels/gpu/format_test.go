@@ -5,17 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/irtest"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// TestQuantizedActivationsNeedBytes has products of q8a with formats whose elements are no bytes: one in blocks, which
-// only this test has, and floats.
-func TestQuantizedActivationsNeedBytes(t *testing.T) {
-	formats[dtype.Q6_K] = format{8, decodeHalves(kir.F16)}
-	defer delete(formats, dtype.Q6_K)
-	for _, w := range []string{"q6_k", "f16", "f32"} {
+// TestQuantizedActivationsNeedBlocks has products of q8a with matrices of floats.
+func TestQuantizedActivationsNeedBlocks(t *testing.T) {
+	for _, w := range []string{"f16", "f32"} {
 		for _, op := range []string{"matmul %x, %w", "matmul_swiglu %x, %w, %w"} {
 			for _, rows := range []string{"1", "rows"} {
 				for _, caps := range []kir.Caps{0, kir.CapSubgroup | kir.CapDot4, kir.CapSubgroup | kir.CapTile | kir.CapAsync} {

@@ -13,15 +13,8 @@ const (
 // packed reads runs of blocks of bytes, of the matrices and of x. Rows are addresses. Sums are f32.
 type packed struct{ vectors }
 
-func (f packed) run(l *lowering, w *tensor, row, i *kir.Value) run {
-	r := f.decode(l, row, i, f.length)
-	for _, p := range r.pieces {
-		if p.x.Type != kir.Scalar(kir.U32) {
-			l.refuse("quantized activations with elements of %v, which are no bytes with a scale", w.DType)
-			return r
-		}
-	}
-	return f.operand(l, r)
+func (f packed) run(l *lowering, _ *tensor, row, i *kir.Value) run {
+	return f.operand(l, f.decode(l, row, i, f.length))
 }
 
 // operand returns a run as dot takes it: of bytes, or of f32x4 where there is no instruction for bytes.
@@ -42,7 +35,17 @@ func (f packed) x(l *lowering, _ *tensor, row *kir.Value, r run) run {
 	for _, p := range r.pieces {
 		own.pieces = append(own.pieces, piece{p.at, l.loadAt(kir.Scalar(kir.U32), first, p.at)})
 	}
-	return f.operand(l, own)
+	if !r.ofBytes() {
+		return l.added(l.floats(own), r)
+	}
+	if r.plus != nil {
+		own.total = l.zero
+		for _, p := range own.pieces {
+			own.total = l.Dot4(p.x, l.Uint(0x01010101), own.total)
+		}
+		own.total = l.Convert(own.total, kir.F32)
+	}
+	return own
 }
 
 func (packed) zero(l *lowering) *kir.Value { return l.Float(0) }
@@ -50,13 +53,21 @@ func (packed) zero(l *lowering) *kir.Value { return l.Float(0) }
 func (packed) total(_ *lowering, sum *kir.Value) *kir.Value { return sum }
 
 func (f packed) add(l *lowering, x, w run, sum *kir.Value) *kir.Value {
-	return l.FMA(l.Mul(w.scale, x.scale), f.dot(l, x, w), sum)
+	sum = l.FMA(l.Mul(w.scale, x.scale), f.dot(l, x, w), sum)
+	if w.plus == nil {
+		return sum
+	}
+	total := x.total
+	if total.Type.Lanes > 1 {
+		total = f.vectors.total(l, total)
+	}
+	return l.FMA(l.Mul(w.plus, x.scale), total, sum)
 }
 
 // dot returns the sum of the products of the bytes of two runs. It is exact in f32 too: 32 products of bytes are less
 // than 2^24.
 func (f packed) dot(l *lowering, x, w run) *kir.Value {
-	if l.on.Caps&kir.CapDot4 == 0 {
+	if !w.ofBytes() {
 		return f.vectors.total(l, l.addFloats(x, run{pieces: w.pieces}, f.vectors.zero(l)))
 	}
 	sum := l.zero

@@ -53,7 +53,22 @@ func (l *lowering) addFloats(x, w run, sum *kir.Value) *kir.Value {
 	for i, p := range w.pieces[1:] {
 		own = l.FMA(x.pieces[i+1].x, p.x, own)
 	}
-	return l.FMA(l.splat(w.scale), own, sum)
+	sum = l.FMA(l.splat(w.scale), own, sum)
+	if w.plus != nil {
+		sum = l.FMA(l.splat(w.plus), x.total, sum)
+	}
+	return sum
+}
+
+// added returns a run of activations with the sum of its floats, if the run that it is multiplied with needs it.
+func (l *lowering) added(x, w run) run {
+	if w.plus != nil {
+		x.total = x.pieces[0].x
+		for _, p := range x.pieces[1:] {
+			x.total = l.Add(x.total, p.x)
+		}
+	}
+	return x
 }
 
 // vectors has what readers of whole runs have in common. The rows of matrices are addresses.
@@ -100,7 +115,7 @@ func (loose) x(l *lowering, x *tensor, row *kir.Value, r run) run {
 		}
 		list = append(list, piece{p.at, l.Vector(lanes[:]...)})
 	}
-	return run{pieces: list}
+	return l.added(run{pieces: list}, r)
 }
 
 // wide reads whole runs, and of x vectors of four elements. Rows of x are addresses.
@@ -119,7 +134,7 @@ func (wide) x(l *lowering, _ *tensor, row *kir.Value, r run) run {
 	for _, p := range r.pieces {
 		list = append(list, piece{p.at, l.loadAt(kir.Vector(kir.F32, 4), first, 4*p.at)})
 	}
-	return run{pieces: list}
+	return l.added(run{pieces: list}, r)
 }
 
 // quad returns vector of four number at of a row of x, floats or quantized activations.

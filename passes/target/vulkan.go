@@ -56,8 +56,9 @@ const gpuSegment = 256
 // gpuRows returns the table of kernels of package kernels/gpu.
 func gpuRows() []Row {
 	layouts := []dtype.Layout{dtype.Planar, dtype.Plain}
-	weights := Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}, Layouts: layouts}
-	blocks := Format{DTypes: []dtype.DType{dtype.Q8_0, dtype.Q4_0}, Layouts: layouts}
+	quantized := []dtype.DType{dtype.Q8_0, dtype.Q4_0, dtype.Q4_K, dtype.Q6_K}
+	weights := Format{DTypes: append([]dtype.DType{dtype.F32, dtype.F16, dtype.BF16}, quantized...), Layouts: layouts}
+	blocks := Format{DTypes: quantized, Layouts: layouts}
 	moved := Format{DTypes: scalarTypes, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 	floats := Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 	any32 := Format{DTypes: []dtype.DType{dtype.F32}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}

@@ -157,12 +157,15 @@ var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
 
 // format returns the dtype of a matrix, inner a row length that it can have.
 func (d *dice) format() dtype.DType {
-	return pick(d, dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0)
+	return pick(d, dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0, dtype.Q4_K, dtype.Q6_K)
 }
 
 func (d *dice) inner(t dtype.DType) int64 {
-	if t.BlockElems() > 1 {
-		return int64(t.BlockElems()) * pick(d, int64(1), 2, 3, 9)
+	switch n := int64(t.BlockElems()); {
+	case n > 32:
+		return n * pick(d, int64(1), 2, 3)
+	case n > 1:
+		return n * pick(d, int64(1), 2, 3, 9)
 	}
 	return d.extent()
 }
@@ -194,7 +197,7 @@ func product(d *dice) (ir.Op, []ir.CaseArg, any) {
 		k = pick(d, int64(4), 8, 40, 96, 172) // rows that are read in vectors
 	}
 	if d.tokens > 16 && k > 200 {
-		k = 64 // tiles take their time in the interpreter
+		k = max(64, int64(t.BlockElems())) // tiles take their time in the interpreter
 	}
 	form := d.IntN(3)
 	if form == 1 && k <= 64 && d.IntN(2) == 0 {
