@@ -143,9 +143,17 @@ type planarBlock struct {
 type blockPart struct{ at, size int }
 
 var planarBlocks = map[dtype.DType]planarBlock{
-	dtype.Q8_0: {32, []blockPart{{2, 32}, {0, 2}}},                           // signed bytes; scale
-	dtype.Q4_0: {32, []blockPart{{2, 16}, {0, 2}}},                           // nibbles; scale
-	dtype.Q6_K: {256, []blockPart{{0, 128}, {128, 64}, {192, 16}, {208, 2}}}, // nibbles; upper bits; scales of groups; scale
+	dtype.Q8_0: {32, []blockPart{{2, 32}, {0, 2}}}, // signed bytes; scale
+	dtype.Q4_0: {32, []blockPart{{2, 16}, {0, 2}}}, // nibbles; scale
+
+	dtype.Q4_1:   {32, []blockPart{{4, 16}, {0, 4}}},         // nibbles; scale and min
+	dtype.Q5_0:   {32, []blockPart{{6, 16}, {2, 4}, {0, 2}}}, // nibbles; fifth bits; scale
+	dtype.IQ4_NL: {32, []blockPart{{2, 16}, {0, 2}}},         // nibbles; scale
+	dtype.MXFP4:  {32, []blockPart{{1, 16}, {0, 1}}},         // nibbles; exponent
+
+	dtype.Q2_K: {256, []blockPart{{16, 64}, {0, 16}, {80, 4}}},               // pairs; scales and mins of groups; scale and min
+	dtype.Q3_K: {256, []blockPart{{32, 64}, {0, 32}, {96, 12}, {108, 2}}},    // pairs; third bits; scales of groups; scale
+	dtype.Q6_K: {256, []blockPart{{0, 128}, {128, 64}, {192, 16}, {208, 2}}}, // nibbles; upper pairs; scales of groups; scale
 }
 
 // interleaved returns a plain row, given the row in layout planar. Each plane begins at a multiple of 16 bytes.

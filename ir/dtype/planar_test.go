@@ -40,7 +40,7 @@ func TestPackPlanes(t *testing.T) {
 }
 
 // TestPlanesAreAligned has rows of all numbers of blocks: each plane begins at a multiple of PlaneAlign and has room for
-// its parts, and rows of whole 256 elements in blocks of 32 have no padding.
+// its parts, and rows of whole 512 elements in blocks of 32 have no padding.
 func TestPlanesAreAligned(t *testing.T) {
 	for d := range NumDTypes {
 		for blocks := range 40 {
@@ -56,7 +56,7 @@ func TestPlanesAreAligned(t *testing.T) {
 				end = at + blocks*p.Bytes
 			}
 			row := int(PackedBytes(d, Planar, 1, int64(k)))
-			exact := k%256 == 0 && d.BlockElems() == 32
+			exact := k%512 == 0 && d.BlockElems() == 32
 			if row < end || row-end >= PlaneAlign || row%PlaneAlign != 0 || exact && row != d.RowBytes(k) {
 				t.Errorf("%v, %d elements: a row has %d bytes, its planes end at %d", d, k, row, end)
 			}

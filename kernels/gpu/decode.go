@@ -28,8 +28,19 @@ var formats = map[dtype.DType]format{
 var blockFormats = map[dtype.DType]blockFormat{
 	dtype.Q8_0: {16, 16, decodeQ8_0},
 	dtype.Q4_0: {16, 32, decodeQ4_0},
-	dtype.Q4_K: {16, 0, decodeQ4_K},
-	dtype.Q6_K: {16, 16, decodeQ6_K},
+
+	dtype.Q4_1:   {16, 32, decodeQ4_1},
+	dtype.Q5_0:   {16, 32, decodeQ5_0},
+	dtype.Q5_1:   {16, 0, decodeQ5_1},
+	dtype.IQ4_NL: {16, 32, decodeIQ4_NL},
+	dtype.MXFP4:  {16, 32, decodeMXFP4},
+
+	dtype.Q2_K:   {16, 16, decodeQ2_K},
+	dtype.Q3_K:   {16, 16, decodeQ3_K},
+	dtype.Q4_K:   {16, 0, decodeQ4_K},
+	dtype.Q5_K:   {16, 0, decodeQ5_K},
+	dtype.Q6_K:   {16, 16, decodeQ6_K},
+	dtype.IQ4_XS: {16, 0, decodeIQ4_XS},
 }
 
 // formatOf returns the format of a matrix; ok is false if there is none for its dtype and layout.

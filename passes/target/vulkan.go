@@ -56,7 +56,10 @@ const gpuSegment = 256
 // gpuRows returns the table of kernels of package kernels/gpu.
 func gpuRows() []Row {
 	layouts := []dtype.Layout{dtype.Planar, dtype.Plain}
-	quantized := []dtype.DType{dtype.Q8_0, dtype.Q4_0, dtype.Q4_K, dtype.Q6_K}
+	quantized := []dtype.DType{
+		dtype.Q8_0, dtype.Q4_0, dtype.Q4_1, dtype.Q5_0, dtype.Q5_1, dtype.Q2_K, dtype.Q3_K, dtype.Q4_K, dtype.Q5_K, dtype.Q6_K,
+		dtype.IQ4_NL, dtype.IQ4_XS, dtype.MXFP4,
+	}
 	weights := Format{DTypes: append([]dtype.DType{dtype.F32, dtype.F16, dtype.BF16}, quantized...), Layouts: layouts}
 	blocks := Format{DTypes: quantized, Layouts: layouts}
 	moved := Format{DTypes: scalarTypes, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}

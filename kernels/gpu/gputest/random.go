@@ -157,7 +157,10 @@ var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
 
 // format returns the dtype of a matrix, inner a row length that it can have.
 func (d *dice) format() dtype.DType {
-	return pick(d, dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0, dtype.Q4_K, dtype.Q6_K)
+	if d.IntN(2) == 0 {
+		return pick(d, dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0)
+	}
+	return pick(d, dtype.Q4_1, dtype.Q5_0, dtype.Q5_1, dtype.Q2_K, dtype.Q3_K, dtype.Q4_K, dtype.Q5_K, dtype.Q6_K, dtype.IQ4_NL, dtype.IQ4_XS, dtype.MXFP4)
 }
 
 func (d *dice) inner(t dtype.DType) int64 {
