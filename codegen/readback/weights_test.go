@@ -349,6 +349,47 @@ func @f(%x: f32[4,96], %y: f32[4,3,64], %j: i32[4,3]) -> (a: f32[4,40], b: f32[4
 }
 `
 
+// planesOf has a matrix of another format.
+const planesOf = `source m "none" 0
+weight "w" : FORMAT[5,768] = quantize(m["w"], FORMAT)
+func @f(%x: f32[4,768]) -> (y: f32[4,5]) {
+  %w = weight "w"
+  %y = matmul %x, %w
+  return %y
+}
+`
+
+// TestPlanesOfAllFormatsAreReadBack changes each byte of the first and of the last row of a matrix, in each format that has
+// planes.
+func TestPlanesOfAllFormatsAreReadBack(t *testing.T) {
+	for d := range dtype.NumDTypes {
+		if d.Planes() == nil {
+			continue
+		}
+		m, err := ir.Parse("planes.ggir", []byte(strings.ReplaceAll(planesOf, "FORMAT", d.String())))
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := generated{"w": {DType: dtype.F32, Shape: ir.Dims(5, 768)}}
+		p := pack(t, m, src, fmt.Sprintf("target cpu like=cpu ops=matmul(f32,%v.planar)\n", d))
+		if err := p.check(t.Context(), p.blob); err != nil {
+			t.Fatal(err)
+		}
+		from, to := span(p.m.Weights[0])
+		size := (to - from) / 5
+		for _, row := range []int64{0, 4} {
+			for n, plane := range d.Planes() {
+				at := from + row*size + int64(d.PlaneAt(n, 768))
+				for i := range 768 / d.BlockElems() * plane.Bytes {
+					blob := slices.Clone(p.blob)
+					blob[at+int64(i)] ^= 0x5a
+					wantDifferent(t, p, blob, fmt.Sprintf("%v: byte %d of plane %d of row %d", d, i, n, row))
+				}
+			}
+		}
+	}
+}
+
 // TestPlanesAreReadBack changes each byte of the rows of planes that are read back: the first, one in the middle and the
 // last of each matrix. Bytes that pad a plane hold nothing. Rows at a wrong distance from each other are noticed.
 func TestPlanesAreReadBack(t *testing.T) {
