@@ -145,34 +145,40 @@ func TestBlocksWithoutDecoderAreRefused(t *testing.T) {
 	}
 }
 
-// TestPlanesAreLoaded16BytesAtATime counts the loads of products with one row: each of four columns has one of 16 bytes of
-// elements and one of a scale.
-func TestPlanesAreLoaded16BytesAtATime(t *testing.T) {
-	for _, dt := range []dtype.DType{dtype.Q4_0, dtype.Q8_0} {
+// TestBlocksAreLoaded16BytesAtATime counts the loads of products with one row: each of four columns has so many of 16 bytes, of
+// elements and of their upper bits or the head of a block, and one of a scale, if that is not in the head.
+func TestBlocksAreLoaded16BytesAtATime(t *testing.T) {
+	for _, c := range []struct {
+		format        string
+		words, halves int
+	}{
+		{"q4_0.planar", 1, 1}, {"q8_0.planar", 1, 1}, {"iq4_nl.planar", 1, 1}, {"q6_k.planar", 2, 1}, {"q3_k.planar", 2, 1},
+		{"q4_k", 2, 0}, {"q5_k", 3, 0},
+	} {
 		m := irtest.Parse(t, fmt.Sprintf(`ggir 1
 props imported
-weight "w" : %[1]v.planar[8192,320]
-func @f(%%x: f32[1,320]) -> f32[1,8192] {
-  %%w = weight "w" : %[1]v.planar[8192,320]
+weight "w" : %[1]v[8192,768]
+func @f(%%x: f32[1,768]) -> f32[1,8192] {
+  %%w = weight "w" : %[1]v[8192,768]
   %%y = matmul %%x, %%w : f32[1,8192]
   return %%y
 }
-`, dt))
+`, c.format))
 		list, err := gpu.Lower(m.Funcs[0].Nodes[1], gpu.Machine{Caps: kir.CapSubgroup, Lanes: 32})
 		if err != nil {
 			t.Fatal(err)
 		}
 		text := fmt.Sprint(list[0].Kernel)
 		// The loop is there for aligned x, and for other x.
-		if n := strings.Count(text, "load u32x4 "); n != 2*4 {
-			t.Errorf("%v: %d loads of 16 bytes, want 8:\n%s", dt, n, text)
+		if n := strings.Count(text, "load u32x4 "); n != 2*4*c.words {
+			t.Errorf("%s: %d loads of 16 bytes, want %d:\n%s", c.format, n, 2*4*c.words, text)
 		}
-		if n := strings.Count(text, "load f16 "); n != 2*4 {
-			t.Errorf("%v: %d loads of scales, want 8", dt, n)
+		if n := strings.Count(text, "load f16 "); n != 2*4*c.halves {
+			t.Errorf("%s: %d loads of scales, want %d", c.format, n, 2*4*c.halves)
 		}
-		for _, narrow := range []string{"load u16 ", "load u32 ", "load u8 ", "load i8 "} {
+		for _, narrow := range []string{"load u16 ", "load u32 ", "load u32x2 "} {
 			if strings.Contains(text, narrow) {
-				t.Errorf("%v: the kernel has %q", dt, narrow)
+				t.Errorf("%s: the kernel has %q", c.format, narrow)
 			}
 		}
 	}

@@ -73,6 +73,8 @@ func TestLayoutsAreThoseOfTheRows(t *testing.T) {
 		{cpu, ir.OpAdd, 0, dtype.Q4_0, "[]"},
 		{cpu, ir.OpCopyExperts, 0, dtype.Q4_0, "[plain r16 planar]"},
 		{gpu, ir.OpMatMul, 1, dtype.Q4_0, "[planar plain]"},
+		{gpu, ir.OpMatMul, 1, dtype.Q6_K, "[planar plain]"},
+		{gpu, ir.OpMatMul, 1, dtype.Q4_K, "[plain]"},
 		{gpu, ir.OpMatMul, 1, dtype.F16, "[plain]"},
 		{gpu, ir.OpMatMulSwiGLU, 2, dtype.Q8_0, "[planar plain]"},
 		{gpu, ir.OpExpertsMatMul, 1, dtype.Q8_0, "[planar plain]"},
