@@ -1,0 +1,358 @@
+package jinja
+
+import (
+	"math"
+	"math/bits"
+	"strings"
+	"unicode/utf8"
+)
+
+func (e signExpr) eval(m *machine) any {
+	v := m.eval(e.of)
+	m.at = e.at
+	n, x, isInt, ok := number(m.use(v))
+	switch {
+	case !ok:
+		m.fail("%s needs a number, not a value of type %s", e.op, typeName(v))
+	case e.op == "+" && isInt:
+		return n
+	case e.op == "+":
+		return x
+	case isInt && n == math.MinInt64:
+		m.overflow()
+	case isInt:
+		return -n
+	}
+	return -x
+}
+
+func (m *machine) overflow() { m.fail("an integer needs more than 64 bits") }
+
+func (e concatExpr) eval(m *machine) any {
+	var b strings.Builder
+	for _, part := range e {
+		b.WriteString(m.str(m.eval(part)))
+		m.room(b.Len())
+	}
+	m.made(b.Len())
+	return b.String()
+}
+
+func (e binaryExpr) eval(m *machine) any {
+	left := m.eval(e.left)
+	right := m.eval(e.right)
+	m.at = e.at
+	return m.binary(e.op, left, right)
+}
+
+// binary applies an operator to numbers, texts or lists.
+func (m *machine) binary(op string, a, b any) any {
+	if s, ok := unmarked(a).(string); ok && op == "%" {
+		return m.percent(s, b)
+	}
+	m.use(a)
+	m.use(b)
+	m1, x, int1, ok1 := number(a)
+	m2, y, int2, ok2 := number(b)
+	switch {
+	case ok1 && ok2 && int1 && int2:
+		return m.integers(op, m1, m2)
+	case ok1 && ok2:
+		return m.floats(op, x, y)
+	case op == "+":
+		if v := m.join(a, b); v != nil {
+			return v
+		}
+	case op == "*" && ok2 && int2:
+		if v := m.repeat(a, m2); v != nil {
+			return v
+		}
+	case op == "*" && ok1 && int1:
+		if v := m.repeat(b, m1); v != nil {
+			return v
+		}
+	}
+	m.fail("%s does not join values of types %s and %s", op, typeName(a), typeName(b))
+	return nil
+}
+
+// join returns one text or list after the other; nil if they are of different types.
+func (m *machine) join(a, b any) any {
+	switch a := a.(type) {
+	case string:
+		return m.joinTexts(a, b)
+	case markup:
+		return m.joinMarkup(a, b)
+	case []any:
+		if b, ok := b.([]any); ok {
+			return m.joinLists(a, b)
+		}
+	case tuple:
+		if b, ok := b.(tuple); ok {
+			return tuple(m.joinLists(a, b))
+		}
+	}
+	return nil
+}
+
+// joinTexts joins a text with another one, or with markup.
+func (m *machine) joinTexts(a string, b any) any {
+	switch b := b.(type) {
+	case string:
+		m.made(len(a) + len(b))
+		return a + b
+	case markup:
+		return m.joinMarkup(markup(escapeHTML(a)), b)
+	}
+	return nil
+}
+
+func (m *machine) joinMarkup(a markup, b any) any {
+	switch b := b.(type) {
+	case string:
+		return m.joinMarkup(a, markup(escapeHTML(b)))
+	case markup:
+		m.made(len(a) + len(b))
+		return a + b
+	}
+	return nil
+}
+
+// elementBytes is what an element of a list takes.
+const elementBytes = 16
+
+func (m *machine) joinLists(a, b []any) []any {
+	m.step((len(a) + len(b)) / 16)
+	m.made(elementBytes * (len(a) + len(b)))
+	return append(append(make([]any, 0, len(a)+len(b)), a...), b...)
+}
+
+// repeat returns a text or list n times; nil if it is neither.
+func (m *machine) repeat(v any, n int64) any {
+	n = max(n, 0)
+	switch v := unmarked(v).(type) {
+	case string:
+		m.product(len(v), n)
+		return strings.Repeat(v, int(n))
+	case []any:
+		return m.repeatList(v, n)
+	case tuple:
+		return tuple(m.repeatList(v, n))
+	}
+	return nil
+}
+
+func (m *machine) repeatList(v []any, n int64) []any {
+	if len(v) == 0 {
+		return v
+	}
+	m.product(elementBytes*len(v), n)
+	list := make([]any, 0, len(v)*int(n))
+	for range n {
+		list = append(list, v...)
+	}
+	return list
+}
+
+// product counts n times a number of bytes.
+func (m *machine) product(size int, n int64) {
+	if size == 0 || n == 0 {
+		return
+	}
+	if n > int64(m.limits.Memory) || size > m.limits.Memory/int(n) {
+		m.made(m.limits.Memory + 1)
+	}
+	m.made(size * int(n))
+}
+
+func (m *machine) integers(op string, a, b int64) any {
+	switch op {
+	case "+":
+		if s := a + b; (s > a) == (b > 0) {
+			return s
+		}
+	case "-":
+		if d := a - b; (d < a) == (b > 0) {
+			return d
+		}
+	case "*":
+		hi, lo := bits.Mul64(magnitude(a), magnitude(b))
+		if hi == 0 && lo <= math.MaxInt64 {
+			return a * b
+		}
+	case "**":
+		return m.intPower(a, b)
+	default:
+		return m.divide(op, a, b)
+	}
+	m.overflow()
+	return nil
+}
+
+func magnitude(n int64) uint64 {
+	if n < 0 {
+		return -uint64(n)
+	}
+	return uint64(n)
+}
+
+// divide applies the operators of division. A quotient is rounded down, and a remainder has the sign of the divisor.
+func (m *machine) divide(op string, a, b int64) any {
+	if b == 0 {
+		m.fail("division by zero")
+	}
+	switch op {
+	case "/":
+		return float64(a) / float64(b)
+	case "%":
+		if r := a % b; r != 0 && (r < 0) != (b < 0) {
+			return r + b
+		}
+		return a % b
+	}
+	if a == math.MinInt64 && b == -1 {
+		m.overflow()
+	}
+	if q := a / b; a%b != 0 && (a < 0) != (b < 0) {
+		return q - 1
+	}
+	return a / b
+}
+
+func (m *machine) intPower(a, b int64) any {
+	if b < 0 {
+		return m.floats("**", float64(a), float64(b))
+	}
+	if a == 0 || a == 1 || a == -1 { // any exponent has a result
+		b = min(b, 2+b%2)
+	}
+	result := any(int64(1))
+	for range b {
+		result = m.integers("*", result.(int64), a)
+	}
+	return result
+}
+
+func (m *machine) floats(op string, a, b float64) any {
+	switch op {
+	case "+":
+		return a + b
+	case "-":
+		return a - b
+	case "*":
+		return a * b
+	case "**":
+		return m.floatPower(a, b)
+	}
+	if b == 0 {
+		m.fail("division by zero")
+	}
+	r := math.Mod(a, b)
+	if r != 0 && (r < 0) != (b < 0) {
+		r += b
+	}
+	switch op {
+	case "/":
+		return a / b
+	case "%":
+		return r
+	}
+	return math.Floor((a-r)/b + 0.5)
+}
+
+func (m *machine) floatPower(a, b float64) any {
+	x := math.Pow(a, b)
+	switch {
+	case a == 0 && b < 0:
+		m.fail("division by zero")
+	case math.IsNaN(x) && !math.IsNaN(a) && !math.IsNaN(b):
+		m.fail("the power of a negative number is no real number")
+	case math.IsInf(x, 0) && !math.IsInf(a, 0) && !math.IsInf(b, 0):
+		m.fail("the power is too large")
+	}
+	return x
+}
+
+func (e sliceExpr) eval(m *machine) any {
+	m.fail("a slice is one of several indexes")
+	return nil
+}
+
+// slice returns some elements of a list, or some characters of a text.
+func (m *machine) slice(of any, s sliceExpr, at int) any {
+	bounds := [3]any{}
+	for i, e := range []expr{s.start, s.stop, s.step} {
+		if e != nil {
+			bounds[i] = m.eval(e)
+		}
+	}
+	m.at = at
+	switch of := unmarked(m.use(of)).(type) {
+	case []any:
+		return m.pick(of, bounds)
+	case tuple:
+		return tuple(m.pick(of, bounds))
+	case string:
+		return m.sliceText(of, bounds)
+	}
+	return missing(of, "a slice")
+}
+
+// sliceText slices by characters.
+func (m *machine) sliceText(s string, bounds [3]any) any {
+	m.step(len(s) / 16)
+	if utf8.RuneCountInString(s) == len(s) && bounds[2] == nil {
+		start, stop, _ := m.bounds(len(s), bounds)
+		m.made(max(0, stop-start))
+		return s[start:max(start, stop)]
+	}
+	runes := []rune(s)
+	start, stop, step := m.bounds(len(runes), bounds)
+	var b strings.Builder
+	for i := start; step > 0 && i < stop || step < 0 && i > stop; i += step {
+		b.WriteRune(runes[i])
+	}
+	m.made(b.Len())
+	return b.String()
+}
+
+func (m *machine) pick(list []any, bounds [3]any) []any {
+	start, stop, step := m.bounds(len(list), bounds)
+	out := []any{}
+	for i := start; step > 0 && i < stop || step < 0 && i > stop; i += step {
+		out = append(out, list[i])
+	}
+	m.step(len(out) / 16)
+	m.made(elementBytes * len(out))
+	return out
+}
+
+// bounds returns where a slice of n elements begins and ends, with Python's rules.
+func (m *machine) bounds(n int, b [3]any) (start, stop, step int) {
+	step = 1
+	if b[2] != nil {
+		step = m.integer(b[2], "the step of a slice")
+	}
+	if step == 0 {
+		m.fail("the step of a slice is 0")
+	}
+	step = max(-n-1, min(n+1, step))
+	low, high := 0, n
+	if step < 0 {
+		low, high = -1, n-1
+	}
+	edge := func(v any, without int) int {
+		if v == nil {
+			return without
+		}
+		i := m.integer(v, "the bound of a slice")
+		if i < 0 {
+			i = max(i, -n-1) + n
+		}
+		return max(low, min(high, i))
+	}
+	if step < 0 {
+		return edge(b[0], high), edge(b[1], low), step
+	}
+	return edge(b[0], low), edge(b[1], high), step
+}

@@ -1,0 +1,339 @@
+package jinja
+
+func (e constant) eval(*machine) any { return e.value }
+
+func (e *nameExpr) eval(m *machine) any {
+	if v, ok := m.scope.find(e.name); ok {
+		return v
+	}
+	m.at = e.at
+	return &undefined{e.name + " is undefined"}
+}
+
+func (e listExpr) eval(m *machine) any { return m.evalAll(e) }
+
+func (e tupleExpr) eval(m *machine) any { return tuple(m.evalAll(e)) }
+
+func (m *machine) evalAll(list []expr) []any {
+	vals := make([]any, len(list))
+	for i, e := range list {
+		vals[i] = unmarked(m.eval(e))
+	}
+	return vals
+}
+
+func (e *dictExpr) eval(m *machine) any {
+	d := &Dict{}
+	for i := range e.keys {
+		k := m.eval(e.keys[i])
+		v := m.eval(e.vals[i])
+		if m.at = e.at; !d.set(k, v) {
+			m.fail("a value of type %s is no key", typeName(k))
+		}
+	}
+	return d
+}
+
+// eval looks for an attribute of the type first, such as a method, then for an element.
+func (e *attrExpr) eval(m *machine) any {
+	of := m.eval(e.of)
+	m.at = e.at
+	m.use(of)
+	if v, ok := m.attribute(of, e.name); ok {
+		return v
+	}
+	if d, ok := of.(*Dict); ok {
+		if v, ok := d.find(e.name); ok {
+			return v
+		}
+	}
+	return missing(of, e.name)
+}
+
+// eval looks for an element first, then for an attribute of the type.
+func (e *itemExpr) eval(m *machine) any {
+	of := m.eval(e.of)
+	if s, ok := e.index.(sliceExpr); ok {
+		return m.slice(of, s, e.at)
+	}
+	i := m.eval(e.index)
+	m.at = e.at
+	m.use(of)
+	if v, ok := m.element(of, i); ok {
+		return v
+	}
+	if name, ok := i.(string); ok {
+		if v, ok := m.attribute(of, name); ok {
+			return v
+		}
+	}
+	return missing(of, i)
+}
+
+// element returns an element of a list, text or dictionary.
+func (m *machine) element(of, i any) (any, bool) {
+	if d, ok := of.(*Dict); ok {
+		return d.find(unmarked(i))
+	}
+	n, _, isInt, ok := number(i)
+	if !ok || !isInt {
+		return nil, false
+	}
+	switch of := unmarked(of).(type) {
+	case []any:
+		return at(of, n)
+	case tuple:
+		return at(of, n)
+	case string:
+		return m.character(of, n)
+	}
+	return nil, false
+}
+
+// at returns the element of a list. A negative number counts from the end.
+func at(list []any, n int64) (any, bool) {
+	if n < 0 {
+		n += int64(len(list))
+	}
+	if n < 0 || n >= int64(len(list)) {
+		return nil, false
+	}
+	return list[n], true
+}
+
+// character returns a character of a text.
+func (m *machine) character(s string, n int64) (any, bool) {
+	m.step(len(s) / 16)
+	if n < 0 {
+		n += int64(m.length(s))
+	}
+	for _, r := range s {
+		if n == 0 {
+			return string(r), true
+		}
+		n--
+	}
+	return nil, false
+}
+
+// attribute returns an attribute of a value's type.
+func (m *machine) attribute(of any, name string) (any, bool) {
+	of = unmarked(of)
+	switch of := of.(type) {
+	case *namespace:
+		return of.attrs.find(name)
+	case attributed:
+		return of.attr(m, name)
+	}
+	if f := method(of, name); f != nil {
+		return f, true
+	}
+	if v, ok := changes[name]; ok && v == typeName(of) {
+		m.fail("%s would change a %s: values of a template do not change", name, v)
+	}
+	return nil, false
+}
+
+func (e *callExpr) eval(m *machine) any {
+	fn := m.eval(e.fn)
+	a := m.args(e.args)
+	m.at = e.at
+	return m.call(fn, a)
+}
+
+// call calls a value.
+func (m *machine) call(fn any, a *args) any {
+	switch fn := m.use(fn).(type) {
+	case *function:
+		a.of = fn.name
+		return fn.call(m, a)
+	case *macro:
+		return fn.call(m, a)
+	case *loop:
+		return fn.again(m, a)
+	}
+	m.fail("a value of type %s is called, which is no function", typeName(fn))
+	return nil
+}
+
+func (e *filterExpr) eval(m *machine) any { return m.filter(e, m.eval(e.of)) }
+
+// filter applies a filter to a value.
+func (m *machine) filter(e *filterExpr, v any) any {
+	a := m.args(e.args)
+	m.at = e.at
+	return m.apply(e.name, v, a)
+}
+
+// apply applies the filter of a name.
+func (m *machine) apply(name string, v any, a *args) any {
+	f := filterOf(name)
+	if f == nil {
+		m.fail("there is no filter %s", name)
+	}
+	a.of = name
+	m.step(1)
+	if name != "escape" && name != "e" {
+		v = unmarked(v)
+	}
+	return f(m, v, a)
+}
+
+func (e *testExpr) eval(m *machine) any {
+	v := m.eval(e.of)
+	a := m.args(e.args)
+	m.at = e.at
+	return m.test(e.name, v, a)
+}
+
+// test applies the test of a name.
+func (m *machine) test(name string, v any, a *args) bool {
+	f := testOf(name)
+	if f == nil {
+		m.fail("there is no test %s", name)
+	}
+	a.of = name
+	m.step(1)
+	if name != "escaped" {
+		v = unmarked(v)
+	}
+	return f(m, v, a)
+}
+
+func (e notExpr) eval(m *machine) any { return !truth(m.eval(e.of)) }
+
+func (e logicExpr) eval(m *machine) any {
+	if v := m.eval(e.left); truth(v) == e.or {
+		return v
+	}
+	return m.eval(e.right)
+}
+
+func (e condExpr) eval(m *machine) any {
+	if truth(m.eval(e.test)) {
+		return m.eval(e.yes)
+	}
+	if e.no == nil {
+		return &undefined{"the condition is false and has no else"}
+	}
+	return m.eval(e.no)
+}
+
+func (e compareExpr) eval(m *machine) any {
+	left := m.eval(e.first)
+	for _, c := range e.rest {
+		right := m.eval(c.of)
+		if m.at = c.at; !m.compare(c.op, left, right) {
+			return false
+		}
+		left = right
+	}
+	return true
+}
+
+// compare applies the operator of a comparison.
+func (m *machine) compare(op string, a, b any) bool {
+	switch op {
+	case "==":
+		return m.equal(a, b)
+	case "!=":
+		return !m.equal(a, b)
+	case "in":
+		return m.contains(b, a)
+	case "not in":
+		return !m.contains(b, a)
+	}
+	cmp, ordered := m.order(a, b, op)
+	return ordered && (op[0] == '<' && cmp < 0 || op[0] == '>' && cmp > 0 || len(op) == 2 && cmp == 0)
+}
+
+// args is the values of arguments.
+type args struct {
+	of    string // what is called
+	pos   []any
+	named []namedArg
+}
+
+type namedArg struct {
+	name  string
+	value any
+}
+
+// args evaluates arguments.
+func (m *machine) args(list argList) *args {
+	a := &args{pos: m.evalAll(list.pos)}
+	if list.spread != nil {
+		a.pos = append(a.pos, m.elements(m.eval(list.spread))...)
+	}
+	for _, n := range list.named {
+		a.named = append(a.named, namedArg{n.name, unmarked(m.eval(n.of))})
+	}
+	if list.dicts != nil {
+		m.spreadDict(a, m.eval(list.dicts))
+	}
+	return a
+}
+
+// spreadDict adds the arguments of **v.
+func (m *machine) spreadDict(a *args, v any) {
+	d, ok := m.use(v).(*Dict)
+	if !ok {
+		m.fail("** needs a dict, not a value of type %s", typeName(v))
+	}
+	for i, k := range d.keys {
+		name, ok := k.(string)
+		if !ok {
+			m.fail("** needs names as keys, not %s", short(k))
+		}
+		a.named = append(a.named, namedArg{name, d.vals[i]})
+	}
+}
+
+// takeNamed removes and returns the argument of a name.
+func (a *args) takeNamed(name string) (any, bool) {
+	for i, n := range a.named {
+		if n.name == name {
+			a.named = append(a.named[:i:i], a.named[i+1:]...)
+			return n.value, true
+		}
+	}
+	return nil, false
+}
+
+// absent is the value of an argument that was not given.
+type absent struct{}
+
+// bind returns the arguments in the order of their names, absent ones included. It fails if there are others.
+func (m *machine) bind(a *args, names ...string) []any {
+	if len(a.pos) > len(names) {
+		m.fail("%s takes at most %d arguments, not %d", a.of, len(names), len(a.pos))
+	}
+	vals := make([]any, len(names))
+	for i, name := range names {
+		v, named := a.takeNamed(name)
+		switch {
+		case i < len(a.pos) && named:
+			m.fail("%s gets its argument %s twice", a.of, name)
+		case i < len(a.pos):
+			v = a.pos[i]
+		case !named:
+			v = absent{}
+		}
+		vals[i] = v
+	}
+	if len(a.named) > 0 {
+		m.fail("%s has no argument %s", a.of, a.named[0].name)
+	}
+	return vals
+}
+
+// given returns whether an argument was given.
+func given(v any) bool { return v != absent{} }
+
+// orElse returns an argument, or a value in its place if it was not given.
+func orElse(v, other any) any {
+	if _, ok := v.(absent); ok {
+		return other
+	}
+	return v
+}

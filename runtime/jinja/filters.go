@@ -1,0 +1,358 @@
+package jinja
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// filter is a filter: a function of a value and the arguments after its name.
+type filter func(m *machine, v any, a *args) any
+
+// filterOf returns the filter of a name, or nil.
+func filterOf(name string) filter {
+	switch name {
+	case "abs":
+		return filterAbs
+	case "attr":
+		return filterAttr
+	case "capitalize":
+		return textFilter(capitalize)
+	case "center":
+		return filterCenter
+	case "count", "length":
+		return func(m *machine, v any, a *args) any { m.bind(a); return int64(m.length(v)) }
+	case "d", "default":
+		return filterDefault
+	case "e", "escape", "forceescape":
+		return filterEscape
+	case "float":
+		return filterFloat
+	case "format":
+		return filterFormat
+	case "indent":
+		return filterIndent
+	case "int":
+		return filterInt
+	case "lower":
+		return textFilter(strings.ToLower)
+	case "replace":
+		return filterReplace
+	case "round":
+		return filterRound
+	case "safe":
+		return func(m *machine, v any, a *args) any { m.bind(a); return markup(m.str(v)) }
+	case "string":
+		return textFilter(func(s string) string { return s })
+	case "title":
+		return textFilter(title)
+	case "tojson":
+		return filterJSON
+	case "trim":
+		return filterTrim
+	case "truncate":
+		return filterTruncate
+	case "upper":
+		return textFilter(strings.ToUpper)
+	case "urlencode":
+		return textFilter(urlEncode)
+	case "wordcount":
+		return filterWordCount
+	}
+	return listFilterOf(name)
+}
+
+// textFilter is a filter of texts without arguments.
+func textFilter(f func(string) string) filter {
+	return func(m *machine, v any, a *args) any {
+		m.bind(a)
+		s := m.str(v)
+		m.step(len(s) / 64)
+		s = f(s)
+		m.made(len(s))
+		return s
+	}
+}
+
+func filterAbs(m *machine, v any, a *args) any {
+	m.bind(a)
+	n, x, isInt, ok := number(m.use(v))
+	switch {
+	case !ok:
+		m.fail("abs needs a number, not a value of type %s", typeName(v))
+	case isInt && n < 0:
+		return m.integers("-", 0, n)
+	case isInt:
+		return n
+	}
+	return math.Abs(x)
+}
+
+// filterAttr returns an attribute of the type of a value, never an element.
+func filterAttr(m *machine, v any, a *args) any {
+	name := m.str(m.bind(a, "name")[0])
+	if attr, ok := m.attribute(m.use(v), name); ok {
+		return attr
+	}
+	return missing(v, name)
+}
+
+// capitalize makes the first character upper case and the others lower case.
+func capitalize(s string) string {
+	for i, r := range s {
+		if i > 0 {
+			return strings.ToUpper(s[:i]) + strings.ToLower(s[i:])
+		}
+		_ = r
+	}
+	return strings.ToUpper(s)
+}
+
+// title capitalizes each word. Words are separated by white space, hyphens and opening brackets.
+func title(s string) string {
+	var b strings.Builder
+	start := true
+	for _, r := range s {
+		if start {
+			b.WriteString(strings.ToUpper(string(r)))
+		} else {
+			b.WriteString(strings.ToLower(string(r)))
+		}
+		start = isSpace(r) || strings.ContainsRune("-({[<", r)
+	}
+	return b.String()
+}
+
+// filterEscape escapes a text, unless it is markup.
+func filterEscape(m *machine, v any, a *args) any {
+	m.bind(a)
+	if s, ok := v.(markup); ok {
+		return s
+	}
+	s := escapeHTML(m.str(v))
+	m.made(len(s))
+	return markup(s)
+}
+
+// escapeHTML replaces what HTML gives a meaning to.
+func escapeHTML(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", "\"", "&#34;").Replace(s)
+}
+
+func filterCenter(m *machine, v any, a *args) any {
+	width := m.integer(orElse(m.bind(a, "width")[0], int64(80)), "the width")
+	return m.pad(m.str(v), width, " ", padBoth)
+}
+
+func filterDefault(m *machine, v any, a *args) any {
+	b := m.bind(a, "default_value", "boolean")
+	_, un := v.(*undefined)
+	if un || truth(orElse(b[1], false)) && !truth(v) {
+		return orElse(b[0], "")
+	}
+	return v
+}
+
+func filterFloat(m *machine, v any, a *args) any {
+	other := orElse(m.bind(a, "default")[0], 0.0)
+	if _, x, _, ok := number(v); ok {
+		return x
+	}
+	if s, ok := v.(string); ok {
+		if x, err := strconv.ParseFloat(strings.TrimFunc(s, isSpace), 64); err == nil {
+			return x
+		}
+	}
+	return other
+}
+
+func filterFormat(m *machine, v any, a *args) any {
+	s := m.str(v)
+	if len(a.named) == 0 {
+		return m.percent(s, tuple(a.pos))
+	}
+	d := &Dict{}
+	for _, n := range a.named {
+		d.set(n.name, n.value)
+	}
+	return m.percent(s, d)
+}
+
+// filterIndent puts blanks before all lines but the first.
+func filterIndent(m *machine, v any, a *args) any {
+	b := m.bind(a, "width", "first", "blank")
+	first, blank := truth(orElse(b[1], false)), truth(orElse(b[2], false))
+	in, ok := orElse(b[0], int64(4)).(string)
+	if !ok {
+		in, _ = m.repeat(" ", int64(m.integer(orElse(b[0], int64(4)), "the width"))).(string)
+	}
+	lines := splitLines(m.str(v)+"\n", false)
+	m.product(len(in)+1, int64(len(lines)))
+	var out strings.Builder
+	for i, line := range lines {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		if i > 0 && (blank || line != "") || i == 0 && first {
+			out.WriteString(in)
+		}
+		out.WriteString(line)
+	}
+	m.made(out.Len())
+	return out.String()
+}
+
+func filterInt(m *machine, v any, a *args) any {
+	b := m.bind(a, "default", "base")
+	if n, x, isInt, ok := number(v); ok {
+		if isInt {
+			return n
+		}
+		if math.Abs(x) < 1<<62 {
+			return int64(x)
+		}
+		return orElse(b[0], int64(0))
+	}
+	s, _ := v.(string)
+	s = strings.ReplaceAll(strings.TrimFunc(s, isSpace), "_", "")
+	base := m.integer(orElse(b[1], int64(10)), "the base")
+	if base != 0 && (base < 2 || base > 36) {
+		m.fail("int: the base %d is not between 2 and 36", base)
+	}
+	if n, err := strconv.ParseInt(s, base, 64); err == nil {
+		return n
+	}
+	if x, err := strconv.ParseFloat(s, 64); err == nil && math.Abs(x) < 1<<62 {
+		return int64(x)
+	}
+	return orElse(b[0], int64(0))
+}
+
+func filterReplace(m *machine, v any, a *args) any {
+	b := m.bind(a, "old", "new", "count")
+	if !given(b[1]) {
+		m.fail("replace needs two texts")
+	}
+	n := -1
+	if count := orElse(b[2], nil); count != nil {
+		n = m.integer(count, "the count")
+	}
+	return m.replace(m.str(v), m.str(b[0]), m.str(b[1]), n)
+}
+
+// replace replaces the first n occurrences of a text; all if n is negative.
+func (m *machine) replace(s, old, new string, n int) string {
+	m.step(len(s) / 16)
+	times := strings.Count(s, old)
+	if n >= 0 {
+		times = min(times, n)
+	}
+	m.made(len(s))
+	m.product(len(new), int64(times))
+	return strings.Replace(s, old, new, times)
+}
+
+func filterRound(m *machine, v any, a *args) any {
+	b := m.bind(a, "precision", "method")
+	n, x, isInt, ok := number(m.use(v))
+	if !ok {
+		m.fail("round needs a number, not a value of type %s", typeName(v))
+	}
+	digits := m.integer(orElse(b[0], int64(0)), "the precision")
+	method := m.str(orElse(b[1], "common"))
+	if method == "common" && isInt && digits >= 0 {
+		return n
+	}
+	scale := math.Pow(10, float64(digits))
+	switch method {
+	case "common":
+		if r, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', max(0, min(digits, 300)), 64), 64); err == nil && digits >= 0 {
+			return r
+		}
+		return math.RoundToEven(x*scale) / scale
+	case "ceil":
+		return math.Ceil(x*scale) / scale
+	case "floor":
+		return math.Floor(x*scale) / scale
+	}
+	m.fail("round: the method is common, ceil or floor")
+	return nil
+}
+
+func filterJSON(m *machine, v any, a *args) any {
+	b := m.bind(a, "indent", "ensure_ascii", "separators", "sort_keys")
+	w := jsonWriter{m: m, item: ", ", key: ": ", ascii: truth(orElse(b[1], false)), sorted: truth(orElse(b[3], false))}
+	line := ""
+	if indent := orElse(b[0], nil); indent != nil {
+		text, ok := indent.(string)
+		if !ok {
+			text = strings.Repeat(" ", max(0, min(maxWidth, m.integer(indent, "the indentation"))))
+		}
+		w.indent, w.item, line = text, ",", "\n"
+	}
+	if sep := orElse(b[2], nil); sep != nil {
+		list := m.elements(sep)
+		if len(list) != 2 {
+			m.fail("tojson: there are two separators")
+		}
+		w.item, w.key = m.str(list[0]), m.str(list[1])
+	}
+	w.write(v, line)
+	m.made(w.b.Len())
+	return w.b.String()
+}
+
+func filterTrim(m *machine, v any, a *args) any {
+	return m.strip(m.str(v), m.bind(a, "chars")[0], trimBoth)
+}
+
+// filterTruncate cuts a text that is too long, between words if possible.
+func filterTruncate(m *machine, v any, a *args) any {
+	b := m.bind(a, "length", "killwords", "end", "leeway")
+	length, end := m.integer(orElse(b[0], int64(255)), "the length"), []rune(m.str(orElse(b[2], "...")))
+	leeway := m.integer(orElse(b[3], int64(5)), "the leeway")
+	s := []rune(m.str(v))
+	m.step(len(s) / 16)
+	if length < len(end) || leeway < 0 {
+		m.fail("truncate: the length is less than that of the end")
+	}
+	if len(s) <= length+leeway {
+		return string(s)
+	}
+	cut := string(s[:length-len(end)])
+	if !truth(orElse(b[1], false)) {
+		if i := strings.LastIndexByte(cut, ' '); i >= 0 {
+			cut = cut[:i]
+		}
+	}
+	m.made(len(cut) + len(end))
+	return cut + string(end)
+}
+
+// urlEncode writes bytes that have a meaning in addresses as numbers.
+func urlEncode(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c < 0x80 && (unicode.IsLetter(rune(c)) || unicode.IsDigit(rune(c)) || strings.IndexByte("_.-~/", c) >= 0) {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteString("%" + strings.ToUpper(strconv.FormatUint(0x100|uint64(c), 16)[1:]))
+	}
+	return b.String()
+}
+
+func filterWordCount(m *machine, v any, a *args) any {
+	m.bind(a)
+	n, inside := int64(0), false
+	for _, r := range m.str(v) {
+		word := isWord(r)
+		if word && !inside {
+			n++
+		}
+		inside = word
+	}
+	return n
+}

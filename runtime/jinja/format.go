@@ -1,0 +1,178 @@
+package jinja
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// percent formats values by a text with %s, %d and the like.
+func (m *machine) percent(format string, v any) string {
+	vals, isTuple := v.(tuple)
+	if !isTuple {
+		vals = tuple{v}
+	}
+	dict, _ := v.(*Dict)
+	used := 0
+	var b strings.Builder
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			b.WriteByte(format[i])
+			continue
+		}
+		key, spec, verb, n := verbOf(format[i+1:])
+		i += n
+		if verb == '%' {
+			b.WriteByte('%')
+			continue
+		}
+		b.WriteString(m.verb(spec, verb, m.operand(key, dict, vals, &used)))
+		m.room(b.Len())
+	}
+	if used < len(vals) && dict == nil && (isTuple || used == 0) {
+		m.fail("%% has more values than its text has places")
+	}
+	m.made(b.Len())
+	return b.String()
+}
+
+// operand returns the next value, or that of a key.
+func (m *machine) operand(key string, dict *Dict, vals tuple, used *int) any {
+	if key != "" {
+		if dict == nil {
+			m.fail("%%(%s) needs a dict", key)
+		}
+		v, ok := dict.find(key)
+		if !ok {
+			m.fail("%%(%s): the dict has no such key", key)
+		}
+		return v
+	}
+	if *used == len(vals) {
+		m.fail("%% has fewer values than its text has places")
+	}
+	*used++
+	return vals[*used-1]
+}
+
+// verbOf cuts what follows a percent sign, such as (key)-5.2f, into its parts and returns its length.
+func verbOf(s string) (key, spec string, verb byte, n int) {
+	if strings.HasPrefix(s, "(") {
+		if end := strings.IndexByte(s, ')'); end > 0 {
+			key, n = s[1:end], end+1
+		}
+	}
+	rest := strings.TrimLeft(s[n:], "0123456789.+- #")
+	spec = s[n : len(s)-len(rest)]
+	if rest == "" {
+		return key, spec, 0, len(s)
+	}
+	return key, spec, rest[0], len(s) - len(rest) + 1
+}
+
+// maxWidth bounds the width and the precision of a format.
+const maxWidth = 1000
+
+// verb formats one value.
+func (m *machine) verb(spec string, verb byte, v any) string {
+	for word := range strings.FieldsFuncSeq(spec, func(r rune) bool { return r < '0' || r > '9' }) {
+		if n, err := strconv.Atoi(word); err != nil || n > maxWidth {
+			m.fail("%%%s: the width is larger than %d", spec, maxWidth)
+		}
+	}
+	n, x, isInt, ok := number(v)
+	switch verb {
+	case 's':
+		return fmt.Sprintf("%"+spec+"s", m.str(v))
+	case 'r':
+		return fmt.Sprintf("%"+spec+"s", m.repr(v))
+	case 'd', 'i', 'u', 'x', 'X', 'o':
+		if ok && !isInt && math.Abs(x) < 1<<62 && verb != 'x' && verb != 'X' && verb != 'o' {
+			n = int64(x)
+		} else if !ok || !isInt {
+			m.fail("%%%c needs an integer, not a value of type %s", verb, typeName(v))
+		}
+		if verb == 'i' || verb == 'u' {
+			verb = 'd'
+		}
+		return fmt.Sprintf("%"+spec+string(verb), n)
+	case 'f', 'F', 'e', 'E', 'g', 'G':
+		if !ok {
+			m.fail("%%%c needs a number, not a value of type %s", verb, typeName(v))
+		}
+		return fmt.Sprintf("%"+spec+string(verb), x)
+	}
+	m.fail("%%%s%s is no format", spec, printableVerb(verb))
+	return ""
+}
+
+func printableVerb(verb byte) string {
+	if verb == 0 {
+		return ""
+	}
+	return string(rune(verb))
+}
+
+// braces formats values by a text with {}, {0} and {name}, as the method format does.
+func (m *machine) braces(format string, a *args) string {
+	var b strings.Builder
+	next := 0
+	for i := 0; i < len(format); i++ {
+		c := format[i]
+		double := i+1 < len(format) && format[i+1] == c
+		switch {
+		case c != '{' && c != '}':
+			b.WriteByte(c)
+		case double:
+			b.WriteByte(c)
+			i++
+		case c == '}':
+			m.fail("format: a single }")
+		default:
+			end := strings.IndexByte(format[i:], '}')
+			if end < 0 {
+				m.fail("format: a single {")
+			}
+			b.WriteString(m.field(format[i+1:i+end], a, &next))
+			i += end
+		}
+		m.room(b.Len())
+	}
+	m.made(b.Len())
+	return b.String()
+}
+
+// field returns the text of one place of a format.
+func (m *machine) field(name string, a *args, next *int) string {
+	name, spec, _ := strings.Cut(name, ":")
+	name, conversion, _ := strings.Cut(name, "!")
+	if spec != "" || conversion != "" && conversion != "s" && conversion != "r" {
+		m.fail("format: the specification in {%s:%s} is not supported", name, spec)
+	}
+	v := m.fieldValue(name, a, next)
+	if conversion == "r" {
+		return m.repr(v)
+	}
+	return m.str(v)
+}
+
+func (m *machine) fieldValue(name string, a *args, next *int) any {
+	if name == "" {
+		name = strconv.Itoa(*next)
+		*next++
+	}
+	if i, err := strconv.Atoi(name); err == nil {
+		if i < 0 || i >= len(a.pos) {
+			m.fail("format: there is no argument %d", i)
+		}
+		return a.pos[i]
+	}
+	for _, n := range a.named {
+		if n.name == name {
+			return n.value
+		}
+	}
+	m.fail("format: there is no argument %s", name)
+	return nil
+}
