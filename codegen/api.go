@@ -90,11 +90,18 @@ func (g *generator) emitLanguageAPI(f *jen.File) {
 	rt := g.runtimePath()
 	comment(f, "GenerateOptions configure how tokens are chosen and when generation stops.")
 	f.Type().Id("GenerateOptions").Op("=").Qual(rt, "GenerateOptions")
+	comment(f, "Message is a message of a conversation.")
+	f.Type().Id("Message").Op("=").Qual(rt, "Message")
+	comment(f, "ChatOptions configure a conversation.")
+	f.Type().Id("ChatOptions").Op("=").Qual(rt, "ChatOptions")
 	comment(f, "Token is a generated token and its text.")
 	f.Type().Id("Token").Op("=").Qual(rt, "Token")
 	methods := []forward{
 		{"Generate", "Generate appends the prompt and yields tokens as they are made, until the end of the text, the limit or an error. Breaking out of the loop stops it.",
 			[]jen.Code{ctx, jen.Id("prompt").String(), jen.Id("o").Id("GenerateOptions")}, ids("ctx", "prompt", "o"),
+			[]jen.Code{jen.Qual("iter", "Seq2").Types(jen.Id("Token"), jen.Error())}},
+		{"Chat", "Chat generates the message that follows those of a conversation, all so far, by the model's chat template. What the session has of them is not run again.",
+			[]jen.Code{ctx, jen.Id("messages").Index().Id("Message"), jen.Id("o").Id("ChatOptions")}, ids("ctx", "messages", "o"),
 			[]jen.Code{jen.Qual("iter", "Seq2").Types(jen.Id("Token"), jen.Error())}},
 		{"Prefill", "Prefill appends tokens and returns the logits after the last one, one for each id; they are valid until the next call.",
 			[]jen.Code{ctx, jen.Id("tokens").Index().Int32()}, ids("ctx", "tokens"), logits},

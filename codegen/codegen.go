@@ -46,6 +46,7 @@ type Options struct {
 	Name     string // of the model
 
 	Tokenizer []byte // serialized tables of runtime/token; nil when there is none
+	Chat      []byte // the chat templates, as runtime.Program.ChatTemplates has them; nil when there are none
 
 	Weights     Where
 	WeightsFile string // File: the default path
@@ -99,7 +100,7 @@ func (p *Package) sources() []readback.File {
 // facts returns what the program has to state according to the options.
 func (o *Options) facts(m *ir.Module) readback.Facts {
 	f := readback.Facts{
-		Package: o.Package, Compiler: o.Compiler, Name: o.Name, PlanID: o.PlanID, CPU: o.CPU, Profile: o.Profile, Tokenizer: o.Tokenizer,
+		Package: o.Package, Compiler: o.Compiler, Name: o.Name, PlanID: o.PlanID, CPU: o.CPU, Profile: o.Profile, Tokenizer: o.Tokenizer, Chat: o.Chat,
 		WeightsSize: WeightsBytes(m), WeightsHash: hex.EncodeToString(o.WeightsHash[:]), Embedded: o.Weights == Embed,
 	}
 	if o.Weights == File {
@@ -151,6 +152,9 @@ func write(m *ir.Module, o Options) (*Package, error) {
 	if o.Tokenizer != nil {
 		p.Files = append(p.Files, SourceFile{tokenizerFile, o.Tokenizer})
 	}
+	if o.Chat != nil {
+		p.Files = append(p.Files, SourceFile{chatFile, o.Chat})
+	}
 	g.eachKernelFile(func(k *gpuKind, f *kernelFile) { p.Files = append(p.Files, SourceFile{k.file, f.code}) })
 	p.Files = append(p.Files, SourceFile{planFile, []byte(g.planText)}, SourceFile{planJSONFile, g.planJSON})
 	return p, nil
@@ -160,6 +164,7 @@ func write(m *ir.Module, o Options) (*Package, error) {
 const (
 	weightsFile   = "weights.bin"
 	tokenizerFile = "tokenizer.bin"
+	chatFile      = "chat.json"
 	planFile      = "plan.txt"
 	planJSONFile  = "plan.json"
 )

@@ -31,6 +31,9 @@ func (g *generator) emitProgram() error {
 	if g.o.Tokenizer != nil {
 		g.embed(f, "tokenizer", tokenizerFile)
 	}
+	if g.o.Chat != nil {
+		g.embed(f, "chatTemplates", chatFile)
+	}
 	g.eachKernelFile(func(k *gpuKind, _ *kernelFile) {
 		comment(f, k.embed+" are the kernels of GPUs: "+k.holds+", one after the other.")
 		g.embed(f, k.embed, k.file)
@@ -102,6 +105,9 @@ func (g *generator) programFields() (jen.Dict, error) {
 	}
 	if g.o.Tokenizer != nil {
 		d[jen.Id("Tokenizer")] = jen.Id("tokenizer")
+	}
+	if g.o.Chat != nil {
+		d[jen.Id("ChatTemplates")] = jen.Id("chatTemplates")
 	}
 	funcs, err := g.funcTable()
 	if err != nil {

@@ -21,13 +21,30 @@ type GenerateOptions struct {
 	// Whole means that the prompt is the whole sequence, not what follows the sequence so far. What both have in common
 	// is not run again: see Session.Prompt.
 	Whole bool
+
+	// Stop are texts at which generation ends. They are not part of the generated text: text that may begin one is held back
+	// for a later token.
+	Stop []string
 }
+
+// Finish is why a generation has ended.
+type Finish string
+
+// The reasons. An error ends a generation without one.
+const (
+	FinishNone   Finish = ""       // it has not ended
+	FinishEnd    Finish = "end"    // by an end-of-generation token
+	FinishStop   Finish = "stop"   // by a stop string
+	FinishLength Finish = "length" // MaxTokens have been generated
+)
 
 // Token is one generated token.
 type Token struct {
 	ID   int32
 	Text string // whole UTF-8 characters; bytes of an incomplete one are held back for the next token
 	End  bool   // an end-of-generation token, which is the last token unless IgnoreEOG is set
+
+	Finish Finish // of the last token, why it is the last one
 
 	// Logits are the logits from which the token was chosen, before the repetition penalty. They are valid until the
 	// next token is requested.
@@ -91,6 +108,7 @@ type generation struct {
 	o       GenerateOptions
 	sampler *sample.Sampler
 	decoder *token.Decoder   // nil without tokenizer
+	stopper *stopper         // nil without stop strings
 	matcher *grammar.Matcher // nil without grammar
 	limited []float32        // logits with a grammar
 	made    int
@@ -99,6 +117,7 @@ type generation struct {
 	// The last token.
 	id     int32
 	end    bool
+	finish Finish
 	text   []byte
 	logits []float32
 }
@@ -118,6 +137,12 @@ func newGeneration(s *Session, o GenerateOptions) (*generation, error) {
 	g := &generation{s: s, o: o, sampler: sampler, text: make([]byte, 0, 256)}
 	if s.model.vocab != nil {
 		g.decoder = token.NewDecoder(s.model.vocab)
+	}
+	if g.stopper, err = newStopper(o.Stop); err != nil {
+		return nil, err
+	}
+	if g.stopper != nil && g.decoder == nil {
+		return nil, inputError("stop strings: %s has no tokenizer", s.model.program.Name)
 	}
 	return g, g.follow(o.Grammar)
 }
@@ -187,9 +212,27 @@ func (g *generation) next(ctx context.Context) (err error) {
 	g.s.pending = append(g.s.pending[:0], g.id)
 	g.made++
 	g.end = g.s.model.vocab != nil && g.s.model.vocab.IsEOG(g.id)
-	g.done = g.end && !g.o.IgnoreEOG || g.made == g.o.MaxTokens
+	switch {
+	case g.end && !g.o.IgnoreEOG:
+		g.finish = FinishEnd
+	case g.made == g.o.MaxTokens:
+		g.finish = FinishLength
+	}
+	g.done = g.finish != FinishNone
 	g.decode()
+	g.stop()
 	return nil
+}
+
+// stop ends the generation if its text has a stop string.
+func (g *generation) stop() {
+	if g.stopper == nil {
+		return
+	}
+	stopped := false
+	if g.text, stopped = g.stopper.pass(g.text, moreText(!g.done)); stopped {
+		g.finish, g.done = FinishStop, true
+	}
 }
 
 // decode sets the text that the token completes. A character that is incomplete after the last token becomes U+FFFD.
@@ -208,5 +251,5 @@ func (g *generation) decode() {
 }
 
 func (g *generation) token() Token {
-	return Token{ID: g.id, Text: string(g.text), End: g.end, Logits: g.logits}
+	return Token{ID: g.id, Text: string(g.text), End: g.end, Finish: g.finish, Logits: g.logits}
 }

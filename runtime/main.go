@@ -45,7 +45,7 @@ func commands() []command {
 	language := func(p *Program) bool { return p.LM != nil }
 	tokenizer := func(p *Program) bool { return p.Tokenizer != "" }
 	return []command{
-		{"", "--prompt TEXT | --tokens 1,2,3", "generate text", language, (*cli).generate},
+		{"", "--prompt TEXT | --tokens 1,2,3 | --chat", "generate text", language, (*cli).generate},
 		{"call", "FUNC name=x.npy … -o DIR", "run one function on arrays", nil, (*cli).call},
 		{"bench", "", "measure this program and this machine", language, (*cli).bench},
 		{"logits", textForm, "print the most probable next tokens", language, (*cli).logits},
@@ -61,9 +61,11 @@ func commands() []command {
 
 // cli is one invocation of the command line.
 type cli struct {
-	program  *Program
-	name     string
-	out, err io.Writer
+	program    *Program
+	name       string
+	in         io.Reader
+	out, err   io.Writer
+	interrupts <-chan os.Signal // nil: those of the process
 
 	flags   flags
 	rest    []string // positional arguments
@@ -75,7 +77,13 @@ type cli struct {
 
 // run is Main without the process: it returns the exit status.
 func run(ctx context.Context, p *Program, args []string, out, errs io.Writer) (status int) {
-	c := &cli{program: p, name: printable.Line(p.Name), out: out, err: errs}
+	return runWith(ctx, &cli{program: p, in: os.Stdin, out: out, err: errs}, args)
+}
+
+// runWith is run for a command line whose program and files are set.
+func runWith(ctx context.Context, c *cli, args []string) (status int) {
+	p, errs := c.program, c.err
+	c.name = printable.Line(p.Name)
 	if len(args) > 0 {
 		c.name, args = filepath.Base(args[0]), args[1:]
 	}

@@ -26,6 +26,7 @@ type generateCommand struct {
 	o                  GenerateOptions
 	seeded, withLogits bool
 	breakers           []string
+	chat               chatFlags
 	line               []byte // reused for every token
 
 	promptTokens    int
@@ -44,6 +45,7 @@ func (c *cli) generate() func(context.Context) error {
 	f.text(&g.loadFrom, "load", "FILE", "go on from a sequence that --save has written")
 	f.text(&g.prompts, "prompts", "FILE", "go on from each line of a file, several at a time")
 	f.number(&g.parallel, "parallel", "N", "with --prompts: so many at a time (default: all that the program was built for)", 1)
+	g.chatFlags()
 	f.on(&g.o.IgnoreEOG, "ignore-eos", "go on after an end-of-generation token")
 	f.on(&c.json, "json", "one JSON object a line: tokens, then a summary")
 	f.on(&g.withLogits, "logits", "with --json: also the logits")
@@ -61,6 +63,9 @@ func (g *generateCommand) run(ctx context.Context) error {
 	s, closeModel, err := g.open()
 	if err != nil {
 		return err
+	}
+	if g.chat.on {
+		return errors.Join(g.converse(ctx, s), closeModel())
 	}
 	if err := g.load(s); err != nil {
 		return errors.Join(err, closeModel())
@@ -87,18 +92,23 @@ func (g *generateCommand) check() error {
 		return usagef("--prompt and --tokens: give one of them")
 	case g.parallel > 0:
 		return usagef("--parallel: give --prompts FILE with it")
-	case !g.hasPrompt && g.tokens == "" && g.loadFrom == "":
-		return usagef("nothing to continue from: give --prompt TEXT or --tokens 1,2,3; -h lists the commands")
+	case !g.hasPrompt && g.tokens == "" && g.loadFrom == "" && !g.chat.on:
+		return usagef("nothing to continue from: give --prompt TEXT or --tokens 1,2,3, or --chat; -h lists the commands")
 	case g.hasPrompt && g.program.Tokenizer == "":
 		return usagef("--prompt: %s has no tokenizer: give --tokens 1,2,3", g.program.Name)
 	case g.o.Grammar != nil && g.program.Tokenizer == "":
 		return usagef("--grammar: %s has no tokenizer", g.program.Name)
+	case g.o.Stop != nil && g.program.Tokenizer == "":
+		return usagef("--stop: %s has no tokenizer", g.program.Name)
 	case g.withLogits && !g.json:
 		return usagef("--logits: give --json with it")
 	case g.saveTo != "":
 		if err := canWrite(g.saveTo); err != nil {
 			return err
 		}
+	}
+	if err := g.checkChat(); err != nil {
+		return err
 	}
 	if err := g.o.Sampling.CheckFor(lm.Vocab); err != nil {
 		return usageError{err}

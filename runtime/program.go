@@ -47,6 +47,10 @@ type Program struct {
 	LM        *LanguageModel // nil if the module generates no tokens
 	Tokenizer string         // tables of runtime/token in serial form; "" when there is none
 
+	// ChatTemplates is a JSON object with the model's chat templates in Jinja by their names; "" when there are none.
+	// The one that is used if none is named is called default.
+	ChatTemplates string
+
 	// Devices are the backends besides the CPU; nil if there are none.
 	Devices Devices
 

@@ -34,6 +34,7 @@ const (
 // metaPackage holds the package's name.
 const (
 	metaVocabulary  = "asset.tokenizer"
+	metaChat        = "asset.chat"
 	metaWeightsHash = "weights.sha256"
 	metaWeights     = "weights.where"
 	metaPackage     = "package"
@@ -185,6 +186,9 @@ func portable(m *ir.Module, md *Model, o OutputOptions, w *blob, where codegen.W
 	if md.Tokenizer != nil {
 		m.SetMeta(metaVocabulary, base64.StdEncoding.EncodeToString(md.Tokenizer))
 	}
+	if md.Chat != nil {
+		m.SetMeta(metaChat, base64.StdEncoding.EncodeToString(md.Chat))
+	}
 	m.SetMeta(metaWeightsHash, fmt.Sprintf("%x", w.hash))
 	m.SetMeta(metaWeights, whereNames[where])
 	m.SetMeta(metaPackage, o.Package)
@@ -285,8 +289,13 @@ func takeAssets(md *Model, o *OutputOptions) (*blob, codegen.Where, error) {
 		}
 		md.Tokenizer = tables
 	}
+	if v := m.GetMeta(metaChat); v != "" {
+		if md.Chat, err = base64.StdEncoding.DecodeString(v); err != nil {
+			return nil, 0, fmt.Errorf("its chat templates are damaged: %w", err)
+		}
+	}
 	m.Meta = slices.DeleteFunc(m.Meta, func(kv ir.Meta) bool {
-		return slices.Contains([]string{metaVocabulary, metaWeightsHash, metaWeights, metaPackage}, kv.Key)
+		return slices.Contains([]string{metaVocabulary, metaChat, metaWeightsHash, metaWeights, metaPackage}, kv.Key)
 	})
 	return w, codegen.Where(where), nil
 }

@@ -30,6 +30,9 @@ type Model struct {
 	// Tokenizer holds the serialized tables of the vocabulary; nil where there is none.
 	Tokenizer []byte
 
+	// Chat holds the chat templates, as a JSON object of names and templates; nil where there are none.
+	Chat []byte
+
 	files    map[string]*gguf.File // by source name
 	imported bool                  // just now, by Load
 	targets  *target.List          // those of the last Compile
@@ -248,7 +251,10 @@ func (md *Model) loadTokenizer() error {
 	if err != nil {
 		return err
 	}
-	md.Tokenizer, err = table.Encode()
+	if md.Tokenizer, err = table.Encode(); err != nil {
+		return err
+	}
+	md.Chat, err = tokenizer.ChatTemplates(md.files[m.LM.Tokenizer])
 	return err
 }
 

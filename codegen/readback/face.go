@@ -38,6 +38,11 @@ func (m *Model) NewSession() (*Session, error) {
 const languageFace = `
 type GenerateOptions = runtime.GenerateOptions
 type Token = runtime.Token
+type Message = runtime.Message
+type ChatOptions = runtime.ChatOptions
+func (s *Session) Chat(ctx context.Context, messages []Message, o ChatOptions) iter.Seq2[Token, error] {
+	return s.s.Chat(ctx, messages, o)
+}
 func (s *Session) Generate(ctx context.Context, prompt string, o GenerateOptions) iter.Seq2[Token, error] {
 	return s.s.Generate(ctx, prompt, o)
 }

@@ -55,6 +55,7 @@ type Facts struct {
 	External    string // the default file of weights that are not part of the program; "" for none
 
 	Tokenizer []byte // the vocabulary that the program carries; nil for none
+	Chat      []byte // its chat templates; nil for none
 }
 
 // maxFindings bounds how many differences an error names.

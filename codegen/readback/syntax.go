@@ -79,6 +79,9 @@ func (c *checker) names(files []File) {
 	if c.facts.Tokenizer != nil {
 		want = append(want, "tokenizer.bin")
 	}
+	if c.facts.Chat != nil {
+		want = append(want, "chat.json")
+	}
 	for kind, k := range gpuKinds {
 		if c.dispatches(kind) {
 			want = append(want, k.file)
@@ -89,6 +92,9 @@ func (c *checker) names(files []File) {
 		got = append(got, f.Name)
 		if f.Name == "tokenizer.bin" && !bytes.Equal(f.Data, c.facts.Tokenizer) {
 			c.report("%s holds another vocabulary", f.Name)
+		}
+		if f.Name == "chat.json" && !bytes.Equal(f.Data, c.facts.Chat) {
+			c.report("%s holds other chat templates", f.Name)
 		}
 	}
 	slices.Sort(want)

@@ -295,6 +295,9 @@ func (m *machine) slice(of any, s sliceExpr, at int) any {
 	case string:
 		return m.sliceText(of, bounds)
 	}
+	if _, ok := of.(*Dict); ok {
+		m.fail("a dict has no slices")
+	}
 	return missing(of, "a slice")
 }
 

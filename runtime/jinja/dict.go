@@ -2,13 +2,14 @@ package jinja
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"strconv"
 	"strings"
 )
 
-// Dict is a dictionary that keeps the order of its keys. Keys are nil, bool, int64, float64, string, or tuples of these. The zero Dict is empty.
-// A template does not change it.
+// Dict is a dictionary that keeps the order of its keys. Keys are nil, bool, int64, float64, string, or tuples of
+// these. The zero Dict is empty. A template does not change it.
 type Dict struct {
 	keys, vals []any
 	index      map[any]int // by the key in the form of canonical
@@ -53,6 +54,17 @@ func (d *Dict) Len() int { return len(d.keys) }
 
 // Get returns the value of a key.
 func (d *Dict) Get(key any) (value any, ok bool) { return d.find(key) }
+
+// All yields the keys in order with their values.
+func (d *Dict) All() iter.Seq2[any, any] {
+	return func(yield func(key, value any) bool) {
+		for i, k := range d.keys {
+			if !yield(k, d.vals[i]) {
+				return
+			}
+		}
+	}
+}
 
 func (d *Dict) find(key any) (any, bool) {
 	k, ok := canonical(key, 0)
@@ -110,8 +122,23 @@ func canonicalTuple(t tuple, depth int) (any, bool) {
 	return tupleKey(b.String()), true
 }
 
+// keyed counts what looking up a key takes.
+func (m *machine) keyed(key any) {
+	switch k := key.(type) {
+	case string:
+		m.step(len(k) / 64)
+	case tuple:
+		m.enter()
+		defer m.leave()
+		for _, e := range k {
+			m.keyed(e)
+		}
+	}
+}
+
 // find returns the value of a key, which has to have the type of one.
 func (m *machine) find(d *Dict, key any) (any, bool) {
+	m.keyed(key)
 	if _, ok := canonical(key, 0); !ok {
 		m.fail("a value of type %s is no key", typeName(key))
 	}

@@ -27,7 +27,8 @@ func (e *dictExpr) eval(m *machine) any {
 	for i := range e.keys {
 		k := m.eval(e.keys[i])
 		v := m.eval(e.vals[i])
-		if m.at = e.at; !d.set(k, v) {
+		m.at = e.at
+		if m.keyed(k); !d.set(k, v) {
 			m.fail("a value of type %s is no key", typeName(k))
 		}
 	}
@@ -73,7 +74,9 @@ func (e *itemExpr) eval(m *machine) any {
 // element returns an element of a list, text or dictionary.
 func (m *machine) element(of, i any) (any, bool) {
 	if d, ok := of.(*Dict); ok {
-		return d.find(unmarked(i))
+		i = unmarked(i)
+		m.keyed(i)
+		return d.find(i)
 	}
 	n, _, isInt, ok := number(i)
 	if !ok || !isInt {

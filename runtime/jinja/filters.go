@@ -68,7 +68,7 @@ func textFilter(f func(string) string) filter {
 	return func(m *machine, v any, a *args) any {
 		m.bind(a)
 		s := m.str(v)
-		m.step(len(s) / 64)
+		m.step(len(s) / 4)
 		s = f(s)
 		m.made(len(s))
 		return s
@@ -130,7 +130,9 @@ func filterEscape(m *machine, v any, a *args) any {
 	if s, ok := v.(markup); ok {
 		return s
 	}
-	s := escapeHTML(m.str(v))
+	s := m.str(v)
+	m.step(len(s) / 4)
+	s = escapeHTML(s)
 	m.made(len(s))
 	return markup(s)
 }
@@ -346,8 +348,9 @@ func urlEncode(s string) string {
 
 func filterWordCount(m *machine, v any, a *args) any {
 	m.bind(a)
-	n, inside := int64(0), false
-	for _, r := range m.str(v) {
+	n, inside, s := int64(0), false, m.str(v)
+	m.step(len(s) / 4)
+	for _, r := range s {
 		word := isWord(r)
 		if word && !inside {
 			n++

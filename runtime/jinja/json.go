@@ -1,90 +1,11 @@
 package jinja
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
 )
-
-// FromJSON returns the value of a JSON text, with the keys of objects in the order of the text.
-func FromJSON(data []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	v, err := decode(d, 0)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("there is more than one JSON value")
-	}
-	return v, nil
-}
-
-// decode reads the next value.
-func decode(d *json.Decoder, depth int) (any, error) {
-	t, err := d.Token()
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
-		return nil, err
-	}
-	if depth > maxNesting {
-		return nil, fmt.Errorf("more than %d levels are nested in each other", maxNesting)
-	}
-	switch t := t.(type) {
-	case json.Number:
-		return decodeNumber(t)
-	case json.Delim:
-		if t == '[' {
-			return decodeList(d, depth)
-		}
-		return decodeDict(d, depth)
-	}
-	return t, nil
-}
-
-func decodeNumber(n json.Number) (any, error) {
-	if i, err := n.Int64(); err == nil {
-		return i, nil
-	}
-	return n.Float64()
-}
-
-func decodeList(d *json.Decoder, depth int) (any, error) {
-	list := []any{}
-	for d.More() {
-		v, err := decode(d, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	_, err := d.Token()
-	return list, err
-}
-
-func decodeDict(d *json.Decoder, depth int) (any, error) {
-	dict := NewDict()
-	for d.More() {
-		k, err := decode(d, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		v, err := decode(d, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		dict.Set(k, v)
-	}
-	_, err := d.Token()
-	return dict, err
-}
 
 // jsonWriter writes a value as Python's json.dumps does, without escapes for characters beyond ASCII unless ascii.
 type jsonWriter struct {
@@ -211,6 +132,7 @@ func (w *jsonWriter) close(c byte, line string) {
 var jsonEscapes = map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\b': `\b`, '\f': `\f`}
 
 func (w *jsonWriter) quote(s string) {
+	w.m.step(len(s) / 4)
 	w.b.WriteByte('"')
 	for _, r := range s {
 		escape, ok := jsonEscapes[r]

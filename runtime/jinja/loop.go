@@ -31,15 +31,15 @@ func (m *machine) forEach(s *forStmt, over any, outer *scope, depth int) {
 	l.prev, l.value = &undefined{"there is no previous item"}, &undefined{"there is no previous item"}
 	was := m.scope
 	defer func() { m.scope = was }()
-	for l.advance() {
+	other := true // as in jinja2, until the end of the body is reached once: continue and break do not
+	for f := flowNext; f != flowBreak && l.advance(); {
 		m.scope = &scope{parent: outer, vars: map[string]any{"loop": l}}
 		m.assign(s.target, l.value)
 		m.step(1)
-		if m.run(s.body) == flowBreak {
-			return
-		}
+		f = m.run(s.body)
+		other = other && f != flowNext
 	}
-	if l.index < 0 && len(s.other) > 0 {
+	if other && len(s.other) > 0 {
 		m.scope = &scope{parent: outer}
 		m.run(s.other)
 	}

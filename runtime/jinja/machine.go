@@ -14,12 +14,11 @@ type Limits struct {
 	Depth  int // levels of expressions, statements and calls in each other
 }
 
-// DefaultLimits are far above what a conversation that fits a model takes. A template that reaches Steps has run for
-// about a second.
-var defaultLimits = Limits{Steps: 10_000_000, Memory: 1 << 30, Output: 64 << 20, Depth: 1000}
-
-// DefaultLimits returns the limits that are used where none are given.
-func DefaultLimits() Limits { return defaultLimits }
+// DefaultLimits returns the limits that are used where none are given. They are far above what a conversation that fits
+// a model takes. A template that reaches Steps has run for about a second.
+func DefaultLimits() Limits {
+	return Limits{Steps: 10_000_000, Memory: 256 << 20, Output: 64 << 20, Depth: 1000}
+}
 
 // or returns the limits with those of d in place of zeros.
 func (l Limits) or(d Limits) Limits {
@@ -42,7 +41,7 @@ type Options struct {
 
 // Render returns the text of the template for some variables. The error is an *Error.
 func (t *Template) Render(vars *Dict, o Options) (s string, err error) {
-	m := &machine{src: t.src, limits: o.Limits.or(defaultLimits), now: o.Now}
+	m := &machine{src: t.src, limits: o.Limits.or(DefaultLimits()), now: o.Now}
 	defer caught(&err)
 	m.scope = &scope{vars: m.globals()}
 	for i, k := range vars.keys {

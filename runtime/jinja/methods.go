@@ -87,7 +87,7 @@ func textMethod(s, name string) func(*machine, *args) any {
 	if f := plainMethods[name]; f != nil {
 		return func(m *machine, a *args) any {
 			m.bind(a)
-			m.step(len(s) / 16)
+			m.step(len(s) / 4)
 			v := f(s)
 			m.made(len(s))
 			return v

@@ -294,15 +294,15 @@ func (m *machine) equalDicts(a, b *Dict) bool {
 	return true
 }
 
-// same reports whether two values are one object.
+// same reports whether two values are one object. Of empty lists this is not known.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case []any:
 		b, ok := b.([]any)
-		return ok && len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+		return ok && len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 	case tuple:
 		b, ok := b.(tuple)
-		return ok && len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+		return ok && len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 	case *undefined:
 		return false
 	}

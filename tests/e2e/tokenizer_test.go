@@ -158,7 +158,11 @@ func writeRandomLlama(t *testing.T, path string, vocab map[string]any) {
 		w.Set(k, v)
 	}
 	for _, k := range slices.Sorted(maps.Keys(vocab)) {
-		w.Set("tokenizer.ggml."+k, vocab[k])
+		key := "tokenizer.ggml." + k
+		if strings.Contains(k, ".") { // a whole key
+			key = k
+		}
+		w.Set(key, vocab[k])
 	}
 	rows, random := len(vocab["tokens"].([]string)), rand.New(rand.NewPCG(1, 2))
 	for _, x := range []struct {

@@ -8,6 +8,7 @@
 //	e2e        the end-to-end tests that take more than a few seconds
 //	fuzz       programs built at random, and run (half a minute)
 //	generate   tools from the module proxy, with which generated files are made again
+//	jinja2     Python's jinja2 (Debian's python3-jinja2)
 //	ptxas      NVIDIA's assembler of PTX
 //	qemu       user-mode emulators of other processors
 //	race       a C compiler, which Go's race detector needs

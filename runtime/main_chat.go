@@ -1,0 +1,291 @@
+package runtime
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/ggmlc/ggmlc/runtime/jinja"
+)
+
+// chatFlags are the flags of conversations.
+type chatFlags struct {
+	on                          bool
+	system, template, variables string
+}
+
+// chatFlags adds the flags of conversations, and --stop.
+func (g *generateCommand) chatFlags() {
+	f, c := &g.flags, &g.chat
+	f.on(&c.on, "chat", "a conversation: each line is a message, the end of the input ends it")
+	f.text(&c.system, "system", "TEXT", "with --chat: the message of the system before all others")
+	f.add("chat-template", "FILE", "with --chat: a template in Jinja, in place of the model's", func(file string) (err error) {
+		c.template, err = readSmall(file)
+		return err
+	})
+	f.text(&c.variables, "chat-template-kwargs", "JSON", `with --chat: what else the template reads: {"enable_thinking": false}`)
+	f.add("stop", "TEXT", "end where this text is generated, without it; several times", func(text string) error {
+		if text == "" {
+			return errors.New("it must be a text")
+		}
+		g.o.Stop = append(g.o.Stop, text)
+		return nil
+	})
+}
+
+// checkChat reports flags that contradict a conversation, or need one.
+func (g *generateCommand) checkChat() error {
+	c := &g.chat
+	if !c.on {
+		for name, value := range map[string]string{"--system": c.system, "--chat-template": c.template, "--chat-template-kwargs": c.variables} {
+			if value != "" {
+				return usagef("%s: give --chat with it", name)
+			}
+		}
+		return nil
+	}
+	switch {
+	case g.program.Tokenizer == "":
+		return usagef("--chat: %s has no tokenizer", g.program.Name)
+	case g.tokens != "":
+		return usagef("--chat and --tokens: give one of them")
+	case g.json:
+		return usagef("--chat and --json: give one of them")
+	case g.prompts != "" || g.loadFrom != "" || g.saveTo != "":
+		return usagef("--chat is not for --prompts, --load and --save")
+	case c.template == "" && g.program.ChatTemplates == "":
+		return usagef("--chat: %s has no chat template: give one with --chat-template FILE", g.program.Name)
+	}
+	if _, err := jsonObject(c.variables); err != nil {
+		return usagef("--chat-template-kwargs: %w", err)
+	}
+	return g.checkTemplate()
+}
+
+// checkTemplate reports a template that cannot be parsed, before the model is opened.
+func (g *generateCommand) checkTemplate() error {
+	if g.chat.template == "" {
+		return nil
+	}
+	if _, err := jinja.Parse(g.chat.template); err != nil {
+		return usagef("--chat-template: %w", err)
+	}
+	return nil
+}
+
+// conversation is the run of a conversation.
+type conversation struct {
+	*generateCommand
+	session    *Session
+	template   *chatTemplate
+	messages   []Message
+	lines      <-chan line
+	interrupts <-chan os.Signal
+	terminal   bool // the input is one
+
+	answers, prompted, reused, made int
+	prefillTime, decodeTime         time.Duration
+}
+
+// line is a line of the input, or the error that ends it.
+type line struct {
+	text string
+	err  error
+}
+
+// converse runs a conversation. An interrupt ends an answer, or between answers the conversation.
+func (g *generateCommand) converse(ctx context.Context, s *Session) error {
+	t, err := s.model.template(ChatOptions{Template: g.chat.template, Variables: g.chat.variables})
+	if err != nil {
+		return g.adviseTemplate(err)
+	}
+	g.finishSampling(s)
+	g.chooseSeed()
+	c := &conversation{generateCommand: g, session: s, template: t, interrupts: g.interrupts}
+	if c.interrupts == nil {
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, os.Interrupt)
+		defer signal.Stop(signals)
+		c.interrupts, ctx = signals, context.WithoutCancel(ctx) // whose end is the first interrupt
+	}
+	file, ok := g.in.(*os.File)
+	c.terminal = ok && terminal(file)
+	c.lines = readLines(g.in)
+	if g.chat.system != "" {
+		c.messages = append(c.messages, Message{Role: "system", Content: g.chat.system})
+	}
+	return errors.Join(c.turns(ctx), c.report())
+}
+
+// adviseTemplate adds the flag that gives another template.
+func (g *generateCommand) adviseTemplate(err error) error {
+	if g.chat.template == "" && errors.Is(err, ErrTemplate) {
+		return fmt.Errorf("%w: --chat-template FILE gives another", err)
+	}
+	return err
+}
+
+// turns answers messages until the input ends.
+func (c *conversation) turns(ctx context.Context) error {
+	text, given := c.prompt, c.hasPrompt
+	for {
+		if !given {
+			var err error
+			if text, err = c.ask(); err != nil {
+				return endOfInput(err)
+			}
+		}
+		given = false
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		c.messages = append(c.messages, Message{Role: "user", Content: text})
+		if err := c.answer(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// errInterrupted is the error of ask when the conversation was interrupted.
+var errInterrupted = errors.New("interrupted")
+
+func endOfInput(err error) error {
+	if err == io.EOF || err == errInterrupted {
+		return nil
+	}
+	return err
+}
+
+// ask returns the next message. A line that ends with a backslash continues on the next one.
+func (c *conversation) ask() (string, error) {
+	var b strings.Builder
+	for sign := "> "; ; sign = "… " {
+		if c.terminal {
+			fmt.Fprint(c.err, sign)
+		}
+		select {
+		case <-c.interrupts:
+			fmt.Fprintln(c.err)
+			return "", errInterrupted
+		case l := <-c.lines:
+			if l.err != nil {
+				return b.String(), l.err
+			}
+			text, more := strings.CutSuffix(l.text, `\`)
+			b.WriteString(text)
+			if !more {
+				return b.String(), nil
+			}
+			b.WriteByte('\n')
+		}
+	}
+}
+
+// answer generates and prints the answer to the messages so far, and adds it to them.
+func (c *conversation) answer(ctx context.Context) error {
+	prompt, err := c.template.tokens(c.messages)
+	if err != nil {
+		return c.adviseTemplate(err)
+	}
+	kept := c.session.past.common(prompt[:len(prompt)-1])
+	c.reused, c.prompted = c.reused+kept, c.prompted+len(prompt)-kept
+	o := c.o
+	o.Whole, o.MaxTokens = true, cmp.Or(c.n, max(1, c.program.LM.Context-len(prompt)+1))
+	gen, err := newGeneration(c.session, o)
+	if err != nil {
+		return err
+	}
+	answering, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	defer close(done)
+	go c.watch(done, cancel)
+	return c.say(answering, gen, prompt)
+}
+
+// watch cancels an answer that is interrupted.
+func (c *conversation) watch(done <-chan struct{}, cancel context.CancelFunc) {
+	select {
+	case <-done:
+	case <-c.interrupts:
+		cancel()
+	}
+}
+
+// say prints the answer token by token.
+func (c *conversation) say(ctx context.Context, gen *generation, prompt []int32) error {
+	var answer strings.Builder
+	begin := time.Now()
+	err := gen.start(ctx, prompt)
+	c.prefillTime += time.Since(begin)
+	begin = time.Now()
+	for err == nil && !gen.done {
+		if err = gen.next(ctx); err == nil {
+			answer.Write(gen.text)
+			_, err = c.out.Write(gen.text)
+		}
+	}
+	c.answers, c.made, c.decodeTime = c.answers+1, c.made+gen.made, c.decodeTime+time.Since(begin)
+	_, writeErr := io.WriteString(c.out, "\n")
+	c.messages = append(c.messages, Message{Role: "assistant", Content: answer.String()})
+	if errors.Is(err, ErrCancelled) && ctx.Err() != nil { // the answer ends here, the conversation continues
+		fmt.Fprintf(c.err, "%s: the answer was interrupted\n", c.name)
+		err = nil
+	}
+	if err == nil && gen.finish == FinishLength {
+		return errors.Join(c.cut(), writeErr)
+	}
+	return errors.Join(c.full(err), writeErr)
+}
+
+// cut reports an answer that ended because of its length.
+func (c *conversation) cut() error {
+	if c.n == 0 {
+		return c.full(&ContextError{Used: c.program.LM.Context, Wanted: 1, Limit: c.program.LM.Context})
+	}
+	fmt.Fprintf(c.err, "%s: the answer ends after %d tokens (-n)\n", c.name, c.n)
+	return nil
+}
+
+// full explains that the context is full, which ends the conversation.
+func (c *conversation) full(err error) error {
+	if !errors.Is(err, ErrContextFull) {
+		return err
+	}
+	return fmt.Errorf("the conversation ends here: %w", err)
+}
+
+// report prints what was done to standard error.
+func (c *conversation) report() error {
+	seed := ""
+	if c.o.Sampling.Temperature > 0 {
+		seed = fmt.Sprintf("; seed %d", c.o.Sampling.Seed)
+	}
+	_, err := fmt.Fprintf(c.err, "%s: %d answers; prompts %d tokens, %.0f tok/s, %d more were in the cache; generated %d tokens, %.0f tok/s%s\n",
+		c.name, c.answers, c.prompted, rate(c.prompted, c.prefillTime), c.reused, c.made, rate(c.made, c.decodeTime), seed)
+	return err
+}
+
+// maxLine is the largest number of bytes of a line.
+const maxLine = 1 << 20
+
+// readLines returns the lines of a file, which end with an error.
+func readLines(r io.Reader) <-chan line {
+	lines := make(chan line)
+	go func() {
+		s := bufio.NewScanner(r)
+		s.Buffer(nil, maxLine)
+		for s.Scan() {
+			lines <- line{text: strings.TrimSuffix(s.Text(), "\r")}
+		}
+		lines <- line{err: cmp.Or(s.Err(), io.EOF)}
+	}()
+	return lines
+}

@@ -1,0 +1,13 @@
+package token
+
+// Controls returns the texts of the tokens that Encode matches with ParseSpecials alone, longest last.
+func (v *Vocab) Controls() []string {
+	var texts []string
+	for i := 0; i < len(v.special.tokens); i += 4 {
+		id := int32(u32(string(v.special.tokens), i))
+		if !v.matchable(id, Options{}) {
+			texts = append(texts, v.Text(id))
+		}
+	}
+	return texts
+}
