@@ -7,18 +7,54 @@ import (
 )
 
 // Builder builds a kernel. Its methods append an instruction to the current block and return the result. They do not
-// check operands: Kernel does.
+// check operands: Kernel does. Numbers that an instruction in this block, or in one around it, has computed from the same
+// operands are not computed again.
 type Builder struct {
 	k     *Kernel
 	block *Block
 	ids   int
 	names map[string]int
+	known []map[computation]*Value // of the current block and those around it, that last
+}
+
+// computation is an instruction that computes the same number wherever its operands are known.
+type computation struct {
+	op   Op
+	imm  uint64
+	t    Type
+	args [4]*Value
+}
+
+// computes returns the computation of an instruction; ok is false if it depends on anything but its operands.
+func computes(i *Instr, t Type) (c computation, ok bool) {
+	_, ok = plain[i.Op]
+	switch i.Op {
+	case OpReduceAdd, OpReduceMax, OpShuffleXor:
+		return c, false
+	case OpConst, OpThread, OpGroup, OpNumGroups, OpLane, OpSubgroup, OpLanes, OpShl, OpShr, OpEq, OpNe, OpLt, OpLe, OpSelect,
+		OpConvert, OpBitcast, OpVector, OpExtract, OpDot4, OpOffset:
+		ok = true
+	}
+	c = computation{op: i.Op, imm: i.Imm, t: t}
+	return c, ok && copy(c.args[:], i.Args) == len(i.Args)
+}
+
+// lookUp returns the value of a computation, nil if no instruction of the current block, or of one around it, has computed it.
+func (b *Builder) lookUp(c computation) *Value {
+	for _, known := range b.known {
+		if v := known[c]; v != nil {
+			return v
+		}
+	}
+	return nil
 }
 
 // NewBuilder returns a builder of a kernel for workgroups of that many threads.
 func NewBuilder(name string, threads int) *Builder {
 	body := new(Block)
-	return &Builder{k: &Kernel{Name: name, Threads: threads, Body: body}, block: body, names: make(map[string]int)}
+	b := &Builder{k: &Kernel{Name: name, Threads: threads, Body: body}, block: body, names: make(map[string]int)}
+	b.known = append(b.known, make(map[computation]*Value))
+	return b
 }
 
 // Kernel returns the kernel, verified. It needs the capabilities that its instructions do.
@@ -59,12 +95,21 @@ func (b *Builder) NewShared(name string, elem Type, n int) *Shared {
 
 // emit appends an instruction with one result of type t, or none for the zero Type.
 func (b *Builder) emit(i *Instr, t Type) *Value {
+	c, pure := computes(i, t)
+	if pure {
+		if v := b.lookUp(c); v != nil {
+			return v
+		}
+	}
 	b.block.Instrs = append(b.block.Instrs, i)
 	if t == (Type{}) {
 		return nil
 	}
 	v := b.value(t, "", i)
 	i.Results = []*Value{v}
+	if pure {
+		b.known[len(b.known)-1][c] = v
+	}
 	return v
 }
 
@@ -240,8 +285,9 @@ func (b *Builder) ShuffleXor(x *Value, mask int) *Value {
 func (b *Builder) in(block *Block, fill func() []*Value) *Block {
 	outer := b.block
 	b.block = block
+	b.known = append(b.known, make(map[computation]*Value))
 	block.Yield = fill()
-	b.block = outer
+	b.block, b.known = outer, b.known[:len(b.known)-1]
 	return block
 }
 

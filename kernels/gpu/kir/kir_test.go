@@ -22,6 +22,35 @@ func scale(t *testing.T) *Kernel {
 	return k
 }
 
+// TestNumbersAreComputedOnce counts the instructions for sums that are known already, or that are not: those of other
+// operands, those that only the other branch has, and what an instruction reads of memory or of other threads.
+func TestNumbersAreComputedOnce(t *testing.T) {
+	b := NewBuilder("once", 32)
+	x, n := b.Arg("x", U64), b.Arg("n", I32)
+	first := b.Add(n, b.Int(1))
+	for range 2 {
+		b.Store(x, b.Add(n, b.Int(1)))
+	}
+	b.Store(x, b.Add(n, b.Int(2)))
+	inner := func() []*Value { return []*Value{b.Add(b.Add(n, b.Int(1)), b.Int(3))} }
+	b.Choose(b.Lt(n, first), inner, inner)
+	b.Store(x, inner()[0])
+	for range 2 {
+		b.Store(x, b.Load(Scalar(I32), x))
+		b.Store(x, b.ReduceAdd(n))
+	}
+	k, err := b.Kernel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := k.String()
+	for what, want := range map[string]int{" = const i32 1\n": 1, " = add ": 5, " = load ": 2, " = reduce_add ": 2} {
+		if got := strings.Count(text, what); got != want {
+			t.Errorf("%d times %q, want %d:\n%s", got, what, want, text)
+		}
+	}
+}
+
 func TestKernelIsPrinted(t *testing.T) {
 	b := NewBuilder("sum", 32)
 	x := b.Arg("x", U64)

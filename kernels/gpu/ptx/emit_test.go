@@ -42,7 +42,7 @@ func ExampleEmit() {
 	// 	.reg .pred %p<1>;
 	// 	.reg .s32 %s<6>;
 	// 	.reg .f32 %f<3>;
-	// 	.reg .u64 %d<7>;
+	// 	.reg .u64 %d<6>;
 	// 	ld.param.u64 %d0, [scale_f32$args];
 	// 	ld.global.nc.u64 %d1, [%d0];
 	// 	ld.global.nc.u64 %d2, [%d0+8];
@@ -56,9 +56,8 @@ func ExampleEmit() {
 	// 	@!%p0 bra $L1;
 	// 	mul.wide.u32 %d3, %s5, 4;
 	// 	add.u64 %d4, %d2, %d3;
-	// 	mul.wide.u32 %d5, %s5, 4;
-	// 	add.u64 %d6, %d1, %d5;
-	// 	ld.global.f32 %f0, [%d6];
+	// 	add.u64 %d5, %d1, %d3;
+	// 	ld.global.f32 %f0, [%d5];
 	// 	mov.f32 %f1, 0f40000000;
 	// 	mul.rn.f32 %f2, %f0, %f1;
 	// 	st.global.f32 [%d4], %f2;
