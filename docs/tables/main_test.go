@@ -49,7 +49,7 @@ func TestOpsPageTellsWhatTheCPURuns(t *testing.T) {
 		ir.OpSlice:  "always, as it needs no kernel",
 		ir.OpWeight: "always, as it needs no kernel",
 		ir.OpRepeat: "the nodes of the body",
-		ir.OpConcat: "no kernel, so a graph with it can be planned for other machines and does not run",
+		ir.OpChain:  "no kernel, so a graph with it can be planned for other machines and does not run",
 	} {
 		if got := onCPU(op); got != want {
 			t.Errorf("%v: %s, want %s", op, got, want)

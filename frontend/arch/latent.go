@@ -45,7 +45,7 @@ func (m *model) latentAttention(pairs ir.RopeAttr) latentAttention {
 		a.still, a.value = m.count("attention.key_length", 1, maxWidth), m.count("attention.value_length", 1, maxWidth)
 	}
 	m.must("attention.head_count_kv", kv)
-	if m.has(layerName(0, "attn_q_a.weight")) {
+	if m.file.Has(m.key("attention.q_lora_rank")) {
 		a.queries = m.count("attention.q_lora_rank", 1, maxWidth)
 		a.qNorm = m.rmsNorm("attn_q_a_norm").over(a.queries)
 	}
