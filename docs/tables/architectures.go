@@ -33,9 +33,9 @@ const architecturesTail = `
 
 | feature | needed by | what it asks for |
 |---|---|---|
+| bias of scores by distance beside rotations, by the number of layers | baichuan | a description |
 | caches of windows | gemma2, gemma3, cohere2, olmo 3 | a cache of as many positions as the window has, which is written in turn |
-| latent attention (MLA) | deepseek2, minicpm3 | ` + "a product of each head with a matrix of its own; queries of parts that are rotated and parts that are not" + ` |
-| attention to later positions | bert, nomic-bert | ` + "an attribute of `attention`, and a function that returns a pooled state" + ` |
+| texts for encoders | bert, nomic-bert | their programs have the function ` + "`" + `embed` + "`" + `, which takes ids (` + "`" + `frontend/arch/encoder.go` + "`" + `); the vocabulary is not in the program, and scores of pairs (pooling 4) are refused |
 `
 
 // architecturesPage returns the table of architectures: of each, the comment of the function that describes it, and
@@ -46,7 +46,7 @@ func architecturesPage(folder string) (string, error) {
 		return "", err
 	}
 	tested := make(map[string][]string)
-	for _, m := range archtest.Models() {
+	for _, m := range append(archtest.Models(), archtest.Encoders()...) {
 		tested[m.Arch()] = append(tested[m.Arch()], "`"+m.Name+"`")
 	}
 	var names []string

@@ -73,6 +73,7 @@ const SourceName = "m"
 var architectures = map[string]func(*model) decoder{
 	"arcee":         arcee,
 	"bailingmoe":    bailingmoe,
+	"bert":          bert,
 	"bloom":         bloom,
 	"chatglm":       chatglm,
 	"codeshell":     codeshell,
@@ -105,6 +106,7 @@ var architectures = map[string]func(*model) decoder{
 	"mistral3":      mistral3,
 	"mpt":           mpt,
 	"nemotron":      nemotron,
+	"nomic-bert":    nomicBert,
 	"olmo":          olmo,
 	"olmo2":         olmo2,
 	"olmoe":         olmoe,

@@ -112,13 +112,12 @@ func (a attention) apply(g *graph, x *ir.Value) *ir.Value {
 	q := a.qAfter.apply(g, a.rope.turn(g, a.qNorm.applyHeads(g, made(queries), h.count, h.k)))
 	k := a.kAfter.apply(g, a.rope.turn(g, a.kNorm.applyHeads(g, made(keys), h.kv, h.k)))
 	v := made(values)
-	ks := g.f.StateWrite(g.kvState("keys", h.kv, h.k), k, g.in.slot, g.in.pos)
-	vs := g.f.StateWrite(g.kvState("values", h.kv, h.v), v, g.in.slot, g.in.pos)
+	ks, vs := g.keep("keys", h.kv, h.k, k), g.keep("values", h.kv, h.v, v)
 	var sinks *ir.Value
 	if a.sinks == required {
 		sinks = g.vector("attn_sinks.weight", h.count)
 	}
-	y := g.f.Attention(q, ks, vs, g.in.slot, g.in.pos, g.in.lengths, sinks, a.attr(g.model))
+	y := g.f.Attention(q, ks, vs, g.in.slot, g.in.reach, g.in.lengths, sinks, a.attr(g.model))
 	return g.linear(joinHeads(g.f, y), "attn_output", g.embd, h.count*h.v, a.out)
 }
 
@@ -182,9 +181,21 @@ func (m *model) checkKV(h heads) {
 	}
 }
 
-// kvState declares a layer's cache of keys or values.
-func (g *graph) kvState(name string, heads, size int64) *ir.Value {
+// keep writes keys or values to a cache and returns it. Each layer has its own, except in encoders.
+func (g *graph) keep(name string, heads, size int64, x *ir.Value) *ir.Value {
 	full := g.name(name)
+	if g.in.reach != g.in.pos {
+		full = name
+	}
+	if g.versions[full] == nil {
+		g.versions[full] = g.kvState(full, heads, size)
+	}
+	g.versions[full] = g.f.StateWrite(g.versions[full], x, g.in.slot, g.in.pos)
+	return g.versions[full]
+}
+
+// kvState declares a cache of keys or values.
+func (g *graph) kvState(full string, heads, size int64) *ir.Value {
 	if !g.declared[full] {
 		g.declared[full] = true
 		g.b.State(full, ir.Type{DType: g.o.KV, Shape: ir.Dims(int64(g.o.Sequences), heads, g.context, size)})

@@ -14,6 +14,7 @@ type decoder struct {
 	layer     part
 	norm      norm
 	output    output
+	pooling   pooling // of encoders, which have neither norm nor output; 0: of language models
 }
 
 // part is a piece of a layer: a function of the hidden state [tokens, width].
@@ -27,6 +28,8 @@ type graph struct {
 	f      *ir.FuncBuilder
 	in     step
 	tables map[*rope]*ir.Value
+
+	versions map[string]*ir.Value // the last version of each state
 
 	headIndices *ir.Value // for products with a matrix for each head
 	layer       int64     // outside of layers: -1
@@ -42,6 +45,9 @@ func (g *graph) name(tensor string) string {
 
 // build returns the module of a description.
 func (m *model) build(d decoder) (*ir.Module, error) {
+	if d.pooling != 0 {
+		return m.buildEncoder(d)
+	}
 	m.refuseUnread()
 	if err := m.err(); err != nil {
 		return nil, err
@@ -92,7 +98,7 @@ func (m *model) promptRows() rows {
 // function adds the function that takes n tokens and returns logits.
 func (m *model) function(d decoder, name string, n ir.Dim, r rows) ir.LanguageEntry {
 	f := m.b.Func(name)
-	g := &graph{model: m, f: f, in: stepInputs(f, n, int64(m.o.Sequences)), tables: make(map[*rope]*ir.Value), layer: -1}
+	g := &graph{model: m, f: f, in: stepInputs(f, n, int64(m.o.Sequences)), tables: make(map[*rope]*ir.Value), versions: make(map[string]*ir.Value), layer: -1}
 	m.declareMatrix(embdName, m.vocab, m.embd)
 	for i, r := range m.ropes {
 		g.tables[r] = f.RopeTable(g.in.pos, g.ropeFreqs(i, r), r.scale)
@@ -145,6 +151,7 @@ func (m *model) pooling() ir.Pooling {
 const (
 	embdName      = "token_embd.weight"
 	positionsName = "position_embd.weight"
+	typesName     = "token_types.weight"
 	outputName    = "output"
 )
 
@@ -152,6 +159,7 @@ const (
 type embedding struct {
 	scale     float64   // a factor; 0: none
 	positions positions // what is added for the position of each token
+	types     presence  // what is added for the kind of text that tokens belong to, of which the first is taken
 	norm      norm
 }
 
@@ -174,6 +182,10 @@ func (e embedding) apply(g *graph) *ir.Value {
 	x = g.scaled(x, e.scale)
 	if e.positions == learnedPositions {
 		x = g.f.Add(x, g.f.Gather(g.matrix(positionsName, g.trained, g.embd), g.in.pos))
+	}
+	if t, ok := g.file.Tensor(typesName); ok && e.types == optional && len(t.Shape) == 2 {
+		first := g.f.Constant(ir.Type{DType: dtype.I32, Shape: ir.Dims(1)}, make([]byte, 4))
+		x = g.f.Add(x, g.f.Gather(g.table(typesName, int64(t.Shape[0]), g.embd), first))
 	}
 	return e.norm.apply(g, x)
 }
@@ -261,17 +273,20 @@ func (p parallel) apply(g *graph, x *ir.Value) *ir.Value {
 
 // step holds the inputs of prefill and decode: for each token its id, its position in its sequence and the sequence's
 // slot; for each sequence its number of tokens after the step.
-type step struct{ tokens, pos, slot, lengths *ir.Value }
+// Attention reads the positions up to reach.
+type step struct{ tokens, pos, slot, lengths, reach *ir.Value }
 
 // stepInputs declares the inputs of a function that takes n tokens, with room for so many sequences.
 func stepInputs(f *ir.FuncBuilder, n ir.Dim, sequences int64) step {
 	perToken := ir.Type{DType: dtype.I32, Shape: []ir.Dim{n}}
-	return step{
+	s := step{
 		tokens:  f.Param("tokens", perToken),
 		pos:     f.Param("pos", perToken),
 		slot:    f.Param("slot", perToken),
 		lengths: f.Param("lengths", ir.Type{DType: dtype.I32, Shape: ir.Dims(sequences)}),
 	}
+	s.reach = s.pos
+	return s
 }
 
 // entry returns the roles of the inputs. logits is the index of the result that holds the logits.

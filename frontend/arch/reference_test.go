@@ -107,7 +107,7 @@ func distance(got, want []float64) float64 {
 // TestEveryArchitectureHasAReference: each architecture has at least one model in archtest.
 func TestEveryArchitectureHasAReference(t *testing.T) {
 	var names []string
-	for _, m := range archtest.Models() {
+	for _, m := range append(archtest.Models(), archtest.Encoders()...) {
 		names = append(names, m.Arch())
 	}
 	all := strings.Join(names, " ") + " "

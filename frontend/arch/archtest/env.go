@@ -25,6 +25,9 @@ func (m Model) Env(mod *ir.Module, prompt []int32) (*eval.Env, error) {
 		tokens[i], pos[i] = float64(id), float64(i)
 	}
 	e.Inputs["tokens"], e.Inputs["pos"] = eval.Of(tokens, n), eval.Of(pos, n)
+	if mod.LM == nil { // an encoder
+		e.Inputs["last"] = eval.Of(slices.Repeat([]float64{float64(n - 1)}, n), n)
+	}
 	e.Inputs["slot"], e.Inputs["lengths"] = eval.New(n), eval.Of([]float64{float64(n)}, 1)
 	return e, nil
 }

@@ -16,7 +16,7 @@ func TestWriteModels(t *testing.T) {
 	if *write == "" {
 		t.Skip("no folder given")
 	}
-	for _, m := range archtest.Models() {
+	for _, m := range append(archtest.Models(), archtest.Encoders()...) {
 		m.Keys = append(m.Keys, archtest.Key{Name: "tokenizer.ggml.model", Value: "none"}) // llama.cpp wants one
 		f, err := os.Create(filepath.Join(*write, m.Name+".gguf"))
 		if err != nil {

@@ -1,0 +1,53 @@
+package archtest
+
+// Encoders returns models of the architectures that give embeddings and no logits.
+func Encoders() []Model {
+	var models []Model
+	for _, s := range encoders {
+		models = append(models, s(1))
+	}
+	return models
+}
+
+var encoders = []spec{
+	encoder("bert-cls", "bert", 2, all(separateOfEqualHeads, equalBiases), all(plain, plainBiases)),
+	encoder("bert-mean", "bert", 1, all(fusedOfEqualHeads, fusedBiases), all(plain, plainBiases)),
+	encoder("nomic-bert", "nomic-bert", 1, fusedOfEqualHeads, gated),
+}
+
+// encoder makes a model with a kind of pooling.
+func encoder(name, arch string, pooling uint32, attn, ffn func(m *maker, prefix string)) spec {
+	return func(times int) Model {
+		m := start(name, arch, 2*times)
+		m.set("feed_forward_length", uint32(inner))
+		m.set("attention.layer_norm_epsilon", float32(1e-5))
+		m.set("attention.causal", false)
+		m.set("pooling_type", pooling)
+		m.set("rope.freq_base", float32(1000))
+		m.Keys = append(m.Keys, Key{"tokenizer.ggml.token_type_count", uint32(2)})
+		m.matrix("token_embd", Vocab, Width)
+		m.matrix("token_types", 2, Width)
+		if arch == "bert" {
+			m.matrix("position_embd", Positions, Width)
+		}
+		afterNorm(m, "token_embd_norm")
+		m.layers(2*times, func(prefix string) {
+			attn(m, prefix)
+			afterNorm(m, prefix+"attn_output_norm")
+			ffn(m, prefix)
+			afterNorm(m, prefix+"layer_output_norm")
+		})
+		return m.Model
+	}
+}
+
+func afterNorm(m *maker, name string) {
+	m.norm(name, Width)
+	m.bias(name, Width)
+}
+
+func equalBiases(m *maker, prefix string) {
+	for _, name := range []string{"attn_q", "attn_k", "attn_v", "attn_output"} {
+		m.bias(prefix+name, Width)
+	}
+}
