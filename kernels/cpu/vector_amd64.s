@@ -1062,33 +1062,42 @@ done37:
 TEXT ·sumSquaresAVX2(SB), NOSPLIT, $0-20
 	MOVQ   x+0(FP), AX
 	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
 	MOVQ   n+8(FP), CX
 	SUBQ   $0x08, CX
 	JL     rest39
 
 loop38:
-	VMOVUPS     (AX), Y1
-	VFMADD231PS Y1, Y1, Y0
-	ADDQ        $0x20, AX
-	SUBQ        $0x08, CX
-	JGE         loop38
+	VMOVUPS      (AX), Y2
+	VCVTPS2PD    X2, Y3
+	VEXTRACTF128 $0x01, Y2, X2
+	VCVTPS2PD    X2, Y2
+	VFMADD231PD  Y3, Y3, Y0
+	VFMADD231PD  Y2, Y2, Y1
+	ADDQ         $0x20, AX
+	SUBQ         $0x08, CX
+	JGE          loop38
 
 rest39:
-	ADDQ        $0x08, CX
-	JZ          done40
-	LEAQ        lanes<>+64(SB), DX
-	NEGQ        CX
-	VMOVUPS     (DX)(CX*4), Y1
-	VMASKMOVPS  (AX), Y1, Y1
-	VFMADD231PS Y1, Y1, Y0
+	ADDQ         $0x08, CX
+	JZ           done40
+	LEAQ         lanes<>+64(SB), DX
+	NEGQ         CX
+	VMOVUPS      (DX)(CX*4), Y2
+	VMASKMOVPS   (AX), Y2, Y2
+	VCVTPS2PD    X2, Y3
+	VEXTRACTF128 $0x01, Y2, X2
+	VCVTPS2PD    X2, Y2
+	VFMADD231PD  Y3, Y3, Y0
+	VFMADD231PD  Y2, Y2, Y1
 
 done40:
+	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X0
-	VPERMILPS    $0x4e, X0, X1
-	VADDPS       X1, X0, X0
-	VPERMILPS    $0xb1, X0, X1
-	VADDPS       X1, X0, X0
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPD       X1, X0, X0
+	VCVTSD2SS    X0, X0, X0
 	VMOVSS       X0, sum+16(FP)
 	VZEROUPPER
 	RET
@@ -1894,36 +1903,45 @@ done83:
 TEXT ·sumSquaresAVX512(SB), NOSPLIT, $0-20
 	MOVQ   x+0(FP), AX
 	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
 	MOVQ   n+8(FP), CX
 	SUBQ   $0x10, CX
 	JL     rest85
 
 loop84:
-	VMOVUPS     (AX), Z1
-	VFMADD231PS Z1, Z1, Z0
-	ADDQ        $0x40, AX
-	SUBQ        $0x10, CX
-	JGE         loop84
+	VMOVUPS       (AX), Z2
+	VCVTPS2PD     Y2, Z3
+	VEXTRACTF64X4 $0x01, Z2, Y2
+	VCVTPS2PD     Y2, Z2
+	VFMADD231PD   Z3, Z3, Z0
+	VFMADD231PD   Z2, Z2, Z1
+	ADDQ          $0x40, AX
+	SUBQ          $0x10, CX
+	JGE           loop84
 
 rest85:
-	ADDQ        $0x10, CX
-	JZ          done86
-	MOVQ        $0x00000001, DX
-	SHLXQ       CX, DX, DX
-	DECQ        DX
-	KMOVW       DX, K1
-	VMOVUPS.Z   (AX), K1, Z1
-	VFMADD231PS Z1, Z1, Z0
+	ADDQ          $0x10, CX
+	JZ            done86
+	MOVQ          $0x00000001, DX
+	SHLXQ         CX, DX, DX
+	DECQ          DX
+	KMOVW         DX, K1
+	VMOVUPS.Z     (AX), K1, Z2
+	VCVTPS2PD     Y2, Z3
+	VEXTRACTF64X4 $0x01, Z2, Y2
+	VCVTPS2PD     Y2, Z2
+	VFMADD231PD   Z3, Z3, Z0
+	VFMADD231PD   Z2, Z2, Z1
 
 done86:
+	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPS        Y1, Y0, Y0
+	VADDPD        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
-	VADDPS        X1, X0, X0
-	VPERMILPS     $0x4e, X0, X1
-	VADDPS        X1, X0, X0
-	VPERMILPS     $0xb1, X0, X1
-	VADDPS        X1, X0, X0
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VCVTSD2SS     X0, X0, X0
 	VMOVSS        X0, sum+16(FP)
 	VZEROUPPER
 	RET

@@ -373,32 +373,39 @@ func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, a asked, heads, n i
 	sums, all := make([][]reg.VecVirtual, heads), []reg.VecVirtual{}
 	for h := range sums {
 		sums[h] = g.vecs(n)
-		g.zero(sums[h]...)
 		all = append(all, sums[h]...)
 	}
-	const others = 3 // a weight, the scale of a block, and one that instructions may need
+	const others = 3 // a weight, the scale of a block, and one that lets the allocator find a place
 	totals := g.newTotals(all, 2*g.isa.lanes-len(all)-n-others)
-	totals.inParts(m, operand.U32(partLen), func(m reg.GPVirtual) { g.mixPart(f, sums, s, row, vRow, m, a) })
+	totals.inParts(m, operand.U32(partLen), func(m reg.GPVirtual) {
+		position := func(add product) {
+			g.mixPosition(f, sums, s, row, a, add)
+			g.ADDQ(operand.U8(4), s)
+			g.ADDQ(vRow, row)
+			g.DECQ(m)
+		}
+		loop, done := g.label("position"), g.label("done")
+		position(g.multiply)
+		g.JZ(operand.LabelRef(done))
+		g.Label(loop)
+		position(g.multiplyAdd)
+		g.JNZ(operand.LabelRef(loop))
+		g.Label(done)
+	})
 	g.addStrip(dst, sums)
 }
 
-// mixPart adds the values of m positions to sums.
-func (g *generator) mixPart(f format, sums [][]reg.VecVirtual, s, row, vRow, m reg.GPVirtual, a asked) {
-	loop := g.label("position")
-	g.Label(loop)
+// mixPosition adds the values of a position to sums, as add does.
+func (g *generator) mixPosition(f format, sums [][]reg.VecVirtual, s, row reg.GPVirtual, a asked, add product) {
 	values := g.loadStrip(f, row, len(sums[0]))
 	g.askNext(a)
 	for h := range sums {
 		weight := g.vec()
 		g.VBROADCASTSS(operand.Mem{Base: s, Disp: 4 * h * chunkLen}, weight)
 		for i, x := range values {
-			g.VFMADD231PS(weight, x, sums[h][i])
+			add(weight, x, sums[h][i])
 		}
 	}
-	g.ADDQ(operand.U8(4), s)
-	g.ADDQ(vRow, row)
-	g.DECQ(m)
-	g.JNZ(operand.LabelRef(loop))
 }
 
 // asked is parts of chunks that are read next, and that a loop over positions prefetches: in each strip of a row its share

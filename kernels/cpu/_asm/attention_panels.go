@@ -79,7 +79,9 @@ func (g *generator) newPanelWalk(k, far, panelBytes reg.GPVirtual, sums *panelSu
 
 // panelBlock computes the scores of some panels, in partial sums whose totals are the scores.
 func (g *generator) panelBlock(s reg.GPVirtual, r panelWalk, sums *panelSums) {
-	sums.store(s)
+	zero := g.vec()
+	g.zero(zero)
+	sums.each(s, func(_ reg.VecVirtual, score operand.Mem) { g.VMOVUPS(zero, score) })
 	part, whole := g.label("part"), g.label("whole")
 	n := g.GP64()
 	g.Label(part)
@@ -95,29 +97,37 @@ func (g *generator) panelBlock(s reg.GPVirtual, r panelWalk, sums *panelSums) {
 	g.JNZ(operand.LabelRef(part))
 }
 
-// panelPart adds the products of n elements.
+// panelPart sets the sums to the products of n elements.
 func (g *generator) panelPart(r panelWalk, n reg.GPVirtual, sums *panelSums) {
-	loop, last, done := g.label("elements"), g.label("last"), g.label("done")
+	loop, last, done, few := g.label("elements"), g.label("last"), g.label("done"), g.label("few")
+	pair := func(first product) {
+		for p := range sums.v[0] {
+			g.PREFETCHT0(r.asked.at(p, 0)) // a line is two elements
+		}
+		sums.add(r.q, r.at, 0, first)
+		sums.add(r.q, r.at, 1, g.multiplyAdd)
+		for _, x := range []rows{r.at, r.asked} {
+			g.advance(x, 2*halfColumnBytes)
+		}
+		g.advance(r.q, 2*4)
+		g.SUBQ(operand.U8(2), n)
+	}
 	g.SUBQ(operand.U8(2), n)
+	g.JL(operand.LabelRef(few))
+	pair(g.multiply)
 	g.JL(operand.LabelRef(last))
 	g.Label(loop)
-	for p := range sums.v[0] {
-		g.PREFETCHT0(r.asked.at(p, 0)) // a line is two elements
-	}
-	for e := range 2 {
-		sums.add(r.q, r.at, e)
-	}
-	for _, x := range []rows{r.at, r.asked} {
-		g.advance(x, 2*halfColumnBytes)
-	}
-	g.advance(r.q, 2*4)
-	g.SUBQ(operand.U8(2), n)
+	pair(g.multiplyAdd)
 	g.JGE(operand.LabelRef(loop))
 	g.Label(last)
 	g.ADDQ(operand.U8(2), n)
 	g.JZ(operand.LabelRef(done))
-	sums.add(r.q, r.at, 0)
+	sums.add(r.q, r.at, 0, g.multiplyAdd)
 	g.advance(r.at, halfColumnBytes)
+	g.JMP(operand.LabelRef(done))
+	g.Label(few)
+	sums.clear()
+	g.JMP(operand.LabelRef(last))
 	g.Label(done)
 }
 
@@ -157,8 +167,8 @@ func (s *panelSums) clear() {
 	}
 }
 
-// add adds the products of the element that is e after the current one.
-func (s *panelSums) add(q, k rows, e int) {
+// add adds the products of the element that is e after the current one, as join does.
+func (s *panelSums) add(q, k rows, e int, join product) {
 	keys := make([][]reg.VecVirtual, len(s.v[0]))
 	for p := range keys {
 		keys[p] = s.vecs(len(s.v[0][p]))
@@ -171,7 +181,7 @@ func (s *panelSums) add(q, k rows, e int) {
 		s.VBROADCASTSS(q.at(h, 4*e), one)
 		for p := range sums {
 			for i, sum := range sums[p] {
-				s.VFMADD231PS(one, keys[p][i], sum)
+				join(one, keys[p][i], sum)
 			}
 		}
 	}
@@ -182,12 +192,11 @@ func (s *panelSums) store(to reg.GPVirtual) {
 	s.each(to, func(v reg.VecVirtual, score operand.Mem) { s.VMOVUPS(v, score) })
 }
 
-// fold adds to the scores and clears the sums.
+// fold adds to the scores.
 func (s *panelSums) fold(to reg.GPVirtual) {
 	s.each(to, func(v reg.VecVirtual, score operand.Mem) {
 		s.VADDPS(score, v, v)
 		s.VMOVUPS(v, score)
-		s.zero(v)
 	})
 }
 

@@ -46,15 +46,14 @@ type scoreBlock struct {
 	format  format
 	heads   int
 	s, k, m reg.GPVirtual
-	sums    [][]reg.VecVirtual // by lanes of positions, then head; the same for all blocks, as clearing reads them
+	sums    [][]reg.VecVirtual // by lanes of positions, then head
 }
 
 // scoreBlock computes a block; with left only so many of its positions exist.
 func (g *generator) scoreBlock(b *scoreBlock, left reg.GPVirtual) {
-	for i := range b.sums {
-		g.zero(b.sums[i]...)
-	}
-	b.each(g, func(sum reg.VecVirtual, score operand.Mem) { g.VMOVUPS(sum, score) })
+	zero := g.vec()
+	g.zero(zero)
+	b.each(g, func(_ reg.VecVirtual, score operand.Mem) { g.VMOVUPS(zero, score) })
 	d, qRow, k := g.arg("d"), g.arg("d"), g.GP64()
 	g.SHLQ(operand.U8(2), qRow)
 	q := g.newRows(g.arg("q"), qRow, b.heads)
@@ -62,10 +61,12 @@ func (g *generator) scoreBlock(b *scoreBlock, left reg.GPVirtual) {
 	loop, fold := g.label("elements"), g.label("fold")
 	g.Label(loop)
 	for at := 0; at < partLen; at += g.isa.lanes {
+		first := g.multiply
 		if at > 0 {
 			g.JZ(operand.LabelRef(fold))
+			first = g.multiplyAdd
 		}
-		g.addSquares(b, q, k, left)
+		g.addSquares(b, q, k, left, first)
 		g.ADDQ(operand.U8(uint8(g.isa.lanes*b.format.elementBytes())), k)
 		g.advance(q, g.isa.lanes*4)
 		g.SUBQ(operand.U8(uint8(g.isa.lanes)), d)
@@ -74,7 +75,6 @@ func (g *generator) scoreBlock(b *scoreBlock, left reg.GPVirtual) {
 	b.each(g, func(sum reg.VecVirtual, score operand.Mem) {
 		g.VADDPS(score, sum, sum)
 		g.VMOVUPS(sum, score)
-		g.zero(sum)
 	})
 	g.TESTQ(d, d)
 	g.JNZ(operand.LabelRef(loop))
@@ -89,8 +89,8 @@ func (b *scoreBlock) each(g *generator, f func(sum reg.VecVirtual, score operand
 	}
 }
 
-// addSquares adds the products of as many elements as there are lanes.
-func (g *generator) addSquares(b *scoreBlock, q rows, k, left reg.GPVirtual) {
+// addSquares adds the products of as many elements as there are lanes, those of the first as add does.
+func (g *generator) addSquares(b *scoreBlock, q rows, k, left reg.GPVirtual, add product) {
 	l := g.newRowLoader(k, left)
 	for _, sums := range b.sums {
 		square := g.vecs(g.isa.lanes)
@@ -98,21 +98,25 @@ func (g *generator) addSquares(b *scoreBlock, q rows, k, left reg.GPVirtual) {
 			g.loadCache(b.format, l.next(), v)
 		}
 		for i, column := range g.transpose(square) {
-			g.addColumn(q, i, column, sums)
+			if i == 0 {
+				g.addColumn(q, i, column, sums, add)
+			} else {
+				g.addColumn(q, i, column, sums, g.multiplyAdd)
+			}
 		}
 	}
 }
 
-// addColumn adds the products of element i of q with a column.
-func (g *generator) addColumn(q rows, i int, column reg.VecVirtual, sums []reg.VecVirtual) {
+// addColumn adds the products of element i of q with a column, as add does.
+func (g *generator) addColumn(q rows, i int, column reg.VecVirtual, sums []reg.VecVirtual, add product) {
 	for h, sum := range sums {
 		if g.wide() {
-			g.VFMADD231PS_BCST(q.at(h, 4*i), column, sum)
+			add(q.at(h, 4*i), column, sum)
 			continue
 		}
 		one := g.vec()
 		g.VBROADCASTSS(q.at(h, 4*i), one)
-		g.VFMADD231PS(one, column, sum)
+		add(one, column, sum)
 	}
 }
 

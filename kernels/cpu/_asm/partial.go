@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -14,33 +13,32 @@ const (
 	longRow     = 1024
 )
 
-// totals holds the totals of partial sums, in registers or in the frame.
+// totals holds the totals of partial sums: as many as possible in registers, the others in the frame. Partial sums begin
+// with products that are not added to anything.
 type totals struct {
 	*generator
 	sums      []reg.VecVirtual // partial sums
-	registers []reg.VecVirtual // totals; nil: in the frame
-	frame     reg.GPVirtual
+	registers []reg.VecVirtual // of the first totals
+	frame     reg.GPVirtual    // where the others are
 }
 
-// noSplitFrame is how large a frame may be in functions without a check of the stack: the linker allows 800 bytes for
-// all of a chain of calls.
-const noSplitFrame = 640
-
-// newTotals makes totals that are zero, as sums are, in registers if there are so many spare ones.
+// newTotals makes totals that are zero, with so many spare registers.
 func (g *generator) newTotals(sums []reg.VecVirtual, spare int) *totals {
 	t := &totals{generator: g, sums: sums}
-	if len(sums) <= spare {
-		t.registers = g.vecs(len(sums))
-		for i, s := range sums {
-			g.VMOVAPS(s, t.registers[i]) // an instruction that clears would make it live from the function's start
-		}
-		return t
+	zero := g.vec()
+	g.zero(zero)
+	for range min(len(sums), spare) {
+		v := g.vec()
+		g.VMOVAPS(zero, v)
+		t.registers = append(t.registers, v)
 	}
-	t.frame = g.GP64()
-	g.LEAQ(g.local(len(sums)*g.bytes()+g.bytes()).Offset(g.bytes()-1), t.frame)
-	g.ANDQ(operand.I8(int8(-g.bytes())), t.frame)
-	for i := range sums {
-		g.VMOVUPS(sums[i], t.at(i))
+	if left := len(sums) - len(t.registers); left > 0 {
+		t.frame = g.GP64()
+		g.LEAQ(g.local(left*g.bytes()+g.bytes()).Offset(g.bytes()-1), t.frame)
+		g.ANDQ(operand.I8(int8(-g.bytes())), t.frame)
+	}
+	for i := len(t.registers); i < len(sums); i++ {
+		g.VMOVUPS(zero, t.at(i))
 	}
 	return t
 }
@@ -51,32 +49,30 @@ func (g *generator) local(size int) operand.Mem {
 		m := g.AllocLocal(size)
 		g.frame = &m
 	}
-	if size > noSplitFrame {
-		g.Attributes(attr.Attribute(0))
-	}
 	return *g.frame
 }
 
 // at is where total i is in the frame.
-func (t *totals) at(i int) operand.Mem { return operand.Mem{Base: t.frame, Disp: i * t.bytes()} }
+func (t *totals) at(i int) operand.Mem {
+	return operand.Mem{Base: t.frame, Disp: (i - len(t.registers)) * t.bytes()}
+}
 
-// fold adds the partial sums to the totals and clears them.
+// fold adds the partial sums to the totals.
 func (t *totals) fold() {
 	for i, s := range t.sums {
-		if t.registers != nil {
+		if i < len(t.registers) {
 			t.VADDPS(s, t.registers[i], t.registers[i])
 			continue
 		}
 		t.VADDPS(t.at(i), s, s)
 		t.VMOVUPS(s, t.at(i))
 	}
-	t.zero(t.sums...)
 }
 
 // finish adds the totals to the partial sums.
 func (t *totals) finish() {
 	for i, s := range t.sums {
-		if t.registers != nil {
+		if i < len(t.registers) {
 			t.VADDPS(t.registers[i], s, s)
 		} else {
 			t.VADDPS(t.at(i), s, s)
@@ -85,7 +81,7 @@ func (t *totals) finish() {
 }
 
 // inParts runs body for each part of n of at most length, between which the totals take up the partial sums; n is
-// positive and is used up. body uses its count up.
+// positive and is used up. body uses its count up, and begins the partial sums anew.
 func (t *totals) inParts(n reg.GPVirtual, length operand.Op, body func(count reg.GPVirtual)) {
 	part, done := t.label("part"), t.label("partsDone")
 	count := t.GP64()
@@ -111,4 +107,26 @@ func (g *generator) partOf(k reg.GPVirtual) reg.GPVirtual {
 	g.CMPQ(k, operand.U32(longRow))
 	g.CMOVQGE(long, length)
 	return length
+}
+
+// product is what a step does with a product: multiply or multiplyAdd. x is a register or, with AVX-512, memory of which
+// one float32 serves all lanes.
+type product func(x operand.Op, w, sum reg.VecVirtual)
+
+// multiply begins a sum.
+func (g *generator) multiply(x operand.Op, w, sum reg.VecVirtual) {
+	if _, ok := x.(operand.Mem); ok {
+		g.VMULPS_BCST(x, w, sum)
+		return
+	}
+	g.VMULPS(x, w, sum)
+}
+
+// multiplyAdd continues a sum.
+func (g *generator) multiplyAdd(x operand.Op, w, sum reg.VecVirtual) {
+	if _, ok := x.(operand.Mem); ok {
+		g.VFMADD231PS_BCST(x, w, sum)
+		return
+	}
+	g.VFMADD231PS(x, w, sum)
 }

@@ -256,8 +256,6 @@ func loadOnce(panels [][]reg.VecVirtual, load func(p, v int) reg.VecVirtual) fun
 	return func(p, v int) reg.VecVirtual { return loaded[p][v] }
 }
 
-func (g *generator) multiplyAdd(x operand.Op, w, sum reg.VecVirtual) { g.VFMADD231PS(x, w, sum) }
-
 // operandForm is how many pairs of bfloat16 an operand in memory has.
 type operandForm uint8
 

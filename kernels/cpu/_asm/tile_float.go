@@ -63,21 +63,27 @@ func (g *generator) spareRegisters(t *tile) int {
 	return 2*g.isa.lanes - used // 16 of 256 bits, 32 of 512
 }
 
-// floatPart adds the products of k steps.
+// floatPart sets the sums to the products of k steps.
 func (g *generator) floatPart(t *tile, s sums, w, x rows, k, next reg.GPVirtual) {
 	const unroll = 4
-	loop, rest, done := g.label("loop"), g.label("rest"), g.label("done")
+	loop, rest, done, few := g.label("loop"), g.label("rest"), g.label("done"), g.label("few")
+	steps := func(first product) {
+		g.prefetchHalves(t, w, unroll)
+		g.ask(t, next, w, unroll*t.panelStep())
+		g.floatStep(t, s, w, x, 0, first)
+		for i := 1; i < unroll; i++ {
+			g.floatStep(t, s, w, x, i, g.multiplyAdd)
+		}
+		g.advance(w, unroll*t.panelStep())
+		g.advance(x, unroll*4)
+		g.SUBQ(operand.U8(unroll), k)
+	}
 	g.SUBQ(operand.U8(unroll), k)
+	g.JL(operand.LabelRef(few))
+	steps(g.multiply)
 	g.JL(operand.LabelRef(rest))
 	g.Label(loop)
-	g.prefetchHalves(t, w, unroll)
-	g.ask(t, next, w, unroll*t.panelStep())
-	for i := range unroll {
-		g.floatStep(t, s, w, x, i)
-	}
-	g.advance(w, unroll*t.panelStep())
-	g.advance(x, unroll*4)
-	g.SUBQ(operand.U8(unroll), k)
+	steps(g.multiplyAdd)
 	g.JGE(operand.LabelRef(loop))
 
 	g.Label(rest)
@@ -85,11 +91,16 @@ func (g *generator) floatPart(t *tile, s sums, w, x rows, k, next reg.GPVirtual)
 	g.JZ(operand.LabelRef(done))
 	single := g.label("single")
 	g.Label(single)
-	g.floatStep(t, s, w, x, 0)
+	g.floatStep(t, s, w, x, 0, g.multiplyAdd)
 	g.advance(w, t.panelStep())
 	g.advance(x, 4)
 	g.DECQ(k)
 	g.JNZ(operand.LabelRef(single))
+	g.JMP(operand.LabelRef(done))
+
+	g.Label(few)
+	g.zero(s.all()...)
+	g.JMP(operand.LabelRef(rest))
 	g.Label(done)
 }
 
@@ -116,10 +127,10 @@ func (t *tile) panelStep() int {
 	return panelRows * 2
 }
 
-// floatStep adds the products of step i after the current addresses.
-func (g *generator) floatStep(t *tile, s sums, w, x rows, i int) {
+// floatStep adds the products of step i after the current addresses, as add does.
+func (g *generator) floatStep(t *tile, s sums, w, x rows, i int, add product) {
 	if t.rows == 1 {
-		g.floatStepSingle(t, s[0], w, x, i)
+		g.floatStepSingle(t, s[0], w, x, i, add)
 		return
 	}
 	weights := make([][]reg.VecVirtual, t.panels)
@@ -133,7 +144,7 @@ func (g *generator) floatStep(t *tile, s sums, w, x rows, i int) {
 		g.VBROADCASTSS(x.at(r, 4*i), one)
 		for p := range weights {
 			for v, weight := range weights[p] {
-				g.VFMADD231PS(one, weight, s[r][p][v])
+				add(one, weight, s[r][p][v])
 			}
 		}
 	}
@@ -141,12 +152,12 @@ func (g *generator) floatStep(t *tile, s sums, w, x rows, i int) {
 
 // floatStepSingle does so for one row. It needs no weight twice, so many panels leave
 // registers free.
-func (g *generator) floatStepSingle(t *tile, s [][]reg.VecVirtual, w, x rows, i int) {
+func (g *generator) floatStepSingle(t *tile, s [][]reg.VecVirtual, w, x rows, i int, add product) {
 	one := g.vec()
 	g.VBROADCASTSS(x.at(0, 4*i), one)
 	for p := range s {
 		for v := range s[p] {
-			g.VFMADD231PS(one, g.loadWeights(t, w, p, v, i), s[p][v])
+			add(one, g.loadWeights(t, w, p, v, i), s[p][v])
 		}
 	}
 }

@@ -205,20 +205,34 @@ func (g *generator) whole(n reg.GPVirtual, streams []stream, body func()) {
 	g.ret()
 }
 
-// sumSquares adds in one register: the order of additions depends on n only.
+// sumSquares adds in float64, where squares are exact, each half of a register by itself: the order of additions depends on
+// n only.
 func (g *generator) sumSquares() {
 	name := "sumSquares" + g.isa.name
 	g.function(name, []string{name + " returns the sum of the squares of n elements."},
 		singles("sum"), pointers("x"), integers("n"))
 	x := stream{g.arg("x"), 4}
-	sum := g.vec()
-	g.zero(sum)
+	low, high := g.vec(), g.vec()
+	g.zero(low, high)
 	g.overElements(g.arg("n"), []stream{x}, func(k *mask) {
-		v := g.vec()
+		v, first, second := g.vec(), g.vec(), g.vec()
 		g.load(x.mem(), k, v)
-		g.VFMADD231PS(v, v, sum)
+		g.VCVTPS2PD(g.half(v), first)
+		if g.wide() {
+			g.VEXTRACTF64X4(operand.U8(1), v, v.AsY())
+		} else {
+			g.VEXTRACTF128(operand.U8(1), v, v.AsX())
+		}
+		g.VCVTPS2PD(g.half(v), second)
+		g.VFMADD231PD(first, first, low)
+		g.VFMADD231PD(second, second, high)
 	})
-	g.returnFloat("sum", g.reduce(sum, func(a, b, to reg.Register) { g.VADDPS(a, b, to) }))
+	g.VADDPD(high, low, low)
+	sum := g.reduceHalves(low, func(a, b, to reg.Register) { g.VADDPD(a, b, to) })
+	g.VPERMILPD(operand.U8(1), sum.AsX(), high.AsX())
+	g.VADDPD(high.AsX(), sum.AsX(), sum.AsX())
+	g.VCVTSD2SS(sum.AsX(), sum.AsX(), sum.AsX())
+	g.returnFloat("sum", sum)
 }
 
 func (g *generator) maxRow() {
@@ -286,16 +300,23 @@ func (g *generator) addLanes(v, sum reg.VecVirtual, k *mask) {
 // is the result.
 func (g *generator) reduce(v reg.VecVirtual, op func(a, b, to reg.Register)) reg.VecVirtual {
 	high := g.vec()
+	g.reduceHalves(v, op)
+	for _, order := range []uint8{0x4e, 0xb1} { // swap halves, then neighbours
+		g.VPERMILPS(operand.U8(order), v.AsX(), high.AsX())
+		op(high.AsX(), v.AsX(), v.AsX())
+	}
+	return v
+}
+
+// reduceHalves combines the parts of v of 128 bits, halves first, and returns v, whose lowest part is the result.
+func (g *generator) reduceHalves(v reg.VecVirtual, op func(a, b, to reg.Register)) reg.VecVirtual {
+	high := g.vec()
 	if g.wide() {
 		g.VEXTRACTF64X4(operand.U8(1), v, high.AsY())
 		op(high.AsY(), v.AsY(), v.AsY())
 	}
 	g.VEXTRACTF128(operand.U8(1), v.AsY(), high.AsX())
 	op(high.AsX(), v.AsX(), v.AsX())
-	for _, order := range []uint8{0x4e, 0xb1} { // swap halves, then neighbours
-		g.VPERMILPS(operand.U8(order), v.AsX(), high.AsX())
-		op(high.AsX(), v.AsX(), v.AsX())
-	}
 	return v
 }
 
