@@ -1,9 +1,8 @@
 package accuracy
 
 import (
-	"bufio"
 	"bytes"
-	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -12,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,23 +26,61 @@ import (
 )
 
 var (
-	peerProgram = flag.String("peer", "", "program that prints llama.cpp's logits: PROGRAM MODEL CONTEXT reads lines of token ids")
+	peerProgram = flag.String("peer", "", "program that prints llama.cpp's logits, to record its distances: PROGRAM MODEL CONTEXT reads lines of token ids")
 	peerFormat  = flag.String("peer-formats", "f32", "formats of weights to compare in, separated by commas")
-	peerWidths  = flag.String("peer-widths", "", "widths of models like llama to compare, separated by commas; none: a model of each architecture")
-	peerOnly    = flag.String("peer-model", "", "name of the only architecture model to compare")
-	peerTokens  = flag.Int("peer-tokens", 16, "tokens to run each model on")
+	peerWidths  = flag.String("peer-widths", "64,256", "widths of models like llama to compare, separated by commas")
+	peerOnly    = flag.String("peer-model", ".", "regular expression of the names of architecture models to compare")
 )
 
-// TestAgainstPeer prints how far logits are from those of exact arithmetic, beside how far llama.cpp's are.
-func TestAgainstPeer(t *testing.T) {
-	if *peerProgram == "" {
-		t.Skip("no program given")
+// peerTokens is how many tokens models are run on.
+const peerTokens = 16
+
+// recordPath is the file with llama.cpp's distances from exact logits, by model and format.
+const recordPath = "testdata/llamacpp.json"
+
+// mostOfPeer is how far logits may be from exact ones, with llama.cpp's distance as the unit.
+const mostOfPeer = 1.5
+
+// TestAsNearAsLlamaCpp compares how far logits are from those of exact arithmetic with how far llama.cpp's are: the
+// distances that were recorded, or with -peer those of that program, which are then recorded.
+func TestAsNearAsLlamaCpp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program of many models")
 	}
 	dir := t.TempDir()
-	set := peerSubjects(t, dir)
+	set, peers := peerSubjects(t, dir), readRecord(t)
 	exe := buildSubjects(t, dir, set)
 	for i, s := range set {
-		t.Run(s.name, func(t *testing.T) { s.compare(t, exe, i) })
+		t.Run(s.name, func(t *testing.T) { s.compare(t, exe, i, peers) })
+	}
+	if *peerProgram != "" {
+		writeRecord(t, peers)
+	}
+}
+
+// readRecord returns the root mean squares of the distances, by the names of subjects.
+func readRecord(t *testing.T) map[string]float64 {
+	data, err := os.ReadFile(recordPath)
+	if err != nil && *peerProgram != "" {
+		return make(map[string]float64)
+	}
+	var peers map[string]float64
+	if err == nil {
+		err = json.Unmarshal(data, &peers)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return peers
+}
+
+func writeRecord(t *testing.T, peers map[string]float64) {
+	data, err := json.MarshalIndent(peers, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(recordPath, append(data, '\n'), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -58,20 +97,14 @@ type subject struct {
 func peerSubjects(t *testing.T, dir string) []*subject {
 	var set []*subject
 	for name := range strings.SplitSeq(*peerFormat, ",") {
-		for _, f := range formats {
-			if f.name != name {
-				continue
-			}
-			if *peerWidths == "" {
-				set = append(set, architectures(t, dir, f)...)
-				continue
-			}
-			for width := range strings.SplitSeq(*peerWidths, ",") {
-				n, err := strconv.Atoi(width)
-				if err != nil {
-					t.Fatal(err)
-				}
-				set = append(set, llamaOfWidth(t, dir, f, n))
+		i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
+		if i < 0 {
+			t.Fatalf("no format %q", name)
+		}
+		set = append(set, architectures(t, dir, formats[i])...)
+		for width := range strings.SplitSeq(*peerWidths, ",") {
+			if n, err := strconv.Atoi(width); err == nil {
+				set = append(set, llamaOfWidth(t, dir, formats[i], n))
 			}
 		}
 	}
@@ -80,9 +113,13 @@ func peerSubjects(t *testing.T, dir string) []*subject {
 
 // architectures returns the models of archtest with the matrices of layers in a format.
 func architectures(t *testing.T, dir string, f format) []*subject {
+	only, err := regexp.Compile(*peerOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var set []*subject
 	for _, m := range archtest.Models() {
-		if *peerOnly != "" && m.Name != *peerOnly {
+		if !only.MatchString(m.Name) || archtest.Width%f.stored.BlockElems() != 0 {
 			continue
 		}
 		m, err := m.In(f.stored)
@@ -118,9 +155,9 @@ func writeFile(t *testing.T, path string, m io.WriterTo) {
 func llamaOfWidth(t *testing.T, dir string, f format, width int) *subject {
 	r := &random{format: f, kv: dtype.F32, seed: uint64(width), peer: true, shape: shape{
 		name: fmt.Sprintf("llama-%d", width), embd: width, ff: 2 * width, vocab: 256,
-		heads: max(2, width/64), kvHeads: max(1, width/128), ctx: 128, batch: *peerTokens,
+		heads: max(2, width/64), kvHeads: max(1, width/128), ctx: 128, batch: peerTokens,
 	}}
-	r.write(t, dir, width)
+	r.write(t, t.TempDir(), width) // formats have the same names
 	s := &subject{name: r.shape.name + "/" + f.name, path: r.path, options: r.loadOptions(), weight: r.weight}
 	s.draw(r.vocab)
 	return s
@@ -129,7 +166,7 @@ func llamaOfWidth(t *testing.T, dir string, f format, width int) *subject {
 // draw chooses the tokens.
 func (s *subject) draw(vocab int) {
 	rng := rand.New(rand.NewPCG(uint64(vocab), 8))
-	for range *peerTokens {
+	for range peerTokens {
 		s.tokens = append(s.tokens, int32(rng.IntN(vocab)))
 	}
 }
@@ -146,37 +183,48 @@ func buildSubjects(t *testing.T, dir string, set []*subject) string {
 	return buildRunner(t, dir, "runner", len(set))
 }
 
-// compare prints a line for each implementation.
-func (s *subject) compare(t *testing.T, exe string, index int) {
+// compare compares each implementation. With -peer, it sets the subject's distance in peers.
+func (s *subject) compare(t *testing.T, exe string, index int, peers map[string]float64) {
 	want, err := s.exact()
 	if err != nil {
 		t.Fatal(err)
 	}
-	peer := s.peer(t)
-	theirs := newDistance(want)
-	for i, row := range peer {
-		theirs.add(row, i)
+	if *peerProgram != "" {
+		peers[s.name] = s.peer(t, want)
+	}
+	peer := peers[s.name]
+	if peer == 0 {
+		t.Fatalf("%s has no distance of this model: record it with -peer", recordPath)
 	}
 	for _, impl := range cpu.Available() {
-		job := Job{Model: index, Impl: impl, Threads: 1, Tokens: s.tokens}
-		for n := range s.tokens {
-			job.Prefills = append(job.Prefills, n+1)
+		decode, prefill := s.distances(t, exe, index, impl, want)
+		t.Logf("%s: llama.cpp %.3g; %.3g, %.2f of that; prompts %.3g, %.2f", impl, peer, decode, decode/peer, prefill, prefill/peer)
+		if most := max(decode, prefill); !(most <= mostOfPeer*peer) {
+			t.Errorf("%s: distance %.3g from exact logits is %.2f of llama.cpp's", impl, most, most/peer)
 		}
-		res := runJobs(t, exe, []Job{job})[0]
-		if res.Err != "" {
-			t.Fatalf("%s: %s", impl, res.Err)
-		}
-		decode, prefill := newDistance(want), newDistance(want)
-		for _, row := range res.Rows {
-			if row.Prefill == 0 {
-				decode.add(row.Logits, row.Position)
-			} else {
-				prefill.add(row.Logits, row.Position)
-			}
-		}
-		t.Logf("%-24s %-10s peer %.2e max %.2e  decode %.2e %.2f max %.2f  prefill %.2e %.2f max %.2f", s.name, impl, theirs.rms(), theirs.most,
-			decode.rms(), decode.rms()/theirs.rms(), decode.most/theirs.most, prefill.rms(), prefill.rms()/theirs.rms(), prefill.most/theirs.most)
 	}
+}
+
+// distances returns the distances of logits after single tokens and of those after prompts of all lengths.
+func (s *subject) distances(t *testing.T, exe string, index int, impl string, want [][]float64) (decode, prefill float64) {
+	t.Helper()
+	job := Job{Model: index, Impl: impl, Threads: 1, Tokens: s.tokens}
+	for n := range s.tokens {
+		job.Prefills = append(job.Prefills, n+1)
+	}
+	res := runJobs(t, exe, []Job{job})[0]
+	if res.Err != "" {
+		t.Fatalf("%s: %s", impl, res.Err)
+	}
+	one, many := distance{want: want}, distance{want: want}
+	for _, row := range res.Rows {
+		if row.Prefill == 0 {
+			one.add(row.Logits, row.Position)
+		} else {
+			many.add(row.Logits, row.Position)
+		}
+	}
+	return one.rms(), many.rms()
 }
 
 // exact returns the logits after each token, in float64.
@@ -206,43 +254,47 @@ func (s *subject) exact() ([][]float64, error) {
 	return rows, nil
 }
 
-// peer returns llama.cpp's logits after each token, each from an empty cache.
-func (s *subject) peer(t *testing.T) [][]float32 {
+// peer returns llama.cpp's distance: its logits after each token, from an empty cache.
+func (s *subject) peer(t *testing.T, want [][]float64) float64 {
 	var in, out bytes.Buffer
 	for n := range s.tokens {
 		fmt.Fprintln(&in, strings.Trim(fmt.Sprint(s.tokens[:n+1]), "[]"))
 	}
-	cmd := exec.CommandContext(context.Background(), *peerProgram, s.path, "128")
+	cmd := exec.CommandContext(t.Context(), *peerProgram, s.path, "128")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &out, os.Stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%s: %v", *peerProgram, err)
 	}
-	var rows [][]float32
-	lines := bufio.NewScanner(&out)
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var row []float32
-		for field := range strings.FieldsSeq(lines.Text()) {
-			x, err := strconv.ParseFloat(field, 32)
-			if err != nil {
-				t.Fatal(err)
-			}
-			row = append(row, float32(x))
-		}
-		rows = append(rows, row)
+	d, i := distance{want: want}, 0
+	for line := range strings.Lines(out.String()) {
+		d.add(parseLogits(t, line), i)
+		i++
 	}
-	return rows
+	if i != len(want) {
+		t.Fatalf("%s printed %d lines for %d", *peerProgram, i, len(want))
+	}
+	return d.rms()
 }
 
-// distance collects how far logits are from exact ones, as a share of their standard deviation.
+func parseLogits(t *testing.T, line string) []float32 {
+	t.Helper()
+	var row []float32
+	for field := range strings.FieldsSeq(line) {
+		x, err := strconv.ParseFloat(field, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row = append(row, float32(x))
+	}
+	return row
+}
+
+// distance collects how far logits are from exact ones, as a share of the standard deviation of those.
 type distance struct {
 	want    [][]float64
 	squares float64
 	n       int
-	most    float64
 }
-
-func newDistance(want [][]float64) *distance { return &distance{want: want} }
 
 func (d *distance) add(got []float32, position int) {
 	want := d.want[position]
@@ -254,9 +306,10 @@ func (d *distance) add(got []float32, position int) {
 		spread += (w - mean) * (w - mean) / float64(len(want))
 	}
 	for i, w := range want {
-		e := (float64(got[i]) - w) / math.Sqrt(spread)
-		d.squares, d.most, d.n = d.squares+e*e, max(d.most, math.Abs(e)), d.n+1
+		e := float64(got[i]) - w
+		d.squares, d.n = d.squares+e*e/spread, d.n+1
 	}
 }
 
+// rms is the root of the mean square.
 func (d *distance) rms() float64 { return math.Sqrt(d.squares / float64(d.n)) }
