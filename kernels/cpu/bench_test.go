@@ -75,6 +75,25 @@ func BenchmarkGEMM(b *testing.B) {
 	}
 }
 
+// BenchmarkGated is BenchmarkGEMM with two weights.
+func BenchmarkGated(b *testing.B) {
+	limit := peak(cpu.ProbeInt8)
+	const rows, n, k = 128, 2048, 2048
+	benchEach(b, func(b *testing.B) {
+		for _, p := range products[3:] {
+			b.Run(p.weight.String(), func(b *testing.B) {
+				o, up := newOperandsOf(p.weight, rows, n, k), newOperandsOf(p.weight, 1, n, k)[1]
+				y := kt.NewBuffer(rows*n*4, 0)
+				ops := 4 * float64(rows*n*k) / fastest(b, func() {
+					p.swiglu(y.Pointer(), o[0].Pointer(), o[1].Pointer(), up.Pointer(), weights(n, k), 0, rows, 0, n)
+				})
+				b.ReportMetric(ops/1e9, "best-Gop/s")
+				b.ReportMetric(ops/limit, "of-peak")
+			})
+		}
+	})
+}
+
 // BenchmarkGEMV multiplies one row by weights too large for the caches; it reports the
 // share of what the probe reads from memory.
 func BenchmarkGEMV(b *testing.B) {

@@ -68,6 +68,7 @@ type expandFunc func(dst, panel unsafe.Pointer, blocks int)
 
 // expansion is how products of several rows of x are computed with a format: a panel is expanded, then multiplied.
 type expansion struct {
+	partBytes      int
 	expand         expandFunc
 	matmul, swiglu tileSet // of panels of parts
 }
@@ -184,7 +185,8 @@ func genericExpanded() (all [numFormats]*expansion) {
 			continue
 		}
 		all[f] = &expansion{
-			expand: genericExpand(d),
+			partBytes: partBytes(s),
+			expand:    genericExpand(d),
 			matmul: single(func(dst, x, w, res unsafe.Pointer, _, _, parts, _, cols int, _ uintptr) {
 				a := dotParts(s, x, w, parts)
 				a.store(dst, res, cols)
@@ -261,7 +263,10 @@ func dotWords(q []int8, u [][panelRows][4]uint8, r int) (sum int32) {
 	return sum
 }
 
-// expandedPanels is room for the panels of a product, of w and for swiglu of wUp.
+// tileScratch is memory for tiles of expanded panels, before the panels: those for AVX2 keep sums there.
+const tileScratch = 2048
+
+// expandedPanels is room for the panels of a product, of w and for swiglu of wUp, and for what tiles keep in memory.
 type expandedPanels struct{ bytes []byte }
 
 // spareExpanded holds them between calls, see spareUnrounded.
@@ -291,13 +296,13 @@ type expandedProduct struct {
 // run computes the box of rows [r0, r1) and columns [c0, c1).
 func (p *expandedProduct) run(r0, r1, c0, c1 int) {
 	p.parts = p.k / blockLen
-	p.xStride, p.panelBytes = p.parts*q8aBytes, p.parts*partBytes(schemed[p.f].Scheme())
+	p.xStride, p.panelBytes = p.parts*q8aBytes, p.parts*p.partBytes
 	set := p.matmul
 	if p.up != nil {
 		set = p.swiglu
 	}
 	spare := spareExpanded.Get().(*expandedPanels)
-	room := spare.room(2 * p.panelBytes)
+	room := unsafe.Add(spare.room(tileScratch+2*p.panelBytes), tileScratch)
 	for c := c0; c < c1; {
 		g := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows)
 		p.expandAt(room, c, g.panels)

@@ -2,6 +2,8 @@
 
 package cpu
 
+import "unsafe"
+
 // Tiles in assembly of formats with a scheme: of one row of x by format, and of several rows by the kind of expanded
 // parts.
 
@@ -77,32 +79,59 @@ var vnniBlockSwiGLU = [numFormats]tileSet{
 	formatIQ3SX:  {{panels: 1, tiles: []rowTile{{1, swigluIQ3SXVNNIr1}}}},
 }
 
+// The tiles of expanded parts for AVX2; pairKinds of _asm describes the kinds.
 var (
-	avx2Parts = expansion{
-		matmul: tileSet{
-			{panels: 1, tiles: []rowTile{{4, tilePartAVX2r4p1}, {2, tilePartAVX2r2p1}, {1, tilePartAVX2r1p1}}},
-		},
-		swiglu: tileSet{{panels: 1, tiles: []rowTile{{2, swigluPartAVX2r2}, {1, swigluPartAVX2r1}}}},
+	avx2Nibbles = expansion{
+		partBytes: int(unsafe.Sizeof(part{})),
+		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileNibblesAVX2r6p1}, {2, tileNibblesAVX2r2p1}, {1, tileNibblesAVX2r1p1}}}},
+		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluNibblesAVX2r6}, {2, swigluNibblesAVX2r2}, {1, swigluNibblesAVX2r1}}}},
 	}
-	avx2Parts16 = expansion{
-		matmul: tileSet{
-			{panels: 1, tiles: []rowTile{{3, tilePart16AVX2r3p1}, {2, tilePart16AVX2r2p1}, {1, tilePart16AVX2r1p1}}},
-		},
-		swiglu: tileSet{{panels: 1, tiles: []rowTile{{2, swigluPart16AVX2r2}, {1, swigluPart16AVX2r1}}}},
+	avx2Bytes = expansion{
+		partBytes: int(unsafe.Sizeof(part{})),
+		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileBytesAVX2r6p1}, {2, tileBytesAVX2r2p1}, {1, tileBytesAVX2r1p1}}}},
+		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluBytesAVX2r6}, {2, swigluBytesAVX2r2}, {1, swigluBytesAVX2r1}}}},
 	}
-	avx2Parts16Large = expansion{
-		matmul: tileSet{
-			{panels: 1, tiles: []rowTile{{3, tilePart16LargeAVX2r3p1}, {2, tilePart16LargeAVX2r2p1}, {1, tilePart16LargeAVX2r1p1}}},
-		},
-		swiglu: tileSet{{panels: 1, tiles: []rowTile{{2, swigluPart16LargeAVX2r2}, {1, swigluPart16LargeAVX2r1}}}},
+	avx2Crumbs16 = expansion{
+		partBytes: int(unsafe.Sizeof(part16{})),
+		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileCrumbs16AVX2r6p1}, {2, tileCrumbs16AVX2r2p1}, {1, tileCrumbs16AVX2r1p1}}}},
+		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluCrumbs16AVX2r6}, {2, swigluCrumbs16AVX2r2}, {1, swigluCrumbs16AVX2r1}}}},
 	}
-	avx2PartsSigned = expansion{
-		matmul: tileSet{
-			{panels: 1, tiles: []rowTile{{4, tilePartSignedAVX2r4p1}, {2, tilePartSignedAVX2r2p1}, {1, tilePartSignedAVX2r1p1}}},
-		},
-		swiglu: tileSet{{panels: 1, tiles: []rowTile{{2, swigluPartSignedAVX2r2}, {1, swigluPartSignedAVX2r1}}}},
+	avx2Bytes16 = expansion{
+		partBytes: int(unsafe.Sizeof(part16{})),
+		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileBytes16AVX2r6p1}, {2, tileBytes16AVX2r2p1}, {1, tileBytes16AVX2r1p1}}}},
+		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluBytes16AVX2r6}, {2, swigluBytes16AVX2r2}, {1, swigluBytes16AVX2r1}}}},
 	}
+	avx2Large16 = expansion{
+		partBytes: int(unsafe.Sizeof(part16{})),
+		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileLarge16AVX2r6p1}, {2, tileLarge16AVX2r2p1}, {1, tileLarge16AVX2r1p1}}}},
+		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluLarge16AVX2r6}, {2, swigluLarge16AVX2r2}, {1, swigluLarge16AVX2r1}}}},
+	}
+	avx2Signed = expansion{
+		partBytes: signedPartBytes,
+		matmul:    tileSet{{panels: 1, tiles: []rowTile{{4, tileSignedAVX2r4p1}, {2, tileSignedAVX2r2p1}, {1, tileSignedAVX2r1p1}}}},
+		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{4, swigluSignedAVX2r4}, {2, swigluSignedAVX2r2}, {1, swigluSignedAVX2r1}}}},
+	}
+	avx2Q8 = expansion{
+		partBytes: signedPartBytes,
+		matmul:    tileSet{{panels: 1, tiles: []rowTile{{4, tilePairQ8AVX2r4p1}, {2, tilePairQ8AVX2r2p1}, {1, tilePairQ8AVX2r1p1}}}},
+		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{4, swigluPairQ8AVX2r4}, {2, swigluPairQ8AVX2r2}, {1, swigluPairQ8AVX2r1}}}},
+	}
+	avx2Q4 = expansion{
+		partBytes: scaledPartBytes,
+		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tilePairQ4AVX2r6p1}, {2, tilePairQ4AVX2r2p1}, {1, tilePairQ4AVX2r1p1}}}},
+		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluPairQ4AVX2r6}, {2, swigluPairQ4AVX2r2}, {1, swigluPairQ4AVX2r1}}}},
+	}
+)
+
+// Parts of kinds that only AVX2 has: bytes and scales, or signs, magnitudes, a sum for each row and scales.
+const (
+	scaledPartBytes = panelRows*blockLen + panelRows*f32Bytes
+	signedPartBytes = 2 * scaledPartBytes
+)
+
+var (
 	vnniParts = expansion{
+		partBytes: int(unsafe.Sizeof(part{})),
 		matmul: tileSet{
 			{panels: 2, tiles: []rowTile{{6, tilePartVNNIr6p2}, {4, tilePartVNNIr4p2}, {2, tilePartVNNIr2p2}, {1, tilePartVNNIr1p2}}},
 			{panels: 1, tiles: []rowTile{{8, tilePartVNNIr8p1}, {4, tilePartVNNIr4p1}, {2, tilePartVNNIr2p1}, {1, tilePartVNNIr1p1}}},
@@ -110,6 +139,7 @@ var (
 		swiglu: tileSet{{panels: 1, tiles: []rowTile{{6, swigluPartVNNIr6}, {4, swigluPartVNNIr4}, {2, swigluPartVNNIr2}, {1, swigluPartVNNIr1}}}},
 	}
 	vnniParts16 = expansion{
+		partBytes: int(unsafe.Sizeof(part16{})),
 		matmul: tileSet{
 			{panels: 2, tiles: []rowTile{{4, tilePart16VNNIr4p2}, {2, tilePart16VNNIr2p2}, {1, tilePart16VNNIr1p2}}},
 			{panels: 1, tiles: []rowTile{{8, tilePart16VNNIr8p1}, {4, tilePart16VNNIr4p1}, {2, tilePart16VNNIr2p1}, {1, tilePart16VNNIr1p1}}},
@@ -117,6 +147,7 @@ var (
 		swiglu: tileSet{{panels: 1, tiles: []rowTile{{4, swigluPart16VNNIr4}, {2, swigluPart16VNNIr2}, {1, swigluPart16VNNIr1}}}},
 	}
 	vnniPartsSigned = expansion{
+		partBytes: int(unsafe.Sizeof(part{})),
 		matmul: tileSet{
 			{panels: 2, tiles: []rowTile{{6, tilePartSignedVNNIr6p2}, {4, tilePartSignedVNNIr4p2}, {2, tilePartSignedVNNIr2p2}, {1, tilePartSignedVNNIr1p2}}},
 			{panels: 1, tiles: []rowTile{{8, tilePartSignedVNNIr8p1}, {4, tilePartSignedVNNIr4p1}, {2, tilePartSignedVNNIr2p1}, {1, tilePartSignedVNNIr1p1}}},
@@ -132,21 +163,24 @@ func (e expansion) with(f expandFunc) *expansion {
 }
 
 var avx2Expanded = [numFormats]*expansion{
-	formatQ41:    avx2Parts.with(expandQ41AVX2),
-	formatQ50:    avx2Parts.with(expandQ50AVX2),
-	formatQ51:    avx2Parts.with(expandQ51AVX2),
-	formatQ2K:    avx2Parts16.with(expandQ2KAVX2),
-	formatQ3K:    avx2Parts16.with(expandQ3KAVX2),
-	formatQ4K:    avx2Parts.with(expandQ4KAVX2),
-	formatQ5K:    avx2Parts.with(expandQ5KAVX2),
-	formatQ6K:    avx2Parts16.with(expandQ6KAVX2),
-	formatIQ4NL:  avx2PartsSigned.with(expandIQ4NLAVX2),
-	formatIQ4XS:  avx2PartsSigned.with(expandIQ4XSAVX2),
-	formatMXFP4:  avx2Parts.with(expandMXFP4AVX2),
-	formatIQ2X:   avx2PartsSigned.with(expandIQ2XAVX2),
-	formatIQ2X16: avx2Parts16Large.with(expandIQ2X16AVX2),
-	formatIQ3X:   avx2PartsSigned.with(expandIQ3XAVX2),
-	formatIQ3SX:  avx2Parts.with(expandIQ3SXAVX2),
+	formatQ8: avx2Q8.with(expandQ8AVX2),
+	formatQ4: avx2Q4.with(expandQ4AVX2),
+
+	formatQ41:    avx2Nibbles.with(expandQ41AVX2),
+	formatQ50:    avx2Bytes.with(expandQ50AVX2),
+	formatQ51:    avx2Bytes.with(expandQ51AVX2),
+	formatQ2K:    avx2Crumbs16.with(expandQ2KAVX2),
+	formatQ3K:    avx2Crumbs16.with(expandQ3KAVX2),
+	formatQ4K:    avx2Nibbles.with(expandQ4KAVX2),
+	formatQ5K:    avx2Bytes.with(expandQ5KAVX2),
+	formatQ6K:    avx2Bytes16.with(expandQ6KAVX2),
+	formatIQ4NL:  avx2Signed.with(expandIQ4NLAVX2),
+	formatIQ4XS:  avx2Signed.with(expandIQ4XSAVX2),
+	formatMXFP4:  avx2Bytes.with(expandMXFP4AVX2),
+	formatIQ2X:   avx2Signed.with(expandIQ2XAVX2),
+	formatIQ2X16: avx2Large16.with(expandIQ2X16AVX2),
+	formatIQ3X:   avx2Signed.with(expandIQ3XAVX2),
+	formatIQ3SX:  avx2Bytes.with(expandIQ3SXAVX2),
 }
 
 var vnniExpanded = [numFormats]*expansion{

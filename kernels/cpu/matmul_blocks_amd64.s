@@ -11034,87 +11034,267 @@ TEXT ·expandIQ4NLAVX2(SB), NOSPLIT, $0-24
 	JZ      done183
 
 block182:
-	ADDQ      $+32, CX
-	VMOVUPS   (CX), Y1
-	VMOVUPS   64(CX), Y2
-	VMOVUPS   128(CX), Y3
-	VMOVUPS   192(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y1, Y5
-	VPSHUFB   Y5, Y0, Y5
-	VMOVUPS   Y5, (AX)
-	VPSRLW    $0x04, Y1, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 256(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 64(AX)
-	VPSRLW    $0x04, Y2, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 320(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 128(AX)
-	VPSRLW    $0x04, Y3, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 384(AX)
-	VPAND     nibbles0<>+0(SB), Y4, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 192(AX)
-	VPSRLW    $0x04, Y4, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 448(AX)
-	VCVTPH2PS -32(CX), Y1
-	VMOVUPS   Y1, 512(AX)
-	VMULPS    offsetIQ4NL<>+0(SB), Y1, Y1
-	VMOVUPS   Y1, 576(AX)
-	VMOVUPS   32(CX), Y1
-	VMOVUPS   96(CX), Y2
-	VMOVUPS   160(CX), Y3
-	VMOVUPS   224(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y1, Y5
-	VPSHUFB   Y5, Y0, Y5
-	VMOVUPS   Y5, 32(AX)
-	VPSRLW    $0x04, Y1, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 288(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 96(AX)
-	VPSRLW    $0x04, Y2, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 352(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 160(AX)
-	VPSRLW    $0x04, Y3, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 416(AX)
-	VPAND     nibbles0<>+0(SB), Y4, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 224(AX)
-	VPSRLW    $0x04, Y4, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 480(AX)
-	VCVTPH2PS -16(CX), Y1
-	VMOVUPS   Y1, 544(AX)
-	VMULPS    offsetIQ4NL<>+0(SB), Y1, Y1
-	VMOVUPS   Y1, 608(AX)
-	ADDQ      $+640, AX
-	ADDQ      $+256, CX
-	DECQ      DX
-	JNZ       block182
+	ADDQ       $+32, CX
+	VXORPS     Y1, Y1, Y1
+	VMOVUPS    (CX), Y2
+	VMOVUPS    64(CX), Y3
+	VMOVUPS    128(CX), Y4
+	VMOVUPS    192(CX), Y5
+	VPAND      nibbles0<>+0(SB), Y2, Y6
+	VPSHUFB    Y6, Y0, Y6
+	VPXOR      flip<>+0(SB), Y6, Y6
+	VPABSB     Y6, Y7
+	VMOVDQU    Y7, 512(AX)
+	VXORPS     Y8, Y8, Y8
+	VPCMPGTB   Y6, Y8, Y8
+	VMOVDQU    Y8, (AX)
+	VPAND      Y8, Y7, Y7
+	VPMADDUBSW ones8<>+0(SB), Y7, Y7
+	VPMADDWD   ones16<>+0(SB), Y7, Y7
+	VPADDD     Y7, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 768(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 256(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y3, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 576(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 64(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPSRLW     $0x04, Y3, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 832(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 320(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y4, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 640(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 128(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y4, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 896(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 384(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y5, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 704(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 192(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y5, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 960(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 448(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVDQU    Y1, 1024(AX)
+	VCVTPH2PS  -32(CX), Y1
+	VMOVUPS    Y1, 1088(AX)
+	VXORPS     Y1, Y1, Y1
+	VMOVUPS    32(CX), Y2
+	VMOVUPS    96(CX), Y3
+	VMOVUPS    160(CX), Y4
+	VMOVUPS    224(CX), Y5
+	VPAND      nibbles0<>+0(SB), Y2, Y6
+	VPSHUFB    Y6, Y0, Y6
+	VPXOR      flip<>+0(SB), Y6, Y6
+	VPABSB     Y6, Y7
+	VMOVDQU    Y7, 544(AX)
+	VXORPS     Y8, Y8, Y8
+	VPCMPGTB   Y6, Y8, Y8
+	VMOVDQU    Y8, 32(AX)
+	VPAND      Y8, Y7, Y7
+	VPMADDUBSW ones8<>+0(SB), Y7, Y7
+	VPMADDWD   ones16<>+0(SB), Y7, Y7
+	VPADDD     Y7, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 800(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 288(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y3, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 608(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 96(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPSRLW     $0x04, Y3, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 864(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 352(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y4, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 672(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 160(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y4, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 928(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 416(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y5, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 736(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 224(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y5, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 992(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 480(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVDQU    Y1, 1056(AX)
+	VCVTPH2PS  -16(CX), Y1
+	VMOVUPS    Y1, 1120(AX)
+	ADDQ       $+1152, AX
+	ADDQ       $+256, CX
+	DECQ       DX
+	JNZ        block182
 
 done183:
 	VZEROUPPER
 	RET
+
+DATA flip<>+0(SB)/4, $0x80808080
+DATA flip<>+4(SB)/4, $0x80808080
+DATA flip<>+8(SB)/4, $0x80808080
+DATA flip<>+12(SB)/4, $0x80808080
+DATA flip<>+16(SB)/4, $0x80808080
+DATA flip<>+20(SB)/4, $0x80808080
+DATA flip<>+24(SB)/4, $0x80808080
+DATA flip<>+28(SB)/4, $0x80808080
+DATA flip<>+32(SB)/4, $0x80808080
+DATA flip<>+36(SB)/4, $0x80808080
+DATA flip<>+40(SB)/4, $0x80808080
+DATA flip<>+44(SB)/4, $0x80808080
+DATA flip<>+48(SB)/4, $0x80808080
+DATA flip<>+52(SB)/4, $0x80808080
+DATA flip<>+56(SB)/4, $0x80808080
+DATA flip<>+60(SB)/4, $0x80808080
+GLOBL flip<>(SB), RODATA|NOPTR, $64
+
+DATA ones8<>+0(SB)/4, $0x01010101
+DATA ones8<>+4(SB)/4, $0x01010101
+DATA ones8<>+8(SB)/4, $0x01010101
+DATA ones8<>+12(SB)/4, $0x01010101
+DATA ones8<>+16(SB)/4, $0x01010101
+DATA ones8<>+20(SB)/4, $0x01010101
+DATA ones8<>+24(SB)/4, $0x01010101
+DATA ones8<>+28(SB)/4, $0x01010101
+DATA ones8<>+32(SB)/4, $0x01010101
+DATA ones8<>+36(SB)/4, $0x01010101
+DATA ones8<>+40(SB)/4, $0x01010101
+DATA ones8<>+44(SB)/4, $0x01010101
+DATA ones8<>+48(SB)/4, $0x01010101
+DATA ones8<>+52(SB)/4, $0x01010101
+DATA ones8<>+56(SB)/4, $0x01010101
+DATA ones8<>+60(SB)/4, $0x01010101
+GLOBL ones8<>(SB), RODATA|NOPTR, $64
 
 // func tileIQ4NLAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -11335,24 +11515,6 @@ noResidual186:
 	VMASKMOVPS Y2, Y3, 32(AX)
 	VZEROUPPER
 	RET
-
-DATA flip<>+0(SB)/4, $0x80808080
-DATA flip<>+4(SB)/4, $0x80808080
-DATA flip<>+8(SB)/4, $0x80808080
-DATA flip<>+12(SB)/4, $0x80808080
-DATA flip<>+16(SB)/4, $0x80808080
-DATA flip<>+20(SB)/4, $0x80808080
-DATA flip<>+24(SB)/4, $0x80808080
-DATA flip<>+28(SB)/4, $0x80808080
-DATA flip<>+32(SB)/4, $0x80808080
-DATA flip<>+36(SB)/4, $0x80808080
-DATA flip<>+40(SB)/4, $0x80808080
-DATA flip<>+44(SB)/4, $0x80808080
-DATA flip<>+48(SB)/4, $0x80808080
-DATA flip<>+52(SB)/4, $0x80808080
-DATA flip<>+56(SB)/4, $0x80808080
-DATA flip<>+60(SB)/4, $0x80808080
-GLOBL flip<>(SB), RODATA|NOPTR, $64
 
 // func swigluIQ4NLAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -12315,90 +12477,234 @@ block203:
 	MOVQ $0x00000008, SI
 
 part205:
-	VMOVUPS   (CX), Y1
-	VMOVUPS   64(CX), Y2
-	VMOVUPS   128(CX), Y3
-	VMOVUPS   192(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y1, Y5
-	VPSHUFB   Y5, Y0, Y5
-	VMOVUPS   Y5, (AX)
-	VPSRLW    $0x04, Y1, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 256(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 64(AX)
-	VPSRLW    $0x04, Y2, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 320(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 128(AX)
-	VPSRLW    $0x04, Y3, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 384(AX)
-	VPAND     nibbles0<>+0(SB), Y4, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 192(AX)
-	VPSRLW    $0x04, Y4, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 448(AX)
-	VCVTPH2PS (DX), Y1
-	VPMOVSXBD 256(CX), Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VMOVUPS   Y2, 512(AX)
-	VMULPS    offsetIQ4XS<>+0(SB), Y2, Y1
-	VMOVUPS   Y1, 576(AX)
-	VMOVUPS   32(CX), Y1
-	VMOVUPS   96(CX), Y2
-	VMOVUPS   160(CX), Y3
-	VMOVUPS   224(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y1, Y5
-	VPSHUFB   Y5, Y0, Y5
-	VMOVUPS   Y5, 32(AX)
-	VPSRLW    $0x04, Y1, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 288(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 96(AX)
-	VPSRLW    $0x04, Y2, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 352(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 160(AX)
-	VPSRLW    $0x04, Y3, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 416(AX)
-	VPAND     nibbles0<>+0(SB), Y4, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 224(AX)
-	VPSRLW    $0x04, Y4, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 480(AX)
-	VCVTPH2PS 16(DX), Y1
-	VPMOVSXBD 264(CX), Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VMOVUPS   Y2, 544(AX)
-	VMULPS    offsetIQ4XS<>+0(SB), Y2, Y1
-	VMOVUPS   Y1, 608(AX)
-	ADDQ      $+640, AX
-	ADDQ      $+272, CX
-	DECQ      SI
-	JNZ       part205
-	DECQ      BX
-	JNZ       block203
+	VXORPS     Y1, Y1, Y1
+	VMOVUPS    (CX), Y2
+	VMOVUPS    64(CX), Y3
+	VMOVUPS    128(CX), Y4
+	VMOVUPS    192(CX), Y5
+	VPAND      nibbles0<>+0(SB), Y2, Y6
+	VPSHUFB    Y6, Y0, Y6
+	VPXOR      flip<>+0(SB), Y6, Y6
+	VPABSB     Y6, Y7
+	VMOVDQU    Y7, 512(AX)
+	VXORPS     Y8, Y8, Y8
+	VPCMPGTB   Y6, Y8, Y8
+	VMOVDQU    Y8, (AX)
+	VPAND      Y8, Y7, Y7
+	VPMADDUBSW ones8<>+0(SB), Y7, Y7
+	VPMADDWD   ones16<>+0(SB), Y7, Y7
+	VPADDD     Y7, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 768(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 256(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y3, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 576(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 64(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPSRLW     $0x04, Y3, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 832(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 320(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y4, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 640(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 128(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y4, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 896(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 384(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y5, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 704(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 192(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y5, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 960(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 448(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVDQU    Y1, 1024(AX)
+	VCVTPH2PS  (DX), Y1
+	VPMOVSXBD  256(CX), Y2
+	VCVTDQ2PS  Y2, Y2
+	VMULPS     Y1, Y2, Y2
+	VMOVUPS    Y2, 1088(AX)
+	VXORPS     Y1, Y1, Y1
+	VMOVUPS    32(CX), Y2
+	VMOVUPS    96(CX), Y3
+	VMOVUPS    160(CX), Y4
+	VMOVUPS    224(CX), Y5
+	VPAND      nibbles0<>+0(SB), Y2, Y6
+	VPSHUFB    Y6, Y0, Y6
+	VPXOR      flip<>+0(SB), Y6, Y6
+	VPABSB     Y6, Y7
+	VMOVDQU    Y7, 544(AX)
+	VXORPS     Y8, Y8, Y8
+	VPCMPGTB   Y6, Y8, Y8
+	VMOVDQU    Y8, 32(AX)
+	VPAND      Y8, Y7, Y7
+	VPMADDUBSW ones8<>+0(SB), Y7, Y7
+	VPMADDWD   ones16<>+0(SB), Y7, Y7
+	VPADDD     Y7, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 800(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 288(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y3, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 608(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 96(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPSRLW     $0x04, Y3, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 864(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 352(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y4, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 672(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 160(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y4, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 928(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 416(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y5, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 736(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 224(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y5, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 992(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 480(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVDQU    Y1, 1056(AX)
+	VCVTPH2PS  16(DX), Y1
+	VPMOVSXBD  264(CX), Y2
+	VCVTDQ2PS  Y2, Y2
+	VMULPS     Y1, Y2, Y2
+	VMOVUPS    Y2, 1120(AX)
+	ADDQ       $+1152, AX
+	ADDQ       $+272, CX
+	DECQ       SI
+	JNZ        part205
+	DECQ       BX
+	JNZ        block203
 
 done204:
 	VZEROUPPER
@@ -14720,92 +15026,236 @@ block244:
 	MOVQ $0x00000008, SI
 
 part246:
-	VMOVUPS   (CX), Y1
-	VMOVUPS   64(CX), Y2
-	VMOVUPS   128(CX), Y3
-	VMOVUPS   192(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y1, Y5
-	VPSHUFB   Y5, Y0, Y5
-	VMOVUPS   Y5, (AX)
-	VPSRLW    $0x04, Y1, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 256(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 64(AX)
-	VPSRLW    $0x04, Y2, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 320(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 128(AX)
-	VPSRLW    $0x04, Y3, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 384(AX)
-	VPAND     nibbles0<>+0(SB), Y4, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 192(AX)
-	VPSRLW    $0x04, Y4, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 448(AX)
-	VCVTPH2PS (DX), Y1
-	VMULPS    shift3<>+0(SB), Y1, Y1
-	VPMOVSXBD 256(CX), Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VMOVUPS   Y2, 512(AX)
-	VMULPS    offsetIQ2X<>+0(SB), Y2, Y1
-	VMOVUPS   Y1, 576(AX)
-	VMOVUPS   32(CX), Y1
-	VMOVUPS   96(CX), Y2
-	VMOVUPS   160(CX), Y3
-	VMOVUPS   224(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y1, Y5
-	VPSHUFB   Y5, Y0, Y5
-	VMOVUPS   Y5, 32(AX)
-	VPSRLW    $0x04, Y1, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 288(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 96(AX)
-	VPSRLW    $0x04, Y2, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 352(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 160(AX)
-	VPSRLW    $0x04, Y3, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 416(AX)
-	VPAND     nibbles0<>+0(SB), Y4, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 224(AX)
-	VPSRLW    $0x04, Y4, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 480(AX)
-	VCVTPH2PS 16(DX), Y1
-	VMULPS    shift3<>+0(SB), Y1, Y1
-	VPMOVSXBD 264(CX), Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VMOVUPS   Y2, 544(AX)
-	VMULPS    offsetIQ2X<>+0(SB), Y2, Y1
-	VMOVUPS   Y1, 608(AX)
-	ADDQ      $+640, AX
-	ADDQ      $+272, CX
-	DECQ      SI
-	JNZ       part246
-	DECQ      BX
-	JNZ       block244
+	VXORPS     Y1, Y1, Y1
+	VMOVUPS    (CX), Y2
+	VMOVUPS    64(CX), Y3
+	VMOVUPS    128(CX), Y4
+	VMOVUPS    192(CX), Y5
+	VPAND      nibbles0<>+0(SB), Y2, Y6
+	VPSHUFB    Y6, Y0, Y6
+	VPXOR      flip<>+0(SB), Y6, Y6
+	VPABSB     Y6, Y7
+	VMOVDQU    Y7, 512(AX)
+	VXORPS     Y8, Y8, Y8
+	VPCMPGTB   Y6, Y8, Y8
+	VMOVDQU    Y8, (AX)
+	VPAND      Y8, Y7, Y7
+	VPMADDUBSW ones8<>+0(SB), Y7, Y7
+	VPMADDWD   ones16<>+0(SB), Y7, Y7
+	VPADDD     Y7, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 768(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 256(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y3, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 576(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 64(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPSRLW     $0x04, Y3, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 832(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 320(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y4, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 640(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 128(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y4, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 896(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 384(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y5, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 704(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 192(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y5, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 960(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 448(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVDQU    Y1, 1024(AX)
+	VCVTPH2PS  (DX), Y1
+	VMULPS     shift3<>+0(SB), Y1, Y1
+	VPMOVSXBD  256(CX), Y2
+	VCVTDQ2PS  Y2, Y2
+	VMULPS     Y1, Y2, Y2
+	VMOVUPS    Y2, 1088(AX)
+	VXORPS     Y1, Y1, Y1
+	VMOVUPS    32(CX), Y2
+	VMOVUPS    96(CX), Y3
+	VMOVUPS    160(CX), Y4
+	VMOVUPS    224(CX), Y5
+	VPAND      nibbles0<>+0(SB), Y2, Y6
+	VPSHUFB    Y6, Y0, Y6
+	VPXOR      flip<>+0(SB), Y6, Y6
+	VPABSB     Y6, Y7
+	VMOVDQU    Y7, 544(AX)
+	VXORPS     Y8, Y8, Y8
+	VPCMPGTB   Y6, Y8, Y8
+	VMOVDQU    Y8, 32(AX)
+	VPAND      Y8, Y7, Y7
+	VPMADDUBSW ones8<>+0(SB), Y7, Y7
+	VPMADDWD   ones16<>+0(SB), Y7, Y7
+	VPADDD     Y7, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 800(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 288(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y3, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 608(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 96(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPSRLW     $0x04, Y3, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 864(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 352(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y4, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 672(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 160(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y4, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 928(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 416(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y5, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 736(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 224(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y5, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 992(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 480(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVDQU    Y1, 1056(AX)
+	VCVTPH2PS  16(DX), Y1
+	VMULPS     shift3<>+0(SB), Y1, Y1
+	VPMOVSXBD  264(CX), Y2
+	VCVTDQ2PS  Y2, Y2
+	VMULPS     Y1, Y2, Y2
+	VMOVUPS    Y2, 1120(AX)
+	ADDQ       $+1152, AX
+	ADDQ       $+272, CX
+	DECQ       SI
+	JNZ        part246
+	DECQ       BX
+	JNZ        block244
 
 done245:
 	VZEROUPPER
@@ -17401,92 +17851,236 @@ block292:
 	MOVQ $0x00000008, SI
 
 part294:
-	VMOVUPS   (CX), Y1
-	VMOVUPS   64(CX), Y2
-	VMOVUPS   128(CX), Y3
-	VMOVUPS   192(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y1, Y5
-	VPSHUFB   Y5, Y0, Y5
-	VMOVUPS   Y5, (AX)
-	VPSRLW    $0x04, Y1, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 256(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 64(AX)
-	VPSRLW    $0x04, Y2, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 320(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 128(AX)
-	VPSRLW    $0x04, Y3, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 384(AX)
-	VPAND     nibbles0<>+0(SB), Y4, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 192(AX)
-	VPSRLW    $0x04, Y4, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 448(AX)
-	VCVTPH2PS (DX), Y1
-	VMULPS    shift2<>+0(SB), Y1, Y1
-	VPMOVSXBD 256(CX), Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VMOVUPS   Y2, 512(AX)
-	VMULPS    offsetIQ3X<>+0(SB), Y2, Y1
-	VMOVUPS   Y1, 576(AX)
-	VMOVUPS   32(CX), Y1
-	VMOVUPS   96(CX), Y2
-	VMOVUPS   160(CX), Y3
-	VMOVUPS   224(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y1, Y5
-	VPSHUFB   Y5, Y0, Y5
-	VMOVUPS   Y5, 32(AX)
-	VPSRLW    $0x04, Y1, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 288(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 96(AX)
-	VPSRLW    $0x04, Y2, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 352(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 160(AX)
-	VPSRLW    $0x04, Y3, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 416(AX)
-	VPAND     nibbles0<>+0(SB), Y4, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 224(AX)
-	VPSRLW    $0x04, Y4, Y1
-	VPAND     nibbles0<>+0(SB), Y1, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 480(AX)
-	VCVTPH2PS 16(DX), Y1
-	VMULPS    shift2<>+0(SB), Y1, Y1
-	VPMOVSXBD 264(CX), Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VMOVUPS   Y2, 544(AX)
-	VMULPS    offsetIQ3X<>+0(SB), Y2, Y1
-	VMOVUPS   Y1, 608(AX)
-	ADDQ      $+640, AX
-	ADDQ      $+272, CX
-	DECQ      SI
-	JNZ       part294
-	DECQ      BX
-	JNZ       block292
+	VXORPS     Y1, Y1, Y1
+	VMOVUPS    (CX), Y2
+	VMOVUPS    64(CX), Y3
+	VMOVUPS    128(CX), Y4
+	VMOVUPS    192(CX), Y5
+	VPAND      nibbles0<>+0(SB), Y2, Y6
+	VPSHUFB    Y6, Y0, Y6
+	VPXOR      flip<>+0(SB), Y6, Y6
+	VPABSB     Y6, Y7
+	VMOVDQU    Y7, 512(AX)
+	VXORPS     Y8, Y8, Y8
+	VPCMPGTB   Y6, Y8, Y8
+	VMOVDQU    Y8, (AX)
+	VPAND      Y8, Y7, Y7
+	VPMADDUBSW ones8<>+0(SB), Y7, Y7
+	VPMADDWD   ones16<>+0(SB), Y7, Y7
+	VPADDD     Y7, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 768(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 256(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y3, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 576(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 64(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPSRLW     $0x04, Y3, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 832(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 320(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y4, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 640(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 128(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y4, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 896(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 384(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y5, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 704(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 192(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y5, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 960(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 448(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVDQU    Y1, 1024(AX)
+	VCVTPH2PS  (DX), Y1
+	VMULPS     shift2<>+0(SB), Y1, Y1
+	VPMOVSXBD  256(CX), Y2
+	VCVTDQ2PS  Y2, Y2
+	VMULPS     Y1, Y2, Y2
+	VMOVUPS    Y2, 1088(AX)
+	VXORPS     Y1, Y1, Y1
+	VMOVUPS    32(CX), Y2
+	VMOVUPS    96(CX), Y3
+	VMOVUPS    160(CX), Y4
+	VMOVUPS    224(CX), Y5
+	VPAND      nibbles0<>+0(SB), Y2, Y6
+	VPSHUFB    Y6, Y0, Y6
+	VPXOR      flip<>+0(SB), Y6, Y6
+	VPABSB     Y6, Y7
+	VMOVDQU    Y7, 544(AX)
+	VXORPS     Y8, Y8, Y8
+	VPCMPGTB   Y6, Y8, Y8
+	VMOVDQU    Y8, 32(AX)
+	VPAND      Y8, Y7, Y7
+	VPMADDUBSW ones8<>+0(SB), Y7, Y7
+	VPMADDWD   ones16<>+0(SB), Y7, Y7
+	VPADDD     Y7, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 800(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 288(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y3, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y6
+	VMOVDQU    Y6, 608(AX)
+	VXORPS     Y7, Y7, Y7
+	VPCMPGTB   Y2, Y7, Y7
+	VMOVDQU    Y7, 96(AX)
+	VPAND      Y7, Y6, Y6
+	VPMADDUBSW ones8<>+0(SB), Y6, Y6
+	VPMADDWD   ones16<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y1, Y1
+	VPSRLW     $0x04, Y3, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 864(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 352(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y4, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 672(AX)
+	VXORPS     Y6, Y6, Y6
+	VPCMPGTB   Y2, Y6, Y6
+	VMOVDQU    Y6, 160(AX)
+	VPAND      Y6, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y4, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 928(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 416(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y5, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 736(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 224(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VPSRLW     $0x04, Y5, Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y2
+	VPSHUFB    Y2, Y0, Y2
+	VPXOR      flip<>+0(SB), Y2, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 992(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 480(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVDQU    Y1, 1056(AX)
+	VCVTPH2PS  16(DX), Y1
+	VMULPS     shift2<>+0(SB), Y1, Y1
+	VPMOVSXBD  264(CX), Y2
+	VCVTDQ2PS  Y2, Y2
+	VMULPS     Y1, Y2, Y2
+	VMOVUPS    Y2, 1120(AX)
+	ADDQ       $+1152, AX
+	ADDQ       $+272, CX
+	DECQ       SI
+	JNZ        part294
+	DECQ       BX
+	JNZ        block292
 
 done293:
 	VZEROUPPER

@@ -66,31 +66,6 @@ func swigluPartVNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up
 //go:noescape
 func swigluPartVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartAVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePartAVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePartAVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePartAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePartAVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePartAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluPartAVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluPartAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluPartAVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluPartAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
 // tilePart16VNNIr4p2 computes 4 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -140,31 +115,6 @@ func swigluPart16VNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, 
 //
 //go:noescape
 func swigluPart16VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePart16AVX2r3p1 computes 3 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePart16AVX2r3p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePart16AVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePart16AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePart16AVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePart16AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluPart16AVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluPart16AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluPart16AVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluPart16AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tilePartSignedVNNIr6p2 computes 6 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
 //
@@ -225,53 +175,3 @@ func swigluPartSignedVNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Point
 //
 //go:noescape
 func swigluPartSignedVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePartSignedAVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePartSignedAVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePartSignedAVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePartSignedAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePartSignedAVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePartSignedAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluPartSignedAVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluPartSignedAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluPartSignedAVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluPartSignedAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePart16LargeAVX2r3p1 computes 3 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePart16LargeAVX2r3p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePart16LargeAVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePart16LargeAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePart16LargeAVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePart16LargeAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluPart16LargeAVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluPart16LargeAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluPart16LargeAVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluPart16LargeAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)

@@ -76,16 +76,6 @@ func tileQ8VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res 
 //go:noescape
 func swigluQ8VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tileQ8AVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tileQ8AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tileQ8AVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tileQ8AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
 // tileQ8AVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -100,11 +90,6 @@ func tileQ8AVX2r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res 
 //
 //go:noescape
 func tileQ8AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluQ8AVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluQ8AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // swigluQ8AVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
 //

@@ -328,19 +328,40 @@ func (g *generator) expand(s *scheme, level string) {
 		pointers("dst", "panel"), integers("blocks"))
 	dst := g.arg("dst")
 	b := g.newBlockSource(s, g.newRows(g.arg("panel"), nil, 1))
+	size := partBytes(s.groups())
+	if s.signed() && !g.wide() {
+		size = signedScales + vectorSize
+	}
 	b.overParts(g.arg("blocks"), func() {
 		for h := range g.halves() {
-			to := func(disp int) operand.Mem { return operand.Mem{Base: dst, Disp: disp + h*g.bytes()} }
-			b.bytesOf(0, h, func(j int, u reg.VecVirtual) { g.VMOVUPS(u, to(64*j)) })
-			for i := range s.groups() {
-				scale := b.scale(0, h, i)
-				g.VMOVUPS(scale, to(partScales+i*vectorSize))
-				g.VMOVUPS(b.min(0, h, i, scale), to(partMins(s.groups())+i*vectorSize))
+			if s.signed() && !g.wide() {
+				b.expandSigned(dst, h)
+			} else {
+				b.expandHalf(dst, h)
 			}
 		}
-		g.ADDQ(operand.I32(int32(partBytes(s.groups()))), dst)
+		g.ADDQ(operand.I32(int32(size)), dst)
 	})
 	g.ret()
+}
+
+// expandHalf expands vector h of a part.
+func (b *blockSource) expandHalf(dst reg.GPVirtual, h int) {
+	to := func(disp int) operand.Mem { return operand.Mem{Base: dst, Disp: disp + h*b.bytes()} }
+	b.bytesOf(0, h, func(j int, u reg.VecVirtual) { b.VMOVUPS(u, to(64*j)) })
+	for i := range b.groups() {
+		scale := b.scale(0, h, i)
+		b.VMOVUPS(scale, to(partScales+i*vectorSize))
+		b.VMOVUPS(b.min(0, h, i, scale), to(partMins(b.groups())+i*vectorSize))
+	}
+}
+
+// expandSigned is expandHalf for a kind with magnitudes, see pairKind.
+func (b *blockSource) expandSigned(dst reg.GPVirtual, h int) {
+	e := b.newSigned(dst, h)
+	b.bytesOf(0, h, e.add)
+	e.finish()
+	b.VMOVUPS(b.scale(0, h, 0), e.at(signedScales))
 }
 
 // blockRow generates a tile of one row that reads panels as they are stored.

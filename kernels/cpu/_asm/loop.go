@@ -28,10 +28,10 @@ type loop struct {
 }
 
 // tileName matches the tiles of products; see tile.name.
-var tileName = regexp.MustCompile(`^(?:tile|widened)(F32|F16|BF16|Q8|Q4)(AVX2|AVX512|VNNI|DOT)r([0-9]+)p([0-9]+)$`)
+var tileName = regexp.MustCompile(`^(?:tile|widened)(F32|F16|BF16|Q8|Q4|PairQ8|PairQ4)(AVX2|AVX512|VNNI|DOT)r([0-9]+)p([0-9]+)$`)
 
 var (
-	weightNames  = map[string]string{"F32": "F32", "F16": "F16", "BF16": "BF16", "Q8": "Q8_0", "Q4": "Q4_0"}
+	weightNames  = map[string]string{"F32": "F32", "F16": "F16", "BF16": "BF16", "Q8": "Q8_0", "Q4": "Q4_0", "PairQ8": "Q8_0", "PairQ4": "Q4_0"}
 	featureNames = map[string]string{"AVX2": "AVX2", "AVX512": "AVX512", "VNNI": "AVX512VNNI", "DOT": "AVX512BF16"}
 )
 
@@ -121,9 +121,9 @@ func moves(opcode string) bool {
 	return strings.HasPrefix(opcode, "VMOV") || strings.HasPrefix(opcode, "VBROADCAST") || strings.HasPrefix(opcode, "VPBROADCAST")
 }
 
-// reads reports whether an instruction loads from memory. (Those of loops do not store.)
+// reads reports whether an instruction loads from memory. What stores has memory as its last operand.
 func reads(i *ir.Instruction) bool {
-	return slices.ContainsFunc(i.Operands, func(o operand.Op) bool { _, ok := o.(operand.Mem); return ok })
+	return slices.ContainsFunc(i.Operands[:max(0, len(i.Operands)-1)], func(o operand.Op) bool { _, ok := o.(operand.Mem); return ok })
 }
 
 // chainOf returns the cycles that an iteration takes at least because it continues sums of the iteration

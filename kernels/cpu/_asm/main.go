@@ -32,6 +32,7 @@ var families = []struct {
 	{"matmul_q4_0", intTiles(formatQ4)},
 	{"matmul_blocks", blockTiles},
 	{"matmul_parts", partTiles},
+	{"matmul_pair", pairTiles},
 	{"vector", generateVectors},
 	{"quantize", generateQuantize},
 	{"bf16", generateBF16},

@@ -19,10 +19,8 @@ func intTiles(f format) func(*generator) {
 			g.vnniTile(&t)
 		}
 		for _, t := range []tile{
-			{rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
-			{rows: 1, panels: 4}, {rows: 1, panels: 2},
-			{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
-			{rows: 1, panels: 4, swiglu: true},
+			{rows: 1, panels: 1}, {rows: 1, panels: 4}, {rows: 1, panels: 2},
+			{rows: 1, panels: 2, swiglu: true}, {rows: 1, panels: 4, swiglu: true},
 		} {
 			t.format, t.isa, t.level = f, avx2, avx2.name
 			g.avx2Tile(&t)
@@ -227,41 +225,20 @@ func (g *generator) prefetch(t *tile, w rows, p int) {
 	}
 }
 
-// avx2Tile does the same with 16-bit products. A panel is two vectors of 8 rows. With
-// several rows of x each is taken along k by itself, as 16 registers do not hold the sums
-// of both; a single row takes both at once, so that it reads memory in order.
+// avx2Tile does the same for one row with 16-bit products. A panel is two vectors of 8 rows. Several rows read
+// expanded panels: see pairTiles.
 func (g *generator) avx2Tile(t *tile) {
 	g.begin(t)
-	stride := g.arg("dstStride")
-	if t.rows == 1 {
-		g.avx2Halves(t, []int{0, 1}, stride)
-	} else {
-		g.avx2Halves(t, []int{0}, stride)
-		g.avx2Halves(t, []int{1}, stride)
-	}
-	g.ret()
-}
-
-// avx2Halves computes and writes columns 8*half to 8*half+7 for some halves.
-func (g *generator) avx2Halves(t *tile, halves []int, stride reg.GPVirtual) {
 	w, x, blocks := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")
-	var next reg.GPVirtual
-	if halves[0] == 0 { // the second time all has been asked for
-		next = g.newAsk(t)
-	}
-	s := make([]sums, len(halves)) // of each half: [row][panel][0]
-	for i := range s {
-		s[i] = g.newHalfSums(t)
-	}
+	s := g.newSums(t)
 	loop, done := g.label("loop"), g.label("done")
 	g.TESTQ(blocks, blocks)
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
-	g.ask(t, next, w, t.blockBytes())
 	for p := range t.panels {
 		g.prefetch(t, w, p)
-		for i, half := range halves {
-			g.avx2Block(t, s[i], p, half, w, x)
+		for half := range s[0][p] {
+			g.avx2Block(t, s[0][p][half], p, half, w, x)
 		}
 	}
 	g.advance(w, t.blockBytes())
@@ -269,68 +246,48 @@ func (g *generator) avx2Halves(t *tile, halves []int, stride reg.GPVirtual) {
 	g.DECQ(blocks)
 	g.JNZ(operand.LabelRef(loop))
 	g.Label(done)
-	for i, half := range halves {
-		g.write(t, s[i], stride, 8*half)
-	}
+	g.finish(t, s)
 }
 
-// newHalfSums returns cleared accumulators for half a panel.
-func (g *generator) newHalfSums(t *tile) sums {
-	s := make(sums, t.rows)
-	for r := range s {
-		for range t.panels {
-			v := g.vecs(1)
-			g.zero(v...)
-			s[r] = append(s[r], v)
-		}
-	}
-	return s
-}
-
-// avx2Block adds the products of one block of one panel.
-func (g *generator) avx2Block(t *tile, s sums, p, half int, w, x rows) {
-	acc := g.vecs(t.rows)
+// avx2Block adds the products of one block of half a panel.
+func (g *generator) avx2Block(t *tile, sum reg.VecVirtual, p, half int, w, x rows) {
+	acc := g.vec()
 	for j := range t.groups() {
 		if t.format == formatQ4 {
-			g.avx2Nibbles(t, acc, p, half, j, w, x)
+			g.avx2Nibbles(acc, p, half, j, w, x)
 		} else {
-			g.avx2Bytes(t, acc, p, half, j, w, x)
+			g.avx2Bytes(acc, p, half, j, w, x)
 		}
 	}
-	scale := g.vec()
+	scale, product := g.vec(), g.vec()
 	g.VCVTPH2PS(w.at(p, t.groups()*64+half*16), scale)
-	for r := range s {
-		if t.format == formatQ4 {
-			g.avx2Widen(acc[r], x.at(r, t.start()))
-		} else {
-			g.VCVTDQ2PS(acc[r], acc[r])
-		}
-		product := g.vec()
-		g.VBROADCASTSS(x.at(r, q8aScale), product)
-		g.VMULPS(scale, product, product)
-		g.VFMADD231PS(product, acc[r], s[r][p][0])
+	if t.format == formatQ4 {
+		g.avx2Widen(acc, x.at(0, t.start()))
+	} else {
+		g.VCVTDQ2PS(acc, acc)
 	}
+	g.VBROADCASTSS(x.at(0, q8aScale), product)
+	g.VMULPS(scale, product, product)
+	g.VFMADD231PS(product, acc, sum)
 }
 
 // avx2Nibbles adds a group of q4_0 in 16 bits: 16 products of at most 15·127 stay below
 // 2^15, so that a block needs widening once.
-func (g *generator) avx2Nibbles(t *tile, acc []reg.VecVirtual, p, half, j int, w, x rows) {
+func (g *generator) avx2Nibbles(acc reg.VecVirtual, p, half, j int, w, x rows) {
 	low, high, mask := g.vec(), g.vec(), g.vec()
 	g.VMOVDQU(g.word("nibbles", 0x0f0f0f0f), mask)
 	g.VMOVDQU(w.at(p, 64*j+32*half), low)
 	g.VPSRLW(operand.U8(4), low, high)
 	g.VPAND(mask, low, low)
 	g.VPAND(mask, high, high)
-	for r := range acc {
-		for i, u := range []reg.VecVirtual{low, high} {
-			product := g.vec()
-			g.VPBROADCASTD(x.at(r, 4*j+16*i), product)
-			g.VPMADDUBSW(product, u, product)
-			if j == 0 && i == 0 {
-				g.VMOVDQA(product, acc[r])
-			} else {
-				g.VPADDW(product, acc[r], acc[r])
-			}
+	for i, u := range []reg.VecVirtual{low, high} {
+		product := g.vec()
+		g.VPBROADCASTD(x.at(0, 4*j+16*i), product)
+		g.VPMADDUBSW(product, u, product)
+		if j == 0 && i == 0 {
+			g.VMOVDQA(product, acc)
+		} else {
+			g.VPADDW(product, acc, acc)
 		}
 	}
 }
@@ -348,21 +305,18 @@ func (g *generator) avx2Widen(acc reg.VecVirtual, start operand.Mem) {
 // avx2Bytes adds a group of q8_0. The unsigned operand is the magnitude of the weight, at
 // most 128; its sign goes to x. A pair is at most 2·128·127, below 2^15, where unsigned
 // weights with an offset would saturate.
-func (g *generator) avx2Bytes(t *tile, acc []reg.VecVirtual, p, half, j int, w, x rows) {
-	weight, magnitude := g.vec(), g.vec()
+func (g *generator) avx2Bytes(acc reg.VecVirtual, p, half, j int, w, x rows) {
+	weight, magnitude, product := g.vec(), g.vec(), g.vec()
 	g.VMOVDQU(w.at(p, 64*j+32*half), weight)
 	g.VPXOR(g.word("flip", 0x80808080), weight, weight)
 	g.VPABSB(weight, magnitude)
-	for r := range acc {
-		product := g.vec()
-		g.VPBROADCASTD(x.at(r, 4*j), product)
-		g.VPSIGNB(weight, product, product)
-		g.VPMADDUBSW(product, magnitude, product)
-		g.VPMADDWD(g.word("ones16", 0x00010001), product, product)
-		if j == 0 {
-			g.VMOVDQA(product, acc[r])
-		} else {
-			g.VPADDD(product, acc[r], acc[r])
-		}
+	g.VPBROADCASTD(x.at(0, 4*j), product)
+	g.VPSIGNB(weight, product, product)
+	g.VPMADDUBSW(product, magnitude, product)
+	g.VPMADDWD(g.word("ones16", 0x00010001), product, product)
+	if j == 0 {
+		g.VMOVDQA(product, acc)
+	} else {
+		g.VPADDD(product, acc, acc)
 	}
 }

@@ -1,0 +1,476 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// pairKind is a kind of expanded parts for AVX2. A part is 32 k of a panel.
+//
+// Bytes are taken in one of two ways. Small ones are unsigned, and products of atOnce words are added in 16 bits. Others
+// are stored as magnitudes of at most 128 and as signs, 0 or -1, which are combined with x: x xor -1 is -x-1. So each
+// negative weight makes the sum smaller by its magnitude, which a sum for each row of w takes out. A pair of products is
+// at least -2·128·128, which 16 bits hold. (VPSIGNB would take no sum, but the ports of products.)
+type pairKind struct {
+	format
+	groups int // of scales
+	atOnce int // words that are added in 16 bits; 0 if there are magnitudes
+	tail   pairTail
+}
+
+// pairTail is how the sums of a part's products are scaled.
+type pairTail int
+
+const (
+	tailMins   pairTail = iota // d·(Σ s·products - m·Σ x)
+	tailScales                 // d·(s·products), with magnitudes
+	tailOffset                 // (s·d)·(products - 8·Σ x)
+	tailPlain                  // (s·d)·products, with magnitudes
+)
+
+// Products of a word are at most 2·127·most in 16 bits: 8 words of at most 15, 4 of at most 31, 2 of at most 63, and one of
+// at most 127 stay below 2^15.
+var pairKinds = []pairKind{
+	{"Nibbles", 1, 8, tailMins},
+	{"Bytes", 1, 4, tailMins},
+	{"Crumbs16", 2, 4, tailMins},
+	{"Bytes16", 2, 2, tailMins},
+	{"Large16", 2, 1, tailMins},
+	{"Signed", 1, 0, tailScales},
+	{"PairQ8", 1, 0, tailPlain},
+	{"PairQ4", 1, 8, tailOffset},
+}
+
+// Parts with magnitudes have these after the signs, then what takes the signs' error out, then scales.
+const (
+	magnitudes   = partScales
+	negatives    = 2 * partScales
+	signedScales = negatives + vectorSize
+)
+
+// scalesAt and minsAt are offsets in a part, bytes its size.
+func (k *pairKind) scalesAt() int {
+	if k.atOnce == 0 {
+		return signedScales
+	}
+	return partScales
+}
+func (k *pairKind) minsAt() int { return k.scalesAt() + k.groups*vectorSize }
+func (k *pairKind) bytes() int {
+	if k.tail == tailMins {
+		return k.minsAt() + k.groups*vectorSize
+	}
+	return k.minsAt()
+}
+
+// Scratch memory of a tile is before its panels: sums of both panels of swiglu, then what registers do not hold of a
+// part. See pairScratch of package cpu.
+const (
+	pairScratch  = 2048
+	mostPairRows = 6 // at most
+	pairStash    = 2 * mostPairRows * vectorSize
+)
+
+// pairTiles generates the tiles for AVX2 of expanded parts.
+func pairTiles(g *generator) {
+	g.isa = avx2
+	for i := range pairKinds {
+		k := &pairKinds[i]
+		most := mostPairRows
+		if k.atOnce == 0 {
+			most = 4 // registers do not hold more
+		}
+		for _, rows := range []int{most, 2, 1} {
+			g.pairTile(k, &tile{format: k.format, isa: avx2, level: avx2.name, rows: rows, panels: 1})
+			g.pairTile(k, &tile{format: k.format, isa: avx2, level: avx2.name, rows: rows, panels: 2, swiglu: true})
+		}
+	}
+	g.expandQ8()
+	g.expandQ4()
+}
+
+// pairTile generates a tile whose rows of x meet both vectors of a panel, so that a word of x is loaded once for 16
+// columns. Registers hold the integer sums of one part of one panel.
+func (g *generator) pairTile(k *pairKind, t *tile) {
+	g.begin(t)
+	b := &pairBlock{generator: g, tile: t, kind: k, scratch: g.GP64()}
+	b.w, b.x = g.panelAddresses(t), g.xAddresses(t)
+	g.LEAQ(operand.Mem{Base: b.w.bases[0], Disp: -pairScratch}, b.scratch)
+	b.clear()
+	if k.atOnce == 0 {
+		b.ones = g.vec()
+		g.VMOVDQU(g.word("ones16", 0x00010001), b.ones)
+	}
+	blocks := g.arg("blocks")
+	loop, done := g.label("loop"), g.label("done")
+	g.TESTQ(blocks, blocks)
+	g.JZ(operand.LabelRef(done))
+	g.Label(loop)
+	for p := range t.panels {
+		for i := range k.groups {
+			acc := b.group(p, i)
+			for r := range acc {
+				b.scale(p, i, r, acc[r])
+			}
+		}
+	}
+	g.advance(b.w, k.bytes())
+	g.advance(b.x, q8aBytes)
+	g.DECQ(blocks)
+	g.JNZ(operand.LabelRef(loop))
+	g.Label(done)
+	b.write()
+	g.ret()
+}
+
+// pairBlock is what the code for a part uses.
+type pairBlock struct {
+	*generator
+	*tile
+	kind    *pairKind
+	w, x    rows
+	scratch reg.GPVirtual
+	ones    reg.VecVirtual
+}
+
+// sum is where vector h of the sums of row r and panel p is.
+func (b *pairBlock) sum(p, r, h int) operand.Mem {
+	return operand.Mem{Base: b.scratch, Disp: (p*b.rows+r)*vectorSize + h*b.generator.bytes()}
+}
+
+// stash is where vector h of row r is kept for a while; there are two of each.
+func (b *pairBlock) stash(i, r, h int) operand.Mem {
+	return operand.Mem{Base: b.scratch, Disp: pairStash + (i*mostPairRows+r)*vectorSize + h*b.generator.bytes()}
+}
+
+// clear sets all sums to zero.
+func (b *pairBlock) clear() {
+	zero := b.vec()
+	b.zero(zero)
+	for p := range b.panels {
+		for r := range b.rows {
+			for h := range 2 {
+				b.VMOVUPS(zero, b.sum(p, r, h))
+			}
+		}
+	}
+}
+
+// group returns the sums of products of group i of panel p, of 32 bits: two vectors for each row.
+func (b *pairBlock) group(p, i int) [][]reg.VecVirtual {
+	acc := make([][]reg.VecVirtual, b.rows)
+	for r := range acc {
+		acc[r] = b.vecs(2)
+	}
+	each := partWords / b.kind.groups
+	for j := range each {
+		if b.kind.atOnce == 0 {
+			b.signedWord(acc, p, j, j == 0)
+			continue
+		}
+		b.narrowWord(acc, p, i*each+j, j%b.kind.atOnce == 0)
+		if (j+1)%b.kind.atOnce == 0 {
+			b.widen(acc, j+1 == b.kind.atOnce, j+1 == each)
+		}
+	}
+	return acc
+}
+
+// signedWord adds word j, or begins the sums.
+func (b *pairBlock) signedWord(acc [][]reg.VecVirtual, p, j int, first bool) {
+	sign, magnitude := b.vecs(2), b.vecs(2)
+	for h := range sign {
+		at := 64*j + h*b.generator.bytes()
+		b.VMOVDQU(b.w.at(p, at), sign[h])
+		b.VMOVDQU(b.w.at(p, magnitudes+at), magnitude[h])
+	}
+	for r := range acc {
+		x := b.vec()
+		b.VPBROADCASTD(b.x.at(r, 4*j), x)
+		for h := range sign {
+			product := b.vec()
+			b.VPXOR(sign[h], x, product)
+			b.VPMADDUBSW(product, magnitude[h], product)
+			b.VPMADDWD(b.ones, product, product)
+			if first {
+				b.VPADDD(b.w.at(p, negatives+h*b.generator.bytes()), product, acc[r][h])
+			} else {
+				b.VPADDD(product, acc[r][h], acc[r][h])
+			}
+		}
+	}
+}
+
+// narrowWord adds word j in 16 bits, or begins the sums.
+func (b *pairBlock) narrowWord(acc [][]reg.VecVirtual, p, j int, first bool) {
+	u := b.vecs(2)
+	for h := range u {
+		b.VMOVDQU(b.w.at(p, 64*j+h*b.generator.bytes()), u[h])
+	}
+	for r := range acc {
+		x := b.vec()
+		b.VPBROADCASTD(b.x.at(r, 4*j), x)
+		for h := range u {
+			if first {
+				b.VPMADDUBSW(x, u[h], acc[r][h])
+				continue
+			}
+			product := b.vec()
+			b.VPMADDUBSW(x, u[h], product)
+			b.VPADDW(product, acc[r][h], acc[r][h])
+		}
+	}
+}
+
+// widen makes sums of 32 bits of those of 16, and adds those before. All but the last are stashed.
+func (b *pairBlock) widen(acc [][]reg.VecVirtual, first, last bool) {
+	for r := range acc {
+		for h, v := range acc[r] {
+			b.VPMADDWD(b.word("ones16", 0x00010001), v, v)
+			if !first {
+				b.VPADDD(b.stash(0, r, h), v, v)
+			}
+			if !last {
+				b.VMOVDQU(v, b.stash(0, r, h))
+			}
+		}
+	}
+}
+
+// scale adds what the products of group i give for row r to its sums. The steps are those of term.add, of avx2Block for
+// q8_0 and q4_0.
+func (b *pairBlock) scale(p, i, r int, acc []reg.VecVirtual) {
+	b.toFloats(r, acc)
+	switch b.kind.tail {
+	case tailPlain, tailOffset:
+		d := b.vec()
+		b.VBROADCASTSS(b.x.at(r, q8aScale), d)
+		for h, v := range acc {
+			product := b.vec()
+			b.VMULPS(b.w.at(p, b.kind.scalesAt()+h*b.generator.bytes()), d, product)
+			b.VFMADD213PS(b.sum(p, r, h), product, v)
+			b.VMOVUPS(v, b.sum(p, r, h))
+		}
+		return
+	case tailMins:
+		b.scaleWithMins(p, i, r, acc)
+	case tailScales:
+		for h, v := range acc {
+			b.VMULPS(b.w.at(p, b.kind.scalesAt()+h*b.generator.bytes()), v, v)
+		}
+	}
+	if i < b.kind.groups-1 {
+		for h, v := range acc {
+			b.VMOVUPS(v, b.stash(1, r, h))
+		}
+		return
+	}
+	d := b.vec()
+	b.VBROADCASTSS(b.x.at(r, q8aScale), d)
+	for h, v := range acc {
+		b.VFMADD213PS(b.sum(p, r, h), d, v)
+		b.VMOVUPS(v, b.sum(p, r, h))
+	}
+}
+
+// toFloats makes float32 of integer sums; those with an offset lose it.
+func (b *pairBlock) toFloats(r int, acc []reg.VecVirtual) {
+	if b.kind.tail != tailOffset {
+		for _, v := range acc {
+			b.VCVTDQ2PS(v, v)
+		}
+		return
+	}
+	from := b.vec()
+	b.VPBROADCASTD(b.x.at(r, q8aStart4), from)
+	for _, v := range acc {
+		b.VPADDD(from, v, v)
+		b.VSUBPS(b.word("start", startBits), v, v)
+	}
+}
+
+// scaleWithMins scales the sums of group i, adds those of the group before, and subtracts the mins.
+func (b *pairBlock) scaleWithMins(p, i, r int, acc []reg.VecVirtual) {
+	c := b.sumOfX(i, r)
+	for h, v := range acc {
+		at := i*vectorSize + h*b.generator.bytes()
+		if i == 0 {
+			b.VMULPS(b.w.at(p, b.kind.scalesAt()+at), v, v)
+		} else {
+			s := b.vec()
+			b.VMOVUPS(b.w.at(p, b.kind.scalesAt()+at), s)
+			b.VFMADD213PS(b.stash(1, r, h), s, v)
+		}
+		b.VFNMADD231PS(b.w.at(p, b.kind.minsAt()+at), c, v)
+	}
+}
+
+// sumOfX returns eight times the sum of group i of row r.
+func (b *pairBlock) sumOfX(i, r int) reg.VecVirtual {
+	c := b.vec()
+	if b.kind.groups == 2 && i == 0 {
+		b.VBROADCASTSS(b.x.at(r, q8aFirst), c)
+		return c
+	}
+	start := b.vec()
+	b.VBROADCASTSS(b.x.at(r, q8aStart4), start)
+	b.VMOVUPS(b.word("start", startBits), c)
+	b.VSUBPS(start, c, c)
+	if i == 1 {
+		b.VBROADCASTSS(b.x.at(r, q8aFirst), start)
+		b.VSUBPS(start, c, c)
+	}
+	return c
+}
+
+// write writes the sums, or for swiglu what they give. Stores with a mask take some twenty cycles on AMD's processors,
+// so that full panels have a loop of their own.
+func (b *pairBlock) write() {
+	partly, done := b.label("partly"), b.label("written")
+	cols := b.arg("cols")
+	b.CMPQ(cols, operand.U8(panelRows))
+	b.JNE(operand.LabelRef(partly))
+	b.writeRows([]*mask{nil, nil})
+	b.JMP(operand.LabelRef(done))
+	b.Label(partly)
+	low, high := b.firstLanesFrom(cols, 0), b.firstLanesFrom(cols, b.generator.isa.lanes)
+	b.writeRows([]*mask{&low, &high})
+	b.Label(done)
+}
+
+// writeRows is a loop over rows.
+func (b *pairBlock) writeRows(masks []*mask) {
+	loop, left, from, dst, stride := b.label("write"), b.GP64(), b.GP64(), b.arg("dst"), b.arg("dstStride")
+	b.MOVQ(operand.U32(uint32(b.rows)), left)
+	b.MOVQ(b.scratch, from)
+	var res reg.GPVirtual
+	if !b.swiglu {
+		res = b.arg("res")
+	}
+	b.Label(loop)
+	v := b.vecs(2)
+	for h := range v {
+		b.VMOVUPS(operand.Mem{Base: from, Disp: h * b.generator.bytes()}, v[h])
+		if b.swiglu {
+			b.silu(v[h])
+			b.VMULPS(operand.Mem{Base: from, Disp: b.rows*vectorSize + h*b.generator.bytes()}, v[h], v[h])
+		}
+	}
+	if !b.swiglu {
+		b.addRow(res, v, masks)
+		b.ADDQ(stride, res)
+	}
+	for h := range v {
+		b.store(v[h], masks[h], operand.Mem{Base: dst, Disp: h * b.generator.bytes()})
+	}
+	b.ADDQ(stride, dst)
+	b.ADDQ(operand.U8(vectorSize), from)
+	b.DECQ(left)
+	b.JNZ(operand.LabelRef(loop))
+}
+
+// addRow adds a row of the residual, if there is one: res of the tile is nil otherwise.
+func (b *pairBlock) addRow(res reg.GPVirtual, v []reg.VecVirtual, masks []*mask) {
+	none := b.label("noResidual")
+	b.CMPQ(b.paramAt("res"), operand.U8(0))
+	b.JEQ(operand.LabelRef(none))
+	for h := range v {
+		old := b.vec()
+		b.load(operand.Mem{Base: res, Disp: h * b.generator.bytes()}, masks[h], old)
+		b.VADDPS(old, v[h], v[h])
+	}
+	b.Label(none)
+}
+
+// expandQ8 generates the function that expands blocks of q8_0.
+func (g *generator) expandQ8() {
+	g.expandPlain("expandQ8AVX2", 8*64, signedScales, func(dst, from reg.GPVirtual, half int) {
+		e := g.newSigned(dst, half)
+		for j := range partWords {
+			e.add(j, g.loadBytes(from, 64*j+half*g.bytes()))
+		}
+		e.finish()
+	})
+}
+
+// loadBytes returns a vector at an address.
+func (g *generator) loadBytes(from reg.GPVirtual, at int) reg.VecVirtual {
+	u := g.vec()
+	g.VMOVDQU(operand.Mem{Base: from, Disp: at}, u)
+	return u
+}
+
+// signedHalf stores half a part with magnitudes.
+type signedHalf struct {
+	*generator
+	dst       reg.GPVirtual
+	half      int
+	negatives reg.VecVirtual
+}
+
+func (g *generator) newSigned(dst reg.GPVirtual, half int) *signedHalf {
+	e := &signedHalf{g, dst, half, g.vec()}
+	g.zero(e.negatives)
+	return e
+}
+
+func (e *signedHalf) at(disp int) operand.Mem {
+	return operand.Mem{Base: e.dst, Disp: disp + e.half*e.bytes()}
+}
+
+// add stores word j of bytes with an offset of 128.
+func (e *signedHalf) add(j int, u reg.VecVirtual) {
+	magnitude, sign := e.vec(), e.vec()
+	e.VPXOR(e.word("flip", 0x80808080), u, u)
+	e.VPABSB(u, magnitude)
+	e.VMOVDQU(magnitude, e.at(magnitudes+64*j))
+	e.zero(sign)
+	e.VPCMPGTB(u, sign, sign)
+	e.VMOVDQU(sign, e.at(64*j))
+	e.VPAND(sign, magnitude, magnitude)
+	e.VPMADDUBSW(e.word("ones8", 0x01010101), magnitude, magnitude)
+	e.VPMADDWD(e.word("ones16", 0x00010001), magnitude, magnitude)
+	e.VPADDD(magnitude, e.negatives, e.negatives)
+}
+
+// finish stores the sums of the magnitudes of negative weights.
+func (e *signedHalf) finish() { e.VMOVDQU(e.negatives, e.at(negatives)) }
+
+// expandQ4 generates the function that expands blocks of q4_0.
+func (g *generator) expandQ4() {
+	g.expandPlain("expandQ4AVX2", 4*64, partScales, func(dst, from reg.GPVirtual, half int) {
+		for j := range partWords / 2 {
+			at := 64*j + half*g.bytes()
+			low, high := g.loadBytes(from, at), g.vec()
+			g.VPSRLW(operand.U8(4), low, high)
+			for i, u := range []reg.VecVirtual{low, high} {
+				g.VPAND(g.word("nibbles", 0x0f0f0f0f), u, u)
+				g.VMOVDQU(u, operand.Mem{Base: dst, Disp: at + i*4*64})
+			}
+		}
+	})
+}
+
+// expandPlain generates a function that expands blocks with one scale of float16, after bytes bytes of elements: each is
+// called for each half of a panel. The scales of a part are at scalesAt.
+func (g *generator) expandPlain(name string, bytes, scalesAt int, each func(dst, from reg.GPVirtual, half int)) {
+	g.function(name, []string{name + " expands blocks of a panel. See expandFunc."}, nil,
+		pointers("dst", "panel"), integers("blocks"))
+	dst, from, blocks := g.arg("dst"), g.arg("panel"), g.arg("blocks")
+	loop, done := g.label("loop"), g.label("done")
+	g.TESTQ(blocks, blocks)
+	g.JZ(operand.LabelRef(done))
+	g.Label(loop)
+	for h := range g.halves() {
+		each(dst, from, h)
+		scale := g.vec()
+		g.VCVTPH2PS(operand.Mem{Base: from, Disp: bytes + h*2*g.isa.lanes}, scale)
+		g.VMOVUPS(scale, operand.Mem{Base: dst, Disp: scalesAt + h*g.bytes()})
+	}
+	g.ADDQ(operand.I32(int32(bytes+2*panelRows)), from)
+	g.ADDQ(operand.I32(int32(scalesAt+vectorSize)), dst)
+	g.DECQ(blocks)
+	g.JNZ(operand.LabelRef(loop))
+	g.Label(done)
+	g.ret()
+}
