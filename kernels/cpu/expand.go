@@ -291,6 +291,44 @@ type expandedProduct struct {
 	n, k              int
 	xStride           int
 	parts, panelBytes int // of an expanded panel
+	next              expandedNext
+}
+
+// expandedNext is the panels that are expanded next. Tiles have no time to wait for memory, and expanding would wait for
+// all of it: so before each tile a share of them is prefetched.
+type expandedNext struct {
+	w, up      unsafe.Pointer // of each weight; up may be nil
+	asked, all int            // lines of each
+	share      int            // lines before a tile
+}
+
+// askFor sets what is prefetched to at most panels panels from column c on, in tiles parts.
+func (p *expandedProduct) askFor(c, panels, tiles int) {
+	p.next = expandedNext{}
+	panels = min(panels, (p.n-c+panelRows-1)/panelRows)
+	if active.prefetch == nil || panels <= 0 || tiles == 0 {
+		return
+	}
+	sh := &formatShape[p.f]
+	bytes := p.k / sh.blockLen * sh.panelBytes
+	lines := panels * bytes / lineBytes
+	p.next = expandedNext{w: unsafe.Add(p.w, c/panelRows*bytes), all: lines, share: (lines + tiles - 1) / tiles}
+	if p.up != nil {
+		p.next.up = unsafe.Add(p.up, c/panelRows*bytes)
+	}
+}
+
+// ask prefetches a share.
+func (n *expandedNext) ask() {
+	lines := min(n.share, n.all-n.asked)
+	if lines == 0 {
+		return
+	}
+	active.prefetch(unsafe.Add(n.w, n.asked*lineBytes), lines)
+	if n.up != nil {
+		active.prefetch(unsafe.Add(n.up, n.asked*lineBytes), lines)
+	}
+	n.asked += lines
 }
 
 // run computes the box of rows [r0, r1) and columns [c0, c1).
@@ -306,6 +344,7 @@ func (p *expandedProduct) run(r0, r1, c0, c1 int) {
 	for c := c0; c < c1; {
 		g := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows)
 		p.expandAt(room, c, g.panels)
+		p.askFor(c+g.panels*panelRows, g.panels, (r1-r0)/g.tiles[0].rows)
 		p.tiles(g, room, r0, r1, c, min(c1-c-(g.panels-1)*panelRows, panelRows))
 		c += g.panels * panelRows
 	}
@@ -329,6 +368,7 @@ func (p *expandedProduct) expandAt(room unsafe.Pointer, c, panels int) {
 func (p *expandedProduct) tiles(g *tileGroup, room unsafe.Pointer, r0, r1, c, cols int) {
 	for r := r0; r < r1; {
 		t, at, aux := g.pick(r1-r), (r*p.n+c)*f32Bytes, p.res
+		p.next.ask()
 		switch {
 		case p.up != nil:
 			aux = unsafe.Add(room, g.panels*p.panelBytes)
