@@ -21,6 +21,7 @@ var ErrNoToken = errors.New("no token of the vocabulary can follow here under th
 // Vocab is a vocabulary in the order of its texts. It does not change and may be used by several goroutines.
 type Vocab struct {
 	pieces []piece
+	ids    int     // tokens
 	words  int     // of a mask
 	ends   []int32 // tokens that end the text
 }
@@ -34,7 +35,7 @@ type piece struct {
 
 // NewVocab sorts a vocabulary. Tokens without a text, such as control tokens, never follow a grammar.
 func NewVocab(v Vocabulary) *Vocab {
-	s := &Vocab{words: (v.Size() + 63) / 64}
+	s := &Vocab{ids: v.Size(), words: (v.Size() + 63) / 64}
 	var buf []byte
 	for id := range int32(v.Size()) {
 		if v.IsEOG(id) {
