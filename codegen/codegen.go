@@ -47,6 +47,7 @@ type Options struct {
 
 	Tokenizer []byte // serialized tables of runtime/token; nil when there is none
 	Chat      []byte // the chat templates, as runtime.Program.ChatTemplates has them; nil when there are none
+	Grammar   []byte // that generated text follows, as runtime.Program.Grammar has it; nil when there is none
 
 	Weights     Where
 	WeightsFile string // File: the default path
@@ -100,7 +101,7 @@ func (p *Package) sources() []readback.File {
 // facts returns what the program has to state according to the options.
 func (o *Options) facts(m *ir.Module) readback.Facts {
 	f := readback.Facts{
-		Package: o.Package, Compiler: o.Compiler, Name: o.Name, PlanID: o.PlanID, CPU: o.CPU, Profile: o.Profile, Tokenizer: o.Tokenizer, Chat: o.Chat,
+		Package: o.Package, Compiler: o.Compiler, Name: o.Name, PlanID: o.PlanID, CPU: o.CPU, Profile: o.Profile, Tokenizer: o.Tokenizer, Chat: o.Chat, Grammar: o.Grammar,
 		WeightsSize: WeightsBytes(m), WeightsHash: hex.EncodeToString(o.WeightsHash[:]), Embedded: o.Weights == Embed,
 	}
 	if o.Weights == File {
@@ -155,6 +156,9 @@ func write(m *ir.Module, o Options) (*Package, error) {
 	if o.Chat != nil {
 		p.Files = append(p.Files, SourceFile{chatFile, o.Chat})
 	}
+	if o.Grammar != nil {
+		p.Files = append(p.Files, SourceFile{grammarFile, o.Grammar})
+	}
 	g.eachKernelFile(func(k *gpuKind, f *kernelFile) { p.Files = append(p.Files, SourceFile{k.file, f.code}) })
 	p.Files = append(p.Files, SourceFile{planFile, []byte(g.planText)}, SourceFile{planJSONFile, g.planJSON})
 	return p, nil
@@ -165,6 +169,7 @@ const (
 	weightsFile   = "weights.bin"
 	tokenizerFile = "tokenizer.bin"
 	chatFile      = "chat.json"
+	grammarFile   = "grammar.bin"
 	planFile      = "plan.txt"
 	planJSONFile  = "plan.json"
 )

@@ -68,7 +68,7 @@ func newNames(m *ir.Module) names {
 		steps: make(map[*ir.Func]string), methods: make(map[*ir.Func]string),
 		symbols: make(map[*ir.Symbol]*ir.Symbol), top: make(namer),
 	}
-	ns.top.take("main", "init", "program", "simulated", "planText", "planJSON", "weights", "tokenizer", "chatTemplates", "FallbackProgram")
+	ns.top.take("main", "init", "program", "simulated", "planText", "planJSON", "weights", "tokenizer", "chatTemplates", "grammar", "FallbackProgram")
 	for _, k := range gpuKinds {
 		ns.top.take(k.loader, k.embed)
 	}

@@ -34,6 +34,9 @@ func (g *generator) emitProgram() error {
 	if g.o.Chat != nil {
 		g.embed(f, "chatTemplates", chatFile)
 	}
+	if g.o.Grammar != nil {
+		g.embed(f, "grammar", grammarFile)
+	}
 	g.eachKernelFile(func(k *gpuKind, _ *kernelFile) {
 		comment(f, k.embed+" are the kernels of GPUs: "+k.holds+", one after the other.")
 		g.embed(f, k.embed, k.file)
@@ -108,6 +111,9 @@ func (g *generator) programFields() (jen.Dict, error) {
 	}
 	if g.o.Chat != nil {
 		d[jen.Id("ChatTemplates")] = jen.Id("chatTemplates")
+	}
+	if g.o.Grammar != nil {
+		d[jen.Id("Grammar")] = jen.Id("grammar")
 	}
 	funcs, err := g.funcTable()
 	if err != nil {

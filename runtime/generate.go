@@ -16,7 +16,8 @@ type GenerateOptions struct {
 	Sampling  sample.Options
 	MaxTokens int              // 0: limited by the context alone; reaching its end is an error
 	IgnoreEOG bool             // continue after an end-of-generation token
-	Grammar   *grammar.Grammar // that the generated text follows; nil: any text
+	Grammar   *grammar.Grammar // that the generated text follows; nil: the one that the program was compiled with
+	AnyText   bool             // follow no grammar, even if the program was compiled with one
 
 	// Whole means that the prompt is the whole sequence, not what follows the sequence so far. What both have in common
 	// is not run again: see Session.Prompt.
@@ -107,10 +108,10 @@ type generation struct {
 	s       *Session
 	o       GenerateOptions
 	sampler *sample.Sampler
-	decoder *token.Decoder   // nil without tokenizer
-	stopper *stopper         // nil without stop strings
-	matcher *grammar.Matcher // nil without grammar
-	limited []float32        // logits with a grammar
+	decoder *token.Decoder // nil without tokenizer
+	stopper *stopper       // nil without stop strings
+	matcher follower       // nil without grammar
+	limited []float32      // logits with a grammar
 	made    int
 	done    bool // no token follows the last one
 
@@ -144,23 +145,7 @@ func newGeneration(s *Session, o GenerateOptions) (*generation, error) {
 	if g.stopper != nil && g.decoder == nil {
 		return nil, inputError("stop strings: %s has no tokenizer", s.model.program.Name)
 	}
-	return g, g.follow(o.Grammar)
-}
-
-// follow prepares the generation to follow a grammar, if there is one.
-func (g *generation) follow(want *grammar.Grammar) (err error) {
-	if want == nil {
-		return nil
-	}
-	model := g.s.model
-	if model.vocab == nil {
-		return inputError("a grammar: %s has no tokenizer", model.program.Name)
-	}
-	if g.matcher, err = want.Match(model.pieces()); err != nil {
-		return fmt.Errorf("%w: %w", ErrInput, err)
-	}
-	g.limited = make([]float32, model.program.LM.Vocab)
-	return nil
+	return g, g.follow()
 }
 
 // choose chooses the next token. A grammar excludes tokens before all stages of sampling.

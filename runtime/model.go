@@ -56,7 +56,8 @@ type Model struct {
 	joint   *driver               // nil if sequences take no steps together
 	vocab   *token.Vocab          // nil without tokenizer
 	pieces  func() *grammar.Vocab // made when a grammar is first used
-	devices opened                // nil without devices
+	own     func() (ownGrammar, error)
+	devices opened // nil without devices
 }
 
 // Open checks and maps the weights and starts the workers. Weights of at most 64 MiB are hashed, and refused if a
@@ -83,6 +84,7 @@ func Open(p *Program, o Options) (*Model, error) {
 		if p.LM != nil && m.vocab.Size() != p.LM.Vocab {
 			p.broken("the tokenizer has %d ids, LM %d", m.vocab.Size(), p.LM.Vocab)
 		}
+		m.own = sync.OnceValues(m.loadGrammar)
 		m.pieces = sync.OnceValue(func() *grammar.Vocab { return grammar.NewVocab(m.vocab) })
 	}
 	if lm := p.LM; lm != nil {

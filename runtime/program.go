@@ -51,6 +51,10 @@ type Program struct {
 	// The one that is used if none is named is called default.
 	ChatTemplates string
 
+	// Grammar is what generated text follows: a table of runtime/grammar in serial form, or a grammar in GBNF where the
+	// table would be too large. It is "" for any text.
+	Grammar string
+
 	// Devices are the backends besides the CPU; nil if there are none.
 	Devices Devices
 

@@ -43,6 +43,9 @@ func (g *generateCommand) samplingFlags() {
 	f.add("dry-sequence-breaker", "TEXT", `repetitions end there; several times, or none (default: newline : " *)`, g.addBreaker)
 	f.add("logit-bias", "ID+X", "adds X to the logit of token ID (ID-X subtracts); several times", g.addBias)
 	f.add("grammar", "FILE", "a grammar in GBNF that the text follows", g.readGrammar)
+	if g.program.Grammar != "" {
+		f.on(&g.o.AnyText, "any-text", "do not follow the grammar that this program was made with")
+	}
 	f.seed(&s.Seed, &g.seeded, "seed", "N", "of the draws (default: another one every time)")
 }
 

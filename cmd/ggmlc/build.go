@@ -48,6 +48,7 @@ func buildCommand() *cobra.Command {
 	}
 	f.register(cmd)
 	f.registerFallback(cmd)
+	f.registerGrammar(cmd)
 	fs := cmd.Flags()
 	fs.StringVarP(&f.out, "output", "o", "", "path of the executable (default: the model's name)")
 	fs.StringVar(&f.metafile, "metafile", "", "write sizes, splits, kernels and hashes to this JSON file")
@@ -78,6 +79,9 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 		return err
 	}
 	defer md.Close()
+	if err := f.follow(cmd.ErrOrStderr(), f.form(), md); err != nil {
+		return err
+	}
 	co.After = p.after
 	second, err := f.compileFallback(ctx, md, co)
 	if err != nil {

@@ -70,7 +70,7 @@ func resolved(path string) string {
 
 // inputs returns the files that are known before the model is read.
 func (f *compileFlags) inputs(model string) []namedPath {
-	in := []namedPath{{"the model", model}, {"the target file", f.targetFile}}
+	in := []namedPath{{"the model", model}, {"the target file", f.targetFile}, {"the grammar", f.grammar}, {"the schema", f.schema}}
 	pairs, _ := parsePairs("--source", f.sources) // load reports errors in them
 	for name, path := range pairs {
 		in = append(in, namedPath{"source " + name, path})

@@ -24,6 +24,7 @@ import (
 
 // compileFlags holds the flags of all commands that compile.
 type compileFlags struct {
+	grammarFlags
 	targets, targetFile, rules string
 	pins, deny, disable, debug []string
 	maxMemory, sources         []string

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,9 @@ the weights.`,
 				return usagef("--weights %s: the package records where its weights are: leave it out with --check", weights)
 			}
 			o := driver.OutputOptions{Compiler: "ggmlc " + version(), Out: out, Package: pkg, WeightsFile: weights}
+			if file, err := f.grammarFile(); err != nil || file != "" && check {
+				return cmp.Or(err, usagef("--check: the package has its grammar: leave --grammar and --json-schema out"))
+			}
 			if check {
 				return f.check(cmd.Context(), cmd, model, o)
 			}
@@ -63,6 +67,7 @@ the weights.`,
 		},
 	}
 	f.register(cmd)
+	f.registerGrammar(cmd)
 	fs := cmd.Flags()
 	fs.StringVarP(&out, "output", "o", "", "folder of the package")
 	fs.StringVar(&pkg, "package", "", "name of the package (default: the folder's)")
@@ -82,6 +87,9 @@ func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string
 		return err
 	}
 	defer md.Close()
+	if err := f.follow(cmd.ErrOrStderr(), f.form(), md); err != nil {
+		return err
+	}
 	co.After, o.CPU, o.Profile = p.after, f.cpu, f.profile
 	if err := f.blame(model, driver.Gen(ctx, md, co, o)); err != nil {
 		return err

@@ -104,7 +104,7 @@ func emit(md *Model, o OutputOptions, pkg string, w *blob, where codegen.Where) 
 		return nil, "", err
 	}
 	p, err := emitSafely(md.Module, codegen.Options{
-		Package: pkg, Compiler: o.Compiler, Name: md.Module.Name, Tokenizer: md.Tokenizer, Chat: md.Chat,
+		Package: pkg, Compiler: o.Compiler, Name: md.Module.Name, Tokenizer: md.Tokenizer, Chat: md.Chat, Grammar: md.Grammar,
 		Weights: where, WeightsFile: filepath.Base(o.WeightsFile), WeightsHash: w.hash, PlanID: planID, CPU: o.CPU, Profile: o.Profile,
 		Targets: md.targets,
 	})

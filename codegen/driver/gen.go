@@ -35,6 +35,7 @@ const (
 const (
 	metaVocabulary  = "asset.tokenizer"
 	metaChat        = "asset.chat"
+	metaGrammar     = "asset.grammar"
 	metaWeightsHash = "weights.sha256"
 	metaWeights     = "weights.where"
 	metaPackage     = "package"
@@ -189,6 +190,9 @@ func portable(m *ir.Module, md *Model, o OutputOptions, w *blob, where codegen.W
 	if md.Chat != nil {
 		m.SetMeta(metaChat, base64.StdEncoding.EncodeToString(md.Chat))
 	}
+	if md.Grammar != nil {
+		m.SetMeta(metaGrammar, base64.StdEncoding.EncodeToString(md.Grammar))
+	}
 	m.SetMeta(metaWeightsHash, fmt.Sprintf("%x", w.hash))
 	m.SetMeta(metaWeights, whereNames[where])
 	m.SetMeta(metaPackage, o.Package)
@@ -294,8 +298,13 @@ func takeAssets(md *Model, o *OutputOptions) (*blob, codegen.Where, error) {
 			return nil, 0, fmt.Errorf("its chat templates are damaged: %w", err)
 		}
 	}
+	if v := m.GetMeta(metaGrammar); v != "" {
+		if md.Grammar, err = base64.StdEncoding.DecodeString(v); err != nil {
+			return nil, 0, fmt.Errorf("its grammar is damaged: %w", err)
+		}
+	}
 	m.Meta = slices.DeleteFunc(m.Meta, func(kv ir.Meta) bool {
-		return slices.Contains([]string{metaVocabulary, metaChat, metaWeightsHash, metaWeights, metaPackage}, kv.Key)
+		return slices.Contains([]string{metaVocabulary, metaChat, metaGrammar, metaWeightsHash, metaWeights, metaPackage}, kv.Key)
 	})
 	return w, codegen.Where(where), nil
 }

@@ -33,6 +33,9 @@ type Model struct {
 	// Chat holds the chat templates, as a JSON object of names and templates; nil where there are none.
 	Chat []byte
 
+	// Grammar is what the program's text follows, set by Follow: a table or a text. It is nil where there is none.
+	Grammar []byte
+
 	files    map[string]*gguf.File // by source name
 	imported bool                  // just now, by Load
 	targets  *target.List          // those of the last Compile

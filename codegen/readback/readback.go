@@ -56,6 +56,7 @@ type Facts struct {
 
 	Tokenizer []byte // the vocabulary that the program carries; nil for none
 	Chat      []byte // its chat templates; nil for none
+	Grammar   []byte // the grammar that it carries; nil for none
 }
 
 // maxFindings bounds how many differences an error names.

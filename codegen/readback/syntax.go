@@ -82,6 +82,9 @@ func (c *checker) names(files []File) {
 	if c.facts.Chat != nil {
 		want = append(want, "chat.json")
 	}
+	if c.facts.Grammar != nil {
+		want = append(want, "grammar.bin")
+	}
 	for kind, k := range gpuKinds {
 		if c.dispatches(kind) {
 			want = append(want, k.file)
@@ -95,6 +98,9 @@ func (c *checker) names(files []File) {
 		}
 		if f.Name == "chat.json" && !bytes.Equal(f.Data, c.facts.Chat) {
 			c.report("%s holds other chat templates", f.Name)
+		}
+		if f.Name == "grammar.bin" && !bytes.Equal(f.Data, c.facts.Grammar) {
+			c.report("%s holds another grammar", f.Name)
 		}
 	}
 	slices.Sort(want)

@@ -14,7 +14,7 @@ import (
 
 // Names of a package's files and of the variables that hold them.
 var embedded = map[string]string{
-	"planText": "plan.txt", "planJSON": "plan.json", "weights": "weights.bin", "tokenizer": "tokenizer.bin", "chatTemplates": "chat.json",
+	"planText": "plan.txt", "planJSON": "plan.json", "weights": "weights.bin", "tokenizer": "tokenizer.bin", "chatTemplates": "chat.json", "grammar": "grammar.bin",
 }
 
 // holds returns the file that a variable holds, or "".
@@ -91,7 +91,7 @@ func (c *checker) wantProgram() record {
 		"IOBytes":         c.hostBytes(ir.ClassIO),
 		"ScratchBytes":    c.scratchBytes(),
 		"CPU":             names, "Tiles": c.wantTiles(), "MaxThreads": int64(c.m.Plan.Workers()),
-		"Symbols": symbols, "Funcs": funcs, "LM": anything{}, "Tokenizer": declared(""), "ChatTemplates": declared(""), "Devices": anything{}, // compared by themselves
+		"Symbols": symbols, "Funcs": funcs, "LM": anything{}, "Tokenizer": declared(""), "ChatTemplates": declared(""), "Grammar": declared(""), "Devices": anything{}, // compared by themselves
 		"PlanText": declared("planText"), "PlanJSON": declared("planJSON"), "Profile": anything{},
 	}
 	if c.facts.Tokenizer != nil {
@@ -99,6 +99,9 @@ func (c *checker) wantProgram() record {
 	}
 	if c.facts.Chat != nil {
 		want["ChatTemplates"] = declared("chatTemplates")
+	}
+	if c.facts.Grammar != nil {
+		want["Grammar"] = declared("grammar")
 	}
 	return want
 }

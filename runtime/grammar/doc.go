@@ -20,6 +20,9 @@
 // with the same bytes share the transitions of these bytes, and none is tried after bytes that the state does not allow.
 // The result is kept with the state.
 //
+// A grammar that is known when a program is compiled can have a table (table.go): all states that the vocabulary's tokens
+// lead to, with their masks.
+//
 // Alternatives: llama.cpp keeps stacks of grammar elements and tries each token by itself, at each step. Tables of all
 // states are possible for regular grammars only; a state here is computed when it is first reached.
 package grammar
