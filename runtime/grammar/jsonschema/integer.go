@@ -1,7 +1,6 @@
 package jsonschema
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -54,8 +53,8 @@ func (p *part) bound(key, exclusive string, step int64) (n int64, ok bool) {
 }
 
 func (p *part) whole(key string, v value) int64 {
-	number, _ := v.(json.Number)
-	x, err := strconv.ParseFloat(string(number), 64)
+	text, _ := v.(number)
+	x, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || x != math.Trunc(x) || math.Abs(x) > maxInteger {
 		p.fail(p.path, "%s of an integer is a whole number of at most 16 digits", key)
 		return 0

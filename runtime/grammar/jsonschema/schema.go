@@ -1,7 +1,6 @@
 package jsonschema
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -341,8 +340,8 @@ func (p *part) count(key string, fallback int) int {
 	if !ok {
 		return fallback
 	}
-	number, ok := v.(json.Number)
-	n, err := strconv.Atoi(string(number))
+	text, ok := v.(number)
+	n, err := strconv.Atoi(string(text))
 	if !ok || err != nil || n < 0 || n > maxCount {
 		p.fail(p.path, "%s is a whole number between 0 and %d", key, maxCount)
 	}
