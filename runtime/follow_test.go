@@ -49,6 +49,18 @@ func TestTextFollowsTheGrammarOfTheProgram(t *testing.T) {
 			t.Error("the help lacks --any-text")
 		}
 	}
+	for args, want := range map[string]string{
+		"--json-schema " + writeText(t, `{"const": 5}`) + " --grammar " + other: "give one of --grammar and --json-schema",
+		"--json-schema " + writeText(t, `{"type": 5}`):                          "schema: #",
+		"--json-schema none": "no such file",
+	} {
+		if status, _, errs := invoke(hello(t), append([]string{"--prompt", "a"}, strings.Fields(args)...)...); status != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%s: status %d, %q, want %q", args, status, errs, want)
+		}
+	}
+	if status, out, errs := invoke(hello(t), "--prompt", "a", "--json-schema", writeText(t, `{"const": true}`)); status != 0 || out != "true" {
+		t.Errorf("--json-schema: status %d, %q, %q", status, out, errs)
+	}
 	if _, help, _ := invoke(hello(t), "-h"); strings.Contains(help, "--any-text") {
 		t.Error("a program without a grammar has --any-text")
 	}

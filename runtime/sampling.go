@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/runtime/grammar"
+	"github.com/ggmlc/ggmlc/runtime/grammar/jsonschema"
 	"github.com/ggmlc/ggmlc/runtime/sample"
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
@@ -43,6 +44,7 @@ func (g *generateCommand) samplingFlags() {
 	f.add("dry-sequence-breaker", "TEXT", `repetitions end there; several times, or none (default: newline : " *)`, g.addBreaker)
 	f.add("logit-bias", "ID+X", "adds X to the logit of token ID (ID-X subtracts); several times", g.addBias)
 	f.add("grammar", "FILE", "a grammar in GBNF that the text follows", g.readGrammar)
+	f.add("json-schema", "FILE", "a JSON schema whose values the text is one of", g.readSchema)
 	if g.program.Grammar != "" {
 		f.on(&g.o.AnyText, "any-text", "do not follow the grammar that this program was made with")
 	}
@@ -54,6 +56,27 @@ func (g *generateCommand) readGrammar(file string) error {
 	text, err := readSmall(file)
 	if err != nil {
 		return err
+	}
+	return g.setGrammar(text)
+}
+
+// readSchema compiles the grammar of a file's JSON schema.
+func (g *generateCommand) readSchema(file string) error {
+	schema, err := readSmall(file)
+	if err != nil {
+		return err
+	}
+	text, err := jsonschema.Grammar(schema)
+	if err != nil {
+		return err
+	}
+	return g.setGrammar(text)
+}
+
+// setGrammar compiles a grammar, unless there is one.
+func (g *generateCommand) setGrammar(text string) (err error) {
+	if g.o.Grammar != nil {
+		return errors.New("there is a grammar already: give one of --grammar and --json-schema, once")
 	}
 	g.o.Grammar, err = grammar.Compile(text)
 	return err

@@ -63,7 +63,7 @@ var layers = []struct {
 	{"runtime/grammar/jsonschema", nil, nil},
 	{"runtime/jinja", nil, nil},
 	{"runtime/printable", nil, nil},
-	{"runtime", []string{"ir/dtype", "kernels/cpu", "kernels/cpu/tile", "runtime/token", "runtime/sample", "runtime/grammar", "runtime/jinja", "runtime/printable"}, nil},
+	{"runtime", []string{"ir/dtype", "kernels/cpu", "kernels/cpu/tile", "runtime/token", "runtime/sample", "runtime/grammar", "runtime/grammar/jsonschema", "runtime/jinja", "runtime/printable"}, nil},
 	{"runtime/fake", []string{"runtime"}, nil},
 	{"runtime/gpu", []string{"runtime"}, nil},
 	{"runtime/gpusim", []string{"kernels/gpu/interp", "kernels/gpu/kir", "runtime", "runtime/gpu"}, nil},
