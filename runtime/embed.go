@@ -50,10 +50,13 @@ func (p *Program) EmbeddingWidth() int {
 }
 
 // Embed forgets the sequence, runs tokens as a new one, and returns their embedding. With PoolNone, the embeddings of all
-// tokens follow each other. "" is the model's own pooling, or the mean if it has none.
+// tokens follow each other. "" is the model's own pooling, or the mean if it has none. Sessions of Sessions give none.
 func (s *Session) Embed(ctx context.Context, tokens []int32, pooling Pooling) ([]float32, error) {
 	if !s.model.program.Embeds() {
 		return nil, inputError("%s gives no embeddings: compile it with --embeddings", s.model.program.Name)
+	}
+	if s.seat != nil {
+		return nil, inputError("sessions of Sessions give no embeddings: use a session of Model.NewSession")
 	}
 	pool, err := s.model.program.pooler(pooling, len(tokens))
 	if err != nil {

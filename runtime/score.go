@@ -14,7 +14,7 @@ func (s *Session) Score(ctx context.Context, tokens []int32, first int, visit fu
 	}
 	was := s.length
 	run := s.scoreOneByOne
-	if s.model.prefill.eachToken() {
+	if s.seat == nil && s.model.prefill.eachToken() { // sessions of Sessions have the last logits only
 		run = s.scoreChunks
 	}
 	if err := run(ctx, tokens, first, visit); err != nil {
