@@ -25,6 +25,7 @@ var tolerance = map[string]float64{
 	"q8_0": 0.0025, "q4_0": 0.0025, "f32-to-q8_0": 0.0025, "f16-to-q4_0": 0.0025, "f16-q8_0": 0.0025,
 	"q4_1": 0.0025, "q5_0": 0.0025, "q5_1": 0.0025, "iq4_nl": 0.0025, "mxfp4": 0.0025,
 	"q4_0-q6_k": 0.0035, "q4_k-q6_k": 0.0035, "q5_k": 0.0035, "q3_k": 0.0035, "q2_k": 0.0035, "iq4_xs": 0.0035,
+	"iq2_xxs": 0.0035, "iq1_m-q5_k": 0.0035, "iq3_xxs": 0.0035, "iq3_s-q6_k": 0.0035, "tq1_0": 0.0035,
 }
 
 // queries is what a KV cache of q8_0 adds to the tolerance of float weights because queries are rounded to bytes, as
@@ -110,7 +111,7 @@ var sample = []int{0, 2, 7}
 // sampled reports whether the small set has the model of the format, shape and KV cache with these indexes. Formats
 // with a scheme share all but the reading of their blocks: one model each, of the shape whose rows blocks of 256 divide.
 func (r *random) sampled(format, shape, kv int) bool {
-	if r.stored.Scheme() != nil {
+	if r.inBlocks() {
 		return r.kv == dtype.F16
 	}
 	return (format+shape)%len(shapes) == sample[kv]

@@ -1,6 +1,7 @@
 package accuracy
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -83,6 +84,11 @@ var formats = []format{
 	{name: "iq4_nl", stored: dtype.IQ4_NL},
 	{name: "mxfp4", stored: dtype.MXFP4},
 	{name: "f16-q8_0", stored: dtype.F16, output: dtype.Q8_0},
+	{name: "iq2_xxs", stored: dtype.IQ2_XXS},
+	{name: "iq1_m-q5_k", stored: dtype.IQ1_M, output: dtype.Q5_K},
+	{name: "iq3_xxs", stored: dtype.IQ3_XXS},
+	{name: "iq3_s-q6_k", stored: dtype.IQ3_S, output: dtype.Q6_K},
+	{name: "tq1_0", stored: dtype.TQ1_0},
 }
 
 var kvs = []dtype.DType{dtype.F16, dtype.F32, dtype.Q8_0}
@@ -108,7 +114,7 @@ func (r *random) possible() bool {
 	if r.only != nil && (!slices.Contains(r.only, r.stored) || r.format.name != r.stored.String() || r.kv != dtype.F16) {
 		return false
 	}
-	if r.stored.Scheme() != nil && r.shape.name != "k-output" { // see sampled
+	if r.inBlocks() && r.shape.name != "k-output" { // see sampled
 		return false
 	}
 	for _, n := range r.rows() {
@@ -116,10 +122,15 @@ func (r *random) possible() bool {
 			return false
 		}
 	}
-	if r.output != dtype.Invalid && (r.tied || r.embd%r.output.BlockElems() != 0 || r.stored.Scheme() != nil && r.ff%r.output.BlockElems() != 0) {
+	if r.output != dtype.Invalid && (r.tied || r.embd%r.output.BlockElems() != 0 || r.inBlocks() && r.ff%r.output.BlockElems() != 0) {
 		return false
 	}
 	return r.headSize()%r.kv.BlockElems() == 0
+}
+
+// inBlocks reports whether matrices are in one of the formats whose blocks have a scheme, or are expanded to such ones.
+func (r *random) inBlocks() bool {
+	return r.stored.Scheme() != nil || r.stored.Expansion().Valid()
 }
 
 // quantized returns how many of the three lengths that rows have --quantize takes: rows that
@@ -219,7 +230,7 @@ func (r *random) keys(w *gguf.Writer) {
 // layer adds a layer. As in files named Q4_K_M, layers differ in the formats of values and of the last matrix.
 func (r *random) layer(t *testing.T, w *gguf.Writer, rng *rand.Rand, i int) {
 	prefix, head, better := fmt.Sprintf("blk.%d.", i), r.headSize(), r.stored
-	if i == 0 && r.stored.Scheme() != nil && r.output != dtype.Invalid {
+	if i == 0 && r.inBlocks() && r.output != dtype.Invalid {
 		better = r.output
 	}
 	r.vector(t, w, rng, prefix+"attn_norm.weight", r.embd, 1)
@@ -239,7 +250,48 @@ func (r *random) matrix(t *testing.T, w *gguf.Writer, rng *rand.Rand, name strin
 	if name == "token_embd.weight" {
 		scale = 1
 	}
+	if d.Expansion().Valid() {
+		r.add(t, w, name, d, []int{rows, cols}, randomBlocks(t, rng, d, rows*cols, scale))
+		return
+	}
 	r.tensor(t, w, name, d, []int{rows, cols}, func() float32 { return float32(rng.NormFloat64() * scale) })
+}
+
+// randomBlocks returns n elements of a format that is only read: random bits, and scales that make the elements' root
+// mean square scale.
+func randomBlocks(t *testing.T, rng *rand.Rand, d dtype.DType, n int, scale float64) []byte {
+	t.Helper()
+	data, exact := make([]byte, d.Bytes(n)), make([]float64, d.BlockElems())
+	for i := range data {
+		data[i] = byte(rng.Uint32())
+	}
+	for at := 0; at < len(data); at += d.BlockBytes() {
+		block := data[at:][:d.BlockBytes()]
+		setScale(d, block, 1)
+		if err := dtype.Decode(d, exact, block); err != nil {
+			t.Fatal(err)
+		}
+		sum := 0.0
+		for _, x := range exact {
+			sum += x * x
+		}
+		setScale(d, block, float32(scale/math.Sqrt(sum/float64(len(exact)))))
+	}
+	return data
+}
+
+// setScale sets the scale of a block. That of IQ1_M is in the upper halves of the last four bytes with odd offsets.
+func setScale(d dtype.DType, block []byte, scale float32) {
+	h := dtype.F32ToF16(scale)
+	for _, at := range d.ScaleOffsets() {
+		binary.LittleEndian.PutUint16(block[at:], h)
+	}
+	if d == dtype.IQ1_M {
+		for i := range 4 {
+			b := &block[49+2*i]
+			*b = *b&15 | byte(h>>(4*i)&15)<<4
+		}
+	}
 }
 
 // vector adds positive numbers around a mean.
@@ -253,14 +305,20 @@ func (r *random) tensor(t *testing.T, w *gguf.Writer, name string, d dtype.DType
 	for _, s := range shape {
 		n *= s
 	}
-	data, exact := make([]byte, d.Bytes(n)), make([]float64, n)
-	values := make([]float32, n)
+	data, values := make([]byte, d.Bytes(n)), make([]float32, n)
 	for i := range values {
 		values[i] = draw()
 	}
 	if err := dtype.Encode(d, data, values); err != nil {
 		t.Fatal(err)
 	}
+	r.add(t, w, name, d, shape, data)
+}
+
+// add adds a tensor of the given bytes.
+func (r *random) add(t *testing.T, w *gguf.Writer, name string, d dtype.DType, shape []int, data []byte) {
+	t.Helper()
+	exact := make([]float64, len(data)/d.BlockBytes()*d.BlockElems())
 	if err := dtype.Decode(d, exact, data); err != nil {
 		t.Fatal(err)
 	}

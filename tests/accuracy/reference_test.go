@@ -100,6 +100,8 @@ func (r *random) weight(w *ir.Weight) ([]float64, error) {
 	switch e := w.Expr; e.Op {
 	case ir.ExprTensor:
 		return r.weights[e.Tensor], nil
+	case ir.ExprExpand:
+		return r.weights[e.Args[0].Tensor], nil
 	case ir.ExprQuantize:
 		data := r.weights[e.Args[0].Tensor]
 		if r.quantize == dtype.Invalid || r.quantize.String() != e.To {
