@@ -278,14 +278,14 @@ func (f *FuncBuilder) Rope(x *Value, table *Value, attr RopeAttr) *Value {
 // bf16}: token t reads the positions p in 0..pos[t] of sequence slot[t] that are below
 // lengths[slot[t]]; with a window, p is above pos[t]-window. Query head h reads key head g
 // = h/(H/KVH); y[t,h] = Σp softmaxp(z(p)) * v[slot[t],g,p], z(p) = scale *
-// q[t,h]·k[slot[t],g,p]. k and v are f32, f16 or q8_0. With a cap, z(p) becomes
+// q[t,h]·k[slot[t],g,p]. k and v are f32, f16, q8_0 or q4_0. With a cap, z(p) becomes
 // cap*tanh(z(p)/cap). With alibi, slope(h)*(p-pos[t]) is then added, where slope(h) is
 // 2^(-alibi*(h+1)/n) for h < n, the largest power of two that is at most H, and
 // 2^(-alibi*(2(h-n)+1)/(2n)) for the others. With sinks, the softmax of head h is also
 // over a score sinks[h], without a value. If q is q8a, the scores are products of integers
-// and k is q8_0. k of q8_0 or f16 may be in layout r16, with the positions of each head as
-// the rows of a matrix. With bf16, a kernel may round the factors of products to bf16: q,
-// k, softmax and v. Result f32[T,H,Dv], dense.
+// and k is q8_0 or q4_0. k of another dtype than f32 may be in layout r16, with the
+// positions of each head as the rows of a matrix. With bf16, a kernel may round the
+// factors of products to bf16: q, k, softmax and v. Result f32[T,H,Dv], dense.
 func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, sinks *Value, attr AttentionAttr) *Value {
 	return f.Op(OpAttention, &attr, q, k, v, slot, pos, lengths, sinks)
 }
@@ -315,9 +315,9 @@ func (f *FuncBuilder) AttentionCombine(x *Value, sinks *Value, kv_heads int64) *
 
 // StateWrite appends state_write(state[S,KVH,C,D], x[T,KVH,D] f32, slot[T] i32, pos[T]
 // i32): the next version of state, in the same bytes: state[slot[t],:,pos[t],:] = x[t],
-// converted to the state's dtype (f32, f16 or q8_0). No two tokens have the same slot and
-// position. A state of f16 or q8_0 may be in layout r16: the positions of each head are
-// the rows of a matrix.
+// converted to the state's dtype (f32, f16, q8_0 or q4_0). No two tokens have the same
+// slot and position. A state of another dtype than f32 may be in layout r16: the positions
+// of each head are the rows of a matrix.
 func (f *FuncBuilder) StateWrite(state *Value, x *Value, slot *Value, pos *Value) *Value {
 	return f.Op(OpStateWrite, nil, state, x, slot, pos)
 }

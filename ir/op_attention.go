@@ -52,10 +52,10 @@ var attentionInfo = OpInfo{
 	Name: "attention",
 	Doc: "attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32, sinks[H] f32, optional) {scale, cap, window, alibi, bf16}: " +
 		"token t reads the positions p in 0..pos[t] of sequence slot[t] that are below lengths[slot[t]]; with a window, p is above pos[t]-window. Query head h reads key head g = h/(H/KVH); " +
-		"y[t,h] = Σp softmaxp(z(p)) * v[slot[t],g,p], z(p) = scale * q[t,h]·k[slot[t],g,p]. k and v are f32, f16 or q8_0. " +
+		"y[t,h] = Σp softmaxp(z(p)) * v[slot[t],g,p], z(p) = scale * q[t,h]·k[slot[t],g,p]. k and v are f32, f16, q8_0 or q4_0. " +
 		"With a cap, z(p) becomes cap*tanh(z(p)/cap). With alibi, slope(h)*(p-pos[t]) is then added, where slope(h) is 2^(-alibi*(h+1)/n) for h < n, the largest power of two that is at most H, and 2^(-alibi*(2(h-n)+1)/(2n)) for the others. " +
 		"With sinks, the softmax of head h is also over a score sinks[h], without a value. " +
-		"If q is q8a, the scores are products of integers and k is q8_0. k of q8_0 or f16 may be in layout r16, with the positions of each head as the rows of a matrix. " +
+		"If q is q8a, the scores are products of integers and k is q8_0 or q4_0. k of another dtype than f32 may be in layout r16, with the positions of each head as the rows of a matrix. " +
 		"With bf16, a kernel may round the factors of products to bf16: q, k, softmax and v. Result f32[T,H,Dv], dense.",
 	Args: []Arg{
 		{Name: "q", Kinds: Float | ActFmt},
@@ -139,16 +139,16 @@ func headCounts(n *Node) (heads, kvHeads int64, ok bool) {
 // needCache checks that operand i has a dtype that states of attention can have.
 func needCache(n *Node, i int) error {
 	switch n.Args[i].Type.DType {
-	case dtype.F32, dtype.F16, dtype.Q8_0:
+	case dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0:
 		return nil
 	}
-	return argErr(n, i, "must be f32, f16 or q8_0")
+	return argErr(n, i, "must be f32, f16, q8_0 or q4_0")
 }
 
 // needCacheLayout checks that operand i has a layout that states of attention can have.
 func needCacheLayout(n *Node, i int) error {
-	if t := n.Args[i].Type; t.Layout == dtype.Planar || t.Layout == dtype.R16 && t.DType != dtype.Q8_0 && t.DType != dtype.F16 {
-		return argErr(n, i, "must be plain, or f16 or q8_0 in layout r16")
+	if t := n.Args[i].Type; t.Layout == dtype.Planar || t.Layout == dtype.R16 && t.DType == dtype.F32 {
+		return argErr(n, i, "must be plain, or f16, q8_0 or q4_0 in layout r16")
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func needCacheLayout(n *Node, i int) error {
 // needQuery checks the dtype of q against that of k.
 func needQuery(n *Node) error {
 	switch q, k := n.Args[0].Type, n.Args[1].Type; {
-	case q.DType == dtype.F32 || q.DType == dtype.Q8A && k.DType == dtype.Q8_0:
+	case q.DType == dtype.F32 || q.DType == dtype.Q8A && k.DType.IsQuantized():
 		return needPlainArg(n, 0)
 	case q.DType == dtype.Q8A:
 		return argErr(n, 0, "must be f32, as k is %v", k.DType)
@@ -208,6 +208,10 @@ func attentionCases(yield func(Case) bool) {
 		Case{Name: "quantized", Args: args(f32(2, 4, 64), kv(dtype.Q8_0, 1, 2, 40, 64), kv(dtype.Q8_0, 1, 2, 40, 64),
 			slot0(Const(2)), between(dtype.I32, 0, 40, Const(2)), full(40)), Attr: attr},
 		Case{Name: "panels", Args: args(operand(dtype.Q8A, Dims(2, 4, 64)...), kv(dtype.Q8_0, 2, 2, 40, 64).layout(dtype.R16), kv(dtype.Q8_0, 2, 2, 40, 32),
+			positions(Const(2)), between(dtype.I32, 0, 40, Const(2)), between(dtype.I32, 40, 41, Const(2))), Attr: attr},
+		Case{Name: "nibbles", Args: args(f32(2, 4, 64), kv(dtype.Q4_0, 1, 2, 40, 64), kv(dtype.Q4_0, 1, 2, 40, 64),
+			slot0(Const(2)), between(dtype.I32, 0, 40, Const(2)), full(40)), Attr: attr},
+		Case{Name: "panels of nibbles", Args: args(operand(dtype.Q8A, Dims(2, 4, 64)...), kv(dtype.Q4_0, 2, 2, 40, 64).layout(dtype.R16), kv(dtype.Q4_0, 2, 2, 40, 32),
 			positions(Const(2)), between(dtype.I32, 0, 40, Const(2)), between(dtype.I32, 40, 41, Const(2))), Attr: attr},
 		Case{Name: "f16 panels", Args: args(f32(3, 4, 20), kv(dtype.F16, 2, 2, 40, 20).layout(dtype.R16), kv(dtype.F16, 2, 2, 40, 12),
 			between(dtype.I32, 0, 2, Const(3)), between(dtype.I32, 0, 40, Const(3)), between(dtype.I32, 40, 41, Const(2))), Attr: attr},

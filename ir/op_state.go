@@ -9,8 +9,8 @@ import (
 var stateWriteInfo = OpInfo{
 	Name: "state_write",
 	Doc: "state_write(state[S,KVH,C,D], x[T,KVH,D] f32, slot[T] i32, pos[T] i32): the next version of state, in the same bytes: " +
-		"state[slot[t],:,pos[t],:] = x[t], converted to the state's dtype (f32, f16 or q8_0). No two tokens have the same slot and position. " +
-		"A state of f16 or q8_0 may be in layout r16: the positions of each head are the rows of a matrix.",
+		"state[slot[t],:,pos[t],:] = x[t], converted to the state's dtype (f32, f16, q8_0 or q4_0). No two tokens have the same slot and position. " +
+		"A state of another dtype than f32 may be in layout r16: the positions of each head are the rows of a matrix.",
 	Args: []Arg{
 		{Name: "state", Kinds: Float | Quant},
 		{Name: "x", Kinds: Float},
@@ -67,6 +67,8 @@ func stateWriteCases(yield func(Case) bool) {
 		Case{Name: "two sequences", Args: args(state(dtype.F16, 2, 2, 24, 16), f32(2, 2, 16), positions(Const(2)), zeros(dtype.I32, Const(2)))},
 		Case{Name: "quantized", Args: args(state(dtype.Q8_0, 1, 2, 24, 64), f32(2, 2, 64), zeros(dtype.I32, Const(2)), positions(Const(2)))},
 		Case{Name: "panels", Args: args(state(dtype.Q8_0, 2, 2, 24, 64).layout(dtype.R16), f32(2, 2, 64), positions(Const(2)), positions(Const(2)))},
+		Case{Name: "nibbles", Args: args(state(dtype.Q4_0, 1, 2, 24, 64), f32(2, 2, 64), zeros(dtype.I32, Const(2)), positions(Const(2)))},
+		Case{Name: "panels of nibbles", Args: args(state(dtype.Q4_0, 2, 2, 24, 64).layout(dtype.R16), f32(2, 2, 64), positions(Const(2)), positions(Const(2)))},
 		Case{Name: "f16 panels", Args: args(state(dtype.F16, 2, 2, 24, 20).layout(dtype.R16), f32(3, 2, 20), between(dtype.I32, 1, 2, Const(3)), positions(Const(3)))},
 		Case{Name: "view", Args: args(state(dtype.F32, 1, 4, 24, 16), f32(3, 4, 16).view(), zeros(dtype.I32, Const(3)), positions(Const(3)))},
 	)

@@ -266,8 +266,8 @@ func TestShapeErrorsNameTheOperand(t *testing.T) {
 		{"%x: f32[4,2,8], %t: f32[4,5,2]", "rope %x, %t", "more than a head"},
 		{"%x: f32[4,8], %t: f32[4,4,2]", "rope %x, %t", "rank 3"},
 
-		{"%s: bf16[1,2,8,4], %x: f32[1,2,4], %i: i32[1]", "state_write %s, %x, %i, %i", "f32, f16 or q8_0"},
-		{"%s: q8_0.planar[1,2,8,32], %x: f32[1,2,32], %i: i32[1]", "state_write %s, %x, %i, %i", "q8_0 in layout r16"},
+		{"%s: bf16[1,2,8,4], %x: f32[1,2,4], %i: i32[1]", "state_write %s, %x, %i, %i", "f32, f16, q8_0 or q4_0"},
+		{"%s: q8_0.planar[1,2,8,32], %x: f32[1,2,32], %i: i32[1]", "state_write %s, %x, %i, %i", "q8_0 or q4_0 in layout r16"},
 		{"%s: f16[1,2,8,4], %x: f32[1,2,5], %i: i32[1]", "state_write %s, %x, %i, %i", "the rows of the state"},
 		{"%s: f16[1,2,8,4], %x: f32[1,3,4], %i: i32[1]", "state_write %s, %x, %i, %i", "the heads of the state"},
 		{"%s: f16[1,2,8,4], %x: f32[2,2,4], %i: i32[1]", "state_write %s, %x, %i, %i", "the tokens of x"},
@@ -276,7 +276,7 @@ func TestShapeErrorsNameTheOperand(t *testing.T) {
 		{attentionParams("4,3,16", "f16", "1,2,24,16"), "attention %q, %k, %v, %s, %p, %l {scale=1}", "constant multiple"},
 		{attentionParams("4,4,8", "f16", "1,2,24,16"), "attention %q, %k, %v, %s, %p, %l {scale=1}", "the heads of q"},
 		{attentionParams("5,4,16", "f16", "1,2,24,16"), "attention %q, %k, %v, %s, %p, %l {scale=1}", "the tokens of q"},
-		{attentionParams("4,4,16", "bf16", "1,2,24,16"), "attention %q, %k, %v, %s, %p, %l {scale=1}", "f32, f16 or q8_0"},
+		{attentionParams("4,4,16", "bf16", "1,2,24,16"), "attention %q, %k, %v, %s, %p, %l {scale=1}", "f32, f16, q8_0 or q4_0"},
 
 		{attentionParams("4,4,16", "f16", "1,2,24,16"), "attention_segments %q, %k, %v, %s, %p, %l {scale=1, len=0, segments=2}", "cannot be cut"},
 		{attentionParams("4,4,16", "f16", "1,2,24,16"), "attention_segments %q, %k, %v, %s, %p, %l {scale=1, len=8, segments=-1}", "cannot be cut"},

@@ -167,7 +167,7 @@ func (f *compileFlags) load(cmd *cobra.Command) (driver.LoadOptions, error) {
 	if err != nil {
 		return o, usageError{err}
 	}
-	if o.KV, err = parseChoice("--kv", f.kv, dtype.F16, dtype.F32, dtype.Q8_0); err != nil {
+	if o.KV, err = parseChoice("--kv", f.kv, dtype.F16, dtype.F32, dtype.Q8_0, dtype.Q4_0); err != nil {
 		return o, err
 	}
 	if f.quantize != "" {

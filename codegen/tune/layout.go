@@ -55,6 +55,7 @@ var attentions = map[form]struct {
 	{dtype.F32, dtype.Plain}: {cpu.AttentionF32, false},
 	{dtype.F16, dtype.Plain}: {cpu.AttentionF16, false}, {dtype.F16, dtype.R16}: {cpu.AttentionR16F16, false},
 	{dtype.Q8_0, dtype.Plain}: {cpu.AttentionQ8_0, false}, {dtype.Q8_0, dtype.R16}: {cpu.AttentionR16Q8_0, true},
+	{dtype.Q4_0, dtype.Plain}: {cpu.AttentionQ4_0, false}, {dtype.Q4_0, dtype.R16}: {cpu.AttentionR16Q4_0, true},
 }
 
 // use is a use of a layout and a node that has it.

@@ -42,7 +42,7 @@ import (
 type Options struct {
 	Context  int         // positions of a sequence; 0: as trained, at most DefaultContext
 	Batch    int         // tokens of a prompt in one call of prefill; 0: DefaultBatch
-	KV       dtype.DType // of the KV cache: F32, F16 or Q8_0; Invalid: F16
+	KV       dtype.DType // of the KV cache: F32, F16, Q8_0 or Q4_0; Invalid: F16
 	Quantize dtype.DType // convert float matrices to this; Invalid: keep them
 	SHA256   string      // of the file, in hex; empty if it is not needed
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -30,6 +31,10 @@ type generator struct {
 
 // widths are the innermost extents of values in the pool.
 var widths = []int64{32, 64, 96}
+
+// inner are the innermost extents of weights that are no operand of a value in the pool: a whole block of every dtype is
+// among them.
+var inner = append([]int64{256}, widths...)
 
 func (g *generator) function(name string, moves int) {
 	g.f = g.b.Func(name)
@@ -84,6 +89,19 @@ func width(v *ir.Value) int64 {
 
 func choose[T any](g *generator, from ...T) T { return from[g.rng.IntN(len(from))] }
 
+// format returns one of some dtypes, or half of the time a block format that stores rows of k elements.
+func (g *generator) format(k int64, from ...dtype.DType) dtype.DType {
+	if g.even() {
+		return choose(g, from...)
+	}
+	for d := range dtype.NumDTypes {
+		if d.Scheme() != nil && !d.IsExpansion() && k%int64(d.BlockElems()) == 0 {
+			from = append(from, d)
+		}
+	}
+	return choose(g, from...)
+}
+
 func (g *generator) even() bool { return g.rng.IntN(2) == 0 }
 
 // weight returns a weight of that type, sometimes a used one. Its numbers are scaled so that a product
@@ -136,11 +154,25 @@ func (g *generator) numbers(d dtype.DType, shape []int64) eval.Tensor {
 			t.Data[i] /= math.Sqrt(float64(t.Inner()))
 		}
 	}
-	rounded, err := eval.Round(d, t)
-	if err != nil {
-		g.b.Fail(err)
+	return g.rounded(d, t)
+}
+
+// rounded returns numbers that d represents, and that encoding leaves as they are. For block formats with scales of scales,
+// that takes some rounds.
+func (g *generator) rounded(d dtype.DType, t eval.Tensor) eval.Tensor {
+	for range 16 {
+		r, err := eval.Round(d, t)
+		if err != nil {
+			g.b.Fail(err)
+			return t
+		}
+		if slices.Equal(r.Data, t.Data) {
+			return r
+		}
+		t = r
 	}
-	return rounded
+	g.b.Fail(fmt.Errorf("numbers in %v change with each encoding", d))
+	return t
 }
 
 // dense returns a value of the pool that is not a view.

@@ -79,7 +79,7 @@ func (g *generator) norm() {
 
 // matrix returns a weight of any dtype for products with rows of k elements.
 func (g *generator) matrix(n, k int64) *ir.Value {
-	return g.weight(choose(g, dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0), n, k)
+	return g.weight(g.format(k, dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0), n, k)
 }
 
 func (g *generator) matMul() {
@@ -97,10 +97,10 @@ func (g *generator) matMul() {
 
 // feedForward adds the feed-forward block of a transformer, with fused or plain ops.
 func (g *generator) feedForward() {
-	f, x, hidden := g.f, g.pick(), choose(g, widths...)
+	f, x, hidden := g.f, g.pick(), choose(g, inner...)
 	n := width(x)
 	norm := g.weight(dtype.F32, n)
-	d := choose(g, dtype.F32, dtype.BF16, dtype.Q8_0, dtype.Q4_0)
+	d := g.format(n, dtype.F32, dtype.BF16, dtype.Q8_0, dtype.Q4_0)
 	h := f.RMSNorm(x, norm, 1e-5)
 	switch {
 	case g.even():
@@ -200,7 +200,8 @@ func (g *generator) gather() {
 	if !g.hasState {
 		return
 	}
-	d, n := choose(g, dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0), choose(g, widths...)
+	n := choose(g, inner...)
+	d := g.format(n, dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0)
 	g.add(g.f.Gather(g.weight(d, vocabulary, n), g.ids))
 }
 
@@ -212,12 +213,12 @@ func (g *generator) experts() {
 	}
 	const count, chosen = 4, 2
 	f, x := g.f, g.dense()
-	n, hidden := width(x), choose(g, widths...)
-	d := choose(g, dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0)
+	n, hidden := width(x), choose(g, inner...)
+	first, second := g.format(n, dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0), g.format(hidden, dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0)
 	idx := f.TopK(f.Gather(g.weight(dtype.F32, vocabulary, count), g.ids), chosen)
 	share := f.Softmax(f.Take(f.Tanh(x), idx))
-	h := f.SiLU(f.ExpertsMatMul(f.Reshape(x, g.rows, ir.Const(1), ir.Const(n)), g.weight(d, count, hidden, n), idx))
-	g.add(f.ExpertsSum(f.ExpertsMatMul(h, g.weight(d, count, n, hidden), idx), share))
+	h := f.SiLU(f.ExpertsMatMul(f.Reshape(x, g.rows, ir.Const(1), ir.Const(n)), g.weight(first, count, hidden, n), idx))
+	g.add(f.ExpertsSum(f.ExpertsMatMul(h, g.weight(second, count, n, hidden), idx), share))
 }
 
 // headSize is a whole block of every dtype that a state can have.
@@ -239,7 +240,7 @@ func (g *generator) attend() {
 	pairs := ir.RopeAttr{NeoX: g.even()}
 	q, k := f.Rope(project(2), table, pairs), f.Rope(project(kv), table, pairs)
 
-	d := choose(g, dtype.F32, dtype.F16, dtype.Q8_0)
+	d := choose(g, dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0)
 	keys := g.write(fmt.Sprintf("k.%v.%d", d, kv), d, kv, k)
 	values := g.write(fmt.Sprintf("v.%v.%d", d, kv), d, kv, project(kv))
 	a := ir.AttentionAttr{Scale: 1 / float32(math.Sqrt(headSize))}

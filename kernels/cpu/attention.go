@@ -75,6 +75,23 @@ func AttentionR16Q8_0(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape Atten
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
+// AttentionQ4_0 reads states of plain q4_0 rows; KeyLen and ValueLen are multiples of 32. Keys are decoded:
+// AttentionR16Q4_0 is faster.
+//
+//go:noinline
+func AttentionQ4_0(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, sinks, shape, reading{format: cacheQ4}}
+	a.run(slot, pos, r0, r1, h0, h1)
+}
+
+// AttentionR16Q4_0 reads keys in layout r16 of q4_0 and values as plain q4_0 rows, otherwise as AttentionR16Q8_0 does.
+//
+//go:noinline
+func AttentionR16Q4_0(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, sinks, shape, reading{format: cacheQ4, packed: true}}
+	a.run(slot, pos, r0, r1, h0, h1)
+}
+
 // Kernels with BF16 in their name may round what they multiply to bfloat16: queries, keys, weights and values,
 // each with a relative error of at most 2^-8. They round where the processor multiplies bfloat16 (VDPBF16PS) and the
 // lengths of rows are multiples of 16 elements. Otherwise they compute what the kernels without BF16 compute. Rounded
@@ -96,6 +113,14 @@ func AttentionBF16R16Q8_0(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape A
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
+// AttentionBF16R16Q4_0 reads what AttentionR16Q4_0 reads, and rounds weights and values; scores are the same.
+//
+//go:noinline
+func AttentionBF16R16Q4_0(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, sinks, shape, reading{format: cacheQ4, packed: true, round: true}}
+	a.run(slot, pos, r0, r1, h0, h1)
+}
+
 // cacheFormat is the dtype of states.
 type cacheFormat uint8
 
@@ -103,11 +128,15 @@ const (
 	cacheF32 cacheFormat = iota
 	cacheF16
 	cacheQ8
+	cacheQ4
 	numCaches
 )
 
 // ofPanels is the format of the tiles that multiply with keys in panels.
-var ofPanels = [numCaches]format{formatF32, formatF16, formatQ8}
+var ofPanels = [numCaches]format{formatF32, formatF16, formatQ8, formatQ4}
+
+// quantized reports whether rows are blocks: scores are products of bytes if they are in panels, and values are decoded.
+func (f cacheFormat) quantized() bool { return f >= cacheQ8 }
 
 // rowBytes returns the bytes of a row of d elements.
 func (f cacheFormat) rowBytes(d int) int {
@@ -116,8 +145,10 @@ func (f cacheFormat) rowBytes(d int) int {
 		return d * f32Bytes
 	case cacheF16:
 		return d * halfBytes
-	default:
+	case cacheQ8:
 		return d / blockLen * q8Bytes
+	default:
+		return d / blockLen * q4Bytes
 	}
 }
 
@@ -146,8 +177,8 @@ func (l *attentionLoops) rounds() bool { return l.keyPairs != nil }
 
 // fewLoops is both products for a few queries, from the cache itself: scores sets
 // s[i][p] = q[i]·k[p], mix adds Σp s[i][p]·v[p] to dst[i], for m positions. Both prefetch what is ahead
-// bytes further on, and add in the order of the tiles. Without mixQ8, values of q8_0 are decoded first, as
-// keys in rows of q8_0 are.
+// bytes further on, and add in the order of the tiles. Without mixQ8, values of q8_0 are decoded first. Values of q4_0,
+// and keys in rows of both, always are.
 type fewLoops struct {
 	heads  int
 	scores [cacheQ8]scoresFunc

@@ -50,9 +50,9 @@ var dotAttention = attentionLoops{
 	tiles:  &dotMatMul,
 	values: [cacheQ8]panelsFunc{valuePairsF32, valuePairsF16},
 	few: []fewLoops{
-		few(4, nil, nil, panelScoresDOTx4, nil, mixF16DOTx4, mixQ8DOTx4),
-		few(2, nil, nil, panelScoresDOTx2, nil, mixF16DOTx2, mixQ8DOTx2),
-		few(1, nil, nil, panelScoresDOTx1, nil, mixF16DOTx1, mixQ8DOTx1),
+		few(4, nil, nil, panelScoresDOTx4, mixF32DOTx4, mixF16DOTx4, mixQ8DOTx4),
+		few(2, nil, nil, panelScoresDOTx2, mixF32DOTx2, mixF16DOTx2, mixQ8DOTx2),
+		few(1, nil, nil, panelScoresDOTx1, mixF32DOTx1, mixF16DOTx1, mixQ8DOTx1),
 	},
 	weigh:    weighDOT,
 	exponent: math.Log2E,

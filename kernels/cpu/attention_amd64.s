@@ -5059,6 +5059,87 @@ done175:
 	VZEROUPPER
 	RET
 
+// func decodeQ4AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·decodeQ4AVX2(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPS eight<>+0(SB), Y0
+	VMOVUPS nibble<>+0(SB), Y1
+	SUBQ    $0x20, DX
+	JL      done177
+
+loop176:
+	VPBROADCASTW (CX), X2
+	VCVTPH2PS    X2, Y2
+	VPMOVZXBD    2(CX), Y3
+	VPSRLD       $0x04, Y3, Y4
+	VPAND        Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VSUBPS       Y0, Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      Y3, (AX)
+	VCVTDQ2PS    Y4, Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VMOVUPS      Y4, 64(AX)
+	VPMOVZXBD    10(CX), Y3
+	VPSRLD       $0x04, Y3, Y4
+	VPAND        Y1, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VSUBPS       Y0, Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      Y3, 32(AX)
+	VCVTDQ2PS    Y4, Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VMOVUPS      Y4, 96(AX)
+	ADDQ         $0x12, CX
+	SUBQ         $-128, AX
+	SUBQ         $0x20, DX
+	JGE          loop176
+
+done177:
+	VZEROUPPER
+	RET
+
+DATA eight<>+0(SB)/4, $0x41000000
+DATA eight<>+4(SB)/4, $0x41000000
+DATA eight<>+8(SB)/4, $0x41000000
+DATA eight<>+12(SB)/4, $0x41000000
+DATA eight<>+16(SB)/4, $0x41000000
+DATA eight<>+20(SB)/4, $0x41000000
+DATA eight<>+24(SB)/4, $0x41000000
+DATA eight<>+28(SB)/4, $0x41000000
+DATA eight<>+32(SB)/4, $0x41000000
+DATA eight<>+36(SB)/4, $0x41000000
+DATA eight<>+40(SB)/4, $0x41000000
+DATA eight<>+44(SB)/4, $0x41000000
+DATA eight<>+48(SB)/4, $0x41000000
+DATA eight<>+52(SB)/4, $0x41000000
+DATA eight<>+56(SB)/4, $0x41000000
+DATA eight<>+60(SB)/4, $0x41000000
+GLOBL eight<>(SB), RODATA|NOPTR, $64
+
+DATA nibble<>+0(SB)/4, $0x0000000f
+DATA nibble<>+4(SB)/4, $0x0000000f
+DATA nibble<>+8(SB)/4, $0x0000000f
+DATA nibble<>+12(SB)/4, $0x0000000f
+DATA nibble<>+16(SB)/4, $0x0000000f
+DATA nibble<>+20(SB)/4, $0x0000000f
+DATA nibble<>+24(SB)/4, $0x0000000f
+DATA nibble<>+28(SB)/4, $0x0000000f
+DATA nibble<>+32(SB)/4, $0x0000000f
+DATA nibble<>+36(SB)/4, $0x0000000f
+DATA nibble<>+40(SB)/4, $0x0000000f
+DATA nibble<>+44(SB)/4, $0x0000000f
+DATA nibble<>+48(SB)/4, $0x0000000f
+DATA nibble<>+52(SB)/4, $0x0000000f
+DATA nibble<>+56(SB)/4, $0x0000000f
+DATA nibble<>+60(SB)/4, $0x0000000f
+GLOBL nibble<>(SB), RODATA|NOPTR, $64
+
 // func keysF32AVX512(dst unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int)
 // Requires: AVX, AVX512F, CMOV
 TEXT ·keysF32AVX512(SB), NOSPLIT, $0-40
@@ -5068,9 +5149,9 @@ TEXT ·keysF32AVX512(SB), NOSPLIT, $0-40
 	SHLQ $0x06, DX
 	MOVQ dst+0(FP), BX
 	SUBQ $0x10, CX
-	JL   rest177
+	JL   rest179
 
-loop176:
+loop178:
 	MOVQ d+24(FP), R8
 	MOVQ BX, SI
 	MOVQ AX, DI
@@ -5086,7 +5167,7 @@ loop176:
 	LEAQ (R13)(R9*2), R14
 	ADDQ R9, R14
 
-square179:
+square181:
 	VMOVUPS    (DI), Z0
 	VMOVUPS    (DI)(R9*1), Z1
 	VMOVUPS    (DI)(R9*2), Z2
@@ -5191,21 +5272,21 @@ square179:
 	VMOVUPS    Z15, 960(SI)
 	ADDQ       $0x00000400, SI
 	SUBQ       $0x10, R8
-	JNZ        square179
+	JNZ        square181
 	ADDQ       DX, BX
 	MOVQ       kRow+32(FP), SI
 	SHLQ       $0x04, SI
 	ADDQ       SI, AX
 	SUBQ       $0x10, CX
-	JGE        loop176
+	JGE        loop178
 
-rest177:
+rest179:
 	ADDQ $0x10, CX
-	JZ   done178
+	JZ   done180
 	MOVQ d+24(FP), DX
 	MOVQ AX, AX
 
-square180:
+square182:
 	MOVQ       kRow+32(FP), R8
 	MOVQ       AX, SI
 	MOVQ       CX, DI
@@ -5354,9 +5435,9 @@ square180:
 	VMOVUPS    Z15, 960(BX)
 	ADDQ       $0x00000400, BX
 	SUBQ       $0x10, DX
-	JNZ        square180
+	JNZ        square182
 
-done178:
+done180:
 	VZEROUPPER
 	RET
 
@@ -5368,15 +5449,15 @@ TEXT ·valuesF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ $0x00002000, DX
 	MOVQ dst+0(FP), BX
 
-strip181:
+strip183:
 	MOVQ m+16(FP), R8
 	MOVQ vRow+32(FP), R9
 	MOVQ BX, SI
 	MOVQ AX, DI
 	SUBQ $0x04, R8
-	JL   less183
+	JL   less185
 
-positions182:
+positions184:
 	VMOVUPS (DI), Z0
 	ADDQ    R9, DI
 	VMOVUPS Z0, (SI)
@@ -5391,27 +5472,27 @@ positions182:
 	VMOVUPS Z0, 192(SI)
 	ADDQ    $0x00000100, SI
 	SUBQ    $0x04, R8
-	JGE     positions182
+	JGE     positions184
 
-less183:
+less185:
 	ADDQ $0x04, R8
 	SUBQ $0x01, R8
-	JL   less185
+	JL   less187
 
-positions184:
+positions186:
 	VMOVUPS (DI), Z0
 	ADDQ    R9, DI
 	VMOVUPS Z0, (SI)
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x01, R8
-	JGE     positions184
+	JGE     positions186
 
-less185:
+less187:
 	ADDQ $0x01, R8
 	ADDQ DX, BX
 	ADDQ $0x40, AX
 	SUBQ $0x10, CX
-	JNZ  strip181
+	JNZ  strip183
 	VZEROUPPER
 	RET
 
@@ -5422,9 +5503,9 @@ TEXT ·scoresF32AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest187
+	JL   rest189
 
-loop186:
+loop188:
 	VPXORD  Z8, Z8, Z8
 	VMOVUPS Z8, (CX)
 	VMOVUPS Z8, 512(CX)
@@ -5442,7 +5523,7 @@ loop186:
 	ADDQ    SI, R9
 	MOVQ    AX, DI
 
-elements189:
+elements191:
 	MOVQ             kRow+40(FP), R11
 	MOVQ             DI, R10
 	MOVQ             ahead+48(FP), R13
@@ -5809,17 +5890,17 @@ elements189:
 	VADDPS           1600(CX), Z7, Z7
 	VMOVUPS          Z7, 1600(CX)
 	TESTQ            BX, BX
-	JNZ              elements189
+	JNZ              elements191
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop186
+	JGE              loop188
 
-rest187:
+rest189:
 	ADDQ    $0x20, DX
-	JZ      done188
+	JZ      done190
 	VPXORD  Z24, Z24, Z24
 	VMOVUPS Z24, (CX)
 	VMOVUPS Z24, 512(CX)
@@ -5836,7 +5917,7 @@ rest187:
 	LEAQ    (DI)(SI*2), R8
 	ADDQ    SI, R8
 
-elements191:
+elements193:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             AX, R9
 	MOVQ             DX, R11
@@ -6243,9 +6324,9 @@ elements191:
 	VADDPS           1600(CX), Z7, Z7
 	VMOVUPS          Z7, 1600(CX)
 	TESTQ            BX, BX
-	JNZ              elements191
+	JNZ              elements193
 
-done188:
+done190:
 	VZEROUPPER
 	RET
 
@@ -6258,9 +6339,9 @@ TEXT ·mixF32AVX512x4(SB), NOSPLIT, $512-56
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x40, DX
-	JL   less194
+	JL   less196
 
-strip193:
+strip195:
 	MOVQ    BX, SI
 	ADDQ    $0x00008000, BX
 	MOVQ    s+8(FP), DI
@@ -6287,7 +6368,7 @@ strip193:
 	VMOVUPS Z16, 320(R11)
 	VMOVUPS Z16, 384(R11)
 
-part195:
+part197:
 	MOVQ         $0x00000010, R12
 	CMPQ         R8, R12
 	CMOVQLT      R8, R12
@@ -6324,9 +6405,9 @@ part195:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R12
-	JZ           done198
+	JZ           done200
 
-position197:
+position199:
 	VMOVUPS      (R10), Z26
 	VMOVUPS      64(R10), Z27
 	VMOVUPS      128(R10), Z28
@@ -6359,11 +6440,11 @@ position197:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R12
-	JNZ          position197
+	JNZ          position199
 
-done198:
+done200:
 	TESTQ   R8, R8
-	JZ      partsDone196
+	JZ      partsDone198
 	VADDPS  Z0, Z17, Z17
 	VADDPS  Z1, Z18, Z18
 	VADDPS  Z2, Z19, Z19
@@ -6387,9 +6468,9 @@ done198:
 	VMOVUPS Z14, 320(R11)
 	VADDPS  384(R11), Z15, Z15
 	VMOVUPS Z15, 384(R11)
-	JMP     part195
+	JMP     part197
 
-partsDone196:
+partsDone198:
 	VADDPS  Z17, Z0, Z0
 	VADDPS  Z18, Z1, Z1
 	VADDPS  Z19, Z2, Z2
@@ -6446,14 +6527,14 @@ partsDone196:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x40, DX
-	JGE     strip193
+	JGE     strip195
 
-less194:
+less196:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less200
+	JL   less202
 
-strip199:
+strip201:
 	MOVQ    BX, SI
 	ADDQ    $0x00002000, BX
 	MOVQ    s+8(FP), DI
@@ -6466,7 +6547,7 @@ strip199:
 	VMOVAPS Z31, Z6
 	VMOVAPS Z31, Z7
 
-part201:
+part203:
 	MOVQ         $0x00000010, R11
 	CMPQ         R8, R11
 	CMOVQLT      R8, R11
@@ -6485,9 +6566,9 @@ part201:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JZ           done204
+	JZ           done206
 
-position203:
+position205:
 	VMOVUPS      (R10), Z8
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000040, SI
@@ -6502,18 +6583,18 @@ position203:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JNZ          position203
+	JNZ          position205
 
-done204:
+done206:
 	TESTQ  R8, R8
-	JZ     partsDone202
+	JZ     partsDone204
 	VADDPS Z0, Z4, Z4
 	VADDPS Z1, Z5, Z5
 	VADDPS Z2, Z6, Z6
 	VADDPS Z3, Z7, Z7
-	JMP    part201
+	JMP    part203
 
-partsDone202:
+partsDone204:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -6534,9 +6615,9 @@ partsDone202:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x10, DX
-	JGE     strip199
+	JGE     strip201
 
-less200:
+less202:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -6548,9 +6629,9 @@ TEXT ·scoresF32AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest206
+	JL   rest208
 
-loop205:
+loop207:
 	VPXORD  Z4, Z4, Z4
 	VMOVUPS Z4, (CX)
 	VMOVUPS Z4, 512(CX)
@@ -6562,7 +6643,7 @@ loop205:
 	MOVQ    q+8(FP), R8
 	MOVQ    AX, DI
 
-elements208:
+elements210:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             DI, R9
 	MOVQ             ahead+48(FP), R12
@@ -6856,17 +6937,17 @@ elements208:
 	VADDPS           576(CX), Z3, Z3
 	VMOVUPS          Z3, 576(CX)
 	TESTQ            BX, BX
-	JNZ              elements208
+	JNZ              elements210
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop205
+	JGE              loop207
 
-rest206:
+rest208:
 	ADDQ    $0x20, DX
-	JZ      done207
+	JZ      done209
 	VPXORD  Z20, Z20, Z20
 	VMOVUPS Z20, (CX)
 	VMOVUPS Z20, 512(CX)
@@ -6877,7 +6958,7 @@ rest206:
 	SHLQ    $0x02, SI
 	MOVQ    q+8(FP), DI
 
-elements210:
+elements212:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             AX, R8
 	MOVQ             DX, R10
@@ -7211,9 +7292,9 @@ elements210:
 	VADDPS           576(CX), Z3, Z3
 	VMOVUPS          Z3, 576(CX)
 	TESTQ            BX, BX
-	JNZ              elements210
+	JNZ              elements212
 
-done207:
+done209:
 	VZEROUPPER
 	RET
 
@@ -7226,9 +7307,9 @@ TEXT ·mixF32AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x40, DX
-	JL   less213
+	JL   less215
 
-strip212:
+strip214:
 	MOVQ    BX, SI
 	ADDQ    $0x00008000, BX
 	MOVQ    s+8(FP), DI
@@ -7245,7 +7326,7 @@ strip212:
 	VMOVAPS Z8, Z15
 	VMOVAPS Z8, Z16
 
-part214:
+part216:
 	MOVQ         $0x00000010, R11
 	CMPQ         R8, R11
 	CMOVQLT      R8, R11
@@ -7272,9 +7353,9 @@ part214:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JZ           done217
+	JZ           done219
 
-position216:
+position218:
 	VMOVUPS      (R10), Z17
 	VMOVUPS      64(R10), Z18
 	VMOVUPS      128(R10), Z19
@@ -7297,11 +7378,11 @@ position216:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JNZ          position216
+	JNZ          position218
 
-done217:
+done219:
 	TESTQ  R8, R8
-	JZ     partsDone215
+	JZ     partsDone217
 	VADDPS Z0, Z9, Z9
 	VADDPS Z1, Z10, Z10
 	VADDPS Z2, Z11, Z11
@@ -7310,9 +7391,9 @@ done217:
 	VADDPS Z5, Z14, Z14
 	VADDPS Z6, Z15, Z15
 	VADDPS Z7, Z16, Z16
-	JMP    part214
+	JMP    part216
 
-partsDone215:
+partsDone217:
 	VADDPS  Z9, Z0, Z0
 	VADDPS  Z10, Z1, Z1
 	VADDPS  Z11, Z2, Z2
@@ -7343,14 +7424,14 @@ partsDone215:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x40, DX
-	JGE     strip212
+	JGE     strip214
 
-less213:
+less215:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less219
+	JL   less221
 
-strip218:
+strip220:
 	MOVQ    BX, SI
 	ADDQ    $0x00002000, BX
 	MOVQ    s+8(FP), DI
@@ -7361,7 +7442,7 @@ strip218:
 	VMOVAPS Z22, Z2
 	VMOVAPS Z22, Z3
 
-part220:
+part222:
 	MOVQ         $0x00000010, R11
 	CMPQ         R8, R11
 	CMOVQLT      R8, R11
@@ -7376,9 +7457,9 @@ part220:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JZ           done223
+	JZ           done225
 
-position222:
+position224:
 	VMOVUPS      (R10), Z4
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000040, SI
@@ -7389,16 +7470,16 @@ position222:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JNZ          position222
+	JNZ          position224
 
-done223:
+done225:
 	TESTQ  R8, R8
-	JZ     partsDone221
+	JZ     partsDone223
 	VADDPS Z0, Z2, Z2
 	VADDPS Z1, Z3, Z3
-	JMP    part220
+	JMP    part222
 
-partsDone221:
+partsDone223:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	MOVQ    d+32(FP), SI
@@ -7411,9 +7492,9 @@ partsDone221:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x10, DX
-	JGE     strip218
+	JGE     strip220
 
-less219:
+less221:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -7425,9 +7506,9 @@ TEXT ·scoresF32AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest225
+	JL   rest227
 
-loop224:
+loop226:
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS Z2, (CX)
 	VMOVUPS Z2, 64(CX)
@@ -7437,7 +7518,7 @@ loop224:
 	MOVQ    q+8(FP), DI
 	MOVQ    AX, SI
 
-elements227:
+elements229:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             SI, R8
 	MOVQ             ahead+48(FP), R11
@@ -7695,17 +7776,17 @@ elements227:
 	VADDPS           64(CX), Z1, Z1
 	VMOVUPS          Z1, 64(CX)
 	TESTQ            BX, BX
-	JNZ              elements227
+	JNZ              elements229
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop224
+	JGE              loop226
 
-rest225:
+rest227:
 	ADDQ    $0x20, DX
-	JZ      done226
+	JZ      done228
 	VPXORD  Z18, Z18, Z18
 	VMOVUPS Z18, (CX)
 	VMOVUPS Z18, 64(CX)
@@ -7714,7 +7795,7 @@ rest225:
 	SHLQ    $0x02, SI
 	MOVQ    q+8(FP), SI
 
-elements229:
+elements231:
 	MOVQ             kRow+40(FP), R8
 	MOVQ             AX, DI
 	MOVQ             DX, R9
@@ -8012,9 +8093,9 @@ elements229:
 	VADDPS           64(CX), Z1, Z1
 	VMOVUPS          Z1, 64(CX)
 	TESTQ            BX, BX
-	JNZ              elements229
+	JNZ              elements231
 
-done226:
+done228:
 	VZEROUPPER
 	RET
 
@@ -8027,9 +8108,9 @@ TEXT ·mixF32AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x40, DX
-	JL   less232
+	JL   less234
 
-strip231:
+strip233:
 	MOVQ    BX, SI
 	ADDQ    $0x00008000, BX
 	MOVQ    s+8(FP), DI
@@ -8042,7 +8123,7 @@ strip231:
 	VMOVAPS Z4, Z7
 	VMOVAPS Z4, Z8
 
-part233:
+part235:
 	MOVQ         $0x00000010, R11
 	CMPQ         R8, R11
 	CMOVQLT      R8, R11
@@ -8064,9 +8145,9 @@ part233:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JZ           done236
+	JZ           done238
 
-position235:
+position237:
 	VMOVUPS      (R10), Z9
 	VMOVUPS      64(R10), Z10
 	VMOVUPS      128(R10), Z11
@@ -8084,18 +8165,18 @@ position235:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JNZ          position235
+	JNZ          position237
 
-done236:
+done238:
 	TESTQ  R8, R8
-	JZ     partsDone234
+	JZ     partsDone236
 	VADDPS Z0, Z5, Z5
 	VADDPS Z1, Z6, Z6
 	VADDPS Z2, Z7, Z7
 	VADDPS Z3, Z8, Z8
-	JMP    part233
+	JMP    part235
 
-partsDone234:
+partsDone236:
 	VADDPS  Z5, Z0, Z0
 	VADDPS  Z6, Z1, Z1
 	VADDPS  Z7, Z2, Z2
@@ -8114,14 +8195,14 @@ partsDone234:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x40, DX
-	JGE     strip231
+	JGE     strip233
 
-less232:
+less234:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less238
+	JL   less240
 
-strip237:
+strip239:
 	MOVQ    BX, SI
 	ADDQ    $0x00002000, BX
 	MOVQ    s+8(FP), DI
@@ -8131,7 +8212,7 @@ strip237:
 	VPXORD  Z14, Z14, Z14
 	VMOVAPS Z14, Z1
 
-part239:
+part241:
 	MOVQ         $0x00000010, R11
 	CMPQ         R8, R11
 	CMOVQLT      R8, R11
@@ -8144,9 +8225,9 @@ part239:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JZ           done242
+	JZ           done244
 
-position241:
+position243:
 	VMOVUPS      (R10), Z2
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000040, SI
@@ -8155,15 +8236,15 @@ position241:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JNZ          position241
+	JNZ          position243
 
-done242:
+done244:
 	TESTQ  R8, R8
-	JZ     partsDone240
+	JZ     partsDone242
 	VADDPS Z0, Z1, Z1
-	JMP    part239
+	JMP    part241
 
-partsDone240:
+partsDone242:
 	VADDPS  Z1, Z0, Z0
 	MOVQ    d+32(FP), SI
 	SHLQ    $0x02, SI
@@ -8173,9 +8254,9 @@ partsDone240:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x10, DX
-	JGE     strip237
+	JGE     strip239
 
-less238:
+less240:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -8189,9 +8270,9 @@ TEXT ·keysF16AVX512(SB), NOSPLIT, $0-40
 	SHLQ $0x06, DX
 	MOVQ dst+0(FP), BX
 	SUBQ $0x10, CX
-	JL   rest244
+	JL   rest246
 
-loop243:
+loop245:
 	MOVQ d+24(FP), R8
 	MOVQ BX, SI
 	MOVQ AX, DI
@@ -8207,7 +8288,7 @@ loop243:
 	LEAQ (R13)(R9*2), R14
 	ADDQ R9, R14
 
-square246:
+square248:
 	VCVTPH2PS  (DI), Z0
 	VCVTPH2PS  (DI)(R9*1), Z1
 	VCVTPH2PS  (DI)(R9*2), Z2
@@ -8312,21 +8393,21 @@ square246:
 	VMOVUPS    Z15, 960(SI)
 	ADDQ       $0x00000400, SI
 	SUBQ       $0x10, R8
-	JNZ        square246
+	JNZ        square248
 	ADDQ       DX, BX
 	MOVQ       kRow+32(FP), SI
 	SHLQ       $0x04, SI
 	ADDQ       SI, AX
 	SUBQ       $0x10, CX
-	JGE        loop243
+	JGE        loop245
 
-rest244:
+rest246:
 	ADDQ $0x10, CX
-	JZ   done245
+	JZ   done247
 	MOVQ d+24(FP), DX
 	MOVQ AX, AX
 
-square247:
+square249:
 	MOVQ       kRow+32(FP), R8
 	MOVQ       AX, SI
 	MOVQ       CX, DI
@@ -8475,9 +8556,9 @@ square247:
 	VMOVUPS    Z15, 960(BX)
 	ADDQ       $0x00000400, BX
 	SUBQ       $0x10, DX
-	JNZ        square247
+	JNZ        square249
 
-done245:
+done247:
 	VZEROUPPER
 	RET
 
@@ -8489,15 +8570,15 @@ TEXT ·valuesF16AVX512(SB), NOSPLIT, $0-40
 	MOVQ $0x00002000, DX
 	MOVQ dst+0(FP), BX
 
-strip248:
+strip250:
 	MOVQ m+16(FP), R8
 	MOVQ vRow+32(FP), R9
 	MOVQ BX, SI
 	MOVQ AX, DI
 	SUBQ $0x04, R8
-	JL   less250
+	JL   less252
 
-positions249:
+positions251:
 	VCVTPH2PS (DI), Z0
 	ADDQ      R9, DI
 	VMOVUPS   Z0, (SI)
@@ -8512,27 +8593,27 @@ positions249:
 	VMOVUPS   Z0, 192(SI)
 	ADDQ      $0x00000100, SI
 	SUBQ      $0x04, R8
-	JGE       positions249
+	JGE       positions251
 
-less250:
+less252:
 	ADDQ $0x04, R8
 	SUBQ $0x01, R8
-	JL   less252
+	JL   less254
 
-positions251:
+positions253:
 	VCVTPH2PS (DI), Z0
 	ADDQ      R9, DI
 	VMOVUPS   Z0, (SI)
 	ADDQ      $0x00000040, SI
 	SUBQ      $0x01, R8
-	JGE       positions251
+	JGE       positions253
 
-less252:
+less254:
 	ADDQ $0x01, R8
 	ADDQ DX, BX
 	ADDQ $0x20, AX
 	SUBQ $0x10, CX
-	JNZ  strip248
+	JNZ  strip250
 	VZEROUPPER
 	RET
 
@@ -8543,9 +8624,9 @@ TEXT ·scoresF16AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest254
+	JL   rest256
 
-loop253:
+loop255:
 	VPXORD  Z8, Z8, Z8
 	VMOVUPS Z8, (CX)
 	VMOVUPS Z8, 512(CX)
@@ -8563,7 +8644,7 @@ loop253:
 	ADDQ    SI, R9
 	MOVQ    AX, DI
 
-elements256:
+elements258:
 	MOVQ             kRow+40(FP), R11
 	MOVQ             DI, R10
 	MOVQ             ahead+48(FP), R13
@@ -8930,17 +9011,17 @@ elements256:
 	VADDPS           1600(CX), Z7, Z7
 	VMOVUPS          Z7, 1600(CX)
 	TESTQ            BX, BX
-	JNZ              elements256
+	JNZ              elements258
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop253
+	JGE              loop255
 
-rest254:
+rest256:
 	ADDQ    $0x20, DX
-	JZ      done255
+	JZ      done257
 	VPXORD  Z24, Z24, Z24
 	VMOVUPS Z24, (CX)
 	VMOVUPS Z24, 512(CX)
@@ -8957,7 +9038,7 @@ rest254:
 	LEAQ    (DI)(SI*2), R8
 	ADDQ    SI, R8
 
-elements258:
+elements260:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             AX, R9
 	MOVQ             DX, R11
@@ -9364,9 +9445,9 @@ elements258:
 	VADDPS           1600(CX), Z7, Z7
 	VMOVUPS          Z7, 1600(CX)
 	TESTQ            BX, BX
-	JNZ              elements258
+	JNZ              elements260
 
-done255:
+done257:
 	VZEROUPPER
 	RET
 
@@ -9379,9 +9460,9 @@ TEXT ·mixF16AVX512x4(SB), NOSPLIT, $512-56
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x40, DX
-	JL   less261
+	JL   less263
 
-strip260:
+strip262:
 	MOVQ    BX, SI
 	ADDQ    $0x00004000, BX
 	MOVQ    s+8(FP), DI
@@ -9408,7 +9489,7 @@ strip260:
 	VMOVUPS Z16, 320(R11)
 	VMOVUPS Z16, 384(R11)
 
-part262:
+part264:
 	MOVQ         $0x00000010, R12
 	CMPQ         R8, R12
 	CMOVQLT      R8, R12
@@ -9443,9 +9524,9 @@ part262:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R12
-	JZ           done265
+	JZ           done267
 
-position264:
+position266:
 	VCVTPH2PS    (R10), Z26
 	VCVTPH2PS    32(R10), Z27
 	VCVTPH2PS    64(R10), Z28
@@ -9476,11 +9557,11 @@ position264:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R12
-	JNZ          position264
+	JNZ          position266
 
-done265:
+done267:
 	TESTQ   R8, R8
-	JZ      partsDone263
+	JZ      partsDone265
 	VADDPS  Z0, Z17, Z17
 	VADDPS  Z1, Z18, Z18
 	VADDPS  Z2, Z19, Z19
@@ -9504,9 +9585,9 @@ done265:
 	VMOVUPS Z14, 320(R11)
 	VADDPS  384(R11), Z15, Z15
 	VMOVUPS Z15, 384(R11)
-	JMP     part262
+	JMP     part264
 
-partsDone263:
+partsDone265:
 	VADDPS  Z17, Z0, Z0
 	VADDPS  Z18, Z1, Z1
 	VADDPS  Z19, Z2, Z2
@@ -9563,14 +9644,14 @@ partsDone263:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x40, DX
-	JGE     strip260
+	JGE     strip262
 
-less261:
+less263:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less267
+	JL   less269
 
-strip266:
+strip268:
 	MOVQ    BX, SI
 	ADDQ    $0x00001000, BX
 	MOVQ    s+8(FP), DI
@@ -9583,7 +9664,7 @@ strip266:
 	VMOVAPS Z31, Z6
 	VMOVAPS Z31, Z7
 
-part268:
+part270:
 	MOVQ         $0x00000010, R11
 	CMPQ         R8, R11
 	CMOVQLT      R8, R11
@@ -9602,9 +9683,9 @@ part268:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JZ           done271
+	JZ           done273
 
-position270:
+position272:
 	VCVTPH2PS    (R10), Z8
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000020, SI
@@ -9619,18 +9700,18 @@ position270:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JNZ          position270
+	JNZ          position272
 
-done271:
+done273:
 	TESTQ  R8, R8
-	JZ     partsDone269
+	JZ     partsDone271
 	VADDPS Z0, Z4, Z4
 	VADDPS Z1, Z5, Z5
 	VADDPS Z2, Z6, Z6
 	VADDPS Z3, Z7, Z7
-	JMP    part268
+	JMP    part270
 
-partsDone269:
+partsDone271:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -9651,9 +9732,9 @@ partsDone269:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x10, DX
-	JGE     strip266
+	JGE     strip268
 
-less267:
+less269:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -9665,9 +9746,9 @@ TEXT ·scoresF16AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest273
+	JL   rest275
 
-loop272:
+loop274:
 	VPXORD  Z4, Z4, Z4
 	VMOVUPS Z4, (CX)
 	VMOVUPS Z4, 512(CX)
@@ -9679,7 +9760,7 @@ loop272:
 	MOVQ    q+8(FP), R8
 	MOVQ    AX, DI
 
-elements275:
+elements277:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             DI, R9
 	MOVQ             ahead+48(FP), R12
@@ -9973,17 +10054,17 @@ elements275:
 	VADDPS           576(CX), Z3, Z3
 	VMOVUPS          Z3, 576(CX)
 	TESTQ            BX, BX
-	JNZ              elements275
+	JNZ              elements277
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop272
+	JGE              loop274
 
-rest273:
+rest275:
 	ADDQ    $0x20, DX
-	JZ      done274
+	JZ      done276
 	VPXORD  Z20, Z20, Z20
 	VMOVUPS Z20, (CX)
 	VMOVUPS Z20, 512(CX)
@@ -9994,7 +10075,7 @@ rest273:
 	SHLQ    $0x02, SI
 	MOVQ    q+8(FP), DI
 
-elements277:
+elements279:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             AX, R8
 	MOVQ             DX, R10
@@ -10328,9 +10409,9 @@ elements277:
 	VADDPS           576(CX), Z3, Z3
 	VMOVUPS          Z3, 576(CX)
 	TESTQ            BX, BX
-	JNZ              elements277
+	JNZ              elements279
 
-done274:
+done276:
 	VZEROUPPER
 	RET
 
@@ -10343,9 +10424,9 @@ TEXT ·mixF16AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x40, DX
-	JL   less280
+	JL   less282
 
-strip279:
+strip281:
 	MOVQ    BX, SI
 	ADDQ    $0x00004000, BX
 	MOVQ    s+8(FP), DI
@@ -10362,7 +10443,7 @@ strip279:
 	VMOVAPS Z8, Z15
 	VMOVAPS Z8, Z16
 
-part281:
+part283:
 	MOVQ         $0x00000010, R11
 	CMPQ         R8, R11
 	CMOVQLT      R8, R11
@@ -10387,9 +10468,9 @@ part281:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JZ           done284
+	JZ           done286
 
-position283:
+position285:
 	VCVTPH2PS    (R10), Z17
 	VCVTPH2PS    32(R10), Z18
 	VCVTPH2PS    64(R10), Z19
@@ -10410,11 +10491,11 @@ position283:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JNZ          position283
+	JNZ          position285
 
-done284:
+done286:
 	TESTQ  R8, R8
-	JZ     partsDone282
+	JZ     partsDone284
 	VADDPS Z0, Z9, Z9
 	VADDPS Z1, Z10, Z10
 	VADDPS Z2, Z11, Z11
@@ -10423,9 +10504,9 @@ done284:
 	VADDPS Z5, Z14, Z14
 	VADDPS Z6, Z15, Z15
 	VADDPS Z7, Z16, Z16
-	JMP    part281
+	JMP    part283
 
-partsDone282:
+partsDone284:
 	VADDPS  Z9, Z0, Z0
 	VADDPS  Z10, Z1, Z1
 	VADDPS  Z11, Z2, Z2
@@ -10456,14 +10537,14 @@ partsDone282:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x40, DX
-	JGE     strip279
+	JGE     strip281
 
-less280:
+less282:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less286
+	JL   less288
 
-strip285:
+strip287:
 	MOVQ    BX, SI
 	ADDQ    $0x00001000, BX
 	MOVQ    s+8(FP), DI
@@ -10474,7 +10555,7 @@ strip285:
 	VMOVAPS Z22, Z2
 	VMOVAPS Z22, Z3
 
-part287:
+part289:
 	MOVQ         $0x00000010, R11
 	CMPQ         R8, R11
 	CMOVQLT      R8, R11
@@ -10489,9 +10570,9 @@ part287:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JZ           done290
+	JZ           done292
 
-position289:
+position291:
 	VCVTPH2PS    (R10), Z4
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000020, SI
@@ -10502,16 +10583,16 @@ position289:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JNZ          position289
+	JNZ          position291
 
-done290:
+done292:
 	TESTQ  R8, R8
-	JZ     partsDone288
+	JZ     partsDone290
 	VADDPS Z0, Z2, Z2
 	VADDPS Z1, Z3, Z3
-	JMP    part287
+	JMP    part289
 
-partsDone288:
+partsDone290:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	MOVQ    d+32(FP), SI
@@ -10524,9 +10605,9 @@ partsDone288:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x10, DX
-	JGE     strip285
+	JGE     strip287
 
-less286:
+less288:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -10538,9 +10619,9 @@ TEXT ·scoresF16AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest292
+	JL   rest294
 
-loop291:
+loop293:
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS Z2, (CX)
 	VMOVUPS Z2, 64(CX)
@@ -10550,7 +10631,7 @@ loop291:
 	MOVQ    q+8(FP), DI
 	MOVQ    AX, SI
 
-elements294:
+elements296:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             SI, R8
 	MOVQ             ahead+48(FP), R11
@@ -10808,17 +10889,17 @@ elements294:
 	VADDPS           64(CX), Z1, Z1
 	VMOVUPS          Z1, 64(CX)
 	TESTQ            BX, BX
-	JNZ              elements294
+	JNZ              elements296
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop291
+	JGE              loop293
 
-rest292:
+rest294:
 	ADDQ    $0x20, DX
-	JZ      done293
+	JZ      done295
 	VPXORD  Z18, Z18, Z18
 	VMOVUPS Z18, (CX)
 	VMOVUPS Z18, 64(CX)
@@ -10827,7 +10908,7 @@ rest292:
 	SHLQ    $0x02, SI
 	MOVQ    q+8(FP), SI
 
-elements296:
+elements298:
 	MOVQ             kRow+40(FP), R8
 	MOVQ             AX, DI
 	MOVQ             DX, R9
@@ -11125,9 +11206,9 @@ elements296:
 	VADDPS           64(CX), Z1, Z1
 	VMOVUPS          Z1, 64(CX)
 	TESTQ            BX, BX
-	JNZ              elements296
+	JNZ              elements298
 
-done293:
+done295:
 	VZEROUPPER
 	RET
 
@@ -11140,9 +11221,9 @@ TEXT ·mixF16AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ ahead+48(FP), BX
 	ADDQ CX, BX
 	SUBQ $0x40, DX
-	JL   less299
+	JL   less301
 
-strip298:
+strip300:
 	MOVQ    BX, SI
 	ADDQ    $0x00004000, BX
 	MOVQ    s+8(FP), DI
@@ -11155,7 +11236,7 @@ strip298:
 	VMOVAPS Z4, Z7
 	VMOVAPS Z4, Z8
 
-part300:
+part302:
 	MOVQ         $0x00000010, R11
 	CMPQ         R8, R11
 	CMOVQLT      R8, R11
@@ -11175,9 +11256,9 @@ part300:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JZ           done303
+	JZ           done305
 
-position302:
+position304:
 	VCVTPH2PS    (R10), Z9
 	VCVTPH2PS    32(R10), Z10
 	VCVTPH2PS    64(R10), Z11
@@ -11193,18 +11274,18 @@ position302:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JNZ          position302
+	JNZ          position304
 
-done303:
+done305:
 	TESTQ  R8, R8
-	JZ     partsDone301
+	JZ     partsDone303
 	VADDPS Z0, Z5, Z5
 	VADDPS Z1, Z6, Z6
 	VADDPS Z2, Z7, Z7
 	VADDPS Z3, Z8, Z8
-	JMP    part300
+	JMP    part302
 
-partsDone301:
+partsDone303:
 	VADDPS  Z5, Z0, Z0
 	VADDPS  Z6, Z1, Z1
 	VADDPS  Z7, Z2, Z2
@@ -11223,14 +11304,14 @@ partsDone301:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x40, DX
-	JGE     strip298
+	JGE     strip300
 
-less299:
+less301:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less305
+	JL   less307
 
-strip304:
+strip306:
 	MOVQ    BX, SI
 	ADDQ    $0x00001000, BX
 	MOVQ    s+8(FP), DI
@@ -11240,7 +11321,7 @@ strip304:
 	VPXORD  Z14, Z14, Z14
 	VMOVAPS Z14, Z1
 
-part306:
+part308:
 	MOVQ         $0x00000010, R11
 	CMPQ         R8, R11
 	CMOVQLT      R8, R11
@@ -11253,9 +11334,9 @@ part306:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JZ           done309
+	JZ           done311
 
-position308:
+position310:
 	VCVTPH2PS    (R10), Z2
 	PREFETCHT0   (SI)
 	ADDQ         $0x00000020, SI
@@ -11264,15 +11345,15 @@ position308:
 	ADDQ         $0x04, DI
 	ADDQ         R9, R10
 	DECQ         R11
-	JNZ          position308
+	JNZ          position310
 
-done309:
+done311:
 	TESTQ  R8, R8
-	JZ     partsDone307
+	JZ     partsDone309
 	VADDPS Z0, Z1, Z1
-	JMP    part306
+	JMP    part308
 
-partsDone307:
+partsDone309:
 	VADDPS  Z1, Z0, Z0
 	MOVQ    d+32(FP), SI
 	SHLQ    $0x02, SI
@@ -11282,9 +11363,9 @@ partsDone307:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x10, DX
-	JGE     strip304
+	JGE     strip306
 
-less305:
+less307:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -11300,9 +11381,9 @@ TEXT ·panelScoresF16AVX512x4(SB), NOSPLIT, $0-48
 	SHLQ $0x05, BX
 	ADDQ CX, SI
 	SUBQ $0x04, DX
-	JL   less311
+	JL   less313
 
-panels310:
+panels312:
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -11349,16 +11430,16 @@ panels310:
 	VMOVUPS Z16, 1664(AX)
 	VMOVUPS Z16, 1728(AX)
 
-part312:
+part314:
 	MOVQ $0x00000010, R15
 	SUBQ R15, DI
-	JGE  whole313
+	JGE  whole315
 	ADDQ DI, R15
 	XORQ DI, DI
 
-whole313:
+whole315:
 	SUBQ         $0x02, R15
-	JL           few317
+	JL           few319
 	PREFETCHT0   (R9)
 	PREFETCHT0   (R9)(R10*1)
 	PREFETCHT0   (R9)(R10*2)
@@ -11418,9 +11499,9 @@ whole313:
 	ADDQ         $+8, R11
 	ADDQ         $+8, R12
 	SUBQ         $0x02, R15
-	JL           last315
+	JL           last317
 
-elements314:
+elements316:
 	PREFETCHT0   (R9)
 	PREFETCHT0   (R9)(R10*1)
 	PREFETCHT0   (R9)(R10*2)
@@ -11480,11 +11561,11 @@ elements314:
 	ADDQ         $+8, R11
 	ADDQ         $+8, R12
 	SUBQ         $0x02, R15
-	JGE          elements314
+	JGE          elements316
 
-last315:
+last317:
 	ADDQ         $0x02, R15
-	JZ           done316
+	JZ           done318
 	VCVTPH2PS    (CX), Z17
 	VCVTPH2PS    (CX)(BX*1), Z18
 	VCVTPH2PS    (CX)(BX*2), Z19
@@ -11511,9 +11592,9 @@ last315:
 	VFMADD231PS  Z21, Z20, Z15
 	ADDQ         $+32, CX
 	ADDQ         $+32, R13
-	JMP          done316
+	JMP          done318
 
-few317:
+few319:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -11530,9 +11611,9 @@ few317:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
-	JMP    last315
+	JMP    last317
 
-done316:
+done318:
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
@@ -11566,21 +11647,21 @@ done316:
 	VADDPS  1728(AX), Z15, Z15
 	VMOVUPS Z15, 1728(AX)
 	TESTQ   DI, DI
-	JNZ     part312
+	JNZ     part314
 	ADDQ    BX, SI
 	ADDQ    BX, CX
 	ADDQ    BX, CX
 	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
-	JGE     panels310
+	JGE     panels312
 
-less311:
+less313:
 	ADDQ $0x04, DX
 	SUBQ $0x02, DX
-	JL   less319
+	JL   less321
 
-panels318:
+panels320:
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z4, Z4, Z4
@@ -11607,16 +11688,16 @@ panels318:
 	VMOVUPS Z22, 1536(AX)
 	VMOVUPS Z22, 1600(AX)
 
-part320:
+part322:
 	MOVQ $0x00000010, R13
 	SUBQ R13, DI
-	JGE  whole321
+	JGE  whole323
 	ADDQ DI, R13
 	XORQ DI, DI
 
-whole321:
+whole323:
 	SUBQ         $0x02, R13
-	JL           few325
+	JL           few327
 	PREFETCHT0   (R9)
 	PREFETCHT0   (R9)(R10*1)
 	VCVTPH2PS    (CX), Z6
@@ -11652,9 +11733,9 @@ whole321:
 	ADDQ         $+8, R11
 	ADDQ         $+8, R12
 	SUBQ         $0x02, R13
-	JL           last323
+	JL           last325
 
-elements322:
+elements324:
 	PREFETCHT0   (R9)
 	PREFETCHT0   (R9)(R10*1)
 	VCVTPH2PS    (CX), Z2
@@ -11690,11 +11771,11 @@ elements322:
 	ADDQ         $+8, R11
 	ADDQ         $+8, R12
 	SUBQ         $0x02, R13
-	JGE          elements322
+	JGE          elements324
 
-last323:
+last325:
 	ADDQ         $0x02, R13
-	JZ           done324
+	JZ           done326
 	VCVTPH2PS    (CX), Z2
 	VCVTPH2PS    (CX)(BX*1), Z3
 	VBROADCASTSS (R11), Z6
@@ -11710,9 +11791,9 @@ last323:
 	VFMADD231PS  Z6, Z2, Z12
 	VFMADD231PS  Z6, Z3, Z13
 	ADDQ         $+32, CX
-	JMP          done324
+	JMP          done326
 
-few325:
+few327:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z4, Z4, Z4
@@ -11721,9 +11802,9 @@ few325:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
-	JMP    last323
+	JMP    last325
 
-done324:
+done326:
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
@@ -11741,19 +11822,19 @@ done324:
 	VADDPS  1600(AX), Z13, Z13
 	VMOVUPS Z13, 1600(AX)
 	TESTQ   DI, DI
-	JNZ     part320
+	JNZ     part322
 	ADDQ    BX, SI
 	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
-	JGE     panels318
+	JGE     panels320
 
-less319:
+less321:
 	ADDQ $0x02, DX
 	SUBQ $0x01, DX
-	JL   less327
+	JL   less329
 
-panels326:
+panels328:
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z4, Z4, Z4
 	VPXORD  Z8, Z8, Z8
@@ -11771,16 +11852,16 @@ panels326:
 	VMOVUPS Z23, 1024(AX)
 	VMOVUPS Z23, 1536(AX)
 
-part328:
+part330:
 	MOVQ $0x00000010, R12
 	SUBQ R12, DI
-	JGE  whole329
+	JGE  whole331
 	ADDQ DI, R12
 	XORQ DI, DI
 
-whole329:
+whole331:
 	SUBQ         $0x02, R12
-	JL           few333
+	JL           few335
 	PREFETCHT0   (R9)
 	VCVTPH2PS    (CX), Z1
 	VBROADCASTSS (R10), Z0
@@ -11805,9 +11886,9 @@ whole329:
 	ADDQ         $+8, R10
 	ADDQ         $+8, R11
 	SUBQ         $0x02, R12
-	JL           last331
+	JL           last333
 
-elements330:
+elements332:
 	PREFETCHT0   (R9)
 	VCVTPH2PS    (CX), Z1
 	VBROADCASTSS (R10), Z2
@@ -11832,11 +11913,11 @@ elements330:
 	ADDQ         $+8, R10
 	ADDQ         $+8, R11
 	SUBQ         $0x02, R12
-	JGE          elements330
+	JGE          elements332
 
-last331:
+last333:
 	ADDQ         $0x02, R12
-	JZ           done332
+	JZ           done334
 	VCVTPH2PS    (CX), Z1
 	VBROADCASTSS (R10), Z2
 	VFMADD231PS  Z2, Z1, Z0
@@ -11847,16 +11928,16 @@ last331:
 	VBROADCASTSS (R11), Z2
 	VFMADD231PS  Z2, Z1, Z12
 	ADDQ         $+32, CX
-	JMP          done332
+	JMP          done334
 
-few333:
+few335:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	VPXORD Z8, Z8, Z8
 	VPXORD Z12, Z12, Z12
-	JMP    last331
+	JMP    last333
 
-done332:
+done334:
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  512(AX), Z4, Z4
@@ -11866,13 +11947,13 @@ done332:
 	VADDPS  1536(AX), Z12, Z12
 	VMOVUPS Z12, 1536(AX)
 	TESTQ   DI, DI
-	JNZ     part328
+	JNZ     part330
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels326
+	JGE     panels328
 
-less327:
+less329:
 	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
@@ -11888,9 +11969,9 @@ TEXT ·panelScoresF16AVX512x2(SB), NOSPLIT, $0-48
 	SHLQ $0x05, BX
 	ADDQ CX, SI
 	SUBQ $0x04, DX
-	JL   less335
+	JL   less337
 
-panels334:
+panels336:
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -11919,16 +12000,16 @@ panels334:
 	VMOVUPS Z8, 640(AX)
 	VMOVUPS Z8, 704(AX)
 
-part336:
+part338:
 	MOVQ $0x00000010, R14
 	SUBQ R14, DI
-	JGE  whole337
+	JGE  whole339
 	ADDQ DI, R14
 	XORQ DI, DI
 
-whole337:
+whole339:
 	SUBQ         $0x02, R14
-	JL           few341
+	JL           few343
 	PREFETCHT0   (R9)
 	PREFETCHT0   (R9)(R10*1)
 	PREFETCHT0   (R9)(R10*2)
@@ -11967,9 +12048,9 @@ whole337:
 	ADDQ         $+64, R13
 	ADDQ         $+8, R11
 	SUBQ         $0x02, R14
-	JL           last339
+	JL           last341
 
-elements338:
+elements340:
 	PREFETCHT0   (R9)
 	PREFETCHT0   (R9)(R10*1)
 	PREFETCHT0   (R9)(R10*2)
@@ -12008,11 +12089,11 @@ elements338:
 	ADDQ         $+64, R13
 	ADDQ         $+8, R11
 	SUBQ         $0x02, R14
-	JGE          elements338
+	JGE          elements340
 
-last339:
+last341:
 	ADDQ         $0x02, R14
-	JZ           done340
+	JZ           done342
 	VCVTPH2PS    (CX), Z9
 	VCVTPH2PS    (CX)(BX*1), Z10
 	VCVTPH2PS    (CX)(BX*2), Z11
@@ -12029,9 +12110,9 @@ last339:
 	VFMADD231PS  Z13, Z12, Z7
 	ADDQ         $+32, CX
 	ADDQ         $+32, R12
-	JMP          done340
+	JMP          done342
 
-few341:
+few343:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -12040,9 +12121,9 @@ few341:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
-	JMP    last339
+	JMP    last341
 
-done340:
+done342:
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
@@ -12060,21 +12141,21 @@ done340:
 	VADDPS  704(AX), Z7, Z7
 	VMOVUPS Z7, 704(AX)
 	TESTQ   DI, DI
-	JNZ     part336
+	JNZ     part338
 	ADDQ    BX, SI
 	ADDQ    BX, CX
 	ADDQ    BX, CX
 	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
-	JGE     panels334
+	JGE     panels336
 
-less335:
+less337:
 	ADDQ $0x04, DX
 	SUBQ $0x02, DX
-	JL   less343
+	JL   less345
 
-panels342:
+panels344:
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z4, Z4, Z4
@@ -12091,16 +12172,16 @@ panels342:
 	VMOVUPS Z14, 512(AX)
 	VMOVUPS Z14, 576(AX)
 
-part344:
+part346:
 	MOVQ $0x00000010, R12
 	SUBQ R12, DI
-	JGE  whole345
+	JGE  whole347
 	ADDQ DI, R12
 	XORQ DI, DI
 
-whole345:
+whole347:
 	SUBQ         $0x02, R12
-	JL           few349
+	JL           few351
 	PREFETCHT0   (R9)
 	PREFETCHT0   (R9)(R10*1)
 	VCVTPH2PS    (CX), Z4
@@ -12123,9 +12204,9 @@ whole345:
 	ADDQ         $+64, R9
 	ADDQ         $+8, R11
 	SUBQ         $0x02, R12
-	JL           last347
+	JL           last349
 
-elements346:
+elements348:
 	PREFETCHT0   (R9)
 	PREFETCHT0   (R9)(R10*1)
 	VCVTPH2PS    (CX), Z2
@@ -12148,11 +12229,11 @@ elements346:
 	ADDQ         $+64, R9
 	ADDQ         $+8, R11
 	SUBQ         $0x02, R12
-	JGE          elements346
+	JGE          elements348
 
-last347:
+last349:
 	ADDQ         $0x02, R12
-	JZ           done348
+	JZ           done350
 	VCVTPH2PS    (CX), Z2
 	VCVTPH2PS    (CX)(BX*1), Z3
 	VBROADCASTSS (R11), Z6
@@ -12162,16 +12243,16 @@ last347:
 	VFMADD231PS  Z6, Z2, Z4
 	VFMADD231PS  Z6, Z3, Z5
 	ADDQ         $+32, CX
-	JMP          done348
+	JMP          done350
 
-few349:
+few351:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
-	JMP    last347
+	JMP    last349
 
-done348:
+done350:
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
@@ -12181,19 +12262,19 @@ done348:
 	VADDPS  576(AX), Z5, Z5
 	VMOVUPS Z5, 576(AX)
 	TESTQ   DI, DI
-	JNZ     part344
+	JNZ     part346
 	ADDQ    BX, SI
 	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
-	JGE     panels342
+	JGE     panels344
 
-less343:
+less345:
 	ADDQ $0x02, DX
 	SUBQ $0x01, DX
-	JL   less351
+	JL   less353
 
-panels350:
+panels352:
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z4, Z4, Z4
 	MOVQ    d+32(FP), DI
@@ -12205,16 +12286,16 @@ panels350:
 	VMOVUPS Z15, (AX)
 	VMOVUPS Z15, 512(AX)
 
-part352:
+part354:
 	MOVQ $0x00000010, R11
 	SUBQ R11, DI
-	JGE  whole353
+	JGE  whole355
 	ADDQ DI, R11
 	XORQ DI, DI
 
-whole353:
+whole355:
 	SUBQ         $0x02, R11
-	JL           few357
+	JL           few359
 	PREFETCHT0   (R9)
 	VCVTPH2PS    (CX), Z1
 	VBROADCASTSS (R10), Z0
@@ -12230,9 +12311,9 @@ whole353:
 	ADDQ         $+64, R9
 	ADDQ         $+8, R10
 	SUBQ         $0x02, R11
-	JL           last355
+	JL           last357
 
-elements354:
+elements356:
 	PREFETCHT0   (R9)
 	VCVTPH2PS    (CX), Z1
 	VBROADCASTSS (R10), Z2
@@ -12248,37 +12329,37 @@ elements354:
 	ADDQ         $+64, R9
 	ADDQ         $+8, R10
 	SUBQ         $0x02, R11
-	JGE          elements354
+	JGE          elements356
 
-last355:
+last357:
 	ADDQ         $0x02, R11
-	JZ           done356
+	JZ           done358
 	VCVTPH2PS    (CX), Z1
 	VBROADCASTSS (R10), Z2
 	VFMADD231PS  Z2, Z1, Z0
 	VBROADCASTSS (R10)(R8*1), Z2
 	VFMADD231PS  Z2, Z1, Z4
 	ADDQ         $+32, CX
-	JMP          done356
+	JMP          done358
 
-few357:
+few359:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
-	JMP    last355
+	JMP    last357
 
-done356:
+done358:
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  512(AX), Z4, Z4
 	VMOVUPS Z4, 512(AX)
 	TESTQ   DI, DI
-	JNZ     part352
+	JNZ     part354
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels350
+	JGE     panels352
 
-less351:
+less353:
 	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
@@ -12294,9 +12375,9 @@ TEXT ·panelScoresF16AVX512x1(SB), NOSPLIT, $0-48
 	SHLQ $0x05, BX
 	ADDQ CX, SI
 	SUBQ $0x04, DX
-	JL   less359
+	JL   less361
 
-panels358:
+panels360:
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -12317,16 +12398,16 @@ panels358:
 	VMOVUPS Z4, 128(AX)
 	VMOVUPS Z4, 192(AX)
 
-part360:
+part362:
 	MOVQ $0x00000010, R13
 	SUBQ R13, DI
-	JGE  whole361
+	JGE  whole363
 	ADDQ DI, R13
 	XORQ DI, DI
 
-whole361:
+whole363:
 	SUBQ         $0x02, R13
-	JL           few365
+	JL           few367
 	PREFETCHT0   (R8)
 	PREFETCHT0   (R8)(R9*1)
 	PREFETCHT0   (R8)(R9*2)
@@ -12355,9 +12436,9 @@ whole361:
 	ADDQ         $+64, R12
 	ADDQ         $+8, R10
 	SUBQ         $0x02, R13
-	JL           last363
+	JL           last365
 
-elements362:
+elements364:
 	PREFETCHT0   (R8)
 	PREFETCHT0   (R8)(R9*1)
 	PREFETCHT0   (R8)(R9*2)
@@ -12386,11 +12467,11 @@ elements362:
 	ADDQ         $+64, R12
 	ADDQ         $+8, R10
 	SUBQ         $0x02, R13
-	JGE          elements362
+	JGE          elements364
 
-last363:
+last365:
 	ADDQ         $0x02, R13
-	JZ           done364
+	JZ           done366
 	VCVTPH2PS    (CX), Z5
 	VCVTPH2PS    (CX)(BX*1), Z6
 	VCVTPH2PS    (CX)(BX*2), Z7
@@ -12402,16 +12483,16 @@ last363:
 	VFMADD231PS  Z9, Z8, Z3
 	ADDQ         $+32, CX
 	ADDQ         $+32, R11
-	JMP          done364
+	JMP          done366
 
-few365:
+few367:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	JMP    last363
+	JMP    last365
 
-done364:
+done366:
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
@@ -12421,21 +12502,21 @@ done364:
 	VADDPS  192(AX), Z3, Z3
 	VMOVUPS Z3, 192(AX)
 	TESTQ   DI, DI
-	JNZ     part360
+	JNZ     part362
 	ADDQ    BX, SI
 	ADDQ    BX, CX
 	ADDQ    BX, CX
 	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
-	JGE     panels358
+	JGE     panels360
 
-less359:
+less361:
 	ADDQ $0x04, DX
 	SUBQ $0x02, DX
-	JL   less367
+	JL   less369
 
-panels366:
+panels368:
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	MOVQ    d+32(FP), DI
@@ -12448,16 +12529,16 @@ panels366:
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z10, 64(AX)
 
-part368:
+part370:
 	MOVQ $0x00000010, R11
 	SUBQ R11, DI
-	JGE  whole369
+	JGE  whole371
 	ADDQ DI, R11
 	XORQ DI, DI
 
-whole369:
+whole371:
 	SUBQ         $0x02, R11
-	JL           few373
+	JL           few375
 	PREFETCHT0   (R8)
 	PREFETCHT0   (R8)(R9*1)
 	VCVTPH2PS    (CX), Z0
@@ -12474,9 +12555,9 @@ whole369:
 	ADDQ         $+64, R8
 	ADDQ         $+8, R10
 	SUBQ         $0x02, R11
-	JL           last371
+	JL           last373
 
-elements370:
+elements372:
 	PREFETCHT0   (R8)
 	PREFETCHT0   (R8)(R9*1)
 	VCVTPH2PS    (CX), Z2
@@ -12493,43 +12574,43 @@ elements370:
 	ADDQ         $+64, R8
 	ADDQ         $+8, R10
 	SUBQ         $0x02, R11
-	JGE          elements370
+	JGE          elements372
 
-last371:
+last373:
 	ADDQ         $0x02, R11
-	JZ           done372
+	JZ           done374
 	VCVTPH2PS    (CX), Z2
 	VCVTPH2PS    (CX)(BX*1), Z3
 	VBROADCASTSS (R10), Z4
 	VFMADD231PS  Z4, Z2, Z0
 	VFMADD231PS  Z4, Z3, Z1
 	ADDQ         $+32, CX
-	JMP          done372
+	JMP          done374
 
-few373:
+few375:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
-	JMP    last371
+	JMP    last373
 
-done372:
+done374:
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
 	VMOVUPS Z1, 64(AX)
 	TESTQ   DI, DI
-	JNZ     part368
+	JNZ     part370
 	ADDQ    BX, SI
 	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
-	JGE     panels366
+	JGE     panels368
 
-less367:
+less369:
 	ADDQ $0x02, DX
 	SUBQ $0x01, DX
-	JL   less375
+	JL   less377
 
-panels374:
+panels376:
 	VPXORD  Z0, Z0, Z0
 	MOVQ    d+32(FP), DI
 	MOVQ    d+32(FP), R8
@@ -12539,16 +12620,16 @@ panels374:
 	VPXORD  Z11, Z11, Z11
 	VMOVUPS Z11, (AX)
 
-part376:
+part378:
 	MOVQ $0x00000010, R10
 	SUBQ R10, DI
-	JGE  whole377
+	JGE  whole379
 	ADDQ DI, R10
 	XORQ DI, DI
 
-whole377:
+whole379:
 	SUBQ         $0x02, R10
-	JL           few381
+	JL           few383
 	PREFETCHT0   (R8)
 	VCVTPH2PS    (CX), Z0
 	VBROADCASTSS (R9), Z1
@@ -12560,9 +12641,9 @@ whole377:
 	ADDQ         $+64, R8
 	ADDQ         $+8, R9
 	SUBQ         $0x02, R10
-	JL           last379
+	JL           last381
 
-elements378:
+elements380:
 	PREFETCHT0   (R8)
 	VCVTPH2PS    (CX), Z1
 	VBROADCASTSS (R9), Z2
@@ -12574,32 +12655,32 @@ elements378:
 	ADDQ         $+64, R8
 	ADDQ         $+8, R9
 	SUBQ         $0x02, R10
-	JGE          elements378
+	JGE          elements380
 
-last379:
+last381:
 	ADDQ         $0x02, R10
-	JZ           done380
+	JZ           done382
 	VCVTPH2PS    (CX), Z1
 	VBROADCASTSS (R9), Z2
 	VFMADD231PS  Z2, Z1, Z0
 	ADDQ         $+32, CX
-	JMP          done380
+	JMP          done382
 
-few381:
+few383:
 	VPXORD Z0, Z0, Z0
-	JMP    last379
+	JMP    last381
 
-done380:
+done382:
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	TESTQ   DI, DI
-	JNZ     part376
+	JNZ     part378
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels374
+	JGE     panels376
 
-less375:
+less377:
 	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
@@ -12620,9 +12701,9 @@ TEXT ·weighAVX512(SB), NOSPLIT, $0-48
 	XORQ    DX, DX
 	MOVQ    m+40(FP), BX
 	CMPQ    BX, $0x00000080
-	JNE     some382
+	JNE     some384
 
-row384:
+row386:
 	VMOVUPS       (AX), Z8
 	VMOVUPS       64(AX), Z12
 	VMOVUPS       128(AX), Z9
@@ -12651,27 +12732,27 @@ row384:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row384
-	JMP           done383
+	JL            row386
+	JMP           done385
 
-some382:
-row385:
+some384:
+row387:
 	MOVQ    AX, BX
 	VMOVUPS leastFloat<>+0(SB), Z8
 	MOVQ    m+40(FP), SI
 	SUBQ    $0x10, SI
-	JL      rest387
+	JL      rest389
 
-loop386:
+loop388:
 	VMOVUPS (BX), Z9
 	VMAXPS  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	SUBQ    $0x10, SI
-	JGE     loop386
+	JGE     loop388
 
-rest387:
+rest389:
 	ADDQ      $0x10, SI
-	JZ        done388
+	JZ        done390
 	MOVQ      $0x00000001, DI
 	SHLXQ     SI, DI, DI
 	DECQ      DI
@@ -12679,7 +12760,7 @@ rest387:
 	VMOVUPS.Z (BX), K1, Z9
 	VMAXPS    Z9, Z8, K1, Z8
 
-done388:
+done390:
 	VEXTRACTF64X4 $0x01, Z8, Y9
 	VMAXPS        Y9, Y8, Y8
 	VEXTRACTF128  $0x01, Y8, X9
@@ -12693,17 +12774,17 @@ done388:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row385
+	JL            row387
 
-done383:
+done385:
 	MOVQ largest+8(FP), AX
 	MOVQ sums+16(FP), CX
 	MOVQ shrink+24(FP), DX
 	MOVQ n+32(FP), BX
 	SUBQ $0x10, BX
-	JL   rest390
+	JL   rest392
 
-loop389:
+loop391:
 	VMOVUPS     (AX), Z8
 	VMOVUPS     (DX), Z9
 	VMAXPS      Z8, Z9, Z9
@@ -12731,11 +12812,11 @@ loop389:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	SUBQ        $0x10, BX
-	JGE         loop389
+	JGE         loop391
 
-rest390:
+rest392:
 	ADDQ        $0x10, BX
-	JZ          done391
+	JZ          done393
 	MOVQ        $0x00000001, SI
 	SHLXQ       BX, SI, SI
 	DECQ        SI
@@ -12764,15 +12845,15 @@ rest390:
 	VMULPS      Z8, Z9, Z9
 	VMOVUPS     Z9, K1, (CX)
 
-done391:
+done393:
 	MOVQ s+0(FP), AX
 	MOVQ n+32(FP), CX
 	XORQ DX, DX
 	MOVQ m+40(FP), BX
 	CMPQ BX, $0x00000080
-	JNE  some392
+	JNE  some394
 
-row394:
+row396:
 	MOVQ          largest+8(FP), BX
 	VBROADCASTSS  (BX)(DX*4), Z9
 	VSUBPS        Z0, Z9, Z9
@@ -12901,11 +12982,11 @@ row394:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row394
-	JMP           done393
+	JL            row396
+	JMP           done395
 
-some392:
-row395:
+some394:
+row397:
 	MOVQ         largest+8(FP), BX
 	VBROADCASTSS (BX)(DX*4), Z8
 	VSUBPS       Z0, Z8, Z8
@@ -12913,9 +12994,9 @@ row395:
 	VPXORD       Z11, Z11, Z11
 	MOVQ         m+40(FP), SI
 	SUBQ         $0x10, SI
-	JL           rest397
+	JL           rest399
 
-loop396:
+loop398:
 	VMOVUPS     (BX), Z9
 	VSUBPS      Z8, Z9, Z9
 	VREDUCEPS   $0x01, Z9, Z10
@@ -12932,11 +13013,11 @@ loop396:
 	VADDPS      Z9, Z11, Z11
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JGE         loop396
+	JGE         loop398
 
-rest397:
+rest399:
 	ADDQ        $0x10, SI
-	JZ          done398
+	JZ          done400
 	MOVQ        $0x00000001, DI
 	SHLXQ       SI, DI, DI
 	DECQ        DI
@@ -12956,7 +13037,7 @@ rest397:
 	VMOVUPS     Z9, K1, (BX)
 	VADDPS      Z9, Z11, K1, Z11
 
-done398:
+done400:
 	VEXTRACTF64X4 $0x01, Z11, Y8
 	VADDPS        Y8, Y11, Y11
 	VEXTRACTF128  $0x01, Y11, X8
@@ -12971,9 +13052,9 @@ done398:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row395
+	JL            row397
 
-done393:
+done395:
 	VZEROUPPER
 	RET
 
@@ -12984,9 +13065,9 @@ TEXT ·decodeQ8AVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	SUBQ $0x20, DX
-	JL   done400
+	JL   done402
 
-loop399:
+loop401:
 	VPBROADCASTW (CX), Y0
 	VCVTPH2PS    Y0, Z0
 	VPMOVSXBD    2(CX), Z1
@@ -13000,9 +13081,43 @@ loop399:
 	ADDQ         $0x22, CX
 	SUBQ         $-128, AX
 	SUBQ         $0x20, DX
-	JGE          loop399
+	JGE          loop401
 
-done400:
+done402:
+	VZEROUPPER
+	RET
+
+// func decodeQ4AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·decodeQ4AVX512(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPS eight<>+0(SB), Z0
+	VMOVUPS nibble<>+0(SB), Z1
+	SUBQ    $0x20, DX
+	JL      done404
+
+loop403:
+	VPBROADCASTW (CX), Y2
+	VCVTPH2PS    Y2, Z2
+	VPMOVZXBD    2(CX), Z3
+	VPSRLD       $0x04, Z3, Z4
+	VPANDD       Z1, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      Z3, (AX)
+	VCVTDQ2PS    Z4, Z4
+	VSUBPS       Z0, Z4, Z4
+	VMULPS       Z2, Z4, Z4
+	VMOVUPS      Z4, 64(AX)
+	ADDQ         $0x12, CX
+	SUBQ         $-128, AX
+	SUBQ         $0x20, DX
+	JGE          loop403
+
+done404:
 	VZEROUPPER
 	RET
 
@@ -13017,9 +13132,9 @@ TEXT ·mixQ8AVX512x4(SB), NOSPLIT, $512-64
 	ADDQ CX, BX
 	ADDQ CX, SI
 	SUBQ $0x40, DX
-	JL   less402
+	JL   less406
 
-strip401:
+strip405:
 	MOVQ    BX, DI
 	ADDQ    $0x00002200, BX
 	MOVQ    SI, R8
@@ -13048,7 +13163,7 @@ strip401:
 	VMOVUPS Z16, 320(R13)
 	VMOVUPS Z16, 384(R13)
 
-part403:
+part407:
 	MOVQ         $0x00000010, R14
 	CMPQ         R10, R14
 	CMOVQLT      R10, R14
@@ -13098,9 +13213,9 @@ part403:
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
 	DECQ         R14
-	JZ           done406
+	JZ           done410
 
-position405:
+position409:
 	VPBROADCASTW (R12), Y28
 	VCVTPH2PS    Y28, Z28
 	VPMOVSXBD    2(R12), Z26
@@ -13146,11 +13261,11 @@ position405:
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
 	DECQ         R14
-	JNZ          position405
+	JNZ          position409
 
-done406:
+done410:
 	TESTQ   R10, R10
-	JZ      partsDone404
+	JZ      partsDone408
 	VADDPS  Z0, Z17, Z17
 	VADDPS  Z1, Z18, Z18
 	VADDPS  Z2, Z19, Z19
@@ -13174,9 +13289,9 @@ done406:
 	VMOVUPS Z14, 320(R13)
 	VADDPS  384(R13), Z15, Z15
 	VMOVUPS Z15, 384(R13)
-	JMP     part403
+	JMP     part407
 
-partsDone404:
+partsDone408:
 	VADDPS  Z17, Z0, Z0
 	VADDPS  Z18, Z1, Z1
 	VADDPS  Z19, Z2, Z2
@@ -13233,14 +13348,14 @@ partsDone404:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000044, CX
 	SUBQ    $0x40, DX
-	JGE     strip401
+	JGE     strip405
 
-less402:
+less406:
 	ADDQ $0x40, DX
 	SUBQ $0x20, DX
-	JL   less408
+	JL   less412
 
-strip407:
+strip411:
 	MOVQ    BX, DI
 	ADDQ    $0x00001100, BX
 	MOVQ    SI, R8
@@ -13259,7 +13374,7 @@ strip407:
 	VMOVAPS Z31, Z14
 	VMOVAPS Z31, Z15
 
-part409:
+part413:
 	MOVQ         $0x00000010, R13
 	CMPQ         R10, R13
 	CMOVQLT      R10, R13
@@ -13291,9 +13406,9 @@ part409:
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
 	DECQ         R13
-	JZ           done412
+	JZ           done416
 
-position411:
+position415:
 	VPBROADCASTW (R12), Y18
 	VCVTPH2PS    Y18, Z18
 	VPMOVSXBD    2(R12), Z16
@@ -13321,11 +13436,11 @@ position411:
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
 	DECQ         R13
-	JNZ          position411
+	JNZ          position415
 
-done412:
+done416:
 	TESTQ  R10, R10
-	JZ     partsDone410
+	JZ     partsDone414
 	VADDPS Z0, Z8, Z8
 	VADDPS Z1, Z9, Z9
 	VADDPS Z2, Z10, Z10
@@ -13334,9 +13449,9 @@ done412:
 	VADDPS Z5, Z13, Z13
 	VADDPS Z6, Z14, Z14
 	VADDPS Z7, Z15, Z15
-	JMP    part409
+	JMP    part413
 
-partsDone410:
+partsDone414:
 	VADDPS  Z8, Z0, Z0
 	VADDPS  Z9, Z1, Z1
 	VADDPS  Z10, Z2, Z2
@@ -13369,9 +13484,9 @@ partsDone410:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000022, CX
 	SUBQ    $0x20, DX
-	JGE     strip407
+	JGE     strip411
 
-less408:
+less412:
 	ADDQ $0x20, DX
 	VZEROUPPER
 	RET
@@ -13387,9 +13502,9 @@ TEXT ·mixQ8AVX512x2(SB), NOSPLIT, $0-64
 	ADDQ CX, BX
 	ADDQ CX, SI
 	SUBQ $0x40, DX
-	JL   less414
+	JL   less418
 
-strip413:
+strip417:
 	MOVQ    BX, DI
 	ADDQ    $0x00002200, BX
 	MOVQ    SI, R8
@@ -13408,7 +13523,7 @@ strip413:
 	VMOVAPS Z8, Z15
 	VMOVAPS Z8, Z16
 
-part415:
+part419:
 	MOVQ         $0x00000010, R13
 	CMPQ         R10, R13
 	CMOVQLT      R10, R13
@@ -13448,9 +13563,9 @@ part415:
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
 	DECQ         R13
-	JZ           done418
+	JZ           done422
 
-position417:
+position421:
 	VPBROADCASTW (R12), Y19
 	VCVTPH2PS    Y19, Z19
 	VPMOVSXBD    2(R12), Z17
@@ -13486,11 +13601,11 @@ position417:
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
 	DECQ         R13
-	JNZ          position417
+	JNZ          position421
 
-done418:
+done422:
 	TESTQ  R10, R10
-	JZ     partsDone416
+	JZ     partsDone420
 	VADDPS Z0, Z9, Z9
 	VADDPS Z1, Z10, Z10
 	VADDPS Z2, Z11, Z11
@@ -13499,9 +13614,9 @@ done418:
 	VADDPS Z5, Z14, Z14
 	VADDPS Z6, Z15, Z15
 	VADDPS Z7, Z16, Z16
-	JMP    part415
+	JMP    part419
 
-partsDone416:
+partsDone420:
 	VADDPS  Z9, Z0, Z0
 	VADDPS  Z10, Z1, Z1
 	VADDPS  Z11, Z2, Z2
@@ -13532,14 +13647,14 @@ partsDone416:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000044, CX
 	SUBQ    $0x40, DX
-	JGE     strip413
+	JGE     strip417
 
-less414:
+less418:
 	ADDQ $0x40, DX
 	SUBQ $0x20, DX
-	JL   less420
+	JL   less424
 
-strip419:
+strip423:
 	MOVQ    BX, DI
 	ADDQ    $0x00001100, BX
 	MOVQ    SI, R8
@@ -13554,7 +13669,7 @@ strip419:
 	VMOVAPS Z22, Z6
 	VMOVAPS Z22, Z7
 
-part421:
+part425:
 	MOVQ         $0x00000010, R13
 	CMPQ         R10, R13
 	CMOVQLT      R10, R13
@@ -13580,9 +13695,9 @@ part421:
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
 	DECQ         R13
-	JZ           done424
+	JZ           done428
 
-position423:
+position427:
 	VPBROADCASTW (R12), Y10
 	VCVTPH2PS    Y10, Z10
 	VPMOVSXBD    2(R12), Z8
@@ -13604,18 +13719,18 @@ position423:
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
 	DECQ         R13
-	JNZ          position423
+	JNZ          position427
 
-done424:
+done428:
 	TESTQ  R10, R10
-	JZ     partsDone422
+	JZ     partsDone426
 	VADDPS Z0, Z4, Z4
 	VADDPS Z1, Z5, Z5
 	VADDPS Z2, Z6, Z6
 	VADDPS Z3, Z7, Z7
-	JMP    part421
+	JMP    part425
 
-partsDone422:
+partsDone426:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -13634,9 +13749,9 @@ partsDone422:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000022, CX
 	SUBQ    $0x20, DX
-	JGE     strip419
+	JGE     strip423
 
-less420:
+less424:
 	ADDQ $0x20, DX
 	VZEROUPPER
 	RET
@@ -13652,9 +13767,9 @@ TEXT ·mixQ8AVX512x1(SB), NOSPLIT, $0-64
 	ADDQ CX, BX
 	ADDQ CX, SI
 	SUBQ $0x40, DX
-	JL   less426
+	JL   less430
 
-strip425:
+strip429:
 	MOVQ    BX, DI
 	ADDQ    $0x00002200, BX
 	MOVQ    SI, R8
@@ -13669,7 +13784,7 @@ strip425:
 	VMOVAPS Z4, Z7
 	VMOVAPS Z4, Z8
 
-part427:
+part431:
 	MOVQ         $0x00000010, R13
 	CMPQ         R10, R13
 	CMOVQLT      R10, R13
@@ -13704,9 +13819,9 @@ part427:
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
 	DECQ         R13
-	JZ           done430
+	JZ           done434
 
-position429:
+position433:
 	VPBROADCASTW (R12), Y11
 	VCVTPH2PS    Y11, Z11
 	VPMOVSXBD    2(R12), Z9
@@ -13737,18 +13852,18 @@ position429:
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
 	DECQ         R13
-	JNZ          position429
+	JNZ          position433
 
-done430:
+done434:
 	TESTQ  R10, R10
-	JZ     partsDone428
+	JZ     partsDone432
 	VADDPS Z0, Z5, Z5
 	VADDPS Z1, Z6, Z6
 	VADDPS Z2, Z7, Z7
 	VADDPS Z3, Z8, Z8
-	JMP    part427
+	JMP    part431
 
-partsDone428:
+partsDone432:
 	VADDPS  Z5, Z0, Z0
 	VADDPS  Z6, Z1, Z1
 	VADDPS  Z7, Z2, Z2
@@ -13767,14 +13882,14 @@ partsDone428:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000044, CX
 	SUBQ    $0x40, DX
-	JGE     strip425
+	JGE     strip429
 
-less426:
+less430:
 	ADDQ $0x40, DX
 	SUBQ $0x20, DX
-	JL   less432
+	JL   less436
 
-strip431:
+strip435:
 	MOVQ    BX, DI
 	ADDQ    $0x00001100, BX
 	MOVQ    SI, R8
@@ -13787,7 +13902,7 @@ strip431:
 	VMOVAPS Z14, Z2
 	VMOVAPS Z14, Z3
 
-part433:
+part437:
 	MOVQ         $0x00000010, R13
 	CMPQ         R10, R13
 	CMOVQLT      R10, R13
@@ -13810,9 +13925,9 @@ part433:
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
 	DECQ         R13
-	JZ           done436
+	JZ           done440
 
-position435:
+position439:
 	VPBROADCASTW (R12), Y6
 	VCVTPH2PS    Y6, Z6
 	VPMOVSXBD    2(R12), Z4
@@ -13831,16 +13946,16 @@ position435:
 	ADDQ         $0x04, R9
 	ADDQ         R11, R12
 	DECQ         R13
-	JNZ          position435
+	JNZ          position439
 
-done436:
+done440:
 	TESTQ  R10, R10
-	JZ     partsDone434
+	JZ     partsDone438
 	VADDPS Z0, Z2, Z2
 	VADDPS Z1, Z3, Z3
-	JMP    part433
+	JMP    part437
 
-partsDone434:
+partsDone438:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	MOVQ    d+32(FP), DI
@@ -13853,9 +13968,9 @@ partsDone434:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000022, CX
 	SUBQ    $0x20, DX
-	JGE     strip431
+	JGE     strip435
 
-less432:
+less436:
 	ADDQ $0x20, DX
 	VZEROUPPER
 	RET
@@ -13869,7 +13984,7 @@ TEXT ·keyPairs(SB), NOSPLIT, $0-24
 	VPXORD  Z0, Z0, Z0
 	VMOVUPS pairOrder<>+0(SB), Z0
 
-loop437:
+loop441:
 	VCVTPH2PS (CX), Z1
 	VCVTPH2PS 32(CX), Z2
 
@@ -13881,7 +13996,7 @@ loop437:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, AX
 	DECQ    DX
-	JNZ     loop437
+	JNZ     loop441
 	VZEROUPPER
 	RET
 
@@ -13913,14 +14028,14 @@ TEXT ·valuePairsF32(SB), NOSPLIT, $0-40
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS pairOrder<>+0(SB), Z0
 
-strip438:
+strip442:
 	MOVQ AX, SI
 	MOVQ CX, DI
 	MOVQ m+16(FP), R8
 	SUBQ $0x02, R8
-	JL   rest440
+	JL   rest444
 
-pairs439:
+pairs443:
 	VMOVUPS (DI), Z2
 	VMOVUPS (DI)(BX*1), Z3
 
@@ -13932,11 +14047,11 @@ pairs439:
 	ADDQ    $0x40, SI
 	LEAQ    (DI)(BX*2), DI
 	SUBQ    $0x02, R8
-	JGE     pairs439
+	JGE     pairs443
 
-rest440:
+rest444:
 	ADDQ    $0x02, R8
-	JZ      done441
+	JZ      done445
 	VMOVUPS (DI), Z2
 
 	// VCVTNE2PS2BF16 Z2, Z1, Z2
@@ -13945,11 +14060,11 @@ rest440:
 	VPERMW  Z2, Z0, Z2
 	VMOVUPS Z2, (SI)
 
-done441:
+done445:
 	ADDQ $0x00001000, AX
 	ADDQ $0x40, CX
 	SUBQ $0x10, DX
-	JNZ  strip438
+	JNZ  strip442
 	VZEROUPPER
 	RET
 
@@ -13963,14 +14078,14 @@ TEXT ·valuePairsF16(SB), NOSPLIT, $0-40
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS pairOrder<>+0(SB), Z0
 
-strip442:
+strip446:
 	MOVQ AX, SI
 	MOVQ CX, DI
 	MOVQ m+16(FP), R8
 	SUBQ $0x02, R8
-	JL   rest444
+	JL   rest448
 
-pairs443:
+pairs447:
 	VCVTPH2PS (DI), Z2
 	VCVTPH2PS (DI)(BX*1), Z3
 
@@ -13982,11 +14097,11 @@ pairs443:
 	ADDQ    $0x40, SI
 	LEAQ    (DI)(BX*2), DI
 	SUBQ    $0x02, R8
-	JGE     pairs443
+	JGE     pairs447
 
-rest444:
+rest448:
 	ADDQ      $0x02, R8
-	JZ        done445
+	JZ        done449
 	VCVTPH2PS (DI), Z2
 
 	// VCVTNE2PS2BF16 Z2, Z1, Z2
@@ -13995,11 +14110,11 @@ rest444:
 	VPERMW  Z2, Z0, Z2
 	VMOVUPS Z2, (SI)
 
-done445:
+done449:
 	ADDQ $0x00001000, AX
 	ADDQ $0x20, CX
 	SUBQ $0x10, DX
-	JNZ  strip442
+	JNZ  strip446
 	VZEROUPPER
 	RET
 
@@ -14016,9 +14131,9 @@ TEXT ·panelScoresDOTx4(SB), NOSPLIT, $0-48
 	SHLQ    $0x05, BX
 	ADDQ    CX, SI
 	SUBQ    $0x04, DX
-	JL      less447
+	JL      less451
 
-panels446:
+panels450:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -14048,7 +14163,7 @@ panels446:
 	LEAQ   (R9)(R10*2), R14
 	ADDQ   R10, R14
 
-elements448:
+elements452:
 	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z17
 	VCVTPH2PS  32(CX), Z18
@@ -14156,7 +14271,7 @@ elements448:
 	ADDQ    $+4, R11
 	ADDQ    $+4, R12
 	SUBQ    $0x02, DI
-	JNZ     elements448
+	JNZ     elements452
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -14179,14 +14294,14 @@ elements448:
 	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
-	JGE     panels446
+	JGE     panels450
 
-less447:
+less451:
 	ADDQ $0x04, DX
 	SUBQ $0x02, DX
-	JL   less450
+	JL   less454
 
-panels449:
+panels453:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z4, Z4, Z4
@@ -14204,7 +14319,7 @@ panels449:
 	LEAQ   (R11)(R8*2), R12
 	ADDQ   R8, R12
 
-elements451:
+elements455:
 	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z2
 	VCVTPH2PS  32(CX), Z3
@@ -14262,7 +14377,7 @@ elements451:
 	ADDQ    $+4, R11
 	ADDQ    $+4, R12
 	SUBQ    $0x02, DI
-	JNZ     elements451
+	JNZ     elements455
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z4, 512(AX)
@@ -14275,14 +14390,14 @@ elements451:
 	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
-	JGE     panels449
+	JGE     panels453
 
-less450:
+less454:
 	ADDQ $0x02, DX
 	SUBQ $0x01, DX
-	JL   less453
+	JL   less457
 
-panels452:
+panels456:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	VPXORD Z8, Z8, Z8
@@ -14295,7 +14410,7 @@ panels452:
 	LEAQ   (R10)(R8*2), R11
 	ADDQ   R8, R11
 
-elements454:
+elements458:
 	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z1
 	VCVTPH2PS  32(CX), Z2
@@ -14329,7 +14444,7 @@ elements454:
 	ADDQ    $+4, R10
 	ADDQ    $+4, R11
 	SUBQ    $0x02, DI
-	JNZ     elements454
+	JNZ     elements458
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z4, 512(AX)
 	VMOVUPS Z8, 1024(AX)
@@ -14337,10 +14452,419 @@ elements454:
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels452
+	JGE     panels456
 
-less453:
+less457:
 	ADDQ $0x01, DX
+	VZEROUPPER
+	RET
+
+// func mixF32DOTx4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512_BF16, MMX+
+TEXT ·mixF32DOTx4(SB), NOSPLIT, $0-56
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS pairOrder<>+0(SB), Z0
+	MOVQ    dst+0(FP), AX
+	MOVQ    v+16(FP), CX
+	MOVQ    d+32(FP), DX
+	MOVQ    ahead+48(FP), BX
+	ADDQ    CX, BX
+	SUBQ    $0x40, DX
+	JL      less460
+
+strip459:
+	MOVQ    BX, SI
+	ADDQ    $0x00008000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    vRow+40(FP), R8
+	MOVQ    CX, R9
+	VMOVAPS Z1, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z1, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z1, Z6
+	VMOVAPS Z1, Z7
+	VMOVAPS Z1, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z1, Z10
+	VMOVAPS Z1, Z11
+	VMOVAPS Z1, Z12
+	VMOVAPS Z1, Z13
+	VMOVAPS Z1, Z14
+	VMOVAPS Z1, Z15
+	VMOVAPS Z1, Z16
+	VMOVAPS Z1, Z17
+	MOVQ    m+24(FP), R10
+	SUBQ    $0x02, R10
+	JL      rest462
+
+pairs461:
+	VMOVUPS    (R9), Z18
+	VMOVUPS    64(R9), Z19
+	VMOVUPS    128(R9), Z20
+	VMOVUPS    192(R9), Z21
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 16384(SI)
+	PREFETCHT0 16448(SI)
+	ADDQ       $0x00000080, SI
+	LEAQ       (R9)(R8*1), R11
+	VMOVUPS    (R11), Z22
+	VMOVUPS    64(R11), Z23
+	VMOVUPS    128(R11), Z24
+	VMOVUPS    192(R11), Z25
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 16384(SI)
+	PREFETCHT0 16448(SI)
+	ADDQ       $0x00000080, SI
+
+	// VCVTNE2PS2BF16 Z18, Z22, Z18
+	LONG   $0x404fa262
+	WORD   $0xd272
+	VPERMW Z18, Z0, Z18
+
+	// VCVTNE2PS2BF16 Z19, Z23, Z19
+	LONG   $0x4047a262
+	WORD   $0xdb72
+	VPERMW Z19, Z0, Z19
+
+	// VCVTNE2PS2BF16 Z20, Z24, Z20
+	LONG   $0x403fa262
+	WORD   $0xe472
+	VPERMW Z20, Z0, Z20
+
+	// VCVTNE2PS2BF16 Z21, Z25, Z21
+	LONG         $0x4037a262
+	WORD         $0xed72
+	VPERMW       Z21, Z0, Z21
+	VPBROADCASTD (DI), Z22
+
+	// VDPBF16PS Z22, Z18, Z2
+	LONG $0x406eb262
+	WORD $0xd652
+
+	// VDPBF16PS Z22, Z19, Z3
+	LONG $0x4066b262
+	WORD $0xde52
+
+	// VDPBF16PS Z22, Z20, Z4
+	LONG $0x405eb262
+	WORD $0xe652
+
+	// VDPBF16PS Z22, Z21, Z5
+	LONG         $0x4056b262
+	WORD         $0xee52
+	VPBROADCASTD 512(DI), Z22
+
+	// VDPBF16PS Z22, Z18, Z6
+	LONG $0x406eb262
+	WORD $0xf652
+
+	// VDPBF16PS Z22, Z19, Z7
+	LONG $0x4066b262
+	WORD $0xfe52
+
+	// VDPBF16PS Z22, Z20, Z8
+	LONG $0x405e3262
+	WORD $0xc652
+
+	// VDPBF16PS Z22, Z21, Z9
+	LONG         $0x40563262
+	WORD         $0xce52
+	VPBROADCASTD 1024(DI), Z22
+
+	// VDPBF16PS Z22, Z18, Z10
+	LONG $0x406e3262
+	WORD $0xd652
+
+	// VDPBF16PS Z22, Z19, Z11
+	LONG $0x40663262
+	WORD $0xde52
+
+	// VDPBF16PS Z22, Z20, Z12
+	LONG $0x405e3262
+	WORD $0xe652
+
+	// VDPBF16PS Z22, Z21, Z13
+	LONG         $0x40563262
+	WORD         $0xee52
+	VPBROADCASTD 1536(DI), Z22
+
+	// VDPBF16PS Z22, Z18, Z14
+	LONG $0x406e3262
+	WORD $0xf652
+
+	// VDPBF16PS Z22, Z19, Z15
+	LONG $0x40663262
+	WORD $0xfe52
+
+	// VDPBF16PS Z22, Z20, Z16
+	LONG $0x405ea262
+	WORD $0xc652
+
+	// VDPBF16PS Z22, Z21, Z17
+	LONG $0x4056a262
+	WORD $0xce52
+	ADDQ $0x04, DI
+	LEAQ (R9)(R8*2), R9
+	SUBQ $0x02, R10
+	JGE  pairs461
+
+rest462:
+	ADDQ       $0x02, R10
+	JZ         done463
+	VMOVUPS    (R9), Z18
+	VMOVUPS    64(R9), Z19
+	VMOVUPS    128(R9), Z20
+	VMOVUPS    192(R9), Z21
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 16384(SI)
+	PREFETCHT0 16448(SI)
+	ADDQ       $0x00000080, SI
+
+	// VCVTNE2PS2BF16 Z18, Z1, Z18
+	LONG   $0x4877a262
+	WORD   $0xd272
+	VPERMW Z18, Z0, Z18
+
+	// VCVTNE2PS2BF16 Z19, Z1, Z19
+	LONG   $0x4877a262
+	WORD   $0xdb72
+	VPERMW Z19, Z0, Z19
+
+	// VCVTNE2PS2BF16 Z20, Z1, Z20
+	LONG   $0x4877a262
+	WORD   $0xe472
+	VPERMW Z20, Z0, Z20
+
+	// VCVTNE2PS2BF16 Z21, Z1, Z21
+	LONG         $0x4877a262
+	WORD         $0xed72
+	VPERMW       Z21, Z0, Z21
+	VPBROADCASTD (DI), Z22
+
+	// VDPBF16PS Z22, Z18, Z2
+	LONG $0x406eb262
+	WORD $0xd652
+
+	// VDPBF16PS Z22, Z19, Z3
+	LONG $0x4066b262
+	WORD $0xde52
+
+	// VDPBF16PS Z22, Z20, Z4
+	LONG $0x405eb262
+	WORD $0xe652
+
+	// VDPBF16PS Z22, Z21, Z5
+	LONG         $0x4056b262
+	WORD         $0xee52
+	VPBROADCASTD 512(DI), Z22
+
+	// VDPBF16PS Z22, Z18, Z6
+	LONG $0x406eb262
+	WORD $0xf652
+
+	// VDPBF16PS Z22, Z19, Z7
+	LONG $0x4066b262
+	WORD $0xfe52
+
+	// VDPBF16PS Z22, Z20, Z8
+	LONG $0x405e3262
+	WORD $0xc652
+
+	// VDPBF16PS Z22, Z21, Z9
+	LONG         $0x40563262
+	WORD         $0xce52
+	VPBROADCASTD 1024(DI), Z22
+
+	// VDPBF16PS Z22, Z18, Z10
+	LONG $0x406e3262
+	WORD $0xd652
+
+	// VDPBF16PS Z22, Z19, Z11
+	LONG $0x40663262
+	WORD $0xde52
+
+	// VDPBF16PS Z22, Z20, Z12
+	LONG $0x405e3262
+	WORD $0xe652
+
+	// VDPBF16PS Z22, Z21, Z13
+	LONG         $0x40563262
+	WORD         $0xee52
+	VPBROADCASTD 1536(DI), Z22
+
+	// VDPBF16PS Z22, Z18, Z14
+	LONG $0x406e3262
+	WORD $0xf652
+
+	// VDPBF16PS Z22, Z19, Z15
+	LONG $0x40663262
+	WORD $0xfe52
+
+	// VDPBF16PS Z22, Z20, Z16
+	LONG $0x405ea262
+	WORD $0xc652
+
+	// VDPBF16PS Z22, Z21, Z17
+	LONG $0x4056a262
+	WORD $0xce52
+
+done463:
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
+	VADDPS  (DI), Z2, Z2
+	VMOVUPS Z2, (DI)
+	VADDPS  64(DI), Z3, Z3
+	VMOVUPS Z3, 64(DI)
+	VADDPS  128(DI), Z4, Z4
+	VMOVUPS Z4, 128(DI)
+	VADDPS  192(DI), Z5, Z5
+	VMOVUPS Z5, 192(DI)
+	VADDPS  (DI)(SI*1), Z6, Z6
+	VMOVUPS Z6, (DI)(SI*1)
+	VADDPS  64(DI)(SI*1), Z7, Z7
+	VMOVUPS Z7, 64(DI)(SI*1)
+	VADDPS  128(DI)(SI*1), Z8, Z8
+	VMOVUPS Z8, 128(DI)(SI*1)
+	VADDPS  192(DI)(SI*1), Z9, Z9
+	VMOVUPS Z9, 192(DI)(SI*1)
+	VADDPS  (DI)(SI*2), Z10, Z10
+	VMOVUPS Z10, (DI)(SI*2)
+	VADDPS  64(DI)(SI*2), Z11, Z11
+	VMOVUPS Z11, 64(DI)(SI*2)
+	VADDPS  128(DI)(SI*2), Z12, Z12
+	VMOVUPS Z12, 128(DI)(SI*2)
+	VADDPS  192(DI)(SI*2), Z13, Z13
+	VMOVUPS Z13, 192(DI)(SI*2)
+	VADDPS  (R8), Z14, Z14
+	VMOVUPS Z14, (R8)
+	VADDPS  64(R8), Z15, Z15
+	VMOVUPS Z15, 64(R8)
+	VADDPS  128(R8), Z16, Z16
+	VMOVUPS Z16, 128(R8)
+	VADDPS  192(R8), Z17, Z17
+	VMOVUPS Z17, 192(R8)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x40, DX
+	JGE     strip459
+
+less460:
+	ADDQ $0x40, DX
+	SUBQ $0x10, DX
+	JL   less465
+
+strip464:
+	MOVQ    BX, SI
+	ADDQ    $0x00002000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    vRow+40(FP), R8
+	MOVQ    CX, R9
+	VMOVAPS Z1, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z1, Z4
+	VMOVAPS Z1, Z5
+	MOVQ    m+24(FP), R10
+	SUBQ    $0x02, R10
+	JL      rest467
+
+pairs466:
+	VMOVUPS    (R9), Z6
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000040, SI
+	LEAQ       (R9)(R8*1), R11
+	VMOVUPS    (R11), Z7
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000040, SI
+
+	// VCVTNE2PS2BF16 Z6, Z7, Z6
+	LONG         $0x4847f262
+	WORD         $0xf672
+	VPERMW       Z6, Z0, Z6
+	VPBROADCASTD (DI), Z7
+
+	// VDPBF16PS Z7, Z6, Z2
+	LONG         $0x484ef262
+	WORD         $0xd752
+	VPBROADCASTD 512(DI), Z7
+
+	// VDPBF16PS Z7, Z6, Z3
+	LONG         $0x484ef262
+	WORD         $0xdf52
+	VPBROADCASTD 1024(DI), Z7
+
+	// VDPBF16PS Z7, Z6, Z4
+	LONG         $0x484ef262
+	WORD         $0xe752
+	VPBROADCASTD 1536(DI), Z7
+
+	// VDPBF16PS Z7, Z6, Z5
+	LONG $0x484ef262
+	WORD $0xef52
+	ADDQ $0x04, DI
+	LEAQ (R9)(R8*2), R9
+	SUBQ $0x02, R10
+	JGE  pairs466
+
+rest467:
+	ADDQ       $0x02, R10
+	JZ         done468
+	VMOVUPS    (R9), Z6
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000040, SI
+
+	// VCVTNE2PS2BF16 Z6, Z1, Z6
+	LONG         $0x4877f262
+	WORD         $0xf672
+	VPERMW       Z6, Z0, Z6
+	VPBROADCASTD (DI), Z7
+
+	// VDPBF16PS Z7, Z6, Z2
+	LONG         $0x484ef262
+	WORD         $0xd752
+	VPBROADCASTD 512(DI), Z7
+
+	// VDPBF16PS Z7, Z6, Z3
+	LONG         $0x484ef262
+	WORD         $0xdf52
+	VPBROADCASTD 1024(DI), Z7
+
+	// VDPBF16PS Z7, Z6, Z4
+	LONG         $0x484ef262
+	WORD         $0xe752
+	VPBROADCASTD 1536(DI), Z7
+
+	// VDPBF16PS Z7, Z6, Z5
+	LONG $0x484ef262
+	WORD $0xef52
+
+done468:
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
+	VADDPS  (DI), Z2, Z2
+	VMOVUPS Z2, (DI)
+	VADDPS  (DI)(SI*1), Z3, Z3
+	VMOVUPS Z3, (DI)(SI*1)
+	VADDPS  (DI)(SI*2), Z4, Z4
+	VMOVUPS Z4, (DI)(SI*2)
+	VADDPS  (R8), Z5, Z5
+	VMOVUPS Z5, (R8)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x10, DX
+	JGE     strip464
+
+less465:
+	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
 
@@ -14355,9 +14879,9 @@ TEXT ·mixF16DOTx4(SB), NOSPLIT, $0-56
 	MOVQ    ahead+48(FP), BX
 	ADDQ    CX, BX
 	SUBQ    $0x40, DX
-	JL      less456
+	JL      less470
 
-strip455:
+strip469:
 	MOVQ    BX, SI
 	ADDQ    $0x00004000, BX
 	MOVQ    s+8(FP), DI
@@ -14381,9 +14905,9 @@ strip455:
 	VMOVAPS Z1, Z17
 	MOVQ    m+24(FP), R10
 	SUBQ    $0x02, R10
-	JL      rest458
+	JL      rest472
 
-pairs457:
+pairs471:
 	VCVTPH2PS  (R9), Z18
 	VCVTPH2PS  32(R9), Z19
 	VCVTPH2PS  64(R9), Z20
@@ -14490,11 +15014,11 @@ pairs457:
 	ADDQ $0x04, DI
 	LEAQ (R9)(R8*2), R9
 	SUBQ $0x02, R10
-	JGE  pairs457
+	JGE  pairs471
 
-rest458:
+rest472:
 	ADDQ       $0x02, R10
-	JZ         done459
+	JZ         done473
 	VCVTPH2PS  (R9), Z18
 	VCVTPH2PS  32(R9), Z19
 	VCVTPH2PS  64(R9), Z20
@@ -14591,7 +15115,7 @@ rest458:
 	LONG $0x4056a262
 	WORD $0xce52
 
-done459:
+done473:
 	MOVQ    d+32(FP), SI
 	SHLQ    $0x02, SI
 	MOVQ    AX, DI
@@ -14632,14 +15156,14 @@ done459:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x40, DX
-	JGE     strip455
+	JGE     strip469
 
-less456:
+less470:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less461
+	JL   less475
 
-strip460:
+strip474:
 	MOVQ    BX, SI
 	ADDQ    $0x00001000, BX
 	MOVQ    s+8(FP), DI
@@ -14651,9 +15175,9 @@ strip460:
 	VMOVAPS Z1, Z5
 	MOVQ    m+24(FP), R10
 	SUBQ    $0x02, R10
-	JL      rest463
+	JL      rest477
 
-pairs462:
+pairs476:
 	VCVTPH2PS  (R9), Z6
 	PREFETCHT0 (SI)
 	ADDQ       $0x00000020, SI
@@ -14689,11 +15213,11 @@ pairs462:
 	ADDQ $0x04, DI
 	LEAQ (R9)(R8*2), R9
 	SUBQ $0x02, R10
-	JGE  pairs462
+	JGE  pairs476
 
-rest463:
+rest477:
 	ADDQ       $0x02, R10
-	JZ         done464
+	JZ         done478
 	VCVTPH2PS  (R9), Z6
 	PREFETCHT0 (SI)
 	ADDQ       $0x00000020, SI
@@ -14723,7 +15247,7 @@ rest463:
 	LONG $0x484ef262
 	WORD $0xef52
 
-done464:
+done478:
 	MOVQ    d+32(FP), SI
 	SHLQ    $0x02, SI
 	MOVQ    AX, DI
@@ -14740,9 +15264,9 @@ done464:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x10, DX
-	JGE     strip460
+	JGE     strip474
 
-less461:
+less475:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -14760,9 +15284,9 @@ TEXT ·mixQ8DOTx4(SB), NOSPLIT, $0-64
 	ADDQ    CX, BX
 	ADDQ    CX, SI
 	SUBQ    $0x40, DX
-	JL      less466
+	JL      less480
 
-strip465:
+strip479:
 	MOVQ    BX, DI
 	ADDQ    $0x00002200, BX
 	MOVQ    SI, R8
@@ -14788,9 +15312,9 @@ strip465:
 	VMOVAPS Z1, Z17
 	MOVQ    m+24(FP), R12
 	SUBQ    $0x02, R12
-	JL      rest468
+	JL      rest482
 
-pairs467:
+pairs481:
 	VPBROADCASTW (R11), Y20
 	VCVTPH2PS    Y20, Z20
 	VPMOVSXBD    2(R11), Z18
@@ -14927,11 +15451,11 @@ pairs467:
 	ADDQ $0x04, R9
 	LEAQ (R11)(R10*2), R11
 	SUBQ $0x02, R12
-	JGE  pairs467
+	JGE  pairs481
 
-rest468:
+rest482:
 	ADDQ         $0x02, R12
-	JZ           done469
+	JZ           done483
 	VPBROADCASTW (R11), Y20
 	VCVTPH2PS    Y20, Z20
 	VPMOVSXBD    2(R11), Z18
@@ -15043,7 +15567,7 @@ rest468:
 	LONG $0x4056a262
 	WORD $0xce52
 
-done469:
+done483:
 	MOVQ    d+32(FP), DI
 	SHLQ    $0x02, DI
 	MOVQ    AX, R8
@@ -15084,14 +15608,14 @@ done469:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000044, CX
 	SUBQ    $0x40, DX
-	JGE     strip465
+	JGE     strip479
 
-less466:
+less480:
 	ADDQ $0x40, DX
 	SUBQ $0x20, DX
-	JL   less471
+	JL   less485
 
-strip470:
+strip484:
 	MOVQ    BX, DI
 	ADDQ    $0x00001100, BX
 	MOVQ    SI, R8
@@ -15109,9 +15633,9 @@ strip470:
 	VMOVAPS Z1, Z9
 	MOVQ    m+24(FP), R12
 	SUBQ    $0x02, R12
-	JL      rest473
+	JL      rest487
 
-pairs472:
+pairs486:
 	VPBROADCASTW (R11), Y12
 	VCVTPH2PS    Y12, Z12
 	VPMOVSXBD    2(R11), Z10
@@ -15186,11 +15710,11 @@ pairs472:
 	ADDQ $0x04, R9
 	LEAQ (R11)(R10*2), R11
 	SUBQ $0x02, R12
-	JGE  pairs472
+	JGE  pairs486
 
-rest473:
+rest487:
 	ADDQ         $0x02, R12
-	JZ           done474
+	JZ           done488
 	VPBROADCASTW (R11), Y12
 	VCVTPH2PS    Y12, Z12
 	VPMOVSXBD    2(R11), Z10
@@ -15250,7 +15774,7 @@ rest473:
 	LONG $0x48265262
 	WORD $0xcc52
 
-done474:
+done488:
 	MOVQ    d+32(FP), DI
 	SHLQ    $0x02, DI
 	MOVQ    AX, R8
@@ -15275,9 +15799,9 @@ done474:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000022, CX
 	SUBQ    $0x20, DX
-	JGE     strip470
+	JGE     strip484
 
-less471:
+less485:
 	ADDQ $0x20, DX
 	VZEROUPPER
 	RET
@@ -15295,9 +15819,9 @@ TEXT ·panelScoresDOTx2(SB), NOSPLIT, $0-48
 	SHLQ    $0x05, BX
 	ADDQ    CX, SI
 	SUBQ    $0x04, DX
-	JL      less476
+	JL      less490
 
-panels475:
+panels489:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -15317,7 +15841,7 @@ panels475:
 	LEAQ   (R9)(R10*2), R13
 	ADDQ   R10, R13
 
-elements477:
+elements491:
 	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z9
 	VCVTPH2PS  32(CX), Z10
@@ -15390,7 +15914,7 @@ elements477:
 	ADDQ    $+64, R13
 	ADDQ    $+4, R11
 	SUBQ    $0x02, DI
-	JNZ     elements477
+	JNZ     elements491
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -15405,14 +15929,14 @@ elements477:
 	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
-	JGE     panels475
+	JGE     panels489
 
-less476:
+less490:
 	ADDQ $0x04, DX
 	SUBQ $0x02, DX
-	JL   less479
+	JL   less493
 
-panels478:
+panels492:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z4, Z4, Z4
@@ -15424,7 +15948,7 @@ panels478:
 	LEAQ   (BX)(BX*1), R10
 	MOVQ   q+8(FP), R11
 
-elements480:
+elements494:
 	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z2
 	VCVTPH2PS  32(CX), Z3
@@ -15463,7 +15987,7 @@ elements480:
 	ADDQ    $+64, R9
 	ADDQ    $+4, R11
 	SUBQ    $0x02, DI
-	JNZ     elements480
+	JNZ     elements494
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z4, 512(AX)
@@ -15472,14 +15996,14 @@ elements480:
 	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
-	JGE     panels478
+	JGE     panels492
 
-less479:
+less493:
 	ADDQ $0x02, DX
 	SUBQ $0x01, DX
-	JL   less482
+	JL   less496
 
-panels481:
+panels495:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	MOVQ   d+32(FP), DI
@@ -15488,7 +16012,7 @@ panels481:
 	MOVQ   SI, R9
 	MOVQ   q+8(FP), R10
 
-elements483:
+elements497:
 	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z1
 	VCVTPH2PS  32(CX), Z2
@@ -15511,16 +16035,303 @@ elements483:
 	ADDQ    $+64, R9
 	ADDQ    $+4, R10
 	SUBQ    $0x02, DI
-	JNZ     elements483
+	JNZ     elements497
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z4, 512(AX)
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels481
+	JGE     panels495
 
-less482:
+less496:
 	ADDQ $0x01, DX
+	VZEROUPPER
+	RET
+
+// func mixF32DOTx2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512_BF16, MMX+
+TEXT ·mixF32DOTx2(SB), NOSPLIT, $0-56
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS pairOrder<>+0(SB), Z0
+	MOVQ    dst+0(FP), AX
+	MOVQ    v+16(FP), CX
+	MOVQ    d+32(FP), DX
+	MOVQ    ahead+48(FP), BX
+	ADDQ    CX, BX
+	SUBQ    $0x40, DX
+	JL      less499
+
+strip498:
+	MOVQ    BX, SI
+	ADDQ    $0x00008000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    vRow+40(FP), R8
+	MOVQ    CX, R9
+	VMOVAPS Z1, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z1, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z1, Z6
+	VMOVAPS Z1, Z7
+	VMOVAPS Z1, Z8
+	VMOVAPS Z1, Z9
+	MOVQ    m+24(FP), R10
+	SUBQ    $0x02, R10
+	JL      rest501
+
+pairs500:
+	VMOVUPS    (R9), Z10
+	VMOVUPS    64(R9), Z11
+	VMOVUPS    128(R9), Z12
+	VMOVUPS    192(R9), Z13
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 16384(SI)
+	PREFETCHT0 16448(SI)
+	ADDQ       $0x00000080, SI
+	LEAQ       (R9)(R8*1), R11
+	VMOVUPS    (R11), Z14
+	VMOVUPS    64(R11), Z15
+	VMOVUPS    128(R11), Z16
+	VMOVUPS    192(R11), Z17
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 16384(SI)
+	PREFETCHT0 16448(SI)
+	ADDQ       $0x00000080, SI
+
+	// VCVTNE2PS2BF16 Z10, Z14, Z10
+	LONG   $0x480f5262
+	WORD   $0xd272
+	VPERMW Z10, Z0, Z10
+
+	// VCVTNE2PS2BF16 Z11, Z15, Z11
+	LONG   $0x48075262
+	WORD   $0xdb72
+	VPERMW Z11, Z0, Z11
+
+	// VCVTNE2PS2BF16 Z12, Z16, Z12
+	LONG   $0x407f5262
+	WORD   $0xe472
+	VPERMW Z12, Z0, Z12
+
+	// VCVTNE2PS2BF16 Z13, Z17, Z13
+	LONG         $0x40775262
+	WORD         $0xed72
+	VPERMW       Z13, Z0, Z13
+	VPBROADCASTD (DI), Z14
+
+	// VDPBF16PS Z14, Z10, Z2
+	LONG $0x482ed262
+	WORD $0xd652
+
+	// VDPBF16PS Z14, Z11, Z3
+	LONG $0x4826d262
+	WORD $0xde52
+
+	// VDPBF16PS Z14, Z12, Z4
+	LONG $0x481ed262
+	WORD $0xe652
+
+	// VDPBF16PS Z14, Z13, Z5
+	LONG         $0x4816d262
+	WORD         $0xee52
+	VPBROADCASTD 512(DI), Z14
+
+	// VDPBF16PS Z14, Z10, Z6
+	LONG $0x482ed262
+	WORD $0xf652
+
+	// VDPBF16PS Z14, Z11, Z7
+	LONG $0x4826d262
+	WORD $0xfe52
+
+	// VDPBF16PS Z14, Z12, Z8
+	LONG $0x481e5262
+	WORD $0xc652
+
+	// VDPBF16PS Z14, Z13, Z9
+	LONG $0x48165262
+	WORD $0xce52
+	ADDQ $0x04, DI
+	LEAQ (R9)(R8*2), R9
+	SUBQ $0x02, R10
+	JGE  pairs500
+
+rest501:
+	ADDQ       $0x02, R10
+	JZ         done502
+	VMOVUPS    (R9), Z10
+	VMOVUPS    64(R9), Z11
+	VMOVUPS    128(R9), Z12
+	VMOVUPS    192(R9), Z13
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 16384(SI)
+	PREFETCHT0 16448(SI)
+	ADDQ       $0x00000080, SI
+
+	// VCVTNE2PS2BF16 Z10, Z1, Z10
+	LONG   $0x48775262
+	WORD   $0xd272
+	VPERMW Z10, Z0, Z10
+
+	// VCVTNE2PS2BF16 Z11, Z1, Z11
+	LONG   $0x48775262
+	WORD   $0xdb72
+	VPERMW Z11, Z0, Z11
+
+	// VCVTNE2PS2BF16 Z12, Z1, Z12
+	LONG   $0x48775262
+	WORD   $0xe472
+	VPERMW Z12, Z0, Z12
+
+	// VCVTNE2PS2BF16 Z13, Z1, Z13
+	LONG         $0x48775262
+	WORD         $0xed72
+	VPERMW       Z13, Z0, Z13
+	VPBROADCASTD (DI), Z14
+
+	// VDPBF16PS Z14, Z10, Z2
+	LONG $0x482ed262
+	WORD $0xd652
+
+	// VDPBF16PS Z14, Z11, Z3
+	LONG $0x4826d262
+	WORD $0xde52
+
+	// VDPBF16PS Z14, Z12, Z4
+	LONG $0x481ed262
+	WORD $0xe652
+
+	// VDPBF16PS Z14, Z13, Z5
+	LONG         $0x4816d262
+	WORD         $0xee52
+	VPBROADCASTD 512(DI), Z14
+
+	// VDPBF16PS Z14, Z10, Z6
+	LONG $0x482ed262
+	WORD $0xf652
+
+	// VDPBF16PS Z14, Z11, Z7
+	LONG $0x4826d262
+	WORD $0xfe52
+
+	// VDPBF16PS Z14, Z12, Z8
+	LONG $0x481e5262
+	WORD $0xc652
+
+	// VDPBF16PS Z14, Z13, Z9
+	LONG $0x48165262
+	WORD $0xce52
+
+done502:
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	VADDPS  (DI), Z2, Z2
+	VMOVUPS Z2, (DI)
+	VADDPS  64(DI), Z3, Z3
+	VMOVUPS Z3, 64(DI)
+	VADDPS  128(DI), Z4, Z4
+	VMOVUPS Z4, 128(DI)
+	VADDPS  192(DI), Z5, Z5
+	VMOVUPS Z5, 192(DI)
+	VADDPS  (DI)(SI*1), Z6, Z6
+	VMOVUPS Z6, (DI)(SI*1)
+	VADDPS  64(DI)(SI*1), Z7, Z7
+	VMOVUPS Z7, 64(DI)(SI*1)
+	VADDPS  128(DI)(SI*1), Z8, Z8
+	VMOVUPS Z8, 128(DI)(SI*1)
+	VADDPS  192(DI)(SI*1), Z9, Z9
+	VMOVUPS Z9, 192(DI)(SI*1)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x40, DX
+	JGE     strip498
+
+less499:
+	ADDQ $0x40, DX
+	SUBQ $0x10, DX
+	JL   less504
+
+strip503:
+	MOVQ    BX, SI
+	ADDQ    $0x00002000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    vRow+40(FP), R8
+	MOVQ    CX, R9
+	VMOVAPS Z1, Z2
+	VMOVAPS Z1, Z3
+	MOVQ    m+24(FP), R10
+	SUBQ    $0x02, R10
+	JL      rest506
+
+pairs505:
+	VMOVUPS    (R9), Z4
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000040, SI
+	LEAQ       (R9)(R8*1), R11
+	VMOVUPS    (R11), Z5
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000040, SI
+
+	// VCVTNE2PS2BF16 Z4, Z5, Z4
+	LONG         $0x4857f262
+	WORD         $0xe472
+	VPERMW       Z4, Z0, Z4
+	VPBROADCASTD (DI), Z5
+
+	// VDPBF16PS Z5, Z4, Z2
+	LONG         $0x485ef262
+	WORD         $0xd552
+	VPBROADCASTD 512(DI), Z5
+
+	// VDPBF16PS Z5, Z4, Z3
+	LONG $0x485ef262
+	WORD $0xdd52
+	ADDQ $0x04, DI
+	LEAQ (R9)(R8*2), R9
+	SUBQ $0x02, R10
+	JGE  pairs505
+
+rest506:
+	ADDQ       $0x02, R10
+	JZ         done507
+	VMOVUPS    (R9), Z4
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000040, SI
+
+	// VCVTNE2PS2BF16 Z4, Z1, Z4
+	LONG         $0x4877f262
+	WORD         $0xe472
+	VPERMW       Z4, Z0, Z4
+	VPBROADCASTD (DI), Z5
+
+	// VDPBF16PS Z5, Z4, Z2
+	LONG         $0x485ef262
+	WORD         $0xd552
+	VPBROADCASTD 512(DI), Z5
+
+	// VDPBF16PS Z5, Z4, Z3
+	LONG $0x485ef262
+	WORD $0xdd52
+
+done507:
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	VADDPS  (DI), Z2, Z2
+	VMOVUPS Z2, (DI)
+	VADDPS  (DI)(SI*1), Z3, Z3
+	VMOVUPS Z3, (DI)(SI*1)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x10, DX
+	JGE     strip503
+
+less504:
+	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
 
@@ -15535,9 +16346,9 @@ TEXT ·mixF16DOTx2(SB), NOSPLIT, $0-56
 	MOVQ    ahead+48(FP), BX
 	ADDQ    CX, BX
 	SUBQ    $0x40, DX
-	JL      less485
+	JL      less509
 
-strip484:
+strip508:
 	MOVQ    BX, SI
 	ADDQ    $0x00004000, BX
 	MOVQ    s+8(FP), DI
@@ -15553,9 +16364,9 @@ strip484:
 	VMOVAPS Z1, Z9
 	MOVQ    m+24(FP), R10
 	SUBQ    $0x02, R10
-	JL      rest487
+	JL      rest511
 
-pairs486:
+pairs510:
 	VCVTPH2PS  (R9), Z10
 	VCVTPH2PS  32(R9), Z11
 	VCVTPH2PS  64(R9), Z12
@@ -15628,11 +16439,11 @@ pairs486:
 	ADDQ $0x04, DI
 	LEAQ (R9)(R8*2), R9
 	SUBQ $0x02, R10
-	JGE  pairs486
+	JGE  pairs510
 
-rest487:
+rest511:
 	ADDQ       $0x02, R10
-	JZ         done488
+	JZ         done512
 	VCVTPH2PS  (R9), Z10
 	VCVTPH2PS  32(R9), Z11
 	VCVTPH2PS  64(R9), Z12
@@ -15695,7 +16506,7 @@ rest487:
 	LONG $0x48165262
 	WORD $0xce52
 
-done488:
+done512:
 	MOVQ    d+32(FP), SI
 	SHLQ    $0x02, SI
 	MOVQ    AX, DI
@@ -15718,14 +16529,14 @@ done488:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x40, DX
-	JGE     strip484
+	JGE     strip508
 
-less485:
+less509:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less490
+	JL   less514
 
-strip489:
+strip513:
 	MOVQ    BX, SI
 	ADDQ    $0x00001000, BX
 	MOVQ    s+8(FP), DI
@@ -15735,9 +16546,9 @@ strip489:
 	VMOVAPS Z1, Z3
 	MOVQ    m+24(FP), R10
 	SUBQ    $0x02, R10
-	JL      rest492
+	JL      rest516
 
-pairs491:
+pairs515:
 	VCVTPH2PS  (R9), Z4
 	PREFETCHT0 (SI)
 	ADDQ       $0x00000020, SI
@@ -15763,11 +16574,11 @@ pairs491:
 	ADDQ $0x04, DI
 	LEAQ (R9)(R8*2), R9
 	SUBQ $0x02, R10
-	JGE  pairs491
+	JGE  pairs515
 
-rest492:
+rest516:
 	ADDQ       $0x02, R10
-	JZ         done493
+	JZ         done517
 	VCVTPH2PS  (R9), Z4
 	PREFETCHT0 (SI)
 	ADDQ       $0x00000020, SI
@@ -15787,7 +16598,7 @@ rest492:
 	LONG $0x485ef262
 	WORD $0xdd52
 
-done493:
+done517:
 	MOVQ    d+32(FP), SI
 	SHLQ    $0x02, SI
 	MOVQ    AX, DI
@@ -15798,9 +16609,9 @@ done493:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x10, DX
-	JGE     strip489
+	JGE     strip513
 
-less490:
+less514:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -15818,9 +16629,9 @@ TEXT ·mixQ8DOTx2(SB), NOSPLIT, $0-64
 	ADDQ    CX, BX
 	ADDQ    CX, SI
 	SUBQ    $0x40, DX
-	JL      less495
+	JL      less519
 
-strip494:
+strip518:
 	MOVQ    BX, DI
 	ADDQ    $0x00002200, BX
 	MOVQ    SI, R8
@@ -15838,9 +16649,9 @@ strip494:
 	VMOVAPS Z1, Z9
 	MOVQ    m+24(FP), R12
 	SUBQ    $0x02, R12
-	JL      rest497
+	JL      rest521
 
-pairs496:
+pairs520:
 	VPBROADCASTW (R11), Y12
 	VCVTPH2PS    Y12, Z12
 	VPMOVSXBD    2(R11), Z10
@@ -15943,11 +16754,11 @@ pairs496:
 	ADDQ $0x04, R9
 	LEAQ (R11)(R10*2), R11
 	SUBQ $0x02, R12
-	JGE  pairs496
+	JGE  pairs520
 
-rest497:
+rest521:
 	ADDQ         $0x02, R12
-	JZ           done498
+	JZ           done522
 	VPBROADCASTW (R11), Y12
 	VCVTPH2PS    Y12, Z12
 	VPMOVSXBD    2(R11), Z10
@@ -16025,7 +16836,7 @@ rest497:
 	LONG $0x48165262
 	WORD $0xce52
 
-done498:
+done522:
 	MOVQ    d+32(FP), DI
 	SHLQ    $0x02, DI
 	MOVQ    AX, R8
@@ -16048,14 +16859,14 @@ done498:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000044, CX
 	SUBQ    $0x40, DX
-	JGE     strip494
+	JGE     strip518
 
-less495:
+less519:
 	ADDQ $0x40, DX
 	SUBQ $0x20, DX
-	JL   less500
+	JL   less524
 
-strip499:
+strip523:
 	MOVQ    BX, DI
 	ADDQ    $0x00001100, BX
 	MOVQ    SI, R8
@@ -16069,9 +16880,9 @@ strip499:
 	VMOVAPS Z1, Z5
 	MOVQ    m+24(FP), R12
 	SUBQ    $0x02, R12
-	JL      rest502
+	JL      rest526
 
-pairs501:
+pairs525:
 	VPBROADCASTW (R11), Y8
 	VCVTPH2PS    Y8, Z8
 	VPMOVSXBD    2(R11), Z6
@@ -16128,11 +16939,11 @@ pairs501:
 	ADDQ $0x04, R9
 	LEAQ (R11)(R10*2), R11
 	SUBQ $0x02, R12
-	JGE  pairs501
+	JGE  pairs525
 
-rest502:
+rest526:
 	ADDQ         $0x02, R12
-	JZ           done503
+	JZ           done527
 	VPBROADCASTW (R11), Y8
 	VCVTPH2PS    Y8, Z8
 	VPMOVSXBD    2(R11), Z6
@@ -16174,7 +16985,7 @@ rest502:
 	LONG $0x4846d262
 	WORD $0xe852
 
-done503:
+done527:
 	MOVQ    d+32(FP), DI
 	SHLQ    $0x02, DI
 	MOVQ    AX, R8
@@ -16189,9 +17000,9 @@ done503:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000022, CX
 	SUBQ    $0x20, DX
-	JGE     strip499
+	JGE     strip523
 
-less500:
+less524:
 	ADDQ $0x20, DX
 	VZEROUPPER
 	RET
@@ -16209,9 +17020,9 @@ TEXT ·panelScoresDOTx1(SB), NOSPLIT, $0-48
 	SHLQ    $0x05, BX
 	ADDQ    CX, SI
 	SUBQ    $0x04, DX
-	JL      less505
+	JL      less529
 
-panels504:
+panels528:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -16227,7 +17038,7 @@ panels504:
 	LEAQ   (R8)(R9*2), R12
 	ADDQ   R9, R12
 
-elements506:
+elements530:
 	PREFETCHT0 (R8)
 	VCVTPH2PS  (CX), Z5
 	VCVTPH2PS  32(CX), Z6
@@ -16283,7 +17094,7 @@ elements506:
 	ADDQ    $+64, R12
 	ADDQ    $+4, R10
 	SUBQ    $0x02, DI
-	JNZ     elements506
+	JNZ     elements530
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -16294,14 +17105,14 @@ elements506:
 	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
-	JGE     panels504
+	JGE     panels528
 
-less505:
+less529:
 	ADDQ $0x04, DX
 	SUBQ $0x02, DX
-	JL   less508
+	JL   less532
 
-panels507:
+panels531:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   d+32(FP), DI
@@ -16311,7 +17122,7 @@ panels507:
 	LEAQ   (BX)(BX*1), R9
 	MOVQ   q+8(FP), R10
 
-elements509:
+elements533:
 	PREFETCHT0 (R8)
 	VCVTPH2PS  (CX), Z2
 	VCVTPH2PS  32(CX), Z3
@@ -16341,21 +17152,21 @@ elements509:
 	ADDQ    $+64, R8
 	ADDQ    $+4, R10
 	SUBQ    $0x02, DI
-	JNZ     elements509
+	JNZ     elements533
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	ADDQ    BX, SI
 	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
-	JGE     panels507
+	JGE     panels531
 
-less508:
+less532:
 	ADDQ $0x02, DX
 	SUBQ $0x01, DX
-	JL   less511
+	JL   less535
 
-panels510:
+panels534:
 	VPXORD Z0, Z0, Z0
 	MOVQ   d+32(FP), DI
 	MOVQ   d+32(FP), R8
@@ -16363,7 +17174,7 @@ panels510:
 	MOVQ   SI, R8
 	MOVQ   q+8(FP), R9
 
-elements512:
+elements536:
 	PREFETCHT0 (R8)
 	VCVTPH2PS  (CX), Z1
 	VCVTPH2PS  32(CX), Z2
@@ -16381,15 +17192,243 @@ elements512:
 	ADDQ    $+64, R8
 	ADDQ    $+4, R9
 	SUBQ    $0x02, DI
-	JNZ     elements512
+	JNZ     elements536
 	VMOVUPS Z0, (AX)
 	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
-	JGE     panels510
+	JGE     panels534
 
-less511:
+less535:
 	ADDQ $0x01, DX
+	VZEROUPPER
+	RET
+
+// func mixF32DOTx1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512_BF16, MMX+
+TEXT ·mixF32DOTx1(SB), NOSPLIT, $0-56
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS pairOrder<>+0(SB), Z0
+	MOVQ    dst+0(FP), AX
+	MOVQ    v+16(FP), CX
+	MOVQ    d+32(FP), DX
+	MOVQ    ahead+48(FP), BX
+	ADDQ    CX, BX
+	SUBQ    $0x40, DX
+	JL      less538
+
+strip537:
+	MOVQ    BX, SI
+	ADDQ    $0x00008000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    vRow+40(FP), R8
+	MOVQ    CX, R9
+	VMOVAPS Z1, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z1, Z4
+	VMOVAPS Z1, Z5
+	MOVQ    m+24(FP), R10
+	SUBQ    $0x02, R10
+	JL      rest540
+
+pairs539:
+	VMOVUPS    (R9), Z6
+	VMOVUPS    64(R9), Z7
+	VMOVUPS    128(R9), Z8
+	VMOVUPS    192(R9), Z9
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 16384(SI)
+	PREFETCHT0 16448(SI)
+	ADDQ       $0x00000080, SI
+	LEAQ       (R9)(R8*1), R11
+	VMOVUPS    (R11), Z10
+	VMOVUPS    64(R11), Z11
+	VMOVUPS    128(R11), Z12
+	VMOVUPS    192(R11), Z13
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 16384(SI)
+	PREFETCHT0 16448(SI)
+	ADDQ       $0x00000080, SI
+
+	// VCVTNE2PS2BF16 Z6, Z10, Z6
+	LONG   $0x482ff262
+	WORD   $0xf672
+	VPERMW Z6, Z0, Z6
+
+	// VCVTNE2PS2BF16 Z7, Z11, Z7
+	LONG   $0x4827f262
+	WORD   $0xff72
+	VPERMW Z7, Z0, Z7
+
+	// VCVTNE2PS2BF16 Z8, Z12, Z8
+	LONG   $0x481f5262
+	WORD   $0xc072
+	VPERMW Z8, Z0, Z8
+
+	// VCVTNE2PS2BF16 Z9, Z13, Z9
+	LONG         $0x48175262
+	WORD         $0xc972
+	VPERMW       Z9, Z0, Z9
+	VPBROADCASTD (DI), Z10
+
+	// VDPBF16PS Z10, Z6, Z2
+	LONG $0x484ed262
+	WORD $0xd252
+
+	// VDPBF16PS Z10, Z7, Z3
+	LONG $0x4846d262
+	WORD $0xda52
+
+	// VDPBF16PS Z10, Z8, Z4
+	LONG $0x483ed262
+	WORD $0xe252
+
+	// VDPBF16PS Z10, Z9, Z5
+	LONG $0x4836d262
+	WORD $0xea52
+	ADDQ $0x04, DI
+	LEAQ (R9)(R8*2), R9
+	SUBQ $0x02, R10
+	JGE  pairs539
+
+rest540:
+	ADDQ       $0x02, R10
+	JZ         done541
+	VMOVUPS    (R9), Z6
+	VMOVUPS    64(R9), Z7
+	VMOVUPS    128(R9), Z8
+	VMOVUPS    192(R9), Z9
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 16384(SI)
+	PREFETCHT0 16448(SI)
+	ADDQ       $0x00000080, SI
+
+	// VCVTNE2PS2BF16 Z6, Z1, Z6
+	LONG   $0x4877f262
+	WORD   $0xf672
+	VPERMW Z6, Z0, Z6
+
+	// VCVTNE2PS2BF16 Z7, Z1, Z7
+	LONG   $0x4877f262
+	WORD   $0xff72
+	VPERMW Z7, Z0, Z7
+
+	// VCVTNE2PS2BF16 Z8, Z1, Z8
+	LONG   $0x48775262
+	WORD   $0xc072
+	VPERMW Z8, Z0, Z8
+
+	// VCVTNE2PS2BF16 Z9, Z1, Z9
+	LONG         $0x48775262
+	WORD         $0xc972
+	VPERMW       Z9, Z0, Z9
+	VPBROADCASTD (DI), Z10
+
+	// VDPBF16PS Z10, Z6, Z2
+	LONG $0x484ed262
+	WORD $0xd252
+
+	// VDPBF16PS Z10, Z7, Z3
+	LONG $0x4846d262
+	WORD $0xda52
+
+	// VDPBF16PS Z10, Z8, Z4
+	LONG $0x483ed262
+	WORD $0xe252
+
+	// VDPBF16PS Z10, Z9, Z5
+	LONG $0x4836d262
+	WORD $0xea52
+
+done541:
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, SI
+	VADDPS  (SI), Z2, Z2
+	VMOVUPS Z2, (SI)
+	VADDPS  64(SI), Z3, Z3
+	VMOVUPS Z3, 64(SI)
+	VADDPS  128(SI), Z4, Z4
+	VMOVUPS Z4, 128(SI)
+	VADDPS  192(SI), Z5, Z5
+	VMOVUPS Z5, 192(SI)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x40, DX
+	JGE     strip537
+
+less538:
+	ADDQ $0x40, DX
+	SUBQ $0x10, DX
+	JL   less543
+
+strip542:
+	MOVQ    BX, SI
+	ADDQ    $0x00002000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    vRow+40(FP), R8
+	MOVQ    CX, R9
+	VMOVAPS Z1, Z2
+	MOVQ    m+24(FP), R10
+	SUBQ    $0x02, R10
+	JL      rest545
+
+pairs544:
+	VMOVUPS    (R9), Z3
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000040, SI
+	LEAQ       (R9)(R8*1), R11
+	VMOVUPS    (R11), Z4
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000040, SI
+
+	// VCVTNE2PS2BF16 Z3, Z4, Z3
+	LONG         $0x485ff262
+	WORD         $0xdb72
+	VPERMW       Z3, Z0, Z3
+	VPBROADCASTD (DI), Z4
+
+	// VDPBF16PS Z4, Z3, Z2
+	LONG $0x4866f262
+	WORD $0xd452
+	ADDQ $0x04, DI
+	LEAQ (R9)(R8*2), R9
+	SUBQ $0x02, R10
+	JGE  pairs544
+
+rest545:
+	ADDQ       $0x02, R10
+	JZ         done546
+	VMOVUPS    (R9), Z3
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000040, SI
+
+	// VCVTNE2PS2BF16 Z3, Z1, Z3
+	LONG         $0x4877f262
+	WORD         $0xdb72
+	VPERMW       Z3, Z0, Z3
+	VPBROADCASTD (DI), Z4
+
+	// VDPBF16PS Z4, Z3, Z2
+	LONG $0x4866f262
+	WORD $0xd452
+
+done546:
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, SI
+	VADDPS  (SI), Z2, Z2
+	VMOVUPS Z2, (SI)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x10, DX
+	JGE     strip542
+
+less543:
+	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
 
@@ -16404,9 +17443,9 @@ TEXT ·mixF16DOTx1(SB), NOSPLIT, $0-56
 	MOVQ    ahead+48(FP), BX
 	ADDQ    CX, BX
 	SUBQ    $0x40, DX
-	JL      less514
+	JL      less548
 
-strip513:
+strip547:
 	MOVQ    BX, SI
 	ADDQ    $0x00004000, BX
 	MOVQ    s+8(FP), DI
@@ -16418,9 +17457,9 @@ strip513:
 	VMOVAPS Z1, Z5
 	MOVQ    m+24(FP), R10
 	SUBQ    $0x02, R10
-	JL      rest516
+	JL      rest550
 
-pairs515:
+pairs549:
 	VCVTPH2PS  (R9), Z6
 	VCVTPH2PS  32(R9), Z7
 	VCVTPH2PS  64(R9), Z8
@@ -16476,11 +17515,11 @@ pairs515:
 	ADDQ $0x04, DI
 	LEAQ (R9)(R8*2), R9
 	SUBQ $0x02, R10
-	JGE  pairs515
+	JGE  pairs549
 
-rest516:
+rest550:
 	ADDQ       $0x02, R10
-	JZ         done517
+	JZ         done551
 	VCVTPH2PS  (R9), Z6
 	VCVTPH2PS  32(R9), Z7
 	VCVTPH2PS  64(R9), Z8
@@ -16526,7 +17565,7 @@ rest516:
 	LONG $0x4836d262
 	WORD $0xea52
 
-done517:
+done551:
 	MOVQ    d+32(FP), SI
 	SHLQ    $0x02, SI
 	MOVQ    AX, SI
@@ -16541,14 +17580,14 @@ done517:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x40, DX
-	JGE     strip513
+	JGE     strip547
 
-less514:
+less548:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less519
+	JL   less553
 
-strip518:
+strip552:
 	MOVQ    BX, SI
 	ADDQ    $0x00001000, BX
 	MOVQ    s+8(FP), DI
@@ -16557,9 +17596,9 @@ strip518:
 	VMOVAPS Z1, Z2
 	MOVQ    m+24(FP), R10
 	SUBQ    $0x02, R10
-	JL      rest521
+	JL      rest555
 
-pairs520:
+pairs554:
 	VCVTPH2PS  (R9), Z3
 	PREFETCHT0 (SI)
 	ADDQ       $0x00000020, SI
@@ -16580,11 +17619,11 @@ pairs520:
 	ADDQ $0x04, DI
 	LEAQ (R9)(R8*2), R9
 	SUBQ $0x02, R10
-	JGE  pairs520
+	JGE  pairs554
 
-rest521:
+rest555:
 	ADDQ       $0x02, R10
-	JZ         done522
+	JZ         done556
 	VCVTPH2PS  (R9), Z3
 	PREFETCHT0 (SI)
 	ADDQ       $0x00000020, SI
@@ -16599,7 +17638,7 @@ rest521:
 	LONG $0x4866f262
 	WORD $0xd452
 
-done522:
+done556:
 	MOVQ    d+32(FP), SI
 	SHLQ    $0x02, SI
 	MOVQ    AX, SI
@@ -16608,9 +17647,9 @@ done522:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x10, DX
-	JGE     strip518
+	JGE     strip552
 
-less519:
+less553:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -16628,9 +17667,9 @@ TEXT ·mixQ8DOTx1(SB), NOSPLIT, $0-64
 	ADDQ    CX, BX
 	ADDQ    CX, SI
 	SUBQ    $0x40, DX
-	JL      less524
+	JL      less558
 
-strip523:
+strip557:
 	MOVQ    BX, DI
 	ADDQ    $0x00002200, BX
 	MOVQ    SI, R8
@@ -16644,9 +17683,9 @@ strip523:
 	VMOVAPS Z1, Z5
 	MOVQ    m+24(FP), R12
 	SUBQ    $0x02, R12
-	JL      rest526
+	JL      rest560
 
-pairs525:
+pairs559:
 	VPBROADCASTW (R11), Y8
 	VCVTPH2PS    Y8, Z8
 	VPMOVSXBD    2(R11), Z6
@@ -16732,11 +17771,11 @@ pairs525:
 	ADDQ $0x04, R9
 	LEAQ (R11)(R10*2), R11
 	SUBQ $0x02, R12
-	JGE  pairs525
+	JGE  pairs559
 
-rest526:
+rest560:
 	ADDQ         $0x02, R12
-	JZ           done527
+	JZ           done561
 	VPBROADCASTW (R11), Y8
 	VCVTPH2PS    Y8, Z8
 	VPMOVSXBD    2(R11), Z6
@@ -16797,7 +17836,7 @@ rest526:
 	LONG $0x4836d262
 	WORD $0xea52
 
-done527:
+done561:
 	MOVQ    d+32(FP), DI
 	SHLQ    $0x02, DI
 	MOVQ    AX, DI
@@ -16812,14 +17851,14 @@ done527:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000044, CX
 	SUBQ    $0x40, DX
-	JGE     strip523
+	JGE     strip557
 
-less524:
+less558:
 	ADDQ $0x40, DX
 	SUBQ $0x20, DX
-	JL   less529
+	JL   less563
 
-strip528:
+strip562:
 	MOVQ    BX, DI
 	ADDQ    $0x00001100, BX
 	MOVQ    SI, R8
@@ -16831,9 +17870,9 @@ strip528:
 	VMOVAPS Z1, Z3
 	MOVQ    m+24(FP), R12
 	SUBQ    $0x02, R12
-	JL      rest531
+	JL      rest565
 
-pairs530:
+pairs564:
 	VPBROADCASTW (R11), Y6
 	VCVTPH2PS    Y6, Z6
 	VPMOVSXBD    2(R11), Z4
@@ -16881,11 +17920,11 @@ pairs530:
 	ADDQ $0x04, R9
 	LEAQ (R11)(R10*2), R11
 	SUBQ $0x02, R12
-	JGE  pairs530
+	JGE  pairs564
 
-rest531:
+rest565:
 	ADDQ         $0x02, R12
-	JZ           done532
+	JZ           done566
 	VPBROADCASTW (R11), Y6
 	VCVTPH2PS    Y6, Z6
 	VPMOVSXBD    2(R11), Z4
@@ -16918,7 +17957,7 @@ rest531:
 	LONG $0x4856f262
 	WORD $0xde52
 
-done532:
+done566:
 	MOVQ    d+32(FP), DI
 	SHLQ    $0x02, DI
 	MOVQ    AX, DI
@@ -16929,9 +17968,9 @@ done532:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000022, CX
 	SUBQ    $0x20, DX
-	JGE     strip528
+	JGE     strip562
 
-less529:
+less563:
 	ADDQ $0x20, DX
 	VZEROUPPER
 	RET
@@ -16954,9 +17993,9 @@ TEXT ·weighDOT(SB), NOSPLIT, $0-48
 	XORQ    DX, DX
 	MOVQ    m+40(FP), BX
 	CMPQ    BX, $0x00000080
-	JNE     some533
+	JNE     some567
 
-row535:
+row569:
 	VMOVUPS       (AX), Z10
 	VMOVUPS       64(AX), Z14
 	VMOVUPS       128(AX), Z11
@@ -16985,27 +18024,27 @@ row535:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row535
-	JMP           done534
+	JL            row569
+	JMP           done568
 
-some533:
-row536:
+some567:
+row570:
 	MOVQ    AX, BX
 	VMOVUPS leastFloat<>+0(SB), Z10
 	MOVQ    m+40(FP), SI
 	SUBQ    $0x10, SI
-	JL      rest538
+	JL      rest572
 
-loop537:
+loop571:
 	VMOVUPS (BX), Z11
 	VMAXPS  Z11, Z10, Z10
 	ADDQ    $0x40, BX
 	SUBQ    $0x10, SI
-	JGE     loop537
+	JGE     loop571
 
-rest538:
+rest572:
 	ADDQ      $0x10, SI
-	JZ        done539
+	JZ        done573
 	MOVQ      $0x00000001, DI
 	SHLXQ     SI, DI, DI
 	DECQ      DI
@@ -17013,7 +18052,7 @@ rest538:
 	VMOVUPS.Z (BX), K1, Z11
 	VMAXPS    Z11, Z10, K1, Z10
 
-done539:
+done573:
 	VEXTRACTF64X4 $0x01, Z10, Y11
 	VMAXPS        Y11, Y10, Y10
 	VEXTRACTF128  $0x01, Y10, X11
@@ -17027,17 +18066,17 @@ done539:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row536
+	JL            row570
 
-done534:
+done568:
 	MOVQ largest+8(FP), AX
 	MOVQ sums+16(FP), CX
 	MOVQ shrink+24(FP), DX
 	MOVQ n+32(FP), BX
 	SUBQ $0x10, BX
-	JL   rest541
+	JL   rest575
 
-loop540:
+loop574:
 	VMOVUPS     (AX), Z10
 	VMOVUPS     (DX), Z11
 	VMAXPS      Z10, Z11, Z11
@@ -17065,11 +18104,11 @@ loop540:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	SUBQ        $0x10, BX
-	JGE         loop540
+	JGE         loop574
 
-rest541:
+rest575:
 	ADDQ        $0x10, BX
-	JZ          done542
+	JZ          done576
 	MOVQ        $0x00000001, SI
 	SHLXQ       BX, SI, SI
 	DECQ        SI
@@ -17098,15 +18137,15 @@ rest541:
 	VMULPS      Z10, Z11, Z11
 	VMOVUPS     Z11, K1, (CX)
 
-done542:
+done576:
 	MOVQ s+0(FP), AX
 	MOVQ n+32(FP), CX
 	XORQ DX, DX
 	MOVQ m+40(FP), BX
 	CMPQ BX, $0x00000080
-	JNE  some543
+	JNE  some577
 
-row545:
+row579:
 	MOVQ         largest+8(FP), BX
 	VBROADCASTSS (BX)(DX*4), Z11
 	VSUBPS       Z0, Z11, Z11
@@ -17257,11 +18296,11 @@ row545:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row545
-	JMP           done544
+	JL            row579
+	JMP           done578
 
-some543:
-row546:
+some577:
+row580:
 	MOVQ         largest+8(FP), BX
 	VBROADCASTSS (BX)(DX*4), Z10
 	VSUBPS       Z0, Z10, Z10
@@ -17270,9 +18309,9 @@ row546:
 	VPXORD       Z13, Z13, Z13
 	MOVQ         m+40(FP), DI
 	SUBQ         $0x10, DI
-	JL           rest548
+	JL           rest582
 
-loop547:
+loop581:
 	VMOVUPS     (BX), Z11
 	VSUBPS      Z10, Z11, Z11
 	VREDUCEPS   $0x01, Z11, Z12
@@ -17297,11 +18336,11 @@ loop547:
 	ADDQ $0x40, BX
 	ADDQ $0x20, SI
 	SUBQ $0x10, DI
-	JGE  loop547
+	JGE  loop581
 
-rest548:
+rest582:
 	ADDQ        $0x10, DI
-	JZ          done549
+	JZ          done583
 	MOVQ        $0x00000001, R8
 	SHLXQ       DI, R8, R8
 	DECQ        R8
@@ -17329,7 +18368,7 @@ rest548:
 	LONG $0x48265262
 	WORD $0xe852
 
-done549:
+done583:
 	VEXTRACTF64X4 $0x01, Z13, Y10
 	VADDPS        Y10, Y13, Y13
 	VEXTRACTF128  $0x01, Y13, X10
@@ -17344,9 +18383,9 @@ done549:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row546
+	JL            row580
 
-done544:
+done578:
 	VZEROUPPER
 	RET
 

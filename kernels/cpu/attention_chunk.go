@@ -37,7 +37,7 @@ func (b *block) queryBlocks(to, from unsafe.Pointer, scale float32) {
 }
 
 // bytes reports whether scores are products of bytes, with queries in q8a.
-func (a *attention) bytes() bool { return a.packed && a.format == cacheQ8 }
+func (a *attention) bytes() bool { return a.packed && a.format.quantized() }
 
 // queryBytes returns the bytes of a query.
 func (b *block) queryBytes() int {
@@ -182,7 +182,7 @@ func (b *block) addFew(i, n, p, m int) {
 	}
 }
 
-// keysAfter returns the distance from v to the keys of q8_0 in panels that are read after those of the chunk at p, 0 if
+// keysAfter returns the distance from v to the keys in panels that are read after those of the chunk at p, 0 if
 // there are none. The loop that adds values of q8_0 prefetches these keys: the products with keys are too short for so
 // many requests, which would delay them.
 func (b *block) keysAfter(v unsafe.Pointer, p int) int {
@@ -273,10 +273,14 @@ func (b *block) rows(state unsafe.Pointer, d, p int) stored {
 
 // read returns m rows in a format that panels are made from: in the cache, or decoded.
 func (b *block) read(s stored, m int) (format cacheFormat, src unsafe.Pointer, row int) {
-	if s.format != cacheQ8 {
+	switch s.format {
+	case cacheQ8:
+		active.decodeQ8(pointer(b.plain), s.at, m*s.d)
+	case cacheQ4:
+		active.decodeQ4(pointer(b.plain), s.at, m*s.d)
+	default:
 		return s.format, s.at, s.row
 	}
-	active.decodeQ8(pointer(b.plain), s.at, m*s.d)
 	return cacheF32, pointer(b.plain), s.d * f32Bytes
 }
 
@@ -301,7 +305,7 @@ func (b *block) ask(s stored, p, m int) {
 // readFew returns m rows from p on as float32 or float16 for the loops for few queries: in the cache if they are of that
 // format, otherwise decoded. ahead is the distance from the rows to what these loops prefetch.
 func (b *block) readFew(s stored, p, m int) (format cacheFormat, src unsafe.Pointer, row, ahead int) {
-	if s.format != cacheQ8 {
+	if !s.format.quantized() {
 		return s.format, s.at, s.row, b.ahead(s, p)
 	}
 	format, src, row = b.read(s, m)

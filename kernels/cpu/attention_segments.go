@@ -77,6 +77,30 @@ func AttentionSegmentsBF16R16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape 
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
+// AttentionSegmentsQ4_0 reads states of plain q4_0 rows; KeyLen and ValueLen are multiples of 32.
+//
+//go:noinline
+func AttentionSegmentsQ4_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
+	a := attention{dst, q, k, v, nil, shape, reading{format: cacheQ4}}
+	a.runSegments(slot, pos, tokens, segments, u0, u1)
+}
+
+// AttentionSegmentsR16Q4_0 reads what AttentionR16Q4_0 reads.
+//
+//go:noinline
+func AttentionSegmentsR16Q4_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
+	a := attention{dst, q, k, v, nil, shape, reading{format: cacheQ4, packed: true}}
+	a.runSegments(slot, pos, tokens, segments, u0, u1)
+}
+
+// AttentionSegmentsBF16R16Q4_0 reads and rounds as AttentionBF16R16Q4_0 does.
+//
+//go:noinline
+func AttentionSegmentsBF16R16Q4_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
+	a := attention{dst, q, k, v, nil, shape, reading{format: cacheQ4, packed: true, round: true}}
+	a.runSegments(slot, pos, tokens, segments, u0, u1)
+}
+
 // sumTail is the number of elements after the values in a row of sums: the exponent that the values are
 // relative to, and the sum of weights.
 const sumTail = 2

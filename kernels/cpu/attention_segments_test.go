@@ -28,6 +28,9 @@ var segmentCases = []segmentCase{
 	{attentionCases[4], cpu.AttentionSegmentsR16Q8_0},
 	{attentionCases[5], cpu.AttentionSegmentsBF16R16F16},
 	{attentionCases[6], cpu.AttentionSegmentsBF16R16Q8_0},
+	{attentionCases[7], cpu.AttentionSegmentsQ4_0},
+	{attentionCases[8], cpu.AttentionSegmentsR16Q4_0},
+	{attentionCases[9], cpu.AttentionSegmentsBF16R16Q4_0},
 }
 
 // longAttention is a problem with a context of several segments. The scores of later positions
@@ -72,7 +75,7 @@ func TestAttentionSegments(t *testing.T) {
 				t.Run(fmt.Sprint(c, pos), func(t *testing.T) {
 					slot, d := make([]int32, len(pos)), 32
 					slot[len(pos)-1] = 1
-					if c.cache != dtype.Q8_0 && i%2 == 1 {
+					if !c.cache.IsQuantized() && i%2 == 1 {
 						d = 13
 					}
 					a := longAttention(t, c.cache, 6, 2, d, slot, pos)

@@ -128,6 +128,11 @@ func weighAVX2(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, sh
 //go:noescape
 func decodeQ8AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
 
+// decodeQ4AVX2 converts n elements, a multiple of 32, of plain q4_0.
+//
+//go:noescape
+func decodeQ4AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
+
 // keysF32AVX512 writes m rows of d elements of k, at distances of kRow bytes, as panels of 16 rows.
 //
 //go:noescape
@@ -250,6 +255,11 @@ func weighAVX512(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, 
 //go:noescape
 func decodeQ8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int)
 
+// decodeQ4AVX512 converts n elements, a multiple of 32, of plain q4_0.
+//
+//go:noescape
+func decodeQ4AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int)
+
 // mixQ8AVX512x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, at distances of vRow bytes, all of d elements.
 // The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
 // It also prefetches what is beside bytes after v.
@@ -294,6 +304,12 @@ func valuePairsF16(dst unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
 //go:noescape
 func panelScoresDOTx4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
 
+// mixF32DOTx4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// Rows of s are bfloat16, at distances of a chunk of float32, followed by zero if their number is odd. It prefetches what is ahead bytes after v.
+//
+//go:noescape
+func mixF32DOTx4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
 // mixF16DOTx4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, at distances of vRow bytes, all of d elements.
 // Rows of s are bfloat16, at distances of a chunk of float32, followed by zero if their number is odd. It prefetches what is ahead bytes after v.
 //
@@ -313,6 +329,12 @@ func mixQ8DOTx4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d
 //go:noescape
 func panelScoresDOTx2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
 
+// mixF32DOTx2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// Rows of s are bfloat16, at distances of a chunk of float32, followed by zero if their number is odd. It prefetches what is ahead bytes after v.
+//
+//go:noescape
+func mixF32DOTx2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
 // mixF16DOTx2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, at distances of vRow bytes, all of d elements.
 // Rows of s are bfloat16, at distances of a chunk of float32, followed by zero if their number is odd. It prefetches what is ahead bytes after v.
 //
@@ -331,6 +353,12 @@ func mixQ8DOTx2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d
 //
 //go:noescape
 func panelScoresDOTx1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+
+// mixF32DOTx1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// Rows of s are bfloat16, at distances of a chunk of float32, followed by zero if their number is odd. It prefetches what is ahead bytes after v.
+//
+//go:noescape
+func mixF32DOTx1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
 // mixF16DOTx1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, at distances of vRow bytes, all of d elements.
 // Rows of s are bfloat16, at distances of a chunk of float32, followed by zero if their number is odd. It prefetches what is ahead bytes after v.

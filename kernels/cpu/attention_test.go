@@ -18,7 +18,7 @@ type stateWriter = func(state, x, slot, pos unsafe.Pointer, shape cpu.StateShape
 
 type attentionKernel = func(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape cpu.AttentionShape, r0, r1, h0, h1 int)
 
-// attentionCase is a kernel and what it reads: with packed, keys in layout r16, and q in q8a where they are q8_0. With
+// attentionCase is a kernel and what it reads: with packed, keys in layout r16, and q in q8a where they are quantized. With
 // bf16 it may round what it multiplies.
 type attentionCase struct {
 	cache  dtype.DType
@@ -35,6 +35,9 @@ var attentionCases = []attentionCase{
 	{dtype.Q8_0, true, cpu.AttentionR16Q8_0, false},
 	{dtype.F16, true, cpu.AttentionBF16R16F16, true},
 	{dtype.Q8_0, true, cpu.AttentionBF16R16Q8_0, true},
+	{dtype.Q4_0, false, cpu.AttentionQ4_0, false},
+	{dtype.Q4_0, true, cpu.AttentionR16Q4_0, false},
+	{dtype.Q4_0, true, cpu.AttentionBF16R16Q4_0, true},
 }
 
 func (c attentionCase) String() string {
@@ -53,7 +56,7 @@ func (c attentionCase) holds(d int) bool { return d%c.cache.BlockElems() == 0 }
 
 // queries returns q as the kernel reads it, and what it then stands for.
 func (c attentionCase) queries(t testing.TB, q []float32) (*kt.Buffer, []float64) {
-	if !c.packed || c.cache != dtype.Q8_0 {
+	if !c.packed || !c.cache.IsQuantized() {
 		values := make([]float64, len(q))
 		for i, v := range q {
 			values[i] = float64(v)
@@ -96,7 +99,7 @@ func (c attentionCase) round(a *attention) {
 		return
 	}
 	a.vv = toBF16(a.vv, 1)
-	if c.cache != dtype.Q8_0 { // scores are of bytes there
+	if !c.cache.IsQuantized() { // scores are of bytes there
 		a.kv, a.qv = toBF16(a.kv, 1), toBF16(a.qv, float32(float64(a.scale)*math.Log2E))
 	}
 }
@@ -395,21 +398,30 @@ func TestAttentionPoison(t *testing.T) {
 	for i := range ctx {
 		*(*int32)(unsafe.Add(pos.Pointer(), 4*i)) = int32(i)
 	}
+	states := []struct {
+		attentionCase
+		keys, values stateWriter
+	}{
+		{attentionCase{dtype.Q8_0, true, cpu.AttentionR16Q8_0, false}, cpu.StateWriteR16Q8_0, cpu.StateWriteQ8_0},
+		{attentionCase{dtype.Q4_0, true, cpu.AttentionR16Q4_0, false}, cpu.StateWriteR16Q4_0, cpu.StateWriteQ4_0},
+	}
 	rng := kt.Rand(t)
 	x := kt.Uniform(rng, ctx*d)
 	kt.ForEach(t, func(t *testing.T) {
 		for _, poison := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-			keys := append([]float32(nil), x...)
-			keys[bad*d+5] = float32(poison)
-			c := attentionCase{dtype.Q8_0, true, cpu.AttentionR16Q8_0, false}
-			q, _ := c.queries(t, x)
-			k, v, dst := kt.NewBuffer(32*d/32*34, 0), kt.NewBuffer(ctx*d/32*34, 0), kt.NewBuffer(ctx*d*4, 0)
-			cpu.StateWriteR16Q8_0(k.Pointer(), kt.NewFloats(keys, 0).Pointer(), slot.Pointer(), pos.Pointer(), cpu.StateShape{Heads: 1, Context: ctx, HeadLen: d}, 0, ctx, 0, 1)
-			cpu.StateWriteQ8_0(v.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), cpu.StateShape{Heads: 1, Context: ctx, HeadLen: d}, 0, ctx, 0, 1)
-			c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(), nil, cpu.AttentionShape{Heads: 1, KVHeads: 1, Context: ctx, KeyLen: d, ValueLen: d, Scale: 1}, 0, ctx, 0, 1)
-			for i, y := range dst.Floats() {
-				if finite := !math.IsNaN(float64(y)); finite != (i/d < bad) {
-					t.Fatalf("with a key of %v at %d, token %d gets %v", poison, bad, i/d, y)
+			for _, s := range states {
+				keys := append([]float32(nil), x...)
+				keys[bad*d+5] = float32(poison)
+				c := s.attentionCase
+				q, _ := c.queries(t, x)
+				k, v, dst := kt.NewBuffer(c.cache.Bytes(32*d), 0), kt.NewBuffer(c.cache.Bytes(ctx*d), 0), kt.NewBuffer(ctx*d*4, 0)
+				s.keys(k.Pointer(), kt.NewFloats(keys, 0).Pointer(), slot.Pointer(), pos.Pointer(), cpu.StateShape{Heads: 1, Context: ctx, HeadLen: d}, 0, ctx, 0, 1)
+				s.values(v.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), cpu.StateShape{Heads: 1, Context: ctx, HeadLen: d}, 0, ctx, 0, 1)
+				c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(), nil, cpu.AttentionShape{Heads: 1, KVHeads: 1, Context: ctx, KeyLen: d, ValueLen: d, Scale: 1}, 0, ctx, 0, 1)
+				for i, y := range dst.Floats() {
+					if finite := !math.IsNaN(float64(y)); finite != (i/d < bad) {
+						t.Fatalf("%v: with a key of %v at %d, token %d gets %v", c, poison, bad, i/d, y)
+					}
 				}
 			}
 		}
@@ -439,14 +451,14 @@ func testHidesValues(t *testing.T, c attentionCase, heads, ctx, d, bad int) {
 	a.k, _ = kt.Encode(t, rng, c.cache, ctx*d)
 	values := kt.Uniform(rng, ctx*d)
 	switch {
-	case c.cache == dtype.Q8_0:
+	case c.cache.IsQuantized():
 	case bad%4 == 0:
 		values[bad*d+3] = float32(math.NaN())
 	default:
 		values[bad*d+3] = float32(math.Inf(1))
 	}
 	a.v, _ = kt.EncodeValues(t, c.cache, values)
-	if c.cache == dtype.Q8_0 {
+	if c.cache.IsQuantized() {
 		copy(a.v[bad*c.cache.RowBytes(d):], []byte{0xff, 0x7f}) // a scale that is no number
 	}
 	b := a.buffers(t, c)

@@ -113,6 +113,7 @@ func TestStateWrite(t *testing.T) {
 		}{
 			{dtype.F32, false, cpu.StateWriteF32}, {dtype.F16, false, cpu.StateWriteF16}, {dtype.F16, true, cpu.StateWriteR16F16},
 			{dtype.Q8_0, false, cpu.StateWriteQ8_0}, {dtype.Q8_0, true, cpu.StateWriteR16Q8_0},
+			{dtype.Q4_0, false, cpu.StateWriteQ4_0}, {dtype.Q4_0, true, cpu.StateWriteR16Q4_0},
 		} {
 			row := c.d.Bytes(d)
 			old, _ := kt.Encode(t, rng, c.d, seqs*heads*ctx*d) // is overwritten, as after going back

@@ -57,7 +57,7 @@ func GatherQ8_0(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 func GatherQ4_0(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	for r := r0; r < r1; r++ {
 		row := unsafe.Add(table, (index(idx, r)*n+c0)/blockLen*q4Bytes)
-		decodeQ4(floatAt(dst, r*n+c0), row, c1-c0)
+		active.decodeQ4(floatAt(dst, r*n+c0), row, c1-c0)
 	}
 }
 
@@ -193,8 +193,8 @@ func decodeQ8Generic(dst, src unsafe.Pointer, n int) {
 	}
 }
 
-// decodeQ4 converts n elements of plain q4_0.
-func decodeQ4(dst, src unsafe.Pointer, n int) {
+// decodeQ4Generic converts n elements of plain q4_0.
+func decodeQ4Generic(dst, src unsafe.Pointer, n int) {
 	for b := range n / blockLen {
 		in := octets(unsafe.Add(src, b*q4Bytes), q4Bytes)
 		d := dtype.F16ToF32(uint16(in[0]) | uint16(in[1])<<8)

@@ -46,8 +46,8 @@ type implementation struct {
 	scale  func(dst, x unsafe.Pointer, n int, scale, bias float32)
 	blend  func(dst, x unsafe.Pointer, n int, keep, add float32) // dst*keep + x*add
 
-	f32ToF16, f16ToF32, decodeQ8 rowUnary
-	f32ToBF16, bf16ToF32         rowUnary
+	f32ToF16, f16ToF32, decodeQ8, decodeQ4 rowUnary
+	f32ToBF16, bf16ToF32                   rowUnary
 
 	panelToBF16 func(dst, x unsafe.Pointer, rows, stride int) // rows of 16; the distance of rows of dst is stride bytes
 

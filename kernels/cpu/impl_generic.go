@@ -19,6 +19,7 @@ func genericImplementation() implementation {
 		f32ToBF16:   f32ToBF16Generic,
 		bf16ToF32:   bf16ToF32Generic,
 		decodeQ8:    decodeQ8Generic,
+		decodeQ4:    decodeQ4Generic,
 		panelToBF16: panelToBF16Generic,
 		sumSquares:  sumSquaresGeneric,
 		mulScale:    mulScaleGeneric,

@@ -11,7 +11,7 @@ func (im *implementation) vectorsAVX2() {
 	im.unary[unarySiLU], im.unary[unarySigmoid] = siluAVX2, sigmoidAVX2
 	im.unary[unaryGELU], im.unary[unaryExp] = geluAVX2, expAVX2
 	im.scale, im.blend, im.mulScale = scaleAVX2, blendAVX2, mulScaleAVX2
-	im.f32ToF16, im.f16ToF32, im.decodeQ8 = castF32F16AVX2, castF16F32AVX2, decodeQ8AVX2
+	im.f32ToF16, im.f16ToF32, im.decodeQ8, im.decodeQ4 = castF32F16AVX2, castF16F32AVX2, decodeQ8AVX2, decodeQ4AVX2
 	im.f32ToBF16, im.bf16ToF32, im.normBF16 = castF32BF16AVX2, castBF16F32AVX2, normToBF16AVX2
 	im.panelToBF16 = panelToBF16AVX2
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX2, maxRowAVX2, expSumAVX2
@@ -27,7 +27,7 @@ func (im *implementation) vectorsAVX512() {
 	im.unary[unarySiLU], im.unary[unarySigmoid] = siluAVX512, sigmoidAVX512
 	im.unary[unaryGELU], im.unary[unaryExp] = geluAVX512, expAVX512
 	im.scale, im.blend, im.mulScale = scaleAVX512, blendAVX512, mulScaleAVX512
-	im.f32ToF16, im.f16ToF32, im.decodeQ8 = castF32F16AVX512, castF16F32AVX512, decodeQ8AVX512
+	im.f32ToF16, im.f16ToF32, im.decodeQ8, im.decodeQ4 = castF32F16AVX512, castF16F32AVX512, decodeQ8AVX512, decodeQ4AVX512
 	im.f32ToBF16, im.bf16ToF32, im.normBF16 = castF32BF16AVX512, castBF16F32AVX512, normToBF16AVX512
 	im.panelToBF16 = panelToBF16AVX512
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX512, maxRowAVX512, expSumAVX512

@@ -30,9 +30,9 @@ var (
 	f32     = Plain(dtype.F32)
 	i32     = Plain(dtype.I32)
 	q8a     = Plain(dtype.Q8A)
-	cache   = Plain(dtype.F32, dtype.F16, dtype.Q8_0)
-	qcache  = Plain(dtype.Q8_0)
-	qkeys   = Packed(dtype.R16, dtype.Q8_0)
+	cache   = Plain(dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0)
+	qcache  = Plain(dtype.Q8_0, dtype.Q4_0)
+	qkeys   = Packed(dtype.R16, dtype.Q8_0, dtype.Q4_0)
 	hcache  = Plain(dtype.F16)
 	hkeys   = Packed(dtype.R16, dtype.F16)
 	table   = Format{DTypes: weightTypes, Layouts: []dtype.Layout{dtype.Plain, dtype.R16}}
@@ -108,7 +108,7 @@ func cpuRows() []Row {
 		row(ir.OpCopyExperts, matrices, i32),
 		row(ir.OpRopeTable, i32, f32),
 		row(ir.OpRope, f32, f32),
-		row(ir.OpAttention, q8a, qkeys, qcache, i32, i32, i32, f32),
+		{Op: ir.OpAttention, Args: []Format{q8a, qkeys, qcache, i32, i32, i32, f32}, Check: oneDType},
 		row(ir.OpAttention, f32, hkeys, hcache, i32, i32, i32, f32),
 		{Op: ir.OpAttention, Args: []Format{f32, cache, cache, i32, i32, i32, f32}, Check: oneDType},
 		{Op: ir.OpAttentionSegments, Args: []Format{q8a, qkeys, qcache, i32, i32, i32}, Check: tileSegments},
@@ -116,7 +116,7 @@ func cpuRows() []Row {
 		{Op: ir.OpAttentionSegments, Args: []Format{f32, cache, cache, i32, i32, i32}, Check: tileSegments},
 		row(ir.OpAttentionCombine, f32, f32),
 		row(ir.OpStateWrite, cache, f32, i32, i32),
-		row(ir.OpStateWrite, Packed(dtype.R16, dtype.F16, dtype.Q8_0), f32, i32, i32),
+		row(ir.OpStateWrite, Packed(dtype.R16, dtype.F16, dtype.Q8_0, dtype.Q4_0), f32, i32, i32),
 		{Op: ir.OpCopy, Args: []Format{strided}, Check: copyBox},
 		{Op: ir.OpCast, Args: []Format{Plain(dtype.F32, dtype.F16, dtype.BF16)}, Check: castPair},
 		{Op: ir.OpConcat, Args: []Format{f32, f32}, Check: joinsRows},

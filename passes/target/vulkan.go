@@ -65,6 +65,7 @@ func gpuRows() []Row {
 	moved := Format{DTypes: scalarTypes, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 	floats := Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 	any32 := Format{DTypes: []dtype.DType{dtype.F32}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
+	cache := Plain(dtype.F32, dtype.F16, dtype.Q8_0)
 	rows := []Row{
 		row(ir.OpMatMul, any32, weights, any32),
 		row(ir.OpMatMulSwiGLU, any32, weights, weights),

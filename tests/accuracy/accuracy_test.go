@@ -43,6 +43,15 @@ const flip = 0.0001
 // some 2^-9, a quarter of a step.
 const flipBF16 = 0.0003
 
+// A KV cache of q4_0 has steps of 1/8 of a block's largest element, so that as rarely keys and values move, they move much
+// farther: what is added to the tolerance grows with the square root of the error that they had before. Measured on
+// 2026-11-23 as rms of all: 0.00064 with f32 weights, 0.0013 with f16, 0.0028 with bf16, 0.0064 with q8_0.
+const (
+	flipNibble      = 0.0014
+	flipNibbleBF16  = 0.0025
+	flipNibbleBytes = 0.0045
+)
+
 // fewLogitsSlack is how much narrower the range of 17 logits is than that of 512, of which
 // errors are a share: 3.6 against 6.1 standard deviations, if they are normal.
 const fewLogitsSlack = 1.7
@@ -106,7 +115,7 @@ func models() []*random {
 }
 
 // sample picks the shapes for each kind of KV cache in the small set.
-var sample = []int{0, 2, 7}
+var sample = []int{0, 2, 7, 5}
 
 // sampled reports whether the small set has the model of the format, shape and KV cache with these indexes. Formats
 // with a scheme share all but the reading of their blocks: one model each, of the shape whose rows blocks of 256 divide.
@@ -204,6 +213,8 @@ func (r *random) tolerance() float64 {
 		tol *= fewLogitsSlack
 	}
 	switch {
+	case r.kv == dtype.Q4_0:
+		tol += r.flipNibble()
 	case r.kv != dtype.Q8_0:
 	case r.roundsBF16():
 		tol += flipBF16
@@ -211,6 +222,17 @@ func (r *random) tolerance() float64 {
 		tol += flip + queries
 	}
 	return tol
+}
+
+// flipNibble is what a cache of q4_0 adds to the tolerance.
+func (r *random) flipNibble() float64 {
+	switch {
+	case r.roundsBF16():
+		return flipNibbleBF16
+	case r.stored.IsFloat() && r.quantized() == 0:
+		return flipNibble
+	}
+	return flipNibbleBytes
 }
 
 // checkRows compares rows with the reference and returns the sum of the squares of their

@@ -91,7 +91,7 @@ var formats = []format{
 	{name: "tq1_0", stored: dtype.TQ1_0},
 }
 
-var kvs = []dtype.DType{dtype.F16, dtype.F32, dtype.Q8_0}
+var kvs = []dtype.DType{dtype.F16, dtype.F32, dtype.Q8_0, dtype.Q4_0}
 
 // random is one model of the test.
 type random struct {

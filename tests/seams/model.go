@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -24,16 +26,30 @@ func randomShape(d draw) shape {
 	s := shape{layers: pick(d, 1, 2, 2, 3, 3), vocab: pick(d, 17, 35, 64, 130, 257), context: pick(d, 64, 70, 100, 600),
 		tied: d.oneIn(3), factors: d.oneIn(4), kvHeads: pick(d, 1, 1, 2, 3)}
 	s.heads = s.kvHeads * pick(d, 1, 2, 3)
-	s.stored = pick(d, dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0)
+	s.stored = pick(d, storedTypes()...)
 	s.embd, s.ff, s.head = pick(d, 24, 40, 72), pick(d, 37, 51, 100), pick(d, 8, 10, 24)
 	if s.stored.BlockElems() > 1 || d.oneIn(2) {
 		s.embd, s.ff, s.head = pick(d, 32, 64, 96), pick(d, 64, 96, 160), pick(d, 32, 32, 64)
+	}
+	if s.stored.BlockElems() > 32 {
+		s.embd, s.ff = 256, pick(d, 256, 256, 512)
 	}
 	s.rotated = s.head
 	if d.oneIn(4) {
 		s.rotated = s.head / 4 * 2
 	}
 	return s
+}
+
+// storedTypes returns the formats of matrices: floats twice each, and those in blocks, also those that are expanded.
+func storedTypes() []dtype.DType {
+	types := slices.Repeat([]dtype.DType{dtype.F32, dtype.F16, dtype.BF16}, 2)
+	for t := range dtype.NumDTypes {
+		if t.Valid() && t.IsQuantized() && !t.IsExpansion() && t != dtype.Q8A {
+			types = append(types, t)
+		}
+	}
+	return types
 }
 
 // randomModel writes the n-th random llama to a file.
@@ -57,7 +73,7 @@ func randomModel(n uint64, path string) (*subject, error) {
 	}
 	s := &subject{name: fmt.Sprintf("random%d", n), path: path, layers: m.layers, kvs: []string{"f16", "f32"}, calls: prompts(m.vocab, m.context)}
 	if m.head%32 == 0 {
-		s.kvs = append(s.kvs, "q8_0")
+		s.kvs = append(s.kvs, "q8_0", "q4_0")
 	}
 	s.oddHeads = m.head%16 != 0
 	s.rounds = m.stored != dtype.F32 && m.stored != dtype.F16
@@ -109,6 +125,10 @@ func (m *modelWriter) matrix(name string, rows, cols int, scale float64) {
 	if cols%stored.BlockElems() != 0 {
 		stored = dtype.F16
 	}
+	if stored.Expansion().Valid() {
+		m.add(name, stored, []int{rows, cols}, m.blocks(stored, rows*cols, scale))
+		return
+	}
 	m.tensor(name, stored, []int{rows, cols}, func() float64 { return m.d.NormFloat64() * scale })
 }
 
@@ -131,6 +151,33 @@ func (m *modelWriter) tensor(name string, t dtype.DType, shape []int, number fun
 		m.err = err
 		return
 	}
+	m.add(name, t, shape, data)
+}
+
+// blocks returns n elements of a format that nothing is encoded to: random bits, with scales of about a scale. That of
+// IQ1_M is in the upper halves of the last four bytes with odd offsets.
+func (m *modelWriter) blocks(t dtype.DType, n int, scale float64) []byte {
+	data := make([]byte, t.Bytes(n))
+	for i := range data {
+		data[i] = byte(m.d.Uint32())
+	}
+	for at := 0; at < len(data); at += t.BlockBytes() {
+		block, h := data[at:][:t.BlockBytes()], dtype.F32ToF16(float32(scale*(0.01+0.1*m.d.Float64())))
+		for _, offset := range t.ScaleOffsets() {
+			binary.LittleEndian.PutUint16(block[offset:], h)
+		}
+		if t == dtype.IQ1_M {
+			for i := range 4 {
+				b := &block[49+2*i]
+				*b = *b&15 | byte(h>>(4*i)&15)<<4
+			}
+		}
+	}
+	return data
+}
+
+// add adds a tensor of the given bytes.
+func (m *modelWriter) add(name string, t dtype.DType, shape []int, data []byte) {
 	typ, err := gguf.TypeOf(t)
 	if err != nil {
 		m.err = err

@@ -18,7 +18,7 @@ func (s *subject) numeric(d draw) []string {
 		args = append(args, "--ctx", pick(d, "40", "63"))
 	}
 	if s.quantizes && d.oneIn(4) {
-		args = append(args, "--quantize", pick(d, "Q8_0", "Q4_0"))
+		args = append(args, "--quantize", pick(d, "Q8_0", "Q4_0", "Q5_1", "IQ4_NL"))
 	}
 	if d.oneIn(16) {
 		args = append(args, "--cpu", pick(d, "generic", "avx2"))
@@ -47,7 +47,7 @@ func (s *subject) roundedBy(numeric []string) []rounding {
 	switch {
 	case s.graph != nil: // states and weights of all formats
 		return []rounding{{"pack.state", 0.2}, {"fuse-late.attention-bf16", 0.2}}
-	case slices.Contains(numeric, "q8_0"):
+	case slices.Contains(numeric, "q8_0") || slices.Contains(numeric, "q4_0"):
 		rules = append(rules, rounding{"pack.state", 0.06})
 	case s.oddHeads && !slices.Contains(numeric, "f32"):
 		rules = append(rules, rounding{"pack.state", 0.002})

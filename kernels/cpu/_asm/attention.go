@@ -31,6 +31,7 @@ func generateAttention(g *generator) {
 		}
 		g.weigh(weightsF32{g})
 		g.decodeQ8()
+		g.decodeQ4()
 	}
 	g.isa = avx512
 	for _, heads := range fewHeads {

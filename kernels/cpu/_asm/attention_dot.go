@@ -20,6 +20,7 @@ func (g *generator) dotAttention() {
 	}
 	for _, heads := range fewHeads {
 		g.dotScores(heads)
+		g.dotMix(formatF32, heads)
 		g.dotMix(formatF16, heads)
 		g.dotMix(formatQ8, heads)
 	}

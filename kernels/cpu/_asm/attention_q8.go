@@ -58,3 +58,41 @@ func (g *generator) decodeQ8() {
 	g.Label(done)
 	g.ret()
 }
+
+// decodeQ4 makes float32 of plain q4_0 blocks: a float16 scale, then 16 bytes, whose low halves are elements 0 to 15, plus
+// 8, and whose high halves elements 16 to 31.
+func (g *generator) decodeQ4() {
+	const bytes = 2 + q8Len/2
+	name := "decodeQ4" + g.isa.name
+	g.function(name, []string{name + " converts n elements, a multiple of 32, of plain q4_0."}, nil,
+		pointers("dst", "src"), integers("n"))
+	dst, src, n := g.arg("dst"), g.arg("src"), g.arg("n")
+	eight, only := g.vec(), g.vec()
+	g.VMOVUPS(g.float("eight", 8), eight)
+	g.VMOVUPS(g.word("nibble", 15), only)
+	loop, done := g.label("loop"), g.label("done")
+	g.SUBQ(operand.U8(32), n)
+	g.JL(operand.LabelRef(done))
+	g.Label(loop)
+	scale := g.vec()
+	g.VPBROADCASTW(operand.Mem{Base: src}, g.half(scale))
+	g.VCVTPH2PS(g.half(scale), scale)
+	for i := 0; i < q8Len/2; i += g.isa.lanes {
+		low, high := g.vec(), g.vec()
+		g.VPMOVZXBD(operand.Mem{Base: src, Disp: 2 + i}, low)
+		g.VPSRLD(operand.U8(4), low, high)
+		g.and(only, low, low)
+		for j, v := range []reg.VecVirtual{low, high} {
+			g.VCVTDQ2PS(v, v)
+			g.VSUBPS(eight, v, v)
+			g.VMULPS(scale, v, v)
+			g.VMOVUPS(v, operand.Mem{Base: dst, Disp: 4 * (i + j*q8Len/2)})
+		}
+	}
+	g.ADDQ(operand.U8(bytes), src)
+	g.SUBQ(operand.I8(-128), dst) // 32 float32, in the shorter encoding
+	g.SUBQ(operand.U8(32), n)
+	g.JGE(operand.LabelRef(loop))
+	g.Label(done)
+	g.ret()
+}
