@@ -1,4 +1,4 @@
-// Command tables writes the generated pages of docs/reference: passes.md, ops.md and coverage.md from the tables
+// Command tables writes the generated pages of docs/reference: passes.md, ops.md, coverage.md and formats.md from the tables
 // that they describe, layouts.md from plans of made-up machines, architectures.md from the comments of frontend/arch. It
 // also writes the table of packages into ARCHITECTURE.md. Its test fails where a page differs from the tables.
 package main
@@ -41,7 +41,7 @@ func main() {
 
 // pages returns the text of each page that follows from a table, by its file name.
 func pages() map[string]string {
-	return map[string]string{"passes.md": passesPage(), "ops.md": opsPage(), "coverage.md": coveragePage()}
+	return map[string]string{"passes.md": passesPage(), "ops.md": opsPage(), "coverage.md": coveragePage(), "formats.md": formatsPage()}
 }
 
 // generated is the head of all pages.
