@@ -3,10 +3,9 @@ package jinja
 // loop is the variable loop. It reads one element ahead only if it is asked for what that tells, since the condition
 // of a loop may depend on what its body does.
 type loop struct {
-	stmt   *forStmt
-	outer  *scope
-	source any // what is iterated over, if its length is that of the loop
-	next   func() (any, bool)
+	stmt  *forStmt
+	outer *scope
+	next  func() (any, bool)
 
 	index       int // counted from 0
 	depth       int

@@ -177,3 +177,25 @@ func TestPromptsRefuseWrongUse(t *testing.T) {
 		t.Errorf("lines %v", lines)
 	}
 }
+
+// TestSequencesBesideOtherEntries builds for several sequences with logits and states after each token of a prompt. The tokens
+// of lines are those of a program for sequences alone, and a text has the perplexity and the embedding that a program without
+// sequences gives it.
+func TestSequencesBesideOtherEntries(t *testing.T) {
+	prompts, text := filepath.Join(t.TempDir(), "prompts.txt"), filepath.Join(t.TempDir(), "text")
+	writeFile(t, prompts, []byte(strings.Join(sharedPrompts[:3], "\n")))
+	writeFile(t, text, []byte(strings.Repeat(sharedPrompts[5]+". ", 20)))
+	all := build(t, aidreams(t), "--sequences", "3", "--all-logits", "--embeddings")
+	plain := build(t, aidreams(t), "--sequences", "3")
+	one := build(t, aidreams(t), "--all-logits", "--embeddings")
+	args := []string{"--prompts", prompts, "-n", "20"}
+	if got, want := tokensByLine(t, all, args...), tokensByLine(t, plain, args...); len(want) != 3 || !slices.EqualFunc(got[1], want[1], func(a, b lineToken) bool { return a.ID == b.ID }) {
+		t.Errorf("tokens %v, want %v", got, want)
+	}
+	for _, args := range [][]string{{"perplexity", "--file", text, "--chunk", "64"}, {"embed", sharedPrompts[1]}} {
+		got := command{args: append([]string{all}, args...)}.run(t)
+		if want := (command{args: append([]string{one}, args...)}).run(t); !bytes.Equal(got, want) || len(want) == 0 {
+			t.Errorf("%s: %q, want %q", args[0], got, want)
+		}
+	}
+}
