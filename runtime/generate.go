@@ -171,6 +171,7 @@ func (g *generation) start(ctx context.Context, prompt []int32) (err error) {
 		}
 		return err
 	}
+	g.sampler.Accept(g.s.past.first(g.s.length)...)
 	if len(g.s.pending) > 0 {
 		prompt = append([]int32{g.s.pending[0]}, prompt...)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -152,5 +153,28 @@ func TestJSONStringsParseBack(t *testing.T) {
 		if got := string(appendJSONFloat(nil, in, 32)); got != want {
 			t.Errorf("%v: %s, want %s", in, got, want)
 		}
+	}
+}
+
+// TestPenaltiesSeeEarlierCalls generates a text at once and in two calls: recent tokens are those of the sequence, not of the
+// call.
+func TestPenaltiesSeeEarlierCalls(t *testing.T) {
+	generate := func(counts ...int) (ids []int32) {
+		_, s := openToy(t, 2)
+		prompt := []int32{4, 5, 4}
+		for _, n := range counts {
+			o := GenerateOptions{MaxTokens: n, IgnoreEOG: true, Sampling: sample.Options{RepeatPenalty: 3, FrequencyPenalty: 5, RepeatLast: 64}}
+			for tok, err := range s.GenerateTokens(t.Context(), prompt, o) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids = append(ids, tok.ID)
+			}
+			prompt = nil
+		}
+		return ids
+	}
+	if got, want := generate(6, 6), generate(12); !slices.Equal(got, want) {
+		t.Errorf("tokens %v, at once %v", got, want)
 	}
 }

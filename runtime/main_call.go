@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -172,13 +174,33 @@ func (s *Session) writeOutput(t *Tensor, path string) error {
 	return writeWhole(path, func(w io.Writer) error { return WriteNPY(w, a) })
 }
 
-// writeWhole writes a file that appears under its name only once it is complete.
+// replaceable returns the permissions of a file that is written to path. The error reports that something other than a file is
+// there.
+func replaceable(path string) (fs.FileMode, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return 0o666, nil // less what the umask takes away
+	case info.IsDir():
+		return 0, fmt.Errorf("%s: this is a folder: name a file, such as one in it", path)
+	case !info.Mode().IsRegular():
+		return 0, fmt.Errorf("%s: not a regular file: renaming over it would destroy it: choose another path", path)
+	}
+	return info.Mode().Perm(), nil
+}
+
+// writeWhole writes a file that appears under its name only once it is complete. It keeps the permissions of a file that it
+// replaces.
 func writeWhole(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".ggmlc-*")
+	mode, err := replaceable(path)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(filepath.Dir(path), fmt.Sprintf(".ggmlc-%d", rand.Uint64())), os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
 		return fmt.Errorf("%s: cannot be written: %w", path, err)
 	}
-	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
+	err = errors.Join(write(f), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

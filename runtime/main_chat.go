@@ -274,7 +274,7 @@ func (c *conversation) report() error {
 }
 
 // maxLine is the largest number of bytes of a line.
-const maxLine = 1 << 20
+const maxLine = 64 << 20
 
 // readLines returns the lines of a file, which end with an error.
 func readLines(r io.Reader) <-chan line {

@@ -61,6 +61,8 @@ func (e *embedCommand) run(ctx context.Context) error {
 // check reports a wrong command line.
 func (e *embedCommand) check() error {
 	switch {
+	case e.program.LM == nil:
+		return usagef("%s has no vocabulary beside the embedding: its functions take tokens: see %s call", e.program.Name, e.name)
 	case !e.program.Embeds():
 		return usagef("%s gives no embeddings: compile it with ggmlc build --embeddings", e.program.Name)
 	case e.lines && e.tokens != "":

@@ -102,6 +102,8 @@ func (g *generateCommand) check() error {
 		return usagef("--stop: %s has no tokenizer", g.program.Name)
 	case g.withLogits && !g.json:
 		return usagef("--logits: give --json with it")
+	case g.o.AnyText && g.o.Grammar != nil:
+		return usagef("--any-text follows no grammar: leave it out, or --grammar and --json-schema")
 	case g.saveTo != "":
 		if err := canWrite(g.saveTo); err != nil {
 			return err

@@ -9,8 +9,14 @@ import (
 	"path/filepath"
 )
 
-// load continues the sequence of --load.
+// load continues the sequence of --load. It reports before the work that --save is not possible.
 func (g *generateCommand) load(s *Session) error {
+	if g.saveTo != "" {
+		if err := s.holdState(); err != nil {
+			return fmt.Errorf("--save %s: %w", g.saveTo, err)
+		}
+		s.busy.Store(false)
+	}
 	if g.loadFrom == "" {
 		return nil
 	}
@@ -46,6 +52,9 @@ func (g *generateCommand) save(s *Session, err error) error {
 
 // canWrite reports a file that cannot be written, before the work.
 func canWrite(path string) error {
+	if _, err := replaceable(path); err != nil {
+		return fmt.Errorf("--save %w", err)
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".ggmlc-*")
 	if err != nil {
 		return fmt.Errorf("--save %s: cannot be written: %w", path, err)

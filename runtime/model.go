@@ -57,7 +57,8 @@ type Model struct {
 	vocab   *token.Vocab          // nil without tokenizer
 	pieces  func() *grammar.Vocab // made when a grammar is first used
 	own     func() (ownGrammar, error)
-	devices opened // nil without devices
+	devices opened        // nil without devices
+	closed  chan struct{} // closed by Close
 }
 
 // Open checks and maps the weights and starts the workers. Weights of at most 64 MiB are hashed, and refused if a
@@ -76,7 +77,7 @@ func Open(p *Program, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{program: p, weights: w, options: o, paces: make([]paces, len(p.Funcs))}
+	m := &Model{program: p, weights: w, options: o, paces: make([]paces, len(p.Funcs)), closed: make(chan struct{})}
 	if p.Tokenizer != "" {
 		if m.vocab, err = token.Load(p.Tokenizer); err != nil {
 			return nil, errors.Join(fmt.Errorf("tokenizer: %w", err), w.close())
@@ -146,6 +147,7 @@ func (m *Model) Close() error {
 	if !m.pool.close() {
 		return ErrClosed
 	}
+	close(m.closed)
 	if m.devices != nil {
 		if err := m.devices.close(); err != nil {
 			return err // a device that could not be closed may still read the weights

@@ -28,6 +28,14 @@ func (p *past) cut(n int) {
 	}
 }
 
+// first returns the tokens of the first n positions, as far as they are known.
+func (p *past) first(n int) []int32 {
+	if p == nil {
+		return nil
+	}
+	return p.ids[:min(n, len(p.ids))]
+}
+
 // common returns how many of the first positions have the given tokens.
 func (p *past) common(tokens []int32) int {
 	n := min(len(p.ids), len(tokens))

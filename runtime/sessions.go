@@ -83,6 +83,9 @@ func (g *Sessions) NewSession(ctx context.Context) (*Session, error) {
 	case <-ctx.Done():
 		g.giveUp(w)
 		return nil, cancelled(ctx)
+	case <-m.closed:
+		g.giveUp(w)
+		return nil, ErrClosed
 	}
 }
 

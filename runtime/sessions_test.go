@@ -342,6 +342,24 @@ func TestNewSessionWaitsForAPlace(t *testing.T) {
 	}
 }
 
+// TestCloseEndsWaitsForAPlace: a caller that waits for a place learns that the model was closed.
+func TestCloseEndsWaitsForAPlace(t *testing.T) {
+	g := openSessions(t, 1, nil)
+	seatOf(t, g)
+	got := make(chan error)
+	go func() {
+		_, err := g.NewSession(t.Context())
+		got <- err
+	}()
+	time.Sleep(time.Millisecond)
+	if err := g.Model().Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; !errors.Is(err, ErrClosed) {
+		t.Errorf("error %v, want that the model was closed", err)
+	}
+}
+
 // TestSlowSessionsDoNotHoldOthersUp: a session that pauses for long is not waited for.
 func TestSlowSessionsDoNotHoldOthersUp(t *testing.T) {
 	g := openSessions(t, 2, nil)

@@ -211,8 +211,12 @@ func noteSimulated(w io.Writer, form outputForm, m *ir.Module, targets *target.L
 func noteExpanded(w io.Writer, form outputForm, md *driver.Model) error {
 	list, err := md.Expansions()
 	for _, e := range list {
-		notice(w, form, "expanded", "%s of %v, %d bytes, stored as %v with the same values, %d bytes: kernels read that",
-			counted(e.Tensors, "tensor"), e.From, e.Source, e.To, e.Program)
+		values, why := "with the same values", "kernels read that"
+		if e.Rounded {
+			values, why = "and rounded", "a target has kernels for neither format: without it the values stay the same"
+		}
+		notice(w, form, "expanded", "%s of %v, %d bytes, stored as %v %s, %d bytes: %s",
+			counted(e.Tensors, "tensor"), e.From, e.Source, e.To, values, e.Program, why)
 	}
 	return err
 }

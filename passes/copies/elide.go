@@ -235,10 +235,14 @@ func (s *elider) remove(n *ir.Node, by *ir.Value, rule pass.RuleName) {
 	s.removed[n.Result()] = removal{rule, n.Args[0].String()}
 }
 
-// followView gives a view of a removed copy the space of the value that it views now.
+// followView gives a view of a removed copy the type that it has of the value that it views now: the space, and the strides
+// that the copy did not have.
 func (s *elider) followView(n *ir.Node) {
-	if n.Is(ir.View) && n.Result().Type.Space != n.Args[0].Type.Space {
-		n.Result().Type.Space = n.Args[0].Type.Space
+	if !n.Is(ir.View) {
+		return
+	}
+	if types, err := ir.Infer(n); err == nil { // the verifier reports others
+		n.Result().Type = types[0]
 	}
 }
 

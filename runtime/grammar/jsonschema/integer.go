@@ -54,6 +54,9 @@ func (p *part) bound(key, exclusive string, step int64) (n int64, ok bool) {
 
 func (p *part) whole(key string, v value) int64 {
 	text, _ := v.(number)
+	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && n >= -maxInteger && n <= maxInteger {
+		return n // float64 has no room for all of 16 digits
+	}
 	x, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || x != math.Trunc(x) || math.Abs(x) > maxInteger {
 		p.fail(p.path, "%s of an integer is a whole number of at most 16 digits", key)

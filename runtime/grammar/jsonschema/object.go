@@ -17,10 +17,10 @@ type property struct {
 func (p *part) members() string {
 	list := p.properties()
 	extra := p.additional(list == nil)
+	p.basic("ws")
 	if list == nil && extra == "" {
 		return `"{" ws "}"`
 	}
-	p.basic("ws")
 	none, some := `"}"`, `"}"`
 	if extra != "" {
 		rest := p.define(p.fresh(p.name+"-more"), `("," ws `+extra+` ws)* "}"`)

@@ -2,6 +2,7 @@ package jsonschema
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -189,11 +190,9 @@ func (p *part) kind() string {
 		}
 	}
 	if c, ok := p.take("const"); ok {
-		p.take("type")
-		return quote(encode(c))
+		return p.enum([]value{c})
 	}
 	if list, ok := p.take("enum"); ok {
-		p.take("type")
 		return p.enum(list)
 	}
 	t, ok := p.take("type")
@@ -267,11 +266,40 @@ func (p *part) enum(list value) string {
 	if !ok {
 		p.fail(p.path, "enum is a list")
 	}
+	types, typed := p.take("type")
 	var all []string
 	for _, v := range values {
-		all = append(all, quote(encode(v)))
+		if !typed || isOf(v, types) {
+			all = append(all, quote(encode(v)))
+		}
+	}
+	if len(values) > 0 && len(all) == 0 {
+		p.fail(p.path, "no value of enum or const is of the type beside it")
 	}
 	return p.choice(all)
+}
+
+// isOf reports whether a value is of a type, or of one of a list.
+func isOf(v, types value) bool {
+	if list, ok := types.([]value); ok {
+		return slices.ContainsFunc(list, func(t value) bool { return isOf(v, t) })
+	}
+	switch v := v.(type) {
+	case nil:
+		return types == "null"
+	case bool:
+		return types == "boolean"
+	case string:
+		return types == "string"
+	case []value:
+		return types == "array"
+	case *object:
+		return types == "object"
+	case number:
+		x, err := strconv.ParseFloat(string(v), 64)
+		return types == "number" || types == "integer" && err == nil && x == math.Trunc(x)
+	}
+	return false
 }
 
 func (p *part) alternatives(list value, key string) string {
