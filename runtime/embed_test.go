@@ -36,7 +36,7 @@ func embedding(own Pooling) *Program {
 		n := a.Dims[0]
 		tokens := unsafe.Slice((*int32)(unsafe.Add(a.IO, toyTokens)), n)
 		pos := unsafe.Slice((*int32)(unsafe.Add(a.IO, toyPos)), n)
-		for i := range n {
+		for i := w.Part; i < n; i += w.Parts {
 			copy(unsafe.Slice((*float32)(unsafe.Add(a.IO, toyIO+4*toyWidth*i)), toyWidth), toyState(tokens[i], int(pos[i])))
 		}
 		run(w, a)

@@ -413,7 +413,12 @@ func TestTracesAreOpenedAtStart(t *testing.T) {
 	p := hello(t)
 	p.Profile = NewProfile("step")
 	inner := p.Funcs[1].Run
-	p.Funcs[1].Run = func(w *Worker, a *Args) { ran = true; inner(w, a) }
+	p.Funcs[1].Run = func(w *Worker, a *Args) {
+		if w.Part == 0 {
+			ran = true
+		}
+		inner(w, a)
+	}
 	missing := filepath.Join(dir, "none", "trace.json")
 	if status, out, errs := invoke(p, "--prompt", "a", "--profile", missing); status != exitFailed || out != "" || ran || !strings.Contains(errs, missing) {
 		t.Errorf("status %d, output %q, a step ran: %v, errors %q", status, out, ran, errs)

@@ -170,8 +170,12 @@ func (r *jsonReader) escape(b *strings.Builder) {
 		r.fail("a string has an unknown escape")
 	}
 	code := r.code()
-	if utf16.IsSurrogate(code) && r.skip(`\u`) {
-		code = utf16.DecodeRune(code, r.code())
+	if after := r.at; utf16.IsSurrogate(code) && r.skip(`\u`) {
+		pair := utf16.DecodeRune(code, r.code())
+		if pair == utf8.RuneError { // the next escape is a character of its own
+			r.at = after
+		}
+		code = pair
 	}
 	b.WriteRune(code) // a surrogate alone becomes U+FFFD
 }
