@@ -121,7 +121,7 @@ func (v *verifier) languageLogits(f *Func, e *LanguageEntry) {
 	}
 }
 
-// jointRows checks that the entry for several sequences tells them apart: it takes the sequence and the position of
+// jointRows checks that the entry for several sequences distinguishes them: it takes the sequence and the position of
 // each token, and returns a row of logits for each.
 func (v *verifier) jointRows(lm *LanguageModel) {
 	e, f := &lm.Joint, v.m.Func(lm.Joint.Func)

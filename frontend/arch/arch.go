@@ -23,7 +23,7 @@
 //     them repeat each other, and a change of attention is a hundred changes.
 //   - A text format for descriptions: users could add architectures without a build. It would be a language with
 //     conditions on metadata, and its errors would need as much work as those of Go, which come for free.
-//   - Methods that declare weights apart from those that read them: the names and shapes of tensors would be stated
+//   - Methods that declare weights, beside others that read them: the names and shapes of tensors would be stated
 //     twice, and could differ.
 package arch
 

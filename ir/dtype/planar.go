@@ -2,7 +2,7 @@ package dtype
 
 import "fmt"
 
-// Plane is a part of a block that layout Planar stores apart from the others. A row of a matrix in that layout is its
+// Plane is a part of a block that layout Planar stores separately. A row of a matrix in that layout is its
 // planes, one after the other. A plane has the part of each block of the row, in order and without gaps, and then zeros
 // up to a multiple of PlaneAlign. The bytes of a part are those of a plain block.
 //

@@ -5,7 +5,7 @@ package dtype
 //	D·Scale[g]·(value - Offset) - M·Min[g]
 //
 // where value is Q[i], or Values[Q[i]] if there is such a table, and the other names are those of Fields.
-// A format with a scheme is only read apart (Split) and put together (Join) by code of its own: decoding,
+// A format with a scheme is only split (Split) and put together (Join) by code of its own: decoding,
 // encoding and panels are the same for all.
 type Scheme struct {
 	Bits   int        // of an element of Q
