@@ -248,32 +248,28 @@ func (w *weightReader) tensor(e *ir.Expr) (unpacked, error) {
 
 // quantized returns a matrix in another dtype.
 func (w *weightReader) quantized(e *ir.Expr, cols int64) (unpacked, error) {
-	from, err := w.eval(e.Args[0], cols)
-	if err != nil {
-		return unpacked{}, err
-	}
-	to, err := dtype.Parse(e.To)
-	if err != nil {
-		return unpacked{}, err
-	}
-	rows := func(first, n int64) ([]byte, error) {
-		plain, err := from.rows(first, n)
-		if err != nil {
-			return nil, err
+	return w.converted(e, cols, func(to dtype.DType, b []byte, from dtype.DType, plain []byte, n int64) error {
+		floats := make([]float32, n)
+		if err := dtype.DecodeFloat32(from, floats, plain); err != nil {
+			return err
 		}
-		floats := make([]float32, n*cols)
-		if err := dtype.DecodeFloat32(from.dtype, floats, plain); err != nil {
-			return nil, err
-		}
-		b := make([]byte, n*int64(to.RowBytes(int(cols))))
-		return b, dtype.Encode(to, b, floats)
-	}
-	return unpacked{rows, from.count, to}, nil
+		return dtype.Encode(to, b, floats)
+	})
 }
 
 // expanded returns a matrix in another dtype with the same values. Those that are written are decoded and compared with
 // those of the source.
 func (w *weightReader) expanded(e *ir.Expr, cols int64) (unpacked, error) {
+	return w.converted(e, cols, func(to dtype.DType, b []byte, from dtype.DType, plain []byte, n int64) error {
+		if err := dtype.Expand(from, b, plain); err != nil {
+			return err
+		}
+		return sameValues(from, plain, to, b, n)
+	})
+}
+
+// converted returns a matrix in the dtype that e names. convert writes n elements of another dtype to b.
+func (w *weightReader) converted(e *ir.Expr, cols int64, convert func(to dtype.DType, b []byte, from dtype.DType, plain []byte, n int64) error) (unpacked, error) {
 	from, err := w.eval(e.Args[0], cols)
 	if err != nil {
 		return unpacked{}, err
@@ -288,10 +284,7 @@ func (w *weightReader) expanded(e *ir.Expr, cols int64) (unpacked, error) {
 			return nil, err
 		}
 		b := make([]byte, n*int64(to.RowBytes(int(cols))))
-		if err := dtype.Expand(from.dtype, b, plain); err != nil {
-			return nil, err
-		}
-		return b, sameValues(from.dtype, plain, to, b, n*cols)
+		return b, convert(to, b, from.dtype, plain, n*cols)
 	}
 	return unpacked{rows, from.count, to}, nil
 }
