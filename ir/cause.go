@@ -17,10 +17,16 @@ func (c Cause) Equal(d Cause) bool {
 		c.Before == d.Before && c.After == d.After
 }
 
+// usualCauses is the number of causes that most nodes have after all passes.
+const usualCauses = 4
+
 // Cause appends c, with more operands after those of c, to the causes of n. Causes are never changed or
 // removed. Goroutines may add causes to different nodes at the same time.
 func (n *Node) Cause(c Cause, operands ...string) {
 	c.Operands = slices.Concat(c.Operands, operands)
+	if n.causes == nil {
+		n.causes = make([]Cause, 0, usualCauses)
+	}
 	n.causes = append(n.causes, c)
 }
 

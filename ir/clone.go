@@ -99,12 +99,17 @@ func (c *cloner) fn(f *Func, owner *Node) *Func {
 		nextValue:   f.nextValue, nextNode: f.nextNode,
 	}
 	g.names = maps.Clone(f.names)
-	values := make(map[*Value]*Value, f.nextValue)
-	value := func(v *Value) *Value { return values[v] }
+	values := make([]*Value, f.nextValue) // copies, by the number of the value
+	value := func(v *Value) *Value {
+		if v == nil {
+			return nil // an operand that is absent
+		}
+		return values[v.ID]
+	}
 	add := func(v *Value, def *Node) *Value {
 		w := g.valueSlab.next()
 		*w = Value{ID: v.ID, name: v.Name(), Type: c.typ(v.Type), Def: def, Index: v.Index, Func: g, Place: v.Place.clone()}
-		values[v] = w
+		values[v.ID] = w
 		return w
 	}
 	g.Params = cloneEach(f.Params, func(v *Value) *Value { return add(v, nil) })

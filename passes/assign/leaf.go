@@ -40,7 +40,7 @@ type leafTable struct {
 
 func leavesOf(m *ir.Module, funcs []*ir.Func) *leafTable {
 	t := &leafTable{funcs: funcs, numbers: make(map[*ir.Node]int)}
-	byKey := make(map[memberKey]int)
+	byKey := make(map[memberKey]int, len(m.Weights)+len(m.States))
 	for _, w := range m.Weights {
 		key := memberKey{ir.OpWeight, w.Name}
 		byKey[key] = t.add(namedLeaf{key: key, declared: &w.Type})

@@ -38,7 +38,7 @@ type expander struct {
 
 // expand lays out an entry point.
 func (c *checker) expand(f *ir.Func) *trace {
-	x := &expander{c: c, t: &trace{f: f}, leaves: make(map[any]*object)}
+	x := &expander{c: c, t: &trace{f: f}, leaves: make(map[any]*object, len(c.m.Weights)+len(c.m.States))}
 	top := newFrame(f, nil, 0)
 	for _, p := range f.Params {
 		top.objects[p.ID] = x.object(p, top, input, *p.Place)
@@ -113,12 +113,11 @@ func (x *expander) leaf(n *ir.Node, fr *frame) *object {
 func (x *expander) step(n *ir.Node, fr *frame) {
 	st := step{index: len(x.t.steps), node: n, frame: fr, own: x.c.ownersOf(n), barrier: x.barrier, waits: x.waits}
 	x.waits, x.barrier = nil, false
-	for _, a := range n.Args {
-		var o *object
+	st.args = make([]*object, len(n.Args))
+	for i, a := range n.Args {
 		if a != nil {
-			o = fr.objects[a.ID]
+			st.args[i] = fr.objects[a.ID]
 		}
-		st.args = append(st.args, o)
 	}
 	for _, r := range n.Results {
 		o := x.result(&st, r)

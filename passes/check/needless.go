@@ -64,7 +64,7 @@ type copyReview struct {
 }
 
 func newCopyReview(f *ir.Func, targets *target.List) *copyReview {
-	r := &copyReview{f: f, targets: targets, uses: ir.Uses(f), index: make(map[*ir.Node]int),
+	r := &copyReview{f: f, targets: targets, uses: ir.Uses(f), index: make(map[*ir.Node]int, len(f.Nodes)),
 		kept: make(map[*ir.Value]bool), copies: make(map[*ir.Value][]*ir.Node)}
 	for i, n := range f.Nodes {
 		r.index[n] = i

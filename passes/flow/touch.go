@@ -18,11 +18,11 @@ const (
 type Access struct {
 	Node    *ir.Node
 	Value   *ir.Value // the origin
+	Span    *Span     // of Owners
+	Granule int64     // of Owners; 0 while it is not known
+	Arg     int       // the operand that is read; -1 for a result
 	Write   bool
-	Arg     int // the operand that is read; -1 for a result
 	By      Party
-	Span    *Span // of Owners
-	Granule int64 // of Owners; 0 while it is not known
 }
 
 // Touches lists the accesses of nodes.

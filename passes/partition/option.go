@@ -31,10 +31,10 @@ type option struct {
 //   - worker 0 computes it, if there is no other way.
 func (w *walker) options(n *ir.Node) []option {
 	t, effort := w.c.Target(n), flow.EffortOf(n)
-	var list []option
 	axes := flow.NodeAxes(n)
+	list := make([]option, 0, 2*len(axes)+1)
 	for i := range axes {
-		list = append(list, w.divisions(n, &axes[i], effort)...)
+		list = w.appendDivisions(list, n, &axes[i], effort)
 	}
 	whole := effort.Along(t, n, nil)
 	seconds := whole.Seconds(1, 1)
@@ -63,9 +63,9 @@ func cheapest(list []option) option {
 	return best
 }
 
-// divisions returns the options that divide n along an axis. If there is no hazard in the open region, n is divided as
-// its kernel demands. Otherwise its units follow those of other nodes, if they can, or a barrier comes first.
-func (w *walker) divisions(n *ir.Node, ax *ir.Axis, effort flow.Effort) []option {
+// appendDivisions appends the options that divide n along an axis. If there is no hazard in the open region, n is
+// divided as its kernel demands. Otherwise its units follow those of other nodes, if they can, or a barrier comes first.
+func (w *walker) appendDivisions(list []option, n *ir.Node, ax *ir.Axis, effort flow.Effort) []option {
 	barrier := w.c.Target(n).Rates.Barrier
 	later := 0.0 // lost after n
 	if anyIn(w.demand.whole, n.Results) {
@@ -75,7 +75,6 @@ func (w *walker) divisions(n *ir.Node, ax *ir.Axis, effort flow.Effort) []option
 	alone := aloneClass(n, ax, effort)
 	fits := w.open.fit(alone, accesses)
 
-	var list []option
 	if fits.kind == fitsJoined && w.c.Enabled(pass.RulePartitionOwn) {
 		list = append(list, option{
 			rule: pass.RulePartitionOwn, mode: ir.PartSplit, axis: ax, class: fits.class, accesses: accesses,

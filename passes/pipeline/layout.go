@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
 )
@@ -90,6 +92,7 @@ type layoutBuilder struct {
 // lay appends the places of the nodes of f. The host may wait after a node of a queue, at the beginning of an iteration
 // that has such nodes, and after its repeat.
 func (b *layoutBuilder) lay(f *ir.Func, in *Iteration) {
+	b.Places = slices.Grow(b.Places, len(f.Nodes))
 	for _, n := range f.Nodes {
 		switch {
 		case !flow.DoesWork(n):

@@ -38,8 +38,9 @@ type buffers struct {
 // newBuffers returns the buffers before any result takes over bytes. What a repeat carries is one buffer: the value
 // that it starts with, the parameter and the result of its body, and its result.
 func newBuffers(f *ir.Func, t *Timeline) *buffers {
-	b := &buffers{of: make(map[*ir.Value]*buffer)}
-	for id, v := range flow.Origins(f) {
+	origins := flow.Origins(f)
+	b := &buffers{of: make(map[*ir.Value]*buffer, len(origins))}
+	for id, v := range origins {
 		x := &buffer{id: id, values: []*ir.Value{v}, events: slices.Clip(t.Of(v))}
 		b.list = append(b.list, x)
 		b.of[v] = x

@@ -61,7 +61,11 @@ type loop struct {
 
 // NewTimeline returns the time of an entry point, with the events of its values.
 func NewTimeline(f *ir.Func) *Timeline {
-	t := &Timeline{loopOf: make(map[*ir.Func]*loop), position: make(map[*ir.Node]int), events: make(map[*ir.Value][]event)}
+	t := &Timeline{
+		loopOf:   make(map[*ir.Func]*loop),
+		position: make(map[*ir.Node]int, len(f.Nodes)),
+		events:   make(map[*ir.Value][]event, len(f.Nodes)),
+	}
 	t.lay(f, 0, nil)
 	for _, s := range t.Steps {
 		t.ticks = max(t.ticks, s.tick+1)

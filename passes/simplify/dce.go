@@ -87,7 +87,7 @@ func closeSplits(m *ir.Module, funcs []*ir.Func) {
 
 // removeUnusedWeights removes the weights that no node of the functions names, and returns how many there were.
 func removeUnusedWeights(m *ir.Module, funcs []*ir.Func) int {
-	used := make(map[string]bool)
+	used := make(map[string]bool, len(m.Weights))
 	for _, f := range funcs {
 		for _, n := range f.Nodes {
 			if n.Op == ir.OpWeight {
