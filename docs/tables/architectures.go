@@ -20,7 +20,7 @@ const architecturesHead = `# Architectures
 The values of ` + "`general.architecture`" + ` that ggmlc compiles, with the sentence that describes each in ` + "`frontend/arch`" + `.
 For each there are random models with all features on (` + "`frontend/arch/archtest`" + `). Their graphs are evaluated in float64 and compared
 with the logits of llama.cpp, and programs are built of them and compared with both
-(` + "`go test ./frontend/arch ./tests/e2e`" + `).
+(` + "`go test ./frontend/arch ./tests/e2e/arch`" + `).
 
 Scaling of positions: linear, YaRN, longrope, and factors of frequencies (Llama 3). Layers with a sliding window read the
 positions of the window; their caches hold as many positions as those of other layers. Where llama.cpp ignores a window that a

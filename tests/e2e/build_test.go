@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
@@ -15,10 +16,10 @@ import (
 const maxProgramBytes = 6 << 20
 
 func TestBuildTellsWhatTheReferenceTells(t *testing.T) {
-	exe := build(t, aidreams(t), "--kv", "f32")
-	executable(exe).tellsAll(t, aidreamsReferences(t))
+	exe := e2etest.Build(t, e2etest.AIDreams(t), "--kv", "f32")
+	e2etest.Executable(exe).TellsAll(t, e2etest.AIDreamsReferences(t))
 	t.Run("static", func(t *testing.T) { checkStatic(t, exe) })
-	t.Run("size", func(t *testing.T) { checkSize(t, exe, aidreams(t)) })
+	t.Run("size", func(t *testing.T) { checkSize(t, exe, e2etest.AIDreams(t)) })
 	t.Run("threads", func(t *testing.T) { threads(t, exe) })
 	t.Run("empty root", func(t *testing.T) { emptyRoot(t, exe) })
 }
@@ -53,14 +54,14 @@ func checkSize(t *testing.T, exe, model string) {
 // threads checks that all numbers of threads, even above the number of processors, give the same bits: it compares
 // the whole output, not only ids.
 func threads(t *testing.T, exe string) {
-	ref := aidreamsReferences(t)[0]
+	ref := e2etest.AIDreamsReferences(t)[0]
 	var first []byte
 	for _, n := range []string{"1", "2", "3", "7"} {
-		p := executable(exe, "--threads", n)
-		p.env = []string{"GOMAXPROCS=7"}
-		p.tells(t, ref)
+		p := e2etest.Executable(exe, "--threads", n)
+		p.Env = []string{"GOMAXPROCS=7"}
+		p.Tells(t, ref)
 		args := []string{exe, "--prompt", ref.Prompt, "-n", "24", "--json", "--logits", "--threads", n}
-		out := command{args: args, env: p.env}.run(t)
+		out := e2etest.Command{Args: args, Env: p.Env}.Run(t)
 		out = out[:bytes.LastIndex(out, []byte(`{"summary"`))]
 		if first == nil {
 			first = out
@@ -72,26 +73,26 @@ func threads(t *testing.T, exe string) {
 }
 
 func TestDemoTellsWhatItsTrainerTells(t *testing.T) {
-	refs := demoReferences(t)
+	refs := e2etest.DemoReferences(t)
 	if testing.Short() {
 		refs = refs[:1]
 	}
-	executable(build(t, demo(t), "--kv", "f32")).tellsAll(t, refs)
+	e2etest.Executable(e2etest.Build(t, e2etest.Demo(t), "--kv", "f32")).TellsAll(t, refs)
 }
 
 // TestRunCompilesOnce: run keeps the executable in the user's cache, so the second call compiles nothing.
 func TestRunCompilesOnce(t *testing.T) {
 	env := needtest.CacheEnv(t, t.TempDir())
-	p := program{words: []string{ggmlcPath, "run", "--kv", "f32", aidreams(t)}, env: env}
-	refs := aidreamsReferences(t)
-	p.tells(t, refs[0])
-	p.env = append(env, "PATH=") // without the Go command
-	p.tellsAll(t, refs[1:])
+	p := e2etest.Program{Words: []string{e2etest.Path(), "run", "--kv", "f32", e2etest.AIDreams(t)}, Env: env}
+	refs := e2etest.AIDreamsReferences(t)
+	p.Tells(t, refs[0])
+	p.Env = append(env, "PATH=") // without the Go command
+	p.TellsAll(t, refs[1:])
 }
 
 func TestRunWithoutModelRunsTheDemo(t *testing.T) {
-	p := program{words: []string{ggmlcPath, "run", "--kv", "f32", "--"}, env: needtest.CacheEnv(t, t.TempDir())}
-	p.tells(t, demoReferences(t)[0])
+	p := e2etest.Program{Words: []string{e2etest.Path(), "run", "--kv", "f32", "--"}, Env: needtest.CacheEnv(t, t.TempDir())}
+	p.Tells(t, e2etest.DemoReferences(t)[0])
 }
 
 // TestBuildsAreIdentical builds the same model in two places, from two folders.
@@ -99,9 +100,9 @@ func TestBuildsAreIdentical(t *testing.T) {
 	var exes [2][]byte
 	for i := range exes {
 		dir := t.TempDir()
-		copyFile(t, demo(t), filepath.Join(dir, "stories.gguf"))
-		command{args: []string{ggmlcPath, "build", "stories.gguf", "-o", "story"}, dir: dir}.run(t)
-		exes[i] = readFile(t, filepath.Join(dir, "story"))
+		e2etest.CopyFile(t, e2etest.Demo(t), filepath.Join(dir, "stories.gguf"))
+		e2etest.Command{Args: []string{e2etest.Path(), "build", "stories.gguf", "-o", "story"}, Dir: dir}.Run(t)
+		exes[i] = e2etest.ReadFile(t, filepath.Join(dir, "story"))
 	}
 	if !bytes.Equal(exes[0], exes[1]) {
 		t.Error("two builds in two folders differ")
@@ -110,26 +111,26 @@ func TestBuildsAreIdentical(t *testing.T) {
 
 func TestPureGoTellsTheSame(t *testing.T) {
 	needtest.Slow(t, "e2e")
-	executable(build(t, aidreams(t), "--kv", "f32", "--tags", "purego")).tellsAll(t, aidreamsReferences(t))
+	e2etest.Executable(e2etest.Build(t, e2etest.AIDreams(t), "--kv", "f32", "--tags", "purego")).TellsAll(t, e2etest.AIDreamsReferences(t))
 }
 
 func TestWeightsFileBesideTellsTheSame(t *testing.T) {
 	dir := t.TempDir()
 	exe, weights := filepath.Join(dir, "story"), filepath.Join(dir, "story.weights")
-	buildTo(t, exe, nil, aidreams(t), "--kv", "f32", "--weights", weights)
-	ref := aidreamsReferences(t)[0]
-	executable(exe, "--weights", weights).tells(t, ref)
+	e2etest.BuildTo(t, exe, nil, e2etest.AIDreams(t), "--kv", "f32", "--weights", weights)
+	ref := e2etest.AIDreamsReferences(t)[0]
+	e2etest.Executable(exe, "--weights", weights).Tells(t, ref)
 
 	damaged := filepath.Join(dir, "damaged")
-	data := readFile(t, weights)
+	data := e2etest.ReadFile(t, weights)
 	data[len(data)/2] ^= 1
-	writeFile(t, damaged, data)
+	e2etest.WriteFile(t, damaged, data)
 	for _, args := range [][]string{{"verify"}, {"--tokens", "1", "-n", "1"}} {
 		if out, err := exec.Command(exe, append(args, "--weights", damaged)...).CombinedOutput(); err == nil {
 			t.Errorf("%v does not notice a changed byte: %s", args, out)
 		}
 	}
-	command{args: []string{exe, "verify", "--weights", weights}}.run(t)
+	e2etest.Command{Args: []string{exe, "verify", "--weights", weights}}.Run(t)
 }
 
 // TestBuildIsHermetic builds without network, module cache or build cache: ggmlc contains everything.
@@ -137,38 +138,27 @@ func TestBuildIsHermetic(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	dir := t.TempDir()
 	env := []string{"GOMODCACHE=" + filepath.Join(dir, "mod"), "GOCACHE=" + filepath.Join(dir, "cache"), "GOPROXY=off", "GOFLAGS=-mod=mod"}
-	c := command{args: []string{ggmlcPath, "build", demo(t), "-o", filepath.Join(dir, "story"), "--kv", "f32"}, env: env, set: withoutNetwork(t)}
-	c.run(t)
-	executable(filepath.Join(dir, "story")).tells(t, demoReferences(t)[0])
+	c := e2etest.Command{Args: []string{e2etest.Path(), "build", e2etest.Demo(t), "-o", filepath.Join(dir, "story"), "--kv", "f32"}, Env: env, Set: withoutNetwork(t)}
+	c.Run(t)
+	e2etest.Executable(filepath.Join(dir, "story")).Tells(t, e2etest.DemoReferences(t)[0])
 }
 
 // TestProgramHasNoRaces runs the emitted program under Go's race detector, with kernels in Go.
 func TestProgramHasNoRaces(t *testing.T) {
 	needtest.Slow(t, "race")
 	needtest.Tool(t, "race", "gcc")
-	exe := build(t, aidreams(t), "--kv", "f32", "--race", "--tags", "purego")
-	ref := aidreamsReferences(t)[0]
+	exe := e2etest.Build(t, e2etest.AIDreams(t), "--kv", "f32", "--race", "--tags", "purego")
+	ref := e2etest.AIDreamsReferences(t)[0]
 	for _, n := range []string{"1", "2", "3"} {
-		p := executable(exe, "--threads", n)
-		p.env = []string{"GORACE=halt_on_error=1", "GOMAXPROCS=3"}
-		p.tells(t, ref)
+		p := e2etest.Executable(exe, "--threads", n)
+		p.Env = []string{"GORACE=halt_on_error=1", "GOMAXPROCS=3"}
+		p.Tells(t, ref)
 	}
 }
 
-func copyFile(t testing.TB, from, to string) { writeFile(t, to, readFile(t, from)) }
-
-func readFile(t testing.TB, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-func writeFile(t testing.TB, path string, data []byte) {
-	t.Helper()
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+// TestGGMLCIsStatic: ggmlc starts without a C library, such as on Alpine.
+func TestGGMLCIsStatic(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "ggmlc")
+	e2etest.Command{Args: []string{"go", "build", "-o", exe, "github.com/ggmlc/ggmlc/cmd/ggmlc"}, Env: []string{"CGO_ENABLED=0"}}.Run(t)
+	checkStatic(t, exe)
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
@@ -13,24 +14,24 @@ import (
 func TestEveryDumpIsAnInput(t *testing.T) {
 	dir := t.TempDir()
 	dumps := dumpAll(t, dir)
-	want := readFile(t, build(t, aidreams(t), "--kv", "f32"))
+	want := e2etest.ReadFile(t, e2etest.Build(t, e2etest.AIDreams(t), "--kv", "f32"))
 	if !needtest.Required("e2e") {
 		dumps = []string{dumps[0], dumps[len(dumps)/2], dumps[len(dumps)-1]}
 	}
 	for i, dump := range dumps {
-		exe := build(t, dump)
-		if !bytes.Equal(readFile(t, exe), want) {
+		exe := e2etest.Build(t, dump)
+		if !bytes.Equal(e2etest.ReadFile(t, exe), want) {
 			t.Errorf("%s gives another executable than the model", filepath.Base(dump))
 		}
 		if i == len(dumps)/2 {
-			executable(exe).tells(t, aidreamsReferences(t)[1])
+			e2etest.Executable(exe).Tells(t, e2etest.AIDreamsReferences(t)[1])
 		}
 	}
 }
 
 // dumpAll returns the dumps of all passes in order, the imported module first.
 func dumpAll(t *testing.T, dir string) []string {
-	ggmlc(t, "dump", "--all", "-o", dir, "--kv", "f32", aidreams(t))
+	e2etest.GGMLC(t, "dump", "--all", "-o", dir, "--kv", "f32", e2etest.AIDreams(t))
 	dumps, err := filepath.Glob(filepath.Join(dir, "*.ggir"))
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
@@ -116,9 +117,9 @@ func makeDownstream(t *testing.T) (dir string) {
 		t.Fatal(err)
 	}
 	// The directive is assembled here: go generate would find it in this file.
-	fill := strings.NewReplacer("MODEL", aidreams(t), "DIRECTIVE", "//go:"+"generate")
+	fill := strings.NewReplacer("MODEL", e2etest.AIDreams(t), "DIRECTIVE", "//go:"+"generate")
 	for name, text := range downstream {
-		writeFile(t, filepath.Join(dir, name), []byte(fill.Replace(text)))
+		e2etest.WriteFile(t, filepath.Join(dir, name), []byte(fill.Replace(text)))
 	}
 	const ours = "github.com/ggmlc/ggmlc"
 	inModule(t, dir, "go", "mod", "edit", "-require="+ours+"@v0.0.0", "-replace="+ours+"="+needtest.Root(t), "-tool="+ours+"/cmd/ggmlc")
@@ -129,7 +130,7 @@ func makeDownstream(t *testing.T) (dir string) {
 
 func inModule(t *testing.T, dir string, args ...string) []byte {
 	t.Helper()
-	return command{args: args, dir: dir, env: []string{"GOWORK=off"}}.run(t)
+	return e2etest.Command{Args: args, Dir: dir, Env: []string{"GOWORK=off"}}.Run(t)
 }
 
 func TestDownstreamModuleTellsTheSame(t *testing.T) {
@@ -142,27 +143,27 @@ func TestDownstreamModuleTellsTheSame(t *testing.T) {
 
 	inModule(t, dir, "go", "build", "-o", "teller", ".")
 	exe := filepath.Join(dir, "teller")
-	refs := aidreamsReferences(t)
-	executable(exe).tellsAll(t, refs)
-	executable(exe, "--steps", "--threads", "2").tells(t, refs[0])
+	refs := e2etest.AIDreamsReferences(t)
+	e2etest.Executable(exe).TellsAll(t, refs)
+	e2etest.Executable(exe, "--steps", "--threads", "2").Tells(t, refs[0])
 
 	inModule(t, dir, "go", "build", "-tags", "purego", "-o", "teller-purego", ".")
-	executable(filepath.Join(dir, "teller-purego")).tells(t, refs[1])
+	e2etest.Executable(filepath.Join(dir, "teller-purego")).Tells(t, refs[1])
 }
 
 // TestGenCheckNoticesAChangedPackage recompiles without model file and weights.
 func TestGenCheckNoticesAChangedPackage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "story")
-	ggmlc(t, "gen", demo(t), "-o", dir, "--package", "story")
+	e2etest.GGMLC(t, "gen", e2etest.Demo(t), "-o", dir, "--package", "story")
 	if err := os.Remove(filepath.Join(dir, "weights.bin")); err != nil {
 		t.Fatal(err)
 	}
-	check := []string{"gen", "--check", demo(t), "-o", dir, "--package", "story"}
-	ggmlc(t, check...)
+	check := []string{"gen", "--check", e2etest.Demo(t), "-o", dir, "--package", "story"}
+	e2etest.GGMLC(t, check...)
 
 	steps := filepath.Join(dir, "steps.go")
-	writeFile(t, steps, bytes.Replace(readFile(t, steps), []byte("0x"), []byte("0x1"), 1))
-	out, err := exec.Command(ggmlcPath, check...).Output()
+	e2etest.WriteFile(t, steps, bytes.Replace(e2etest.ReadFile(t, steps), []byte("0x"), []byte("0x1"), 1))
+	out, err := exec.Command(e2etest.Path(), check...).Output()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !bytes.Contains(out, []byte("steps.go")) {
 		t.Errorf("a changed steps.go: %v, and the diff is %q", err, out)

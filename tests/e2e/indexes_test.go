@@ -1,15 +1,13 @@
 package e2e
 
 import (
-	"bytes"
-	"encoding/binary"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
 
 // indexText is a module with a function for each kind of input that selects rows.
@@ -67,39 +65,41 @@ func @swap(%y: f32[1,8], %i: i32[1], %j: i32[1], %t: f32[10,8]) -> (z: f32[1,8])
 func TestIndexesAreChecked(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "indexes.ggir")
-	writeFile(t, text, []byte(indexText))
-	exe := build(t, text, "--disable", "inline")
-	f32 := func(shape ...int) array { return array{dtype.F32, shape, nil} }
-	ints := func(data ...int32) array { return array{dtype.I32, []int{len(data)}, data} }
+	e2etest.WriteFile(t, text, []byte(indexText))
+	exe := e2etest.Build(t, text, "--disable", "inline")
+	f32 := func(shape ...int) e2etest.Array { return e2etest.Array{DType: dtype.F32, Shape: shape} }
+	ints := func(data ...int32) e2etest.Array {
+		return e2etest.Array{DType: dtype.I32, Shape: []int{len(data)}, Ints: data}
+	}
 	rows, row, table := f32(1, 1, 32), f32(1, 8), f32(10, 8)
 	for _, c := range []struct {
 		fn   string
-		in   map[string]array
+		in   map[string]e2etest.Array
 		want string // empty for success
 	}{
-		{"gather", map[string]array{"t": f32(3, 8), "i": ints(2, 0)}, ""},
-		{"gather", map[string]array{"t": f32(3, 8), "i": ints(2, 3)}, "i: element 1 is 3: it selects one of 3"},
-		{"gather", map[string]array{"t": f32(100, 8), "i": ints(99, -1)}, "i: element 1 is -1: it selects one of 100"},
-		{"take", map[string]array{"x": f32(2, 4), "i": {dtype.I32, []int{2, 3}, []int32{0, 1, 2, 3, 3, 3}}}, ""},
-		{"take", map[string]array{"x": f32(2, 1), "i": {dtype.I32, []int{2, 3}, []int32{0, 0, 0, 0, 1, 0}}}, "i: element 4 is 1: it selects one of 1"},
-		{"experts", map[string]array{"x": rows, "i": {dtype.I32, []int{1, 1}, []int32{1}}}, ""},
-		{"experts", map[string]array{"x": rows, "i": {dtype.I32, []int{1, 1}, []int32{2}}}, "i: element 0 is 2: it selects one of 2"},
-		{"write", map[string]array{"x": rows, "slot": ints(1), "pos": ints(15)}, ""},
-		{"write", map[string]array{"x": rows, "slot": ints(2), "pos": ints(0)}, "slot: element 0 is 2: it selects one of 2"},
-		{"write", map[string]array{"x": rows, "slot": ints(0), "pos": ints(16)}, "pos: element 0 is 16: it selects one of 16"},
-		{"attend", map[string]array{"q": rows, "slot": ints(1), "pos": ints(15), "len": ints(0, 16)}, ""},
-		{"attend", map[string]array{"q": rows, "slot": ints(2), "pos": ints(0), "len": ints(1, 1)}, "slot: element 0 is 2: it selects one of 2"},
-		{"attend", map[string]array{"q": rows, "slot": ints(0), "pos": ints(16), "len": ints(16, 16)}, "pos: element 0 is 16: it selects one of 16"},
-		{"attend", map[string]array{"q": rows, "slot": ints(0), "pos": ints(0), "len": ints(17, 1)}, "len: element 0 is 17: it selects one of 17"},
-		{"attend", map[string]array{"q": rows, "slot": ints(1), "pos": ints(1), "len": ints(16, 1)}, "pos: element 0 is 1: it has to be below the length of sequence 1"},
-		{"swap", map[string]array{"y": row, "i": ints(9), "j": ints(0), "t": table}, ""},
-		{"swap", map[string]array{"y": row, "i": ints(10), "j": ints(0), "t": table}, "i: element 0 is 10: it selects one of 10"},
-		{"swap", map[string]array{"y": row, "i": ints(0), "j": ints(2000000000), "t": table}, "j: element 0 is 2000000000: it selects one of 10"},
+		{"gather", map[string]e2etest.Array{"t": f32(3, 8), "i": ints(2, 0)}, ""},
+		{"gather", map[string]e2etest.Array{"t": f32(3, 8), "i": ints(2, 3)}, "i: element 1 is 3: it selects one of 3"},
+		{"gather", map[string]e2etest.Array{"t": f32(100, 8), "i": ints(99, -1)}, "i: element 1 is -1: it selects one of 100"},
+		{"take", map[string]e2etest.Array{"x": f32(2, 4), "i": {DType: dtype.I32, Shape: []int{2, 3}, Ints: []int32{0, 1, 2, 3, 3, 3}}}, ""},
+		{"take", map[string]e2etest.Array{"x": f32(2, 1), "i": {DType: dtype.I32, Shape: []int{2, 3}, Ints: []int32{0, 0, 0, 0, 1, 0}}}, "i: element 4 is 1: it selects one of 1"},
+		{"experts", map[string]e2etest.Array{"x": rows, "i": {DType: dtype.I32, Shape: []int{1, 1}, Ints: []int32{1}}}, ""},
+		{"experts", map[string]e2etest.Array{"x": rows, "i": {DType: dtype.I32, Shape: []int{1, 1}, Ints: []int32{2}}}, "i: element 0 is 2: it selects one of 2"},
+		{"write", map[string]e2etest.Array{"x": rows, "slot": ints(1), "pos": ints(15)}, ""},
+		{"write", map[string]e2etest.Array{"x": rows, "slot": ints(2), "pos": ints(0)}, "slot: element 0 is 2: it selects one of 2"},
+		{"write", map[string]e2etest.Array{"x": rows, "slot": ints(0), "pos": ints(16)}, "pos: element 0 is 16: it selects one of 16"},
+		{"attend", map[string]e2etest.Array{"q": rows, "slot": ints(1), "pos": ints(15), "len": ints(0, 16)}, ""},
+		{"attend", map[string]e2etest.Array{"q": rows, "slot": ints(2), "pos": ints(0), "len": ints(1, 1)}, "slot: element 0 is 2: it selects one of 2"},
+		{"attend", map[string]e2etest.Array{"q": rows, "slot": ints(0), "pos": ints(16), "len": ints(16, 16)}, "pos: element 0 is 16: it selects one of 16"},
+		{"attend", map[string]e2etest.Array{"q": rows, "slot": ints(0), "pos": ints(0), "len": ints(17, 1)}, "len: element 0 is 17: it selects one of 17"},
+		{"attend", map[string]e2etest.Array{"q": rows, "slot": ints(1), "pos": ints(1), "len": ints(16, 1)}, "pos: element 0 is 1: it has to be below the length of sequence 1"},
+		{"swap", map[string]e2etest.Array{"y": row, "i": ints(9), "j": ints(0), "t": table}, ""},
+		{"swap", map[string]e2etest.Array{"y": row, "i": ints(10), "j": ints(0), "t": table}, "i: element 0 is 10: it selects one of 10"},
+		{"swap", map[string]e2etest.Array{"y": row, "i": ints(0), "j": ints(2000000000), "t": table}, "j: element 0 is 2000000000: it selects one of 10"},
 	} {
 		args := []string{"call", c.fn, "-o", filepath.Join(dir, "out")}
 		for name, a := range c.in {
 			path := filepath.Join(dir, name+".npy")
-			writeFile(t, path, a.npy(t))
+			e2etest.WriteFile(t, path, a.NPY(t))
 			args = append(args, name+"="+path)
 		}
 		cmd := exec.CommandContext(t.Context(), exe, args...)
@@ -109,28 +109,4 @@ func TestIndexesAreChecked(t *testing.T) {
 			t.Errorf("%s %v: status %d, want %q:\n%s", c.fn, c.in, status, c.want, out)
 		}
 	}
-}
-
-// array is an argument of a call: zeros, or integers.
-type array struct {
-	dtype dtype.DType
-	shape []int
-	ints  []int32
-}
-
-func (a array) npy(t *testing.T) []byte {
-	t.Helper()
-	elems := 1
-	for _, n := range a.shape {
-		elems *= n
-	}
-	data := make([]byte, 0, 4*elems)
-	for _, x := range a.ints {
-		data = binary.LittleEndian.AppendUint32(data, uint32(x))
-	}
-	var b bytes.Buffer
-	if err := runtime.WriteNPY(&b, runtime.Array{Type: a.dtype, Shape: a.shape, Data: data[:4*elems]}); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
 }

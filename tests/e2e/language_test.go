@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
 
 // languageLine matches the line of a dump about how the module generates tokens.
@@ -104,8 +105,8 @@ var levels = []string{"import", "assign", "check"}
 // dumpAt returns the text of the small model after a pass.
 func dumpAt(t *testing.T, dir, level string) string {
 	path := filepath.Join(dir, "dump.ggir")
-	ggmlc(t, "dump", "--after", level, "--kv", "f32", "--batch", "16", "-o", path, aidreams(t))
-	return string(readFile(t, path))
+	e2etest.GGMLC(t, "dump", "--after", level, "--kv", "f32", "--batch", "16", "-o", path, e2etest.AIDreams(t))
+	return string(e2etest.ReadFile(t, path))
 }
 
 // TestLanguageLineIsNotBelieved edits the line in every way. Each text that contradicts its functions is refused, as
@@ -120,7 +121,7 @@ func TestLanguageLineIsNotBelieved(t *testing.T) {
 			}
 			path := filepath.Join(dir, "edited.ggir")
 			for i, line := range refusedLines() {
-				writeFile(t, path, []byte(languageLine.ReplaceAllLiteralString(text, line)))
+				e2etest.WriteFile(t, path, []byte(languageLine.ReplaceAllLiteralString(text, line)))
 				_, err := driver.ReadText(path)
 				var refused *driver.TextError
 				if !errors.As(err, &refused) || !strings.Contains(err.Error(), "edited.ggir") {
@@ -145,9 +146,9 @@ func mustRefuse(t *testing.T, path string) {
 // tryBuild builds a text and returns the exit status.
 func tryBuild(t *testing.T, path, exe string, flags ...string) (status int, out string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
+	ctx, cancel := context.WithTimeout(t.Context(), e2etest.CommandTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, ggmlcPath, append([]string{"build", path, "-o", exe}, flags...)...)
+	cmd := exec.CommandContext(ctx, e2etest.Path(), append([]string{"build", path, "-o", exe}, flags...)...)
 	cmd.Dir = filepath.Dir(path)
 	text, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -219,7 +220,7 @@ func withoutWrite(text string) string {
 // TestEditedModulesTellTheSame edits sizes and names in texts of several levels. If a text is built, the output is
 // that of the reference; all others are refused with status 1.
 func TestEditedModulesTellTheSame(t *testing.T) {
-	refs := aidreamsReferences(t)
+	refs := e2etest.AIDreamsReferences(t)
 	levels := levels
 	if testing.Short() {
 		levels, refs = levels[:1], refs[:1]
@@ -235,18 +236,18 @@ func TestEditedModulesTellTheSame(t *testing.T) {
 	}
 }
 
-func (e moduleEdit) try(t *testing.T, dir, text string, refs []reference) {
+func (e moduleEdit) try(t *testing.T, dir, text string, refs []e2etest.Reference) {
 	edited := e.change(text)
 	if edited == text {
 		t.Skip("skip: nothing to change at this level")
 	}
 	path := filepath.Join(dir, "edited.ggir")
-	writeFile(t, path, []byte(edited))
+	e2etest.WriteFile(t, path, []byte(edited))
 	exe := filepath.Join(dir, "story")
 	status, out := tryBuild(t, path, exe)
 	switch {
 	case status == 0 && e.may != "refuse":
-		executable(exe).tellsAll(t, refs)
+		e2etest.Executable(exe).TellsAll(t, refs)
 	case status != 1 || e.may == "build":
 		t.Errorf("exit status %d:\n%s", status, out)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
@@ -25,8 +26,8 @@ func TestCrossBuildsAreForTheirSystems(t *testing.T) {
 		{"linux/arm64", func(exe []byte) error { _, err := elf.NewFile(bytes.NewReader(exe)); return err }},
 	} {
 		t.Run(c.platform, func(t *testing.T) {
-			exe := buildFor(t, c.platform, demo(t))
-			if err := c.check(readFile(t, exe)); err != nil {
+			exe := buildFor(t, c.platform, e2etest.Demo(t))
+			if err := c.check(e2etest.ReadFile(t, exe)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -36,14 +37,14 @@ func TestCrossBuildsAreForTheirSystems(t *testing.T) {
 func buildFor(t *testing.T, platform, model string, flags ...string) string {
 	system, arch, _ := strings.Cut(platform, "/")
 	exe := filepath.Join(t.TempDir(), "story")
-	return buildTo(t, exe, []string{"GOOS=" + system, "GOARCH=" + arch}, model, flags...)
+	return e2etest.BuildTo(t, exe, []string{"GOOS=" + system, "GOARCH=" + arch}, model, flags...)
 }
 
 // TestArm64TellsTheSame runs the pure-Go kernels on an emulated processor.
 func TestArm64TellsTheSame(t *testing.T) {
 	qemu := needQEMU(t, "qemu-aarch64")
-	exe := buildFor(t, "linux/arm64", aidreams(t), "--kv", "f32")
-	program{words: []string{qemu, exe}}.tellsAll(t, aidreamsReferences(t))
+	exe := buildFor(t, "linux/arm64", e2etest.AIDreams(t), "--kv", "f32")
+	e2etest.Program{Words: []string{qemu, exe}}.TellsAll(t, e2etest.AIDreamsReferences(t))
 }
 
 // TestOlderProcessorsTellTheSame: older processors use other kernels of the same executable. The emulator has no
@@ -53,18 +54,18 @@ func TestOlderProcessorsTellTheSame(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("skip: user-mode emulation is Linux's")
 	}
-	exe := buildFor(t, "linux/amd64", aidreams(t), "--kv", "f32")
+	exe := buildFor(t, "linux/amd64", e2etest.AIDreams(t), "--kv", "f32")
 	for _, c := range []struct{ cpu, kernels string }{
 		{"Haswell", "avx2"},
 		{"qemu64", "generic"},
 	} {
 		t.Run(c.cpu, func(t *testing.T) {
-			p := program{words: []string{qemu, "-cpu", c.cpu, exe}}
-			out := command{args: append(p.words, "version")}.run(t)
+			p := e2etest.Program{Words: []string{qemu, "-cpu", c.cpu, exe}}
+			out := e2etest.Command{Args: append(p.Words, "version")}.Run(t)
 			if !strings.Contains(string(out), c.kernels) {
 				t.Errorf("%s does not choose the %s kernels: %s", c.cpu, c.kernels, out)
 			}
-			p.tellsAll(t, aidreamsReferences(t))
+			p.TellsAll(t, e2etest.AIDreamsReferences(t))
 		})
 	}
 }

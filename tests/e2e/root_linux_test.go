@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
@@ -16,20 +17,20 @@ func emptyRoot(t *testing.T, exe string) {
 		needtest.Skip(t, "root", "only root can change the root folder")
 	}
 	root := t.TempDir()
-	copyFile(t, exe, filepath.Join(root, "story"))
+	e2etest.CopyFile(t, exe, filepath.Join(root, "story"))
 	if err := os.Chmod(filepath.Join(root, "story"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ref := aidreamsReferences(t)[0]
+	ref := e2etest.AIDreamsReferences(t)[0]
 	args := []string{"/story", "--prompt", ref.Prompt, "-n", "96", "--json", "--logits", "--ignore-eos"}
-	c := command{args: args, dir: "/", set: func(cmd *exec.Cmd) {
+	c := e2etest.Command{Args: args, Dir: "/", Set: func(cmd *exec.Cmd) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
 	}}
-	lines, err := parseTokens(c.run(t))
+	lines, err := e2etest.ParseTokens(c.Run(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ref.compare(lines); err != nil {
+	if err := ref.Compare(lines); err != nil {
 		t.Error(err)
 	}
 }

@@ -9,13 +9,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
 
 // TestThreadLimitCannotBeExceeded: a program for targets with a number of threads never runs more, and reports that.
 // Its plan is proved for each number of workers up to that limit, and no edit of the text raises the limit without
 // proof.
 func TestThreadLimitCannotBeExceeded(t *testing.T) {
-	refs := aidreamsReferences(t)
+	refs := e2etest.AIDreamsReferences(t)
 	dir := t.TempDir()
 	dump, edited := filepath.Join(dir, "plan.ggir"), filepath.Join(dir, "edited.ggir")
 	for n := 1; n <= 3; n++ {
@@ -23,10 +25,10 @@ func TestThreadLimitCannotBeExceeded(t *testing.T) {
 			continue
 		}
 		limit := fmt.Sprintf("threads=%d", n)
-		ggmlc(t, "dump", "--after", "check", "--targets", "cpu:"+limit, "--kv", "f32", "-o", dump, aidreams(t))
-		runsAtMost(t, build(t, dump), n, refs[n])
+		e2etest.GGMLC(t, "dump", "--after", "check", "--targets", "cpu:"+limit, "--kv", "f32", "-o", dump, e2etest.AIDreams(t))
+		runsAtMost(t, e2etest.Build(t, dump), n, refs[n])
 
-		text := string(readFile(t, dump))
+		text := string(e2etest.ReadFile(t, dump))
 		// Two nodes of an epoch have 4 units each. Half as many units of twice the size belong to the same workers if
 		// there are 1 or 2.
 		larger := strings.ReplaceAll(text, "split(1, 64, 16)", "split(1, 64, 32)")
@@ -42,7 +44,7 @@ func TestThreadLimitCannotBeExceeded(t *testing.T) {
 			if c.text == text {
 				t.Fatalf("%s, %s: nothing to edit", limit, c.name)
 			}
-			writeFile(t, edited, []byte(c.text))
+			e2etest.WriteFile(t, edited, []byte(c.text))
 			exe := filepath.Join(dir, "edited")
 			switch status, out := tryBuild(t, edited, exe); {
 			case c.refusal == "" && status == 0:
@@ -55,9 +57,9 @@ func TestThreadLimitCannotBeExceeded(t *testing.T) {
 }
 
 // runsAtMost runs a program with a larger --threads and compares its output.
-func runsAtMost(t *testing.T, exe string, n int, ref reference) {
+func runsAtMost(t *testing.T, exe string, n int, ref e2etest.Reference) {
 	t.Helper()
-	executable(exe, "--threads", "8").tells(t, ref)
+	e2etest.Executable(exe, "--threads", "8").Tells(t, ref)
 	cmd := exec.Command(exe, "--threads", "8", "-n", "2", "--prompt", ref.Prompt)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=8")
 	var said bytes.Buffer

@@ -1,4 +1,4 @@
-package e2e
+package gpu
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 	"github.com/ggmlc/ggmlc/runtime"
 	"github.com/ggmlc/ggmlc/runtime/vulkan"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
@@ -37,36 +38,36 @@ const onVulkan = "target vulkan like=vulkan space=vulkan\ntarget cpu like=cpu\n"
 var patient = []string{"--vulkan-timeout", "2m"}
 
 // vulkanMachines divide the model between a GPU, the processor and a simulated device.
-var vulkanMachines = []machine{
-	{"whole", onVulkan, []string{"--deny", "cpu"}},
-	{"the first layers", onVulkan, []string{"--pin", "blk.[0-1].*=vulkan", "--pin", "(blk.[2-3]|output).*=cpu"}},
-	{"attention", onVulkan, []string{"--pin", "blk.*.attn.*=vulkan", "--pin", "blk.*.ffn.*=cpu"}},
-	{"two devices", "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget vulkan like=vulkan space=vulkan ops=-rope_table\ntarget cpu like=cpu\n",
-		[]string{"--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=vulkan", "--pin", "(blk.3|output).*=cpu"}},
-	{"no events", "target vulkan like=vulkan space=vulkan events=false\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-2].*=vulkan", "--pin", "blk.[03].*=cpu"}},
-	{"segments", onVulkan, []string{"--ctx", "2048", "--deny", "cpu"}},
-	{"two queues", "target vulkan like=vulkan space=vulkan queues=2\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-3].*=vulkan", "--pin", "blk.0.*=cpu"}},
+var vulkanMachines = []e2etest.Machine{
+	{Name: "whole", Targets: onVulkan, Flags: []string{"--deny", "cpu"}},
+	{Name: "the first layers", Targets: onVulkan, Flags: []string{"--pin", "blk.[0-1].*=vulkan", "--pin", "(blk.[2-3]|output).*=cpu"}},
+	{Name: "attention", Targets: onVulkan, Flags: []string{"--pin", "blk.*.attn.*=vulkan", "--pin", "blk.*.ffn.*=cpu"}},
+	{Name: "two devices", Targets: "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget vulkan like=vulkan space=vulkan ops=-rope_table\ntarget cpu like=cpu\n",
+		Flags: []string{"--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=vulkan", "--pin", "(blk.3|output).*=cpu"}},
+	{Name: "no events", Targets: "target vulkan like=vulkan space=vulkan events=false\ntarget cpu like=cpu\n", Flags: []string{"--pin", "blk.[1-2].*=vulkan", "--pin", "blk.[03].*=cpu"}},
+	{Name: "segments", Targets: onVulkan, Flags: []string{"--ctx", "2048", "--deny", "cpu"}},
+	{Name: "two queues", Targets: "target vulkan like=vulkan space=vulkan queues=2\ntarget cpu like=cpu\n", Flags: []string{"--pin", "blk.[1-3].*=vulkan", "--pin", "blk.0.*=cpu"}},
 }
 
 // sharedMachines have GPUs that compute in memory of the host. copies is whether they need copies nevertheless.
 var sharedMachines = []struct {
-	machine
+	e2etest.Machine
 	copies bool
 }{
-	{machine{"whole", onHost, []string{"--deny", "cpu"}}, false},
-	{machine{"the first layers", onHost, []string{"--pin", "blk.[0-1].*=vulkan", "--pin", "(blk.[2-3]|output).*=cpu"}}, false},
-	{machine{"attention", onHost, []string{"--pin", "blk.*.attn.*=vulkan", "--pin", "blk.*.ffn.*=cpu"}}, false},
-	{machine{"the rest", onHost, []string{"--pin", "blk.*.attn.*=cpu", "--pin", "blk.*.ffn.*=vulkan", "--pin", "output.*=vulkan"}}, false},
-	{machine{"few ops", "target vulkan like=vulkan space=host ops=-rope,-rms_norm,-add" + fast + "\ntarget cpu like=cpu\n", nil}, false},
-	{machine{"no attention", "target vulkan like=vulkan space=host ops=-attention,-state_write" + fast + "\ntarget cpu like=cpu\n", nil}, false},
-	{machine{"no events", "target vulkan like=vulkan space=host events=false\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-2].*=vulkan", "--pin", "blk.[03].*=cpu"}}, false},
-	{machine{"no queues", "target vulkan like=vulkan space=host queues=0\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-2].*=vulkan", "--pin", "blk.[03].*=cpu"}}, false},
-	{machine{"both spaces", "target vulkan like=vulkan space=vulkan,host\ntarget cpu like=cpu\n", []string{"--pin", "blk.[0-1].*=vulkan", "--pin", "(blk.[2-3]|output).*=cpu"}}, true},
-	{machine{"the host first", "target vulkan like=vulkan space=host,vulkan\ntarget cpu like=cpu\n", []string{"--pin", "blk.[0-1].*=vulkan", "--pin", "(blk.[2-3]|output).*=cpu"}}, false},
-	{machine{"three backends", "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget vulkan like=vulkan space=host ops=-rope_table\ntarget cpu like=cpu\n",
-		[]string{"--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=vulkan", "--pin", "(blk.3|output).*=cpu"}}, true},
-	{machine{"two devices", "target vulkan:0 like=vulkan space=host\ntarget vulkan:1 like=vulkan space=host\ntarget cpu like=cpu\n",
-		[]string{"--pin", "blk.[02].*=vulkan:0", "--pin", "blk.1.*=vulkan:1", "--pin", "(blk.3|output).*=cpu"}}, false},
+	{e2etest.Machine{Name: "whole", Targets: onHost, Flags: []string{"--deny", "cpu"}}, false},
+	{e2etest.Machine{Name: "the first layers", Targets: onHost, Flags: []string{"--pin", "blk.[0-1].*=vulkan", "--pin", "(blk.[2-3]|output).*=cpu"}}, false},
+	{e2etest.Machine{Name: "attention", Targets: onHost, Flags: []string{"--pin", "blk.*.attn.*=vulkan", "--pin", "blk.*.ffn.*=cpu"}}, false},
+	{e2etest.Machine{Name: "the rest", Targets: onHost, Flags: []string{"--pin", "blk.*.attn.*=cpu", "--pin", "blk.*.ffn.*=vulkan", "--pin", "output.*=vulkan"}}, false},
+	{e2etest.Machine{Name: "few ops", Targets: "target vulkan like=vulkan space=host ops=-rope,-rms_norm,-add" + e2etest.Fast + "\ntarget cpu like=cpu\n"}, false},
+	{e2etest.Machine{Name: "no attention", Targets: "target vulkan like=vulkan space=host ops=-attention,-state_write" + e2etest.Fast + "\ntarget cpu like=cpu\n"}, false},
+	{e2etest.Machine{Name: "no events", Targets: "target vulkan like=vulkan space=host events=false\ntarget cpu like=cpu\n", Flags: []string{"--pin", "blk.[1-2].*=vulkan", "--pin", "blk.[03].*=cpu"}}, false},
+	{e2etest.Machine{Name: "no queues", Targets: "target vulkan like=vulkan space=host queues=0\ntarget cpu like=cpu\n", Flags: []string{"--pin", "blk.[1-2].*=vulkan", "--pin", "blk.[03].*=cpu"}}, false},
+	{e2etest.Machine{Name: "both spaces", Targets: "target vulkan like=vulkan space=vulkan,host\ntarget cpu like=cpu\n", Flags: []string{"--pin", "blk.[0-1].*=vulkan", "--pin", "(blk.[2-3]|output).*=cpu"}}, true},
+	{e2etest.Machine{Name: "the host first", Targets: "target vulkan like=vulkan space=host,vulkan\ntarget cpu like=cpu\n", Flags: []string{"--pin", "blk.[0-1].*=vulkan", "--pin", "(blk.[2-3]|output).*=cpu"}}, false},
+	{e2etest.Machine{Name: "three backends", Targets: "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget vulkan like=vulkan space=host ops=-rope_table\ntarget cpu like=cpu\n",
+		Flags: []string{"--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=vulkan", "--pin", "(blk.3|output).*=cpu"}}, true},
+	{e2etest.Machine{Name: "two devices", Targets: "target vulkan:0 like=vulkan space=host\ntarget vulkan:1 like=vulkan space=host\ntarget cpu like=cpu\n",
+		Flags: []string{"--pin", "blk.[02].*=vulkan:0", "--pin", "blk.1.*=vulkan:1", "--pin", "(blk.3|output).*=cpu"}}, false},
 }
 
 const onHost = "target vulkan like=vulkan space=host\ntarget cpu like=cpu\n"
@@ -75,9 +76,9 @@ const onHost = "target vulkan like=vulkan space=host\ntarget cpu like=cpu\n"
 // steps under way. Weights are embedded, or mapped from a file.
 func TestVulkanInMemoryOfTheHostTellsTheSame(t *testing.T) {
 	needVulkan(t)
-	refs := aidreamsReferences(t)
+	refs := e2etest.AIDreamsReferences(t)
 	for i, m := range sharedMachines {
-		t.Run(m.name, func(t *testing.T) {
+		t.Run(m.Name, func(t *testing.T) {
 			if i > 2 {
 				needtest.Slow(t, "e2e")
 			}
@@ -86,9 +87,9 @@ func TestVulkanInMemoryOfTheHostTellsTheSame(t *testing.T) {
 			if i%2 == 1 {
 				mapped = []string{"--weights", filepath.Join(t.TempDir(), "story.weights")}
 			}
-			exe := m.mustBuildOn(t, append(flags, mapped...)...)
+			exe := m.MustBuildOn(t, append(flags, mapped...)...)
 			checkPlan(t, exe, "vulkan", m.copies)
-			executable(exe, mapped...).tells(t, refs[i%len(refs)])
+			e2etest.Executable(exe, mapped...).Tells(t, refs[i%len(refs)])
 		})
 	}
 }
@@ -96,7 +97,7 @@ func TestVulkanInMemoryOfTheHostTellsTheSame(t *testing.T) {
 // checkPlan looks in the plan of a program for a backend, and whether there are copies.
 func checkPlan(t *testing.T, exe, backend string, copies bool) {
 	t.Helper()
-	plan := string(command{args: []string{exe, "plan"}}.run(t))
+	plan := string(e2etest.Command{Args: []string{exe, "plan"}}.Run(t))
 	if !strings.Contains(plan, "backend "+backend) {
 		t.Errorf("nothing runs on the GPU:\n%s", plan)
 	}
@@ -109,11 +110,11 @@ func checkPlan(t *testing.T, exe, backend string, copies bool) {
 // other backends, with one to four steps under way. Prompts take several steps.
 func TestVulkanTellsTheSame(t *testing.T) {
 	needVulkan(t)
-	refs := aidreamsReferences(t)
+	refs := e2etest.AIDreamsReferences(t)
 	for i, m := range vulkanMachines {
-		t.Run(m.name, func(t *testing.T) {
-			exe := m.mustBuildOn(t, "--pipeline", fmt.Sprint(1+i%4))
-			executable(exe, patient...).tells(t, refs[i%len(refs)])
+		t.Run(m.Name, func(t *testing.T) {
+			exe := m.MustBuildOn(t, "--pipeline", fmt.Sprint(1+i%4))
+			e2etest.Executable(exe, patient...).Tells(t, refs[i%len(refs)])
 		})
 	}
 }
@@ -126,17 +127,17 @@ func TestLongContextsOnVulkan(t *testing.T) {
 	flags := []string{"--ctx", "2048", "--kv", "f32"}
 	gpuFlags := slices.Concat(flags, []string{"--targets", "vulkan,cpu", "--deny", "cpu"})
 	dump := filepath.Join(dir, "cut.ggir")
-	ggmlc(t, slices.Concat([]string{"dump", "--after", "check", "-o", dump}, gpuFlags, []string{aidreams(t)})...)
-	if !strings.Contains(string(readFile(t, dump)), "attention_segments") {
+	e2etest.GGMLC(t, slices.Concat([]string{"dump", "--after", "check", "-o", dump}, gpuFlags, []string{e2etest.AIDreams(t)})...)
+	if !strings.Contains(string(e2etest.ReadFile(t, dump)), "attention_segments") {
 		t.Fatal("no attention is cut")
 	}
-	onCPU := buildTo(t, filepath.Join(dir, "cpu"), nil, aidreams(t), flags...)
-	onGPU := buildTo(t, filepath.Join(dir, "gpu"), nil, aidreams(t), gpuFlags...)
+	onCPU := e2etest.BuildTo(t, filepath.Join(dir, "cpu"), nil, e2etest.AIDreams(t), flags...)
+	onGPU := e2etest.BuildTo(t, filepath.Join(dir, "gpu"), nil, e2etest.AIDreams(t), gpuFlags...)
 	for _, prompt := range []int{254, 510} {
-		tokens := storyTokens(prompt)
-		want, got := logitsAfter(t, []string{onCPU}, tokens, 4), logitsAfter(t, slices.Concat([]string{onGPU}, patient), tokens, 4)
-		if !slices.Equal(idsOf(t, got), idsOf(t, want)) {
-			t.Errorf("after %d tokens: %v, on the processor %v", prompt, idsOf(t, got), idsOf(t, want))
+		tokens := e2etest.StoryTokens(prompt)
+		want, got := e2etest.LogitsAfter(t, []string{onCPU}, tokens, 4), e2etest.LogitsAfter(t, slices.Concat([]string{onGPU}, patient), tokens, 4)
+		if !slices.Equal(e2etest.IDsOf(t, got), e2etest.IDsOf(t, want)) {
+			t.Errorf("after %d tokens: %v, on the processor %v", prompt, e2etest.IDsOf(t, got), e2etest.IDsOf(t, want))
 		}
 	}
 }
@@ -145,10 +146,10 @@ func TestLongContextsOnVulkan(t *testing.T) {
 // the reference, which has more exact caches, but not the first tokens.
 func TestQuantizedCachesOnVulkan(t *testing.T) {
 	needVulkan(t)
-	exe := build(t, demo(t), "--kv", "q8_0", "--targets", "vulkan,cpu", "--deny", "cpu")
-	ref := demoReferences(t)[0]
+	exe := e2etest.Build(t, e2etest.Demo(t), "--kv", "q8_0", "--targets", "vulkan,cpu", "--deny", "cpu")
+	ref := e2etest.DemoReferences(t)[0]
 	n := min(24, len(ref.Greedy))
-	lines, err := parseTokens(command{args: slices.Concat([]string{exe, "--prompt", ref.Prompt, "-n", fmt.Sprint(n), "--json"}, patient)}.run(t))
+	lines, err := e2etest.ParseTokens(e2etest.Command{Args: slices.Concat([]string{exe, "--prompt", ref.Prompt, "-n", fmt.Sprint(n), "--json"}, patient)}.Run(t))
 	if err != nil || len(lines) < n {
 		t.Fatalf("%d lines, error %v", len(lines), err)
 	}
@@ -160,31 +161,31 @@ func TestQuantizedCachesOnVulkan(t *testing.T) {
 }
 
 // stagedMachines have values that go from one device to another by way of the host.
-var stagedMachines = []machine{
-	{"two GPUs", "target vulkan:0 like=vulkan space=a\ntarget vulkan:1 like=vulkan space=b\ntarget cpu like=cpu\n",
-		[]string{"--pin", "blk.[0-1].*=vulkan:0", "--pin", "(blk.[2-3]|output).*=vulkan:1"}},
-	{"two GPUs in every layer", "target vulkan:0 like=vulkan space=a\ntarget vulkan:1 like=vulkan space=b\ntarget cpu like=cpu\n",
-		[]string{"--pin", "blk.*.attn.*=vulkan:0", "--pin", "blk.*.ffn.*=vulkan:1"}},
-	{"two GPUs and the processor", "target vulkan:0 like=vulkan space=a queues=2\ntarget vulkan:1 like=vulkan space=b\ntarget cpu like=cpu\n",
-		[]string{"--pin", "blk.*.attn.*=vulkan:1", "--pin", "blk.[0-2].ffn.*=vulkan:0", "--pin", "(blk.3.ffn|output).*=cpu"}},
-	{"a simulated device", "target fake like=fake space=a\ntarget vulkan like=vulkan space=b\ntarget cpu like=cpu\n",
-		[]string{"--pin", "blk.*.attn.*=fake", "--pin", "blk.*.ffn.*=vulkan"}},
-	{"no events", "target vulkan:0 like=vulkan space=a events=false\ntarget vulkan:1 like=vulkan space=b queues=0\ntarget cpu like=cpu\n",
-		[]string{"--pin", "blk.*.attn.*=vulkan:0", "--pin", "blk.*.ffn.*=vulkan:1"}},
+var stagedMachines = []e2etest.Machine{
+	{Name: "two GPUs", Targets: "target vulkan:0 like=vulkan space=a\ntarget vulkan:1 like=vulkan space=b\ntarget cpu like=cpu\n",
+		Flags: []string{"--pin", "blk.[0-1].*=vulkan:0", "--pin", "(blk.[2-3]|output).*=vulkan:1"}},
+	{Name: "two GPUs in every layer", Targets: "target vulkan:0 like=vulkan space=a\ntarget vulkan:1 like=vulkan space=b\ntarget cpu like=cpu\n",
+		Flags: []string{"--pin", "blk.*.attn.*=vulkan:0", "--pin", "blk.*.ffn.*=vulkan:1"}},
+	{Name: "two GPUs and the processor", Targets: "target vulkan:0 like=vulkan space=a queues=2\ntarget vulkan:1 like=vulkan space=b\ntarget cpu like=cpu\n",
+		Flags: []string{"--pin", "blk.*.attn.*=vulkan:1", "--pin", "blk.[0-2].ffn.*=vulkan:0", "--pin", "(blk.3.ffn|output).*=cpu"}},
+	{Name: "a simulated device", Targets: "target fake like=fake space=a\ntarget vulkan like=vulkan space=b\ntarget cpu like=cpu\n",
+		Flags: []string{"--pin", "blk.*.attn.*=fake", "--pin", "blk.*.ffn.*=vulkan"}},
+	{Name: "no events", Targets: "target vulkan:0 like=vulkan space=a events=false\ntarget vulkan:1 like=vulkan space=b queues=0\ntarget cpu like=cpu\n",
+		Flags: []string{"--pin", "blk.*.attn.*=vulkan:0", "--pin", "blk.*.ffn.*=vulkan:1"}},
 }
 
 // TestDevicesExchangeValuesTellsTheSame runs the model on devices that do not address each other's memory.
 func TestDevicesExchangeValuesTellsTheSame(t *testing.T) {
 	needVulkan(t)
-	refs := aidreamsReferences(t)
+	refs := e2etest.AIDreamsReferences(t)
 	for i, m := range stagedMachines {
-		t.Run(m.name, func(t *testing.T) {
+		t.Run(m.Name, func(t *testing.T) {
 			if i > 1 {
 				needtest.Slow(t, "e2e")
 			}
 			for _, rules := range []string{"cost", "ggml-2026"} {
-				exe := m.mustBuildOn(t, "--pipeline", fmt.Sprint(1+i%4), "--rules", rules)
-				executable(exe).tells(t, refs[i%len(refs)])
+				exe := m.MustBuildOn(t, "--pipeline", fmt.Sprint(1+i%4), "--rules", rules)
+				e2etest.Executable(exe).Tells(t, refs[i%len(refs)])
 			}
 		})
 	}
@@ -192,9 +193,9 @@ func TestDevicesExchangeValuesTellsTheSame(t *testing.T) {
 
 // TestGPUsThatAreNotStagedAreRefused has a target file that claims that GPUs copy to each other.
 func TestGPUsThatAreNotStagedAreRefused(t *testing.T) {
-	m := machine{"direct", "target a like=vulkan space=a staged=false\ntarget b like=vulkan space=b staged=false\ntarget cpu like=cpu\n",
-		[]string{"--pin", "blk.[0-2].*=a", "--pin", "(blk.3|output).*=b"}}
-	if _, refusal := m.buildOn(t); !strings.Contains(refusal, "exit status 2") || !strings.Contains(refusal, "do not address each other's memory: write staged=true in one of the two targets, and compile the model again, or its dump from before the pass copy") {
+	m := e2etest.Machine{Name: "direct", Targets: "target a like=vulkan space=a staged=false\ntarget b like=vulkan space=b staged=false\ntarget cpu like=cpu\n",
+		Flags: []string{"--pin", "blk.[0-2].*=a", "--pin", "(blk.3|output).*=b"}}
+	if _, refusal := m.BuildOn(t); !strings.Contains(refusal, "exit status 2") || !strings.Contains(refusal, "do not address each other's memory: write staged=true in one of the two targets, and compile the model again, or its dump from before the pass copy") {
 		t.Error(refusal)
 	}
 }
@@ -202,7 +203,7 @@ func TestGPUsThatAreNotStagedAreRefused(t *testing.T) {
 // TestUnknownDevicesOfPrograms: a device that is not there is a matter of the machine, a list with a gap is wrong usage.
 func TestUnknownDevicesOfPrograms(t *testing.T) {
 	needVulkan(t)
-	exe := machine{"whole", onVulkan, []string{"--deny", "cpu"}}.mustBuildOn(t)
+	exe := e2etest.Machine{Name: "whole", Targets: onVulkan, Flags: []string{"--deny", "cpu"}}.MustBuildOn(t)
 	for device, status := range map[string]int{"7000": 1, "no such device": 1, "0,": 2, "": 2} {
 		cmd := exec.CommandContext(t.Context(), exe, "--tokens", "1", "-n", "1", "--vulkan-device", device)
 		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != status || !strings.Contains(string(out), "evice") {
@@ -214,7 +215,7 @@ func TestUnknownDevicesOfPrograms(t *testing.T) {
 // arenaBytes returns how many bytes of arenas the plan of a program has in a space.
 func arenaBytes(t *testing.T, exe, space string) (sum int64) {
 	t.Helper()
-	for line := range strings.Lines(string(command{args: []string{exe, "plan"}}.run(t))) {
+	for line := range strings.Lines(string(e2etest.Command{Args: []string{exe, "plan"}}.Run(t))) {
 		var bytes int64
 		var class string
 		if n, _ := fmt.Sscanf(line, "arena "+space+" %s %d bytes", &class, &bytes); n == 2 {
@@ -228,15 +229,15 @@ func arenaBytes(t *testing.T, exe, space string) (sum int64) {
 func TestVulkanWithLittleMemoryTellsTheSame(t *testing.T) {
 	needVulkan(t)
 	const limit = 400_000
-	m := machine{"limit", "target vulkan like=vulkan space=vulkan" + fast + "\ntarget cpu like=cpu\n", nil}
-	if bytes := arenaBytes(t, m.mustBuildOn(t), "vulkan"); bytes <= limit {
+	m := e2etest.Machine{Name: "limit", Targets: "target vulkan like=vulkan space=vulkan" + e2etest.Fast + "\ntarget cpu like=cpu\n"}
+	if bytes := arenaBytes(t, m.MustBuildOn(t), "vulkan"); bytes <= limit {
 		t.Errorf("without a limit the GPU has %d bytes", bytes)
 	}
-	exe := m.mustBuildOn(t, "--max-memory", fmt.Sprint("vulkan=", limit))
+	exe := m.MustBuildOn(t, "--max-memory", fmt.Sprint("vulkan=", limit))
 	if bytes := arenaBytes(t, exe, "vulkan"); bytes == 0 || bytes > limit {
 		t.Errorf("with a limit of %d the GPU has %d bytes", limit, bytes)
 	}
-	executable(exe).tells(t, aidreamsReferences(t)[0])
+	e2etest.Executable(exe).Tells(t, e2etest.AIDreamsReferences(t)[0])
 }
 
 // TestModelLargerThanTheGPU divides a model of 98 MiB between a GPU with 40 MiB and the processor. If the processor is
@@ -244,34 +245,34 @@ func TestVulkanWithLittleMemoryTellsTheSame(t *testing.T) {
 func TestModelLargerThanTheGPU(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	needVulkan(t)
-	model, limit := randomModel(t), int64(40<<20)
+	model, limit := e2etest.RandomModel(t), int64(40<<20)
 	flags := []string{"--targets", "vulkan,cpu", "--batch", "16"}
-	exe := build(t, model, append(flags, "--max-memory", fmt.Sprint("vulkan=", limit))...)
+	exe := e2etest.Build(t, model, append(flags, "--max-memory", fmt.Sprint("vulkan=", limit))...)
 	gpu, host := arenaBytes(t, exe, "vulkan"), arenaBytes(t, exe, "host")
 	if gpu > limit || gpu < limit/2 || host < 30<<20 {
 		t.Errorf("%d bytes on the GPU, %d on the host", gpu, host)
 	}
-	command{args: []string{exe, "--prompt", "Once upon a time", "-n", "4"}}.run(t)
+	e2etest.Command{Args: []string{exe, "--prompt", "Once upon a time", "-n", "4"}}.Run(t)
 
 	whole := append(flags, "--deny", "cpu")
 	args := append([]string{"build", model, "-o", exe, "--max-memory", fmt.Sprint("vulkan=", limit/2)}, whole...)
-	out, err := exec.Command(ggmlcPath, args...).CombinedOutput()
+	out, err := exec.Command(e2etest.Path(), args...).CombinedOutput()
 	var enough int64
 	_, text, _ := strings.Cut(string(out), ": --max-memory vulkan=")
 	if _, scanErr := fmt.Sscanf(text, "%d would be enough", &enough); scanErr != nil || !strings.Contains(fmt.Sprint(err), "exit status 3") || !strings.Contains(text, "or leave out --deny cpu, so that it takes the rest") {
 		t.Fatalf("error %v\n%s", err, out)
 	}
-	build(t, model, append(whole, "--max-memory", fmt.Sprint("vulkan=", enough))...)
+	e2etest.Build(t, model, append(whole, "--max-memory", fmt.Sprint("vulkan=", enough))...)
 }
 
 // TestTwoProcessesOnOneDevice runs two programs at the same time.
 func TestTwoProcessesOnOneDevice(t *testing.T) {
 	needVulkan(t)
-	exe := vulkanMachines[0].mustBuildOn(t)
-	refs := aidreamsReferences(t)
+	exe := vulkanMachines[0].MustBuildOn(t)
+	refs := e2etest.AIDreamsReferences(t)
 	var both sync.WaitGroup
 	for i := range 2 {
-		both.Go(func() { executable(exe).tells(t, refs[i]) })
+		both.Go(func() { e2etest.Executable(exe).Tells(t, refs[i]) })
 	}
 	both.Wait()
 }
@@ -279,7 +280,7 @@ func TestTwoProcessesOnOneDevice(t *testing.T) {
 // TestVulkanNeedsADriver runs a program for a GPU where the loader finds no driver.
 func TestVulkanNeedsADriver(t *testing.T) {
 	needVulkan(t)
-	exe := vulkanMachines[0].mustBuildOn(t)
+	exe := vulkanMachines[0].MustBuildOn(t)
 	c := exec.Command(exe, "--prompt", "Once", "-n", "1")
 	c.Env = append(c.Environ(), withoutDriver(t)...)
 	out, err := c.CombinedOutput()
@@ -292,20 +293,20 @@ func TestVulkanNeedsADriver(t *testing.T) {
 // with a driver and without.
 func TestFallbackRunsWithoutADriver(t *testing.T) {
 	needVulkan(t)
-	ref := aidreamsReferences(t)[0]
+	ref := e2etest.AIDreamsReferences(t)[0]
 	weights := filepath.Join(t.TempDir(), "story.weights")
 	for name, flags := range map[string][]string{"embedded": nil, "beside": {"--weights", weights}} {
 		t.Run(name, func(t *testing.T) {
 			if flags != nil {
 				needtest.Slow(t, "e2e")
 			}
-			exe := vulkanMachines[0].mustBuildOn(t, append([]string{"--fallback", "cpu"}, flags...)...)
-			p := executable(exe, flags...)
-			p.tells(t, ref)
-			p.env = withoutDriver(t)
-			p.tells(t, ref)
+			exe := vulkanMachines[0].MustBuildOn(t, append([]string{"--fallback", "cpu"}, flags...)...)
+			p := e2etest.Executable(exe, flags...)
+			p.Tells(t, ref)
+			p.Env = withoutDriver(t)
+			p.Tells(t, ref)
 			says(t, exe, flags, nil, "runs on vulkan\n")
-			says(t, exe, flags, p.env, "runs on the processor alone, by the plan of --fallback: vulkan: there is no Vulkan driver: install")
+			says(t, exe, flags, p.Env, "runs on the processor alone, by the plan of --fallback: vulkan: there is no Vulkan driver: install")
 		})
 	}
 }
@@ -324,10 +325,10 @@ func says(t *testing.T, exe string, flags, env []string, want string) {
 func TestFallbackWithAppendedWeights(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	needVulkan(t)
-	exe := build(t, randomModel(t), "--targets", "vulkan,cpu", "--batch", "16", "--fallback", "cpu")
-	command{args: []string{exe, "verify"}}.run(t)
-	command{args: []string{exe, "--prompt", "Once", "-n", "1"}}.run(t)
-	command{args: []string{exe, "--prompt", "Once", "-n", "1"}, env: withoutDriver(t)}.run(t)
+	exe := e2etest.Build(t, e2etest.RandomModel(t), "--targets", "vulkan,cpu", "--batch", "16", "--fallback", "cpu")
+	e2etest.Command{Args: []string{exe, "verify"}}.Run(t)
+	e2etest.Command{Args: []string{exe, "--prompt", "Once", "-n", "1"}}.Run(t)
+	e2etest.Command{Args: []string{exe, "--prompt", "Once", "-n", "1"}, Env: withoutDriver(t)}.Run(t)
 }
 
 // withoutDriver returns an environment in which the loader finds no driver.
@@ -341,7 +342,7 @@ func withoutDriver(t *testing.T) []string {
 func TestNamesOfModulesAreNotThoseOfGPUPrograms(t *testing.T) {
 	dir := t.TempDir()
 	module := filepath.Join(dir, "names.ggir")
-	writeFile(t, module, []byte(`ggir 1
+	e2etest.WriteFile(t, module, []byte(`ggir 1
 props imported
 symbol gpus 1 8
 symbol kernelAdd 1 8
@@ -354,7 +355,7 @@ func @gpus(%x: f32[kernelAdd,4], %b: f32[4]) -> (y: f32[kernelAdd,4]) {
   return %y
 }
 `))
-	out, err := exec.Command(ggmlcPath, "build", module, "-o", filepath.Join(dir, "names"), "--targets", "vulkan,cpu", "--pin", ".*=vulkan").CombinedOutput()
+	out, err := exec.Command(e2etest.Path(), "build", module, "-o", filepath.Join(dir, "names"), "--targets", "vulkan,cpu", "--pin", ".*=vulkan").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -365,8 +366,8 @@ func @gpus(%x: f32[kernelAdd,4], %b: f32[4]) -> (y: f32[kernelAdd,4]) {
 func TestGPUsThatOnlyCopyAreDriven(t *testing.T) {
 	dir := t.TempDir()
 	module := filepath.Join(dir, "copy.ggir")
-	writeFile(t, module, []byte("ggir 1\nprops imported\nsymbol n 1 8\nfunc @main(%x: f32[n,4]) -> (y: f32[n,4]) {\n  %y = copy %x\n  return %y\n}\n"))
-	out, err := exec.Command(ggmlcPath, "build", module, "-o", filepath.Join(dir, "copies"), "--targets", "vulkan:space=host,cpu", "--rules", "ggml-2026").CombinedOutput()
+	e2etest.WriteFile(t, module, []byte("ggir 1\nprops imported\nsymbol n 1 8\nfunc @main(%x: f32[n,4]) -> (y: f32[n,4]) {\n  %y = copy %x\n  return %y\n}\n"))
+	out, err := exec.Command(e2etest.Path(), "build", module, "-o", filepath.Join(dir, "copies"), "--targets", "vulkan:space=host,cpu", "--rules", "ggml-2026").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -374,8 +375,8 @@ func TestGPUsThatOnlyCopyAreDriven(t *testing.T) {
 
 // TestMemoryOfAGPUIsItsOwn has two targets in the space of one GPU.
 func TestMemoryOfAGPUIsItsOwn(t *testing.T) {
-	m := machine{"", "target v like=vulkan\ntarget w like=vulkan\ntarget cpu like=cpu\n", []string{"--pin", "blk.[0-1].*=v", "--pin", "blk.[2-3].*=w"}}
-	if _, refusal := m.buildOn(t); !strings.Contains(refusal, "exit status 2") || !strings.Contains(refusal, "target w: the space vulkan is the memory of v, which no other device addresses: write space=w") {
+	m := e2etest.Machine{Name: "", Targets: "target v like=vulkan\ntarget w like=vulkan\ntarget cpu like=cpu\n", Flags: []string{"--pin", "blk.[0-1].*=v", "--pin", "blk.[2-3].*=w"}}
+	if _, refusal := m.BuildOn(t); !strings.Contains(refusal, "exit status 2") || !strings.Contains(refusal, "target w: the space vulkan is the memory of v, which no other device addresses: write space=w") {
 		t.Error(refusal)
 	}
 }
@@ -384,7 +385,7 @@ func TestMemoryOfAGPUIsItsOwn(t *testing.T) {
 func TestMeasuredTargetTellsTheSame(t *testing.T) {
 	needVulkan(t)
 	file := filepath.Join(t.TempDir(), "gpu.target")
-	if out, err := exec.Command(ggmlcPath, "devices", "--measure", "-o", file).CombinedOutput(); err != nil {
+	if out, err := exec.Command(e2etest.Path(), "devices", "--measure", "-o", file).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	text, err := os.ReadFile(file)
@@ -406,8 +407,8 @@ func TestMeasuredTargetTellsTheSame(t *testing.T) {
 	if l.Names() != "vulkan, cpu" || measured < 6 { // some may equal the usual ones
 		t.Errorf("%d rates are measured:\n%s", measured, text)
 	}
-	exe := machine{targets: string(text), flags: []string{"--deny", "cpu"}}.mustBuildOn(t)
-	executable(exe).tells(t, aidreamsReferences(t)[0])
+	exe := e2etest.Machine{Targets: string(text), Flags: []string{"--deny", "cpu"}}.MustBuildOn(t)
+	e2etest.Executable(exe).Tells(t, e2etest.AIDreamsReferences(t)[0])
 }
 
 // traced is an event of a program's profile.
@@ -428,16 +429,16 @@ func (e traced) end() float64 { return e.TS + e.Dur }
 // the commands of the GPU's queue, and within each the kernels with their nodes.
 func TestProfileHasKernelsOnTheTimelineOfThreads(t *testing.T) {
 	needVulkan(t)
-	p := executable(vulkanMachines[1].mustBuildOn(t, "--profile", "--pipeline", "2"))
-	checkProfile(t, p, "vulkan", aidreamsReferences(t)[0])
+	p := e2etest.Executable(vulkanMachines[1].MustBuildOn(t, "--profile", "--pipeline", "2"))
+	checkProfile(t, p, "vulkan", e2etest.AIDreamsReferences(t)[0])
 }
 
 // checkProfile runs a program with --profile and checks the times of its one GPU.
-func checkProfile(t *testing.T, p program, gpu string, ref reference) {
+func checkProfile(t *testing.T, p e2etest.Program, gpu string, ref e2etest.Reference) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "trace.json")
-	p.flags = append(p.flags, "--profile", file)
-	p.tells(t, ref)
+	p.Flags = append(p.Flags, "--profile", file)
+	p.Tells(t, ref)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package e2e
+package gpu
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
 
 // chained has elementwise nodes of one shape, with a row, a column and a scalar that are repeated, rows that kernels read in
@@ -64,13 +65,13 @@ func TestChainsComputeWhatTheirNodesDo(t *testing.T) {
 			}
 			dir := t.TempDir()
 			module, one, several := filepath.Join(dir, "chained.ggir"), filepath.Join(dir, "one"), filepath.Join(dir, "several")
-			writeFile(t, module, []byte(chainedText()))
+			e2etest.WriteFile(t, module, []byte(chainedText()))
 			flags := []string{module, "--targets", kind + ",cpu", "--deny", "cpu"}
-			if n := strings.Count(string(ggmlc(t, append([]string{"dump"}, flags...)...)), " = chain "); n != 3 {
+			if n := strings.Count(string(e2etest.GGMLC(t, append([]string{"dump"}, flags...)...)), " = chain "); n != 3 {
 				t.Errorf("%d chains, not one in each function and one in the layer", n)
 			}
-			ggmlc(t, append([]string{"build", "-o", one}, flags...)...)
-			ggmlc(t, append([]string{"build", "-o", several, "--disable", "chain"}, flags...)...)
+			e2etest.GGMLC(t, append([]string{"build", "-o", one}, flags...)...)
+			e2etest.GGMLC(t, append([]string{"build", "-o", several, "--disable", "chain"}, flags...)...)
 			for _, rows := range []int{1, 3, 40} {
 				for fn, shapes := range map[string]map[string][]int{
 					"odd":    {"x": {rows, 65}, "z": {rows, 65}, "row": {65}, "column": {rows, 1}},
@@ -80,13 +81,13 @@ func TestChainsComputeWhatTheirNodesDo(t *testing.T) {
 					args := []string{"call", fn}
 					for name, shape := range shapes {
 						path := filepath.Join(dir, name+".npy")
-						writeFile(t, path, randomNPY(t, shape, uint64(rows)))
+						e2etest.WriteFile(t, path, randomNPY(t, shape, uint64(rows)))
 						args = append(args, name+"="+path)
 					}
 					results := func(exe string) []byte {
 						out := t.TempDir()
-						command{args: append(append([]string{exe}, args...), "-o", out)}.run(t)
-						return readFile(t, filepath.Join(out, "y.npy"))
+						e2etest.Command{Args: append(append([]string{exe}, args...), "-o", out)}.Run(t)
+						return e2etest.ReadFile(t, filepath.Join(out, "y.npy"))
 					}
 					if !bytes.Equal(results(one), results(several)) {
 						t.Errorf("%s of %d rows: chains compute something else", fn, rows)

@@ -1,4 +1,4 @@
-package e2e
+package service
 
 import (
 	"encoding/binary"
@@ -15,6 +15,7 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/frontend/tokenizer"
 	"github.com/ggmlc/ggmlc/runtime/token"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
@@ -31,7 +32,7 @@ func TestProgramsUseEveryKindOfTokenizer(t *testing.T) {
 			}
 			model := filepath.Join(t.TempDir(), "model.gguf")
 			writeRandomLlama(t, model, vocab)
-			exe, v := build(t, model), vocabOf(t, model)
+			exe, v := e2etest.Build(t, model), vocabOf(t, model)
 			ids := v.Encode(nil, vocabPrompt, token.Options{Specials: true})
 			flags := []string{exe, "-n", "16", "--json", "--ignore-eos", "--temp", "0"}
 			asText := tokenLines(t, append(flags, "--prompt", vocabPrompt))
@@ -46,16 +47,16 @@ func TestProgramsUseEveryKindOfTokenizer(t *testing.T) {
 	}
 }
 
-func tokenLines(t *testing.T, args []string) []generated {
+func tokenLines(t *testing.T, args []string) []e2etest.Generated {
 	t.Helper()
-	lines, err := parseTokens(command{args: args}.run(t))
+	lines, err := e2etest.ParseTokens(e2etest.Command{Args: args}.Run(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return lines
 }
 
-func generatedIDs(lines []generated) (ids []int32) {
+func generatedIDs(lines []e2etest.Generated) (ids []int32) {
 	for _, l := range lines {
 		if l.ID != nil {
 			ids = append(ids, *l.ID)
@@ -64,7 +65,7 @@ func generatedIDs(lines []generated) (ids []int32) {
 	return ids
 }
 
-func generatedText(lines []generated) string {
+func generatedText(lines []e2etest.Generated) string {
 	text := ""
 	for _, l := range lines {
 		text += l.Text

@@ -1,4 +1,4 @@
-package e2e
+package devices
 
 import (
 	"context"
@@ -15,25 +15,26 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes/target"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
 // planFor compiles the small model for a machine, in this process, so that a test can change the finished plan. The
 // changed plan is not proved.
-func planFor(t *testing.T, m machine, pipeline int) *driver.Model {
+func planFor(t *testing.T, m e2etest.Machine, pipeline int) *driver.Model {
 	t.Helper()
-	md, err := driver.Load(t.Context(), aidreams(t), driver.LoadOptions{Batch: 4, KV: dtype.F32})
+	md, err := driver.Load(t.Context(), e2etest.AIDreams(t), driver.LoadOptions{Batch: 4, KV: dtype.F32})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { md.Close() })
-	targets, err := target.Parse(m.name, m.targets)
+	targets, err := target.Parse(m.Name, m.Targets)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := pass.Options{Rules: "cost", Pipeline: pipeline}
-	for i := 1; i < len(m.flags); i += 2 {
-		pin, err := pass.ParsePin(m.flags[i])
+	for i := 1; i < len(m.Flags); i += 2 {
+		pin, err := pass.ParsePin(m.Flags[i])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +76,7 @@ func tellsWrong(t *testing.T, md *driver.Model, runs int) bool {
 	if err := driver.Build(t.Context(), md, driver.OutputOptions{Compiler: "ggmlc test", Out: exe}); err != nil {
 		t.Fatal(err)
 	}
-	refs := aidreamsReferences(t)
+	refs := e2etest.AIDreamsReferences(t)
 	for seed := range runs {
 		ref := refs[seed%len(refs)]
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -89,8 +90,8 @@ func tellsWrong(t *testing.T, md *driver.Model, runs int) bool {
 		if err != nil {
 			return true
 		}
-		lines, err := parseTokens(out)
-		if err != nil || ref.compare(lines) != nil {
+		lines, err := e2etest.ParseTokens(out)
+		if err != nil || ref.Compare(lines) != nil {
 			return true
 		}
 	}
@@ -116,12 +117,12 @@ func TestHazardsShow(t *testing.T) {
 // TestEveryWaitMatters removes one wait at a time.
 func TestEveryWaitMatters(t *testing.T) {
 	needtest.Slow(t, "e2e")
-	for _, m := range []machine{twoDevices, machines[3], machines[5]} {
-		t.Run(m.name, func(t *testing.T) { everyWait(t, m) })
+	for _, m := range []e2etest.Machine{twoDevices, machines[3], machines[5]} {
+		t.Run(m.Name, func(t *testing.T) { everyWait(t, m) })
 	}
 }
 
-func everyWait(t *testing.T, m machine) {
+func everyWait(t *testing.T, m e2etest.Machine) {
 	md := planFor(t, m, 2)
 	shown, all := 0, waitsOf(md.Module)
 	for _, w := range all {

@@ -1,4 +1,4 @@
-package e2e
+package gpu
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
 
 // TestQuantizedModelsOnVulkan runs the model with weights of q4_0 and q8_0, which GPUs read in planes. It computes the
@@ -21,12 +23,12 @@ func TestQuantizedModelsOnVulkan(t *testing.T) {
 			quantize := []string{"--quantize", format, "--ctx", "256", "--batch", "16"}
 			gpu := slices.Concat(quantize, []string{"--targets", "vulkan,cpu", "--deny", "cpu"})
 			plain := slices.Concat(gpu, []string{"--disable", "pack.cost"})
-			wantPlanes(t, slices.Concat([]string{aidreams(t)}, gpu), 24)
-			wantPlanes(t, slices.Concat([]string{aidreams(t)}, plain), 0)
-			onCPU := buildTo(t, filepath.Join(dir, "cpu"), nil, aidreams(t), quantize...)
-			onGPU := buildTo(t, filepath.Join(dir, "gpu"), nil, aidreams(t), gpu...)
-			onPlain := buildTo(t, filepath.Join(dir, "plain"), nil, aidreams(t), plain...)
-			same, refs := 0, aidreamsReferences(t)
+			wantPlanes(t, slices.Concat([]string{e2etest.AIDreams(t)}, gpu), 24)
+			wantPlanes(t, slices.Concat([]string{e2etest.AIDreams(t)}, plain), 0)
+			onCPU := e2etest.BuildTo(t, filepath.Join(dir, "cpu"), nil, e2etest.AIDreams(t), quantize...)
+			onGPU := e2etest.BuildTo(t, filepath.Join(dir, "gpu"), nil, e2etest.AIDreams(t), gpu...)
+			onPlain := e2etest.BuildTo(t, filepath.Join(dir, "plain"), nil, e2etest.AIDreams(t), plain...)
+			same, refs := 0, e2etest.AIDreamsReferences(t)
 			for _, ref := range refs {
 				got := told(t, ref.Prompt, append([]string{onGPU}, patient...))
 				if agree(t, got, told(t, ref.Prompt, []string{onCPU})) {
@@ -45,12 +47,12 @@ func TestQuantizedModelsOnVulkan(t *testing.T) {
 // the processor rounds activations to 8 bits, which changes logits by up to 3 % of the largest one.
 func agree(t *testing.T, gpu, cpu []string) bool {
 	t.Helper()
-	got, want := idsOf(t, gpu), idsOf(t, cpu)
+	got, want := e2etest.IDsOf(t, gpu), e2etest.IDsOf(t, cpu)
 	for i := range got {
 		if got[i] == want[i] {
 			continue
 		}
-		var line generated
+		var line e2etest.Generated
 		if err := json.Unmarshal([]byte(gpu[i]), &line); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +70,7 @@ func told(t *testing.T, prompt string, words []string) []string {
 	t.Helper()
 	const n = 24
 	args := append(words, "--prompt", prompt, "-n", fmt.Sprint(n), "--json", "--logits", "--ignore-eos")
-	lines := strings.Split(string(command{args: args}.run(t)), "\n")
+	lines := strings.Split(string(e2etest.Command{Args: args}.Run(t)), "\n")
 	if len(lines) < n {
 		t.Fatalf("%d lines, want %d tokens", len(lines), n)
 	}
@@ -79,7 +81,7 @@ func told(t *testing.T, prompt string, words []string) []string {
 func wantPlanes(t *testing.T, build []string, least int) {
 	t.Helper()
 	n := 0
-	for line := range strings.Lines(string(ggmlc(t, slices.Concat([]string{"dump", "--after", "check"}, build)...))) {
+	for line := range strings.Lines(string(e2etest.GGMLC(t, slices.Concat([]string{"dump", "--after", "check"}, build)...))) {
 		if strings.HasPrefix(line, "weight ") && strings.Contains(line, ".planar[") {
 			n++
 		}
@@ -94,7 +96,7 @@ func wantPlanes(t *testing.T, build []string, least int) {
 func sameLogits(t *testing.T, got, want []string) {
 	t.Helper()
 	for i := range got {
-		var a, b generated
+		var a, b e2etest.Generated
 		if err := json.Unmarshal([]byte(got[i]), &a); err != nil {
 			t.Fatal(err)
 		}
@@ -120,12 +122,12 @@ func sameLogits(t *testing.T, got, want []string) {
 func TestPlanesOnSimulatedGPUs(t *testing.T) {
 	dir := t.TempDir()
 	flags := []string{"--quantize", "Q4_0", "--ctx", "64"}
-	onCPU := buildTo(t, filepath.Join(dir, "cpu"), nil, aidreams(t), flags...)
-	onGPU := buildTo(t, filepath.Join(dir, "gpu"), nil, aidreams(t), append(flags, "--targets", "gpusim,cpu", "--deny", "cpu")...)
-	tokens := storyTokens(5)
-	got, want := logitsAfter(t, []string{onGPU}, tokens, gpuSimTokens), logitsAfter(t, []string{onCPU}, tokens, gpuSimTokens)
-	if !slices.Equal(idsOf(t, got), idsOf(t, want)) {
-		t.Errorf("%v, on the processor %v", idsOf(t, got), idsOf(t, want))
+	onCPU := e2etest.BuildTo(t, filepath.Join(dir, "cpu"), nil, e2etest.AIDreams(t), flags...)
+	onGPU := e2etest.BuildTo(t, filepath.Join(dir, "gpu"), nil, e2etest.AIDreams(t), append(flags, "--targets", "gpusim,cpu", "--deny", "cpu")...)
+	tokens := e2etest.StoryTokens(5)
+	got, want := e2etest.LogitsAfter(t, []string{onGPU}, tokens, gpuSimTokens), e2etest.LogitsAfter(t, []string{onCPU}, tokens, gpuSimTokens)
+	if !slices.Equal(e2etest.IDsOf(t, got), e2etest.IDsOf(t, want)) {
+		t.Errorf("%v, on the processor %v", e2etest.IDsOf(t, got), e2etest.IDsOf(t, want))
 	}
 }
 
@@ -137,17 +139,17 @@ func TestChosenExpertsInPlanesAreCopied(t *testing.T) {
 	text := writeMoE(t, dir)
 	quantized := strings.NewReplacer("f16[8,96,32] @host = m[\"up0\"]", "q4_0[8,96,32] @host = quantize(m[\"up0\"], q4_0)",
 		"f32[8,32,96] @host = m[\"down1\"]", "q8_0[8,32,96] @host = quantize(m[\"down1\"], q8_0)").Replace(moeText())
-	writeFile(t, text, []byte(quantized))
+	e2etest.WriteFile(t, text, []byte(quantized))
 	targets := filepath.Join(dir, "machine.targets")
-	writeFile(t, targets, []byte(strings.ReplaceAll(onVulkan, "\n", " link=1e9 linkdelay=1e-9\n")))
+	e2etest.WriteFile(t, targets, []byte(strings.ReplaceAll(onVulkan, "\n", " link=1e9 linkdelay=1e-9\n")))
 	flags := []string{text, "--target-file", targets, "--pin", ".*=vulkan"}
 	wantPlanes(t, flags, 2)
-	if dump := string(ggmlc(t, append([]string{"dump", "--after", "check"}, flags...)...)); strings.Count(dump, "= copy_experts ") != 3*moeLayers {
+	if dump := string(e2etest.GGMLC(t, append([]string{"dump", "--after", "check"}, flags...)...)); strings.Count(dump, "= copy_experts ") != 3*moeLayers {
 		t.Errorf("not all experts are copied:\n%s", dump)
 	}
 	planes, plain := filepath.Join(dir, "planes"), filepath.Join(dir, "plain")
-	ggmlc(t, append([]string{"build", "-o", planes}, flags...)...)
-	ggmlc(t, append([]string{"build", "-o", plain, "--disable", "pack.cost"}, flags...)...)
+	e2etest.GGMLC(t, append([]string{"build", "-o", planes}, flags...)...)
+	e2etest.GGMLC(t, append([]string{"build", "-o", plain, "--disable", "pack.cost"}, flags...)...)
 	for n := 1; n <= 6; n++ {
 		got, want := callMoE(t, planes, n), callMoE(t, plain, n)
 		for k, x := range got {

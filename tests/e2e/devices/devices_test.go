@@ -1,9 +1,8 @@
-package e2e
+package devices
 
 import (
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,89 +10,55 @@ import (
 
 	"github.com/ggmlc/ggmlc/passes/assign"
 
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// machine is a made-up computer with simulated devices.
-type machine struct {
-	name    string
-	targets string // the text of a target file
-	flags   []string
-}
-
 // twoDevices is the machine of most tests. Each device has some layers. The CPU has the attention of one layer in the
 // middle of the first device's. The second device has the end of a step, so that the first can begin the next one.
-var twoDevices = machine{
-	name:    "two devices",
-	targets: "target fake:0 like=fake space=fake:0\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n",
-	flags:   []string{"--pin", "blk.1.attn.*=cpu", "--pin", "blk.[0-2].*=fake:0", "--pin", "(blk.3|output).*=fake:1"},
+var twoDevices = e2etest.Machine{
+	Name:    "two devices",
+	Targets: "target fake:0 like=fake space=fake:0\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n",
+	Flags:   []string{"--pin", "blk.1.attn.*=cpu", "--pin", "blk.[0-2].*=fake:0", "--pin", "(blk.3|output).*=fake:1"},
 }
 
-// fast makes devices worth using even for a model this small.
-const fast = " flops=1e15 qops=1e15 bandwidth=1e14 workerbw=1e14 launch=1e-9 link=1e13 linkout=1e13 linkdelay=1e-9"
-
-var machines = []machine{
+var machines = []e2etest.Machine{
 	twoDevices,
-	{"unpinned", "target fake:0 like=fake space=fake:0" + fast + "\ntarget fake:1 like=fake space=fake:1" + fast + "\ntarget cpu like=cpu\n", nil},
-	{"the first device alone", twoDevices.targets, []string{"--deny", "fake:1", "--deny", "cpu"}},
-	{"in every layer", twoDevices.targets, []string{"--pin", "blk.*.attn.*=fake:0", "--pin", "blk.*.ffn.*=fake:1"}},
-	{"the processor in every layer", twoDevices.targets, []string{"--pin", "blk.*.attn.*=cpu", "--pin", "blk.*.ffn.*=fake:1"}},
-	{"queues for copies",
-		"target fake:0 like=fake space=fake:0 queues=2\ntarget fake:1 like=fake space=fake:1 queues=2\ntarget cpu like=cpu\n", twoDevices.flags},
-	{"no events",
-		"target fake:0 like=fake space=fake:0 events=false\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n", twoDevices.flags},
-	{"no queues",
-		"target fake:0 like=fake space=fake:0 queues=0\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n", twoDevices.flags},
-	{"few ops",
-		"target fake:0 like=fake space=fake:0 ops=-rope,-rms_norm" + fast + "\ntarget fake:1 like=fake space=fake:1 ops=*,-attention,-matmul_swiglu" + fast + "\ntarget cpu like=cpu\n", nil},
-	{"shared memory",
-		"target npu like=fake space=host\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n",
-		[]string{"--pin", "blk.[0-1].attn.*=npu", "--pin", "blk.3.*=fake:1"}},
-	{"small allocations",
-		"target fake:0 like=fake space=fake:0 maxalloc=140kB\ntarget fake:1 like=fake space=fake:1 maxalloc=140kB\ntarget cpu like=cpu\n", twoDevices.flags},
-}
-
-// buildOn compiles the small model for a machine, with a batch so small that prompts take several steps. It returns
-// the executable, or the message of ggmlc if it refused.
-func (m machine) buildOn(t *testing.T, flags ...string) (exe, refusal string) {
-	t.Helper()
-	dir := t.TempDir()
-	targets := filepath.Join(dir, "machine.targets")
-	writeFile(t, targets, []byte(m.targets))
-	exe = filepath.Join(dir, "story")
-	args := slices.Concat([]string{"build", aidreams(t), "-o", exe, "--kv", "f32", "--batch", "4", "--target-file", targets}, m.flags, flags)
-	if out, err := exec.Command(ggmlcPath, args...).CombinedOutput(); err != nil {
-		return "", fmt.Sprintf("%v: %v\n%s", args, err, out)
-	}
-	return exe, ""
-}
-
-// mustBuildOn is buildOn for machines that ggmlc must not refuse.
-func (m machine) mustBuildOn(t *testing.T, flags ...string) string {
-	t.Helper()
-	exe, refusal := m.buildOn(t, flags...)
-	if refusal != "" {
-		t.Fatal(refusal)
-	}
-	return exe
+	{Name: "unpinned", Targets: "target fake:0 like=fake space=fake:0" + e2etest.Fast + "\ntarget fake:1 like=fake space=fake:1" + e2etest.Fast + "\ntarget cpu like=cpu\n"},
+	{Name: "the first device alone", Targets: twoDevices.Targets, Flags: []string{"--deny", "fake:1", "--deny", "cpu"}},
+	{Name: "in every layer", Targets: twoDevices.Targets, Flags: []string{"--pin", "blk.*.attn.*=fake:0", "--pin", "blk.*.ffn.*=fake:1"}},
+	{Name: "the processor in every layer", Targets: twoDevices.Targets, Flags: []string{"--pin", "blk.*.attn.*=cpu", "--pin", "blk.*.ffn.*=fake:1"}},
+	{Name: "queues for copies",
+		Targets: "target fake:0 like=fake space=fake:0 queues=2\ntarget fake:1 like=fake space=fake:1 queues=2\ntarget cpu like=cpu\n", Flags: twoDevices.Flags},
+	{Name: "no events",
+		Targets: "target fake:0 like=fake space=fake:0 events=false\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n", Flags: twoDevices.Flags},
+	{Name: "no queues",
+		Targets: "target fake:0 like=fake space=fake:0 queues=0\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n", Flags: twoDevices.Flags},
+	{Name: "few ops",
+		Targets: "target fake:0 like=fake space=fake:0 ops=-rope,-rms_norm" + e2etest.Fast + "\ntarget fake:1 like=fake space=fake:1 ops=*,-attention,-matmul_swiglu" + e2etest.Fast + "\ntarget cpu like=cpu\n"},
+	{Name: "shared memory",
+		Targets: "target npu like=fake space=host\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n",
+		Flags:   []string{"--pin", "blk.[0-1].attn.*=npu", "--pin", "blk.3.*=fake:1"}},
+	{Name: "small allocations",
+		Targets: "target fake:0 like=fake space=fake:0 maxalloc=140kB\ntarget fake:1 like=fake space=fake:1 maxalloc=140kB\ntarget cpu like=cpu\n", Flags: twoDevices.Flags},
 }
 
 // TestDevicesTellTheSame runs the model on two devices and the CPU, with several steps in flight and various delays
 // of queues.
 func TestDevicesTellTheSame(t *testing.T) {
-	exe := twoDevices.mustBuildOn(t, "--pipeline", "2")
-	refs := aidreamsReferences(t)
+	exe := twoDevices.MustBuildOn(t, "--pipeline", "2")
+	refs := e2etest.AIDreamsReferences(t)
 	for seed := range 2 {
-		executable(exe, "--fake-seed", fmt.Sprint(seed)).tellsAll(t, refs[:2])
+		e2etest.Executable(exe, "--fake-seed", fmt.Sprint(seed)).TellsAll(t, refs[:2])
 	}
-	executable(exe, "--fake-delay", "0s", "--threads", "1").tells(t, refs[2])
+	e2etest.Executable(exe, "--fake-delay", "0s", "--threads", "1").Tells(t, refs[2])
 	t.Run("timeline", func(t *testing.T) { stepsOverlap(t, exe, true) })
 	t.Run("plan", func(t *testing.T) { planNamesDevices(t, exe) })
 }
 
 // planNamesDevices checks the program's output about its plan.
 func planNamesDevices(t *testing.T, exe string) {
-	text := string(command{args: []string{exe, "plan"}}.run(t))
+	text := string(e2etest.Command{Args: []string{exe, "plan"}}.Run(t))
 	for _, want := range []string{"backend fake:0", "backend fake:1", "backend cpu", "queue fake:0", "2 steps under way", "on fake:1, copies in"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("plan does not say %q:\n%s", want, text)
@@ -107,7 +72,7 @@ func planNamesDevices(t *testing.T, exe string) {
 			Spaces     []string
 		}
 	}
-	if err := json.Unmarshal(command{args: []string{exe, "plan", "--json"}}.run(t), &doc); err != nil {
+	if err := json.Unmarshal(e2etest.Command{Args: []string{exe, "plan", "--json"}}.Run(t), &doc); err != nil {
 		t.Fatal(err)
 	}
 	if len(doc.Backends) != 3 || doc.Pipeline != 2 || doc.Backends[0].Kind != "fake" || doc.Backends[0].Queues[0] != "fake:0" {
@@ -119,8 +84,8 @@ func planNamesDevices(t *testing.T, exe string) {
 // has ended.
 func TestOneStepAtATimeDoesNotOverlap(t *testing.T) {
 	needtest.Slow(t, "e2e")
-	exe := twoDevices.mustBuildOn(t)
-	executable(exe).tells(t, aidreamsReferences(t)[0])
+	exe := twoDevices.MustBuildOn(t)
+	e2etest.Executable(exe).Tells(t, e2etest.AIDreamsReferences(t)[0])
 	stepsOverlap(t, exe, false)
 }
 
@@ -128,12 +93,12 @@ func TestOneStepAtATimeDoesNotOverlap(t *testing.T) {
 // first device makes the table of angles, which all of them read.
 func TestEachDeviceHasAStepInFlight(t *testing.T) {
 	needtest.Slow(t, "e2e")
-	m := machine{"three devices",
-		"target d0 like=fake space=d0\ntarget d1 like=fake space=d1\ntarget d2 like=fake space=d2\ntarget cpu like=cpu\n",
-		[]string{"--pin", "blk.[01].*=d0", "--pin", "blk.2.*=d1", "--pin", "(blk.3|output).*=d2"}}
+	m := e2etest.Machine{Name: "three devices",
+		Targets: "target d0 like=fake space=d0\ntarget d1 like=fake space=d1\ntarget d2 like=fake space=d2\ntarget cpu like=cpu\n",
+		Flags:   []string{"--pin", "blk.[01].*=d0", "--pin", "blk.2.*=d1", "--pin", "(blk.3|output).*=d2"}}
 	for _, rules := range []string{"cost", "ggml-2026"} {
-		exe := m.mustBuildOn(t, "--pipeline", "3", "--rules", rules)
-		executable(exe).tells(t, aidreamsReferences(t)[0])
+		exe := m.MustBuildOn(t, "--pipeline", "3", "--rules", rules)
+		e2etest.Executable(exe).Tells(t, e2etest.AIDreamsReferences(t)[0])
 		if got := mostInFlight(timelineOf(t, exe)); got != 3 {
 			t.Errorf("%s: at most %d steps are under way at once, want 3", rules, got)
 		}
@@ -174,9 +139,9 @@ func timelineOf(t *testing.T, exe string) []span {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "timeline.json")
 	prompt := strings.TrimSuffix(strings.Repeat("5,", 64), ",")
-	command{args: []string{exe, "--tokens", prompt, "-n", "1", "--timeline", file, "--fake-delay", "1ms"}}.run(t)
+	e2etest.Command{Args: []string{exe, "--tokens", prompt, "-n", "1", "--timeline", file, "--fake-delay", "1ms"}}.Run(t)
 	var spans []span
-	if err := json.Unmarshal(readFile(t, file), &spans); err != nil {
+	if err := json.Unmarshal(e2etest.ReadFile(t, file), &spans); err != nil {
 		t.Fatal(err)
 	}
 	return spans
@@ -203,12 +168,12 @@ func stepsOverlap(t *testing.T, exe string, want bool) {
 // flight. Rules that cannot serve a machine have to report that.
 func TestAllMachinesTellTheSame(t *testing.T) {
 	needtest.Slow(t, "e2e")
-	refs := aidreamsReferences(t)
+	refs := e2etest.AIDreamsReferences(t)
 	for _, m := range machines {
 		for i, rules := range assign.RuleSets() {
-			t.Run(m.name+"/"+rules, func(t *testing.T) {
-				pipeline := 1 + (len(m.name)+i)%4
-				exe, refusal := m.buildOn(t, "--rules", rules, "--pipeline", fmt.Sprint(pipeline))
+			t.Run(m.Name+"/"+rules, func(t *testing.T) {
+				pipeline := 1 + (len(m.Name)+i)%4
+				exe, refusal := m.BuildOn(t, "--rules", rules, "--pipeline", fmt.Sprint(pipeline))
 				if refusal != "" {
 					if rules == "cost" || !strings.Contains(refusal, "which does not run it") {
 						t.Error(refusal)
@@ -216,7 +181,7 @@ func TestAllMachinesTellTheSame(t *testing.T) {
 					t.Skip("skip: these rules put a node where it does not run, and say so")
 				}
 				for seed := range 3 {
-					executable(exe, "--fake-seed", fmt.Sprint(seed)).tells(t, refs[(i+seed)%len(refs)])
+					e2etest.Executable(exe, "--fake-seed", fmt.Sprint(seed)).Tells(t, refs[(i+seed)%len(refs)])
 				}
 			})
 		}
@@ -226,7 +191,7 @@ func TestAllMachinesTellTheSame(t *testing.T) {
 // TestInstancesAreEquallySpaced has a device that reserves bytes after each tensor. The distance of the instances of
 // a value has to be the same inside and outside of a loop.
 func TestInstancesAreEquallySpaced(t *testing.T) {
-	refs := aidreamsReferences(t)
+	refs := e2etest.AIDreamsReferences(t)
 	for i, tc := range []struct {
 		extra, align, batch, pipeline int
 	}{
@@ -241,9 +206,9 @@ func TestInstancesAreEquallySpaced(t *testing.T) {
 				needtest.Slow(t, "e2e")
 			}
 			text := fmt.Sprintf("target fake:0 like=fake space=fake:0 extra=%d align=%d\ntarget cpu like=cpu\n", tc.extra, tc.align)
-			m := machine{"extra bytes", text, []string{"--rules", "ggml-2026"}}
-			exe := m.mustBuildOn(t, "--pipeline", fmt.Sprint(tc.pipeline), "--batch", fmt.Sprint(tc.batch))
-			executable(exe).tellsAll(t, refs)
+			m := e2etest.Machine{Name: "extra bytes", Targets: text, Flags: []string{"--rules", "ggml-2026"}}
+			exe := m.MustBuildOn(t, "--pipeline", fmt.Sprint(tc.pipeline), "--batch", fmt.Sprint(tc.batch))
+			e2etest.Executable(exe).TellsAll(t, refs)
 		})
 	}
 }
@@ -251,11 +216,11 @@ func TestInstancesAreEquallySpaced(t *testing.T) {
 // TestAnyNumberOfStepsInFlight has 1 to 4 of them.
 func TestAnyNumberOfStepsInFlightTellsTheSame(t *testing.T) {
 	needtest.Slow(t, "e2e")
-	refs := aidreamsReferences(t)
+	refs := e2etest.AIDreamsReferences(t)
 	for n := 1; n <= 4; n++ {
-		exe := machines[3].mustBuildOn(t, "--pipeline", fmt.Sprint(n))
+		exe := machines[3].MustBuildOn(t, "--pipeline", fmt.Sprint(n))
 		for seed := range 4 {
-			executable(exe, "--fake-seed", fmt.Sprint(seed)).tellsAll(t, refs)
+			e2etest.Executable(exe, "--fake-seed", fmt.Sprint(seed)).TellsAll(t, refs)
 		}
 	}
 }
@@ -263,19 +228,19 @@ func TestAnyNumberOfStepsInFlightTellsTheSame(t *testing.T) {
 // TestMemoryLimitsAreKept gives the devices less memory than they would use.
 func TestMemoryLimitsAreKept(t *testing.T) {
 	needtest.Slow(t, "e2e")
-	m := machine{"limits", twoDevices.targets, []string{"--max-memory", "fake:0=400kB", "--max-memory", "fake:1=500kB"}}
-	exe := m.mustBuildOn(t, "--pipeline", "2")
-	executable(exe).tellsAll(t, aidreamsReferences(t))
+	m := e2etest.Machine{Name: "limits", Targets: twoDevices.Targets, Flags: []string{"--max-memory", "fake:0=400kB", "--max-memory", "fake:1=500kB"}}
+	exe := m.MustBuildOn(t, "--pipeline", "2")
+	e2etest.Executable(exe).TellsAll(t, e2etest.AIDreamsReferences(t))
 }
 
 // TestScarceMemorySplitsCopies gives a device a byte less than it needs with one copy of each value. It gets the
 // table of angles, which the first and the third layer read, twice.
 func TestScarceMemorySplitsCopies(t *testing.T) {
 	needtest.Slow(t, "e2e")
-	m := machine{"parted", "target fake:0 like=fake space=vram queues=1\ntarget cpu like=cpu\n", []string{"--pin", `blk\.[024]\..*=fake:0`, "--pin", ".*=cpu"}}
+	m := e2etest.Machine{Name: "parted", Targets: "target fake:0 like=fake space=vram queues=1\ntarget cpu like=cpu\n", Flags: []string{"--pin", `blk\.[024]\..*=fake:0`, "--pin", ".*=cpu"}}
 	targets := filepath.Join(t.TempDir(), "machine.targets")
-	writeFile(t, targets, []byte(m.targets))
-	flags := slices.Concat([]string{aidreams(t), "--kv", "f32", "--batch", "4", "--target-file", targets}, m.flags)
+	e2etest.WriteFile(t, targets, []byte(m.Targets))
+	flags := slices.Concat([]string{e2etest.AIDreams(t), "--kv", "f32", "--batch", "4", "--target-file", targets}, m.Flags)
 	var plan struct {
 		Summary struct {
 			Arenas []struct {
@@ -284,7 +249,7 @@ func TestScarceMemorySplitsCopies(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(ggmlc(t, slices.Concat([]string{"explain", "--json"}, flags)...), &plan); err != nil {
+	if err := json.Unmarshal(e2etest.GGMLC(t, slices.Concat([]string{"explain", "--json"}, flags)...), &plan); err != nil {
 		t.Fatal(err)
 	}
 	limit := int64(-1)
@@ -294,30 +259,30 @@ func TestScarceMemorySplitsCopies(t *testing.T) {
 		}
 	}
 	less := []string{"--max-memory", fmt.Sprintf("fake:0=%d", limit)}
-	if dump := ggmlc(t, slices.Concat([]string{"dump", "--after", "elide-copy"}, flags, less)...); !strings.Contains(string(dump), "elide-copy/copy.apart") {
+	if dump := e2etest.GGMLC(t, slices.Concat([]string{"dump", "--after", "elide-copy"}, flags, less)...); !strings.Contains(string(dump), "elide-copy/copy.apart") {
 		t.Errorf("with %d bytes on the device, nothing is copied twice", limit)
 	}
-	executable(m.mustBuildOn(t, less...)).tellsAll(t, aidreamsReferences(t)[:2])
+	e2etest.Executable(m.MustBuildOn(t, less...)).TellsAll(t, e2etest.AIDreamsReferences(t)[:2])
 }
 
 // TestDevicesHaveNoRaces runs queues and workers under Go's race detector, with kernels in Go.
 func TestDevicesHaveNoRaces(t *testing.T) {
 	needtest.Slow(t, "race")
 	needtest.Tool(t, "race", "gcc")
-	for _, m := range []machine{twoDevices, machines[4], machines[6]} {
-		exe := m.mustBuildOn(t, "--pipeline", "2", "--race", "--tags", "purego")
+	for _, m := range []e2etest.Machine{twoDevices, machines[4], machines[6]} {
+		exe := m.MustBuildOn(t, "--pipeline", "2", "--race", "--tags", "purego")
 		for seed := range 3 {
-			p := executable(exe, "--fake-seed", fmt.Sprint(seed))
-			p.env = []string{"GORACE=halt_on_error=1", "GOMAXPROCS=3"}
-			p.tells(t, aidreamsReferences(t)[seed])
+			p := e2etest.Executable(exe, "--fake-seed", fmt.Sprint(seed))
+			p.Env = []string{"GORACE=halt_on_error=1", "GOMAXPROCS=3"}
+			p.Tells(t, e2etest.AIDreamsReferences(t)[seed])
 		}
 	}
 }
 
 // TestUnknownKindIsRefused: the error states what to do.
 func TestUnknownKindIsRefused(t *testing.T) {
-	m := machine{"tpu", "target tpu kind=tpu space=tpu ops=*\ntarget cpu like=cpu\n", nil}
-	_, refusal := m.buildOn(t)
+	m := e2etest.Machine{Name: "tpu", Targets: "target tpu kind=tpu space=tpu ops=*\ntarget cpu like=cpu\n"}
+	_, refusal := m.BuildOn(t)
 	if !strings.Contains(refusal, "exit status 2") || !strings.Contains(refusal, "kind cpu, fake, cuda, gpusim and vulkan, not tpu") {
 		t.Errorf("refused with:\n%s", refusal)
 	}

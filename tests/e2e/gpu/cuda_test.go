@@ -1,4 +1,4 @@
-package e2e
+package gpu
 
 import (
 	"os"
@@ -10,21 +10,22 @@ import (
 
 	"github.com/ggmlc/ggmlc/runtime"
 	"github.com/ggmlc/ggmlc/runtime/cuda"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
 const onCUDA = "target cuda like=cuda space=cuda\ntarget cpu like=cpu\n"
 
 // cudaMachines divide the model between an NVIDIA GPU, the processor and a simulated device.
-var cudaMachines = []machine{
-	{"whole", onCUDA, []string{"--deny", "cpu"}},
-	{"the first layers", onCUDA, []string{"--pin", "blk.[0-1].*=cuda", "--pin", "(blk.[2-3]|output).*=cpu"}},
-	{"attention", onCUDA, []string{"--pin", "blk.*.attn.*=cuda", "--pin", "blk.*.ffn.*=cpu"}},
-	{"two devices", "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget cuda like=cuda space=cuda ops=-rope_table\ntarget cpu like=cpu\n",
-		[]string{"--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=cuda", "--pin", "(blk.3|output).*=cpu"}},
-	{"no events", "target cuda like=cuda space=cuda events=false\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-2].*=cuda", "--pin", "blk.[03].*=cpu"}},
-	{"segments", onCUDA, []string{"--ctx", "2048", "--deny", "cpu"}},
-	{"two queues", "target cuda like=cuda space=cuda queues=2\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-3].*=cuda", "--pin", "blk.0.*=cpu"}},
+var cudaMachines = []e2etest.Machine{
+	{Name: "whole", Targets: onCUDA, Flags: []string{"--deny", "cpu"}},
+	{Name: "the first layers", Targets: onCUDA, Flags: []string{"--pin", "blk.[0-1].*=cuda", "--pin", "(blk.[2-3]|output).*=cpu"}},
+	{Name: "attention", Targets: onCUDA, Flags: []string{"--pin", "blk.*.attn.*=cuda", "--pin", "blk.*.ffn.*=cpu"}},
+	{Name: "two devices", Targets: "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget cuda like=cuda space=cuda ops=-rope_table\ntarget cpu like=cpu\n",
+		Flags: []string{"--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=cuda", "--pin", "(blk.3|output).*=cpu"}},
+	{Name: "no events", Targets: "target cuda like=cuda space=cuda events=false\ntarget cpu like=cpu\n", Flags: []string{"--pin", "blk.[1-2].*=cuda", "--pin", "blk.[03].*=cpu"}},
+	{Name: "segments", Targets: onCUDA, Flags: []string{"--ctx", "2048", "--deny", "cpu"}},
+	{Name: "two queues", Targets: "target cuda like=cuda space=cuda queues=2\ntarget cpu like=cpu\n", Flags: []string{"--pin", "blk.[1-3].*=cuda", "--pin", "blk.0.*=cpu"}},
 }
 
 // hasCUDA reports whether there is a GPU with its driver.
@@ -45,7 +46,7 @@ func simulatedCUDA(t *testing.T) string {
 	t.Helper()
 	needtest.Tool(t, "cudasim", "gcc")
 	dir := t.TempDir()
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", filepath.Join(dir, "libcuda.so.1"), "../cudasim/testdata/libcuda")
+	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", filepath.Join(dir, "libcuda.so.1"), filepath.Join(needtest.Root(t), "tests", "cudasim", "testdata", "libcuda"))
 	build.Env = append(os.Environ(), "CGO_ENABLED=1")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -56,7 +57,7 @@ func simulatedCUDA(t *testing.T) string {
 // TestCUDATellsTheSame runs the model on an NVIDIA GPU, alone and together with other backends, with one to three steps under
 // way. Without a GPU the driver is a simulated one, which is slow, and which finds no wrong use.
 func TestCUDATellsTheSame(t *testing.T) {
-	refs := aidreamsReferences(t)
+	refs := e2etest.AIDreamsReferences(t)
 	real := hasCUDA(t)
 	machines, tokens := cudaMachines, len(refs[0].Greedy)
 	var env []string
@@ -67,14 +68,14 @@ func TestCUDATellsTheSame(t *testing.T) {
 		}
 	}
 	for i, m := range machines {
-		t.Run(m.name, func(t *testing.T) {
-			exe := m.mustBuildOn(t, "--pipeline", string(rune('1'+i%3)))
-			p := executable(exe)
+		t.Run(m.Name, func(t *testing.T) {
+			exe := m.MustBuildOn(t, "--pipeline", string(rune('1'+i%3)))
+			p := e2etest.Executable(exe)
 			found := filepath.Join(t.TempDir(), "found")
-			p.env = append(env, "GGMLC_CUDASIM="+found)
+			p.Env = append(env, "GGMLC_CUDASIM="+found)
 			ref := refs[i%len(refs)]
 			ref.Greedy = ref.Greedy[:tokens]
-			p.tells(t, ref)
+			p.Tells(t, ref)
 			if real {
 				return
 			}
@@ -88,7 +89,7 @@ func TestCUDATellsTheSame(t *testing.T) {
 // TestCUDAInMemoryOfTheHostTellsTheSame runs the model on GPUs that share the memory of the processor. Weights are embedded, or
 // mapped from a file.
 func TestCUDAInMemoryOfTheHostTellsTheSame(t *testing.T) {
-	refs := aidreamsReferences(t)
+	refs := e2etest.AIDreamsReferences(t)
 	real := hasCUDA(t)
 	var env []string
 	tokens := len(refs[0].Greedy)
@@ -96,28 +97,28 @@ func TestCUDAInMemoryOfTheHostTellsTheSame(t *testing.T) {
 		env, tokens = []string{"LD_LIBRARY_PATH=" + simulatedCUDA(t)}, 6
 	}
 	for i, m := range sharedMachines {
-		t.Run(m.name, func(t *testing.T) {
+		t.Run(m.Name, func(t *testing.T) {
 			if i > 1 {
 				needtest.Slow(t, "e2e")
 			}
-			m.targets = strings.ReplaceAll(m.targets, "vulkan", "cuda")
+			m.Targets = strings.ReplaceAll(m.Targets, "vulkan", "cuda")
 			flags := []string{"--pipeline", string(rune('1' + i%4))}
-			for _, f := range m.flags {
+			for _, f := range m.Flags {
 				flags = append(flags, strings.ReplaceAll(f, "vulkan", "cuda"))
 			}
-			m.flags = nil
+			m.Flags = nil
 			var mapped []string
 			if i%2 == 1 {
 				mapped = []string{"--weights", filepath.Join(t.TempDir(), "story.weights")}
 			}
-			exe := m.mustBuildOn(t, append(flags, mapped...)...)
+			exe := m.MustBuildOn(t, append(flags, mapped...)...)
 			checkPlan(t, exe, "cuda", m.copies)
-			p := executable(exe, mapped...)
+			p := e2etest.Executable(exe, mapped...)
 			found := filepath.Join(t.TempDir(), "found")
-			p.env = append(env, "GGMLC_CUDASIM="+found)
+			p.Env = append(env, "GGMLC_CUDASIM="+found)
 			ref := refs[i%len(refs)]
 			ref.Greedy = ref.Greedy[:tokens]
-			p.tells(t, ref)
+			p.Tells(t, ref)
 			if real {
 				return
 			}
@@ -130,12 +131,12 @@ func TestCUDAInMemoryOfTheHostTellsTheSame(t *testing.T) {
 
 // TestCUDAProfile runs a program that is built with --profile: its trace has the kernels of the GPU.
 func TestCUDAProfile(t *testing.T) {
-	ref := aidreamsReferences(t)[0]
-	p := executable(cudaMachines[1].mustBuildOn(t, "--profile", "--pipeline", "2"))
+	ref := e2etest.AIDreamsReferences(t)[0]
+	p := e2etest.Executable(cudaMachines[1].MustBuildOn(t, "--profile", "--pipeline", "2"))
 	found := ""
 	if !hasCUDA(t) {
 		found = filepath.Join(t.TempDir(), "found")
-		p.env = []string{"LD_LIBRARY_PATH=" + simulatedCUDA(t), "GGMLC_CUDASIM=" + found}
+		p.Env = []string{"LD_LIBRARY_PATH=" + simulatedCUDA(t), "GGMLC_CUDASIM=" + found}
 		ref.Greedy = ref.Greedy[:8]
 	}
 	checkProfile(t, p, "cuda", ref)
@@ -153,7 +154,7 @@ func TestCUDAFailures(t *testing.T) {
 	if hasCUDA(t) {
 		t.Skip("skip: there is a GPU, whose driver is not the simulated one")
 	}
-	exe := cudaMachines[0].mustBuildOn(t)
+	exe := cudaMachines[0].MustBuildOn(t)
 	lib := simulatedCUDA(t)
 	for _, c := range []struct {
 		name, lib, fault string

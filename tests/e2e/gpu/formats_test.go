@@ -1,4 +1,4 @@
-package e2e
+package gpu
 
 import (
 	"encoding/json"
@@ -14,6 +14,7 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/arch/archtest"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
 
 // layerFormats are the formats of the matrices of two layers: those of queries, keys, values, the attention's output, gate, up,
@@ -99,7 +100,7 @@ func TestBlockFormatsOnVulkan(t *testing.T) {
 	path := filepath.Join(dir, "mixed.gguf")
 	model := mixedModel(t, path)
 	flags := []string{"--kv", "f32", "--ctx", "256", "--targets", "vulkan,cpu", "--deny", "cpu"}
-	dump := string(ggmlc(t, slices.Concat([]string{"dump", "--after", "check", path}, flags)...))
+	dump := string(e2etest.GGMLC(t, slices.Concat([]string{"dump", "--after", "check", path}, flags)...))
 	if strings.Contains(dump, "quantize(") {
 		t.Error("weights are converted")
 	}
@@ -108,7 +109,7 @@ func TestBlockFormatsOnVulkan(t *testing.T) {
 			t.Errorf("no weight of %s is in planes", planar)
 		}
 	}
-	exe := buildTo(t, filepath.Join(dir, "program"), nil, path, flags...)
+	exe := e2etest.BuildTo(t, filepath.Join(dir, "program"), nil, path, flags...)
 	prompt := make([]int32, 20)
 	for i := range prompt {
 		prompt[i] = int32((7*i*i + 3*i + 5) % 96)
@@ -118,12 +119,12 @@ func TestBlockFormatsOnVulkan(t *testing.T) {
 		tokens[i] = int(id)
 	}
 	const most = 1e-5
-	for i, line := range logitsAfter(t, append([]string{exe}, patient...), tokens, 2) {
-		var got generated
+	for i, line := range e2etest.LogitsAfter(t, append([]string{exe}, patient...), tokens, 2) {
+		var got e2etest.Generated
 		if err := json.Unmarshal([]byte(line), &got); err != nil {
 			t.Fatal(err)
 		}
-		if d := relative(got.Logits, exactLogits(t, path, model, prompt)); !(d <= most) {
+		if d := e2etest.Relative(got.Logits, e2etest.ExactLogits(t, path, model, prompt)); !(d <= most) {
 			t.Errorf("token %d: distance %.3g from exact logits, more than %g", i, d, most)
 		} else {
 			t.Logf("token %d: distance %.3g from exact logits", i, d)

@@ -1,4 +1,4 @@
-package e2e
+package gpu
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
 
 // The feed-forward blocks of a random model like mixtral: each token takes two of eight experts in each layer.
@@ -86,7 +87,7 @@ func writeMoE(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	text := filepath.Join(dir, "moe.ggir")
-	writeFile(t, text, []byte(moeText()))
+	e2etest.WriteFile(t, text, []byte(moeText()))
 	return text
 }
 
@@ -96,26 +97,26 @@ func TestChosenExpertsAreCopied(t *testing.T) {
 	needVulkan(t)
 	dir := t.TempDir()
 	text := writeMoE(t, dir)
-	plain := buildTo(t, filepath.Join(dir, "plain"), nil, text)
+	plain := e2etest.BuildTo(t, filepath.Join(dir, "plain"), nil, text)
 	for i, m := range []struct {
-		machine
+		e2etest.Machine
 		copies int // of experts
 	}{
-		{machine{"one", onVulkan, []string{"--pin", ".*=vulkan"}}, 3 * moeLayers},
-		{machine{"routers on the processor", "target vulkan like=vulkan space=vulkan ops=-top_k,-take\ntarget cpu like=cpu\n", []string{"--pin", "^[guhdsx][0-9]$=vulkan"}}, 3 * moeLayers},
-		{machine{"two", "target vulkan:0 like=vulkan space=a\ntarget vulkan:1 like=vulkan space=b\ntarget cpu like=cpu\n", []string{"--pin", "0$=vulkan:0", "--pin", "[12]$=vulkan:1"}}, 3 * moeLayers},
-		{machine{"shared", onHost, []string{"--pin", ".*=vulkan"}}, 0},
+		{e2etest.Machine{Name: "one", Targets: onVulkan, Flags: []string{"--pin", ".*=vulkan"}}, 3 * moeLayers},
+		{e2etest.Machine{Name: "routers on the processor", Targets: "target vulkan like=vulkan space=vulkan ops=-top_k,-take\ntarget cpu like=cpu\n", Flags: []string{"--pin", "^[guhdsx][0-9]$=vulkan"}}, 3 * moeLayers},
+		{e2etest.Machine{Name: "two", Targets: "target vulkan:0 like=vulkan space=a\ntarget vulkan:1 like=vulkan space=b\ntarget cpu like=cpu\n", Flags: []string{"--pin", "0$=vulkan:0", "--pin", "[12]$=vulkan:1"}}, 3 * moeLayers},
+		{e2etest.Machine{Name: "shared", Targets: onHost, Flags: []string{"--pin", ".*=vulkan"}}, 0},
 	} {
-		t.Run(m.name, func(t *testing.T) {
+		t.Run(m.Name, func(t *testing.T) {
 			targets := filepath.Join(dir, "machine.targets")
-			writeFile(t, targets, []byte(strings.ReplaceAll(m.targets, "\n", " link=1e9 linkdelay=1e-9\n"))) // for small matrices
-			flags := append([]string{text, "--target-file", targets}, m.flags...)
-			dump := string(ggmlc(t, append([]string{"dump", "--after", "check"}, flags...)...))
+			e2etest.WriteFile(t, targets, []byte(strings.ReplaceAll(m.Targets, "\n", " link=1e9 linkdelay=1e-9\n"))) // for small matrices
+			flags := append([]string{text, "--target-file", targets}, m.Flags...)
+			dump := string(e2etest.GGMLC(t, append([]string{"dump", "--after", "check"}, flags...)...))
 			if n := strings.Count(dump, "= copy_experts "); n != m.copies {
 				t.Errorf("%d copies of experts, want %d", n, m.copies)
 			}
 			exe := filepath.Join(dir, fmt.Sprint("gpu", i))
-			ggmlc(t, append([]string{"build", "-o", exe}, flags...)...)
+			e2etest.GGMLC(t, append([]string{"build", "-o", exe}, flags...)...)
 			for n := 1; n <= 6; n++ {
 				got, want := callMoE(t, exe, n), callMoE(t, plain, n)
 				for k, x := range got {
@@ -141,11 +142,11 @@ func callMoE(t *testing.T, exe string, n int) []float32 {
 		t.Fatal(err)
 	}
 	x := filepath.Join(dir, "x.npy")
-	writeFile(t, x, b.Bytes())
+	e2etest.WriteFile(t, x, b.Bytes())
 	if out, err := exec.Command(exe, "call", "moe", "x0="+x, "-o", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	y, err := runtime.ReadNPY(bytes.NewReader(readFile(t, filepath.Join(dir, "y.npy"))), 1<<20)
+	y, err := runtime.ReadNPY(bytes.NewReader(e2etest.ReadFile(t, filepath.Join(dir, "y.npy"))), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

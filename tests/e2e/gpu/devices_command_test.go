@@ -1,4 +1,4 @@
-package e2e
+package gpu
 
 import (
 	"bytes"
@@ -9,20 +9,14 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/passes/target"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
-
-// TestGGMLCIsStatic: ggmlc starts without a C library, such as on Alpine.
-func TestGGMLCIsStatic(t *testing.T) {
-	exe := filepath.Join(t.TempDir(), "ggmlc")
-	command{args: []string{"go", "build", "-o", exe, "../../cmd/ggmlc"}, env: []string{"CGO_ENABLED=0"}}.run(t)
-	checkStatic(t, exe)
-}
 
 // runDevices runs ggmlc devices.
 func runDevices(t *testing.T, env []string, args ...string) (status int, out, errs string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), ggmlcPath, append([]string{"devices"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), e2etest.Path(), append([]string{"devices"}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -54,7 +48,7 @@ func TestDevicesWithoutDriver(t *testing.T) {
 	if _, err := os.Stat(file); err == nil {
 		t.Error("--measure wrote a file although it failed")
 	}
-	list := command{args: []string{ggmlcPath, "cache"}, env: env}.run(t)
+	list := e2etest.Command{Args: []string{e2etest.Path(), "cache"}, Env: env}.Run(t)
 	if !bytes.Contains(list, []byte("  ggmlc devices\n1 program, ")) {
 		t.Errorf("the cache has\n%s", list)
 	}
@@ -89,7 +83,7 @@ func TestDevicesCheckAndMeasureVulkan(t *testing.T) {
 	if status, out, errs := runDevices(t, env, "--measure", "--device", "vulkan", "-o", file); status != 0 || out+errs != "" {
 		t.Fatalf("exit status %d: %s%s", status, out, errs)
 	}
-	if _, err := target.Parse(file, string(readFile(t, file))); err != nil {
+	if _, err := target.Parse(file, string(e2etest.ReadFile(t, file))); err != nil {
 		t.Error(err)
 	}
 }
@@ -122,7 +116,7 @@ func TestDevicesOfCUDA(t *testing.T) {
 	if status, out, errs := runDevices(t, env, "--measure", "--device", "cuda", "-o", file); status != 0 || out+errs != "" {
 		t.Fatalf("exit status %d: %s%s", status, out, errs)
 	}
-	if _, err := target.Parse(file, string(readFile(t, file))); err != nil {
+	if _, err := target.Parse(file, string(e2etest.ReadFile(t, file))); err != nil {
 		t.Error(err)
 	}
 	check()

@@ -1,4 +1,4 @@
-package e2e
+package service
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/runtime/token"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
@@ -34,11 +35,11 @@ func writeChatModel(t *testing.T) (path string) {
 // gives to the tokens of the conversations, written out here.
 func TestProgramsTalkByTheModelsTemplate(t *testing.T) {
 	model := writeChatModel(t)
-	exe, v := build(t, model), vocabOf(t, model)
+	exe, v := e2etest.Build(t, model), vocabOf(t, model)
 	flags := []string{exe, "-n", "8", "--ignore-eos", "--temp", "0", "--threads", "1"}
 	answer := func(text string) string {
 		ids := v.Encode(nil, text, token.Options{ParseSpecials: true})
-		return string(command{args: append(flags, "--tokens", strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ","), "[]"))}.run(t))
+		return string(e2etest.Command{Args: append(flags, "--tokens", strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ","), "[]"))}.Run(t))
 	}
 	const head = "<|begin|>system: Be brief.<|end|>\n<|begin|>user: Hello 12<|end|>\n"
 	first := answer(head + "<|begin|>assistant: Well,")
@@ -61,13 +62,13 @@ func TestProgramsTalkByTheModelsTemplate(t *testing.T) {
 func TestPackagesHaveTheModelsTemplate(t *testing.T) {
 	model := writeChatModel(t)
 	dir := filepath.Join(t.TempDir(), "story")
-	ggmlc(t, "gen", model, "-o", dir, "--package", "story")
+	e2etest.GGMLC(t, "gen", model, "-o", dir, "--package", "story")
 	if text, err := os.ReadFile(filepath.Join(dir, "chat.json")); err != nil || !bytes.Contains(text, []byte(`"default": "{%- for m in messages`)) {
 		t.Errorf("chat.json: %q, %v", text, err)
 	}
-	ggmlc(t, "gen", "--check", model, "-o", dir, "--package", "story")
-	writeFile(t, filepath.Join(dir, "chat.json"), bytes.Replace(readFile(t, filepath.Join(dir, "chat.json")), []byte("trim"), []byte("trin"), 1))
-	if err := exec.Command(ggmlcPath, "gen", "--check", model, "-o", dir, "--package", "story").Run(); err == nil {
+	e2etest.GGMLC(t, "gen", "--check", model, "-o", dir, "--package", "story")
+	e2etest.WriteFile(t, filepath.Join(dir, "chat.json"), bytes.Replace(e2etest.ReadFile(t, filepath.Join(dir, "chat.json")), []byte("trim"), []byte("trin"), 1))
+	if err := exec.Command(e2etest.Path(), "gen", "--check", model, "-o", dir, "--package", "story").Run(); err == nil {
 		t.Error("a changed chat.json is not noticed")
 	}
 }
@@ -75,12 +76,12 @@ func TestPackagesHaveTheModelsTemplate(t *testing.T) {
 // TestSmallModelTalks is a conversation with a trained model that has no template of its own.
 func TestSmallModelTalks(t *testing.T) {
 	needtest.Slow(t, "e2e")
-	exe := build(t, aidreams(t))
+	exe := e2etest.Build(t, e2etest.AIDreams(t))
 	file := filepath.Join(t.TempDir(), "own.jinja")
-	writeFile(t, file, []byte("{% for m in messages %}{{ m.content }} {% endfor %}"))
-	out := command{args: []string{exe, "--chat", "--chat-template", file, "-n", "20", "--stop", "."}, set: func(c *exec.Cmd) {
+	e2etest.WriteFile(t, file, []byte("{% for m in messages %}{{ m.content }} {% endfor %}"))
+	out := e2etest.Command{Args: []string{exe, "--chat", "--chat-template", file, "-n", "20", "--stop", "."}, Set: func(c *exec.Cmd) {
 		c.Stdin = strings.NewReader("Once upon a time\nThen\n")
-	}}.run(t)
+	}}.Run(t)
 	if lines := strings.Split(string(out), "\n"); len(lines) != 3 || strings.Contains(string(out), ".") || lines[0] == "" {
 		t.Errorf("the program says %q", out)
 	}

@@ -1,4 +1,4 @@
-package e2e
+package service
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
@@ -32,7 +33,7 @@ type lineToken struct {
 func tokensByLine(t *testing.T, exe string, args ...string) map[int][]lineToken {
 	t.Helper()
 	lines := make(map[int][]lineToken)
-	for _, text := range bytes.Split(bytes.TrimSpace(command{args: append([]string{exe, "--json"}, args...)}.run(t)), []byte("\n")) {
+	for _, text := range bytes.Split(bytes.TrimSpace(e2etest.Command{Args: append([]string{exe, "--json"}, args...)}.Run(t)), []byte("\n")) {
 		if bytes.HasPrefix(text, []byte(`{"summary"`)) {
 			continue
 		}
@@ -53,13 +54,13 @@ func sameTokens(a, b []lineToken) bool {
 // those of a program without --sequences.
 func TestSequencesGenerateWhatOneDoes(t *testing.T) {
 	prompts := filepath.Join(t.TempDir(), "prompts.txt")
-	writeFile(t, prompts, []byte(strings.Join(sharedPrompts, "\n")))
+	e2etest.WriteFile(t, prompts, []byte(strings.Join(sharedPrompts, "\n")))
 	for _, flags := range [][]string{
 		{"--batch", "16"}, {"--quantize", "Q8_0", "--kv", "f32"}, {"--quantize", "Q4_0", "--ctx", "1000"}, {"--cpu", "generic"},
 	} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
-			alone := build(t, aidreams(t), flags...)
-			together := build(t, aidreams(t), append([]string{"--sequences", "5"}, flags...)...)
+			alone := e2etest.Build(t, e2etest.AIDreams(t), flags...)
+			together := e2etest.Build(t, e2etest.AIDreams(t), append([]string{"--sequences", "5"}, flags...)...)
 			for _, sampling := range [][]string{{"-n", "40"}, {"-n", "25", "--temp", "0.9", "--seed", "7"}} {
 				args := append([]string{"--logits", "--ignore-eos"}, sampling...)
 				got := tokensByLine(t, together, append([]string{"--prompts", prompts}, args...)...)
@@ -78,9 +79,9 @@ func TestSequencesGenerateWhatOneDoes(t *testing.T) {
 func TestSequencesHaveNoRaces(t *testing.T) {
 	needtest.Slow(t, "race")
 	needtest.Tool(t, "race", "gcc")
-	exe := build(t, aidreams(t), "--sequences", "3", "--race", "--tags", "purego")
+	exe := e2etest.Build(t, e2etest.AIDreams(t), "--sequences", "3", "--race", "--tags", "purego")
 	prompts := filepath.Join(t.TempDir(), "prompts.txt")
-	writeFile(t, prompts, []byte(strings.Join(sharedPrompts, "\n")))
+	e2etest.WriteFile(t, prompts, []byte(strings.Join(sharedPrompts, "\n")))
 	if lines := tokensByLine(t, exe, "--prompts", prompts, "-n", "20", "--threads", "2"); len(lines) != len(sharedPrompts) {
 		t.Errorf("%d answers to %d prompts", len(lines), len(sharedPrompts))
 	}
@@ -88,7 +89,7 @@ func TestSequencesHaveNoRaces(t *testing.T) {
 
 // TestSavedSequencesGoOn saves a sequence after some tokens, and goes on from it in another process.
 func TestSavedSequencesGoOn(t *testing.T) {
-	exe, dir := build(t, aidreams(t), "--sequences", "2", "--batch", "16"), t.TempDir()
+	exe, dir := e2etest.Build(t, e2etest.AIDreams(t), "--sequences", "2", "--batch", "16"), t.TempDir()
 	const all = 40
 	for i, p := range sharedPrompts {
 		want := tokensByLine(t, exe, "--prompt", p, "-n", strconv.Itoa(all), "--logits", "--ignore-eos")[0]
@@ -106,10 +107,10 @@ func TestSavedSequencesGoOn(t *testing.T) {
 
 // TestDamagedSequencesAreRefused has files that the program must not go on from.
 func TestDamagedSequencesAreRefused(t *testing.T) {
-	exe, dir := build(t, aidreams(t)), t.TempDir()
+	exe, dir := e2etest.Build(t, e2etest.AIDreams(t)), t.TempDir()
 	good := filepath.Join(dir, "good")
 	tokensByLine(t, exe, "--prompt", "Once upon", "-n", "5", "--save", good)
-	data := readFile(t, good)
+	data := e2etest.ReadFile(t, good)
 	flipped := slices.Clone(data)
 	flipped[len(data)/2] ^= 1
 	for _, c := range []struct {
@@ -122,11 +123,11 @@ func TestDamagedSequencesAreRefused(t *testing.T) {
 		{"empty", exe, nil, "it was cut off"},
 		{"flipped", exe, flipped, "its checksum is not that of its contents"},
 		{"longer", exe, append(slices.Clone(data), 0), "something was appended to it"},
-		{"a model", exe, readFile(t, aidreams(t)), "it does not begin as one does"},
-		{"another program's", build(t, aidreams(t), "--kv", "f32"), data, "it was saved by a program with plan"},
+		{"a model", exe, e2etest.ReadFile(t, e2etest.AIDreams(t)), "it does not begin as one does"},
+		{"another program's", e2etest.Build(t, e2etest.AIDreams(t), "--kv", "f32"), data, "it was saved by a program with plan"},
 	} {
 		file := filepath.Join(dir, "file")
-		writeFile(t, file, c.data)
+		e2etest.WriteFile(t, file, c.data)
 		status, errs := fails(t, c.exe, "--load", file, "-n", "3")
 		if status != 1 || !strings.Contains(errs, file+": saved sequence: ") || !strings.Contains(errs, c.want) {
 			t.Errorf("%s: exit status %d, %s", c.name, status, errs)
@@ -150,10 +151,10 @@ func fails(t *testing.T, exe string, args ...string) (status int, errs string) {
 
 // TestPromptsRefuseWrongUse has command lines about several sequences that cannot work.
 func TestPromptsRefuseWrongUse(t *testing.T) {
-	exe, dir := build(t, aidreams(t), "--sequences", "2"), t.TempDir()
+	exe, dir := e2etest.Build(t, e2etest.AIDreams(t), "--sequences", "2"), t.TempDir()
 	prompts, empty := filepath.Join(dir, "prompts"), filepath.Join(dir, "empty")
-	writeFile(t, prompts, []byte("a\nb\r\n\nc"))
-	writeFile(t, empty, []byte("\n\n"))
+	e2etest.WriteFile(t, prompts, []byte("a\nb\r\n\nc"))
+	e2etest.WriteFile(t, empty, []byte("\n\n"))
 	for _, c := range []struct {
 		status int
 		want   string
@@ -183,18 +184,18 @@ func TestPromptsRefuseWrongUse(t *testing.T) {
 // sequences gives it.
 func TestSequencesBesideOtherEntries(t *testing.T) {
 	prompts, text := filepath.Join(t.TempDir(), "prompts.txt"), filepath.Join(t.TempDir(), "text")
-	writeFile(t, prompts, []byte(strings.Join(sharedPrompts[:3], "\n")))
-	writeFile(t, text, []byte(strings.Repeat(sharedPrompts[5]+". ", 20)))
-	all := build(t, aidreams(t), "--sequences", "3", "--all-logits", "--embeddings")
-	plain := build(t, aidreams(t), "--sequences", "3")
-	one := build(t, aidreams(t), "--all-logits", "--embeddings")
+	e2etest.WriteFile(t, prompts, []byte(strings.Join(sharedPrompts[:3], "\n")))
+	e2etest.WriteFile(t, text, []byte(strings.Repeat(sharedPrompts[5]+". ", 20)))
+	all := e2etest.Build(t, e2etest.AIDreams(t), "--sequences", "3", "--all-logits", "--embeddings")
+	plain := e2etest.Build(t, e2etest.AIDreams(t), "--sequences", "3")
+	one := e2etest.Build(t, e2etest.AIDreams(t), "--all-logits", "--embeddings")
 	args := []string{"--prompts", prompts, "-n", "20"}
 	if got, want := tokensByLine(t, all, args...), tokensByLine(t, plain, args...); len(want) != 3 || !slices.EqualFunc(got[1], want[1], func(a, b lineToken) bool { return a.ID == b.ID }) {
 		t.Errorf("tokens %v, want %v", got, want)
 	}
 	for _, args := range [][]string{{"perplexity", "--file", text, "--chunk", "64"}, {"embed", sharedPrompts[1]}} {
-		got := command{args: append([]string{all}, args...)}.run(t)
-		if want := (command{args: append([]string{one}, args...)}).run(t); !bytes.Equal(got, want) || len(want) == 0 {
+		got := e2etest.Command{Args: append([]string{all}, args...)}.Run(t)
+		if want := (e2etest.Command{Args: append([]string{one}, args...)}).Run(t); !bytes.Equal(got, want) || len(want) == 0 {
 			t.Errorf("%s: %q, want %q", args[0], got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package e2e
+package gpu
 
 import (
 	"crypto/sha256"
@@ -10,20 +10,21 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
 const onGPUSim = "target gpusim like=gpusim space=gpusim\ntarget cpu like=cpu\n"
 
 // simulatedGPUs divide the model between simulated GPUs and other backends.
-var simulatedGPUs = []machine{
-	{"whole", onGPUSim, []string{"--deny", "cpu"}},
-	{"the first layers", onGPUSim, []string{"--pin", "blk.[0-1].*=gpusim", "--pin", "(blk.[2-4]|output).*=cpu"}},
-	{"two devices", "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget gpusim like=gpusim space=gpusim ops=-rope_table\ntarget cpu like=cpu\n",
-		[]string{"--pipeline", "2", "--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=gpusim", "--pin", "(blk.[3-4]|output).*=cpu"}},
-	{"attention of two GPUs", "target gpusim:0 like=gpusim space=a\ntarget gpusim:1 like=gpusim space=b queues=2\ntarget cpu like=cpu\n",
-		[]string{"--pipeline", "3", "--pin", "blk.[0-2].*attn.*=gpusim:0", "--pin", "blk.[3-4].*attn.*=gpusim:1", "--pin", "(blk.*ffn|output).*=cpu"}},
-	{"memory of the host", "target gpusim like=gpusim space=host\ntarget cpu like=cpu\n", []string{"--pin", "blk.1.*=gpusim", "--pin", "(blk.[02-4]|output).*=cpu"}},
+var simulatedGPUs = []e2etest.Machine{
+	{Name: "whole", Targets: onGPUSim, Flags: []string{"--deny", "cpu"}},
+	{Name: "the first layers", Targets: onGPUSim, Flags: []string{"--pin", "blk.[0-1].*=gpusim", "--pin", "(blk.[2-4]|output).*=cpu"}},
+	{Name: "two devices", Targets: "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget gpusim like=gpusim space=gpusim ops=-rope_table\ntarget cpu like=cpu\n",
+		Flags: []string{"--pipeline", "2", "--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=gpusim", "--pin", "(blk.[3-4]|output).*=cpu"}},
+	{Name: "attention of two GPUs", Targets: "target gpusim:0 like=gpusim space=a\ntarget gpusim:1 like=gpusim space=b queues=2\ntarget cpu like=cpu\n",
+		Flags: []string{"--pipeline", "3", "--pin", "blk.[0-2].*attn.*=gpusim:0", "--pin", "blk.[3-4].*attn.*=gpusim:1", "--pin", "(blk.*ffn|output).*=cpu"}},
+	{Name: "memory of the host", Targets: "target gpusim like=gpusim space=host\ntarget cpu like=cpu\n", Flags: []string{"--pin", "blk.1.*=gpusim", "--pin", "(blk.[02-4]|output).*=cpu"}},
 }
 
 // gpuSimTokens is how many tokens simulated GPUs generate, which are a thousand times as slow as the processor.
@@ -32,16 +33,16 @@ const gpuSimTokens = 3
 // TestSimulatedGPUsTellTheSame runs the model on simulated GPUs, which look for all faults of kernels. Prompts take several
 // steps.
 func TestSimulatedGPUsTellTheSame(t *testing.T) {
-	refs := aidreamsReferences(t)
+	refs := e2etest.AIDreamsReferences(t)
 	for i, m := range simulatedGPUs {
-		t.Run(m.name, func(t *testing.T) {
+		t.Run(m.Name, func(t *testing.T) {
 			if i > 2 {
 				needtest.Slow(t, "e2e")
 			}
-			exe := m.mustBuildOn(t)
+			exe := m.MustBuildOn(t)
 			ref := refs[i%len(refs)]
 			ref.Greedy = ref.Greedy[:gpuSimTokens]
-			executable(exe, "--gpusim-seed", fmt.Sprint(i), "--gpusim-lanes", fmt.Sprint(4<<i)).tells(t, ref)
+			e2etest.Executable(exe, "--gpusim-seed", fmt.Sprint(i), "--gpusim-lanes", fmt.Sprint(4<<i)).Tells(t, ref)
 		})
 	}
 }
@@ -58,12 +59,12 @@ var mainOf = map[string]string{
 func TestKernelWithoutBarrierIsNoticed(t *testing.T) {
 	dir := t.TempDir()
 	story := filepath.Join(dir, "story")
-	ggmlc(t, "gen", aidreams(t), "-o", story, "--package", "story", "--targets", "gpusim,cpu", "--kv", "f32", "--batch", "4")
+	e2etest.GGMLC(t, "gen", e2etest.AIDreams(t), "-o", story, "--package", "story", "--targets", "gpusim,cpu", "--kv", "f32", "--batch", "4")
 	if err := codegen.WriteSources(filepath.Join(dir, "ggmlc")); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range mainOf {
-		writeFile(t, filepath.Join(dir, name), []byte(text))
+		e2etest.WriteFile(t, filepath.Join(dir, name), []byte(text))
 	}
 	build := func() {
 		t.Helper()
@@ -83,7 +84,7 @@ func TestKernelWithoutBarrierIsNoticed(t *testing.T) {
 		t.Fatalf("as it was emitted: status %d\n%s", status, out)
 	}
 	file := filepath.Join(story, "kernels.kir")
-	replaceKernels(t, file, withoutSecondBarriers(string(readFile(t, file))))
+	replaceKernels(t, file, withoutSecondBarriers(string(e2etest.ReadFile(t, file))))
 	build()
 	place := regexp.MustCompile(`@prefill split \d+(\[l=\d+\])? failed on gpusim: step 1: %\S+ \S+: kernel "[^"]*": \w+: group \d+ thread \d+: ` +
 		`instruction \d+ \(.*\): (race|uninitialised): .*: this is a bug of ggmlc`)
@@ -106,13 +107,13 @@ func TestKernelWithoutBarrierIsNoticed(t *testing.T) {
 // replaceKernels writes a file of kernels, and its hash to the program beside it, which refuses any other.
 func replaceKernels(t *testing.T, file, text string) {
 	t.Helper()
-	before, program := fmt.Sprintf("%x", sha256.Sum256(readFile(t, file))), filepath.Join(filepath.Dir(file), "program.go")
-	code := string(readFile(t, program))
+	before, program := fmt.Sprintf("%x", sha256.Sum256(e2etest.ReadFile(t, file))), filepath.Join(filepath.Dir(file), "program.go")
+	code := string(e2etest.ReadFile(t, program))
 	if strings.Count(code, before) != 1 {
 		t.Fatalf("%s does not have the hash %s of %s", program, before, file)
 	}
-	writeFile(t, file, []byte(text))
-	writeFile(t, program, []byte(strings.Replace(code, before, fmt.Sprintf("%x", sha256.Sum256([]byte(text))), 1)))
+	e2etest.WriteFile(t, file, []byte(text))
+	e2etest.WriteFile(t, program, []byte(strings.Replace(code, before, fmt.Sprintf("%x", sha256.Sum256([]byte(text))), 1)))
 }
 
 // withoutSecondBarriers returns the kernels of a text without the second barrier of each, at equal lengths, as kernels are
@@ -131,15 +132,15 @@ func withoutSecondBarriers(text string) string {
 func TestProgramsForSimulatedGPUsAreStatic(t *testing.T) {
 	dir := t.TempDir()
 	module, exe := filepath.Join(dir, "add.ggir"), filepath.Join(dir, "add")
-	writeFile(t, module, []byte("ggir 1\nprops imported\nfunc @f(%x: f32[4]) -> (y: f32[4]) {\n  %y = add %x, %x\n  return %y\n}\n"))
-	command{args: []string{ggmlcPath, "build", module, "-o", exe, "--targets", "gpusim,cpu"}, env: []string{"GOMODCACHE=" + filepath.Join(dir, "none")}}.run(t)
-	help := string(command{args: []string{exe, "-h"}}.run(t))
+	e2etest.WriteFile(t, module, []byte("ggir 1\nprops imported\nfunc @f(%x: f32[4]) -> (y: f32[4]) {\n  %y = add %x, %x\n  return %y\n}\n"))
+	e2etest.Command{Args: []string{e2etest.Path(), "build", module, "-o", exe, "--targets", "gpusim,cpu"}, Env: []string{"GOMODCACHE=" + filepath.Join(dir, "none")}}.Run(t)
+	help := string(e2etest.Command{Args: []string{exe, "-h"}}.Run(t))
 	for _, flag := range []string{"--gpusim-seed N", "--gpusim-check WHAT", "--gpusim-lanes N"} {
 		if !strings.Contains(help, flag) {
 			t.Errorf("no %s in the help:\n%s", flag, help)
 		}
 	}
-	if strings.Contains(string(readFile(t, exe)), "purego") {
+	if strings.Contains(string(e2etest.ReadFile(t, exe)), "purego") {
 		t.Error("the program has purego")
 	}
 }

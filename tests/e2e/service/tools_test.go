@@ -1,4 +1,4 @@
-package e2e
+package service
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/eval"
 	"github.com/ggmlc/ggmlc/runtime"
 	"github.com/ggmlc/ggmlc/runtime/token"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
@@ -32,13 +33,13 @@ const toolsDistance = 1e-4
 // TestToolsOfAProgram compares what a program's logits, perplexity and embed print with the evaluation of its graph in
 // float64, for a prefill with all logits and for one with the last and the states.
 func TestToolsOfAProgram(t *testing.T) {
-	model := aidreams(t)
+	model := e2etest.AIDreams(t)
 	ids := vocabOf(t, model).Encode(nil, toolsText, token.Options{Specials: true})
 	want, states := textLogits(t, model, ids)
 	for _, flags := range [][]string{{"--all-logits", "--batch", "16"}, {"--embeddings", "--batch", "16"}} {
-		exe := build(t, model, append(flags, "--kv", "f32")...)
+		exe := e2etest.Build(t, model, append(flags, "--kv", "f32")...)
 		matrix := filepath.Join(t.TempDir(), "all.npy")
-		command{args: []string{exe, "logits", "--all", "--top", "0", "-o", matrix, toolsText}}.run(t)
+		e2etest.Command{Args: []string{exe, "logits", "--all", "--top", "0", "-o", matrix, toolsText}}.Run(t)
 		if d := distance(rowsOf(t, matrix, len(ids)), want); !(d < toolsDistance) {
 			t.Errorf("%v: the logits differ by %v", flags, d)
 		}
@@ -58,7 +59,7 @@ func checkEmbeddings(t *testing.T, exe string, n int, states []float64) {
 		mean[i%width] += x / float64(n)
 	}
 	for kind, want := range map[string][]float64{"none": states, "mean": mean, "cls": states[:width], "last": states[len(states)-width:]} {
-		out := command{args: []string{exe, "embed", "--pooling", kind, toolsText}}.run(t)
+		out := e2etest.Command{Args: []string{exe, "embed", "--pooling", kind, toolsText}}.Run(t)
 		var got []float64
 		for word := range strings.FieldsSeq(string(out)) {
 			x, err := strconv.ParseFloat(word, 64)
@@ -169,7 +170,7 @@ func checkPerplexity(t *testing.T, exe string, ids []int32, logits []float64) {
 		sum += math.Log(total)
 	}
 	want := math.Exp(sum / (chunk - chunk/2 - 1))
-	out := command{args: []string{exe, "perplexity", "--chunk", fmt.Sprint(chunk), "--json", toolsText}}.run(t)
+	out := e2etest.Command{Args: []string{exe, "perplexity", "--chunk", fmt.Sprint(chunk), "--json", toolsText}}.Run(t)
 	first := make(map[string]float64)
 	line, _, _ := strings.Cut(string(out), "\n")
 	if err := json.Unmarshal([]byte(line), &first); err != nil || !(math.Abs(first["perplexity"]/want-1) < toolsDistance) {
@@ -187,7 +188,7 @@ func TestTokenizeIsExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := ggmlc(t, "tokenize", vocab, "--file", vocab+".inp", "--split", separator)
+		out := e2etest.GGMLC(t, "tokenize", vocab, "--file", vocab+".inp", "--split", separator)
 		if got := strings.Split(string(out), "\n"); !slices.EqualFunc(got, strings.Split(string(want), "\n"), equalIDs) || len(got) < 40 {
 			t.Errorf("%s: other ids than llama.cpp's", name)
 		}
@@ -198,14 +199,14 @@ func equalIDs(a, b string) bool { return slices.Equal(strings.Fields(a), strings
 
 // TestProgramsTokenizeAndDetokenize runs texts through a program and back.
 func TestProgramsTokenizeAndDetokenize(t *testing.T) {
-	exe, v := build(t, aidreams(t)), vocabOf(t, aidreams(t))
+	exe, v := e2etest.Build(t, e2etest.AIDreams(t)), vocabOf(t, e2etest.AIDreams(t))
 	for _, text := range []string{"Once upon a time", " two  spaces", "wörds 中文\n\ttab", "<s> is no token"} {
 		ids := v.Encode(nil, text, token.Options{Specials: true})
-		out := command{args: []string{exe, "tokenize", "--ids", text}}.run(t)
+		out := e2etest.Command{Args: []string{exe, "tokenize", "--ids", text}}.Run(t)
 		if !equalIDs(string(out), strings.Trim(fmt.Sprint(ids), "[]")) {
 			t.Errorf("%q: %s, want %v", text, out, ids)
 		}
-		back := command{args: append([]string{exe, "detokenize"}, strings.Fields(string(out))...)}.run(t)
+		back := e2etest.Command{Args: append([]string{exe, "detokenize"}, strings.Fields(string(out))...)}.Run(t)
 		if string(back) != text {
 			t.Errorf("%q came back as %q", text, back)
 		}

@@ -1,4 +1,4 @@
-package e2e
+package service
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/runtime/grammar"
 	"github.com/ggmlc/ggmlc/runtime/grammar/jsonschema"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
@@ -28,11 +29,11 @@ func TestProgramsFollowTheGrammarOfTheBuild(t *testing.T) {
 	if err := errors.Join(err, os.WriteFile(schema, []byte(personSchema), 0o666), os.WriteFile(text, []byte(gbnf), 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	table, plain := build(t, demo(t), "--json-schema", schema), build(t, demo(t))
+	table, plain := e2etest.Build(t, e2etest.Demo(t), "--json-schema", schema), e2etest.Build(t, e2etest.Demo(t))
 	for seed := range 5 {
 		flags := []string{"--prompt", "Tell me", "--temp", "1", "-n", "200", "--seed", string(rune('0' + seed))}
-		said := command{args: append([]string{table}, flags...)}.run(t)
-		if same := (command{args: append([]string{plain, "--grammar", text}, flags...)}).run(t); string(said) != string(same) {
+		said := e2etest.Command{Args: append([]string{table}, flags...)}.Run(t)
+		if same := (e2etest.Command{Args: append([]string{plain, "--grammar", text}, flags...)}).Run(t); string(said) != string(same) {
 			t.Errorf("seed %d: %q with the table, %q without", seed, said, same)
 		}
 		var person struct {
