@@ -66,7 +66,7 @@ func (c *command) checkKernels(ctx context.Context, k kernelKind) (failed int, e
 		fmt.Fprintf(c.stdout, "  kernels for %s\n", k.name)
 	}
 	s := &checkSession{kind: k}
-	failed, err = checkGroups(ctx, c.stdout, gputest.Suite(gputest.Whole), s.machine, c.line)
+	failed, err = checkGroups(ctx, c.stdout, gputest.Suite(c.counts), s.machine, c.line)
 	return failed, errors.Join(err, s.close())
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 
+	"github.com/ggmlc/ggmlc/kernels/gpu/gputest"
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
@@ -30,7 +31,7 @@ func Main() int {
 
 // Run is Main with its environment as parameters.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	c := &command{stdout: stdout, line: func(string) {}}
+	c := &command{counts: gputest.Whole, stdout: stdout, line: func(string) {}}
 	err := c.parse(args, stderr)
 	if err == nil {
 		err = c.run(ctx)
@@ -49,6 +50,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 type command struct {
 	check, measure bool
 	device         string
+	counts         gputest.Counts // of the checks
 	stdout         io.Writer
 	line           func(string) // prints the next action
 }

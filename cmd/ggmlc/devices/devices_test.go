@@ -124,16 +124,18 @@ func TestCheckReportsFailures(t *testing.T) {
 	}
 }
 
-// TestCheckRunsTheSuite runs the command on the device that Vulkan drives.
+// TestCheckRunsTheSuite runs the command on the device that Vulkan drives, with few checks: tests/device runs all of them there,
+// and tests/e2e/gpu the whole command, on a CUDA driver.
 func TestCheckRunsTheSuite(t *testing.T) {
 	if _, err := listVulkan(); err != nil {
 		needtest.Skip(t, "vulkan", "no Vulkan device: %v", err)
 	}
-	var out, errs bytes.Buffer
-	if code := Run(t.Context(), []string{"-check", "-device", "vulkan"}, &out, &errs); code != 0 {
-		t.Errorf("exit status %d: %s", code, &errs)
+	var out bytes.Buffer
+	c := &command{check: true, device: "vulkan", counts: gputest.Counts{OddSizes: 12, Kernels: 9}, stdout: &out, line: func(string) {}}
+	if err := c.run(t.Context()); err != nil {
+		t.Error(err)
 	}
-	for _, want := range []string{"vulkan:0  ", "    cases ", "    sizes    150 passed, 0 failed", "    kernels  100 passed, 0 failed"} {
+	for _, want := range []string{"vulkan:0  ", "    cases ", "    sizes     12 passed, 0 failed", "    kernels    9 passed, 0 failed"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}

@@ -71,23 +71,6 @@ func TestDevicesOfVulkan(t *testing.T) {
 	}
 }
 
-// TestDevicesCheckAndMeasureVulkan checks and measures the device that programs take.
-func TestDevicesCheckAndMeasureVulkan(t *testing.T) {
-	needtest.Slow(t, "e2e")
-	needVulkan(t)
-	env := needtest.CacheEnv(t, t.TempDir())
-	if status, out, errs := runDevices(t, env, "--check", "--device", "vulkan"); status != 0 || !strings.Contains(out, "    sizes    150 passed, 0 failed") || errs != "" {
-		t.Errorf("exit status %d: %s%s", status, out, errs)
-	}
-	file := filepath.Join(t.TempDir(), "gpu.target")
-	if status, out, errs := runDevices(t, env, "--measure", "--device", "vulkan", "-o", file); status != 0 || out+errs != "" {
-		t.Fatalf("exit status %d: %s%s", status, out, errs)
-	}
-	if _, err := target.Parse(file, string(e2etest.ReadFile(t, file))); err != nil {
-		t.Error(err)
-	}
-}
-
 // cudaEnv returns the environment in which ggmlc devices finds the GPU that the CUDA driver has, or a simulated one where there is
 // none. check fails the test if the simulated driver found a wrong use.
 func cudaEnv(t *testing.T) (env []string, check func()) {
