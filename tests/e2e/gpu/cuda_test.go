@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,9 @@ var cudaMachines = []e2etest.Machine{
 	{Name: "two queues", Targets: "target cuda like=cuda space=cuda queues=2\ntarget cpu like=cpu\n", Flags: []string{"--pin", "blk.[1-3].*=cuda", "--pin", "blk.0.*=cpu"}},
 }
 
+// patientCUDA are flags for a simulated driver, which computes a step in seconds of processor time, beside other tests.
+var patientCUDA = []string{"--cuda-timeout", "2m"}
+
 // hasCUDA reports whether there is a GPU with its driver.
 func hasCUDA(t *testing.T) bool {
 	t.Helper()
@@ -41,12 +45,16 @@ func hasCUDA(t *testing.T) bool {
 	return false
 }
 
-// simulatedCUDA makes the simulated driver and returns the folder of its library.
+// simulatedCUDA makes the simulated driver, once for all tests, and returns the folder of its library.
 func simulatedCUDA(t *testing.T) string {
 	t.Helper()
 	needtest.Tool(t, "cudasim", "gcc")
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", filepath.Join(dir, "libcuda.so.1"), filepath.Join(needtest.Root(t), "tests", "cudasim", "testdata", "libcuda"))
+	dir := filepath.Join(filepath.Dir(e2etest.Path()), "cudasim")
+	library := filepath.Join(dir, "libcuda.so.1")
+	if _, err := os.Stat(library); err == nil {
+		return dir
+	}
+	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", library, filepath.Join(needtest.Root(t), "tests", "cudasim", "testdata", "libcuda"))
 	build.Env = append(os.Environ(), "CGO_ENABLED=1")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -62,7 +70,7 @@ func TestCUDATellsTheSame(t *testing.T) {
 	machines, tokens := cudaMachines, len(refs[0].Greedy)
 	var env []string
 	if !real {
-		env, tokens = []string{"LD_LIBRARY_PATH=" + simulatedCUDA(t)}, 12
+		env, tokens = []string{"LD_LIBRARY_PATH=" + simulatedCUDA(t)}, 6
 		if !needtest.Required("e2e") {
 			machines, tokens = machines[:1], 4
 		}
@@ -70,7 +78,7 @@ func TestCUDATellsTheSame(t *testing.T) {
 	for i, m := range machines {
 		t.Run(m.Name, func(t *testing.T) {
 			exe := m.MustBuildOn(t, "--pipeline", string(rune('1'+i%3)))
-			p := e2etest.Executable(exe)
+			p := e2etest.Executable(exe, patientCUDA...)
 			found := filepath.Join(t.TempDir(), "found")
 			p.Env = append(env, "GGMLC_CUDASIM="+found)
 			ref := refs[i%len(refs)]
@@ -113,7 +121,7 @@ func TestCUDAInMemoryOfTheHostTellsTheSame(t *testing.T) {
 			}
 			exe := m.MustBuildOn(t, append(flags, mapped...)...)
 			checkPlan(t, exe, "cuda", m.copies)
-			p := e2etest.Executable(exe, mapped...)
+			p := e2etest.Executable(exe, slices.Concat(patientCUDA, mapped)...)
 			found := filepath.Join(t.TempDir(), "found")
 			p.Env = append(env, "GGMLC_CUDASIM="+found)
 			ref := refs[i%len(refs)]

@@ -90,7 +90,7 @@ func TestKernelWithoutBarrierIsNoticed(t *testing.T) {
 		`instruction \d+ \(.*\): (race|uninitialised): .*: this is a bug of ggmlc`)
 	threads := regexp.MustCompile(`: group \d+ thread \d+: instruction .*: race: .* is also \w+ by (group \d+ thread|several threads of group) \d+`)
 	races := 0
-	for seed := range 10 {
+	for seed := range 5 {
 		out, status := run(seed)
 		if status != 4 || !place.MatchString(out) {
 			t.Errorf("seed %d: status %d\n%s", seed, status, out)
