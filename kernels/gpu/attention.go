@@ -73,10 +73,6 @@ func (p *attentionPlan) bytes() int {
 
 // planAttention divides an attention.
 func (l *lowering) planAttention() (*attentionPlan, bool) {
-	if s := ir.ScoringOf(l.n); s.Cap != 0 || s.Window != 0 || s.Alibi != 0 || l.n.Arg(6) != nil {
-		l.refuse("scores with a cap, a window, a bias by distance or sinks")
-		return nil, false
-	}
 	q, k, v := l.n.Args[0].Type, l.n.Args[1].Type, l.n.Args[2].Type
 	var consts [4]int
 	for i, d := range []ir.Dim{k.Shape[3], v.Shape[3], q.Shape[1], k.Shape[1]} {
@@ -146,10 +142,8 @@ func attention(l *lowering) {
 	a := newAttending(l, p)
 	count := a.q.Shape[0].CeilDiv(int64(p.tokens)).Mul(a.k.Shape[1]).Mul(ir.Const(int64(p.blocks)))
 	if s, ok := l.n.Attr.(*ir.AttentionSegmentsAttr); ok {
-		a.scale, a.length, a.segments = s.Scale, int(s.Len), l.size(s.Segments)
+		a.length, a.segments = int(s.Len), l.size(s.Segments)
 		count = count.Mul(s.Segments)
-	} else {
-		a.scale = l.n.Attr.(*ir.AttentionAttr).Scale
 	}
 	l.perGroup(l.size(count), a.unit)
 	l.end(count)
@@ -160,8 +154,9 @@ type attending struct {
 	*lowering
 	*attentionPlan
 	q, k, v, slot, pos, lengths, y *tensor
+	sinks                          *tensor // nil without sinks
 	queryRuns, keyRuns, valueRuns  bool
-	scale                          float32
+	scoring                        ir.Scoring
 	length                         int        // positions of a segment
 	segments                       *kir.Value // nil without segments
 
@@ -177,7 +172,10 @@ type attending struct {
 func newAttending(l *lowering, p *attentionPlan) *attending {
 	a := &attending{lowering: l, attentionPlan: p,
 		q: l.operand(0), k: l.operand(1), v: l.operand(2),
-		slot: l.operand(3), pos: l.operand(4), lengths: l.operand(5), y: l.result()}
+		slot: l.operand(3), pos: l.operand(4), lengths: l.operand(5), y: l.result(), scoring: ir.ScoringOf(l.n)}
+	if l.n.Op == ir.OpAttention && l.n.Arg(6) != nil {
+		a.sinks = l.operand(6)
+	}
 	a.queryRuns = p.queryLanes > 1 && l.prepareRuns(a.q, p.queryLanes)
 	a.keyRuns = p.keyRun > 1 && l.prepareRuns(a.k, p.keyRun)
 	a.valueRuns = p.valueLanes > 1 && l.prepareRuns(a.v, p.valueLanes)
@@ -230,7 +228,9 @@ type block struct {
 	first   *kir.Value   // the first of its heads among those of the key head
 	token   []*kir.Value // of each row of tokens; the last ones may be beyond the tokens
 	slots   []*kir.Value // of each token
-	counts  []*kir.Value // positions that each token reads; 0 beyond the tokens
+	places  []*kir.Value // position of each token in its sequence
+	counts  []*kir.Value // end of the positions that each token reads; 0 beyond the tokens
+	slopes  []*kir.Value // of each row; see [block.slopesOf]
 }
 
 // unit computes unit u.
@@ -244,6 +244,7 @@ func (a *attending) unit(u *kir.Value) {
 	b.group = a.Rem(u, a.k.shape[1])
 	b.tokensOf(a.Mul(a.Div(u, a.k.shape[1]), a.Int(a.tokens)))
 	b.loadQueries()
+	b.slopes = b.slopesOf()
 	a.Barrier()
 	b.finish(b.sequences())
 }

@@ -12,13 +12,13 @@ func (b *block) tokensOf(from *kir.Value) {
 	for i := range b.tokens {
 		t := b.Add(from, b.Int(i))
 		at := b.Min(t, last)
-		slot := b.uniformI32(b.slot, at)
-		count := b.Min(b.Add(b.uniformI32(b.pos, at), b.one), b.uniformI32(b.lengths, slot))
+		slot, pos := b.uniformI32(b.slot, at), b.uniformI32(b.pos, at)
+		count := b.Min(b.Add(pos, b.one), b.uniformI32(b.lengths, slot))
 		count = b.Max(b.Min(count, b.k.shape[2]), b.zero)
 		if b.segment != nil {
 			count = b.Min(count, b.Mul(b.Add(b.segment, b.one), b.Int(b.length)))
 		}
-		b.token, b.slots = append(b.token, t), append(b.slots, slot)
+		b.token, b.slots, b.places = append(b.token, t), append(b.slots, slot), append(b.places, pos)
 		b.counts = append(b.counts, b.Select(b.Lt(last, t), b.zero, count))
 	}
 }
@@ -38,7 +38,7 @@ func (b *block) loadQueries() {
 		token, head := b.position(b.Div(i, b.Int(perRow)))
 		d := b.Mul(b.Rem(i, b.Int(perRow)), b.Int(b.queryLanes))
 		q := b.loadSome(b.q, b.element(b.q, []*kir.Value{token, head, d}), b.queryLanes, b.queryRuns)
-		b.SharedStore(b.queries, i, b.joined(each(q, func(_ int, x *kir.Value) *kir.Value { return b.Mul(x, b.Float(b.scale)) })))
+		b.SharedStore(b.queries, i, b.joined(each(q, func(_ int, x *kir.Value) *kir.Value { return b.Mul(x, b.Float(b.scoring.Scale)) })))
 		return nil
 	})
 }
@@ -92,6 +92,9 @@ func (b *block) positions(slot *kir.Value, counts, c []*kir.Value) []*kir.Value 
 	if b.segment != nil {
 		from = b.Mul(b.segment, b.Int(b.length))
 	}
+	if b.scoring.Window != 0 {
+		from = b.Max(from, b.firstOfAll(counts))
+	}
 	head := []*kir.Value{slot, b.group}
 	s := &stretch{block: b, counts: counts, end: most, keys: b.element(b.k, head), values: b.element(b.v, head)}
 	return b.For(from, most, b.Int(b.chunkLen()), c, s.chunk)
@@ -128,8 +131,9 @@ func (s *stretch) storeScores(from *kir.Value) {
 	for r := range s.rows() {
 		row := make([]*kir.Value, s.each)
 		for e := range row {
-			known := s.Lt(s.Add(first, s.Int(e)), s.counts[r/s.heads])
-			row[e] = s.Select(known, products[r*s.each+e], s.Float(least))
+			p, token := s.Add(first, s.Int(e)), r/s.heads
+			score := s.score(r, s.places[token], p, products[r*s.each+e])
+			row[e] = s.Select(s.reads(token, p), score, s.Float(least))
 		}
 		s.SharedStore(s.scores, s.Add(s.Int(r*s.threads), s.Thread()), s.joined(row))
 	}

@@ -82,6 +82,9 @@ func (s *stretch) weightsOf(row int, group *kir.Value) (list []*kir.Value) {
 // finish stores the result of the unit. c has the largest score and the sum of weights of the thread's row, then the sums.
 func (b *block) finish(c []*kir.Value) {
 	row := b.Div(b.Thread(), b.Int(b.weighers))
+	if b.sinks != nil {
+		c[1] = b.Add(c[1], b.sinkWeight(row, c[0]))
+	}
 	b.If(b.And(b.Lt(row, b.Int(b.rows())), b.Eq(b.Rem(b.Thread(), b.Int(b.weighers)), b.zero)), func() {
 		b.SharedStore(b.tops, row, c[0])
 		b.SharedStore(b.factors, row, c[1])
@@ -181,12 +184,12 @@ func (b *block) storeTails() {
 
 // attentionCombine adds the sums of segments, an element of the result in each thread.
 func attentionCombine(l *lowering) {
-	if l.n.Arg(1) != nil {
-		l.refuse("sinks")
-		return
-	}
 	l.begin("attention_combine", elementThreads)
 	x, y := l.operand(0), l.result()
+	var sinks *tensor
+	if l.n.Arg(1) != nil {
+		sinks = l.operand(1)
+	}
 	elems := y.Elems()
 	segments := l.size(x.Shape[0].FloorDiv(ir.Const(l.n.Attr.(*ir.AttentionCombineAttr).KVHeads)))
 	wide, group := l.size(y.Shape[2]), x.shape[2]
@@ -203,6 +206,9 @@ func attentionCombine(l *lowering) {
 			w := l.Exp(l.Mul(l.Sub(get(s, wide), top), l.Float(math.Ln2)))
 			return []*kir.Value{l.FMA(w, get(s, c[2]), m[0]), l.FMA(w, get(s, l.Add(wide, l.one)), m[1])}
 		})
+		if sinks != nil {
+			sums[1] = l.Add(sums[1], l.weightOf(l.load(sinks, l.Mul(c[1], l.innerStride(sinks))), l.Mul(top, l.Float(math.Ln2))))
+		}
 		l.store(y, i, l.Div(sums[0], l.Select(l.Eq(sums[1], l.Float(0)), l.Float(1), sums[1])))
 	})
 	l.end(units(elems, elementThreads))

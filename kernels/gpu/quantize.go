@@ -57,7 +57,7 @@ func (l *lowering) quantized(x []*kir.Value) (scale *kir.Value, q []*kir.Value) 
 
 // abs returns the magnitude of x.
 func (l *lowering) abs(x *kir.Value) *kir.Value {
-	return l.Bitcast(l.And(l.Bitcast(x, kir.Scalar(kir.U32)), l.Uint(math.MaxInt32)), kir.Scalar(kir.F32))
+	return l.Bitcast(l.magnitude(x), kir.Scalar(kir.F32))
 }
 
 // word returns the low bytes of numbers, the first one lowest, as bits of a u32.
@@ -99,5 +99,43 @@ func (l *lowering) storeQ8_0(y *tensor, b *kir.Value, x []*kir.Value) {
 	l.Store(address, l.Convert(scale, kir.F16))
 	for i := 0; i < blockLen; i += 2 {
 		l.Store(l.after(address, 2+i), l.Convert(l.word(q[i:i+2]), kir.U16))
+	}
+}
+
+// nibbles returns the scale of a block of q4_0 and its elements as i32 from 0 to 15: 8 + x/scale, rounded to nearest. The
+// scale is the first of the elements of the largest magnitude, divided by -8. If that is so small that its inverse is
+// infinite, all elements are 8; so they are if it is infinite or no number.
+func (l *lowering) nibbles(x []*kir.Value) (scale *kir.Value, q []*kir.Value) {
+	extreme := x[0]
+	for _, v := range x[1:] {
+		larger := l.Lt(l.magnitude(extreme), l.magnitude(v))
+		extreme = l.Select(larger, v, extreme)
+	}
+	scale = l.Div(extreme, l.Float(-8))
+	inverse := l.Div(l.Float(1), scale)
+	fits := l.And(l.Le(l.abs(scale), l.Float(math.MaxFloat32)), l.Le(l.abs(inverse), l.Float(math.MaxFloat32)))
+	return scale, each(x, func(_ int, x *kir.Value) *kir.Value {
+		y := l.Select(fits, l.Add(l.Mul(x, inverse), l.Float(8.5)), l.Float(8))
+		return l.Convert(l.Max(l.Min(l.Floor(y), l.Float(15)), l.Float(0)), kir.I32)
+	})
+}
+
+// magnitude returns the bits of x without its sign: those of NaN are larger than all others.
+func (l *lowering) magnitude(x *kir.Value) *kir.Value {
+	return l.And(l.Bitcast(x, kir.Scalar(kir.U32)), l.Uint(math.MaxInt32))
+}
+
+// storeQ4_0 stores block b of y: the scale in f16, then 16 bytes as loadQ4_0 reads them. Blocks have 18 bytes, so bytes
+// are stored two at a time.
+func (l *lowering) storeQ4_0(y *tensor, b *kir.Value, x []*kir.Value) {
+	scale, q := l.nibbles(x)
+	address := l.At(y.base, b, y.DType.BlockBytes())
+	l.Store(address, l.Convert(scale, kir.F16))
+	const half = blockLen / 2
+	bytes := each(q[:half], func(i int, low *kir.Value) *kir.Value {
+		return l.Add(low, l.Mul(q[half+i], l.Int(16)))
+	})
+	for i := 0; i < half; i += 2 {
+		l.Store(l.after(address, 2+i), l.Convert(l.word(bytes[i:i+2]), kir.U16))
 	}
 }

@@ -9,8 +9,12 @@ import (
 func stateWrite(l *lowering) {
 	l.begin("state_write", elementThreads)
 	w := &writer{l, l.operand(0), l.operand(1), l.operand(2), l.operand(3)}
-	if w.state.DType == dtype.Q8_0 {
-		w.blocks()
+	switch w.state.DType {
+	case dtype.Q8_0:
+		w.blocks(l.storeQ8_0)
+		return
+	case dtype.Q4_0:
+		w.blocks(l.storeQ4_0)
 		return
 	}
 	each := 1
@@ -42,14 +46,14 @@ func (w *writer) to(c []*kir.Value) *kir.Value {
 	return w.element(w.state, []*kir.Value{s, c[1], p, c[2]})
 }
 
-// blocks writes a state of q8_0, a block in each thread.
-func (w *writer) blocks() {
+// blocks writes a state of a block format, a block in each thread. store stores block b of y.
+func (w *writer) blocks(store func(y *tensor, b *kir.Value, x []*kir.Value)) {
 	runs := w.prepareRuns(w.x, runLen)
 	count := w.x.Elems().CeilDiv(blockLen)
 	w.perThread(w.size(count), elementThreads, func(b *kir.Value) {
 		c := w.coords(w.Mul(b, w.Int(blockLen)), w.x.shape)
 		x := w.loadBlock(w.x, w.element(w.x, c), runs)
-		w.storeQ8_0(w.state, w.Div(w.to(c), w.Int(blockLen)), x)
+		store(w.state, w.Div(w.to(c), w.Int(blockLen)), x)
 	})
 	w.end(units(count, elementThreads))
 }

@@ -65,7 +65,7 @@ func gpuRows() []Row {
 	moved := Format{DTypes: scalarTypes, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 	floats := Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 	any32 := Format{DTypes: []dtype.DType{dtype.F32}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
-	cache := Plain(dtype.F32, dtype.F16, dtype.Q8_0)
+	cache := Plain(dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0)
 	rows := []Row{
 		row(ir.OpMatMul, any32, weights, any32),
 		row(ir.OpMatMulSwiGLU, any32, weights, weights),
@@ -86,9 +86,9 @@ func gpuRows() []Row {
 		row(ir.OpTopK, any32),
 		row(ir.OpTake, any32, i32),
 		row(ir.OpExpertsSum, any32, any32),
-		{Op: ir.OpAttention, Args: []Format{any32, cache, cache, i32, i32, i32}, Check: productScores},
-		{Op: ir.OpAttentionSegments, Args: []Format{any32, cache, cache, i32, i32, i32}, Check: productScores},
-		row(ir.OpAttentionCombine, any32),
+		row(ir.OpAttention, any32, cache, cache, i32, i32, i32, f32),
+		row(ir.OpAttentionSegments, any32, cache, cache, i32, i32, i32),
+		row(ir.OpAttentionCombine, any32, f32),
 		row(ir.OpStateWrite, cache, any32, i32, i32),
 		row(ir.OpConcat, slices.Repeat([]Format{moved}, maxParts)...),
 		row(ir.OpQuantize, any32),
@@ -106,12 +106,4 @@ func gpuRows() []Row {
 		rows = append(rows, row(op, any32, any32))
 	}
 	return rows
-}
-
-// productScores checks that the scores of an attention are products times a factor.
-func productScores(n *ir.Node) string {
-	if s := ir.ScoringOf(n); s.Cap != 0 || s.Window != 0 || s.Alibi != 0 {
-		return "changes scores by a cap, a window or the distance, and the kernel does not"
-	}
-	return ""
 }

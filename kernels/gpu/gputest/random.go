@@ -133,7 +133,7 @@ var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
 		return ir.OpRMSNormQuantize, []ir.CaseArg{x, f32(x.Type.Shape[1])}, &ir.NormQuantizeAttr{Eps: 1e-5, To: to}
 	},
 	func(d *dice) (ir.Op, []ir.CaseArg, any) {
-		t, heads, n := d.rows(), ir.Const(pick(d, int64(1), 3)), pick(d, dtype.F32, dtype.F16, dtype.Q8_0)
+		t, heads, n := d.rows(), ir.Const(pick(d, int64(1), 3)), pick(d, dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0)
 		width := ir.Const(d.inner(n))
 		state := operand(n, ir.Const(2), heads, ir.Const(20), width)
 		state.State, state.Fill = true, ir.FillZero
@@ -231,8 +231,8 @@ func attend(d *dice) (ir.Op, []ir.CaseArg, any) {
 	t, c := d.rows(), pick(d, int64(1), 33, 64, 65, 130, 300)
 	kv, share, sequences := pick(d, int64(1), 2, 3), pick(d, int64(1), 3, 4, 10), int64(1+d.IntN(3))
 	k, v := pick(d, int64(8), 16, 33, 64, 128), pick(d, int64(8), 64, 65, 128)
-	dt := pick(d, dtype.F32, dtype.F16, dtype.Q8_0)
-	if dt == dtype.Q8_0 {
+	dt := pick(d, dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0)
+	if dt == dtype.Q8_0 || dt == dtype.Q4_0 {
 		k, v = pick(d, int64(32), 64, 128), pick(d, int64(32), 96)
 	}
 	cache := func(n int64) ir.CaseArg { return operand(dt, ir.Dims(sequences, kv, c, n)...) }
@@ -240,11 +240,23 @@ func attend(d *dice) (ir.Op, []ir.CaseArg, any) {
 		d.view(f32(t, ir.Const(kv*share), ir.Const(k))), cache(k), cache(v),
 		whole(0, sequences, t), whole(0, c, t), whole(c/2, c+1, ir.Const(sequences)),
 	}
+	most, window, alibi := pick(d, float32(0), 0, 1.5), pick(d, int64(0), 0, 1, 9, 70, 1000), pick(d, float32(0), 0, 8)
 	if d.IntN(2) == 0 {
-		return ir.OpAttention, args, &ir.AttentionAttr{Scale: 0.25}
+		if d.IntN(3) == 0 {
+			args = append(args, sinks(kv*share))
+		}
+		return ir.OpAttention, args, &ir.AttentionAttr{Scale: 0.25, Cap: most, Window: window, Alibi: alibi}
 	}
 	n := pick(d, int64(7), 64, 256)
-	return ir.OpAttentionSegments, args, &ir.AttentionSegmentsAttr{Scale: 0.25, Len: n, Segments: ir.Const((c + n - 1) / n)}
+	return ir.OpAttentionSegments, args, &ir.AttentionSegmentsAttr{
+		Scale: 0.25, Cap: most, Window: window, Alibi: alibi, Len: n, Segments: ir.Const((c + n - 1) / n)}
+}
+
+// sinks draws a score for each head, some of which outweigh all others.
+func sinks(heads int64) ir.CaseArg {
+	s := f32(ir.Const(heads))
+	s.Fill, s.Lo, s.Hi = ir.FillUniform, -4, 12
+	return s
 }
 
 // combine draws the sums of segments. Sums of weights are positive.
@@ -252,7 +264,11 @@ func combine(d *dice) (ir.Op, []ir.CaseArg, any) {
 	kv, segments, group := pick(d, int64(1), 3), pick(d, int64(1), 2, 9), pick(d, int64(1), 4)
 	x := f32(ir.Const(kv*segments), d.rows(), ir.Const(group), ir.Const(2+pick(d, int64(1), 31, 64)))
 	x.Fill, x.Lo, x.Hi = ir.FillUniform, 0.5, 3
-	return ir.OpAttentionCombine, []ir.CaseArg{d.view(x)}, &ir.AttentionCombineAttr{KVHeads: kv}
+	args := []ir.CaseArg{d.view(x)}
+	if d.IntN(3) == 0 {
+		args = append(args, sinks(kv*group))
+	}
+	return ir.OpAttentionCombine, args, &ir.AttentionCombineAttr{KVHeads: kv}
 }
 
 // elements draws a chain: each step reads the one before it and an operand, or an earlier step.
