@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -86,18 +85,11 @@ type conversation struct {
 	session    *Session
 	template   *chatTemplate
 	messages   []Message
-	lines      <-chan line
+	input      lineSource
 	interrupts <-chan os.Signal
-	terminal   bool // the input is one
 
 	answers, prompted, reused, made int
 	prefillTime, decodeTime         time.Duration
-}
-
-// line is a line of the input, or the error that ends it.
-type line struct {
-	text string
-	err  error
 }
 
 // converse runs a conversation. An interrupt ends an answer, or between answers the conversation.
@@ -115,9 +107,8 @@ func (g *generateCommand) converse(ctx context.Context, s *Session) error {
 		defer signal.Stop(signals)
 		c.interrupts, ctx = signals, context.WithoutCancel(ctx) // whose end is the first interrupt
 	}
-	file, ok := g.in.(*os.File)
-	c.terminal = ok && terminal(file)
-	c.lines = readLines(g.in)
+	c.input = newLineSource(g.in, g.err)
+	defer c.input.leave()
 	if g.chat.system != "" {
 		c.messages = append(c.messages, Message{Role: "system", Content: g.chat.system})
 	}
@@ -167,14 +158,12 @@ func endOfInput(err error) error {
 func (c *conversation) ask() (string, error) {
 	var b strings.Builder
 	for sign := "> "; ; sign = "… " {
-		if c.terminal {
-			fmt.Fprint(c.err, sign)
-		}
 		select {
 		case <-c.interrupts:
+			c.input.leave()
 			fmt.Fprintln(c.err)
 			return "", errInterrupted
-		case l := <-c.lines:
+		case l := <-c.input.next(sign):
 			if l.err != nil {
 				return b.String(), l.err
 			}
@@ -271,21 +260,4 @@ func (c *conversation) report() error {
 	_, err := fmt.Fprintf(c.err, "%s: %d answers; prompts %d tokens, %.0f tok/s, %d more were in the cache; generated %d tokens, %.0f tok/s%s\n",
 		c.name, c.answers, c.prompted, rate(c.prompted, c.prefillTime), c.reused, c.made, rate(c.made, c.decodeTime), seed)
 	return err
-}
-
-// maxLine is the largest number of bytes of a line.
-const maxLine = 64 << 20
-
-// readLines returns the lines of a file, which end with an error.
-func readLines(r io.Reader) <-chan line {
-	lines := make(chan line)
-	go func() {
-		s := bufio.NewScanner(r)
-		s.Buffer(nil, maxLine)
-		for s.Scan() {
-			lines <- line{text: strings.TrimSuffix(s.Text(), "\r")}
-		}
-		lines <- line{err: cmp.Or(s.Err(), io.EOF)}
-	}()
-	return lines
 }

@@ -1,0 +1,85 @@
+package runtime
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/runtime/lineedit"
+)
+
+// line is a line of the input, or the error that ends it.
+type line struct {
+	text string
+	err  error
+}
+
+// lineSource is the input of a conversation.
+type lineSource interface {
+	// next shows a sign to a user, and returns a channel that gives the next line.
+	next(sign string) <-chan line
+
+	// leave ends reading for good, also while a line is read.
+	leave()
+}
+
+// newLineSource returns the lines of a terminal, which the user edits, or of any other input as they are.
+func newLineSource(in io.Reader, signs io.Writer) lineSource {
+	file, ok := in.(*os.File)
+	if !ok || !terminal(file) {
+		return plainLines{readLines(in), io.Discard}
+	}
+	if shown, ok := signs.(*os.File); ok {
+		if t, err := lineedit.Open(file, shown); err == nil {
+			return editedLines{t}
+		}
+	}
+	return plainLines{readLines(in), signs}
+}
+
+// editedLines are lines that the user edits.
+type editedLines struct{ terminal *lineedit.Terminal }
+
+func (e editedLines) next(sign string) <-chan line {
+	lines := make(chan line, 1) // nobody waits for it after an interrupt
+	go func() {
+		text, err := e.terminal.ReadLine(sign)
+		lines <- line{text, err}
+	}()
+	return lines
+}
+
+func (e editedLines) leave() { e.terminal.Close() }
+
+// plainLines are lines as they are.
+type plainLines struct {
+	lines <-chan line
+	signs io.Writer
+}
+
+func (p plainLines) next(sign string) <-chan line {
+	fmt.Fprint(p.signs, sign)
+	return p.lines
+}
+
+func (plainLines) leave() {}
+
+// maxLine is the largest number of bytes of a line.
+const maxLine = 64 << 20
+
+// readLines returns the lines of a file, which end with an error.
+func readLines(r io.Reader) <-chan line {
+	lines := make(chan line)
+	go func() {
+		s := bufio.NewScanner(r)
+		s.Buffer(nil, maxLine)
+		for s.Scan() {
+			lines <- line{text: strings.TrimSuffix(s.Text(), "\r")}
+		}
+		lines <- line{err: cmp.Or(s.Err(), io.EOF)}
+	}()
+	return lines
+}
