@@ -210,14 +210,6 @@ func templateFile(t *testing.T, text string) string {
 	return file
 }
 
-func TestConversationEndsWhenTheContextIsFull(t *testing.T) {
-	p := talker(t)
-	status, _, errs := invokeWith(p, strings.NewReader("hi\nho\n"), nil, "--chat", "--ignore-eos", "--threads", "1")
-	if status != 1 || !strings.Contains(errs, "the conversation ends here: the context is full: 64 positions are taken") {
-		t.Errorf("status %d, %q", status, errs)
-	}
-}
-
 func TestChatUsage(t *testing.T) {
 	p := talker(t)
 	silent := talker(t)
@@ -233,6 +225,7 @@ func TestChatUsage(t *testing.T) {
 		{p, []string{"--chat", "--json"}, "--chat and --json: give one of them"},
 		{p, []string{"--system", "x", "--prompt", "a"}, "--system: give --chat with it"},
 		{p, []string{"--chat", "--chat-template-kwargs", "1"}, "--chat-template-kwargs: it has to be a JSON object"},
+		{p, []string{"--chat", "--context-shift", "no"}, "--context-shift no: it must be on or off"},
 		{p, []string{"--chat", "--chat-template", bad}, "--chat-template: line 1, column 7: unexpected %}"},
 		{p, []string{"--chat", "--chat-template", "/nonexistent"}, "no such file"},
 		{p, []string{"--stop", ""}, "it must be a text"},

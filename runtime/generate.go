@@ -114,6 +114,9 @@ type generation struct {
 	limited []float32      // logits with a grammar
 	made    int
 	done    bool // no token follows the last one
+	ran     bool // logits are those after the last token
+
+	prompted, reused int // tokens of prompts that were run, and that were in the state already
 
 	// The last token.
 	id     int32
@@ -166,7 +169,7 @@ func (g *generation) choose() (id int32, err error) {
 // start runs the prompt.
 func (g *generation) start(ctx context.Context, prompt []int32) (err error) {
 	if g.o.Whole {
-		if g.logits, err = g.s.Prompt(ctx, prompt); err == nil {
+		if err = g.restart(ctx, prompt); err == nil {
 			g.sampler.Accept(prompt...)
 		}
 		return err
@@ -178,19 +181,32 @@ func (g *generation) start(ctx context.Context, prompt []int32) (err error) {
 	if g.logits, err = g.s.Prefill(ctx, prompt); err != nil {
 		return err
 	}
-	g.s.pending = g.s.pending[:0]
+	g.s.pending, g.ran = g.s.pending[:0], true
+	g.prompted += len(prompt)
 	g.sampler.Accept(prompt...)
+	return nil
+}
+
+// restart makes tokens the whole sequence, up to and with what was generated. The generation continues after them.
+func (g *generation) restart(ctx context.Context, tokens []int32) error {
+	logits, kept, err := g.s.prompt(ctx, tokens)
+	if err != nil {
+		return err
+	}
+	g.logits, g.ran = logits, true
+	g.prompted, g.reused = g.prompted+len(tokens)-kept, g.reused+kept
 	return nil
 }
 
 // next generates one token. It must not be called once done is set.
 func (g *generation) next(ctx context.Context) (err error) {
-	if g.made > 0 {
+	if !g.ran {
 		if g.logits, err = g.s.Decode(ctx, g.id); err != nil {
 			return err
 		}
 		g.s.pending = g.s.pending[:0]
 	}
+	g.ran = false
 	if g.id, err = g.choose(); err != nil {
 		return err
 	}
@@ -221,19 +237,34 @@ func (g *generation) stop() {
 	}
 }
 
-// decode sets the text that the token completes. A character that is incomplete after the last token becomes U+FFFD.
+// decode sets the text that the token completes.
 func (g *generation) decode() {
 	g.text = g.text[:0]
 	if g.decoder == nil {
 		return
 	}
-	g.text = g.decoder.Append(g.text, g.id)
-	if whole := len(g.text); g.done {
-		g.text = g.decoder.Flush(g.text)
-		if len(g.text) > whole {
-			g.text = append(g.text[:whole], "\uFFFD"...)
-		}
+	if g.text = g.decoder.Append(g.text, g.id); g.done {
+		g.flush()
 	}
+}
+
+// flush adds what was held back: a character that is incomplete after the last token becomes U+FFFD.
+func (g *generation) flush() {
+	whole := len(g.text)
+	if g.text = g.decoder.Flush(g.text); len(g.text) > whole {
+		g.text = append(g.text[:whole], "\uFFFD"...)
+	}
+}
+
+// leave ends the generation after the last token. It sets the text that was held back.
+func (g *generation) leave() {
+	g.text = g.text[:0]
+	if g.done || g.decoder == nil {
+		return
+	}
+	g.done = true
+	g.flush()
+	g.stop()
 }
 
 func (g *generation) token() Token {

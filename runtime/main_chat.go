@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 type chatFlags struct {
 	on                          bool
 	system, template, variables string
+	keepAll                     bool // and end when the context is full
 }
 
 // chatFlags adds the flags of conversations, and --stop.
@@ -30,6 +30,13 @@ func (g *generateCommand) chatFlags() {
 		return err
 	})
 	f.text(&c.variables, "chat-template-kwargs", "JSON", `with --chat: what else the template reads: {"enable_thinking": false}`)
+	f.add("context-shift", "on|off", "with --chat: forget the oldest turns when the context is full, or end (default: on)", func(word string) error {
+		if word != "on" && word != "off" {
+			return errors.New("it must be on or off")
+		}
+		c.keepAll = word == "off"
+		return nil
+	})
 	f.add("stop", "TEXT", "end where this text is generated, without it; several times", func(text string) error {
 		if text == "" {
 			return errors.New("it must be a text")
@@ -179,14 +186,12 @@ func (c *conversation) ask() (string, error) {
 
 // answer generates and prints the answer to the messages so far, and adds it to them.
 func (c *conversation) answer(ctx context.Context) error {
-	prompt, err := c.template.tokens(c.messages)
-	if err != nil {
+	prompt, err := c.fit()
+	if err != nil || prompt == nil {
 		return c.adviseTemplate(err)
 	}
-	kept := c.session.past.common(prompt[:len(prompt)-1])
-	c.reused, c.prompted = c.reused+kept, c.prompted+len(prompt)-kept
 	o := c.o
-	o.Whole, o.MaxTokens = true, cmp.Or(c.n, max(1, c.program.LM.Context-len(prompt)+1))
+	o.Whole, o.MaxTokens = true, c.n
 	gen, err := newGeneration(c.session, o)
 	if err != nil {
 		return err
@@ -210,45 +215,76 @@ func (c *conversation) watch(done <-chan struct{}, cancel context.CancelFunc) {
 
 // say prints the answer token by token.
 func (c *conversation) say(ctx context.Context, gen *generation, prompt []int32) error {
-	var answer strings.Builder
-	begin := time.Now()
-	err := gen.start(ctx, prompt)
-	c.prefillTime += time.Since(begin)
-	begin = time.Now()
-	for err == nil && !gen.done {
-		if err = gen.next(ctx); err == nil {
-			answer.Write(gen.text)
-			_, err = c.out.Write(gen.text)
-		}
-	}
-	c.answers, c.made, c.decodeTime = c.answers+1, c.made+gen.made, c.decodeTime+time.Since(begin)
-	_, writeErr := io.WriteString(c.out, "\n")
-	c.messages = append(c.messages, Message{Role: "assistant", Content: answer.String()})
-	if errors.Is(err, ErrCancelled) && ctx.Err() != nil { // the answer ends here, the conversation continues
-		fmt.Fprintf(c.err, "%s: the answer was interrupted\n", c.name)
-		err = nil
-	}
-	if err == nil && gen.finish == FinishLength {
-		return errors.Join(c.cut(), writeErr)
-	}
-	return errors.Join(c.full(err), writeErr)
+	a := &answer{conversation: c, gen: gen}
+	err := a.generate(ctx, prompt)
+	gen.leave()
+	_, writeErr := io.WriteString(c.out, string(gen.text)+"\n")
+	a.text.Write(gen.text)
+	c.answers, c.made, c.prompted, c.reused = c.answers+1, c.made+gen.made, c.prompted+gen.prompted, c.reused+gen.reused
+	c.messages = append(c.messages, Message{Role: "assistant", Content: a.text.String()})
+	return errors.Join(a.explain(ctx, err), writeErr)
 }
 
-// cut reports an answer that ended because of its length.
-func (c *conversation) cut() error {
-	if c.n == 0 {
-		return c.full(&ContextError{Used: c.program.LM.Context, Wanted: 1, Limit: c.program.LM.Context})
+// answer is an answer that is generated.
+type answer struct {
+	*conversation
+	gen  *generation
+	ids  []int32 // of its tokens
+	text strings.Builder
+}
+
+// generate generates and prints tokens. When the context is full it continues without the oldest turns.
+func (a *answer) generate(ctx context.Context, prompt []int32) error {
+	if err := a.start(ctx, prompt); err != nil {
+		return err
 	}
-	fmt.Fprintf(c.err, "%s: the answer ends after %d tokens (-n)\n", c.name, c.n)
+	for !a.gen.done {
+		begin := time.Now()
+		err := a.gen.next(ctx)
+		a.decodeTime += time.Since(begin)
+		if errors.Is(err, ErrContextFull) {
+			if prompt, err = a.shift(err, len(a.ids)); err == nil {
+				err = a.start(ctx, append(prompt, a.ids...))
+			}
+			if err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return err
+		}
+		a.ids = append(a.ids, a.gen.id)
+		a.text.Write(a.gen.text)
+		if _, err := a.out.Write(a.gen.text); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// full explains that the context is full, which ends the conversation.
-func (c *conversation) full(err error) error {
-	if !errors.Is(err, ErrContextFull) {
-		return err
+// start runs the messages, and what was generated after them.
+func (a *answer) start(ctx context.Context, prompt []int32) error {
+	begin := time.Now()
+	defer func() { a.prefillTime += time.Since(begin) }()
+	if a.gen.made == 0 {
+		return a.gen.start(ctx, prompt)
 	}
-	return fmt.Errorf("the conversation ends here: %w", err)
+	return a.gen.restart(ctx, prompt)
+}
+
+// explain reports why an answer ended before its end. It returns the error if that ends the conversation, too.
+func (a *answer) explain(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, ErrCancelled) && ctx.Err() != nil:
+		fmt.Fprintf(a.err, "%s: the answer was interrupted\n", a.name)
+		return nil
+	case errors.Is(err, ErrContextFull) && !a.chat.keepAll:
+		fmt.Fprintf(a.err, "%s: the answer ends here: with its message it fills the context of %d tokens\n", a.name, a.program.LM.Context)
+		return nil
+	case err == nil && a.gen.finish == FinishLength:
+		fmt.Fprintf(a.err, "%s: the answer ends after %d tokens (-n)\n", a.name, a.n)
+	}
+	return a.full(err)
 }
 
 // report prints what was done to standard error.

@@ -52,19 +52,25 @@ func (p *past) common(tokens []int32) int {
 // Sessions, also of closed ones, as long as their positions have not been used for other tokens. After an error the
 // sequence is what was kept.
 func (s *Session) Prompt(ctx context.Context, tokens []int32) ([]float32, error) {
+	logits, _, err := s.prompt(ctx, tokens)
+	return logits, err
+}
+
+// prompt is Prompt. It also returns how many tokens were not run again.
+func (s *Session) prompt(ctx context.Context, tokens []int32) (logits []float32, kept int, err error) {
 	if err := s.lock(len(tokens), instead); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer s.busy.Store(false)
 	if err := s.checkTokens(tokens); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	kept, err := s.keep(ctx, tokens[:len(tokens)-1]) // the last one is run for its logits
-	if err != nil {
-		return nil, err
+	if kept, err = s.keep(ctx, tokens[:len(tokens)-1]); err != nil { // the last one is run for its logits
+		return nil, 0, err
 	}
 	s.length, s.pending = kept, s.pending[:0]
-	return s.append(ctx, tokens[kept:])
+	logits, err = s.append(ctx, tokens[kept:])
+	return logits, kept, err
 }
 
 // keep returns how many of the first tokens the state has, after a look at other sessions.
