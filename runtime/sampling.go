@@ -3,6 +3,7 @@ package runtime
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/runtime/grammar"
 	"github.com/ggmlc/ggmlc/runtime/grammar/jsonschema"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 	"github.com/ggmlc/ggmlc/runtime/sample"
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
@@ -66,9 +68,12 @@ func (g *generateCommand) readSchema(file string) error {
 	if err != nil {
 		return err
 	}
-	text, err := jsonschema.Grammar(schema)
+	text, notes, err := jsonschema.Grammar(schema)
 	if err != nil {
 		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintf(g.err, "%s: %s: %s\n", g.name, printable.Line(file), printable.Line(note))
 	}
 	return g.setGrammar(text)
 }

@@ -38,19 +38,31 @@ func (f *grammarFlags) follow(w io.Writer, form outputForm, md *driver.Model) er
 	if err != nil || file == "" {
 		return err
 	}
-	text, err := readGrammar(file)
-	if err == nil && f.schema != "" {
-		text, err = driver.SchemaGrammar(text)
-	}
+	text, notes, err := f.gbnf(file)
 	if err != nil {
-		return named(file, err)
+		return usageError{named(file, err)}
+	}
+	for _, note := range notes {
+		notice(w, form, "grammar", "%s: %s", file, note)
 	}
 	got, err := md.Follow(text)
+	var syntax *grammar.SyntaxError
+	if errors.As(err, &syntax) || errors.Is(err, grammar.ErrTooComplex) {
+		return usageError{named(file, err)}
+	}
 	if err != nil {
 		return named(file, err)
 	}
 	notice(w, form, "grammar", "%s", grammarText(file, got))
 	return nil
+}
+
+// gbnf returns the grammar of a file, and notes about parts of a schema that it does not follow.
+func (f *grammarFlags) gbnf(file string) (text string, notes []string, err error) {
+	if text, err = readGrammar(file); err == nil && f.schema != "" {
+		return driver.SchemaGrammar(text)
+	}
+	return text, nil, err
 }
 
 // named adds the name of a file to an error that lacks it.

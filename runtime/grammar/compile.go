@@ -102,16 +102,9 @@ func (c *compiler) node(n node, next int32) int32 {
 		}
 		return next
 	case choice:
-		starts := make([]int32, len(n))
-		for i, part := range n {
-			starts[i] = c.node(part, next)
-		}
-		return c.split(starts)
+		return c.choice(n, next)
 	case literal:
-		for _, b := range slices.Backward([]byte(n)) {
-			next = c.add(instruction{op: opByte, lo: b, hi: b, x: next})
-		}
-		return next
+		return c.bytes(string(n), next)
 	case class:
 		return c.class(n, next)
 	case repeat:
@@ -122,8 +115,11 @@ func (c *compiler) node(n node, next int32) int32 {
 	panic(fmt.Sprintf("grammar: internal error: a node of type %T", n))
 }
 
-// split goes on at each of the starts.
+// split goes on at each of the starts. There is at least one, but after an error.
 func (c *compiler) split(starts []int32) int32 {
+	if len(starts) == 0 {
+		return 0
+	}
 	at := starts[len(starts)-1]
 	for _, s := range slices.Backward(starts[:len(starts)-1]) {
 		at = c.add(instruction{op: opSplit, x: s, y: at})

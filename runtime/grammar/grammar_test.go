@@ -14,6 +14,7 @@ import (
 var grammars = []struct{ name, text, alphabet string }{
 	{"literal", `root ::= "ab" "a"`, "ab"},
 	{"choice", `root ::= "a" | "ab" | "" | "bb" "a"`, "ab"},
+	{"common beginnings", `root ::= "ab" "a"? | "ab" ("b" | "bb" | "") | "a" [bc] | "abab" | "é" | "éa" | "" | "ab"`, "abcé"},
 	{"star", `root ::= "a"* "b"`, "ab"},
 	{"nested stars", `root ::= ("a"* | "b"?)* "c"?`, "abc"},
 	{"plus", `root ::= ("ab" | "a")+`, "ab"},
@@ -366,6 +367,39 @@ func TestDeepAndAmbiguousTextsHaveLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := newMachine(wide); !errors.Is(err, ErrTooComplex) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestManyAlternativesHaveFewThreads compiles thousands of words, which have one thread for each next byte.
+func TestManyAlternativesHaveFewThreads(t *testing.T) {
+	var words []string
+	for i := range 10_000 {
+		words = append(words, fmt.Sprintf("%q", fmt.Sprintf("word %d", i*7919)))
+	}
+	g, err := Compile("root ::= " + strings.Join(words, " | "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, at, err := newMachine(g)
+	for i := 0; i < 6 && err == nil; i++ {
+		if n := len(m.states[at].threads); n > 10 {
+			t.Errorf("%d threads before byte %d", n, i)
+		}
+		at, err = m.step(at, "word 7"[i])
+	}
+	if err != nil || at == dead {
+		t.Error(at, err)
+	}
+}
+
+// TestTooComplexGrammarsHaveNoTable: one that fails for a short text is an error, as a program would fail with it.
+func TestTooComplexGrammarsHaveNoTable(t *testing.T) {
+	g, err := Compile(`root ::= "a" (("a"? "a"?){50} "a"?){50}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Tabulate(NewVocab(randomWords("ab", 50, 1))); !errors.Is(err, ErrTooComplex) {
 		t.Errorf("%v", err)
 	}
 }

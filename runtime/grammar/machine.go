@@ -2,16 +2,19 @@ package grammar
 
 import (
 	"encoding/binary"
-	"errors"
+	"fmt"
 	"slices"
 )
 
 // ErrTooComplex means that a text has more readings under the grammar than are followed.
-var ErrTooComplex = errors.New("the grammar is too ambiguous: too many readings of the text are possible")
+var ErrTooComplex = fmt.Errorf("the grammar is too ambiguous: a text has more than %d readings: let alternatives begin with "+
+	"different texts, use smaller numbers of repetitions, or fewer members of an object that may be absent", maxThreads)
 
-// Limits of the machine. All but maxThreads bound what is remembered: beyond them it starts anew with the present state.
+// Limits of the machine. All but the first three bound what is remembered: beyond them it starts anew with the present state.
 const (
 	maxThreads = 1 << 12
+	maxReturns = 1 << 12 // from rules, before a byte
+	maxSeen    = 1 << 16 // threads before they read a byte
 	maxStates  = 1 << 13
 	maxStacks  = 1 << 18
 	maxMasks   = 1 << 10
@@ -57,6 +60,7 @@ type machine struct {
 
 	// Reused in each step.
 	seen    map[thread]bool
+	returns int
 	reached []thread
 	key     []byte
 }
@@ -133,7 +137,7 @@ func (m *machine) step(from stateID, b byte) (stateID, error) {
 	if to := s.next[b]; to != unknown {
 		return to, nil
 	}
-	m.reached = m.reached[:0]
+	m.reached, m.returns = m.reached[:0], 0
 	clear(m.seen)
 	for _, t := range s.threads {
 		if t.at == accept {
@@ -148,7 +152,7 @@ func (m *machine) step(from stateID, b byte) (stateID, error) {
 	return to, nil
 }
 
-// follow adds the threads that t becomes before it reads a byte to m.reached. It reports false beyond maxThreads.
+// follow adds the threads that t becomes before it reads a byte to m.reached. It reports false beyond the limits.
 func (m *machine) follow(t thread) bool {
 	todo := []thread{t}
 	for len(todo) > 0 {
@@ -157,7 +161,7 @@ func (m *machine) follow(t thread) bool {
 		if m.seen[t] {
 			continue
 		}
-		if len(m.seen) >= maxThreads {
+		if len(m.seen) >= maxSeen || len(m.reached) >= maxThreads || m.returns >= maxReturns {
 			return false
 		}
 		m.seen[t] = true
@@ -173,6 +177,7 @@ func (m *machine) follow(t thread) bool {
 		case opCall:
 			todo = append(todo, thread{in.x, m.stackAfter(in.y, t.stack)})
 		case opReturn:
+			m.returns++
 			f := m.frames[t.stack]
 			todo = append(todo, thread{f.back, max(f.below, emptyStack)})
 		}

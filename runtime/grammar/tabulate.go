@@ -22,7 +22,7 @@ type TooLargeError struct{ Why string }
 func (e *TooLargeError) Error() string { return "the grammar is too large for a table: " + e.Why }
 
 // Tabulate returns the table of a grammar for a vocabulary in serial form. The error is a *TooLargeError if it has too many
-// states.
+// states, and ErrTooComplex if a program that follows the grammar would soon fail with it.
 func (g *Grammar) Tabulate(v *Vocab) ([]byte, error) { return g.tabulate(v, usualLimits) }
 
 func (g *Grammar) tabulate(v *Vocab, limits tableLimits) ([]byte, error) {
@@ -30,7 +30,7 @@ func (g *Grammar) tabulate(v *Vocab, limits tableLimits) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &tabulator{Matcher: t, limits: limits, masks: make(map[stateID][]uint64)}
+	b := &tabulator{Matcher: t, limits: limits, masks: make(map[stateID][]uint64), depth: make(map[stateID]int)}
 	if err := b.explore(); err != nil {
 		return nil, err
 	}
@@ -42,19 +42,24 @@ type tabulator struct {
 	*Matcher
 	limits tableLimits
 	masks  map[stateID][]uint64
-	todo   []stateID
+	todo   []stateID       // in the order in which they are found
+	depth  map[stateID]int // tokens of the shortest text that leads there
 	steps  int
 }
+
+// maxSure is a number of tokens that texts often have. A grammar that is too complex for a text of fewer is an error; for
+// longer ones it has no table, and a program may never meet such a text.
+const maxSure = 256
 
 // explore computes the masks of all states that are reached by tokens. State numbers stay, as nothing is forgotten.
 func (b *tabulator) explore() error {
 	b.todo = append(b.todo, b.at)
 	b.masks[b.at] = nil
 	for len(b.todo) > 0 {
-		at := b.todo[len(b.todo)-1]
-		b.todo = b.todo[:len(b.todo)-1]
+		at := b.todo[0]
+		b.todo = b.todo[1:]
 		mask, err := b.follow(at)
-		if errors.Is(err, ErrTooComplex) {
+		if errors.Is(err, ErrTooComplex) && b.depth[at] >= maxSure {
 			err = &TooLargeError{err.Error()}
 		}
 		if err != nil {
@@ -96,6 +101,7 @@ func (b *tabulator) follow(at stateID) ([]uint64, error) {
 		if _, seen := b.masks[end]; !seen {
 			b.masks[end] = nil
 			b.todo = append(b.todo, end)
+			b.depth[end] = b.depth[at] + 1
 		}
 	}
 	return mask, nil

@@ -48,9 +48,11 @@ type reader struct {
 	at   int
 }
 
+func (r *reader) line() int { return 1 + strings.Count(r.text[:r.at], "\n") }
+
 // fail returns an error at the present place.
 func (r *reader) fail(what string) error {
-	line := 1 + strings.Count(r.text[:r.at], "\n")
+	line := r.line()
 	if r.at == len(r.text) {
 		return fmt.Errorf("line %d: the text ends where %s is expected", line, what)
 	}
@@ -227,7 +229,7 @@ func (r *reader) escape(b *strings.Builder) error {
 	return r.fail("an escape")
 }
 
-// unit reads the digits of an escape, and the second half of a pair. A half alone becomes U+FFFD.
+// unit reads the digits of an escape, and the second half of a pair. A half alone is no character.
 func (r *reader) unit(b *strings.Builder) error {
 	c, err := r.hex()
 	if err != nil {
@@ -240,7 +242,10 @@ func (r *reader) unit(b *strings.Builder) error {
 			c, r.at = utf16.DecodeRune(c, low), after.at
 		}
 	}
-	b.WriteRune(c) // U+FFFD for a surrogate
+	if utf16.IsSurrogate(c) {
+		return fmt.Errorf(`line %d: \u%04x is half of a character, without the other half`, r.line(), c)
+	}
+	b.WriteRune(c)
 	return nil
 }
 

@@ -12,8 +12,10 @@ type property struct {
 	required bool
 }
 
-// members returns the expression of an object. Its members are in the order of the schema. A rule for each member goes on
-// with the next; there are two of each, with and without a comma before it.
+// members returns the expression of an object. Its members are in the order of the schema. There are two rules for each:
+// one of the text that begins with this member or, where it may be absent, with one after it; and one of the text after the
+// members before it, which begins with a comma or ends the object. So white space comes before the choice of a member, not
+// once for each.
 func (p *part) members() string {
 	list := p.properties()
 	extra := p.additional(list == nil)
@@ -21,21 +23,28 @@ func (p *part) members() string {
 	if list == nil && extra == "" {
 		return `"{" ws "}"`
 	}
-	none, some := `"}"`, `"}"`
+	one, after, ends := "", `"}"`, true // one is empty if no member may come
 	if extra != "" {
-		rest := p.define(p.fresh(p.name+"-more"), `("," ws `+extra+` ws)* "}"`)
-		none, some = "("+extra+" ws "+rest+` | "}")`, rest
+		after = p.define(p.fresh(p.name+"-more"), `("," ws `+extra+` ws)* "}"`)
+		one = extra + " ws " + after
 	}
 	for i, m := range slices.Backward(list) {
-		first := m.text + " ws " + some
-		after := `"," ws ` + m.text + " ws " + some
-		if !m.required {
-			first, after = first+" | "+none, after+" | "+some
+		text := m.text + " ws " + after
+		if !m.required && one != "" {
+			text += " | " + one
 		}
-		none = p.define(p.fresh(fmt.Sprintf("%s-%d", p.name, i)), first)
-		some = p.define(p.fresh(fmt.Sprintf("%s-%d-then", p.name, i)), after)
+		one, ends = p.define(p.fresh(fmt.Sprintf("%s-%d", p.name, i)), text), ends && !m.required
+		after = p.define(p.fresh(fmt.Sprintf("%s-%d-then", p.name, i)), p.orEnd(`"," ws `+one, ends))
 	}
-	return `"{" ws ` + none
+	return `"{" ws (` + p.orEnd(one, ends) + ")"
+}
+
+// orEnd returns the expression of a text, or of the end of an object if it may end here.
+func (p *part) orEnd(text string, may bool) string {
+	if may {
+		return text + ` | "}"`
+	}
+	return text
 }
 
 // properties returns the members that the schema names.

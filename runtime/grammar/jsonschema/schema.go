@@ -16,16 +16,18 @@ type Error struct {
 
 func (e *Error) Error() string { return "schema: " + e.Path + ": " + e.Text }
 
-// Grammar returns the grammar of a schema. The error is an *Error.
-func Grammar(schema string) (string, error) {
+// Grammar returns the grammar of a schema, and notes about parts of the schema that it does not follow. The error is an
+// *Error.
+func Grammar(schema string) (text string, notes []string, err error) {
 	top, err := decode(schema)
 	if err != nil {
-		return "", &Error{"#", err.Error()}
+		return "", nil, &Error{"#", err.Error()}
 	}
-	w := &writer{top: top, rules: make(map[string]string), refs: make(map[string]string)}
+	w := &writer{top: top, rules: make(map[string]string), refs: make(map[string]string), heads: make(map[string][]string), head: "#"}
 	root := w.value(top, "root", "#")
+	w.checkHeads()
 	if w.err != nil {
-		return "", w.err
+		return "", nil, w.err
 	}
 	if root != "root" {
 		w.define("root", root)
@@ -34,7 +36,7 @@ func Grammar(schema string) (string, error) {
 	for _, name := range w.names {
 		fmt.Fprintf(&b, "%s ::= %s\n", name, w.rules[name])
 	}
-	return b.String(), nil
+	return b.String(), w.notes, nil
 }
 
 // writer writes the rules of a schema's parts.
@@ -43,12 +45,24 @@ type writer struct {
 	names []string // of rules, in order
 	rules map[string]string
 	refs  map[string]string // the rule of each $ref
+	notes []string
 	err   *Error
+
+	head  string              // the $ref that begins with the part that is written; "" within an object or an array
+	heads map[string][]string // the $refs that each $ref may begin with
 }
 
 func (w *writer) fail(path, format string, args ...any) {
 	if w.err == nil {
 		w.err = &Error{path, fmt.Sprintf(format, args...)}
+	}
+}
+
+// note adds a note about a part.
+func (p *part) note(format string, args ...any) {
+	text := "schema: " + p.path + ": " + fmt.Sprintf(format, args...)
+	if !slices.Contains(p.notes, text) {
+		p.notes = append(p.notes, text)
 	}
 }
 
@@ -79,28 +93,31 @@ func (w *writer) fresh(name string) string {
 
 // basics are rules that schemas use.
 var basics = map[string]string{
-	"ws":       `"" | " " | "\n" [ \t]{0,20}`,
-	"char":     `[^"\\\x00-\x1f\x7f] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4})`,
-	"string":   `"\"" char* "\""`,
-	"integer":  `"-"? ("0" | [1-9] [0-9]{0,15})`,
-	"number":   `integer ("." [0-9]{1,16})? ([eE] [\-+]? [0-9]{1,2})?`,
-	"boolean":  `"true" | "false"`,
-	"null":     `"null"`,
-	"any":      `object | array | string | number | boolean | null`,
-	"object":   `"{" ws (member ("," ws member)*)? "}"`,
-	"member":   `string ws ":" ws any ws`,
-	"array":    `"[" ws (any ws ("," ws any ws)*)? "]"`,
-	"year":     `[0-9]{4}`,
-	"date":     `year "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | [12] [0-9] | "3" [01])`,
-	"time":     `([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ("." [0-9]{3})? ("Z" | [\-+] ([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9])`,
-	"uuid":     `[0-9a-fA-F]{8} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{12}`,
-	"datetime": `date "T" time`,
+	"ws":      `"" | " " | "\n" [ \t]{0,20}`,
+	"char":    `[^"\\\x00-\x1f\x7f] | "\\" (["\\/bfnrt] | "u" unit)`,
+	"hex":     `[0-9a-fA-F]`,
+	"unit":    `[0-9a-cA-Ce-fE-F] hex{3} | [dD] ([0-7] hex{2} | [89abAB] hex{2} "\\u" [dD] [c-fC-F] hex{2})`, // the last is a pair
+	"string":  `"\"" char* "\""`,
+	"integer": `"-"? ("0" | [1-9] [0-9]{0,15})`,
+	"number":  `integer ("." [0-9]{1,16})? ([eE] [\-+]? [0-9]{1,2})?`,
+	"boolean": `"true" | "false"`,
+	"null":    `"null"`,
+	"any":     `object | array | string | number | boolean | null`,
+	"object":  `"{" ws (member ("," ws member)*)? "}"`,
+	"member":  `string ws ":" ws any ws`,
+	"array":   `"[" ws (any ws ("," ws any ws)*)? "]"`,
+	"uuid":    `[0-9a-fA-F]{8} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{12}`,
+	"date":    `[0-9]{4} "-" (("0" [13578] | "1" [02]) "-" (day | "3" [01]) | ("0" [469] | "11") "-" (day | "30") | "02-" ("0" [1-9] | "1" [0-9] | "2" [0-8])) | leap "-02-29"`,
+	"day":     `"0" [1-9] | [12] [0-9]`,
+	"leap":    `[0-9]{2} ("0" [48] | [2468] [048] | [13579] [26]) | ([02468] [048] | [13579] [26]) "00"`, // a year of 366 days
+	"clock":   `([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9]`,
+	"zone":    `[\-+] ([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9]`,
 }
 
 // needs are the rules that a basic rule uses.
 var needs = map[string][]string{
-	"string": {"char"}, "number": {"integer"}, "any": {"object", "array", "string", "number", "boolean", "null"},
-	"object": {"ws", "member"}, "member": {"ws", "string", "any"}, "array": {"ws", "any"}, "date": {"year"}, "datetime": {"date", "time"},
+	"string": {"char"}, "char": {"unit"}, "unit": {"hex"}, "number": {"integer"}, "any": {"object", "array", "string", "number", "boolean", "null"},
+	"object": {"ws", "member"}, "member": {"ws", "string", "any"}, "array": {"ws", "any"}, "date": {"day", "leap"},
 }
 
 // basic adds a basic rule, with those that it needs, and returns its name.
@@ -245,11 +262,14 @@ func (p *part) choice(all []string) string {
 }
 
 func (p *part) typed(kind string) string {
+	if _, ok := p.get("format"); ok && kind != "string" {
+		p.note(`the format of values of type %s is not followed`, kind)
+	}
 	switch kind {
 	case "object":
-		return p.members()
+		return p.within(p.members)
 	case "array":
-		return p.array()
+		return p.within(p.array)
 	case "string":
 		return p.text()
 	case "integer":
@@ -314,51 +334,6 @@ func (p *part) alternatives(list value, key string) string {
 	return p.choice(all)
 }
 
-// reference returns the rule of a part of the whole schema. A part that refers to itself is a rule that calls itself.
-func (p *part) reference(ref value) string {
-	path, ok := ref.(string)
-	if !ok || path != "#" && !strings.HasPrefix(path, "#/") {
-		p.fail(p.path, "$ref %v: only parts of the same schema, #/…, are supported", ref)
-		return ""
-	}
-	if rule, ok := p.refs[path]; ok {
-		return rule
-	}
-	v, ok := p.at(path)
-	if !ok {
-		p.fail(p.path, "$ref %s: there is no such part", path)
-		return ""
-	}
-	rule := p.fresh("ref-" + path[strings.LastIndexByte(path, '/')+1:])
-	p.refs[path] = rule
-	p.define(rule, p.value(v, rule, path))
-	return rule
-}
-
-// at returns the part of the whole schema that a JSON pointer (RFC 6901) names.
-func (w *writer) at(path string) (value, bool) {
-	v := w.top
-	for _, key := range strings.Split(path, "/")[1:] {
-		key = strings.NewReplacer("~1", "/", "~0", "~").Replace(key)
-		switch x := v.(type) {
-		case *object:
-			var ok bool
-			if v, ok = x.get(key); !ok {
-				return nil, false
-			}
-		case []value:
-			i, err := strconv.Atoi(key)
-			if err != nil || i < 0 || i >= len(x) {
-				return nil, false
-			}
-			v = x[i]
-		default:
-			return nil, false
-		}
-	}
-	return v, true
-}
-
 // maxCount bounds numbers of characters and items.
 const maxCount = 10000
 
@@ -385,22 +360,6 @@ func (p *part) times(lo, hi int) string {
 		p.fail(p.path, "the smallest number, %d, is above the largest, %d", lo, hi)
 	}
 	return fmt.Sprintf("{%d,%d}", lo, hi)
-}
-
-// formats are the basic rules of formats.
-var formats = map[value]string{"date": "date", "time": "time", "date-time": "datetime", "uuid": "uuid"}
-
-func (p *part) text() string {
-	lo, hi := p.count("minLength", 0), p.count("maxLength", -1)
-	if f, ok := p.get("format"); ok {
-		if name, _ := f.(string); formats[name] != "" {
-			return `"\"" ` + p.basic(formats[name]) + ` "\""`
-		}
-	}
-	if lo == 0 && hi < 0 {
-		return p.basic("string")
-	}
-	return `"\"" ` + p.basic("char") + p.times(lo, hi) + ` "\""`
 }
 
 // array returns the expression of an array: first those items that have schemas of their own, then the others.

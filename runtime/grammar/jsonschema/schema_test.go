@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ggmlc/ggmlc/runtime/grammar"
@@ -22,6 +23,8 @@ var schemas = []struct {
 	{"anything", `true`, []string{`1`, `[1, "x", {"a": null}]`, `{}`}, []string{``, `{`, `[1,]`, `tru`}},
 	{"string", `{"type": "string"}`, []string{`""`, `"aé\n"`, `"\u00e9"`}, []string{`1`, `"a`, "\"\n\""}},
 	{"lengths", `{"type": "string", "minLength": 2, "maxLength": 3}`, []string{`"ab"`, `"a\nc"`}, []string{`"a"`, `"abcd"`}},
+	{"lengths of pairs", `{"type": "string", "minLength": 2, "maxLength": 2}`, []string{`"\ud83d\ude00a"`, `"😀\ud83D\uDE00"`, `"\u00e9\uE000"`, `"\ud7ff\n"`},
+		[]string{`"\ud83d\ude00"`, `"\ud83d"`, `"a\ud83d"`, `"\ude00\ud83d"`, `"\ud83da"`, `"\ud83d\n"`, `"abc"`}},
 	{"number", `{"type": "number"}`, []string{`0`, `-1.5e+3`, `12`}, []string{`01`, `.5`, `+1`, `1.`}},
 	{"integer", `{"type": "integer"}`, []string{`0`, `-12`}, []string{`1.5`, `-`, `00`}},
 	{"bounds", `{"type": "integer", "minimum": 7, "exclusiveMaximum": 124}`, []string{`7`, `9`, `10`, `99`, `100`, `119`, `123`}, []string{`6`, `124`, `0`, `-7`, `1000`, `07`}},
@@ -49,6 +52,11 @@ var schemas = []struct {
 		[]string{`{"next":null}`, `{"next":{"next":null}}`}, []string{`{}`, `{"next":{}}`}},
 	{"itself", `{"type": "array", "items": {"$ref": "#"}}`, []string{`[]`, `[[],[[]]]`}, []string{`[1]`}},
 	{"formats", `{"type": "array", "items": {"type": "string", "format": "date-time"}}`, []string{`["2026-11-23T10:00:00Z"]`, `["2026-01-31T23:59:59.123+01:00"]`}, []string{`["2026-13-01T10:00:00Z"]`, `["x"]`}},
+	{"date", `{"type": "string", "format": "date", "minLength": 3}`, []string{`"2024-02-29"`, `"2000-02-29"`, `"2026-12-31"`}, []string{`"2026-02-29"`, `"1900-02-29"`, `"2026-02-31"`, `"2026-04-31"`}},
+	{"short times", `{"type": "string", "format": "date-time", "maxLength": 24}`, []string{`"2026-11-23T10:00:00Z"`, `"2026-11-23T10:00:00.123Z"`}, []string{`"2026-11-23T10:00:00+01:00"`}},
+	{"times with an offset", `{"type": "string", "format": "time", "minLength": 14}`, []string{`"10:00:00+01:00"`, `"10:00:00.123-01:00"`}, []string{`"10:00:00Z"`, `"10:00:00.123Z"`}},
+	{"uuid", `{"type": "string", "format": "uuid"}`, []string{`"123e4567-e89b-12d3-a456-426614174000"`}, []string{`"123e4567e89b12d3a456426614174000"`}},
+	{"references", `{"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}, {"type": "null"}]}, "b": {"type": "array", "items": {"$ref": "#/$defs/a"}}}}`, []string{`null`, `[null,[]]`}, []string{`1`}},
 	{"odd names", `{"properties": {"a b\"": {"type": "null"}, "é": {"type": "null"}, "a-b_": {"type": "null"}}, "title": "t"}`, []string{`{"a b\"":null,"é":null,"a-b_":null}`}, []string{`{"a b":null}`}},
 }
 
@@ -68,7 +76,7 @@ var vocab = grammar.NewVocab(bytes{})
 
 func compile(t testing.TB, schema string) *grammar.Grammar {
 	t.Helper()
-	text, err := Grammar(schema)
+	text, _, err := Grammar(schema)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +248,17 @@ func (w *validator) checkType(kind, v any) bool {
 	return kind == "object"
 }
 
-var dateTime = regexp.MustCompile(`^\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d`)
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// hasFormat asks package time.
+func hasFormat(text string, format any) bool {
+	layout, ok := map[any]string{"date": time.DateOnly, "time": time.RFC3339[11:], "date-time": time.RFC3339}[format]
+	if ok {
+		_, err := time.Parse(layout, text)
+		return err == nil
+	}
+	return format != "uuid" || uuid.MatchString(text)
+}
 
 func (w *validator) checkParts(o map[string]any, v any) bool {
 	limit := func(key string, fallback float64) float64 {
@@ -254,7 +272,7 @@ func (w *validator) checkParts(o map[string]any, v any) bool {
 	}
 	switch x := v.(type) {
 	case string:
-		return within(float64(utf8.RuneCountInString(x)), "minLength", "maxLength") && (o["format"] != "date-time" || dateTime.MatchString(x))
+		return within(float64(utf8.RuneCountInString(x)), "minLength", "maxLength") && hasFormat(x, o["format"])
 	case float64:
 		return within(x, "minimum", "maximum") && x < limit("exclusiveMaximum", math.Inf(1)) && x > limit("exclusiveMinimum", math.Inf(-1))
 	case []any:
@@ -308,9 +326,13 @@ func TestFaultsOfSchemasAreNamed(t *testing.T) {
 		`{"required": ["a"]}`:                   `required names "a"`,
 		`{"properties": {}, "required": ["a"]}`: `required names "a"`,
 		`{"$ref": "http://x"}`:                  "only parts of the same schema",
-		`{"$ref": "#/x"}`:                       "there is no such part",
-		`{"enum": []}`:                          "the list of possible values is empty",
-		`{"type": "integer", "minimum": 1.5}`:   "minimum of an integer is a whole number",
+		`{"$ref": "#"}`:                         "schema: #: $ref leads back to itself: # to #: ",
+		`{"type": "array", "items": {"$ref": "#/$defs/b"}, "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}, {"type": "null"}]}, "b": {"anyOf": [{"items": {"$ref": "#/$defs/a"}}, {"$ref": "#/$defs/a"}]}}}`: "#/$defs/a to #/$defs/b to #/$defs/a",
+		`{"const": "\ud800"}`: `schema: #: line 1: \ud800 is half of a character`,
+		`{"type": "string", "format": "date", "maxLength": 9}`: "no text of the format date has a length within",
+		`{"$ref": "#/x"}`:                                        "there is no such part",
+		`{"enum": []}`:                                           "the list of possible values is empty",
+		`{"type": "integer", "minimum": 1.5}`:                    "minimum of an integer is a whole number",
 		`{"type": "integer", "minimum": 2, "maximum": 1}`:        "no whole number is between 2 and 1",
 		`{"type": "string", "minLength": 3, "maxLength": 1}`:     "the smallest number, 3, is above the largest, 1",
 		`{"type": "array", "minItems": 3, "maxItems": 1}`:        "the smallest number",
@@ -318,9 +340,56 @@ func TestFaultsOfSchemasAreNamed(t *testing.T) {
 		`{"type": "number", "minimum": 0}`:                       `the keyword "minimum" is not supported`,
 		strings.Repeat(`{"items":`, 300):                         "more than 200 objects",
 	} {
-		if _, err := Grammar(schema); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Grammar(schema); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v, want %q", schema, err, want)
 		}
+	}
+}
+
+// TestEveryDayOfSomeYears compares dates with the calendar of package time.
+func TestEveryDayOfSomeYears(t *testing.T) {
+	g := compile(t, `{"type": "string", "format": "date"}`)
+	for _, year := range []int{0, 1900, 1904, 1999, 2000, 2023, 2024, 2026, 2100} {
+		for month := range 14 {
+			for day := range 33 {
+				text := fmt.Sprintf("%04d-%02d-%02d", year, month, day)
+				_, err := time.Parse(time.DateOnly, text)
+				if got := follows(t, g, `"`+text+`"`); got != (err == nil) {
+					t.Fatalf("%s: %v, package time has %v", text, got, err)
+				}
+			}
+		}
+	}
+}
+
+func TestNotes(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type": "object", "properties": {"a": {"type": "string", "format": "email"}}}`: `schema: #/properties/a: the format "email" is not followed: any string is allowed`,
+		`{"type": "integer", "format": "int32"}`:                                         `schema: #: the format of values of type integer is not followed`,
+		`{"type": "string", "format": "date"}`:                                           "",
+	} {
+		if _, notes, err := Grammar(schema); err != nil || strings.Join(notes, "\n") != want {
+			t.Errorf("%s: %q, %v, want %q", schema, notes, err, want)
+		}
+	}
+}
+
+// TestLargeSchemas: thousands of values, and of members that may be absent, are few readings of a text.
+func TestLargeSchemas(t *testing.T) {
+	var values, members []string
+	for i := range 5000 {
+		values = append(values, fmt.Sprintf(`"value %d"`, i*7919))
+	}
+	for i := range 2000 {
+		members = append(members, fmt.Sprintf(`"member %d": {"type": "null"}`, i))
+	}
+	g := compile(t, `{"enum": [`+strings.Join(values, ", ")+`]}`)
+	if !follows(t, g, values[4999]) || follows(t, g, `"value 1"`) {
+		t.Error("the enum")
+	}
+	g = compile(t, `{"properties": {`+strings.Join(members, ", ")+`}}`)
+	if !follows(t, g, `{"member 3":null,"member 1999":null}`) || !follows(t, g, `{}`) || follows(t, g, `{"member 3":null,"member 2":null}`) {
+		t.Error("the members")
 	}
 }
 
@@ -330,11 +399,11 @@ func FuzzGrammar(f *testing.F) {
 		f.Add(tt.schema)
 	}
 	f.Fuzz(func(t *testing.T, schema string) {
-		text, err := Grammar(schema)
+		text, _, err := Grammar(schema)
 		if err != nil || len(text) > grammar.MaxText {
 			return
 		}
-		if _, err := grammar.Compile(text); err != nil && !strings.Contains(err.Error(), "instructions") && !strings.Contains(err.Error(), "left recursion") {
+		if _, err := grammar.Compile(text); err != nil && !strings.Contains(err.Error(), "instructions") {
 			t.Errorf("%v\n%s", err, text)
 		}
 	})

@@ -25,7 +25,7 @@ const personSchema = `{"type":"object","properties":{"name":{"type":"string","ma
 func TestProgramsFollowTheGrammarOfTheBuild(t *testing.T) {
 	dir := t.TempDir()
 	schema, text := filepath.Join(dir, "s.json"), filepath.Join(dir, "g.gbnf")
-	gbnf, err := jsonschema.Grammar(personSchema)
+	gbnf, _, err := jsonschema.Grammar(personSchema)
 	if err := errors.Join(err, os.WriteFile(schema, []byte(personSchema), 0o666), os.WriteFile(text, []byte(gbnf), 0o666)); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestProgramsFollowTheGrammarOfTheBuild(t *testing.T) {
 
 // TestTablesOfRealVocabularies compares the masks of tables with those of matchers on random texts of tokens.
 func TestTablesOfRealVocabularies(t *testing.T) {
-	gbnf, err := jsonschema.Grammar(personSchema)
+	gbnf, _, err := jsonschema.Grammar(personSchema)
 	if err != nil {
 		t.Fatal(err)
 	}
