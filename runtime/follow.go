@@ -2,6 +2,8 @@ package runtime
 
 import (
 	"fmt"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/ggmlc/ggmlc/runtime/grammar"
 )
@@ -61,4 +63,61 @@ func (m *Model) loadGrammar() (own ownGrammar, err error) {
 		own.text, err = grammar.Compile(p.Grammar)
 	}
 	return own, err
+}
+
+// followedEnd is the end of a sequence that a grammar has followed without ending.
+type followedEnd struct {
+	tokens int
+	to     int // the length of the sequence with them; they are not its end if it has another length
+}
+
+// followed returns the tokens at the end of the sequence that a grammar has followed without ending.
+func (s *Session) followed() []int32 {
+	if s.grammar.tokens == 0 || len(s.pending) == 0 || s.grammar.to != s.length+1 || s.model.vocab.IsEOG(s.pending[0]) {
+		return nil
+	}
+	return s.end(s.grammar.tokens)
+}
+
+// end returns at most n tokens at the end of the sequence, or none if they are not known.
+func (s *Session) end(n int) []int32 {
+	if len(s.past.first(s.length)) < s.length {
+		return nil
+	}
+	ids := append(slices.Clone(s.past.first(s.length)), s.pending...)
+	return ids[max(0, len(ids)-n):]
+}
+
+// proceed prepares a generation that continues the one before it: its grammar goes on, and a character that was cut is
+// completed.
+func (g *generation) proceed() error {
+	if g.decoder != nil {
+		for _, id := range g.s.end(maxCut) {
+			g.text = g.decoder.Append(g.text[:0], id)
+		}
+	}
+	if g.matcher == nil {
+		return nil
+	}
+	ids := g.s.followed()
+	for _, id := range ids {
+		if err := g.matcher.Accept(id); err != nil {
+			return inputError("the text that is continued does not follow the grammar: %w", err)
+		}
+	}
+	g.s.grammar.tokens = len(ids)
+	return nil
+}
+
+// maxCut is the most tokens whose bytes begin a character without completing it, with as many that have no bytes.
+const maxCut = 2 * (utf8.UTFMax - 1)
+
+// note counts the tokens that the grammar has followed, after one was generated.
+func (g *generation) note() {
+	end := &g.s.grammar
+	if g.matcher == nil {
+		end.tokens = 0
+		return
+	}
+	end.tokens, end.to = end.tokens+1, g.s.length+1
 }

@@ -115,6 +115,7 @@ type generation struct {
 	made    int
 	done    bool // no token follows the last one
 	ran     bool // logits are those after the last token
+	saved   bool // the text goes on in another generation, which prints a character that is incomplete here
 
 	prompted, reused int // tokens of prompts that were run, and that were in the state already
 
@@ -169,12 +170,20 @@ func (g *generation) choose() (id int32, err error) {
 // start runs the prompt.
 func (g *generation) start(ctx context.Context, prompt []int32) (err error) {
 	if g.o.Whole {
+		g.s.grammar.tokens = 0
 		if err = g.restart(ctx, prompt); err == nil {
 			g.sampler.Accept(prompt...)
 		}
 		return err
 	}
 	g.sampler.Accept(g.s.past.first(g.s.length)...)
+	if len(prompt) == 0 && len(g.s.pending) > 0 {
+		if err := g.proceed(); err != nil {
+			return err
+		}
+	} else {
+		g.s.grammar.tokens = 0
+	}
 	if len(g.s.pending) > 0 {
 		prompt = append([]int32{g.s.pending[0]}, prompt...)
 	}
@@ -213,6 +222,7 @@ func (g *generation) next(ctx context.Context) (err error) {
 	g.sampler.Accept(g.id)
 	g.s.pending = append(g.s.pending[:0], g.id)
 	g.made++
+	g.note()
 	g.end = g.s.model.vocab != nil && g.s.model.vocab.IsEOG(g.id)
 	switch {
 	case g.end && !g.o.IgnoreEOG:
@@ -250,6 +260,9 @@ func (g *generation) decode() {
 
 // flush adds what was held back: a character that is incomplete after the last token becomes U+FFFD.
 func (g *generation) flush() {
+	if g.saved {
+		return
+	}
 	whole := len(g.text)
 	if g.text = g.decoder.Flush(g.text); len(g.text) > whole {
 		g.text = append(g.text[:whole], "\uFFFD"...)

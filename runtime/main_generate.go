@@ -167,6 +167,7 @@ func (g *generateCommand) stream(ctx context.Context, s *Session, prompt []int32
 	if err != nil {
 		return err
 	}
+	gen.saved = g.saveTo != ""
 	begin := time.Now()
 	if err := gen.start(ctx, prompt); err != nil {
 		return err

@@ -12,22 +12,23 @@ import (
 )
 
 // savedMagic begins a saved sequence; its last byte is the version of this format.
-const savedMagic = "ggmlcsq\x01"
+const savedMagic = "ggmlcsq\x02"
 
 // A saved sequence is
 //
-//	  0  magic "ggmlcsq", 1
+//	  0  magic "ggmlcsq", 2
 //	  8  plan id, ASCII, padded with zeros to 64 bytes
 //	 72  SHA-256 of the weights, 32 bytes
 //	104  positions, u64
 //	112  tokens that were generated and not run, u64: 0 or 1
 //	120  bytes of the states, u64
-//	128  ids of the positions and of the token that was not run, i32 each
+//	128  tokens at the end that a grammar has followed, which goes on after them, u64
+//	136  ids of the positions and of the token that was not run, i32 each
 //	     for each state and head the bytes of the positions, with those that share bytes with them
 //	     SHA-256 of all of the above, 32 bytes
 //
 // with integers little-endian. The layout of the states is that of the program, so only the same program reads it.
-const savedHead = 128
+const savedHead = 136
 
 // SavedError reports why a saved sequence cannot be loaded.
 type SavedError struct {
@@ -116,6 +117,7 @@ func (s *Session) savedHead() []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(s.length))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(s.pending)))
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.LM.rowBytes(0, s.length)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(s.followed())))
 	for _, ids := range [][]int32{s.past.ids[:s.length], s.pending} {
 		b = append(b, raw(ids)...)
 	}
@@ -131,7 +133,7 @@ func (s *Session) Load(r io.Reader) error {
 	}
 	defer s.busy.Store(false)
 	l := &loader{s: s, r: r, sum: sha256.New()}
-	length, ids, err := l.head()
+	length, ids, followed, err := l.head()
 	if err != nil {
 		return err
 	}
@@ -143,6 +145,7 @@ func (s *Session) Load(r io.Reader) error {
 	s.widen(length)
 	s.regain(ids[:length])
 	s.length, s.pending = length, append(s.pending, ids[length:]...)
+	s.grammar = followedEnd{followed, len(ids)}
 	return nil
 }
 
@@ -190,29 +193,30 @@ func readError(err error) error {
 }
 
 // head reads and checks what is before the states.
-func (l *loader) head() (length int, ids []int32, err error) {
+func (l *loader) head() (length int, ids []int32, followed int, err error) {
 	p := l.s.model.program
 	var b [savedHead]byte
 	if err := l.read(b[:]); err != nil {
-		return 0, nil, err
+		return 0, nil, 0, err
 	}
 	if err := p.checkSaved(b[:]); err != nil {
-		return 0, nil, err
+		return 0, nil, 0, err
 	}
 	positions, pending, size := binary.LittleEndian.Uint64(b[104:]), binary.LittleEndian.Uint64(b[112:]), binary.LittleEndian.Uint64(b[120:])
-	if positions > uint64(p.LM.Context) || pending > 1 || size != uint64(p.LM.rowBytes(0, int(positions))) {
-		return 0, nil, savedError("%d positions, %d tokens to run and %d bytes of states are impossible: it is damaged", positions, pending, size)
+	grammar := binary.LittleEndian.Uint64(b[128:])
+	if positions > uint64(p.LM.Context) || pending > 1 || grammar > positions+pending || size != uint64(p.LM.rowBytes(0, int(positions))) {
+		return 0, nil, 0, savedError("%d positions, %d tokens to run and %d bytes of states are impossible: it is damaged", positions, pending, size)
 	}
 	ids = make([]int32, positions+pending)
 	if err := l.read(raw(ids)); err != nil {
-		return 0, nil, err
+		return 0, nil, 0, err
 	}
 	for i, id := range ids {
 		if id < 0 || int(id) >= p.LM.Vocab {
-			return 0, nil, savedError("token %d is %d: ids are 0 to %d: it is damaged", i, id, p.LM.Vocab-1)
+			return 0, nil, 0, savedError("token %d is %d: ids are 0 to %d: it is damaged", i, id, p.LM.Vocab-1)
 		}
 	}
-	return int(positions), ids, nil
+	return int(positions), ids, int(grammar), nil
 }
 
 // checkSaved checks that a saved sequence is one, and of this program.

@@ -124,7 +124,7 @@ func TestForeignSequencesAreRefused(t *testing.T) {
 	}{
 		{"another plan", func(p *Program) { p.PlanID = "ffff" }, nil, `it was saved by a program with plan "0123456789abcdef", and this one has plan "ffff": use`},
 		{"other weights", otherWeights, nil, "it was saved with weights of hash"},
-		{"another format", nil, bytes.NewReader(append([]byte("ggmlcsq\x02"), data[8:]...)), "version 2 of the format, this program reads version 1"},
+		{"another format", nil, bytes.NewReader(append([]byte("ggmlcsq\x01"), data[8:]...)), "version 1 of the format, this program reads version 2"},
 		{"a text", nil, strings.NewReader(strings.Repeat("once upon a time ", 20)), "it does not begin as one does"},
 		{"nothing", nil, strings.NewReader(""), "it was cut off"},
 		{"a reader that fails", nil, iotest.ErrReader(io.ErrClosedPipe), "it cannot be read: io: read/write on closed pipe"},

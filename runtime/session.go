@@ -26,6 +26,8 @@ type Session struct {
 	// The last token that Generate yielded. It is part of the sequence but was not run.
 	pending []int32
 
+	grammar followedEnd
+
 	past *past // nil for a session that other sessions use as memory
 	seat *seat // nil for a session with memory of its own
 }
