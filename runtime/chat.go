@@ -72,6 +72,9 @@ func (m *Model) template(o ChatOptions) (*chatTemplate, error) {
 		return nil, inputError("a conversation: %s has no tokenizer", m.program.Name)
 	}
 	vars, err := jsonObject(o.Variables)
+	if err == nil {
+		err = checkVariables(vars)
+	}
 	if err != nil {
 		return nil, inputError("variables of the chat template: %w", err)
 	}
@@ -86,6 +89,16 @@ func (m *Model) template(o ChatOptions) (*chatTemplate, error) {
 		return nil, templateError("%w", err)
 	}
 	return &chatTemplate{m, parsed, vars, m.vocab.Controls()}, nil
+}
+
+// checkVariables refuses names that a conversation sets itself.
+func checkVariables(vars *jinja.Dict) error {
+	for _, name := range []string{"messages", "add_generation_prompt", "bos_token", "eos_token"} {
+		if _, ok := vars.Get(name); ok {
+			return fmt.Errorf("%s is what the conversation sets: leave it out", name)
+		}
+	}
+	return nil
 }
 
 func templateError(format string, args ...any) error {

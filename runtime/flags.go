@@ -25,8 +25,11 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 func (u usageError) Unwrap() error { return u.error }
 
-// errHelp is the error of parse for -h and --help.
-var errHelp = errors.New("help wanted")
+// Errors of parse for -h and --help, and for --version.
+var (
+	errHelp    = errors.New("help wanted")
+	errVersion = errors.New("version wanted")
+)
 
 func (f *flags) add(name, value, help string, set func(string) error) {
 	f.list = append(f.list, flag{name, value, help, set})
@@ -34,6 +37,16 @@ func (f *flags) add(name, value, help string, set func(string) error) {
 
 func (f *flags) text(to *string, name, value, help string) {
 	f.add(name, value, help, func(s string) error { *to = s; return nil })
+}
+
+// given adds a flag whose value is not empty.
+func (f *flags) given(to *string, name, value, help, what string) {
+	f.add(name, value, help, func(s string) error {
+		if *to = s; s == "" {
+			return errors.New("it must be " + what)
+		}
+		return nil
+	})
 }
 
 func (f *flags) on(to *bool, name, help string) {
@@ -120,6 +133,9 @@ func (f *flags) one(arg string, args []string) ([]string, error) {
 		return nil, errHelp
 	}
 	fl := f.find(name)
+	if fl == nil && name == "version" {
+		return nil, errVersion
+	}
 	switch {
 	case fl == nil:
 		return nil, usagef("unknown flag %s: -h lists the flags", arg)
@@ -132,6 +148,9 @@ func (f *flags) one(arg string, args []string) ([]string, error) {
 		value, args = args[0], args[1:]
 	}
 	if err := fl.set(value); err != nil {
+		if value == "" {
+			value = `""` // so that it is seen
+		}
 		return nil, usagef("%s %s: %w", arg, value, err)
 	}
 	return args, nil

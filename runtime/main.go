@@ -56,6 +56,7 @@ func commands() []command {
 		{"plan", "", "print the plan: backends, splits, arenas, barriers", nil, (*cli).plan},
 		{"verify", "", "compute the weights' hash", nil, (*cli).verify},
 		{"version", "", "print what this was made from and with", nil, (*cli).version},
+		{"help", "[COMMAND]", "list the commands, or the flags of one", nil, nil},
 	}
 }
 
@@ -104,10 +105,16 @@ func (c *cli) dispatch(ctx context.Context, args []string) error {
 			cmd, args = *found, args[1:]
 		}
 	}
+	if cmd.name == "help" {
+		return c.helpOf(args)
+	}
 	do := cmd.bind(c)
 	rest, err := c.flags.parse(args)
-	if errors.Is(err, errHelp) {
+	switch {
+	case errors.Is(err, errHelp):
 		return c.help(cmd)
+	case errors.Is(err, errVersion):
+		return c.version()(ctx)
 	}
 	if err != nil {
 		return err
@@ -149,6 +156,24 @@ func (c *cli) exit(err error) int {
 	}
 	return exitFailed
 }
+
+// helpOf prints the usage of the command that is named, or of all.
+func (c *cli) helpOf(names []string) error {
+	cmd := commands()[0]
+	if len(names) > 0 && !isHelp(names[0]) {
+		found := c.find(names[0])
+		if found == nil {
+			return usagef("there is no command %q: %s help lists the commands", names[0], c.name)
+		}
+		cmd = *found
+	}
+	if cmd.bind != nil {
+		cmd.bind(c)
+	}
+	return c.help(cmd)
+}
+
+func isHelp(arg string) bool { return arg == "help" || arg == "-h" || arg == "--help" }
 
 // help prints the usage of a command. That of generation lists all commands.
 func (c *cli) help(cmd command) error {

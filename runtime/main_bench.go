@@ -31,7 +31,7 @@ type benchRepeat struct {
 }
 
 func (c *cli) bench() func(context.Context) error {
-	b := &benchCommand{cli: c, prompts: []int{512}, depths: []int{0}, n: 64, repeats: 5}
+	b := &benchCommand{cli: c, depths: []int{0}, repeats: 5}
 	c.flags.numbers(&b.prompts, "p", "N,...", "tokens of the prompt (default: 512, or the context); several take turns", 1)
 	c.flags.number(&b.n, "n", "N", "tokens to generate (default: 64, or the context)", 1)
 	c.flags.numbers(&b.depths, "d", "DEPTH,...", "positions before those that are measured (default: 0); generation at several depths takes turns", 0)
@@ -47,15 +47,8 @@ func (b *benchCommand) run(ctx context.Context) error {
 	if lm == nil {
 		return usagef("%s is no language model: there is nothing to measure by tokens", b.program.Name)
 	}
-	if deepest := slices.Max(b.depths); deepest >= lm.Context {
-		return usagef("-d %d: nothing can be measured after that many of %d positions: use fewer", deepest, lm.Context)
-	}
-	if most := slices.Max(append(b.sequences, 1)); most > lm.sequences() {
-		return usagef("--sequences %d: this program was built for %d at a time: build it with --sequences %d", most, lm.sequences(), most)
-	}
-	b.n = min(b.n, lm.Context-slices.Max(b.depths))
-	for i, p := range b.prompts {
-		b.prompts[i] = min(p, lm.Context-b.depths[0])
+	if err := b.fit(); err != nil {
+		return err
 	}
 	s, closeModel, err := b.open()
 	if err != nil {
@@ -65,6 +58,31 @@ func (b *benchCommand) run(ctx context.Context) error {
 		return errors.Join(err, closeModel())
 	}
 	return errors.Join(b.report(s.Model()), closeModel())
+}
+
+// fit refuses sizes that the context has no room for. Those that the command line leaves out become as large as it allows.
+func (b *benchCommand) fit() error {
+	lm := b.program.LM
+	deepest := slices.Max(b.depths)
+	if deepest >= lm.Context {
+		return usagef("-d %d: nothing can be measured after that many of %d positions: use fewer", deepest, lm.Context)
+	}
+	if most := slices.Max(append(b.sequences, 1)); most > lm.sequences() {
+		return usagef("--sequences %d: this program was built for %d at a time: build it with --sequences %d", most, lm.sequences(), most)
+	}
+	if b.n == 0 {
+		b.n = min(64, lm.Context-deepest)
+	}
+	if b.prompts == nil {
+		b.prompts = []int{min(512, lm.Context-b.depths[0])}
+	}
+	if b.n > lm.Context-deepest {
+		return usagef("-n %d: after %d positions the context of %d has room for %d tokens", b.n, deepest, lm.Context, lm.Context-deepest)
+	}
+	if longest := slices.Max(b.prompts); longest > lm.Context-b.depths[0] {
+		return usagef("-p %d: after %d positions the context of %d has room for %d tokens", longest, b.depths[0], lm.Context, lm.Context-b.depths[0])
+	}
+	return nil
 }
 
 // figures holds the median and the extremes over all repeats.

@@ -15,9 +15,11 @@ import (
 
 // chatFlags are the flags of conversations.
 type chatFlags struct {
-	on                          bool
-	system, template, variables string
-	keepAll                     bool // and end when the context is full
+	on                bool
+	system, variables string
+	template          string
+	ownTemplate       bool // template is set
+	keepAll           bool // and end when the context is full
 }
 
 // chatFlags adds the flags of conversations, and --stop.
@@ -26,7 +28,10 @@ func (g *generateCommand) chatFlags() {
 	f.on(&c.on, "chat", "a conversation: each line is a message, the end of the input ends it")
 	f.text(&c.system, "system", "TEXT", "with --chat: the message of the system before all others")
 	f.add("chat-template", "FILE", "with --chat: a template in Jinja, in place of the model's", func(file string) (err error) {
-		c.template, err = readSmall(file)
+		c.ownTemplate = true
+		if c.template, err = readSmall(file); err == nil && strings.TrimSpace(c.template) == "" {
+			return errors.New("it is empty: write a template, or leave the flag out for the model's own")
+		}
 		return err
 	})
 	f.text(&c.variables, "chat-template-kwargs", "JSON", `with --chat: what else the template reads: {"enable_thinking": false}`)
@@ -64,12 +69,16 @@ func (g *generateCommand) checkChat() error {
 		return usagef("--chat and --tokens: give one of them")
 	case g.json:
 		return usagef("--chat and --json: give one of them")
-	case g.prompts != "" || g.loadFrom != "" || g.saveTo != "":
-		return usagef("--chat is not for --prompts, --load and --save")
+	case g.loadFrom != "" || g.saveTo != "":
+		return usagef("--chat is not for --load and --save")
 	case c.template == "" && g.program.ChatTemplates == "":
 		return usagef("--chat: %s has no chat template: give one with --chat-template FILE", g.program.Name)
 	}
-	if _, err := jsonObject(c.variables); err != nil {
+	vars, err := jsonObject(c.variables)
+	if err == nil {
+		err = checkVariables(vars)
+	}
+	if err != nil {
 		return usagef("--chat-template-kwargs: %w", err)
 	}
 	return g.checkTemplate()

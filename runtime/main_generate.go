@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -18,6 +17,7 @@ const defaultTokens = 256
 type generateCommand struct {
 	*cli
 	prompt, tokens     string
+	promptFile         string
 	hasPrompt          bool
 	saveTo, loadFrom   string
 	prompts            string // a file
@@ -37,8 +37,9 @@ type generateCommand struct {
 func (c *cli) generate() func(context.Context) error {
 	g := &generateCommand{cli: c}
 	f := &c.flags
-	f.add("prompt", "TEXT", "text to go on from", func(t string) error { g.prompt, g.hasPrompt = t, true; return nil })
-	f.text(&g.tokens, "tokens", "1,2,3", "token ids to go on from, taken as they are")
+	f.add("prompt", "TEXT", "text to go on from; - is standard input", func(t string) error { g.prompt, g.hasPrompt = t, true; return nil })
+	f.given(&g.promptFile, "file", "FILE", "the text to go on from is in this file; - is standard input", fileName)
+	f.given(&g.tokens, "tokens", "1,2,3", "token ids to go on from, taken as they are", tokenList)
 	f.number(&g.n, "n", "N", "at most N tokens (default: 256, or what the context has room for)", 1)
 	g.samplingFlags()
 	f.text(&g.saveTo, "save", "FILE", "write the sequence at the end, for --load of this program")
@@ -55,6 +56,9 @@ func (c *cli) generate() func(context.Context) error {
 
 func (g *generateCommand) run(ctx context.Context) error {
 	if err := g.check(); err != nil {
+		return err
+	}
+	if err := g.readPrompt(ctx); err != nil {
 		return err
 	}
 	if g.prompts != "" {
@@ -78,42 +82,89 @@ func (g *generateCommand) run(ctx context.Context) error {
 	return errors.Join(g.save(s, g.stream(ctx, s, prompt)), closeModel())
 }
 
+// stdin names standard input where a file or a prompt is expected.
+const stdin = "-"
+
+// readPrompt reads the prompt if a file has it. One newline at its end is that of the file.
+func (g *generateCommand) readPrompt(ctx context.Context) (err error) {
+	if g.promptFile == "" {
+		return nil
+	}
+	text, err := g.readText(ctx, g.promptFile)
+	text, _ = strings.CutSuffix(text, "\n")
+	g.prompt, _ = strings.CutSuffix(text, "\r")
+	return err
+}
+
 // check reports flags that contradict each other.
 func (g *generateCommand) check() error {
 	lm := g.program.LM
-	switch {
-	case lm == nil:
+	if lm == nil {
 		return usagef("%s does not generate text: %s call runs its functions, %s -h lists the commands", g.program.Name, g.name, g.name)
-	case g.prompts != "":
-		if err := g.checkPrompts(); err != nil {
+	}
+	for _, check := range []func() error{g.checkSource, g.checkTokenizer, g.checkForm, g.checkChat} {
+		if err := check(); err != nil {
 			return err
 		}
+	}
+	if err := g.o.Sampling.CheckFor(lm.Vocab); err != nil {
+		return usageError{err}
+	}
+	if g.saveTo != "" {
+		return canWrite(g.saveTo)
+	}
+	return nil
+}
+
+// checkSource reports flags of texts to continue, of which there is one.
+func (g *generateCommand) checkSource() error {
+	if g.promptFile != "" && g.hasPrompt {
+		return usagef("--prompt and --file: give one of them")
+	}
+	if g.prompt == stdin {
+		g.promptFile = stdin
+	}
+	g.hasPrompt = g.hasPrompt || g.promptFile != ""
+	switch {
+	case g.prompts != "":
+		return g.checkPrompts()
 	case g.hasPrompt && g.tokens != "":
 		return usagef("--prompt and --tokens: give one of them")
 	case g.parallel > 0:
 		return usagef("--parallel: give --prompts FILE with it")
+	case g.promptFile == stdin && g.chat.on:
+		return usagef("--chat reads messages from standard input: give the first one with --prompt TEXT or --file FILE")
 	case !g.hasPrompt && g.tokens == "" && g.loadFrom == "" && !g.chat.on:
-		return usagef("nothing to continue from: give --prompt TEXT or --tokens 1,2,3, or --chat; -h lists the commands")
-	case g.hasPrompt && g.program.Tokenizer == "":
+		return usagef("nothing to continue from: give --prompt TEXT, --file FILE or --tokens 1,2,3, or --chat; -h lists the commands")
+	}
+	return nil
+}
+
+// checkTokenizer reports flags that need a tokenizer.
+func (g *generateCommand) checkTokenizer() error {
+	if g.program.Tokenizer != "" {
+		return nil
+	}
+	switch {
+	case g.hasPrompt:
 		return usagef("--prompt: %s has no tokenizer: give --tokens 1,2,3", g.program.Name)
-	case g.o.Grammar != nil && g.program.Tokenizer == "":
+	case g.o.Grammar != nil:
 		return usagef("--grammar: %s has no tokenizer", g.program.Name)
-	case g.o.Stop != nil && g.program.Tokenizer == "":
+	case g.o.Stop != nil:
 		return usagef("--stop: %s has no tokenizer", g.program.Name)
+	}
+	return nil
+}
+
+// checkForm reports flags of the output and the grammar that contradict each other.
+func (g *generateCommand) checkForm() error {
+	switch {
+	case g.withLogits && g.chat.on:
+		return usagef("--logits is for --prompt, --tokens and --prompts, with --json, not for --chat")
 	case g.withLogits && !g.json:
 		return usagef("--logits: give --json with it")
 	case g.o.AnyText && g.o.Grammar != nil:
 		return usagef("--any-text follows no grammar: leave it out, or --grammar and --json-schema")
-	case g.saveTo != "":
-		if err := canWrite(g.saveTo); err != nil {
-			return err
-		}
-	}
-	if err := g.checkChat(); err != nil {
-		return err
-	}
-	if err := g.o.Sampling.CheckFor(lm.Vocab); err != nil {
-		return usageError{err}
 	}
 	return nil
 }
@@ -185,7 +236,7 @@ func (g *generateCommand) stream(ctx context.Context, s *Session, prompt []int32
 		}
 		err = g.print(gen)
 	}
-	return errors.Join(err, g.summary(gen))
+	return errors.Join(err, g.summary(gen, err))
 }
 
 func (g *generateCommand) print(gen *generation) error {
@@ -222,31 +273,6 @@ func (g *generateCommand) appendToken(b []byte, gen *generation) []byte {
 		b = append(b, ']')
 	}
 	return append(b, '}', '\n')
-}
-
-// summary prints the number of tokens and the speed, as the last JSON line or to standard error.
-func (g *generateCommand) summary(gen *generation) error {
-	prefill, decode := rate(g.promptTokens, g.prefill), rate(gen.made-1, g.decode)
-	load := float64(g.loaded.Microseconds()) / 1000
-	if g.json {
-		b := append(g.line[:0], `{"summary":{"prompt_tokens":`...)
-		b = strconv.AppendInt(b, int64(g.promptTokens), 10)
-		b = append(b, `,"generated":`...)
-		b = strconv.AppendInt(b, int64(gen.made), 10)
-		b = appendFields(b, field{"prefill_tok_s", prefill}, field{"decode_tok_s", decode}, field{"load_ms", load})
-		_, err := g.out.Write(append(b, '}', '}', '\n'))
-		return err
-	}
-	if terminal(g.out) {
-		fmt.Fprintln(g.out)
-	}
-	seed := ""
-	if g.o.Sampling.Temperature > 0 {
-		seed = fmt.Sprintf("; seed %d", g.o.Sampling.Seed)
-	}
-	fmt.Fprintf(g.err, "%s: prompt %d tokens, %.0f tok/s; generated %d tokens, %.0f tok/s; loaded in %.1f ms; threads %d%s\n",
-		g.name, g.promptTokens, prefill, gen.made, decode, load, gen.s.model.Threads(), seed)
-	return nil
 }
 
 // rate returns tokens per second, or 0 if nothing was measured.

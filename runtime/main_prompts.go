@@ -1,14 +1,16 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 // promptsRun is a run of --prompts: some goroutines take one prompt after the other, each with a session.
@@ -20,23 +22,27 @@ type promptsRun struct {
 	mu     sync.Mutex // protects what follows
 	next   int        // prompt that no goroutine has taken
 	lines  []promptLine
-	shown  int // prompts whose answers have been printed
-	failed error
+	shown  int   // prompts whose answers have been printed
+	failed error // that ends all
 }
 
 // promptLine is a line of the file.
 type promptLine struct {
-	number            int // from 1
-	text              string
-	answer            []byte
-	done              bool
-	tokens, generated int
+	number int // from 1
+	text   string
+	answer []byte
+	done   bool
+	failed error // that ended this one
+
+	tokens, reused, generated int
 }
 
 // checkPrompts reports flags that do not go with --prompts.
 func (g *generateCommand) checkPrompts() error {
 	limit := g.program.LM.sequences()
 	switch {
+	case g.chat.on:
+		return usagef("--prompts and --chat: give one of them")
 	case g.hasPrompt || g.tokens != "" || g.saveTo != "" || g.loadFrom != "":
 		return usagef("--prompts: leave --prompt, --tokens, --save and --load out, which are about one sequence")
 	case g.program.Tokenizer == "":
@@ -95,7 +101,21 @@ func (g *generateCommand) runPrompts(ctx context.Context) error {
 		})
 	}
 	all.Wait()
-	return errors.Join(r.failed, r.summarize(), closeModel())
+	return errors.Join(cmp.Or(r.failed, r.refused()), r.summarize(), closeModel())
+}
+
+// refused returns an error if some prompts failed. The others have their answers.
+func (r *promptsRun) refused() error {
+	n := 0
+	for i := range r.lines {
+		if r.lines[i].failed != nil {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %d of %d prompts failed", r.prompts, n, len(r.lines))
 }
 
 // fail notes the first error. Those after it are consequences.
@@ -131,29 +151,49 @@ func (r *promptsRun) take() *promptLine {
 	return &r.lines[r.next-1]
 }
 
-// answer continues one prompt in a session of its own.
+// answer continues one prompt in a session of its own. An error ends all prompts; others are those of the line.
 func (r *promptsRun) answer(ctx context.Context, line *promptLine) error {
 	s, err := r.sessions.NewSession(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	if line.failed, err = r.generate(ctx, s, line); err != nil {
+		return err
+	}
+	if endsAll(line.failed) {
+		return line.failed
+	}
+	return r.finish(line)
+}
+
+// endsAll reports whether an error of one prompt would be that of all others.
+func endsAll(err error) bool {
+	return errors.Is(err, ErrCancelled) || errors.Is(err, ErrClosed) || errors.Is(err, ErrFault)
+}
+
+// generate generates and prints the tokens of a line. It returns an error of the line, and one of the output.
+func (r *promptsRun) generate(ctx context.Context, s *Session, line *promptLine) (failed, err error) {
 	prompt, o := s.encode(line.text), r.o
 	line.tokens, o.MaxTokens = len(prompt), r.most(len(prompt))
 	g, err := newGeneration(s, o)
 	if err != nil {
-		return err
+		return err, nil
 	}
-	for err = g.start(ctx, prompt); err == nil && !g.done; {
-		if err = g.next(ctx); err == nil {
-			line.generated++
-			err = r.add(line, g)
+	if err := g.start(ctx, prompt); err != nil {
+		return err, nil
+	}
+	line.reused = g.reused
+	for !g.done {
+		if err := g.next(ctx); err != nil {
+			return err, nil
+		}
+		line.generated++
+		if err := r.add(line, g); err != nil {
+			return nil, err
 		}
 	}
-	if err != nil {
-		return err
-	}
-	return r.finish(line)
+	return nil, nil
 }
 
 // add prints a token as JSON, or appends its text to the answer.
@@ -162,12 +202,26 @@ func (r *promptsRun) add(line *promptLine, g *generation) error {
 		line.answer = append(line.answer, g.text...)
 		return nil
 	}
-	b := append([]byte(`{"line":`), strconv.Itoa(line.number)...)
-	b = append(b, ',')
-	token := r.appendToken(nil, g)
+	b := fmt.Appendf(nil, `{"line":%d,`, line.number)
+	b = append(b, r.appendToken(nil, g)[1:]...)
+	if g.done {
+		b = fmt.Appendf(b[:len(b)-2], `,"finish":%q}`+"\n", g.finish)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, err := r.out.Write(append(b, token[1:]...))
+	_, err := r.out.Write(b)
+	return err
+}
+
+// report prints the error of a line: as its last record, or to standard error.
+func (r *promptsRun) report(line *promptLine) error {
+	text := printable.Text(line.failed.Error())
+	if !r.json {
+		_, err := fmt.Fprintf(r.err, "%s: line %d: %s\n", r.name, line.number, text)
+		return err
+	}
+	b := appendJSONString(fmt.Appendf(nil, `{"line":%d,"error":`, line.number), text)
+	_, err := r.out.Write(append(b, '}', '\n'))
 	return err
 }
 
@@ -176,6 +230,11 @@ func (r *promptsRun) finish(line *promptLine) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	line.done = true
+	if line.failed != nil {
+		if err := r.report(line); err != nil {
+			return err
+		}
+	}
 	for ; r.shown < len(r.lines) && r.lines[r.shown].done; r.shown++ {
 		if r.json {
 			continue
@@ -194,19 +253,24 @@ func (r *promptsRun) finish(line *promptLine) error {
 
 // summarize prints the speed of all together.
 func (r *promptsRun) summarize() error {
-	tokens, generated := 0, 0
+	tokens, reused, generated, failed := 0, 0, 0, 0
 	for i := range r.lines {
-		tokens += r.lines[i].tokens
-		generated += r.lines[i].generated
+		l := &r.lines[i]
+		if l.failed != nil {
+			failed++
+			continue
+		}
+		tokens, reused, generated = tokens+l.tokens-l.reused, reused+l.reused, generated+l.generated
 	}
-	took := time.Since(r.begin)
+	took, load := time.Since(r.begin), milliseconds(r.loaded)
 	if r.json {
-		b := fmt.Appendf(nil, `{"summary":{"prompts":%d,"parallel":%d,"prompt_tokens":%d,"generated":%d`, len(r.lines), r.parallel, tokens, generated)
-		b = appendFields(b, field{"seconds", took.Seconds()}, field{"tok_s", rate(generated, took)}, field{"load_ms", float64(r.loaded.Microseconds()) / 1000})
+		b := fmt.Appendf(nil, `{"summary":{"prompts":%d,"failed":%d,"parallel":%d,"prompt_tokens":%d,"reused":%d,"generated":%d`, len(r.lines), failed, r.parallel, tokens, reused, generated)
+		b = r.appendSeed(b)
+		b = appendFields(b, field{"seconds", took.Seconds()}, field{"tok_s", rate(generated, took)}, field{"load_ms", load})
 		_, err := r.out.Write(append(b, '}', '}', '\n'))
 		return err
 	}
-	fmt.Fprintf(r.err, "%s: %d prompts, %d at a time: %d tokens, then generated %d, %.0f tok/s with the prompts; loaded in %.1f ms; threads %d\n",
-		r.name, len(r.lines), r.parallel, tokens, generated, rate(generated, took), float64(r.loaded.Microseconds())/1000, r.sessions.Model().Threads())
+	fmt.Fprintf(r.err, "%s: %d prompts, %d at a time: %d tokens, %d more were in the cache, then generated %d, %.0f tok/s with the prompts; loaded in %.1f ms, ran for %.1f s; threads %d%s\n",
+		r.name, len(r.lines), r.parallel, tokens, reused, generated, rate(generated, took), load, took.Seconds(), r.sessions.Model().Threads(), r.seedText())
 	return nil
 }

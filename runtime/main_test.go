@@ -42,16 +42,16 @@ func TestJSONLines(t *testing.T) {
 		t.Fatalf("status %d, errors %q:\n%s", status, errs, out)
 	}
 	var last struct {
-		Summary map[string]float64 `json:"summary"`
+		Summary map[string]any `json:"summary"`
 	}
 	if err := json.Unmarshal([]byte(lines[5]), &last); err != nil {
 		t.Fatalf("%v: %s", err, lines[5])
 	}
-	if last.Summary["prompt_tokens"] != 2 || last.Summary["generated"] != 5 {
+	if s := last.Summary; s["prompt_tokens"] != 2. || s["generated"] != 5. || s["finish"] != "end" || s["seed"] != nil {
 		t.Errorf("%v", last.Summary)
 	}
 	for _, key := range []string{"prefill_tok_s", "decode_tok_s", "load_ms"} {
-		if last.Summary[key] <= 0 {
+		if x, ok := last.Summary[key].(float64); !ok || x <= 0 {
 			t.Errorf("%s is %v", key, last.Summary[key])
 		}
 	}
@@ -88,6 +88,44 @@ func TestGenerationStopsAtEachLimit(t *testing.T) {
 	}
 }
 
+// TestSummariesGiveTheReason runs generations that end in each way.
+func TestSummariesGiveTheReason(t *testing.T) {
+	for args, want := range map[string]string{
+		"--prompt a":                                  "until the end of the text;",
+		"--prompt a -n 2":                             "until the limit of tokens;",
+		"--prompt a --stop c":                         "until a stop string;",
+		"--prompt a -n 100 --ignore-eos":              "until the context was full;",
+		"--prompt a --json":                           `"finish":"end",`,
+		"--prompt a --json -n 2":                      `"finish":"length",`,
+		"--prompt a --json --stop c":                  `"finish":"stop",`,
+		"--prompt a --json --temp 0.01 --seed 7 -n 1": `"finish":"length","seed":7,`,
+		"--prompt a --json -n 100 --ignore-eos":       `"finish":"context",`,
+	} {
+		if _, out, errs := invoke(hello(t), strings.Fields(args)...); !strings.Contains(out+errs, want) {
+			t.Errorf("%s: %q, no %q", args, out+errs, want)
+		}
+	}
+}
+
+// TestPromptsFromFiles reads a prompt from a file and from standard input, each without the newline at its end.
+func TestPromptsFromFiles(t *testing.T) {
+	file := writeText(t, "a\r\n")
+	for _, args := range []string{"--file " + file, "--prompt -", "--file -"} {
+		status, out, errs := invokeWith(hello(t), strings.NewReader("a\n"), nil, strings.Fields(args)...)
+		if status != 0 || out != "héc" || !strings.HasPrefix(errs, "toy: prompt 2 tokens") {
+			t.Errorf("%s: status %d, %q, %q", args, status, out, errs)
+		}
+	}
+	if status, _, errs := invoke(hello(t), "--file", "none"); status != 1 || !strings.Contains(errs, "toy: none: no such file") {
+		t.Errorf("status %d, %q", status, errs)
+	}
+	p := script(t, 5, 13, 3, 4, 8, 2)
+	p.ChatTemplates = chatJSON
+	if status, out, errs := invokeWith(p, strings.NewReader(""), nil, "--chat", "--file", writeText(t, "hi\n")); status != 0 || out != "héc\n" {
+		t.Errorf("a first message: status %d, %q, %q", status, out, errs)
+	}
+}
+
 func TestContextFullIsAnError(t *testing.T) {
 	status, out, errs := invoke(hello(t), "--prompt", "a", "-n", "100", "--ignore-eos", "--json")
 	if status != 1 || !strings.Contains(errs, "toy: the context is full: 64 positions") {
@@ -121,7 +159,7 @@ func TestUsageErrors(t *testing.T) {
 		args string
 		want string
 	}{
-		{hello(t), "", "nothing to continue from: give --prompt TEXT or --tokens"},
+		{hello(t), "", "nothing to continue from: give --prompt TEXT, --file FILE or --tokens"},
 		{hello(t), "--prompt a --tokens 1", "give one of them"},
 		{hello(t), "--foo", "unknown flag --foo: -h lists the flags"},
 		{hello(t), "--prompt", "--prompt needs a value: --prompt TEXT"},
@@ -135,6 +173,17 @@ func TestUsageErrors(t *testing.T) {
 		{hello(t), "--prompt a --top-p 2", "top-p 2: it must be between 0 and 1"},
 		{hello(t), "--prompt a --seed -1", "--seed -1: it must be a whole number"},
 		{hello(t), "--prompt a --logits", "--logits: give --json with it"},
+		{hello(t), "--prompt a --file b", "--prompt and --file: give one of them"},
+		{hello(t), "--prompts x --logits", "--logits: give --json with it"},
+		{talker(t), "--chat --logits", "--logits is for --prompt, --tokens and --prompts, with --json, not for --chat"},
+		{talker(t), "--chat --logits --json", "--logits is for --prompt, --tokens and --prompts, with --json, not for --chat"},
+		{talker(t), "--chat --prompt -", "--chat reads messages from standard input"},
+		{talker(t), "--chat --prompts x", "--prompts and --chat: give one of them"},
+		{hello(t), "--tokens=", `--tokens= "": it must be whole numbers with commas`},
+		{hello(t), "logits --tokens=", `--tokens= "": it must be whole numbers with commas`},
+		{hello(t), "help what", `there is no command "what": toy help lists the commands`},
+		{toyProgram(), "bench -p 50 -n 10 -d 20", "-p 50: after 20 positions the context of 64 has room for 44 tokens"},
+		{toyProgram(), "bench -p 10 -n 50 -d 20", "-n 50: after 20 positions the context of 64 has room for 44 tokens"},
 		{hello(t), "--tokens 1,x", `"x" is no token id`},
 		{hello(t), "--tokens 99", "token 0 is 99: ids are 0 to 31"},
 		{silent, "--prompt a", "has no tokenizer: give --tokens"},
@@ -165,11 +214,16 @@ func TestUsageErrors(t *testing.T) {
 
 func TestHelpListsCommandsAndFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"-h":         "toy: toy, compiled by ggmlc test\n\n  toy --prompt TEXT",
-		"--help":     "--ignore-eos ",
-		"bench -h":   "-r REPEATS",
-		"call -h":    "tokens: i32 [tokens]",
-		"version -h": "toy version",
+		"-h":              "toy: toy, compiled by ggmlc test\n\n  toy --prompt TEXT",
+		"--help":          "--ignore-eos ",
+		"bench -h":        "-r REPEATS",
+		"call -h":         "tokens: i32 [tokens]",
+		"version -h":      "toy version",
+		"help":            "toy: toy, compiled by ggmlc test\n\n  toy --prompt TEXT",
+		"help bench":      "-r REPEATS",
+		"help help":       "toy: toy, compiled by ggmlc test\n\n  toy --prompt TEXT",
+		"--version":       "toy\ncompiler ggmlc test\nplan 0123456789abcdef\n",
+		"bench --version": "compiler ggmlc test",
 	} {
 		status, out, errs := invoke(hello(t), strings.Fields(args)...)
 		if status != 0 || errs != "" || !strings.Contains(out, want) {

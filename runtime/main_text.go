@@ -20,17 +20,23 @@ type textSource struct {
 // textForm is how the commands that read a text show it in the help.
 const textForm = "TEXT | --file FILE"
 
+// What flags want, for errors of empty ones.
+const (
+	fileName  = "the name of a file, or - for standard input"
+	tokenList = "whole numbers with commas between them"
+)
+
 // textFlags adds the flags of a text.
 func (t *textSource) textFlags() {
 	f := &t.flags
-	f.text(&t.file, "file", "FILE", "the text is in this file; - is standard input")
+	f.given(&t.file, "file", "FILE", "the text is in this file; - is standard input", fileName)
 	f.on(&t.special, "special", "read names of special tokens in the text as these tokens")
 	f.on(&t.noBOS, "no-bos", "add no tokens before and after the text")
 }
 
 // tokensFlag adds the flag of ids in place of a text.
 func (t *textSource) tokensFlag() {
-	t.flags.text(&t.tokens, "tokens", "1,2,3", "token ids in place of a text, taken as they are")
+	t.flags.given(&t.tokens, "tokens", "1,2,3", "token ids in place of a text, taken as they are", tokenList)
 }
 
 // check reports a text that is missing, or given twice.
@@ -59,7 +65,7 @@ func (t *textSource) text(ctx context.Context) (string, error) {
 	if len(t.rest) > 0 {
 		return t.rest[0], nil
 	}
-	return readText(ctx, t.file)
+	return t.readText(ctx, t.file)
 }
 
 // ids returns the tokens of the text.
@@ -80,9 +86,9 @@ func (t *textSource) encode(v *token.Vocab, text string) []int32 {
 }
 
 // readText reads a file, or standard input as "-". It returns early if ctx ends while a terminal or a pipe gives nothing.
-func readText(ctx context.Context, file string) (string, error) {
-	in := io.ReadCloser(os.Stdin)
-	if file != "-" {
+func (c *cli) readText(ctx context.Context, file string) (string, error) {
+	in := c.in
+	if file != stdin {
 		f, err := os.Open(file)
 		if err != nil {
 			return "", fileError(file, err)

@@ -154,7 +154,7 @@ func (c *cli) idArguments(ctx context.Context, v *token.Vocab, file string) ([]i
 		return nil, usagef("no ids: give them as 1,2,3 or with --file")
 	case file != "":
 		var err error
-		if list, err = readText(ctx, file); err != nil {
+		if list, err = c.readText(ctx, file); err != nil {
 			return nil, err
 		}
 	}
