@@ -221,6 +221,18 @@ func noteExpanded(w io.Writer, form outputForm, md *driver.Model) error {
 	return err
 }
 
+// noteModel reports what a user of the program should know about the model.
+func noteModel(w io.Writer, form outputForm, model string, md *driver.Model) error {
+	if text := md.LongContext(); text != "" {
+		notice(w, form, "context", "%s: %s", model, text)
+	}
+	faults, err := md.TemplateFaults()
+	for _, text := range faults {
+		notice(w, form, "template", "%s: %s", model, text)
+	}
+	return err
+}
+
 // runsNodes reports whether a backend runs nodes of a module.
 func runsNodes(m *ir.Module, backend string) bool {
 	for _, f := range m.AllFuncs() {

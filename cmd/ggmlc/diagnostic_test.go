@@ -96,6 +96,16 @@ func TestNoticeIsOneLine(t *testing.T) {
 	}
 }
 
+// TestModelsAreNoted has a template that does not parse, and one that does.
+func TestModelsAreNoted(t *testing.T) {
+	md := &driver.Model{Module: &ir.Module{Name: "m"}, Chat: []byte(`{"default": "{% if %}", "tool_use": "{{ messages }}"}`)}
+	var b bytes.Buffer
+	err := noteModel(&b, asText, "m.gguf", md)
+	if want := "ggmlc: m.gguf: the chat template default does not parse: line 1, column 7: unexpected %}"; err != nil || !strings.HasPrefix(b.String(), want) || strings.Count(b.String(), "\n") != 1 {
+		t.Errorf("%v, %q, want %q", err, b.String(), want)
+	}
+}
+
 // TestJoinedErrorsAreSplit shows that prefixes and lists of reasons are kept.
 func TestJoinedErrorsAreSplit(t *testing.T) {
 	two := errors.Join(errors.New("one"), errors.New("two"), errors.New("  because of three"))

@@ -95,7 +95,7 @@ func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string
 		return err
 	}
 	noteSimulated(cmd.ErrOrStderr(), f.form(), md.Module, co.Targets)
-	if err := noteExpanded(cmd.ErrOrStderr(), f.form(), md); err != nil {
+	if err := errors.Join(noteExpanded(cmd.ErrOrStderr(), f.form(), md), noteModel(cmd.ErrOrStderr(), f.form(), model, md)); err != nil {
 		return fmt.Errorf("%s: %w", model, err)
 	}
 	return f.writeTuned(cmd, f.tunedFile(filepath.Join(o.Out, "cpu")))
