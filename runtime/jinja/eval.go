@@ -1,5 +1,7 @@
 package jinja
 
+import "slices"
+
 func (e constant) eval(*machine) any { return e.value }
 
 func (e *nameExpr) eval(m *machine) any {
@@ -174,12 +176,18 @@ func (m *machine) apply(name string, v any, a *args) any {
 	if f == nil {
 		m.fail("there is no filter %s", name)
 	}
+	return f(m, m.begin(name, v, a, "escape", "e"), a)
+}
+
+// begin counts a step for a filter or a test, and returns its value. Only those of some names see whether a text is
+// marked as safe.
+func (m *machine) begin(name string, v any, a *args, see ...string) any {
 	a.of = name
 	m.step(1)
-	if name != "escape" && name != "e" {
-		v = unmarked(v)
+	if slices.Contains(see, name) {
+		return v
 	}
-	return f(m, v, a)
+	return unmarked(v)
 }
 
 func (e *testExpr) eval(m *machine) any {
@@ -195,12 +203,7 @@ func (m *machine) test(name string, v any, a *args) bool {
 	if f == nil {
 		m.fail("there is no test %s", name)
 	}
-	a.of = name
-	m.step(1)
-	if name != "escaped" {
-		v = unmarked(v)
-	}
-	return f(m, v, a)
+	return f(m, m.begin(name, v, a, "escaped"), a)
 }
 
 func (e notExpr) eval(m *machine) any { return !truth(m.eval(e.of)) }
