@@ -2,6 +2,7 @@ package target
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -148,6 +149,19 @@ func (r *Row) reads(n *ir.Node) bool {
 	return r.Check == nil || r.Check(n) == ""
 }
 
+// operandNames returns the names of the node's operands from one on, or their numbers where they have no names.
+func operandNames(n *ir.Node, from int) string {
+	var names []string
+	for i := from; i < len(n.Sources()); i++ {
+		name := strconv.Itoa(i)
+		if args := n.Op.Info().Args; i < len(args) && args[i].Name != "" {
+			name = args[i].Name
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
 // fits returns why the row cannot run the node after pack either; none if it can.
 func (d *Descriptor) fits(r *Row, n *ir.Node) misfit {
 	if r.Args == nil {
@@ -155,7 +169,7 @@ func (d *Descriptor) fits(r *Row, n *ir.Node) misfit {
 	}
 	sources := n.Sources()
 	if len(sources) > len(r.Args) {
-		return misfit{operand: -1, text: fmt.Sprintf("takes %d operands, not %d", len(r.Args), len(sources))}
+		return misfit{operand: -1, text: "takes no operand " + operandNames(n, len(r.Args))}
 	}
 	for i, a := range sources {
 		if a == nil {

@@ -103,7 +103,7 @@ func TestRefusalNamesTheOpAndTheOperand(t *testing.T) {
 		{node(ir.OpMatMul, typ(dtype.F32, 4, 32), typ(dtype.F32, 16, 32)), ""},
 		{node(ir.OpExp, typ(dtype.F32, 4)), "gpu0: no exp"},
 		{node(ir.OpMatMul, typ(dtype.F32, 4, 32), typ(dtype.Q4_0, 16, 32)), "gpu0: no f32 x q4_0 matmul (operand 1 is q4_0, which it does not read)"},
-		{node(ir.OpMatMul, typ(dtype.F32, 4, 32), typ(dtype.F32, 16, 32), typ(dtype.F32, 4, 16)), "gpu0: no such matmul: it takes 2 operands, not 3"},
+		{node(ir.OpMatMul, typ(dtype.F32, 4, 32), typ(dtype.F32, 16, 32), typ(dtype.F32, 4, 16)), "gpu0: no such matmul: it takes no operand residual"},
 	} {
 		if got := gpu.Refusal(tt.n); got != tt.want {
 			t.Errorf("Refusal(%v) = %q, want %q", tt.n.Op, got, tt.want)
