@@ -29,6 +29,9 @@ type ForeignAttr struct {
 	// OpInfo.InPlace of other ops.
 	Takes []int `attr:"takes,default="`
 
+	// Params are parameters of the node in its origin, separated by spaces, such as "to=0,2,1,3 groups=2".
+	Params string `attr:"params,default="`
+
 	Leaf  bool `attr:"leaf,default=false"`  // it does no work and has no operands
 	Input bool `attr:"input,default=false"` // of a leaf: the caller writes it before each step
 }
@@ -62,9 +65,9 @@ func (n *Node) foreignSource(a *ForeignAttr) *Value {
 
 var foreignInfo = OpInfo{
 	Name: "foreign",
-	Doc: "foreign OP (args…) {srcs, view, inplace, offset, bytes, takes, leaf, input}: a node of unknown meaning, such as one of a scheduler's trace. Its type is as declared. srcs are the operands' " +
+	Doc: "foreign OP (args…) {srcs, view, inplace, offset, bytes, takes, params, leaf, input}: a node of unknown meaning, such as one of a scheduler's trace. Its type is as declared. srcs are the operands' " +
 		"source positions. A view names the bytes of the last operand from an offset on; an in-place op writes them. That operand is not a source. bytes is the extent, if it is not that of dense rows; " +
-		"takes are the operands whose bytes the result may take over. A leaf has no operands; the caller writes those that are inputs.",
+		"takes are the operands whose bytes the result may take over, params the node's parameters in its origin, such as \"dim=1\". A leaf has no operands; the caller writes those that are inputs.",
 	Args:   []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
 	Attr:   ForeignAttr{},
 	Traits: 0,

@@ -53,6 +53,7 @@ var layers = []struct {
 	{"passes/roll", []string{"ir", "ir/dtype", "passes/flow", "passes/pass", "passes/rewrite"}, nil},
 	{"passes/order", []string{"ir", "passes/flow", "passes/pass", "passes/rewrite", "passes/target"}, nil},
 	{"passes/partition", []string{"ir", "ir/dtype", "passes/flow", "passes/pass", "passes/rewrite", "passes/target"}, nil},
+	{"passes/shard", []string{"ir", "ir/dtype"}, nil},
 	{"passes/plan", []string{"ir", "passes/assign", "passes/flow", "passes/mem", "passes/partition", "passes/pass", "passes/pipeline", "passes/target"}, nil},
 	{"passes", []string{"ir", "ir/spell", "passes/..."}, []string{"gonum.org/v1/gonum"}},
 	{"passes/explain", []string{"ir", "ir/dtype", "ir/spell", "passes", "passes/assign", "passes/copies", "passes/flow", "passes/pack", "passes/partition", "passes/pass", "passes/plan", "passes/target"}, nil},
