@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/shard/foreign"
 )
 
 // maxDevices is the largest group of ggml's meta backend (GGML_BACKEND_META_MAX_DEVICES).
@@ -22,9 +23,9 @@ type Division struct {
 	Subgraphs [][2]int
 	Reduce    []*ir.Value
 
+	graph   *foreign.Graph
 	tensors []*tensor // kept ones, other leaves, nodes
 	nodes   []*tensor
-	byVal   map[*ir.Value]*tensor
 	late    []*tensor // partial nodes at which a subgraph ends or begins to wait
 }
 
@@ -35,10 +36,15 @@ func GGML(f *ir.Func, devices int, given map[string]ir.Sharding) (*Division, err
 	if devices > maxDevices {
 		return nil, &Refusal{Stage: StageGroup, Reason: ReasonDevices}
 	}
-	d := &Division{Devices: devices, byVal: make(map[*ir.Value]*tensor)}
-	if err := d.read(f); err != nil {
+	g, err := foreign.Read(f)
+	if err != nil {
 		return nil, err
 	}
+	d := &Division{Devices: devices, graph: g}
+	for _, t := range g.Tensors {
+		d.tensors = append(d.tensors, &tensor{Tensor: t, d: d})
+	}
+	d.nodes = d.tensors[len(d.tensors)-len(g.Nodes):]
 	for _, t := range d.tensors {
 		if err := d.derive(t, given); err != nil {
 			return nil, err
@@ -54,51 +60,51 @@ func GGML(f *ir.Func, devices int, given map[string]ir.Sharding) (*Division, err
 func (d *Division) derive(t *tensor, given map[string]ir.Sharding) error {
 	stage, reason := StageGraph, accepted
 	switch {
-	case t.elems() == 0:
+	case t.Elems() == 0:
 		return nil
-	case t.kept:
+	case t.Kept:
 		stage = StageKept
 		t.own, reason = givenState(t, given)
-	case t.op == "NONE":
+	case t.Op == "NONE":
 		t.own = ir.Mirrored()
 	default:
 		t.own, reason = d.result(t)
 	}
-	if t.state = t.own; t.pos >= 0 && isProduct(t) && t.own.Kind == ir.ShardPartial {
+	if t.state = t.own; t.Pos >= 0 && isProduct(t) && t.own.Kind == ir.ShardPartial {
 		t.state = ir.Mirrored()
 	}
-	if reason == accepted && t.offset > 0 && t.state.IsSplit() && !t.viewOf.state.IsSplit() {
+	if reason == accepted && t.Offset > 0 && t.state.IsSplit() && !t.d.of(t.ViewOf).state.IsSplit() {
 		reason = ReasonOffset
 	}
 	if reason != accepted {
-		return &Refusal{Stage: stage, Value: t.val, Reason: reason}
+		return &Refusal{Stage: stage, Value: t.Value, Reason: reason}
 	}
 	return nil
 }
 
 // isProduct reports whether devices add up what t leaves partial. Other partial values stay as they are.
-func isProduct(t *tensor) bool { return t.op == "MUL_MAT" || t.op == "MUL_MAT_ID" }
+func isProduct(t *tensor) bool { return t.Op == "MUL_MAT" || t.Op == "MUL_MAT_ID" }
 
 // givenState returns the state that a weight or state has. It is mirrored if none is given.
 func givenState(t *tensor, given map[string]ir.Sharding) (ir.Sharding, Reason) {
-	s, ok := given[leafName(t.val)]
+	s, ok := given[leafName(t.Value)]
 	if !ok {
 		return ir.Mirrored(), accepted
 	}
 	if !s.IsSplit() {
 		return s, accepted
 	}
-	s = flip(s)
+	s = foreign.Flip(s)
 	sum := int64(0)
 	for _, seg := range s.Segments {
 		for _, n := range seg.Counts {
-			if s.Axis == 0 && n%int64(t.dtype.BlockElems()) != 0 {
+			if s.Axis == 0 && n%int64(t.DType.BlockElems()) != 0 {
 				return refuse(ReasonGranularity)
 			}
 			sum += seg.Times * n
 		}
 	}
-	if sum != t.ne[s.Axis] {
+	if sum != t.NE[s.Axis] {
 		return refuse(ReasonSum)
 	}
 	return s, accepted
@@ -111,7 +117,7 @@ func (d *Division) result(t *tensor) (ir.Sharding, Reason) {
 			return refuse(ReasonEmpty)
 		}
 	}
-	r := ruleOf(t.op)
+	r := ruleOf(t.Op)
 	if r == nil {
 		return refuse(ReasonOp)
 	}

@@ -26,7 +26,7 @@ func (d *Division) addUp() {
 	}
 	if d.Devices > 1 && len(d.Subgraphs) > 0 {
 		for _, s := range d.Subgraphs[:len(d.Subgraphs)-1] {
-			d.Reduce = append(d.Reduce, d.nodes[s[1]-1].val)
+			d.Reduce = append(d.Reduce, d.nodes[s[1]-1].Value)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func (d *Division) wait(pos int) *waiting {
 	if !w.pass() {
 		return w
 	}
-	if n := w.at(0); n.op == "ADD_ID" && n.source(0) == w.x && n.source(1) != nil && n.source(1).own.Kind == ir.ShardPartial && isMirrored(n.in(2)) {
+	if n := w.at(0); n.Op == "ADD_ID" && n.source(0) == w.x && n.source(1) != nil && n.source(1).own.Kind == ir.ShardPartial && isMirrored(n.in(2)) {
 		w.advance(n)
 	}
 	for {
@@ -67,7 +67,7 @@ func (d *Division) wait(pos int) *waiting {
 			return w
 		}
 		n := w.at(0)
-		if n.op != "MUL" || n.source(0) != w.x || !isMirrored(n.in(1)) {
+		if n.Op != "MUL" || n.source(0) != w.x || !isMirrored(n.in(1)) {
 			break
 		}
 		w.advance(n)
@@ -85,7 +85,7 @@ func (w *waiting) at(i int) *tensor {
 }
 
 // advance makes n the node that is added up.
-func (w *waiting) advance(n *tensor) { w.x, w.end, w.next = n, n.pos, n.pos+1 }
+func (w *waiting) advance(n *tensor) { w.x, w.end, w.next = n, n.Pos, n.Pos+1 }
 
 // pass goes past nodes that every device computes from what is whole, and reports whether there is a node after them.
 func (w *waiting) pass() bool {
@@ -101,7 +101,7 @@ func (w *waiting) pass() bool {
 
 // experts lets the sum wait for that of the experts of a token: the views of the experts' rows, and their sum.
 func (w *waiting) experts() {
-	u := int(w.x.ne[1])
+	u := int(w.x.NE[1])
 	if u == 1 || w.d.uses(w.x) != u || w.at(2*u-2) == nil {
 		return
 	}
@@ -113,27 +113,27 @@ func (w *waiting) experts() {
 	sum := w.at(0)
 	for k := 1; k < u; k++ {
 		add := w.at(u + k - 1)
-		if add.op != "ADD" || add.source(0) != sum || add.source(1) != w.at(k) || w.d.uses(add) != 1 {
+		if add.Op != "ADD" || add.source(0) != sum || add.source(1) != w.at(k) || w.d.uses(add) != 1 {
 			return
 		}
 		sum = add
 	}
-	w.end = sum.pos
+	w.end = sum.Pos
 }
 
 // isRowOf reports whether v is the view of row k of each token of x, and used once.
 func (w *waiting) isRowOf(v *tensor, k int64) bool {
 	x := w.x
-	return v.op == "VIEW" && v.source(0) == x && v.offset == k*x.nb[1] &&
-		v.ne[0] == x.ne[0] && v.ne[1] == x.ne[2] && v.nb[1] == x.nb[2] && w.d.uses(v) == 1
+	return v.Op == "VIEW" && v.source(0) == x && v.Offset == k*x.NB[1] &&
+		v.NE[0] == x.NE[0] && v.NE[1] == x.NE[2] && v.NB[1] == x.NB[2] && w.d.uses(v) == 1
 }
 
 // uses returns how many source positions of the graph have x.
 func (d *Division) uses(x *tensor) int {
 	n := 0
 	for _, t := range d.nodes {
-		for _, s := range t.src {
-			if s == x {
+		for _, s := range t.Src {
+			if s == x.Tensor {
 				n++
 			}
 		}

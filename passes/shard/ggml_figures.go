@@ -3,13 +3,15 @@ package shard
 import (
 	"errors"
 	"math/bits"
+
+	"github.com/ggmlc/ggmlc/passes/shard/foreign"
 )
 
 // ReduceBytes returns the bytes of the values that are added up, each once.
 func (d *Division) ReduceBytes() int64 {
 	n := int64(0)
 	for _, v := range d.Reduce {
-		n += d.byVal[v].bytes
+		n += d.at(v).Bytes
 	}
 	return n
 }
@@ -34,16 +36,16 @@ func (d *Division) Exchange() (Exchange, error) {
 	each := 2*(n-p) + p*steps
 	var e Exchange
 	for _, v := range d.Reduce {
-		t := d.byVal[v]
-		if !t.contiguous() {
+		t := d.at(v)
+		if !t.Contiguous() {
 			return Exchange{}, errStrided
 		}
 		e.Messages += each
-		e.Bytes += each * t.bytes
+		e.Bytes += each * t.Bytes
 	}
 	largest := int64(0)
 	for _, t := range d.late {
-		largest = max(largest, t.bytes)
+		largest = max(largest, t.Bytes)
 	}
 	e.Scratch = int64(bits.Len64(uint64(n-1))) * largest
 	return e, nil
@@ -56,12 +58,12 @@ const keptAlign = 128
 func (d *Division) KeptBytes() []int64 {
 	bytes := make([]int64, d.Devices)
 	for _, t := range d.tensors {
-		if !t.kept {
+		if !t.Kept {
 			continue
 		}
 		for j := range bytes {
 			p := t.part(j)
-			bytes[j] += (extent(t.dtype, p.NE, p.NB) + keptAlign - 1) / keptAlign * keptAlign
+			bytes[j] += (foreign.Extent(t.DType, p.NE, p.NB) + keptAlign - 1) / keptAlign * keptAlign
 		}
 	}
 	return bytes

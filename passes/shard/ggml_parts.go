@@ -1,44 +1,43 @@
 package shard
 
-import "github.com/ggmlc/ggmlc/ir"
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/shard/foreign"
+)
 
-// Part is what one device has of a value, in ggml's terms: dimensions and strides in bytes, the fastest first, and the
-// offset in the value that it is a view of.
-type Part struct {
-	NE, NB [ggmlDims]int64
-	Offset int64
-}
+// at returns the tensor of a value.
+func (d *Division) at(v *ir.Value) *tensor { return d.of(d.graph.Of[v]) }
 
 // State returns the state of a value as its readers see it.
-func (d *Division) State(v *ir.Value) ir.Sharding { return flip(d.byVal[v].state) }
+func (d *Division) State(v *ir.Value) ir.Sharding { return foreign.Flip(d.at(v).state) }
 
 // Partial reports whether the value is partial before the devices add up.
-func (d *Division) Partial(v *ir.Value) bool { return d.byVal[v].own.Kind == ir.ShardPartial }
+func (d *Division) Partial(v *ir.Value) bool { return d.at(v).own.Kind == ir.ShardPartial }
 
 // Parts returns what each device has of a value.
-func (d *Division) Parts(v *ir.Value) []Part {
-	parts := make([]Part, d.Devices)
+func (d *Division) Parts(v *ir.Value) []foreign.Part {
+	parts := make([]foreign.Part, d.Devices)
 	for j := range parts {
-		parts[j] = d.byVal[v].part(j)
+		parts[j] = d.at(v).part(j)
 	}
 	return parts
 }
 
 // part returns what device j has of t. Strides above that of the split dimension shrink with it.
-func (t *tensor) part(j int) Part {
-	p := Part{NE: t.ne, NB: t.nb, Offset: t.offset}
+func (t *tensor) part(j int) foreign.Part {
+	p := foreign.Part{NE: t.NE, NB: t.NB, Offset: t.Offset}
 	if !t.state.IsSplit() {
 		return p
 	}
 	axis, count := t.state.Axis, t.state.Count(j)
 	p.NE[axis] = count
-	for i, nb := range t.nb {
-		if nb > t.nb[axis] {
-			p.NB[i] = nb * count / t.ne[axis]
+	for i, nb := range t.NB {
+		if nb > t.NB[axis] {
+			p.NB[i] = nb * count / t.NE[axis]
 		}
 	}
-	if t.offset > 0 && !t.offsetInside() {
-		p.Offset = t.offset * count / t.ne[axis]
+	if t.Offset > 0 && !t.offsetInside() {
+		p.Offset = t.Offset * count / t.NE[axis]
 	}
 	return p
 }
@@ -46,11 +45,11 @@ func (t *tensor) part(j int) Part {
 // offsetInside reports whether ggml takes the offset of a split view for one inside of each device's part. Other
 // offsets shrink as the part does.
 func (t *tensor) offsetInside() bool {
-	if t.offset <= t.viewOf.nb[t.viewOf.state.Axis] {
+	if t.Offset <= t.ViewOf.NB[t.d.of(t.ViewOf).state.Axis] {
 		return true
 	}
-	for i, n := range t.ne {
-		if size := n * t.nb[i]; t.offset <= size && size < t.nb[t.state.Axis] {
+	for i, n := range t.NE {
+		if size := n * t.NB[i]; t.Offset <= size && size < t.NB[t.state.Axis] {
 			return true
 		}
 	}
@@ -62,7 +61,7 @@ func (d *Division) off() {
 	for _, t := range d.nodes {
 		for j := range d.Devices {
 			if t.skips(j) {
-				d.Off = append(d.Off, [2]int{t.pos, j})
+				d.Off = append(d.Off, [2]int{t.Pos, j})
 			}
 		}
 	}

@@ -100,7 +100,7 @@ func byRow(t *tensor) (ir.Sharding, Reason) {
 func broadcast(t *tensor) (ir.Sharding, Reason) {
 	s0, s1, s2 := t.in(0), t.in(1), t.in(2)
 	switch {
-	case s0.IsSplit() && isMirrored(s1) && t.source(1).ne[s0.Axis] == 1:
+	case s0.IsSplit() && isMirrored(s1) && t.source(1).NE[s0.Axis] == 1:
 		return s0, accepted
 	case isMirrored(s2) && (sameAxis(s0, s1) || isMirrored(s0) && s1.Kind == ir.ShardPartial):
 		return s0, accepted
@@ -128,7 +128,7 @@ func product(t *tensor) (ir.Sharding, Reason) {
 }
 
 func concat(t *tensor) (ir.Sharding, Reason) {
-	s0, s1, dim := t.in(0), t.in(1), int(t.params["dim"][0])
+	s0, s1, dim := t.in(0), t.in(1), int(t.Params["dim"][0])
 	split := s0
 	if isMirrored(s0) {
 		split = s1
@@ -157,7 +157,7 @@ func permute(t *tensor) (ir.Sharding, Reason) {
 	if !s.IsSplit() {
 		return s, accepted
 	}
-	return moved(s, int(t.params["to"][s.Axis]))
+	return moved(s, int(t.Params["to"][s.Axis]))
 }
 
 func transpose(t *tensor) (ir.Sharding, Reason) {
@@ -206,7 +206,7 @@ func rope(t *tensor) (ir.Sharding, Reason) {
 
 func pad(t *tensor) (ir.Sharding, Reason) {
 	s := t.in(0)
-	if s.IsSplit() && (t.params["pad"][2*s.Axis] != 0 || t.params["pad"][2*s.Axis+1] != 0) {
+	if s.IsSplit() && (t.Params["pad"][2*s.Axis] != 0 || t.Params["pad"][2*s.Axis+1] != 0) {
 		return refuse(ReasonPad)
 	}
 	return s, accepted

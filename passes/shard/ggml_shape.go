@@ -12,17 +12,17 @@ func regroup(t *tensor) (ir.Sharding, Reason) {
 		return refuse(ReasonSegments)
 	}
 	n := s.Segments[0].Times
-	if s.Axis == rank(from.ne)-1 && n == 1 {
-		return times(rank(t.ne)-1, 1), accepted
+	if s.Axis == from.Rank()-1 && n == 1 {
+		return times(t.Rank()-1, 1), accepted
 	}
-	return regroupInner(upTo(from.ne, s.Axis)/n, n, t.ne)
+	return regroupInner(from.UpTo(s.Axis)/n, n, t)
 }
 
 // regroupInner returns the state of a tensor in a new shape. inner elements follow each other before the pieces of the
 // devices repeat.
-func regroupInner(inner, repeats int64, ne [4]int64) (ir.Sharding, Reason) {
-	for d := range ne {
-		switch n := upTo(ne, d); {
+func regroupInner(inner, repeats int64, t *tensor) (ir.Sharding, Reason) {
+	for d := range t.NE {
+		switch n := t.UpTo(d); {
 		case inner > 0 && n%inner == 0:
 			return times(d, n/inner), accepted
 		case n > inner && repeats != 1:
@@ -38,15 +38,15 @@ func regroupInner(inner, repeats int64, ne [4]int64) (ir.Sharding, Reason) {
 func view(t *tensor) (ir.Sharding, Reason) {
 	s, from := t.in(0), t.source(0)
 	switch {
-	case t.contiguous() && from.contiguous():
+	case t.Contiguous() && from.Contiguous():
 		return regroup(t)
 	case !s.IsSplit(), sameStrides(t, from):
 		return s, accepted
-	case t.permuted() || from.permuted() || s.Axis == 3:
+	case t.Permuted() || from.Permuted() || s.Axis == 3:
 		return refuse(ReasonPermuted)
 	}
 	for d := range 3 {
-		if t.nb[d+1] == from.nb[s.Axis+1] {
+		if t.NB[d+1] == from.NB[s.Axis+1] {
 			return times(d, 1), accepted
 		}
 	}
@@ -55,8 +55,8 @@ func view(t *tensor) (ir.Sharding, Reason) {
 
 // sameStrides reports whether strides agree, but for dimensions of extent 1 in both.
 func sameStrides(a, b *tensor) bool {
-	for d := range a.nb {
-		if a.nb[d] != b.nb[d] && (a.ne[d] != 1 || b.ne[d] != 1) {
+	for d := range a.NB {
+		if a.NB[d] != b.NB[d] && (a.NE[d] != 1 || b.NE[d] != 1) {
 			return false
 		}
 	}
@@ -73,7 +73,7 @@ func counts(t *tensor, s ir.Sharding, devices int) (ir.Sharding, Reason) {
 	for _, seg := range s.Segments {
 		r.Segments = append(r.Segments, ir.Segment{Times: seg.Times, Counts: make([]int64, devices)})
 	}
-	first, length, repeats := true, t.ne[s.Axis], r.Segments[0].Times
+	first, length, repeats := true, t.NE[s.Axis], r.Segments[0].Times
 	for _, src := range t.sources() {
 		if !src.state.IsSplit() {
 			continue
@@ -81,7 +81,7 @@ func counts(t *tensor, s ir.Sharding, devices int) (ir.Sharding, Reason) {
 		if !first && len(r.Segments) > 1 {
 			return refuse(ReasonSeveral)
 		}
-		from := src.ne[src.state.Axis]
+		from := src.NE[src.state.Axis]
 		for j, c := range src.state.Counts() {
 			entry := &r.Segments[0].Counts[j]
 			switch {

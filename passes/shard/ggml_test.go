@@ -8,6 +8,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/shard/foreign"
 )
 
 // step is a tensor of a test graph, with dimensions as in ggml. A step without an op is a weight with that state.
@@ -33,7 +34,7 @@ func build(t *testing.T, steps []step) (*ir.Func, []*ir.Value, map[string]ir.Sha
 		if s.op == "" {
 			name := string(rune('a' + i))
 			b.Weight(name, typ, nil)
-			values[i], given[name] = f.Weight(name), flip(s.given)
+			values[i], given[name] = f.Weight(name), foreign.Flip(s.given)
 			continue
 		}
 		a := ir.ForeignAttr{Op: s.op, Leaf: s.op == "NONE", Params: s.params, Offset: s.offset}

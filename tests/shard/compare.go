@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/passes/shard"
+	"github.com/ggmlc/ggmlc/passes/shard/foreign"
 )
 
 // Items are the items that are compared separately.
@@ -65,7 +66,7 @@ func (r *reading) values() {
 		}
 		t := &r.c.Tensors[i]
 		for j, p := range r.d.Parts(v) {
-			if p != (shard.Part{NE: t.NE, NB: t.NB, Offset: t.ViewOffset}) {
+			if p != (foreign.Part{NE: t.NE, NB: t.NB, Offset: t.ViewOffset}) {
 				r.o.add("local", "%d on device %d: %v", i, j, p)
 			}
 		}
@@ -115,7 +116,7 @@ func (c *Case) decisions() Decisions {
 		t := &c.Tensors[i]
 		for j, p := range parts {
 			if p != (Part{NE: t.NE, NB: t.NB, Offset: t.ViewOffset}) {
-				o.add("local", "%d on device %d: %v", i, j, shard.Part(p))
+				o.add("local", "%d on device %d: %v", i, j, foreign.Part(p))
 			}
 		}
 	}
