@@ -76,3 +76,9 @@ func (t *tensor) skips(j int) bool {
 	}
 	return false
 }
+
+// Skips returns Off. Sums returns Reduce. Package passes/check/group reads them.
+func (d *Division) Skips() [][2]int { return d.Off }
+
+// Sums returns Reduce.
+func (d *Division) Sums() []*ir.Value { return d.Reduce }

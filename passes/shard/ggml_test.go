@@ -8,85 +8,18 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/passes/shard/foreign"
+	"github.com/ggmlc/ggmlc/passes/shard/foreign/foreigntest"
 )
 
-// step is a tensor of a test graph, with dimensions as in ggml. A step without an op is a weight with that state.
-type step struct {
-	op     string
-	dtype  dtype.DType // f32 by default
-	ne     [4]int64
-	nb     [4]int64 // dense by default
-	src    []int    // -1 is absent
-	of     int      // in a view: the tensor that it names, by its number
-	offset int64
-	params string
-	given  ir.Sharding // axes count from the fastest
-}
+type step = foreigntest.Step
 
-// build makes a function of steps and the states of its weights.
-func build(t *testing.T, steps []step) (*ir.Func, []*ir.Value, map[string]ir.Sharding) {
-	b := ir.NewBuilder("test")
-	f := b.Func("graph")
-	values, given := make([]*ir.Value, len(steps)), make(map[string]ir.Sharding)
-	for i, s := range steps {
-		typ := s.typ()
-		if s.op == "" {
-			name := string(rune('a' + i))
-			b.Weight(name, typ, nil)
-			values[i], given[name] = f.Weight(name), foreign.Flip(s.given)
-			continue
-		}
-		a := ir.ForeignAttr{Op: s.op, Leaf: s.op == "NONE", Params: s.params, Offset: s.offset}
-		a.View = slices.Contains([]string{"VIEW", "RESHAPE", "PERMUTE", "TRANSPOSE"}, s.op)
-		var args []*ir.Value
-		for k, src := range s.src {
-			if src >= 0 {
-				a.Srcs, args = append(a.Srcs, k), append(args, values[src])
-			}
-		}
-		if a.View {
-			args = append(args, values[s.of])
-		}
-		values[i] = f.Foreign(a, args, typ)[0]
-	}
-	if _, err := b.Finish(); err != nil {
-		t.Fatal(err)
-	}
-	return f.Func(), values, given
-}
+func weight(given ir.Sharding, ne ...int64) step { return foreigntest.Weight(given, ne...) }
 
-func (s *step) typ() ir.Type {
-	typ := ir.Type{DType: s.dtype}
-	if typ.DType == dtype.Invalid {
-		typ.DType = dtype.F32
-	}
-	for i, n := range slices.Backward(s.ne[:]) {
-		typ.Shape = append(typ.Shape, ir.Const(n))
-		if s.nb != [4]int64{} {
-			typ.Strides = append(typ.Strides, ir.Const(s.nb[i]/4))
-		}
-	}
-	return typ
-}
-
-func split(axis int, counts ...int64) ir.Sharding {
-	return ir.SplitOn(axis, ir.Segment{Times: 1, Counts: counts})
-}
-
-func weight(given ir.Sharding, ne ...int64) step { return step{ne: dims(ne), given: given} }
-
-func node(op string, ne []int64, src ...int) step { return step{op: op, ne: dims(ne), src: src} }
-
-func (s step) with(params string) step { s.params = params; return s }
-
-func dims(ne []int64) [4]int64 {
-	d := [4]int64{1, 1, 1, 1}
-	copy(d[:], ne)
-	return d
-}
+func node(op string, ne []int64, src ...int) step { return foreigntest.Node(op, ne, src...) }
 
 func ne(n ...int64) []int64 { return n }
+
+func split(axis int, counts ...int64) ir.Sharding { return foreigntest.Split(axis, counts...) }
 
 // TestRulesOfGGML has a small graph for every reason to refuse, and beside it one that is accepted. The states are
 // those of the last tensor.
@@ -98,8 +31,8 @@ func TestRulesOfGGML(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		{"whole blocks", []step{{dtype: dtype.Q8_0, ne: [4]int64{64, 2, 1, 1}, given: split(0, 32, 32)}}, "split(3, 32 32)"},
-		{"half blocks", []step{{dtype: dtype.Q8_0, ne: [4]int64{64, 2, 1, 1}, given: split(0, 16, 48)}}, "kept granularity"},
+		{"whole blocks", []step{{DType: dtype.Q8_0, NE: [4]int64{64, 2, 1, 1}, Given: split(0, 32, 32)}}, "split(3, 32 32)"},
+		{"half blocks", []step{{DType: dtype.Q8_0, NE: [4]int64{64, 2, 1, 1}, Given: split(0, 16, 48)}}, "kept granularity"},
 		{"too many", []step{weight(split(0, 4, 5), 8)}, "kept sum"},
 		{"no elements", []step{weight(m, 0, 4), node("SQR", ne(0, 4), 0)}, "none"},
 		{"a source without elements", []step{weight(m, 0, 4), node("SUM", ne(1), 0)}, "graph empty"},
@@ -117,18 +50,18 @@ func TestRulesOfGGML(t *testing.T) {
 		{"contracted", []step{weight(split(0, 3, 1), 4, 4), weight(split(0, 3, 1), 4, 2), node("MUL_MAT", ne(4, 2), 0, 1)}, "mirrored"},
 		{"contracted in two ways", []step{weight(split(0, 3, 1), 4, 4), weight(split(0, 1, 3), 4, 2), node("MUL_MAT", ne(4, 2), 0, 1)}, "graph contraction"},
 		{"a partial factor", []step{weight(m, 4, 4), weight(p, 4, 2), node("MUL_MAT", ne(4, 2), 0, 1)}, "graph matmul"},
-		{"joined elsewhere", []step{weight(split(0, 3, 1), 4, 4), weight(m, 4, 4), node("CONCAT", ne(4, 8), 0, 1).with("dim=1")}, "split(3, 3 1)"},
-		{"joined where it is split", []step{weight(split(1, 3, 1), 4, 4), weight(m, 4, 4), node("CONCAT", ne(4, 8), 0, 1).with("dim=1")}, "graph concat"},
-		{"both joined where they are split", []step{weight(split(1, 3, 1), 4, 4), weight(split(1, 3, 1), 4, 4), node("CONCAT", ne(4, 8), 0, 1).with("dim=1")}, "graph differ"},
+		{"joined elsewhere", []step{weight(split(0, 3, 1), 4, 4), weight(m, 4, 4), node("CONCAT", ne(4, 8), 0, 1).With("dim=1")}, "split(3, 3 1)"},
+		{"joined where it is split", []step{weight(split(1, 3, 1), 4, 4), weight(m, 4, 4), node("CONCAT", ne(4, 8), 0, 1).With("dim=1")}, "graph concat"},
+		{"both joined where they are split", []step{weight(split(1, 3, 1), 4, 4), weight(split(1, 3, 1), 4, 4), node("CONCAT", ne(4, 8), 0, 1).With("dim=1")}, "graph differ"},
 		{"the last dimension", []step{weight(split(1, 3, 1), 4, 4), node("CONT", ne(2, 2, 4), 0)}, "split(1, 3 1)"},
 		{"inner pieces repeat", []step{weight(split(0, 3, 1), 4, 4), node("CONT", ne(16), 0)}, "split(3, 4*(3 1))"},
 		{"several segments", []step{weight(two, 8, 4), node("CONT", ne(32), 0)}, "graph segments"},
 		{"repetitions are cut", []step{weight(ir.SplitOn(0, ir.Segment{Times: 2, Counts: []int64{1, 3}}), 8, 6), node("CONT", ne(6, 8), 0)}, "graph repeats"},
 		{"a cut that is none", []step{weight(split(0, 3, 1), 4, 6), node("CONT", ne(6, 4), 0)}, "graph divide"},
-		{"half of each row", []step{weight(split(1, 2, 2), 4, 4), {op: "VIEW", ne: [4]int64{2, 4, 1, 1}, nb: [4]int64{4, 16, 64, 64}, src: []int{0}}}, "split(2, 2 2)"},
-		{"stride of no dimension", []step{weight(split(1, 2, 2), 4, 4, 2), {op: "VIEW", ne: [4]int64{4, 2, 1, 1}, nb: [4]int64{4, 32, 128, 128}, src: []int{0}}}, "graph view"},
-		{"a view of the permuted", []step{weight(split(1, 2, 2), 4, 4), node("TRANSPOSE", ne(4, 4), 0), {op: "VIEW", ne: [4]int64{2, 2, 1, 1}, nb: [4]int64{16, 8, 64, 64}, src: []int{1}}}, "graph permuted"},
-		{"moved", []step{weight(split(1, 3, 1), 4, 4), node("PERMUTE", ne(4, 1, 4), 0).with("to=0,2,1,3")}, "split(1, 3 1)"},
+		{"half of each row", []step{weight(split(1, 2, 2), 4, 4), {Op: "VIEW", NE: [4]int64{2, 4, 1, 1}, NB: [4]int64{4, 16, 64, 64}, Src: []int{0}}}, "split(2, 2 2)"},
+		{"stride of no dimension", []step{weight(split(1, 2, 2), 4, 4, 2), {Op: "VIEW", NE: [4]int64{4, 2, 1, 1}, NB: [4]int64{4, 32, 128, 128}, Src: []int{0}}}, "graph view"},
+		{"a view of the permuted", []step{weight(split(1, 2, 2), 4, 4), node("TRANSPOSE", ne(4, 4), 0), {Op: "VIEW", NE: [4]int64{2, 2, 1, 1}, NB: [4]int64{16, 8, 64, 64}, Src: []int{1}}}, "graph permuted"},
+		{"moved", []step{weight(split(1, 3, 1), 4, 4), node("PERMUTE", ne(4, 1, 4), 0).With("to=0,2,1,3")}, "split(1, 3 1)"},
 		{"several segments moved", []step{weight(two, 8, 4), node("TRANSPOSE", ne(4, 8), 0)}, "graph segments"},
 		{"rows of a split table", []step{weight(split(0, 3, 1), 4, 4), weight(m, 2), node("GET_ROWS", ne(4, 2), 0, 1)}, "split(3, 3 1)"},
 		{"rows written", []step{weight(split(0, 3, 1), 4, 2), weight(m, 2), weight(split(0, 3, 1), 4, 4), node("SET_ROWS", ne(4, 4), 0, 1, 2)}, "split(3, 3 1)"},
@@ -136,8 +69,8 @@ func TestRulesOfGGML(t *testing.T) {
 		{"rows written by a split index", []step{weight(m, 4, 2), weight(split(0, 1, 1), 2), weight(m, 4, 4), node("SET_ROWS", ne(4, 4), 0, 1, 2)}, "graph index"},
 		{"rows written elsewhere", []step{weight(m, 4, 2), weight(m, 2), weight(split(0, 3, 1), 4, 4), node("SET_ROWS", ne(4, 4), 0, 1, 2)}, "graph target"},
 		{"split positions", []step{weight(m, 4, 2, 2), weight(split(0, 1, 1), 2), node("ROPE", ne(4, 2, 2), 0, 1)}, "graph index"},
-		{"padded elsewhere", []step{weight(split(0, 3, 1), 4, 2), node("PAD", ne(4, 3), 0).with("pad=0,0,0,1,0,0,0,0")}, "split(3, 3 1)"},
-		{"padded", []step{weight(split(0, 3, 1), 4, 2), node("PAD", ne(5, 2), 0).with("pad=0,1,0,0,0,0,0,0")}, "graph pad"},
+		{"padded elsewhere", []step{weight(split(0, 3, 1), 4, 2), node("PAD", ne(4, 3), 0).With("pad=0,0,0,1,0,0,0,0")}, "split(3, 3 1)"},
+		{"padded", []step{weight(split(0, 3, 1), 4, 2), node("PAD", ne(5, 2), 0).With("pad=0,1,0,0,0,0,0,0")}, "graph pad"},
 		{"heads", attends(split(2, 3, 1), m, split(0, 3, 1)), "split(2, 3 1)"},
 		{"other heads", attends(m, m, split(0, 3, 1)), "graph heads"},
 		{"a split mask", attends(split(2, 3, 1), split(0, 6, 2), split(0, 3, 1)), "graph mask"},
@@ -147,7 +80,7 @@ func TestRulesOfGGML(t *testing.T) {
 		{"several, and another", []step{weight(two, 8), weight(split(0, 4, 4), 8), node("GLU", ne(8), 0, 1)}, "graph several"},
 		{"other proportions", []step{weight(split(0, 3, 1), 4, 4), weight(split(0, 2, 2), 4), weight(m, 1), node("ADD_ID", ne(4, 4), 0, 1, 2)}, "graph ratio"},
 	} {
-		f, values, given := build(t, tt.steps)
+		f, values, given := foreigntest.Build(t, tt.steps)
 		d, err := GGML(f, 2, given)
 		got := ""
 		var refusal *Refusal
@@ -177,9 +110,9 @@ func attends(q, mask, sinks ir.Sharding) []step {
 func TestSplitViewOfAWholeIsRefused(t *testing.T) {
 	steps := []step{
 		weight(split(1, 2, 2), 4, 4), weight(ir.Mirrored(), 4, 8),
-		{op: "VIEW", ne: [4]int64{4, 4, 1, 1}, src: []int{0}, of: 1, offset: 64},
+		{Op: "VIEW", NE: [4]int64{4, 4, 1, 1}, Src: []int{0}, Of: 1, Offset: 64},
 	}
-	f, _, given := build(t, steps)
+	f, _, given := foreigntest.Build(t, steps)
 	_, err := GGML(f, 2, given)
 	var refusal *Refusal
 	if !errors.As(err, &refusal) || refusal.Reason != ReasonOffset {
@@ -189,7 +122,7 @@ func TestSplitViewOfAWholeIsRefused(t *testing.T) {
 
 // TestGroupsAreLimited has as many devices as ggml allows, and one more.
 func TestGroupsAreLimited(t *testing.T) {
-	f, _, given := build(t, []step{weight(ir.Mirrored(), 4)})
+	f, _, given := foreigntest.Build(t, []step{weight(ir.Mirrored(), 4)})
 	if _, err := GGML(f, maxDevices, given); err != nil {
 		t.Error(err)
 	}

@@ -90,8 +90,9 @@ type Refused struct {
 
 // Outcome says how the computation of an accepted case went.
 type Outcome struct {
-	Computes string `json:"computes"`
-	Odd      []int  `json:"odd"`
+	Computes  string `json:"computes"`
+	Transfers string `json:"transfers"`
+	At        *int   `json:"at"` // where a transfer failed
 }
 
 // Part is what a device has of a tensor: dimensions, strides and offset.
