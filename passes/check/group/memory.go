@@ -34,18 +34,21 @@ type strided struct {
 	offset    int64
 }
 
-// elements converts dimensions and strides in bytes to elements.
-func elements(t *foreign.Tensor, p foreign.Part) strided {
+// elements converts dimensions and strides in bytes to elements. It reports false if one of them cuts an element; then
+// a device would read bytes of two.
+func elements(t *foreign.Tensor, p foreign.Part) (s strided, ok bool) {
 	block, bytes := int64(t.DType.BlockElems()), int64(t.DType.BlockBytes())
-	s := strided{offset: p.Offset * block / bytes}
+	ok = p.Offset%bytes == 0
+	s.offset = p.Offset / bytes * block
 	for i, n := range p.NE {
 		stride := p.NB[i] * block / bytes
 		if i == 0 && p.NB[0] == bytes {
 			stride = 1
 		}
+		ok = ok && (n <= 1 || p.NB[i]%bytes == 0)
 		s.n, s.stride = append(s.n, n), append(s.stride, stride)
 	}
-	return s
+	return s, ok || s.isEmpty()
 }
 
 // isEmpty reports whether there are no elements.
@@ -77,7 +80,10 @@ type viewer struct {
 
 // viewContent returns the content of a view of memory. parts are what each device takes for its part.
 func viewContent(mem []region, t *foreign.Tensor, local []foreign.Part) content {
-	all := elements(t, foreign.Part{NE: t.NE, NB: t.NB, Offset: t.Offset})
+	all, ok := elements(t, foreign.Part{NE: t.NE, NB: t.NB, Offset: t.Offset})
+	if !ok {
+		return content{}
+	}
 	for _, r := range mem {
 		if all.offset < r.begin || all.end() > r.end {
 			continue
@@ -85,7 +91,10 @@ func viewContent(mem []region, t *foreign.Tensor, local []foreign.Part) content 
 		all.offset -= r.begin
 		v := &viewer{mem: r.layout, all: all}
 		for j, p := range local {
-			s := elements(t, p)
+			s, ok := elements(t, p)
+			if !ok {
+				return content{}
+			}
 			if s.offset -= r.at[j]; !s.isEmpty() {
 				v.local, v.on = append(v.local, s), append(v.on, j)
 			}
