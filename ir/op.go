@@ -143,6 +143,12 @@ type OpInfo struct {
 	// computes the node.
 	Axes func(*Node) []Axis
 
+	// Ways returns the ways in which the devices of a group can compute the node together (see the
+	// function Ways). If it is nil, they are those of Axes. An op that devices do not divide has the
+	// reason in Undivided instead.
+	Ways      func(*Node) []Way
+	Undivided string
+
 	// Cases yields calls for conformance tests, benchmarks and fuzzing.
 	Cases func(yield func(Case) bool)
 

@@ -71,6 +71,7 @@ var attentionInfo = OpInfo{
 	Infer:  inferAttention,
 	Cost:   attentionCost,
 	Axes:   attentionAxes,
+	Ways:   attentionWays,
 	Cases:  attentionCases,
 	Tol:    Tolerance{NMSE: 1e-9, MaxAbs: 1e-4, Why: "f32 sums over positions of f32 exponentials; with bf16, factors also have a relative error of up to 2^-8"},
 }

@@ -43,6 +43,9 @@ var attentionSegmentsInfo = OpInfo{
 	Traits: Pure | Reduces | ReadsState,
 	Infer:  inferAttentionSegments,
 	Cost:   attentionSegmentsCost,
+
+	Undivided: "attention is cut into segments after values are divided",
+
 	Axes: func(n *Node) []Axis {
 		all, parts := Read{Kind: ReadAll}, Read{Kind: ReadParts}
 		return []Axis{{Axis: 0, Granule: 1, Reads: []Read{all, parts, parts, all, all, all}}}

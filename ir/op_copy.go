@@ -35,6 +35,7 @@ var copyInfo = OpInfo{
 	},
 	Cost: moved,
 	Axes: copyAxes,
+	Ways: linearWays([]int{0}),
 	Cases: func(yield func(Case) bool) {
 		each(yield,
 			Case{Name: "dense", Args: args(f32(3, 65))},
@@ -155,6 +156,7 @@ var concatInfo = OpInfo{
 	Infer:  inferConcat,
 	Cost:   moved,
 	Axes:   concatAxes,
+	Ways:   concatWays,
 	Cases:  concatCases,
 	Tol:    exact,
 }

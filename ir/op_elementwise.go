@@ -26,7 +26,7 @@ const (
 )
 
 var (
-	negInfo     = unary("neg", "y = -x", flopsArith, exact, -8)
+	negInfo     = unary("neg", "y = -x", flopsArith, exact, -8).linear([]int{0})
 	absInfo     = unary("abs", "y = |x|", flopsArith, exact, -8)
 	expInfo     = unary("exp", "y = e^x", flopsFunc, approx, -8)
 	logInfo     = unary("log", "y = ln x; NaN below 0, -Inf at 0", flopsFunc, approx, 0.01)
@@ -42,6 +42,7 @@ var (
 var scaleInfo = func() OpInfo {
 	info := unary("scale", "y = scale*x + bias", 2*flopsArith, rounded, -8)
 	info.Attr = ScaleAttr{}
+	info.Ways = scaleWays
 	info.Cases = func(yield func(Case) bool) {
 		unaryCases(-8)(func(c Case) bool {
 			c.Attr = &ScaleAttr{Scale: 0.125, Bias: -1}
@@ -110,10 +111,10 @@ func unaryCases(lo float64) func(yield func(Case) bool) {
 }
 
 var (
-	addInfo = binary("add", "y = a + b", Commutative, 1, rounded, -8)
-	subInfo = binary("sub", "y = a - b", 0, 1, rounded, -8)
-	mulInfo = binary("mul", "y = a * b", Commutative, 1, rounded, -8)
-	divInfo = binary("div", "y = a / b", 0, 1, rounded, 0.5)
+	addInfo = binary("add", "y = a + b", Commutative, 1, rounded, -8).linear([]int{0, 1})
+	subInfo = binary("sub", "y = a - b", 0, 1, rounded, -8).linear([]int{0, 1})
+	mulInfo = binary("mul", "y = a * b", Commutative, 1, rounded, -8).linear([]int{0}, []int{1})
+	divInfo = binary("div", "y = a / b", 0, 1, rounded, 0.5).linear([]int{0})
 	maxInfo = binary("max", "y = max(a, b); NaN where one is NaN", Commutative, 1, exact, -8)
 	minInfo = binary("min", "y = min(a, b); NaN where one is NaN", Commutative, 1, exact, -8)
 )

@@ -116,6 +116,7 @@ var expertsMatMulInfo = OpInfo{
 	Infer:  inferExpertsMatMul,
 	Cost:   expertsMatMulCost,
 	Axes:   expertsMatMulAxes,
+	Ways:   expertsMatMulWays,
 	Cases:  expertsMatMulCases,
 	Tol:    summed,
 }
@@ -200,6 +201,7 @@ var expertsSumInfo = OpInfo{
 	Args:   []Arg{{Name: "y", Kinds: Float}, {Name: "p", Kinds: Float}},
 	Traits: Pure | Reduces,
 	Infer:  inferExpertsSum,
+	Ways:   linearWays([]int{0}),
 	Cost: func(n *Node) Cost {
 		c := moved(n)
 		c.FLOPs = n.Args[0].Type.Elems().Mul(Const(2))
@@ -241,6 +243,9 @@ var copyExpertsInfo = OpInfo{
 	Args:   []Arg{{Name: "w", Kinds: Float | Quant}, {Name: "idx", Kinds: Int}},
 	Traits: Pure,
 	Infer:  inferCopyExperts,
+
+	Undivided: "copies of experts are made after values are divided, and name experts of the whole",
+
 	Cost: func(n *Node) Cost {
 		bytes := chosenBytes(n.Args[0].Type, n.Args[1].Type)
 		return Cost{Read: bytes.Add(n.Args[1].Type.Bytes()), Written: bytes}

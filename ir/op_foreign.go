@@ -71,6 +71,9 @@ var foreignInfo = OpInfo{
 	Args:   []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
 	Attr:   ForeignAttr{},
 	Traits: 0,
+
+	Undivided: "its meaning is not known",
+
 	InferAll: func(n *Node) ([]Type, error) {
 		if len(n.Results) == 0 {
 			return nil, errors.New("needs a declared type")

@@ -47,8 +47,11 @@ var callInfo = OpInfo{
 	Attr:     CallAttr{},
 	Traits:   ReadsState | WritesState,
 	InferAll: inferCall,
-	Cost:     func(n *Node) Cost { return funcCost(n.Func.Module.Func(attrOf[CallAttr](n).Func), 0) },
-	Tol:      exact,
+
+	Undivided: "functions are written out before values are divided",
+
+	Cost: func(n *Node) Cost { return funcCost(n.Func.Module.Func(attrOf[CallAttr](n).Func), 0) },
+	Tol:  exact,
 }
 
 func inferCall(n *Node) ([]Type, error) {
@@ -126,6 +129,9 @@ var repeatInfo = OpInfo{
 	Attr:     RepeatAttr{},
 	Traits:   ReadsState | WritesState | HasBody,
 	InferAll: inferRepeat,
+
+	Undivided: "repeats are found after values are divided",
+
 	Cost: func(n *Node) Cost {
 		c, times := funcCost(n.Body, 0), Const(attrOf[RepeatAttr](n).Count)
 		return Cost{c.FLOPs.Mul(times), c.Read.Mul(times), c.Written.Mul(times)}

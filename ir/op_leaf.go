@@ -22,11 +22,17 @@ type ConstantAttr struct {
 // expression.
 const MaxLiteral = 4096
 
+// givenState is why parts of weights and states are not derived.
+const givenState = "its state is given, not derived"
+
 var weightInfo = OpInfo{
 	Name:   "weight",
 	Doc:    "weight \"name\": the weight of that name, as the module declares it.",
 	Attr:   WeightAttr{},
 	Traits: Pure | Leaf,
+
+	Undivided: givenState,
+
 	Infer: func(n *Node) (Type, error) {
 		name := attrOf[WeightAttr](n).Name
 		w := n.Func.Module.Weight(name)
@@ -44,6 +50,9 @@ var stateInfo = OpInfo{
 	Doc:    "state \"name\": the state of that name as it is when the call starts.",
 	Attr:   StateAttr{},
 	Traits: ReadsState | Leaf,
+
+	Undivided: givenState,
+
 	Infer: func(n *Node) (Type, error) {
 		name := attrOf[StateAttr](n).Name
 		s := n.Func.Module.State(name)
@@ -62,8 +71,11 @@ var constantInfo = OpInfo{
 	Attr:   ConstantAttr{},
 	Traits: Pure | Leaf,
 	Infer:  inferConstant,
-	Cost:   noWork,
-	Tol:    exact,
+
+	Undivided: "a constant has no operands: every device has all of it",
+
+	Cost: noWork,
+	Tol:  exact,
 }
 
 func inferConstant(n *Node) (Type, error) {

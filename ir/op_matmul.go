@@ -20,6 +20,7 @@ var matMulInfo = OpInfo{
 	Infer:   inferMatMul,
 	Cost:    matMulCost,
 	Axes:    matMulAxes,
+	Ways:    matMulWays,
 	Cases:   matMulCases,
 	Tol:     summed,
 }

@@ -1,8 +1,12 @@
 package ir
 
 var (
-	reduceSumInfo  = reduction("reduce_sum", "y = Σ x", "", needRow)
-	reduceMeanInfo = reduction("reduce_mean", "y = Σ x / n", "n >= 1. ", needFullRow)
+	reduceSumInfo = func() OpInfo {
+		info := reduction("reduce_sum", "y = Σ x", "", needRow)
+		info.Ways = reduceSumWays
+		return info
+	}()
+	reduceMeanInfo = reduction("reduce_mean", "y = Σ x / n", "n >= 1. ", needFullRow).linear([]int{0})
 	reduceMaxInfo  = reduction("reduce_max", "y = max x; NaN where one is NaN", "n >= 1. ", needFullRow)
 )
 

@@ -1,0 +1,304 @@
+package ir
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// Way is one way in which the devices of a group can compute a node together: the state of its result, if its operands
+// have these states. In every way the devices compute the same op on what they have.
+type Way struct {
+	Result Share
+	Args   []Share // in order; of kind ShardNone for absent operands
+
+	// Attr returns the attributes for a device that has n elements of the split axis of the result. It is nil if all
+	// devices have those of the node.
+	Attr func(n int64) any
+}
+
+// Share is the state of an operand or result in a Way.
+type Share struct {
+	Kind ShardKind
+
+	// Axis is the split axis. The device that has the range [lo,hi) of the result's split axis has the range
+	// [lo*Num/Den, hi*Num/Den) of this one. If the result is not split, all split operands have the same range.
+	Axis     int
+	Num, Den int64
+}
+
+var (
+	shareAll = Share{Kind: ShardMirrored}
+	shareSum = Share{Kind: ShardPartial}
+)
+
+// shareOf returns the share of an operand of which a device has the same range of an axis as of the result.
+func shareOf(axis int) Share { return Share{Kind: ShardSplit, Axis: axis, Num: 1, Den: 1} }
+
+// Ways returns the ways in which devices can compute n, besides that of all computing all of it. Operands in packed
+// layouts have none: values are divided before they are packed.
+func Ways(n *Node) []Way {
+	info := n.Op.Info()
+	for _, a := range n.Args {
+		if a != nil && a.Type.Layout != dtype.Plain {
+			return nil
+		}
+	}
+	var ways []Way
+	switch {
+	case info.Undivided != "" || len(n.Results) != 1:
+	case info.Ways != nil:
+		ways = info.Ways(n)
+	default:
+		ways = axisWays(n)
+	}
+	return slices.DeleteFunc(ways, func(w Way) bool { return w.cannotAdd(n) })
+}
+
+// cannotAdd reports whether a summand would be in a dtype in which devices do not add.
+func (w *Way) cannotAdd(n *Node) bool {
+	for i, s := range w.Args {
+		if s.Kind == ShardPartial && n.Args[i].Type.DType != dtype.F32 {
+			return true
+		}
+	}
+	return w.Result.Kind == ShardPartial && n.Results[0].Type.DType != dtype.F32
+}
+
+// axisWays returns the ways along the axes on which workers may divide the node. Their reads say which range of each
+// operand a range of the result needs.
+func axisWays(n *Node) []Way {
+	var ways []Way
+	for _, ax := range n.Op.Info().Axes(n) {
+		w := Way{Result: shareOf(ax.Axis)}
+		for i, r := range ax.Reads {
+			s := shareAll
+			switch {
+			case n.Args[i] == nil:
+				s = Share{}
+			case r.Kind == ReadRange:
+				s = Share{Kind: ShardSplit, Axis: r.Axis, Num: r.Num, Den: r.Den}
+			}
+			w.Args = append(w.Args, s)
+		}
+		if !slices.ContainsFunc(ax.Reads, func(r Read) bool { return r.Kind == ReadParts }) {
+			ways = append(ways, w)
+		}
+	}
+	return ways
+}
+
+// Granule returns the number of elements of the split axis of the result of which every device has a multiple: whole
+// elements of each operand's axis, and whole blocks. Of a way without a split result it is that of the operands' axes.
+func (w *Way) Granule(n *Node) int64 {
+	g := int64(1)
+	need := func(t Type, s Share) {
+		if s.Kind != ShardSplit {
+			return
+		}
+		unit := int64(1)
+		if s.Axis == t.Rank()-1 {
+			unit = int64(t.DType.BlockElems())
+		}
+		g = lcm(g, unit*s.Den/gcd(unit*s.Den, s.Num))
+	}
+	need(n.Results[0].Type, w.Result)
+	for i, s := range w.Args {
+		if n.Args[i] != nil {
+			need(n.Args[i].Type, s)
+		}
+	}
+	return g
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+func lcm(a, b int64) int64 { return a / gcd(a, b) * b }
+
+// linearWays adds the ways in which sums of operands are sums of results: each list has the operands that are summands
+// together; the others are mirrored.
+func linearWays(lists ...[]int) func(n *Node) []Way {
+	return func(n *Node) []Way {
+		ways := axisWaysOf(n)
+		for _, list := range lists {
+			w := Way{Result: shareSum}
+			for i, a := range n.Args {
+				switch {
+				case a == nil:
+					w.Args = append(w.Args, Share{})
+				case slices.Contains(list, i):
+					w.Args = append(w.Args, shareSum)
+				default:
+					w.Args = append(w.Args, shareAll)
+				}
+			}
+			ways = append(ways, w)
+		}
+		return ways
+	}
+}
+
+// axisWaysOf is axisWays for ops that may have no axes.
+func axisWaysOf(n *Node) []Way {
+	if n.Op.Info().Axes == nil {
+		return nil
+	}
+	return axisWays(n)
+}
+
+// linear returns the op with linearWays.
+func (info OpInfo) linear(lists ...[]int) OpInfo {
+	info.Ways = linearWays(lists...)
+	return info
+}
+
+// scaleWays are linear if nothing is added.
+func scaleWays(n *Node) []Way {
+	if attrOf[ScaleAttr](n).Bias != 0 {
+		return axisWays(n)
+	}
+	return linearWays([]int{0})(n)
+}
+
+// sumWay returns the way in which each device sums over its range of an axis of several operands. Of operands that are
+// added, each device has a summand.
+func sumWay(n *Node, summed map[int]int, added ...int) Way {
+	w := Way{Result: shareSum}
+	for i, a := range n.Args {
+		axis, isSummed := summed[i]
+		switch {
+		case a == nil:
+			w.Args = append(w.Args, Share{})
+		case isSummed:
+			w.Args = append(w.Args, shareOf(axis))
+		case slices.Contains(added, i):
+			w.Args = append(w.Args, shareSum)
+		default:
+			w.Args = append(w.Args, shareAll)
+		}
+	}
+	return w
+}
+
+// reshapeWays divides an axis of the result that begins where one of the operand does: the same elements are before
+// both, for all sizes.
+func reshapeWays(n *Node) []Way {
+	from, to := n.Args[0].Type.Shape, n.Results[0].Type.Shape
+	ways := []Way{{Result: shareSum, Args: []Share{shareSum}}}
+	outer := Const(1)
+	for a, extent := range to {
+		if b := beginsAt(from, outer); b >= 0 && !extent.Is(1) {
+			if s, ok := ratioShare(b, from[b], extent); ok {
+				ways = append(ways, Way{Result: shareOf(a), Args: []Share{s}, Attr: func(count int64) any {
+					shape := slices.Clone(to)
+					shape[a] = Const(count)
+					return &ReshapeAttr{Shape: shape}
+				}})
+			}
+		}
+		outer = outer.Mul(extent)
+	}
+	return ways
+}
+
+// beginsAt returns the axis, of more than one element, before which a shape has that many rows; -1 if there is none.
+func beginsAt(shape []Dim, outer Dim) int {
+	n := Const(1)
+	for b, extent := range shape {
+		if n.Equal(outer) && !extent.Is(1) {
+			return b
+		}
+		n = n.Mul(extent)
+	}
+	return -1
+}
+
+// ratioShare returns the share of an axis of the operand for one of the result: equal extents, or constant ones.
+func ratioShare(axis int, from, to Dim) (Share, bool) {
+	if from.Equal(to) {
+		return shareOf(axis), true
+	}
+	f, ok1 := from.IsConst()
+	t, ok2 := to.IsConst()
+	if !ok1 || !ok2 || f == 0 || t == 0 {
+		return Share{}, false
+	}
+	g := gcd(f, t)
+	return Share{Kind: ShardSplit, Axis: axis, Num: f / g, Den: t / g}, true
+}
+
+// permuteWays divides every axis.
+func permuteWays(n *Node) []Way {
+	ways := []Way{{Result: shareSum, Args: []Share{shareSum}}}
+	for a, p := range attrOf[PermuteAttr](n).Perm {
+		if !n.Results[0].Type.Shape[a].Is(1) {
+			ways = append(ways, Way{Result: shareOf(a), Args: []Share{shareOf(p)}})
+		}
+	}
+	return ways
+}
+
+// sliceWays divides every axis but the one of which a range is taken.
+func sliceWays(n *Node) []Way {
+	ways := []Way{{Result: shareSum, Args: []Share{shareSum}}}
+	for a, extent := range n.Results[0].Type.Shape {
+		if a != attrOf[SliceAttr](n).Axis && !extent.Is(1) {
+			ways = append(ways, Way{Result: shareOf(a), Args: []Share{shareOf(a)}})
+		}
+	}
+	return ways
+}
+
+// concatWays divides every axis but the joined one.
+func concatWays(n *Node) []Way {
+	all := make([]int, len(n.Args))
+	for i := range all {
+		all[i] = i
+	}
+	return linearWays(all)(n)
+}
+
+// matMulWays divides rows of the weights or of x, or the dimension over which the product sums.
+func matMulWays(n *Node) []Way {
+	x := n.Args[0].Type
+	return append(axisWays(n), sumWay(n, map[int]int{0: x.Rank() - 1, 1: 1}, 2))
+}
+
+// expertsMatMulWays divides the rows of all experts, tokens, or the dimension over which the products sum.
+func expertsMatMulWays(n *Node) []Way {
+	return append(axisWays(n), sumWay(n, map[int]int{0: 2, 1: 2}))
+}
+
+// reduceSumWays divides rows, or the dimension that is summed.
+func reduceSumWays(n *Node) []Way {
+	inner := n.Args[0].Type.Rank() - 1
+	return append(linearWays([]int{0})(n), sumWay(n, map[int]int{0: inner}))
+}
+
+// attentionWays divides tokens, and heads unless a bias depends on the number of the head. A device's sinks are those
+// of its heads. All devices need a single head of keys and values.
+func attentionWays(n *Node) []Way {
+	ways := slices.DeleteFunc(axisWays(n), func(w Way) bool { return w.Result.Axis == 1 })
+	heads, kvHeads, ok := headCounts(n)
+	if !ok || heads == 1 || ScoringOf(n).Alibi > 0 {
+		return ways
+	}
+	kv := shareAll
+	if kvHeads > 1 {
+		g := gcd(heads, kvHeads)
+		kv = Share{Kind: ShardSplit, Axis: 1, Num: kvHeads / g, Den: heads / g}
+	}
+	w := Way{Result: shareOf(1), Args: []Share{shareOf(1), kv, kv, shareAll, shareAll, shareAll}}
+	if len(n.Args) > 6 {
+		w.Args = append(w.Args, Share{})
+		if n.Args[6] != nil {
+			w.Args[6] = shareOf(0)
+		}
+	}
+	return append(ways, w)
+}
