@@ -170,6 +170,10 @@ func quote(s string) string { return strconv.QuoteToASCII(s) }
 // quoteName returns a name as it follows % or @.
 func quoteName(s string) string { return quoteUnless(s, isNameByte) }
 
+// QuoteName returns a name as the text form has it after % or @: unchanged if it is a word, otherwise in quotes and in
+// ASCII.
+func QuoteName(s string) string { return quoteName(s) }
+
 // quoteWord returns s as a word, in quotes if it is not one.
 func quoteWord(s string) string { return quoteUnless(s, isWordByte) }
 

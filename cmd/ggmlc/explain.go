@@ -55,13 +55,8 @@ Without one it sums up splits, copies, memory, barriers and the most expensive d
 }
 
 func (f *explainFlags) explain(ctx context.Context, cmd *cobra.Command, model, node string) error {
-	switch {
-	case f.after == imported:
-		return usagef("--after %s: nothing is decided before the first pass: name a pass, such as assign; ggmlc passes lists them", imported)
-	case f.after != "":
-		if err := checkPass(f.after); err != nil {
-			return err
-		}
+	if err := checkAfter(f.after); err != nil {
+		return err
 	}
 	f.plansOnly = true
 	md, co, err := f.open(ctx, cmd, model)
@@ -84,6 +79,17 @@ func (f *explainFlags) explain(ctx context.Context, cmd *cobra.Command, model, n
 		return err
 	}
 	return fmt.Errorf("%s: %w", model, planErr)
+}
+
+// checkAfter refuses an --after that names no pass.
+func checkAfter(pass string) error {
+	switch pass {
+	case "":
+		return nil
+	case imported:
+		return usagef("--after %s: nothing is decided before the first pass: name a pass, such as assign; ggmlc passes lists them", imported)
+	}
+	return checkPass(pass)
 }
 
 // write prints an explanation. Its names are those of the model and need not be printable.

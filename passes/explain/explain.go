@@ -70,19 +70,7 @@ type WhyCause struct {
 // node the values of its entry point.
 func Explain(m *ir.Module, o Options) (*Explanations, error) {
 	x := newExplainer(m, o)
-	doc := &Explanations{Version: explainVersion, Module: cmp.Or(m.Name, "the module"), After: m.Last, Rules: x.rules(), Query: o.Node}
-	for _, t := range o.Targets.All() {
-		doc.Targets = append(doc.Targets, t.Name)
-	}
-	for _, s := range m.Symbols {
-		doc.Sizes = append(doc.Sizes, fmt.Sprintf("%s=%d", s.Name, s.Max))
-	}
-	if m.Plan != nil && m.Plan.Cut {
-		doc.Notes = append(doc.Notes, "--plan-time ended the search for addresses: another run may find other addresses")
-	}
-	if names := x.unrated(); len(names) > 0 {
-		doc.Notes = append(doc.Notes, fmt.Sprintf("the speed of %s is not known: predicted times leave out what runs there", strings.Join(names, ", ")))
-	}
+	doc := x.document()
 	if o.Node == "" {
 		doc.Summary = x.summary()
 		return doc, nil
@@ -102,6 +90,25 @@ func Explain(m *ir.Module, o Options) (*Explanations, error) {
 	}
 	doc.Notes = append(doc.Notes, found.notes...)
 	return doc, nil
+}
+
+// document returns the head of the answer: what the module is, and notes about the whole.
+func (x *explainer) document() *Explanations {
+	m, o := x.m, x.o
+	doc := &Explanations{Version: explainVersion, Module: cmp.Or(m.Name, "the module"), After: m.Last, Rules: x.rules(), Query: o.Node}
+	for _, t := range o.Targets.All() {
+		doc.Targets = append(doc.Targets, t.Name)
+	}
+	for _, s := range m.Symbols {
+		doc.Sizes = append(doc.Sizes, fmt.Sprintf("%s=%d", s.Name, s.Max))
+	}
+	if m.Plan != nil && m.Plan.Cut {
+		doc.Notes = append(doc.Notes, "--plan-time ended the search for addresses: another run may find other addresses")
+	}
+	if names := x.unrated(); len(names) > 0 {
+		doc.Notes = append(doc.Notes, fmt.Sprintf("the speed of %s is not known: predicted times leave out what runs there", strings.Join(names, ", ")))
+	}
+	return doc
 }
 
 // WriteJSON writes the explanations as one document.

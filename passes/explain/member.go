@@ -69,12 +69,8 @@ func (x *explainer) member(l leafMember) *MemberReport {
 	}
 	r.Type, r.Layout, r.Bytes, r.Space = typ.String(), typ.Layout.String(), typ.MaxBytes(), typ.Space
 	r.Place = x.memberPlace(place)
-	for _, f := range x.m.AllFuncs() {
-		for _, n := range f.Nodes {
-			if own, ok := x.leaf(n); ok && own == l {
-				x.memberLeaf(r, n)
-			}
-		}
+	for _, n := range x.named[l] {
+		x.memberLeaf(r, n)
 	}
 	r.There = x.whySpace(r)
 	return r

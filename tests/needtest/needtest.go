@@ -2,6 +2,7 @@
 // environment variable GGMLC_REQUIRE, a list separated by commas or spaces, names the requirement.
 //
 //	accuracy   random models of all shapes and formats, not only a sample (4 minutes)
+//	chromium   the browser, which opens pages of ggmlc view (Debian's chromium)
 //	cuda       an NVIDIA GPU with its driver, in place of a simulated driver
 //	cudasim    a C compiler, which makes a library of the simulated CUDA driver
 //	data       the files of ../shared/data

@@ -1,0 +1,121 @@
+'use strict';
+// base.js: the document, elements, numbers, and which value is chosen.
+
+const doc = JSON.parse(document.getElementById('data').textContent);
+
+// byID has the pages of nodes, parameters and members by their ids.
+const byID = new Map(doc.nodes.map(n => [n.id, n]));
+
+// inEntry maps ENTRY.VALUE to the id of a value of a body in that entry point, as decode.v37 to decode.loop0.v37.
+const inEntry = new Map();
+for (const n of doc.nodes) {
+  if (!n.func || !n.id.startsWith(n.func + '.')) continue;
+  const parts = splitFunc(n.func);
+  if (parts.length < 2) continue;
+  const short = parts[0] + '.' + n.id.slice(n.func.length + 1);
+  if (!byID.has(short) && !inEntry.has(short)) inEntry.set(short, n.id);
+}
+
+// splitFunc returns the entry point of a function and what follows it; a name in quotes is an entry point.
+function splitFunc(name) {
+  const dot = name.startsWith('"') ? -1 : name.indexOf('.loop');
+  return dot < 0 ? [name] : [name.slice(0, dot), name.slice(dot + 1)];
+}
+
+// h returns an element. Attributes that begin with on are handlers; children are elements or texts. Nothing is ever
+// parsed as HTML.
+function h(tag, attrs, ...children) {
+  const e = document.createElement(tag);
+  fill(e, attrs);
+  e.append(...children.flat().filter(c => c !== null && c !== undefined && c !== false));
+  return e;
+}
+
+function fill(e, attrs) {
+  for (const [name, value] of Object.entries(attrs || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith('on')) e.addEventListener(name.slice(2), value);
+    else if (name === 'class') e.setAttribute('class', value);
+    else if (name === 'css') for (const [k, v] of Object.entries(value)) e.style.setProperty(k, v);
+    else e.setAttribute(name, value === true ? '' : value);
+  }
+}
+
+// bytesText, secondsText and countText are numbers with units, as the command explain prints them.
+function bytesText(n) {
+  if (n < 10 * 1024) return n + ' B';
+  if (n < 10 * 1024 ** 2) return (n / 1024).toFixed(1) + ' KiB';
+  if (n < 10 * 1024 ** 3) return (n / 1024 ** 2).toFixed(1) + ' MiB';
+  return (n / 1024 ** 3).toFixed(1) + ' GiB';
+}
+
+function secondsText(s) {
+  if (!s) return '';
+  const [factor, unit] = s < 1e-6 ? [1e9, 'ns'] : s < 1e-3 ? [1e6, 'µs'] : s < 1 ? [1e3, 'ms'] : [1, 's'];
+  return +(s * factor).toPrecision(3) + ' ' + unit;
+}
+
+function countText(n) {
+  return String(n).replace(/\B(?=(\d{3})+$)/g, '\u2009');
+}
+
+function flopsText(n) {
+  let i = 0;
+  for (; n >= 10000 && i < 4; i++) n /= 1000;
+  return +n.toPrecision(4) + ' ' + ['', 'k', 'M', 'G', 'T'][i] + 'FLOP';
+}
+
+function plural(n, one, many) { return countText(n) + ' ' + (n === 1 ? one : many); }
+
+// backendClass returns the class that colours a backend.
+function backendClass(name) {
+  const i = doc.targets.indexOf(name);
+  return i < 0 ? '' : 'b' + i % 8;
+}
+
+function badge(name) {
+  return name ? h('span', {class: 'badge ' + backendClass(name)}, name) : null;
+}
+
+// state is the view and the chosen value. The page's address has both: #ID&view=NAME.
+const state = {view: '', id: ''};
+
+function addressOf(id, view) {
+  return '#' + encodeURIComponent(id || '') + (view ? '&view=' + encodeURIComponent(view) : '');
+}
+
+function readAddress() {
+  const [id, ...rest] = location.hash.slice(1).split('&');
+  const view = rest.find(r => r.startsWith('view='));
+  const text = s => { try { return decodeURIComponent(s); } catch { return s; } };
+  return {id: text(id), view: view ? text(view.slice(5)) : ''};
+}
+
+// choose makes a value the chosen one, in a view or in the one that is shown.
+function choose(id, view) {
+  const address = addressOf(id, view || state.view);
+  if (location.hash !== address) location.hash = address; else applyAddress();
+}
+
+// resolve returns the id that a name has in a function: of a value there, of a member, or of a value of a body.
+function resolve(name, func) {
+  name = name.replace(/^%/, '');
+  const local = func ? func + '.' + name : name;
+  for (const id of [local, name, inEntry.get(local), inEntry.get(name)]) if (id && byID.has(id)) return id;
+  if (func) {
+    const entry = splitFunc(func)[0] + '.' + name;
+    if (byID.has(entry)) return entry;
+  }
+  return local;
+}
+
+// link returns a link to a value, by which all its occurrences are found.
+function link(id, label, cls) {
+  return h('a', {class: 'id ' + (cls || ''), href: addressOf(id, state.view), 'data-id': id, draggable: 'false'}, label || id);
+}
+
+// markChosen marks the occurrences of the chosen value below an element.
+function markChosen(root) {
+  for (const e of root.querySelectorAll('.chosen')) e.classList.remove('chosen');
+  if (state.id) for (const e of root.querySelectorAll('[data-id="' + CSS.escape(state.id) + '"]')) e.classList.add('chosen');
+}

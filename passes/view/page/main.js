@@ -1,0 +1,118 @@
+// main.js: views, the address, search and keys.
+
+const views = [
+  {name: 'summary', title: 'Summary', make: summaryView},
+  {name: 'passes', title: 'Passes', make: passesView, reveal: revealInPasses},
+];
+
+const keyHelp = [['1 … ' + views.length, 'views'], ['/', 'find'], ['j, k', 'next and previous node'], ['c', 'causes in the texts'], ['Esc', 'close what is open'], ['?', 'this list']];
+
+// show makes the current view anew.
+function show() {
+  const view = views.find(v => v.name === state.view);
+  const box = document.getElementById('view');
+  box.replaceChildren(view.make());
+  box.className = 'view-' + view.name;
+  for (const t of document.querySelectorAll('#tabs a')) t.setAttribute('aria-selected', String(t.dataset.view === state.view));
+  showChosen();
+}
+
+function showChosen() {
+  const view = views.find(v => v.name === state.view);
+  markChosen(document.body);
+  if (state.id && view.reveal) view.reveal(state.id);
+}
+
+// applyAddress shows what the page's address names.
+function applyAddress() {
+  const to = readAddress();
+  const view = views.some(v => v.name === to.view) ? to.view : state.view || (to.id ? 'passes' : 'summary');
+  const id = to.id ? canonical(to.id) : '';
+  const changed = view !== state.view;
+  state.view = view;
+  state.id = id;
+  for (const t of document.querySelectorAll('#tabs a')) t.href = addressOf(id, t.dataset.view);
+  showWhy();
+  if (changed) show(); else showChosen();
+}
+
+// canonical returns the id that a name of the command explain means: decode.v37, %v37, blk.3.ffn.
+function canonical(name) {
+  const id = resolve(name, '');
+  if (byID.has(id)) return id;
+  for (const e of doc.summary.entries) if (byID.has(resolve(name, e.func))) return resolve(name, e.func);
+  const at = doc.nodes.find(n => n.pos === name && n.backend) || doc.nodes.find(n => n.pos === name);
+  return at ? at.id : id;
+}
+
+function findAll(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return [];
+  const hit = n => { const t = `${n.id} ${n.op || n.kind} ${n.pos || ''} ${n.backend || ''}`.toLowerCase(); return words.every(w => t.includes(w)); };
+  const exact = canonical(text.trim());
+  const list = byID.has(exact) ? [byID.get(exact)] : [];
+  const rank = n => n.id.toLowerCase().startsWith(words[0]) ? 0 : n.id.toLowerCase().includes(words[0]) ? 1 : 2;
+  return [...list, ...doc.nodes.filter(n => n.id !== exact && hit(n)).sort((a, b) => rank(a) - rank(b))].slice(0, 30);
+}
+
+function setUpSearch() {
+  const input = document.getElementById('search'), list = document.getElementById('found');
+  let at = 0;
+  const close = () => { list.hidden = true; };
+  const mark = i => { at = i; [...list.children].forEach((e, j) => e.classList.toggle('on', j === i)); };
+  input.addEventListener('input', () => {
+    list.replaceChildren(...findAll(input.value).map(n => h('li', {role: 'option', onmousedown: e => { e.preventDefault(); close(); choose(n.id); }},
+      h('span', {class: 'name'}, n.id), badge(n.backend), h('span', {class: 'dim'}, [n.op || n.kind, n.pos].filter(Boolean).join(', ')))));
+    if (input.value.trim() && !list.children.length) list.append(h('li', {class: 'dim'}, 'nothing has this name'));
+    list.hidden = !list.children.length;
+    mark(0);
+  });
+  input.addEventListener('keydown', e => {
+    const n = list.children.length;
+    if (e.key === 'ArrowDown') mark((at + 1) % n);
+    else if (e.key === 'ArrowUp') mark((at + n - 1) % n);
+    else if (e.key === 'Enter' && n) { list.children[at].dispatchEvent(new MouseEvent('mousedown', {cancelable: true})); input.blur(); }
+    else if (e.key === 'Escape') { close(); input.blur(); }
+    else return;
+    e.preventDefault();
+    e.stopPropagation();
+  });
+  input.addEventListener('blur', close);
+}
+
+// step chooses the node so many after the chosen one.
+function step(by) {
+  const list = doc.nodes.filter(n => n.kind === 'node');
+  const i = list.findIndex(n => n.id === state.id);
+  const next = list[i < 0 ? 0 : Math.max(0, Math.min(list.length - 1, i + by))];
+  if (next) choose(next.id);
+}
+
+function setUpKeys() {
+  const dialog = document.getElementById('keys');
+  const help = () => dialog.open ? dialog.close() : dialog.showModal();
+  dialog.append(h('h2', null, 'Keys'), h('dl', null, keyHelp.map(([k, what]) => [h('dt', null, k), h('dd', null, what)]).flat()),
+    h('p', {class: 'dim'}, 'A click on a name chooses it in all views. The address of the page names view and value: it can be kept and shared.'),
+    h('button', {type: 'button', onclick: help}, 'close'));
+  document.getElementById('help').addEventListener('click', help);
+  document.addEventListener('keydown', e => {
+    if (e.ctrlKey || e.metaKey || e.altKey || /^(?:INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
+    const view = views[+e.key - 1];
+    if (view) choose(state.id, view.name);
+    else if (e.key === '/') document.getElementById('search').focus();
+    else if (e.key === 'j' || e.key === 'k') step(e.key === 'j' ? 1 : -1);
+    else if (e.key === 'c') { columns.causes = !columns.causes; show(); }
+    else if (e.key === '?') help();
+    else if (e.key === 'Escape' && state.id && !dialog.open) choose('');
+    else return;
+    e.preventDefault();
+  });
+}
+
+document.getElementById('title').replaceChildren(doc.module, h('span', {class: 'dim'}, ' plan'));
+document.getElementById('tabs').append(...views.map((v, i) => h('a', {role: 'tab', href: addressOf('', v.name), 'data-view': v.name, title: 'key ' + (i + 1)}, v.title)));
+setUpSearch();
+setUpKeys();
+window.addEventListener('hashchange', applyAddress);
+applyAddress();
+document.body.dataset.ready = 'yes';

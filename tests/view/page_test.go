@@ -1,0 +1,312 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/cmd/ggmlc/demo"
+	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/passes/explain"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/target"
+	"github.com/ggmlc/ggmlc/passes/view"
+	"github.com/ggmlc/ggmlc/tests/needtest"
+)
+
+// planned is a model with what it is compiled for.
+type planned struct {
+	model   []byte
+	name    string // of the file
+	targets string
+	pins    []string
+}
+
+// story is the demo model on the processor alone; spread is that model on the three backends of examples/spread.
+func story() planned {
+	return planned{model: demo.Model(), name: demo.Name, targets: "target cpu like=cpu"}
+}
+
+func spread(t *testing.T) planned {
+	text, err := os.ReadFile(filepath.Join(needtest.Root(t), "examples", "spread", "machine.targets"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := story()
+	p.targets = string(text)
+	p.pins = []string{`blk\.[01]\.=gpu`, `blk\.[23]\..*(attn_[qkv]|ffn_down)\.weight=npu`}
+	return p
+}
+
+// write compiles the model and returns the path of its page.
+func (p planned) write(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	model := filepath.Join(dir, p.name)
+	if err := os.WriteFile(model, p.model, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	md, err := driver.Load(context.Background(), model, driver.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer md.Close()
+	list, err := target.Parse("targets", p.targets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := driver.CompileOptions{Targets: list, Passes: pass.Options{Pipeline: 1}}
+	for _, text := range p.pins {
+		pin, err := pass.ParsePin(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Passes.Pins = append(o.Passes.Pins, pin)
+	}
+	r := view.NewRecorder(md.Module)
+	o.After = r.After
+	if _, err := driver.Compile(context.Background(), md, o); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := view.Write(&b, md.Module, r, view.Options{Explain: explain.Options{Targets: list}}); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "plan.html")
+	if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestViews opens all pages in one browser.
+func TestViews(t *testing.T) {
+	b := startBrowser(t)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *browser)
+	}{
+		{"page", testPage}, {"questions", testQuestions}, {"rules", testRules}, {"hostile", testHostileNamesAreShown},
+		{"policy", testPageRunsNothingElse}, {"schemes", testSchemes},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, b) })
+	}
+}
+
+const (
+	whyText    = `document.getElementById('why').innerText`
+	whyName    = `(document.querySelector('#why h2 .name') || {textContent: ''}).textContent`
+	chosenTab  = `document.querySelector('#tabs a[aria-selected=true]').textContent`
+	overflowed = `document.documentElement.scrollWidth > innerWidth || document.documentElement.scrollHeight > innerHeight`
+)
+
+// testPage walks through the page of the demo model as a reader does.
+func testPage(t *testing.T, b *browser) {
+	p := b.open(t)
+	file := story().write(t)
+	t.Logf("usable after %v", p.load(file, ""))
+	if got := eval[string](p, chosenTab); got != "Summary" {
+		t.Errorf("the page begins with %s", got)
+	}
+	tabs := eval[int](p, `document.querySelectorAll('#tabs a').length`)
+	for i := range tabs {
+		p.key(string(rune('1' + i)))
+		if eval[bool](p, overflowed) {
+			t.Errorf("view %d is larger than the window", i+1)
+		}
+		if n := eval[int](p, `document.getElementById('view').innerText.length`); n < 100 {
+			t.Errorf("view %d has %d characters", i+1, n)
+		}
+	}
+
+	// A deep link is a name as explain takes it.
+	for name, want := range map[string]string{
+		"decode.v37": "decode.loop0.v37", "decode.loop0.v37": "decode.loop0.v37", "%25v143": "prefill.v143", "blk.3.ffn_up.weight": "blk.3.ffn_up.weight",
+		"decode.v5": "decode.v5", "blk.0.keys": "blk.0.keys", "prefill.tokens": "prefill.tokens",
+	} {
+		p.load(file, "#"+name)
+		if got := eval[string](p, whyName); got != want {
+			t.Errorf("#%s shows %s, want %s", name, got, want)
+		}
+	}
+	p.load(file, "#decode.v37")
+	if text := eval[string](p, whyText); !strings.Contains(text, "costs 184.4 kFLOP") || !strings.Contains(text, "placed in host activations at 0x0") {
+		t.Errorf("why says %s", text)
+	}
+	p.wait(`document.querySelectorAll('.column .val.chosen').length >= 2`)
+
+	// A click on a value chooses it in all views.
+	p.click(".column a.val", "%v29")
+	if got := eval[string](p, whyName); got != "decode.loop0.v29" {
+		t.Errorf("after a click on %%v29 the page shows %s", got)
+	}
+	if got := eval[string](p, `location.hash`); got != "#decode.loop0.v29&view=passes" {
+		t.Errorf("the address is %s", got)
+	}
+	p.click("#why a.id", "%v7")
+	if got := eval[string](p, whyName); got != "decode.loop0.v7" {
+		t.Errorf("after a click on %%v7 of an explanation the page shows %s", got)
+	}
+	p.do("Page.navigateToHistoryEntry", map[string]any{"entryId": historyEntry(p, -1)}, nil)
+	p.wait(whyName + ` === 'decode.loop0.v29'`)
+	p.key("Escape")
+	if got := eval[string](p, whyName); got != "" {
+		t.Errorf("after Escape the page shows %s", got)
+	}
+
+	// What a pass has removed says where it went.
+	p.load(file, "#decode.v36")
+	if text := eval[string](p, whyText); !strings.Contains(text, "after pass fuse is the last one") || !strings.Contains(text, "decode.loop0.v37 matmul_swiglu") {
+		t.Errorf("why of what was removed says %s", text)
+	}
+	p.quiet()
+}
+
+func historyEntry(p *tab, by int) int {
+	var h struct {
+		CurrentIndex int
+		Entries      []struct{ ID int }
+	}
+	p.do("Page.getNavigationHistory", nil, &h)
+	return h.Entries[h.CurrentIndex+by].ID
+}
+
+// testQuestions asks three backends what a new user would: where is a weight used, and why not elsewhere?
+func testQuestions(t *testing.T, b *browser) {
+	p := b.open(t)
+	p.load(spread(t).write(t), "")
+	p.key("/")
+	for _, c := range "blk.3.ffn_up" {
+		p.key(string(c))
+	}
+	p.key("Enter")
+	if got := eval[string](p, whyName); got != "blk.3.ffn_up.weight" {
+		t.Fatalf("the search has found %s", got)
+	}
+	if text := eval[string](p, whyText); !strings.Contains(text, "read by %v136 (matmul_swiglu) on cpu in @decode") {
+		t.Fatalf("why says %s", text)
+	}
+	p.click("#why a.id", "%v136")
+	text := eval[string](p, `document.querySelector('#why .tried').innerText`)
+	for _, want := range []string{"npu", "npu has no kernel for matmul_swiglu", "gpu", "moving would add"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the alternatives lack %q: %s", want, text)
+		}
+	}
+	p.key("j")
+	if got := eval[string](p, whyName); got == "decode.v136" || got == "" {
+		t.Errorf("the key j shows %q", got)
+	}
+	p.quiet()
+}
+
+// testRules chooses the lines that a rule has changed.
+func testRules(t *testing.T, b *browser) {
+	p := b.open(t)
+	p.load(story().write(t), "#&view=passes")
+	p.click(".rules button", "fuse.swiglu")
+	p.wait(`document.querySelectorAll('#pass-7 .row').length > 0`)
+	if got := eval[bool](p, `[...document.querySelectorAll('#pass-7 .row.mod')].every(e => e.textContent.includes('/fuse.swiglu') || e.previousSibling || e.nextSibling) && document.querySelector('#pass-7 .lines').textContent.includes('/fuse.swiglu')`); !got {
+		t.Error("the lines of fuse.swiglu are not shown")
+	}
+	p.click(".folded", "5 dce")
+	if got := eval[bool](p, `document.getElementById('pass-5') !== null`); !got {
+		t.Error("a folded pass does not open")
+	}
+	p.quiet()
+}
+
+// hostileModel has names that would be HTML, scripts, other directions of writing, or too long.
+const hostileModel = `ggir 1
+module "</script><script>alert(1)</script>\x00\u202e"
+after import
+props imported
+meta "<img src=x onerror=alert(1)>" "\"><b>"
+weight "</script><script>document.title='owned'</script>" : f32[4,4] = literal "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+weight "LONG" : f32[4,4] = literal "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+func @"f\"<i>&view=x"(%"x\x00\u202e": f32[4,4]) -> ("</td>": f32[4,4]) doc="</script>" {
+  %"w</script>" = weight "</script><script>document.title='owned'</script>" : f32[4,4] pos="<script>alert(1)</script>"
+  %LONG = weight "LONG" : f32[4,4] pos="LONG"
+  %"h<img src=x onerror=alert(1)>" = matmul %"x\x00\u202e", %"w</script>" : f32[4,4] pos="' onclick='alert(1)"
+  %"LONG2" = matmul %"h<img src=x onerror=alert(1)>", %LONG : f32[4,4] pos="LONG"
+  %"%y\\" = relu %LONG2 : f32[4,4] pos="</aside>"
+  return %"%y\\"
+}
+`
+
+// testHostileNamesAreShown opens the page of a module with such names, and chooses each of its values.
+func testHostileNamesAreShown(t *testing.T, b *browser) {
+	zeros := strings.Repeat("00", 64)
+	text := strings.ReplaceAll(hostileModel, strings.Repeat("00", 63), zeros)
+	text = strings.ReplaceAll(text, "LONG", strings.Repeat("long", 2500))
+	file := planned{model: []byte(text), name: "hostile.ggir", targets: "target cpu like=cpu"}.write(t)
+	p := b.open(t)
+	p.load(file, "")
+	ids := eval[[]string](p, `doc.nodes.map(n => n.id)`)
+	if len(ids) != 6 {
+		t.Fatalf("the page has %d values: %q", len(ids), ids)
+	}
+	views := eval[[]string](p, `views.map(v => v.name)`)
+	for _, view := range views {
+		for _, id := range ids {
+			p.load(file, "#"+strings.ReplaceAll(url.QueryEscape(id), "+", "%20")+"&view="+view)
+			p.frame()
+			if got := eval[string](p, whyName); got != id {
+				t.Errorf("the page of %.50q shows %.50q", id, got)
+			}
+			if eval[bool](p, overflowed) {
+				t.Errorf("the page of %.50q is larger than the window", id)
+			}
+		}
+	}
+	if got := eval[string](p, `document.title`); !strings.HasSuffix(got, ": plan") {
+		t.Errorf("the title is %q", got)
+	}
+	if n := eval[int](p, `document.querySelectorAll('img, i, b > b, script').length`); n != 2 {
+		t.Errorf("the page has %d elements of the module, or scripts", n-2)
+	}
+	p.quiet()
+}
+
+// testPageRunsNothingElse adds scripts to a page, as a fault in it would.
+func testPageRunsNothingElse(t *testing.T, b *browser) {
+	p := b.open(t)
+	p.load(story().write(t), "")
+	eval[bool](p, `(() => {
+		const box = document.createElement('div');
+		document.body.append(box);
+		box.innerHTML = '<img src="http://localhost:1/x.png" onerror="window.owned = 1"><a href="javascript:window.owned=1">x</a>';
+		const s = document.createElement('script');
+		s.textContent = 'window.owned = 1';
+		box.append(s);
+		box.querySelector('a').click();
+		return true;
+	})()`)
+	p.frame()
+	if eval[bool](p, `window.owned === 1`) {
+		t.Error("a script that is not the page's ran")
+	}
+	if !slices.Equal(p.blocked, []string{"csp"}) {
+		t.Errorf("requests failed for %q; the image's should, by the policy", p.blocked)
+	}
+}
+
+// testSchemes compares the colours of the page in light and dark.
+func testSchemes(t *testing.T, b *browser) {
+	p := b.open(t)
+	file := story().write(t)
+	seen := make(map[string]bool)
+	for _, scheme := range []string{"light", "dark"} {
+		p.scheme(scheme)
+		p.load(file, "")
+		seen[eval[string](p, `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color`)] = true
+	}
+	if len(seen) != 2 {
+		t.Errorf("light and dark have the colours %v", seen)
+	}
+}
