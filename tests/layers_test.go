@@ -60,7 +60,7 @@ var layers = []struct {
 	{"passes/plan", []string{"ir", "passes/assign", "passes/flow", "passes/mem", "passes/partition", "passes/pass", "passes/pipeline", "passes/target"}, nil},
 	{"passes", []string{"ir", "ir/spell", "passes/..."}, []string{"gonum.org/v1/gonum"}},
 	{"passes/explain", []string{"ir", "ir/dtype", "ir/spell", "passes", "passes/assign", "passes/copies", "passes/flow", "passes/pack", "passes/partition", "passes/pass", "passes/plan", "passes/target"}, nil},
-	{"passes/view", []string{"ir", "passes", "passes/explain", "passes/flow", "passes/pass", "runtime/printable"}, nil},
+	{"passes/view", []string{"ir", "passes", "passes/explain", "passes/flow", "passes/pass", "passes/plan", "runtime/printable"}, nil},
 	{"passes/passtest", []string{"ir", "ir/dtype", "ir/irtest", "ir/eval", "passes", "passes/pass", "passes/target"}, []string{"golang.org/x/tools", "github.com/google/go-cmp"}},
 	{"runtime/token", nil, nil},
 	{"runtime/sample", nil, nil},

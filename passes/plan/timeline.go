@@ -51,6 +51,9 @@ type Step struct {
 	loop *loop // the innermost one around it, or nil
 }
 
+// Tick returns the tick of the step.
+func (s Step) Tick() int { return s.tick }
+
 // loop is a repeat on the timeline.
 type loop struct {
 	node                *ir.Node
@@ -180,6 +183,9 @@ func (t *Timeline) live(events []event) Interval {
 	}
 	return live
 }
+
+// Live returns the positions between which nothing else may use the bytes of an origin; Never if nothing uses them.
+func (t *Timeline) Live(origin *ir.Value) Interval { return t.live(t.events[origin]) }
 
 // liveTicks returns the ticks between which nothing else may use bytes with these events. If iterations of a repeat run
 // into each other, a worker may be in its first tick while another one is in its last: so bytes that are live in either

@@ -39,6 +39,14 @@ type Document struct {
 	Lines  []string    `json:"lines"`
 	Passes []*PassPage `json:"passes"`
 	Nodes  []*NodePage `json:"nodes"`
+
+	// Of each entry point, in the order of the module.
+	Graphs []*GraphPage  `json:"graphs"`
+	Arenas []*ArenaPage  `json:"arenas,omitempty"` // those of Summary, in the same order
+	Memory []*MemoryPage `json:"memory,omitempty"`
+	Time   []*TimePage   `json:"time,omitempty"` // predicted
+
+	at map[string]int // indexes of Nodes by their ids
 }
 
 // PassPage is a pass: what it did, and the text after it.
@@ -120,5 +128,26 @@ func NewDocument(m *ir.Module, r *Recorder, o Options) *Document {
 		d.Nodes = append(d.Nodes, r.member(l))
 	}
 	d.Lines = r.lines.list
+	d.index()
+	d.Arenas = d.arenas(m)
+	for _, f := range m.Funcs {
+		d.Graphs = append(d.Graphs, d.graph(f))
+		if p := d.memory(f); p != nil {
+			d.Memory = append(d.Memory, p)
+		}
+		if p := d.predicted(f, all); p != nil {
+			d.Time = append(d.Time, p)
+		}
+	}
 	return d
+}
+
+// index notes which node has which id; of several with one id it is the first.
+func (d *Document) index() {
+	d.at = make(map[string]int, len(d.Nodes))
+	for i, n := range d.Nodes {
+		if _, taken := d.at[n.ID]; !taken {
+			d.at[n.ID] = i
+		}
+	}
 }

@@ -11,7 +11,7 @@ import (
 // node returns the page of a node or parameter. Its text is that of the command explain; what other backends make of the
 // node is a table of its own.
 func (r *Recorder) node(n *explain.NodeReport) *NodePage {
-	p := &NodePage{ID: ir.QuoteName(n.Func) + "." + strings.TrimPrefix(n.Node, "%"), Kind: "node", Func: ir.QuoteName(n.Func), Op: n.Op, Pos: n.Pos, Backend: n.Backend}
+	p := &NodePage{ID: reportID(n), Kind: "node", Func: ir.QuoteName(n.Func), Op: n.Op, Pos: n.Pos, Backend: n.Backend}
 	if n.Op == "" {
 		p.Kind = "parameter"
 	}
@@ -49,4 +49,33 @@ func (r *Recorder) explanation(doc *explain.Explanations) []int {
 		text = append(text, r.lines.index(strings.TrimSuffix(line, "\n")))
 	}
 	return text
+}
+
+// idOf returns the id of a value: FUNC.VALUE, or of a member its name.
+func idOf(v *ir.Value) string {
+	if n := v.Def; n != nil {
+		switch a := n.Attr.(type) {
+		case *ir.WeightAttr:
+			return ir.QuoteName(a.Name)
+		case *ir.StateAttr:
+			return ir.QuoteName(a.Name)
+		}
+		if n.Op == ir.OpConstant {
+			return ir.QuoteName(v.Name())
+		}
+	}
+	return ir.QuoteName(v.Func.Name) + "." + ir.QuoteName(v.Name())
+}
+
+// idOfNode returns the id of a node: that of its first result.
+func idOfNode(n *ir.Node) string {
+	if r := n.Result(); r != nil {
+		return idOf(r)
+	}
+	return ir.QuoteName(n.Func.Name) + "." + n.Op.String()
+}
+
+// reportID returns the id of what a report is about.
+func reportID(n *explain.NodeReport) string {
+	return ir.QuoteName(n.Func) + "." + strings.TrimPrefix(n.Node, "%")
 }

@@ -91,7 +91,7 @@ func TestViews(t *testing.T) {
 		name string
 		run  func(*testing.T, *browser)
 	}{
-		{"page", testPage}, {"questions", testQuestions}, {"rules", testRules}, {"hostile", testHostileNamesAreShown},
+		{"page", testPage}, {"questions", testQuestions}, {"rules", testRules}, {"graph", testGraph}, {"maps", testMapsAndTimes}, {"hostile", testHostileNamesAreShown},
 		{"policy", testPageRunsNothingElse}, {"schemes", testSchemes},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, b) })
@@ -221,6 +221,67 @@ func testRules(t *testing.T, b *browser) {
 	p.quiet()
 }
 
+// testGraph opens the box of the layers, and chooses a node in it.
+func testGraph(t *testing.T, b *browser) {
+	p := b.open(t)
+	file := spread(t).write(t)
+	p.load(file, "#&view=graph")
+	count := func(selector string) int { return eval[int](p, "document.querySelectorAll('"+selector+"').length") }
+	closed := count(".canvas .node")
+	if count(".edge.copy") == 0 || count(".edge.copy text") == 0 {
+		t.Error("copies are no edges of their own kind with bytes")
+	}
+	p.click(".box.repeat .head", "layers from blk.0, 2 ×")
+	if opened := count(".canvas .node"); opened <= closed+10 {
+		t.Errorf("with the layers open there are %d nodes, and %d before", opened, closed)
+	}
+	p.click(".canvas .node", "attention")
+	if got := eval[string](p, whyName); got != "decode.loop0.v25" {
+		t.Errorf("a click on the first attention shows %s", got)
+	}
+	if count(".edge.hot") == 0 {
+		t.Error("the edges of the chosen node are not marked")
+	}
+	p.click(".tools button", "close all")
+	if n := count(".canvas .node"); n == 0 {
+		t.Error("the box of the chosen node is closed")
+	}
+	overlaps := `(() => {
+		const boxes = [...document.querySelectorAll('.canvas .node rect')].map(e => e.getBoundingClientRect());
+		return boxes.filter((a, i) => boxes.some((b, j) => j > i && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)).length;
+	})()`
+	p.click(".tools button", "open all")
+	if n := eval[int](p, overlaps); n > 0 {
+		t.Errorf("%d nodes overlap", n)
+	}
+	p.load(file, "#decode.v37&view=graph")
+	p.wait(`document.querySelector('.canvas .node.chosen')`)
+	p.quiet()
+}
+
+// testMapsAndTimes chooses values in the maps of memory and in the lanes of time.
+func testMapsAndTimes(t *testing.T, b *browser) {
+	p := b.open(t)
+	p.load(spread(t).write(t), "#&view=memory")
+	p.click(".tools button", "@prefill")
+	p.click("svg.map .life", "prefill.loop0.v37 matmul_swiglu")
+	if got := eval[string](p, whyName); got != "prefill.loop0.v37" {
+		t.Errorf("a click on a rectangle shows %s", got)
+	}
+	if n := eval[int](p, `document.querySelectorAll('svg.map .life.setter').length`); n < 3 {
+		t.Errorf("%d rectangles set a bound", n)
+	}
+	p.key("5")
+	p.wait(`document.querySelector('svg.lanes .run.chosen')`)
+	lanes := eval[[]string](p, `[...document.querySelectorAll('svg.lanes .lane text:first-child')].map(e => e.textContent)`)
+	for _, want := range []string{"host", "gpu", "gpu.in", "npu"} {
+		if !slices.Contains(lanes, want) {
+			t.Errorf("the lanes are %q, without %s", lanes, want)
+		}
+	}
+	p.quiet()
+}
+
 // hostileModel has names that would be HTML, scripts, other directions of writing, or too long.
 const hostileModel = `ggir 1
 module "</script><script>alert(1)</script>\x00\u202e"
@@ -252,16 +313,15 @@ func testHostileNamesAreShown(t *testing.T, b *browser) {
 		t.Fatalf("the page has %d values: %q", len(ids), ids)
 	}
 	views := eval[[]string](p, `views.map(v => v.name)`)
-	for _, view := range views {
-		for _, id := range ids {
-			p.load(file, "#"+strings.ReplaceAll(url.QueryEscape(id), "+", "%20")+"&view="+view)
-			p.frame()
-			if got := eval[string](p, whyName); got != id {
-				t.Errorf("the page of %.50q shows %.50q", id, got)
-			}
-			if eval[bool](p, overflowed) {
-				t.Errorf("the page of %.50q is larger than the window", id)
-			}
+	for i := range max(len(ids), len(views)) {
+		id, view := ids[i%len(ids)], views[i%len(views)]
+		p.load(file, "#"+strings.ReplaceAll(url.QueryEscape(id), "+", "%20")+"&view="+view)
+		p.frame()
+		if got := eval[string](p, whyName); got != id {
+			t.Errorf("the page of %.50q shows %.50q", id, got)
+		}
+		if eval[bool](p, overflowed) {
+			t.Errorf("view %s of %.50q is larger than the window", view, id)
 		}
 	}
 	if got := eval[string](p, `document.title`); !strings.HasSuffix(got, ": plan") {

@@ -3,9 +3,12 @@
 const views = [
   {name: 'summary', title: 'Summary', make: summaryView},
   {name: 'passes', title: 'Passes', make: passesView, reveal: revealInPasses},
+  {name: 'graph', title: 'Graph', make: graphView, reveal: revealInGraph, mark: markEdges},
+  {name: 'memory', title: 'Memory', make: memoryView, reveal: revealIn(doc.memory, memory, (p, id) => p.lives.some(l => doc.nodes[l[4]].id === id))},
+  {name: 'time', title: 'Time', make: timeView, reveal: revealIn(doc.time, time, (p, id) => p.bars.some(b => b[1] >= 0 && doc.nodes[b[1]].id === id))},
 ];
 
-const keyHelp = [['1 … ' + views.length, 'views'], ['/', 'find'], ['j, k', 'next and previous node'], ['c', 'causes in the texts'], ['Esc', 'close what is open'], ['?', 'this list']];
+const keyHelp = [['1 … ' + views.length, 'views'], ['/', 'find'], ['j, k', 'next and previous node'], ['+, -', 'zoom in graph and time'], ['c', 'causes in the texts'], ['Esc', 'close what is open'], ['?', 'this list']];
 
 // show makes the current view anew.
 function show() {
@@ -20,6 +23,7 @@ function show() {
 function showChosen() {
   const view = views.find(v => v.name === state.view);
   markChosen(document.body);
+  if (view.mark) view.mark();
   if (state.id && view.reveal) view.reveal(state.id);
 }
 
@@ -101,6 +105,8 @@ function setUpKeys() {
     if (view) choose(state.id, view.name);
     else if (e.key === '/') document.getElementById('search').focus();
     else if (e.key === 'j' || e.key === 'k') step(e.key === 'j' ? 1 : -1);
+    else if (state.view === 'graph' && (e.key === '+' || e.key === '-')) { graph.scale = Math.max(0.2, Math.min(2, graph.scale * (e.key === '+' ? 1.25 : 0.8))); show(); }
+    else if (state.view === 'time' && (e.key === '+' || e.key === '-')) { time.zoom = Math.max(1, Math.min(64, time.zoom * (e.key === '+' ? 2 : 0.5))); show(); }
     else if (e.key === 'c') { columns.causes = !columns.causes; show(); }
     else if (e.key === '?') help();
     else if (e.key === 'Escape' && state.id && !dialog.open) choose('');
