@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +18,7 @@ import (
 
 type viewFlags struct {
 	compileFlags
-	after, out string
+	after, out, trace string
 }
 
 func viewCommand() *cobra.Command {
@@ -28,7 +30,8 @@ func viewCommand() *cobra.Command {
 what it changed, and for each node everything that explain reports. The page is one file that
 needs no network; a browser opens it. Its address can name a node: plan.html#decode.v25`,
 		Example: `  ggmlc view model.gguf -o plan.html
-  ggmlc view dumps/09-assign.ggir -o plan.html`,
+  ggmlc view dumps/09-assign.ggir -o plan.html
+  ggmlc view model.gguf -o plan.html --trace trace.json   # of a program built with --profile`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.debugHelp(cmd.OutOrStdout()) {
 				return nil
@@ -44,6 +47,7 @@ needs no network; a browser opens it. Its address can name a node: plan.html#dec
 	fs := cmd.Flags()
 	fs.StringVar(&f.after, "after", "", "show the passes up to this one (default: the last)")
 	fs.StringVarP(&f.out, "output", "o", "", "file (default: the model's name with .html; -: standard output)")
+	fs.StringVar(&f.trace, "trace", "", "show also what was measured: the `FILE` of --profile or --timeline of a program with the same plan")
 	complete(cmd, "after", passNames()...)
 	return cmd
 }
@@ -57,6 +61,13 @@ func (f *viewFlags) view(ctx context.Context, cmd *cobra.Command, model string) 
 		f.out = defaultOut(model) + ".html"
 	}
 	f.out = orStdout(f.out)
+	if err := noClash([]namedPath{{"the trace", f.trace}}, outputs(namedPath{"-o", f.out})); err != nil {
+		return err
+	}
+	trace, err := readTrace(f.trace)
+	if err != nil {
+		return err
+	}
 	f.plansOnly = true
 	md, co, err := f.openFor(ctx, cmd, model, outputs(namedPath{"-o", f.out}))
 	if err != nil {
@@ -71,16 +82,33 @@ func (f *viewFlags) view(ctx context.Context, cmd *cobra.Command, model string) 
 		return fmt.Errorf("%s: %w", model, planErr)
 	}
 	var b bytes.Buffer
-	err = view.Write(&b, md.Module, r, view.Options{Notes: notes, Explain: explain.Options{
+	err = view.Write(&b, md.Module, r, view.Options{Notes: notes, Trace: trace, Explain: explain.Options{
 		Targets: co.Targets, Rules: co.Passes.Rules, Deny: co.Passes.Deny, MaxMemory: co.Passes.MaxMemory,
 	}})
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", f.trace, err)
 	}
 	if err := f.write(cmd.OutOrStdout(), b.Bytes()); err != nil || planErr == nil {
 		return err
 	}
 	return fmt.Errorf("%s: %w", model, planErr)
+}
+
+// readTrace reads a trace; nil for no path.
+func readTrace(path string) (*view.Trace, error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	t, err := view.ReadTrace(bufio.NewReader(file))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
 }
 
 // write writes the page to the file of -o or to standard output.

@@ -16,7 +16,11 @@ func planned(t *testing.T, targets string) *Document {
 	list := parseTargets(t, targets)
 	m := irtest.Parse(t, l.Text())
 	r, _ := record(t, m, list)
-	return NewDocument(m, r, Options{Explain: explain.Options{Targets: list}})
+	d, err := NewDocument(m, r, Options{Explain: explain.Options{Targets: list}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 const oneCPU = "target cpu like=cpu hint=8\n"
@@ -112,7 +116,11 @@ func random(t *testing.T, seed uint64) *Document {
 		t.Fatal(err)
 	}
 	r, _ := record(t, p.Module, list)
-	return NewDocument(p.Module, r, Options{Explain: explain.Options{Targets: list}})
+	d, err := NewDocument(p.Module, r, Options{Explain: explain.Options{Targets: list}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 func checkTime(t *testing.T, d *Document, p *TimePage, g *GraphPage) {

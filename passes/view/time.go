@@ -13,6 +13,7 @@ type TimePage struct {
 	Func    string   `json:"func"`
 	Lanes   []string `json:"lanes"`
 	Seconds float64  `json:"seconds"`
+	Note    string   `json:"note,omitempty"`
 	Cut     bool     `json:"cut,omitempty"` // there are more bars than the page has
 
 	// Bars are lane, thing, begin, duration and iteration of the innermost repeat. A thing is an index of

@@ -46,6 +46,8 @@ type Document struct {
 	Memory []*MemoryPage `json:"memory,omitempty"`
 	Time   []*TimePage   `json:"time,omitempty"` // predicted
 
+	Measured []*TimePage `json:"measured,omitempty"` // of a trace, where it has a step of the entry point
+
 	at map[string]int // indexes of Nodes by their ids
 }
 
@@ -103,11 +105,17 @@ type Alternative struct {
 type Options struct {
 	Explain explain.Options
 	Notes   []string // such as why the plan is refused
+	Trace   *Trace   // of a program with this plan; may be nil
 }
 
-// Write writes the page of a module and of the texts that r has recorded.
+// Write writes the page of a module and of the texts that r has recorded. An error is one of w, or a trace that is of
+// another module.
 func Write(w io.Writer, m *ir.Module, r *Recorder, o Options) error {
-	doc, err := json.Marshal(NewDocument(m, r, o))
+	d, err := NewDocument(m, r, o)
+	if err != nil {
+		return err
+	}
+	doc, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}
@@ -115,7 +123,7 @@ func Write(w io.Writer, m *ir.Module, r *Recorder, o Options) error {
 }
 
 // NewDocument returns the document of a page. It takes over the lines of r.
-func NewDocument(m *ir.Module, r *Recorder, o Options) *Document {
+func NewDocument(m *ir.Module, r *Recorder, o Options) (*Document, error) {
 	all := explain.ExplainAll(m, o.Explain)
 	d := &Document{
 		Version: documentVersion, Module: printable.Line(all.Module), After: all.After, Rules: all.Rules, Targets: all.Targets,
@@ -139,7 +147,12 @@ func NewDocument(m *ir.Module, r *Recorder, o Options) *Document {
 			d.Time = append(d.Time, p)
 		}
 	}
-	return d
+	if o.Trace == nil {
+		return d, nil
+	}
+	var err error
+	d.Measured, err = d.measured(m, o.Trace)
+	return d, err
 }
 
 // index notes which node has which id; of several with one id it is the first.

@@ -117,7 +117,10 @@ func TestDocument(t *testing.T) {
 		for _, p := range r.passes {
 			p.MS = 0
 		}
-		d := NewDocument(m, r, Options{Explain: explain.Options{Targets: list}})
+		d, err := NewDocument(m, r, Options{Explain: explain.Options{Targets: list}})
+		if err != nil {
+			t.Fatal(err)
+		}
 		g.Want("want", readable(t, d))
 	})
 }

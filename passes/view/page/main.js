@@ -5,7 +5,7 @@ const views = [
   {name: 'passes', title: 'Passes', make: passesView, reveal: revealInPasses},
   {name: 'graph', title: 'Graph', make: graphView, reveal: revealInGraph, mark: markEdges},
   {name: 'memory', title: 'Memory', make: memoryView, reveal: revealIn(doc.memory, memory, (p, id) => p.lives.some(l => doc.nodes[l[4]].id === id))},
-  {name: 'time', title: 'Time', make: timeView, reveal: revealIn(doc.time, time, (p, id) => p.bars.some(b => b[1] >= 0 && doc.nodes[b[1]].id === id))},
+  {name: 'time', title: 'Time', make: timeView, reveal: revealIn(doc.time || doc.measured, time, (p, id) => p.bars.some(b => b[1] >= 0 && doc.nodes[b[1]].id === id))},
 ];
 
 const keyHelp = [['1 … ' + views.length, 'views'], ['/', 'find'], ['j, k', 'next and previous node'], ['+, -', 'zoom in graph and time'], ['c', 'causes in the texts'], ['Esc', 'close what is open'], ['?', 'this list']];

@@ -6,21 +6,22 @@ const time = {entry: null, zoom: 1};
 const barrierThing = -1, waitThing = -2;
 
 function timeView() {
-  if (!doc.time) return missing('Times are not known: there are none before pass partition, and none for backends without rates.');
-  if (time.entry === null) time.entry = Math.max(0, doc.time.findIndex(t => t.func === firstFunc()));
-  const page = doc.time[time.entry];
+  const list = doc.time || doc.measured;
+  if (!list) return missing('Times are not known: there are none before pass partition, and none for backends without rates.');
+  if (time.entry === null) time.entry = Math.max(0, list.findIndex(t => t.func === firstFunc()));
+  const page = list[time.entry];
   const measured = (doc.measured || []).find(m => m.func === page.func);
   const zoom = by => () => { time.zoom = Math.max(1, Math.min(64, time.zoom * by)); show(); };
-  return h('div', {class: 'page wide'}, entryTools(doc.time, time, ''), h('div', {class: 'tools inline'}, h('button', {type: 'button', onclick: zoom(2), title: 'key +'}, '+'), h('button', {type: 'button', onclick: zoom(0.5), title: 'key −'}, '−'), h('span', {class: 'dim'}, `${time.zoom}×; barriers are grey, waits are hollow`)),
-    lanesCard('Predicted', page, Math.max(page.seconds, measured ? measured.seconds : 0)),
-    measured ? lanesCard('Measured', measured, Math.max(page.seconds, measured.seconds)) : null,
+  return h('div', {class: 'page wide'}, entryTools(list, time, ''), h('div', {class: 'tools inline'}, h('button', {type: 'button', onclick: zoom(2), title: 'key +'}, '+'), h('button', {type: 'button', onclick: zoom(0.5), title: 'key −'}, '−'), h('span', {class: 'dim'}, `${time.zoom}×; barriers are grey, waits are hollow`)),
+    doc.time ? lanesCard('Predicted', page, scaleFor(page, measured)) : null,
+    measured ? lanesCard('Measured', measured, scaleFor(measured, page)) : null,
     busiest(page, measured));
 }
 
 const lane = {height: 26, left: 110};
 
 function lanesCard(title, page, longest) {
-  const width = 1080 * time.zoom, scale = (width - lane.left - 10) / (longest * 1e9 || 1);
+  const width = Math.max(720, document.getElementById('view').clientWidth - 80) * time.zoom, scale = (width - lane.left - 10) / (longest * 1e9 || 1);
   const height = page.lanes.length * (lane.height + 6) + 24;
   const busy = page.lanes.map(() => 0);
   const bars = page.bars.map(b => { if (b[1] !== waitThing && b[1] !== barrierThing) busy[b[0]] += b[3]; return timeBar(page, b, scale); });
@@ -50,20 +51,26 @@ function timeBar(page, [row, thing, begin, duration, iteration], scale) {
   return s('g', {class: 'run other'}, s('title', null, name + when), rect(), width > 6.2 * name.length + 6 ? s('text', {x: x + 4, y: y + 17}, name) : null);
 }
 
+// scaleFor returns the time that a drawing shows: both calls have the same, unless one would be too small to see.
+function scaleFor(page, other) {
+  const longest = Math.max(page.seconds, other ? other.seconds : 0);
+  return longest > 8 * page.seconds ? page.seconds : longest;
+}
+
 // manyBusy is how many nodes the table of times has.
 const manyBusy = 15;
 
 // busiest lists the nodes that take longest, and what the host waits for.
 function busiest(page, measured) {
   const rows = new Map();
-  const add = (p, field) => { for (const [, thing, , duration] of p.bars) { const r = rows.get(thing) || {thing, predicted: 0, measured: 0, runs: 0}; r[field] += duration; if (field === 'predicted' || !measured) r.runs++; rows.set(thing, r); } };
+  const add = (p, field) => { for (const [lane, thing, , duration] of p.bars) { const r = rows.get(thing) || {thing, predicted: 0, measured: 0, runs: 0, lanes: new Set()}; r[field] += duration; if (field === 'measured') r.lanes.add(lane); if (field === 'predicted' || !measured) r.runs++; rows.set(thing, r); } };
   add(page, 'predicted');
-  const lanes = measured ? measured.lanes.length : 1;
   if (measured) add(measured, 'measured');
-  const list = [...rows.values()].filter(r => r.thing > -3).sort((a, b) => Math.max(b.predicted, b.measured / lanes) - Math.max(a.predicted, a.measured / lanes)).slice(0, manyBusy);
+  for (const r of rows.values()) r.measured /= r.lanes.size || 1;
+  const list = [...rows.values()].filter(r => r.thing > -3).sort((a, b) => Math.max(b.predicted, b.measured) - Math.max(a.predicted, a.measured)).slice(0, manyBusy);
   const name = t => t === barrierThing ? 'barriers' : t === waitThing ? 'waits for queues' : [link(doc.nodes[t].id), ' ' + doc.nodes[t].op];
   const heads = ['what', 'backend', '>times', '>predicted', 'share'], share = r => bar(r.predicted, page.seconds * 1e9, r.thing >= 0 ? backendClass(doc.nodes[r.thing].backend) : '');
   if (measured) heads.push('>measured, mean of lanes', '>of predicted');
   return h('section', {class: 'card'}, h('h2', null, 'What takes longest'), table(heads, list.map(r => [h('span', null, name(r.thing)), r.thing >= 0 ? badge(doc.nodes[r.thing].backend) : '', countText(r.runs), secondsText(r.predicted / 1e9), share(r),
-    ...(measured ? [secondsText(r.measured / lanes / 1e9), r.predicted ? (r.measured / lanes / r.predicted).toFixed(2) + '×' : ''] : [])])));
+    ...(measured ? [secondsText(r.measured / 1e9), r.predicted && r.measured ? (r.measured / r.predicted).toFixed(2) + '×' : ''] : [])])));
 }
