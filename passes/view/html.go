@@ -15,7 +15,7 @@ import (
 var page embed.FS
 
 // scripts are the parts of the page's script, in order.
-var scripts = []string{"base.js", "text.js", "summary.js", "passes.js", "memory.js", "graph.js", "time.js", "why.js", "main.js"}
+var scripts = []string{"base.js", "text.js", "summary.js", "passes.js", "memory.js", "graph.js", "time.js", "diff.js", "why.js", "main.js"}
 
 // writePage writes the page with a title and a document, in which nothing may end a script element.
 func writePage(w io.Writer, title string, doc []byte) error {

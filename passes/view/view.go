@@ -15,7 +15,9 @@ import (
 	"io"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/diff"
 	"github.com/ggmlc/ggmlc/passes/explain"
+	"github.com/ggmlc/ggmlc/passes/flow"
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
@@ -47,6 +49,8 @@ type Document struct {
 	Time   []*TimePage   `json:"time,omitempty"` // predicted
 
 	Measured []*TimePage `json:"measured,omitempty"` // of a trace, where it has a step of the entry point
+
+	Diff *diff.Difference `json:"diff,omitempty"` // on the page of a difference, of which this is the second plan
 
 	at map[string]int // indexes of Nodes by their ids
 }
@@ -115,11 +119,29 @@ func Write(w io.Writer, m *ir.Module, r *Recorder, o Options) error {
 	if err != nil {
 		return err
 	}
+	return d.write(w, m.Name+": plan")
+}
+
+// write writes the page of a document.
+func (d *Document) write(w io.Writer, title string) error {
 	doc, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}
-	return writePage(w, printable.Line(m.Name), printable.JSON(doc))
+	return writePage(w, printable.Line(title), printable.JSON(doc))
+}
+
+// WriteDiff writes the page of the difference of two plans: the difference, the texts of both, and the second plan.
+func WriteDiff(w io.Writer, d *diff.Difference, a, b diff.Plan) error {
+	r := NewRecorder(a.Module)
+	r.passes[0].Pass, r.passes[0].Doc = "A", printable.Line(a.Name)
+	r.add(b.Module, &PassPage{Number: 1, Pass: "B", Doc: printable.Line(b.Name), Changed: true, Figures: flow.Measure(b.Module)})
+	doc, err := NewDocument(b.Module, r, Options{Explain: b.Explain, Notes: b.Notes})
+	if err != nil {
+		return err
+	}
+	doc.Diff = d
+	return doc.write(w, "difference of "+a.Name+" and "+b.Name)
 }
 
 // NewDocument returns the document of a page. It takes over the lines of r.

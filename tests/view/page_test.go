@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/ggmlc/ggmlc/cmd/ggmlc/demo"
 	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/diff"
 	"github.com/ggmlc/ggmlc/passes/explain"
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -43,11 +47,10 @@ func spread(t *testing.T) planned {
 	return p
 }
 
-// write compiles the model and returns the path of its page.
-func (p planned) write(t *testing.T) string {
+// compile compiles the model; after is called after each pass.
+func (p planned) compile(t *testing.T, after func(*ir.Module) func(passes.Step, *ir.Module) error) diff.Plan {
 	t.Helper()
-	dir := t.TempDir()
-	model := filepath.Join(dir, p.name)
+	model := filepath.Join(t.TempDir(), p.name)
 	if err := os.WriteFile(model, p.model, 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -68,16 +71,34 @@ func (p planned) write(t *testing.T) string {
 		}
 		o.Passes.Pins = append(o.Passes.Pins, pin)
 	}
-	r := view.NewRecorder(md.Module)
-	o.After = r.After
+	if after != nil {
+		o.After = after(md.Module)
+	}
 	if _, err := driver.Compile(context.Background(), md, o); err != nil {
 		t.Fatal(err)
 	}
+	return diff.Plan{Name: p.name, Module: md.Module, Explain: explain.Options{Targets: list}}
+}
+
+// write returns the path of the page of the model.
+func (p planned) write(t *testing.T) string {
+	t.Helper()
+	var r *view.Recorder
+	plan := p.compile(t, func(m *ir.Module) func(passes.Step, *ir.Module) error {
+		r = view.NewRecorder(m)
+		return r.After
+	})
+	return writePage(t, func(w io.Writer) error { return view.Write(w, plan.Module, r, view.Options{Explain: plan.Explain}) })
+}
+
+// writePage writes a page to a file and returns its path.
+func writePage(t *testing.T, write func(io.Writer) error) string {
+	t.Helper()
 	var b bytes.Buffer
-	if err := view.Write(&b, md.Module, r, view.Options{Explain: explain.Options{Targets: list}}); err != nil {
+	if err := write(&b); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, "plan.html")
+	file := filepath.Join(t.TempDir(), "plan.html")
 	if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +112,7 @@ func TestViews(t *testing.T) {
 		name string
 		run  func(*testing.T, *browser)
 	}{
-		{"page", testPage}, {"questions", testQuestions}, {"rules", testRules}, {"graph", testGraph}, {"maps", testMapsAndTimes}, {"hostile", testHostileNamesAreShown},
+		{"page", testPage}, {"questions", testQuestions}, {"rules", testRules}, {"graph", testGraph}, {"maps", testMapsAndTimes}, {"difference", testDifference}, {"hostile", testHostileNamesAreShown},
 		{"policy", testPageRunsNothingElse}, {"schemes", testSchemes},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, b) })
@@ -279,6 +300,26 @@ func testMapsAndTimes(t *testing.T, b *browser) {
 			t.Errorf("the lanes are %q, without %s", lanes, want)
 		}
 	}
+	p.quiet()
+}
+
+// testDifference opens the page of two plans of the demo model.
+func testDifference(t *testing.T, b *browser) {
+	p := b.open(t)
+	first, second := story().compile(t, nil), spread(t).compile(t, nil)
+	p.load(writePage(t, func(w io.Writer) error { return view.WriteDiff(w, diff.Compare(first, second), first, second) }), "")
+	text := eval[string](p, `document.getElementById('view').innerText`)
+	for _, want := range []string{"predicted time, one after the other", "matmul_swiglu blk.*.ffn", "Only in one plan"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q: %s", want, text)
+		}
+	}
+	p.click("#view td a.id", "attention blk.*.attn")
+	if got := eval[string](p, whyName); got != "prefill.loop0.v25" {
+		t.Errorf("a click on a decision shows %s", got)
+	}
+	p.key("3")
+	p.wait(`document.querySelector('.column .row.add') && document.querySelector('.column .row.mod mark')`)
 	p.quiet()
 }
 

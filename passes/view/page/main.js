@@ -1,11 +1,14 @@
 // main.js: views, the address, search and keys.
 
+// of tells that a view is that of the second plan, on the page of a difference.
+const of = doc.diff ? ' of B' : '';
 const views = [
-  {name: 'summary', title: 'Summary', make: summaryView},
-  {name: 'passes', title: 'Passes', make: passesView, reveal: revealInPasses},
-  {name: 'graph', title: 'Graph', make: graphView, reveal: revealInGraph, mark: markEdges},
-  {name: 'memory', title: 'Memory', make: memoryView, reveal: revealIn(doc.memory, memory, (p, id) => p.lives.some(l => doc.nodes[l[4]].id === id))},
-  {name: 'time', title: 'Time', make: timeView, reveal: revealIn(doc.time || doc.measured, time, (p, id) => p.bars.some(b => b[1] >= 0 && doc.nodes[b[1]].id === id))},
+  ...(doc.diff ? [{name: 'diff', title: 'Difference', make: diffView}] : []),
+  {name: 'summary', title: 'Summary' + of, make: summaryView},
+  {name: 'passes', title: doc.diff ? 'Texts' : 'Passes', make: passesView, reveal: revealInPasses},
+  {name: 'graph', title: 'Graph' + of, make: graphView, reveal: revealInGraph, mark: markEdges},
+  {name: 'memory', title: 'Memory' + of, make: memoryView, reveal: revealIn(doc.memory, memory, (p, id) => p.lives.some(l => doc.nodes[l[4]].id === id))},
+  {name: 'time', title: 'Time' + of, make: timeView, reveal: revealIn(doc.time || doc.measured, time, (p, id) => p.bars.some(b => b[1] >= 0 && doc.nodes[b[1]].id === id))},
 ];
 
 const keyHelp = [['1 … ' + views.length, 'views'], ['/', 'find'], ['j, k', 'next and previous node'], ['+, -', 'zoom in graph and time'], ['c', 'causes in the texts'], ['Esc', 'close what is open'], ['?', 'this list']];
@@ -30,7 +33,7 @@ function showChosen() {
 // applyAddress shows what the page's address names.
 function applyAddress() {
   const to = readAddress();
-  const view = views.some(v => v.name === to.view) ? to.view : state.view || (to.id ? 'passes' : 'summary');
+  const view = views.some(v => v.name === to.view) ? to.view : state.view || (to.id ? 'passes' : views[0].name);
   const id = to.id ? canonical(to.id) : '';
   const changed = view !== state.view;
   state.view = view;
@@ -115,7 +118,7 @@ function setUpKeys() {
   });
 }
 
-document.getElementById('title').replaceChildren(doc.module, h('span', {class: 'dim'}, ' plan'));
+document.getElementById('title').replaceChildren(doc.module, h('span', {class: 'dim'}, doc.diff ? ' difference' : ' plan'));
 document.getElementById('tabs').append(...views.map((v, i) => h('a', {role: 'tab', href: addressOf('', v.name), 'data-view': v.name, title: 'key ' + (i + 1)}, v.title)));
 setUpSearch();
 setUpKeys();

@@ -5,7 +5,7 @@ const columns = {func: null, changes: true, causes: true, rule: '', open: new Se
 
 function passesView() {
   if (columns.func === null) columns.func = firstFunc();
-  if (!columns.open.size) doc.passes.forEach((p, k) => { if (p.changed) columns.open.add(k); });
+  if (!columns.open.size) doc.passes.forEach((p, k) => { if (p.changed && !(doc.diff && k === 0)) columns.open.add(k); });
   const row = h('div', {class: 'columns' + (columns.causes ? '' : ' nocauses')});
   columns.shown = doc.passes.map((p, k) => columns.open.has(k) ? openColumn(p, k) : foldedColumn(p, k));
   row.append(...columns.shown.map(c => c.element));
@@ -29,7 +29,7 @@ function passesBar(row) {
 }
 
 function foldedColumn(p, k) {
-  const e = h('button', {type: 'button', class: 'folded', title: `${p.pass}: changed nothing, ${p.ms.toFixed(2)} ms`, onclick: () => { columns.open.add(k); show(); }}, h('span', null, `${p.number} ${p.pass}`));
+  const e = h('button', {type: 'button', class: 'folded', title: p.changed ? p.pass : `${p.pass}: changed nothing, ${p.ms.toFixed(2)} ms`, onclick: () => { columns.open.add(k); show(); }}, h('span', null, `${p.number} ${p.pass}`));
   return {element: e, reveal() {}};
 }
 
