@@ -283,7 +283,7 @@ func testGraph(t *testing.T, b *browser) {
 // testMapsAndTimes chooses values in the maps of memory and in the lanes of time.
 func testMapsAndTimes(t *testing.T, b *browser) {
 	p := b.open(t)
-	p.load(spread(t).write(t), "#&view=memory")
+	p.load(spread(t).write(t), "#view=memory") // without a value
 	p.click(".tools button", "@prefill")
 	p.click("svg.map .life", "prefill.loop0.v37 matmul_swiglu")
 	if got := eval[string](p, whyName); got != "prefill.loop0.v37" {

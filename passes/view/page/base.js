@@ -77,7 +77,7 @@ function badge(name) {
   return name ? h('span', {class: 'badge ' + backendClass(name)}, name) : null;
 }
 
-// state is the view and the chosen value. The page's address has both: #ID&view=NAME.
+// state is the view and the chosen value. The page's address has both: #ID&view=NAME, or one of them.
 const state = {view: '', id: ''};
 
 function addressOf(id, view) {
@@ -85,8 +85,9 @@ function addressOf(id, view) {
 }
 
 function readAddress() {
-  const [id, ...rest] = location.hash.slice(1).split('&');
-  const view = rest.find(r => r.startsWith('view='));
+  const parts = location.hash.slice(1).split('&');
+  const view = parts.find(r => r.startsWith('view='));
+  const id = parts[0] === view ? '' : parts[0];
   const text = s => { try { return decodeURIComponent(s); } catch { return s; } };
   return {id: text(id), view: view ? text(view.slice(5)) : ''};
 }
