@@ -75,7 +75,8 @@ func (u *uses) visit(v *ir.Value) {
 
 // read notes what operand i of n selects among, or follows the values that have its elements.
 func (u *uses) read(n *ir.Node, i int) {
-	among := func(arg, axis int) { u.extents = append(u.extents, n.Args[arg].Type.Shape[axis]) }
+	below := func(extent ir.Dim) { u.extents = append(u.extents, extent) }
+	among := func(arg, axis int) { below(n.Args[arg].Type.Shape[axis]) }
 	switch {
 	case n.Is(ir.View), n.Op == ir.OpCopy, n.Op == ir.OpConcat:
 		u.visit(n.Result())
@@ -88,11 +89,11 @@ func (u *uses) read(n *ir.Node, i int) {
 	case n.Op == ir.OpExpertsMatMul && i == 2, isAttention(n) && i == 3:
 		among(1, 0)
 	case n.Op == ir.OpStateWrite && i == 3:
-		among(0, 2)
+		below(ir.PositionsOf(n, 0))
 	case isAttention(n) && i == 4:
-		among(1, 2)
+		below(ir.PositionsOf(n, 1))
 	case isAttention(n) && i == 5: // a length
-		u.extents = append(u.extents, n.Args[1].Type.Shape[2].Add(ir.Const(1)))
+		below(ir.PositionsOf(n, 1).Add(ir.Const(1)))
 	}
 }
 

@@ -36,6 +36,9 @@ func (g *generator) languageModel() jen.Code {
 	if n := g.m.Sequences(); n > 1 {
 		d[jen.Id("Sequences")] = jen.Lit(int(n))
 	}
+	if rows, window := g.m.Ring(); rows > 0 {
+		d[jen.Id("Ring")] = jen.Op("&").Qual(g.runtimePath(), "Ring").Values(jen.Dict{jen.Id("Rows"): jen.Lit(int(rows)), jen.Id("Window"): jen.Lit(int(window))})
+	}
 	if states := g.stateInfos(); states != nil {
 		d[jen.Id("States")] = states
 	}
@@ -53,6 +56,9 @@ func (g *generator) stateInfos() jen.Code {
 		d := jen.Dict{jen.Id("Offset"): jen.Lit(int(s.Place.Offset)), jen.Id("Bytes"): jen.Lit(int(s.Type.MaxBytes())), jen.Id("Heads"): jen.Lit(int(heads))}
 		if n := s.Type.Layout.Rows(); n > 1 {
 			d[jen.Id("Group")] = jen.Lit(int(n))
+		}
+		if n, ok := s.Type.Shape[2].IsConst(); ok && n < g.m.Context() {
+			d[jen.Id("Rows")] = jen.Lit(int(n))
 		}
 		rows = append(rows, jen.Values(d))
 	}

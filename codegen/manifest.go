@@ -166,6 +166,7 @@ func planText(m *ir.Module, mf *Manifest) string {
 	for i := range m.Plan.Arenas {
 		lines = append(lines, arenaLine(&m.Plan.Arenas[i]))
 	}
+	lines = append(lines, ringLine(m)...)
 	for _, f := range mf.Functions {
 		lines = append(lines, functionLines(f)...)
 	}
@@ -183,6 +184,16 @@ func arenaLine(a *ir.Arena) string {
 		line += fmt.Sprintf(", set in %s by %s", a.BoundFunc, strings.Join(a.Setters[:min(6, len(a.Setters))], " "))
 	}
 	return line
+}
+
+// ringLine returns the line for states that keep the last positions only, if there are any.
+func ringLine(m *ir.Module) []string {
+	if m.LM == nil || len(m.RingStates()) == 0 {
+		return nil
+	}
+	rows, _ := m.Ring()
+	saved := ir.RingSaves(m)
+	return []string{fmt.Sprintf("%d states keep the last %d of %d positions: %d bytes%s less than all", len(m.RingStates()), rows, m.Context(), saved, ir.RoundedBytes(saved))}
 }
 
 // functionLines are the lines of an entry point and its splits.

@@ -275,9 +275,10 @@ func (f *FuncBuilder) Rope(x *Value, table *Value, attr RopeAttr) *Value {
 
 // Attention appends attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T]
 // i32, pos[T] i32, lengths[S] i32, sinks[H] f32, optional) {scale, cap, window, alibi,
-// bf16}: token t reads the positions p in 0..pos[t] of sequence slot[t] that are below
-// lengths[slot[t]]; with a window, p is above pos[t]-window. Query head h reads key head g
-// = h/(H/KVH); y[t,h] = Σp softmaxp(z(p)) * v[slot[t],g,p], z(p) = scale *
+// ring, bf16}: token t reads the positions p in 0..pos[t] of sequence slot[t] that are
+// below lengths[slot[t]]; with a window, p is above pos[t]-window. With ring > 0, position
+// p is row p mod C of k and v, as in state_write. Query head h reads key head g =
+// h/(H/KVH); y[t,h] = Σp softmaxp(z(p)) * v[slot[t],g,p], z(p) = scale *
 // q[t,h]·k[slot[t],g,p]. k and v are f32, f16, q8_0 or q4_0. With a cap, z(p) becomes
 // cap*tanh(z(p)/cap). With alibi, slope(h)*(p-pos[t]) is then added, where slope(h) is
 // 2^(-alibi*(h+1)/n) for h < n, the largest power of two that is at most H, and
@@ -292,13 +293,13 @@ func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *
 
 // AttentionSegments appends attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D],
 // v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, cap, window, alibi, len,
-// segments, bf16}: the sums of attention over the positions of each segment, for each key
-// head g: row y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score z(p) =
-// log2(e) times that of attention, which scale, cap, window and alibi give. Over the
-// positions p in [s*len, (s+1)*len) that token t reads, it has Σp 2^(z(p)-m) *
+// segments, ring, bf16}: the sums of attention over the positions of each segment, for
+// each key head g: row y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score
+// z(p) = log2(e) times that of attention, which scale, cap, window and alibi give. Over
+// the positions p in [s*len, (s+1)*len) that token t reads, it has Σp 2^(z(p)-m) *
 // v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m is near the largest z(p); without
-// such positions it has zeros and m = -Inf. len > 0. bf16 is that of attention. Result
-// f32[KVH*segments,T,H/KVH,Dv+2], dense.
+// such positions it has zeros and m = -Inf. len > 0. ring and bf16 are those of attention.
+// Result f32[KVH*segments,T,H/KVH,Dv+2], dense.
 func (f *FuncBuilder) AttentionSegments(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, attr AttentionSegmentsAttr) *Value {
 	return f.Op(OpAttentionSegments, &attr, q, k, v, slot, pos, lengths)
 }
@@ -314,12 +315,14 @@ func (f *FuncBuilder) AttentionCombine(x *Value, sinks *Value, kv_heads int64) *
 }
 
 // StateWrite appends state_write(state[S,KVH,C,D], x[T,KVH,D] f32, slot[T] i32, pos[T]
-// i32): the next version of state, in the same bytes: state[slot[t],:,pos[t],:] = x[t],
-// converted to the state's dtype (f32, f16, q8_0 or q4_0). No two tokens have the same
-// slot and position. A state of another dtype than f32 may be in layout r16: the positions
-// of each head are the rows of a matrix.
-func (f *FuncBuilder) StateWrite(state *Value, x *Value, slot *Value, pos *Value) *Value {
-	return f.Op(OpStateWrite, nil, state, x, slot, pos)
+// i32) {ring}: the next version of state, in the same bytes: state[slot[t],:,pos[t],:] =
+// x[t], converted to the state's dtype (f32, f16, q8_0 or q4_0). No two tokens have the
+// same slot and position. With ring > 0 the state keeps the last C positions of sequences
+// of ring: position p is row p mod C, and no two tokens have the same row. A state of
+// another dtype than f32 may be in layout r16: the positions of each head are the rows of
+// a matrix.
+func (f *FuncBuilder) StateWrite(state *Value, x *Value, slot *Value, pos *Value, ring int64) *Value {
+	return f.Op(OpStateWrite, &StateWriteAttr{Ring: ring}, state, x, slot, pos)
 }
 
 // Copy appends copy(x): the same elements, dense, in new bytes in the space of the

@@ -1,5 +1,7 @@
 package ir
 
+import "slices"
+
 // LanguageModel names the entry points of a module that generate tokens, and the parameters and results
 // that the runtime sets and reads. Vocabulary, context and batch follow from shapes: methods compute
 // them. Verify checks it against the functions.
@@ -95,9 +97,45 @@ func (m *Module) Batch() int64 {
 	return m.Func(e.Func).Params[e.Tokens].Type.Shape[0].Upper()
 }
 
-// Context returns the number of positions of a sequence: that of the states that its entries write. The
+// Context returns the number of positions of a sequence: those of the states that its entries write, or of the sequences of
+// which rings keep the last positions. The
 // module must be a verified language model.
 func (m *Module) Context() int64 { return stateExtent(m, m.Func(m.LM.Prefill.Func), 2, 0) }
+
+// Ring returns the rows of the states that keep only the last positions of a sequence, and the largest window in which they
+// are read; 0 if there are none. The module must be a verified language model.
+func (m *Module) Ring() (rows, window int64) {
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			switch {
+			case RingOf(n) == 0:
+			case n.Op == OpStateWrite:
+				rows, _ = extent(n.Arg(0), 2)
+			default:
+				window = max(window, ScoringOf(n).Window)
+			}
+		}
+	}
+	return rows, window
+}
+
+// RingStates returns the states that keep only the last positions of a sequence. The module must be a verified language
+// model.
+func (m *Module) RingStates() []*State {
+	rows, _ := m.Ring()
+	return slices.DeleteFunc(slices.Clone(m.States), func(s *State) bool {
+		return rows == 0 || s.Type.Rank() != 4 || !s.Type.Shape[2].Is(rows)
+	})
+}
+
+// RingSaves returns how many bytes more the states of a verified language model would take with a row for each position.
+func RingSaves(m *Module) (saved int64) {
+	rows, _ := m.Ring()
+	for _, s := range m.RingStates() {
+		saved += s.Type.MaxBytes() / rows * (m.Context() - rows)
+	}
+	return saved
+}
 
 // Sequences returns the number of sequences that there is room for: that of the states that its entries
 // write. The module must be a verified language model.
@@ -112,6 +150,8 @@ func stateExtent(m *Module, f *Func, axis, depth int) int64 {
 	for _, n := range f.Nodes {
 		var found int64
 		switch {
+		case n.Op == OpStateWrite && axis == 2 && RingOf(n) > 0:
+			found = RingOf(n)
 		case n.Op == OpStateWrite:
 			found, _ = extent(n.Arg(0), axis)
 		case n.Op == OpCall:

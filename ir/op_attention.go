@@ -11,12 +11,13 @@ import (
 
 // AttentionAttr has the factor of the scores, usually 1/sqrt(head size). With BF16, kernels may round
 // the factors of products to bf16: queries, keys, weights of positions and values. Cap, Window and Alibi are those of
-// Scoring.
+// Scoring, Ring that of StateWriteAttr.
 type AttentionAttr struct {
 	Scale  float32 `attr:"scale"`
 	Cap    float32 `attr:"cap,default=0"`
 	Window int64   `attr:"window,default=0"`
 	Alibi  float32 `attr:"alibi,default=0"`
+	Ring   int64   `attr:"ring,default=0"`
 	BF16   bool    `attr:"bf16,default=false"`
 }
 
@@ -50,8 +51,8 @@ func ScoringOf(n *Node) Scoring {
 
 var attentionInfo = OpInfo{
 	Name: "attention",
-	Doc: "attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32, sinks[H] f32, optional) {scale, cap, window, alibi, bf16}: " +
-		"token t reads the positions p in 0..pos[t] of sequence slot[t] that are below lengths[slot[t]]; with a window, p is above pos[t]-window. Query head h reads key head g = h/(H/KVH); " +
+	Doc: "attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32, sinks[H] f32, optional) {scale, cap, window, alibi, ring, bf16}: " +
+		"token t reads the positions p in 0..pos[t] of sequence slot[t] that are below lengths[slot[t]]; with a window, p is above pos[t]-window. With ring > 0, position p is row p mod C of k and v, as in state_write. Query head h reads key head g = h/(H/KVH); " +
 		"y[t,h] = Σp softmaxp(z(p)) * v[slot[t],g,p], z(p) = scale * q[t,h]·k[slot[t],g,p]. k and v are f32, f16, q8_0 or q4_0. " +
 		"With a cap, z(p) becomes cap*tanh(z(p)/cap). With alibi, slope(h)*(p-pos[t]) is then added, where slope(h) is 2^(-alibi*(h+1)/n) for h < n, the largest power of two that is at most H, and 2^(-alibi*(2(h-n)+1)/(2n)) for the others. " +
 		"With sinks, the softmax of head h is also over a score sinks[h], without a value. " +
@@ -101,7 +102,7 @@ func checkAttention(n *Node) error {
 	if err != nil {
 		return err
 	}
-	if err := checkScoring(n); err != nil {
+	if err := cmp.Or(checkScoring(n), checkRing(n, 1, 0)); err != nil {
 		return err
 	}
 	if heads, kvHeads, ok := headCounts(n); !ok || heads%kvHeads != 0 {
@@ -226,6 +227,8 @@ func attentionCases(yield func(Case) bool) {
 			slot0(Const(3)), positions(Const(3)), full(24)), Attr: &AttentionAttr{Scale: 2, Cap: 1.5}},
 		Case{Name: "window", Args: args(f32d(t, Const(4), Const(16)), kv(dtype.F32, 2, 2, 150, 16), kv(dtype.F32, 2, 2, 150, 16),
 			between(dtype.I32, 0, 2, t), between(dtype.I32, 0, 150, t), between(dtype.I32, 150, 151, Const(2))), Attr: &AttentionAttr{Scale: 0.25, Window: 7}, Sizes: sizes(9)},
+		Case{Name: "ring", Args: args(f32d(t, Const(4), Const(16)), kv(dtype.F16, 2, 2, 128, 16).layout(dtype.R16), kv(dtype.F16, 2, 2, 128, 16),
+			between(dtype.I32, 0, 2, t), between(dtype.I32, 100, 400, t), between(dtype.I32, 400, 401, Const(2))), Attr: &AttentionAttr{Scale: 0.25, Window: 7, Ring: 400}, Sizes: sizes(9)},
 		Case{Name: "alibi", Args: args(f32(3, 6, 16), kv(dtype.F16, 1, 2, 40, 16), kv(dtype.F16, 1, 2, 40, 16),
 			slot0(Const(3)), between(dtype.I32, 0, 40, Const(3)), full(40)), Attr: &AttentionAttr{Scale: 0.25, Alibi: 8}},
 		Case{Name: "sinks", Args: args(f32(3, 4, 16), kv(dtype.F16, 1, 2, 24, 16), kv(dtype.F16, 1, 2, 24, 16),

@@ -16,7 +16,7 @@ import (
 // the sum of the weights. The second step scales the parts of the segments to a common m and adds them.
 // Flash decoding calls a segment a split (https://pytorch.org/blog/flash-decoding/).
 
-// AttentionSegmentsAttr has Scale, Cap, Window, Alibi and BF16 as in AttentionAttr. Segment s is the positions [s*Len,
+// AttentionSegmentsAttr has Scale, Cap, Window, Alibi, Ring and BF16 as in AttentionAttr. Segment s is the positions [s*Len,
 // (s+1)*Len), for s in 0..Segments-1.
 type AttentionSegmentsAttr struct {
 	Scale    float32 `attr:"scale"`
@@ -25,6 +25,7 @@ type AttentionSegmentsAttr struct {
 	Alibi    float32 `attr:"alibi,default=0"`
 	Len      int64   `attr:"len"`
 	Segments Dim     `attr:"segments"`
+	Ring     int64   `attr:"ring,default=0"`
 	BF16     bool    `attr:"bf16,default=false"`
 }
 
@@ -34,10 +35,10 @@ const segmentTail = 2
 
 var attentionSegmentsInfo = OpInfo{
 	Name: "attention_segments",
-	Doc: "attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, cap, window, alibi, len, segments, bf16}: " +
+	Doc: "attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, cap, window, alibi, len, segments, ring, bf16}: " +
 		"the sums of attention over the positions of each segment, for each key head g: row y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score z(p) = log2(e) times that of attention, which scale, cap, window and alibi give. " +
 		"Over the positions p in [s*len, (s+1)*len) that token t reads, it has Σp 2^(z(p)-m) * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m is near the largest z(p); " +
-		"without such positions it has zeros and m = -Inf. len > 0. bf16 is that of attention. Result f32[KVH*segments,T,H/KVH,Dv+2], dense.",
+		"without such positions it has zeros and m = -Inf. len > 0. ring and bf16 are those of attention. Result f32[KVH*segments,T,H/KVH,Dv+2], dense.",
 	Args:   attentionInfo.Args[:6],
 	Attr:   AttentionSegmentsAttr{},
 	Traits: Pure | Reduces | ReadsState,
@@ -71,7 +72,7 @@ func inferAttentionSegments(n *Node) (Type, error) {
 func attentionSegmentsCost(n *Node) Cost {
 	a := attrOf[AttentionSegmentsAttr](n)
 	q, k, v := n.Args[0].Type, n.Args[1].Type, n.Args[2].Type
-	positions := k.Shape[2].Min(a.Segments.Mul(Const(a.Len)))
+	positions := k.Shape[2].Min(a.Segments.Mul(Const(a.Len))) // of a ring, its rows
 	c := Cost{Read: q.Bytes(), Written: n.Result().Type.Bytes()}
 	for _, t := range []Type{k, v} {
 		c.Read = c.Read.Add(t.Bytes().Mul(positions).FloorDiv(t.Shape[2]))
@@ -109,6 +110,9 @@ func attentionSegmentsCases(yield func(Case) bool) {
 		Case{Name: "cap, window and alibi", Args: args(f32(2, 4, 16), kv(dtype.F16, 1, 2, 600, 16), kv(dtype.F16, 1, 2, 600, 16),
 			zeros(dtype.I32, Const(2)), between(dtype.I32, 500, 540, Const(2)), between(dtype.I32, 600, 601, Const(1))),
 			Attr: &AttentionSegmentsAttr{Scale: 1, Cap: 1.5, Window: 40, Alibi: 8, Len: 512, Segments: Const(2)}},
+		Case{Name: "ring", Args: args(f32(2, 4, 16), kv(dtype.F16, 1, 2, 128, 16).layout(dtype.R16), kv(dtype.F16, 1, 2, 128, 16),
+			zeros(dtype.I32, Const(2)), between(dtype.I32, 500, 540, Const(2)), between(dtype.I32, 600, 601, Const(1))),
+			Attr: &AttentionSegmentsAttr{Scale: 1, Window: 40, Ring: 600, Len: 512, Segments: Const(2)}},
 	)
 }
 

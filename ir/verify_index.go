@@ -41,9 +41,14 @@ func selections(n *Node) []selection {
 		if axis < 0 {
 			axis += from.Type.Rank()
 		}
-		if axis >= 0 && axis < from.Type.Rank() {
-			list = append(list, selection{s.arg, from.Type.Shape[axis].Add(Const(int64(s.more)))})
+		if axis < 0 || axis >= from.Type.Rank() {
+			continue
 		}
+		extent := from.Type.Shape[axis]
+		if ring := RingOf(n); ring > 0 && axis == 2 { // positions of a ring are more than its rows
+			extent = Const(ring)
+		}
+		list = append(list, selection{s.arg, extent.Add(Const(int64(s.more)))})
 	}
 	return list
 }

@@ -50,6 +50,7 @@ type roleUse struct {
 	e              *LanguageEntry
 	context, vocab int64
 	sequences      int64             // of the states
+	rows           int64             // of the rings; 0: no ring has been met
 	origins        map[*Value]origin // of values with one
 	sizes          map[*Symbol]bool  // symbols that the runtime sets
 	written        map[string]bool   // states
@@ -134,11 +135,23 @@ func (u *roleUse) hasRole(n *Node, i, role int) {
 // cache checks that state operand i has as many positions as the others, and as many sequences.
 func (u *roleUse) cache(n *Node, i int) {
 	positions, ok := extent(n.Arg(i), 2)
+	if ring := RingOf(n); ring > 0 {
+		u.ringRows(n, i, positions)
+		positions = ring
+	}
 	u.must(ok && positions == u.context, ruleLanguage, "%v has not the %d positions that the first state of @%s has: let all have as many",
 		n.Arg(i), u.context, quoteName(u.m.LM.Prefill.Func))
 	sequences, ok := extent(n.Arg(i), 0)
 	u.must(ok && sequences == u.sequences && sequences >= 1, ruleLanguage, "%v has not the %d sequences that the first state of @%s has: let all have as many, at least 1",
 		n.Arg(i), u.sequences, quoteName(u.m.LM.Prefill.Func))
+}
+
+// ringRows checks that all rings have as many rows: the runtime computes which positions are there once for all.
+func (u *roleUse) ringRows(n *Node, i int, rows int64) {
+	if u.rows == 0 {
+		u.rows = rows
+	}
+	u.must(rows == u.rows, ruleLanguage, "%v is a ring of %d rows, and another one has %d: let all have as many", n.Arg(i), rows, u.rows)
 }
 
 // kept checks that operand i of an attention is a state after a state_write: the runtime does not clear

@@ -123,9 +123,7 @@ const readEvery = 50 * time.Millisecond
 // rate is compared with what the machine reached at the same time.
 func (b *benchCommand) generateOnce(ctx context.Context, at []*Session, n int, machine *peak) ([]tally, error) {
 	for i, s := range at {
-		if err := s.Truncate(b.depths[i]); err != nil {
-			return nil, err
-		}
+		s.rewind(b.depths[i])
 	}
 	sums := make([]tally, len(at))
 	reads := make([][numPatterns]time.Duration, len(at))
@@ -178,9 +176,7 @@ func (b *benchCommand) promptOnce(ctx context.Context, at []*Session) ([]tally, 
 				if over && sums[i].tokens > 0 {
 					continue
 				}
-				if err := s.Truncate(b.depths[0]); err != nil {
-					return nil, err
-				}
+				s.rewind(b.depths[0])
 				left[i] = b.prompts[i]
 			}
 			from := b.prompts[i] - left[i]

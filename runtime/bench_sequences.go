@@ -44,9 +44,7 @@ func (b *benchCommand) sequencesOnce(ctx context.Context, r *benchRepeat, n int)
 		return nil
 	}
 	for _, s := range b.members {
-		if err := s.Truncate(b.depths[0]); err != nil {
-			return err
-		}
+		s.rewind(b.depths[0])
 	}
 	r.sequences = make([]tally, 1+len(b.sequences))
 	for done := 0; done < n; done = r.sequences[0].tokens {
@@ -68,10 +66,8 @@ func (b *benchCommand) sequencesOnce(ctx context.Context, r *benchRepeat, n int)
 func (b *benchCommand) together(ctx context.Context, sessions []*Session, sum *tally, before, tokens int) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(sessions))
-	for i, s := range sessions {
-		if errs[i] = s.Truncate(b.depths[0] + before); errs[i] != nil {
-			return errs[i]
-		}
+	for _, s := range sessions {
+		s.rewind(b.depths[0] + before)
 	}
 	begin := time.Now()
 	for i, s := range sessions {

@@ -230,7 +230,7 @@ func (g *Sessions) step(ctx context.Context, who []*Session) error {
 	m.placeJoint(d, who)
 	if err := m.finish(m.submit(context.Background(), d.fn)); err != nil { // the contexts of others go on
 		for _, s := range who {
-			s.seat.cut(s.length)
+			s.seat.fail(s.length, 1)
 		}
 		return err
 	}

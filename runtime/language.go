@@ -45,6 +45,9 @@ func (p *Program) checkLanguage() {
 	if lm.Joint != nil {
 		p.checkJoint(lm.Joint)
 	}
+	if r := lm.Ring; r != nil && (r.Window < 1 || r.Rows < r.Window || r.Rows >= lm.Context) {
+		p.broken("LM keeps %d of %d positions for windows of %d", r.Rows, lm.Context, r.Window)
+	}
 	for i := range lm.States {
 		p.checkState(&lm.States[i])
 	}
@@ -53,8 +56,9 @@ func (p *Program) checkLanguage() {
 // checkState panics when a state is not in the arena, or is not made of equal heads of whole groups of positions.
 func (p *Program) checkState(st *StateInfo) {
 	if st.Offset < 0 || st.Bytes < 0 || st.Offset > p.StateBytes-st.Bytes || st.Heads < 1 || st.Group < 0 ||
-		st.Bytes != st.groupBytes(p.LM)*int64(p.LM.sequences()*st.Heads*st.groups(p.LM.Context)) {
-		p.broken("LM has a state of %d bytes at %d, in %d heads and groups of %d", st.Bytes, st.Offset, st.Heads, st.Group)
+		st.Rows != 0 && (p.LM.Ring == nil || st.Rows != p.LM.Ring.Rows) ||
+		st.Bytes != st.groupBytes(p.LM)*int64(p.LM.sequences()*st.Heads*st.groups(st.room(p.LM))) {
+		p.broken("LM has a state of %d bytes at %d, in %d heads, groups of %d and a ring of %d", st.Bytes, st.Offset, st.Heads, st.Group, st.Rows)
 	}
 }
 
@@ -128,7 +132,8 @@ func (p *Program) checkRows(f *Func, e *Entry) {
 
 // Prefill appends tokens to the sequence and returns the logits after the last one: one per id of the vocabulary,
 // valid until the session's next step. It runs in chunks of the program's batch. After an error the session is as it
-// was before the call. A prompt that does not fit is refused with a *ContextError before any step runs.
+// was before the call, unless steps have overwritten positions of a sliding window that it needs: then later calls return an
+// error until Reset or Prompt. A prompt that does not fit is refused with a *ContextError before any step runs.
 func (s *Session) Prefill(ctx context.Context, tokens []int32) ([]float32, error) {
 	if err := s.lock(len(tokens), after); err != nil {
 		return nil, err
@@ -181,6 +186,8 @@ func (s *Session) lock(n int, w where) error {
 	switch {
 	case n == 0:
 		err = inputError("no tokens: at least one is needed to predict the next")
+	case !s.past.has(used):
+		err = s.past.lost(used)
 	case n > lm.Context-used:
 		err = &ContextError{Used: used, Wanted: n, Limit: lm.Context}
 	}
@@ -217,7 +224,7 @@ func (s *Session) chunks(ctx context.Context, d *driver, tokens []int32, batch i
 	}
 	if err = s.finish(err); err != nil {
 		s.length = was
-		s.past.cut(was)
+		s.past.fail(was, len(all))
 		return nil, err
 	}
 	s.past.put(was, all)

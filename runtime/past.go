@@ -7,18 +7,65 @@ import (
 
 // past is the tokens whose keys and values a state has, from position 0 on. It may have more than the sequence: what
 // was forgotten stays in the state until other tokens are run at its positions.
-type past struct{ ids []int32 }
+//
+// States that keep only the last positions have those from low on. A sequence can continue at a position if those of the
+// window before it are there.
+type past struct {
+	ids  []int32
+	ring *Ring // nil: states keep all positions
+	low  int   // 0 without a ring
+}
 
 // newPast has room for a full context, so that put allocates nothing.
-func newPast(lm *LanguageModel) *past { return &past{ids: make([]int32, 0, lm.Context)} }
+func newPast(lm *LanguageModel) *past {
+	return &past{ids: make([]int32, 0, lm.Context), ring: lm.Ring}
+}
+
+// has reports whether a sequence can continue at position n.
+func (p *past) has(n int) bool {
+	return p == nil || n == 0 || p.low == 0 || n-(p.ring.Window-1) >= p.low
+}
+
+// lost describes that has is false.
+func (p *past) lost(n int) error {
+	return inputError("position %d: sliding windows read %d positions before it, and the state has only those from %d on: begin again with Reset or Prompt, or compile with --whole-cache",
+		n, p.ring.Window-1, p.low)
+}
+
+// wrote notes that a step has written the positions up to n: a ring has lost those that had the same rows.
+func (p *past) wrote(n int) {
+	if p.ring != nil {
+		p.low = max(p.low, n-p.ring.Rows)
+	}
+}
+
+// fail notes that a step which failed may have written n positions from position at on.
+func (p *past) fail(at, n int) {
+	if p != nil {
+		p.cut(at)
+		p.wrote(at + n)
+	}
+}
 
 // put notes that tokens have been run after the first n positions. If those are not known, neither are these. Later
 // positions stay if the tokens are the same as before.
 func (p *past) put(n int, tokens []int32) {
-	if p == nil || n > len(p.ids) || len(p.ids) >= n+len(tokens) && slices.Equal(p.ids[n:n+len(tokens)], tokens) {
+	if p == nil {
+		return
+	}
+	if n < p.low { // a new beginning, over the rows of what was there
+		p.ids, p.low = p.ids[:min(n, len(p.ids))], 0
+	}
+	p.wrote(n + len(tokens))
+	if n > len(p.ids) || len(p.ids) >= n+len(tokens) && slices.Equal(p.ids[n:n+len(tokens)], tokens) {
 		return
 	}
 	p.ids = append(p.ids[:n], tokens...)
+}
+
+// copy makes p what another past is up to position n.
+func (p *past) copy(from *past, n int) {
+	p.ids, p.low = append(p.ids[:0], from.ids[:n]...), from.low
 }
 
 // cut notes that the positions from n on are lost.
@@ -36,13 +83,17 @@ func (p *past) first(n int) []int32 {
 	return p.ids[:min(n, len(p.ids))]
 }
 
-// common returns how many of the first positions have the given tokens.
+// common returns how many of the first positions have the given tokens; 0 if a sequence cannot continue after them.
 func (p *past) common(tokens []int32) int {
 	n := min(len(p.ids), len(tokens))
 	for i, id := range p.ids[:n] {
 		if id != tokens[i] {
-			return i
+			n = i
+			break
 		}
+	}
+	if !p.has(n) {
+		return 0
 	}
 	return n
 }
@@ -116,7 +167,7 @@ func (g *Sessions) share(ctx context.Context, s *Session, tokens []int32) (int, 
 		s.seat.owner, s.seat.used = nil, g.left
 		best.take(s)
 	case g.memory.copyRows(s.slot, best.slot, own, most):
-		s.past.put(own, tokens[own:most])
+		s.past.copy(best.past, most)
 	default:
 		return own, nil
 	}

@@ -145,6 +145,9 @@ type LanguageModel struct {
 	Pooling Pooling
 	Hidden  int
 
+	// Ring is there if some states keep only the last positions of a sequence.
+	Ring *Ring
+
 	// States are the states of the sequences, which Session.Save writes; nil if some of them are in a device's memory.
 	States []StateInfo
 
@@ -154,12 +157,19 @@ type LanguageModel struct {
 	Peak                                  string  // "int8", "bf16" or "f32": the arithmetic to compare with
 }
 
-// StateInfo describes a state [Sequences, Heads, Context, elements] in the state arena. The rows of positions follow
+// Ring describes the states that keep only the last positions: position p is in row p mod Rows.
+type Ring struct {
+	Rows   int
+	Window int // a token reads at most so many positions there, which end with its own
+}
+
+// StateInfo describes a state [Sequences, Heads, rows, elements] in the state arena. The rows of positions follow
 // each other, or in layouts of panels groups of them.
 type StateInfo struct {
 	Offset, Bytes int64
 	Heads         int
 	Group         int // positions that share bytes; 0 means 1
+	Rows          int // of a ring; 0: there is a row for each position
 }
 
 // Entry describes a function of a language model by the indexes of its Inputs and Outputs. The index of an input that

@@ -8,17 +8,28 @@ func (st *StateInfo) groups(n int) int {
 
 // groupBytes returns the bytes of a group of positions of one head.
 func (st *StateInfo) groupBytes(lm *LanguageModel) int64 {
-	return st.Bytes / int64(lm.sequences()*st.Heads*st.groups(lm.Context))
+	return st.Bytes / int64(lm.sequences()*st.Heads*st.groups(st.room(lm)))
+}
+
+// room returns how many rows a head has.
+func (st *StateInfo) room(lm *LanguageModel) int {
+	if st.Rows > 0 {
+		return st.Rows
+	}
+	return lm.Context
 }
 
 // byteRange is a range of bytes of the state arena.
 type byteRange struct{ from, to int64 }
 
 // rows returns the bytes of head h of a sequence that hold the positions [from, to), with the positions that share
-// bytes with them.
+// bytes with them. Of a ring it is all rows up to the last one in use.
 func (st *StateInfo) rows(lm *LanguageModel, slot, h, from, to int) byteRange {
 	each := st.groupBytes(lm)
-	head := st.Offset + int64((slot*st.Heads+h)*st.groups(lm.Context))*each
+	head := st.Offset + int64((slot*st.Heads+h)*st.groups(st.room(lm)))*each
+	if st.Rows > 0 {
+		from, to = 0, min(to, st.Rows)
+	}
 	return byteRange{head + int64(from/max(st.Group, 1))*each, head + int64(st.groups(to))*each}
 }
 
@@ -55,6 +66,10 @@ func (s *Session) copyRows(dst, src, from, to int) bool {
 	for i := range lm.States {
 		st := &lm.States[i]
 		for h := range st.Heads {
+			to := to
+			if st.Rows > 0 {
+				to = lm.Context // the source may have gone back
+			}
 			a, b := st.rows(lm, dst, h, from, to), st.rows(lm, src, h, from, to)
 			copy(s.state.bytes[a.from:a.to], s.state.bytes[b.from:b.to])
 		}

@@ -22,13 +22,15 @@ const savedMagic = "ggmlcsq\x02"
 //	104  positions, u64
 //	112  tokens that were generated and not run, u64: 0 or 1
 //	120  bytes of the states, u64
-//	128  tokens at the end that a grammar has followed, which goes on after them, u64
-//	136  ids of the positions and of the token that was not run, i32 each
-//	     for each state and head the bytes of the positions, with those that share bytes with them
+//	128  the first position that is there in states that keep only the last ones, u64
+//	136  tokens at the end that a grammar has followed, which goes on after them, u64
+//	144  ids of the positions and of the token that was not run, i32 each
+//	     for each state and head the bytes of the positions, with those that share bytes with them; of a ring those of
+//	     the rows in use
 //	     SHA-256 of all of the above, 32 bytes
 //
 // with integers little-endian. The layout of the states is that of the program, so only the same program reads it.
-const savedHead = 136
+const savedHead = 144
 
 // SavedError reports why a saved sequence cannot be loaded.
 type SavedError struct {
@@ -117,6 +119,7 @@ func (s *Session) savedHead() []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(s.length))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(s.pending)))
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.LM.rowBytes(0, s.length)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(s.past.low))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(s.followed())))
 	for _, ids := range [][]int32{s.past.ids[:s.length], s.pending} {
 		b = append(b, raw(ids)...)
@@ -133,19 +136,19 @@ func (s *Session) Load(r io.Reader) error {
 	}
 	defer s.busy.Store(false)
 	l := &loader{s: s, r: r, sum: sha256.New()}
-	length, ids, followed, err := l.head()
+	h, err := l.head()
 	if err != nil {
 		return err
 	}
 	s.length, s.pending = 0, s.pending[:0]
 	s.lose()
-	if err := l.rows(length); err != nil {
+	if err := l.rows(h.length); err != nil {
 		return err
 	}
-	s.widen(length)
-	s.regain(ids[:length])
-	s.length, s.pending = length, append(s.pending, ids[length:]...)
-	s.grammar = followedEnd{followed, len(ids)}
+	s.widen(h.length)
+	s.regain(h.ids[:h.length], h.low)
+	s.length, s.pending = h.length, append(s.pending, h.ids[h.length:]...)
+	s.grammar = followedEnd{h.followed, len(h.ids)}
 	return nil
 }
 
@@ -158,13 +161,14 @@ func (s *Session) lose() {
 	s.past.cut(0)
 }
 
-// regain notes that the state has the given tokens.
-func (s *Session) regain(ids []int32) {
+// regain notes that the state has the given tokens, and in rings the positions from low on.
+func (s *Session) regain(ids []int32, low int) {
 	if s.seat != nil {
-		s.seat.put(0, ids)
-		return
+		s.seat.all.mu.Lock()
+		defer s.seat.all.mu.Unlock()
 	}
 	s.past.put(0, ids)
+	s.past.low = max(s.past.low, low)
 }
 
 // loader reads a saved sequence.
@@ -192,31 +196,43 @@ func readError(err error) error {
 	return &SavedError{"it cannot be read", err}
 }
 
+// savedSequence is what a saved sequence has before its states.
+type savedSequence struct {
+	length   int     // positions
+	low      int     // the first position that is there in rings
+	ids      []int32 // of the positions, and of the token that was not run
+	followed int     // tokens at the end that a grammar has followed
+}
+
 // head reads and checks what is before the states.
-func (l *loader) head() (length int, ids []int32, followed int, err error) {
+func (l *loader) head() (h savedSequence, err error) {
 	p := l.s.model.program
 	var b [savedHead]byte
 	if err := l.read(b[:]); err != nil {
-		return 0, nil, 0, err
+		return h, err
 	}
 	if err := p.checkSaved(b[:]); err != nil {
-		return 0, nil, 0, err
+		return h, err
 	}
-	positions, pending, size := binary.LittleEndian.Uint64(b[104:]), binary.LittleEndian.Uint64(b[112:]), binary.LittleEndian.Uint64(b[120:])
-	grammar := binary.LittleEndian.Uint64(b[128:])
+	field := func(at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
+	positions, pending, size, grammar := field(104), field(112), field(120), field(136)
 	if positions > uint64(p.LM.Context) || pending > 1 || grammar > positions+pending || size != uint64(p.LM.rowBytes(0, int(positions))) {
-		return 0, nil, 0, savedError("%d positions, %d tokens to run and %d bytes of states are impossible: it is damaged", positions, pending, size)
+		return h, savedError("%d positions, %d tokens to run and %d bytes of states are impossible: it is damaged", positions, pending, size)
 	}
-	ids = make([]int32, positions+pending)
-	if err := l.read(raw(ids)); err != nil {
-		return 0, nil, 0, err
+	h = savedSequence{length: int(positions), low: int(min(field(128), positions)), followed: int(grammar)}
+	if there := (&past{ring: p.LM.Ring, low: h.low}); h.low > 0 && (there.ring == nil || !there.has(h.length)) {
+		return h, savedError("%d positions cannot continue after those before %d: it is damaged", positions, h.low)
 	}
-	for i, id := range ids {
+	h.ids = make([]int32, positions+pending)
+	if err := l.read(raw(h.ids)); err != nil {
+		return h, err
+	}
+	for i, id := range h.ids {
 		if id < 0 || int(id) >= p.LM.Vocab {
-			return 0, nil, 0, savedError("token %d is %d: ids are 0 to %d: it is damaged", i, id, p.LM.Vocab-1)
+			return h, savedError("token %d is %d: ids are 0 to %d: it is damaged", i, id, p.LM.Vocab-1)
 		}
 	}
-	return int(positions), ids, int(grammar), nil
+	return h, nil
 }
 
 // checkSaved checks that a saved sequence is one, and of this program.

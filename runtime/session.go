@@ -100,13 +100,26 @@ func (s *Session) Reset() {
 	}
 }
 
-// Truncate forgets all positions from n on, so that a conversation can continue from there.
+// Truncate forgets all positions from n on, so that a conversation can continue from there. Models with sliding windows
+// go back as far as their states have the positions of the window before n.
 func (s *Session) Truncate(n int) error {
 	if n < 0 || n > s.length {
 		return inputError("truncate to %d of %d positions", n, s.length)
 	}
+	if !s.past.has(n) {
+		return s.past.lost(n)
+	}
 	s.length, s.pending = n, s.pending[:0]
 	return nil
+}
+
+// rewind is Truncate for measurements, which need no positions of the sequence itself.
+func (s *Session) rewind(n int) {
+	if !s.past.has(n) {
+		s.past.cut(0)
+		s.past.low = 0
+	}
+	s.length, s.pending = n, s.pending[:0]
 }
 
 // Run runs one step of function fn (an index of Program.Funcs) with the sizes set by SetDim and the inputs stored in

@@ -208,7 +208,7 @@ func (c *seat) alone(ctx context.Context, s *Session, d *driver, tokens []int32)
 	m.slot, m.length = c.slot, s.length
 	logits, err := m.chunks(ctx, d, tokens, len(tokens))
 	if err != nil {
-		c.cut(s.length)
+		c.fail(s.length, len(tokens))
 		return err
 	}
 	copy(c.logits, logits)
@@ -222,6 +222,13 @@ func (c *seat) put(n int, tokens []int32) {
 	c.all.mu.Lock()
 	defer c.all.mu.Unlock()
 	c.past.put(n, tokens)
+}
+
+// fail notes that a step which failed may have written n positions from position at on.
+func (c *seat) fail(at, n int) {
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	c.past.fail(at, n)
 }
 
 // cut notes that the positions from n on are lost.

@@ -35,6 +35,7 @@ type compileFlags struct {
 	cpu                        []string
 	allowBF16, tune, profile   bool
 	allLogits, embeddings      bool
+	wholeCache                 bool
 	targetText                 string // contents of targetFile, read once as it may be a pipe
 	tuned                      string // measurements of --tune, as a target file
 	json                       bool
@@ -54,6 +55,7 @@ func (f *compileFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.quantize, "quantize", "", "convert float weights to `TYPE`: "+strings.Join(quantizeNames(), ", "))
 	fs.BoolVar(&f.allLogits, "all-logits", false, "prompts give the logits after each token, for the program's perplexity and logits --all (prompts take longer)")
 	fs.BoolVar(&f.embeddings, "embeddings", false, "prompts give the state of each token after the last norm, for the program's embed")
+	fs.BoolVar(&f.wholeCache, "whole-cache", false, "layers with a sliding window keep all positions, so that sequences can go back to any of them (more memory)")
 	fs.StringArrayVar(&f.sources, "source", nil, "`NAME=PATH`: read a source of a dump from another file")
 	f.registerPasses(cmd)
 }
@@ -162,7 +164,7 @@ func (f *compileFlags) checkCPU() error {
 
 // load returns the options of driver.Load.
 func (f *compileFlags) load(cmd *cobra.Command) (driver.LoadOptions, error) {
-	o := driver.LoadOptions{Context: f.context, Batch: f.batch, Sequences: f.sequences, AllLogits: f.allLogits, Embeddings: f.embeddings}
+	o := driver.LoadOptions{Context: f.context, Batch: f.batch, Sequences: f.sequences, AllLogits: f.allLogits, Embeddings: f.embeddings, WholeCache: f.wholeCache}
 	err := errors.Join(positive(cmd, "ctx", f.context), positive(cmd, "batch", f.batch), positive(cmd, "sequences", f.sequences))
 	if err != nil {
 		return o, usageError{err}

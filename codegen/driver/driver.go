@@ -26,6 +26,7 @@ type LoadOptions struct {
 	Quantize       dtype.DType       // Invalid: keep the weights as they are
 	AllLogits      bool              // prefill returns the logits after each token
 	Embeddings     bool              // prefill returns the state of each token
+	WholeCache     bool              // layers with a sliding window keep all positions
 	Sources        map[string]string // paths that take the place of those in a dump
 
 	// WithoutWeights allows sources to be absent: enough to plan, not to build.

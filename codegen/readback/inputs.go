@@ -19,6 +19,7 @@ type selection struct {
 // selections returns the operands of a node that select something.
 func selections(n *ir.Node) []selection {
 	extent := func(arg, axis int) ir.Dim { return n.Args[arg].Type.Shape[axis] }
+	positions := func(arg int) ir.Dim { return positionsIn(n, n.Args[arg].Type) }
 	switch n.Op {
 	case ir.OpGather, ir.OpCopyExperts:
 		return []selection{{1, extent(0, 0)}}
@@ -27,11 +28,33 @@ func selections(n *ir.Node) []selection {
 	case ir.OpExpertsMatMul:
 		return []selection{{2, extent(1, 0)}}
 	case ir.OpStateWrite:
-		return []selection{{2, extent(0, 0)}, {3, extent(0, 2)}}
+		return []selection{{2, extent(0, 0)}, {3, positions(0)}}
 	case ir.OpAttention, ir.OpAttentionSegments:
-		return []selection{{3, extent(1, 0)}, {4, extent(1, 2)}, {5, extent(1, 2).Add(ir.Const(1))}}
+		return []selection{{3, extent(1, 0)}, {4, positions(1)}, {5, positions(1).Add(ir.Const(1))}}
 	}
 	return nil
+}
+
+// positionsIn returns how many positions a node may write to a state, or read: its rows, or those that the node states
+// of a ring.
+func positionsIn(n *ir.Node, state ir.Type) ir.Dim {
+	if ring := ringOf(n); ring != 0 {
+		return ir.Const(ring)
+	}
+	return state.Shape[2]
+}
+
+// ringOf returns the positions of the sequences of a ring; 0 for other states.
+func ringOf(n *ir.Node) int64 {
+	switch a := n.Attr.(type) {
+	case *ir.StateWriteAttr:
+		return a.Ring
+	case *ir.AttentionAttr:
+		return a.Ring
+	case *ir.AttentionSegmentsAttr:
+		return a.Ring
+	}
+	return 0
 }
 
 // bound is an extent of a tensor, as the runtime has it.

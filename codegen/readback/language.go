@@ -34,6 +34,9 @@ func (c *checker) language(got value) {
 		return
 	}
 	want["States"] = c.wantStates()
+	if ring := c.wantRing(); ring != nil {
+		want["Ring"] = ring
+	}
 	if want["Sequences"] == int64(1) {
 		want["Sequences"] = int64(0) // as absent
 	}
@@ -62,13 +65,42 @@ func (c *checker) wantStates() list {
 		if c.m.Plan.Arenas[s.Place.Arena].Space != target.Host || s.Place.Chunk != 0 || len(s.Type.Shape) != 4 {
 			return nil
 		}
-		group := int64(0) // as absent
+		group, rows := int64(0), s.Type.Shape[2].Upper() // as absent
+		if rows == c.leastRoom(2) {
+			rows = 0
+		}
 		if s.Type.Layout == dtype.R16 {
 			group = dtype.PanelRows
 		}
-		states = append(states, record{"Offset": s.Place.Offset, "Bytes": s.Type.MaxBytes(), "Heads": s.Type.Shape[1].Upper(), "Group": group})
+		states = append(states, record{"Offset": s.Place.Offset, "Bytes": s.Type.MaxBytes(), "Heads": s.Type.Shape[1].Upper(), "Group": group, "Rows": rows})
 	}
 	return states
+}
+
+// wantRing returns the rows of rings and the largest window in which an attention reads them; nil if there are none.
+func (c *checker) wantRing() record {
+	var rows, window int64
+	for _, e := range []*ir.LanguageEntry{&c.m.LM.Prefill, &c.m.LM.Decode, &c.m.LM.Joint} {
+		if e.Func == "" {
+			continue
+		}
+		visit(c.m.Func(e.Func), func(n *ir.Node) {
+			switch a := n.Attr.(type) {
+			case *ir.AttentionAttr:
+				if a.Ring > 0 {
+					rows, window = n.Args[1].Type.Shape[2].Upper(), max(window, a.Window)
+				}
+			case *ir.AttentionSegmentsAttr:
+				if a.Ring > 0 {
+					rows, window = n.Args[1].Type.Shape[2].Upper(), max(window, a.Window)
+				}
+			}
+		})
+	}
+	if rows == 0 {
+		return nil
+	}
+	return record{"Rows": rows, "Window": window}
 }
 
 // leastRoom returns how many sequences (axis 0) or positions (axis 2) there is room for: what the smallest
@@ -83,7 +115,11 @@ func (c *checker) leastRoom(axis int) int64 {
 			if n.Op != ir.OpStateWrite {
 				return
 			}
-			if room := n.Args[0].Type.Shape[axis].Upper(); least == 0 || room < least {
+			room := n.Args[0].Type.Shape[axis].Upper()
+			if axis == 2 {
+				room = positionsIn(n, n.Args[0].Type).Upper()
+			}
+			if least == 0 || room < least {
 				least = room
 			}
 		})

@@ -23,7 +23,7 @@ with the logits of llama.cpp, and programs are built of them and compared with b
 (` + "`go test ./frontend/arch ./tests/e2e/arch`" + `).
 
 Scaling of positions: linear, YaRN, longrope, and factors of frequencies (Llama 3). Layers with a sliding window read the
-positions of the window; their caches hold as many positions as those of other layers. Where llama.cpp ignores a window that a
+positions of the window; their caches keep only the last positions ([windows](../explanation/windows.md)). Where llama.cpp ignores a window that a
 file states, phi3 reads all positions, and other architectures are compiled for at most as many positions as the window has.
 
 `
@@ -34,7 +34,6 @@ const architecturesTail = `
 | feature | needed by | what it asks for |
 |---|---|---|
 | bias of scores by distance beside rotations, by the number of layers | baichuan | a description |
-| caches of windows | gemma2, gemma3, cohere2, olmo 3 | a cache of as many positions as the window has, which is written in turn |
 | texts for encoders | bert, nomic-bert | their programs have the function ` + "`" + `embed` + "`" + `, which takes ids (` + "`" + `frontend/arch/encoder.go` + "`" + `); the vocabulary is not in the program, and scores of pairs (pooling 4) are refused |
 `
 

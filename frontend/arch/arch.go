@@ -52,6 +52,9 @@ type Options struct {
 	// Embeddings makes prefill also return the state of each token after the final norm.
 	Embeddings bool
 
+	// WholeCache makes layers with a sliding window keep all positions, not only those that steps read.
+	WholeCache bool
+
 	// Sequences is the number of sequences that the KV cache has room for, at most MaxSequences; 0: 1. With several,
 	// the module has a function that takes one token of each.
 	Sequences int

@@ -112,7 +112,8 @@ func (a attention) apply(g *graph, x *ir.Value) *ir.Value {
 	q := a.qAfter.apply(g, a.rope.turn(g, a.qNorm.applyHeads(g, made(queries), h.count, h.k)))
 	k := a.kAfter.apply(g, a.rope.turn(g, a.kNorm.applyHeads(g, made(keys), h.kv, h.k)))
 	v := made(values)
-	ks, vs := g.keep("keys", h.kv, h.k, k), g.keep("values", h.kv, h.v, v)
+	c := g.cache(a.window)
+	ks, vs := g.keep("keys", c, h.kv, h.k, k), g.keep("values", c, h.kv, h.v, v)
 	var sinks *ir.Value
 	if a.sinks == required {
 		sinks = g.vector("attn_sinks.weight", h.count)
@@ -125,7 +126,7 @@ func (a attention) apply(g *graph, x *ir.Value) *ir.Value {
 func (a attention) attr(m *model) ir.AttentionAttr {
 	attr := ir.AttentionAttr{Scale: float32(a.scale), Cap: float32(a.cap), Alibi: float32(a.alibi)}
 	if a.window < m.context {
-		attr.Window = a.window
+		attr.Window, attr.Ring = a.window, m.cache(a.window).ring
 	}
 	return attr
 }
@@ -182,23 +183,23 @@ func (m *model) checkKV(h heads) {
 }
 
 // keep writes keys or values to a cache and returns it. Each layer has its own, except in encoders.
-func (g *graph) keep(name string, heads, size int64, x *ir.Value) *ir.Value {
+func (g *graph) keep(name string, c cache, heads, size int64, x *ir.Value) *ir.Value {
 	full := g.name(name)
 	if g.in.reach != g.in.pos {
 		full = name
 	}
 	if g.versions[full] == nil {
-		g.versions[full] = g.kvState(full, heads, size)
+		g.versions[full] = g.kvState(full, c.rows, heads, size)
 	}
-	g.versions[full] = g.f.StateWrite(g.versions[full], x, g.in.slot, g.in.pos)
+	g.versions[full] = g.f.StateWrite(g.versions[full], x, g.in.slot, g.in.pos, c.ring)
 	return g.versions[full]
 }
 
 // kvState declares a cache of keys or values.
-func (g *graph) kvState(full string, heads, size int64) *ir.Value {
+func (g *graph) kvState(full string, rows, heads, size int64) *ir.Value {
 	if !g.declared[full] {
 		g.declared[full] = true
-		g.b.State(full, ir.Type{DType: g.o.KV, Shape: ir.Dims(int64(g.o.Sequences), heads, g.context, size)})
+		g.b.State(full, ir.Type{DType: g.o.KV, Shape: ir.Dims(int64(g.o.Sequences), heads, rows, size)})
 	}
 	return g.f.State(full)
 }

@@ -21,6 +21,14 @@ func attention(c *call) (Tensor, error) {
 	return y, err
 }
 
+// positionsOf returns how many positions the sequences of a state have.
+func positionsOf(n *ir.Node, state Tensor) int {
+	if ring := ir.RingOf(n); ring > 0 {
+		return int(ring)
+	}
+	return state.Shape[2]
+}
+
 // floatsOf returns the elements of operand i; nil if it is absent.
 func floatsOf(c *call, i int) []float64 {
 	if i >= len(c.args) {
@@ -60,7 +68,7 @@ func eachQuery(c *call, visit func(t, h int, x query)) error {
 		if err != nil {
 			return err
 		}
-		pos, err := index(positions, t, k.Shape[2], "pos")
+		pos, err := index(positions, t, positionsOf(c.node, k), "pos")
 		if err != nil {
 			return err
 		}
@@ -72,7 +80,9 @@ func eachQuery(c *call, visit func(t, h int, x query)) error {
 			// The rows of a cache are the positions of each head of each slot, in this order.
 			first := (slot*k.Shape[1] + h/group) * k.Shape[2]
 			x.q = q.row(queries, t*q.Shape[1]+h)
-			x.at = func(p int) (key, value []float64) { return k.row(keys, first+p), v.row(values, first+p) }
+			x.at = func(p int) (key, value []float64) {
+				return k.row(keys, first+p%k.Shape[2]), v.row(values, first+p%k.Shape[2])
+			}
 			if scoring.Alibi > 0 {
 				x.slope = ir.AlibiSlope(scoring.Alibi, int64(h), int64(q.Shape[1]))
 			}

@@ -30,26 +30,26 @@ func stateWrite(c *call) ([]value, error) {
 		return nil, err
 	}
 	next.Data = slices.Clone(next.Data)
-	if err := writeRows(next.Tensor, x, c.args[2].Flat(), c.args[3].Flat()); err != nil {
+	if err := writeRows(c.node, next.Tensor, x, c.args[2].Flat(), c.args[3].Flat()); err != nil {
 		return nil, err
 	}
 	return []value{next}, c.keep(next)
 }
 
-// writeRows stores x[t,h] at row [slot[t],h,pos[t]] of a cache.
-func writeRows(cache, x Tensor, slots, positions []float64) error {
+// writeRows stores x[t,h] at row [slot[t],h,pos[t]] of a cache, or at the row of a ring that pos[t] has.
+func writeRows(n *ir.Node, cache, x Tensor, slots, positions []float64) error {
 	for t := range x.Shape[0] {
 		slot, err := index(slots, t, cache.Shape[0], "slot")
 		if err != nil {
 			return err
 		}
-		pos, err := index(positions, t, cache.Shape[2], "pos")
+		pos, err := index(positions, t, positionsOf(n, cache), "pos")
 		if err != nil {
 			return err
 		}
 		for h := range x.Shape[1] {
 			for i, v := range x.row(x.Data, t*x.Shape[1]+h) {
-				cache.Data[cache.at([]int{slot, h, pos, i})] = v
+				cache.Data[cache.at([]int{slot, h, pos % cache.Shape[2], i})] = v
 			}
 		}
 	}

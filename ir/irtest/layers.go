@@ -168,7 +168,7 @@ func (g *randomModel) cached(x *ir.Value, heads int64) *ir.Value {
 	g.M.States = append(g.M.States, &ir.State{Name: name, Type: t})
 	n := g.f.Append(g.f.NewNode(ir.OpState, &ir.StateAttr{Name: name}, nil, name, t))
 	row := g.shaped(g.matmul(x, heads*16, nil), heads, 16)
-	return g.node(ir.OpStateWrite, nil, n.Result(), row, g.slot, g.pos)
+	return g.node(ir.OpStateWrite, &ir.StateWriteAttr{}, n.Result(), row, g.slot, g.pos)
 }
 
 func (g *randomModel) matmul(x *ir.Value, rows int64, residual *ir.Value) *ir.Value {

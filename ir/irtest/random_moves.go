@@ -268,7 +268,7 @@ func (g *generator) write(name string, d dtype.DType, heads int64, x *ir.Value) 
 	if old == nil {
 		old = g.f.State(name)
 	}
-	g.states[name] = g.f.StateWrite(old, x, g.slot, g.pos)
+	g.states[name] = g.f.StateWrite(old, x, g.slot, g.pos, 0)
 	return g.states[name]
 }
 

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math"
 	"sync"
 	"unsafe"
 
@@ -17,6 +18,9 @@ import (
 // and pos are i32 [*]. Query head i reads KV head i/(Heads/KVHeads). dst and q do not overlap. A row
 // with a negative position gets zeros. sinks is nil, or f32 [Heads]: scores that take part in the softmax of a
 // head without a value. Other changes of scores are in AttentionShape (attention_scores.go).
+//
+// With a window, positions may be more than Context: position p is in row p mod Context of the states, which keep the
+// last positions of a sequence. Context is a multiple of tile.ChunkLen then, so that a chunk is in consecutive rows.
 //
 // There is no matrix of scores: chunks of chunkLen positions are combined in order with a
 // running maximum and sum (M. Milakov, N. Gimelshein: Online normalizer calculation for
@@ -214,11 +218,11 @@ func attentionFor(dk, dv int) *attentionLoops {
 }
 
 const (
-	chunkLen   = 128   // positions per step; segments are whole chunks
-	mostRows   = 256   // queries of a block
-	rowFloats  = 16384 // elements of a block's queries: with their results they stay in L2
-	scoredRows = 32    // queries whose scores are in memory at once: they stay in L1
-	fewRows    = 8     // so many queries read the cache itself: panels would cost more
+	chunkLen   = tile.ChunkLen // positions per step
+	mostRows   = 256           // queries of a block
+	rowFloats  = 16384         // elements of a block's queries: with their results they stay in L2
+	scoredRows = 32            // queries whose scores are in memory at once: they stay in L1
+	fewRows    = 8             // so many queries read the cache itself: panels would cost more
 )
 
 // attention is the operands of one call.
@@ -295,7 +299,7 @@ type block struct {
 	attention
 	loops          *attentionLoops
 	tokens, shared int  // so many rows of q and dst, and heads of each
-	cache          int  // row of k and v where position 0 is
+	cache          int  // row of k and v where the head begins
 	last           bool // no other KV head follows
 	most           int  // queries that there is memory for
 	begin, end     int  // positions that some token sees
@@ -335,7 +339,7 @@ func (b *block) fit(d int) {
 
 // take begins work on rows from r on, heads from head on.
 func (b *block) take(r, head int, pos unsafe.Pointer) {
-	b.begin, b.end, b.latest, b.common = b.Context, 0, 0, b.Context
+	b.begin, b.end, b.latest, b.common = math.MaxInt, 0, 0, math.MaxInt
 	b.firstHead = head
 	scale := float32(float64(b.Scale) * b.loops.exponent)
 	for t := range b.tokens {

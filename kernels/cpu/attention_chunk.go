@@ -258,7 +258,7 @@ func (b *block) keyRows(p int) stored {
 	k := b.rows(b.k, b.KeyLen, p)
 	if b.packed {
 		k.head = wholePanels(b.Context)
-		k.at = unsafe.Add(b.k, (b.cache/b.Context*k.head+p)*k.row)
+		k.at = unsafe.Add(b.k, (b.cache/b.Context*k.head+p%b.Context)*k.row)
 	}
 	return k
 }
@@ -268,7 +268,7 @@ func (b *block) valueRows(p int) stored { return b.rows(b.v, b.ValueLen, p) }
 
 func (b *block) rows(state unsafe.Pointer, d, p int) stored {
 	row := b.format.rowBytes(d)
-	return stored{unsafe.Add(state, (b.cache+p)*row), b.format, d, row, b.Context}
+	return stored{unsafe.Add(state, (b.cache+p%b.Context)*row), b.format, d, row, b.Context}
 }
 
 // read returns m rows in a format that panels are made from: in the cache, or decoded.
@@ -288,11 +288,11 @@ func (b *block) read(s stored, m int) (format cacheFormat, src unsafe.Pointer, r
 func (b *block) ahead(s stored, p int) int {
 	switch {
 	case p+chunkLen < b.end:
-		return chunkLen * s.row
+		return ((p+chunkLen)%b.Context - p%b.Context) * s.row
 	case b.last:
 		return 0
 	}
-	return (s.head - p) * s.row // the next head
+	return (s.head - p%b.Context) * s.row // the next head
 }
 
 // ask prefetches what is read next.

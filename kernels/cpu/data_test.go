@@ -99,6 +99,17 @@ func testCast(t *testing.T, d dtype.DType, values []float32, down, up unaryKerne
 	kt.Compare(t, d.String()+" to f32", full.Floats(), back, kt.Exact)
 }
 
+// stateWriters are the kernels of state_write; packed: in layout r16.
+var stateWriters = []struct {
+	d      dtype.DType
+	packed bool
+	f      stateWriter
+}{
+	{dtype.F32, false, cpu.StateWriteF32}, {dtype.F16, false, cpu.StateWriteF16}, {dtype.F16, true, cpu.StateWriteR16F16},
+	{dtype.Q8_0, false, cpu.StateWriteQ8_0}, {dtype.Q8_0, true, cpu.StateWriteR16Q8_0},
+	{dtype.Q4_0, false, cpu.StateWriteQ4_0}, {dtype.Q4_0, true, cpu.StateWriteR16Q4_0},
+}
+
 func TestStateWrite(t *testing.T) {
 	const seqs, heads, ctx, d, rows = 2, 3, 21, 64, 6
 	slots, positions := []int32{0, 1, 1, 0, 0, 1}, []int32{4, 0, 20, 15, 16, 17}
@@ -106,15 +117,7 @@ func TestStateWrite(t *testing.T) {
 	shape := cpu.StateShape{Heads: heads, Context: ctx, HeadLen: d}
 	rng := kt.Rand(t)
 	kt.ForEach(t, func(t *testing.T) {
-		for _, c := range []struct {
-			d      dtype.DType
-			packed bool
-			f      func(state, x, slot, pos unsafe.Pointer, shape cpu.StateShape, r0, r1, h0, h1 int)
-		}{
-			{dtype.F32, false, cpu.StateWriteF32}, {dtype.F16, false, cpu.StateWriteF16}, {dtype.F16, true, cpu.StateWriteR16F16},
-			{dtype.Q8_0, false, cpu.StateWriteQ8_0}, {dtype.Q8_0, true, cpu.StateWriteR16Q8_0},
-			{dtype.Q4_0, false, cpu.StateWriteQ4_0}, {dtype.Q4_0, true, cpu.StateWriteR16Q4_0},
-		} {
+		for _, c := range stateWriters {
 			row := c.d.Bytes(d)
 			old, _ := kt.Encode(t, rng, c.d, seqs*heads*ctx*d) // is overwritten, as after going back
 			stored := func(plain []byte) *kt.Buffer { return attentionCase{cache: c.d, packed: c.packed}.keys(plain, ctx, d) }

@@ -31,10 +31,10 @@ type RopeShape struct {
 	NeoX    bool // pair i is elements i and i+Pairs, not 2i and 2i+1
 }
 
-// StateShape is the shape of a state, [sequences, Heads, Context, HeadLen].
+// StateShape is the shape of a state, [sequences, Heads, Context, HeadLen]. Position p is in row p mod Context.
 type StateShape struct {
 	Heads   int
-	Context int // positions of a sequence
+	Context int // rows of a sequence
 	HeadLen int // elements of a head at one position
 }
 
@@ -43,7 +43,7 @@ type StateShape struct {
 type AttentionShape struct {
 	Heads    int // of queries: a multiple of KVHeads
 	KVHeads  int
-	Context  int // positions of a sequence
+	Context  int // rows of a sequence: all positions, or the last ones
 	KeyLen   int // elements of a query and of a key
 	ValueLen int // elements of a value and of a result
 	Scale    float32

@@ -9,9 +9,10 @@ import (
 
 // Writes into a state, such as a KV cache: for rows [r0, r1) and heads [h0, h1),
 //
-//	state[slot[r], h, pos[r], :] = x[r, h, :]
+//	state[slot[r], h, pos[r] mod Context, :] = x[r, h, :]
 //
-// with x f32 [*, Heads, HeadLen] and slot, pos i32 [*]. Slots and positions are trusted.
+// with x f32 [*, Heads, HeadLen] and slot, pos i32 [*]. Slots and positions are trusted. Positions beyond Context need a
+// Context that is a multiple of the rows of a panel.
 
 // StateWriteF32 writes to an f32 state.
 //
@@ -188,10 +189,10 @@ func (q *quantized) writePanel(dst []q8Panel, x unsafe.Pointer, row int) {
 
 // row returns the number of the row of a plain state that head h of row r of x is written to.
 func (s StateShape) row(slot, pos unsafe.Pointer, r, h int) int {
-	return (index(slot, r)*s.Heads+h)*s.Context + index(pos, r)
+	return (index(slot, r)*s.Heads+h)*s.Context + index(pos, r)%s.Context
 }
 
 // panel returns the number of the panel of a state in layout r16 that head h of row r of x is written to.
 func (s StateShape) panel(slot, pos unsafe.Pointer, r, h int) int {
-	return (index(slot, r)*s.Heads+h)*(wholePanels(s.Context)/panelRows) + index(pos, r)/panelRows
+	return (index(slot, r)*s.Heads+h)*(wholePanels(s.Context)/panelRows) + index(pos, r)%s.Context/panelRows
 }

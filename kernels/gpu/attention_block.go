@@ -3,6 +3,7 @@ package gpu
 import (
 	"slices"
 
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
@@ -14,7 +15,7 @@ func (b *block) tokensOf(from *kir.Value) {
 		at := b.Min(t, last)
 		slot, pos := b.uniformI32(b.slot, at), b.uniformI32(b.pos, at)
 		count := b.Min(b.Add(pos, b.one), b.uniformI32(b.lengths, slot))
-		count = b.Max(b.Min(count, b.k.shape[2]), b.zero)
+		count = b.Max(b.Min(count, b.size(ir.PositionsOf(b.n, 1))), b.zero)
 		if b.segment != nil {
 			count = b.Min(count, b.Mul(b.Add(b.segment, b.one), b.Int(b.length)))
 		}
@@ -125,7 +126,7 @@ func (s *stretch) storeScores(from *kir.Value) {
 	keys := make([]*kir.Value, s.each)
 	for e := range keys {
 		at := s.Min(s.Add(first, s.Int(e)), last)
-		keys[e] = s.Add(s.keys, s.Mul(at, s.k.strides[2]))
+		keys[e] = s.Add(s.keys, s.Mul(s.ringRow(s.k, at), s.k.strides[2]))
 	}
 	products := s.products(keys)
 	for r := range s.rows() {

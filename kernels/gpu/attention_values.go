@@ -54,7 +54,7 @@ func (s *stretch) addGroup(from, group *kir.Value, c []*kir.Value) []*kir.Value 
 		d := s.Mul(s.Min(number, s.Int(s.slices()-1)), s.Int(s.valueLanes))
 		values := make([][]*kir.Value, s.together)
 		for p := range values {
-			at := s.Mul(s.Min(s.Add(first, s.Int(p)), last), s.v.strides[2])
+			at := s.Mul(s.ringRow(s.v, s.Min(s.Add(first, s.Int(p)), last)), s.v.strides[2])
 			at = s.Add(s.Add(s.values, at), s.Mul(d, s.innerStride(s.v)))
 			values[p] = s.loadSome(s.v, at, s.valueLanes, s.valueRuns)
 		}

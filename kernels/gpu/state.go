@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
@@ -43,7 +44,15 @@ type writer struct {
 // to returns the number of the element of the state for the coordinates of one in x.
 func (w *writer) to(c []*kir.Value) *kir.Value {
 	s, p := w.loadI32(w.slot, w.element(w.slot, c[:1])), w.loadI32(w.pos, w.element(w.pos, c[:1]))
-	return w.element(w.state, []*kir.Value{s, c[1], p, c[2]})
+	return w.element(w.state, []*kir.Value{s, c[1], w.ringRow(w.state, p), c[2]})
+}
+
+// ringRow returns the row of a position in a cache, which may be a ring.
+func (l *lowering) ringRow(cache *tensor, p *kir.Value) *kir.Value {
+	if ir.RingOf(l.n) == 0 {
+		return p
+	}
+	return l.Rem(p, cache.shape[2])
 }
 
 // blocks writes a state of a block format, a block in each thread. store stores block b of y.

@@ -342,7 +342,7 @@ var scenes = []struct {
 		row := s.input("row", 1024, 2, 16)
 		ints := s.Param("ints", ir.Type{DType: dtype.I32, Shape: ir.Dims(1), Space: target.Host})
 		ints.Place = &ir.Place{Offset: 2048, Bytes: 4}
-		next := s.StateWrite(x, row, ints, ints)
+		next := s.StateWrite(x, row, ints, ints, 0)
 		s.one("next", next, 0, 0)
 		next.Place = nil
 		return []*ir.Value{s.one("y", s.Neg(next), 0, 4096)}

@@ -68,7 +68,7 @@ func llamaFunc(b *ir.Builder, name string, layers int, tokens ir.Dim) {
 	for l := range layers {
 		w := func(s string) *ir.Value { return f.Weight(fmt.Sprintf("blk.%d.%s", l, s)) }
 		cache := func(s string, v *ir.Value) *ir.Value {
-			return f.StateWrite(f.State(fmt.Sprintf("blk.%d.%s", l, s)), v, slot, pos)
+			return f.StateWrite(f.State(fmt.Sprintf("blk.%d.%s", l, s)), v, slot, pos, 0)
 		}
 		h := f.RMSNorm(x, w("an"), 1e-5)
 		q := f.Rope(split(f.MatMul(h, w("q")), heads), table, ir.RopeAttr{})

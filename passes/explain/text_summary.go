@@ -21,6 +21,9 @@ func (t *explainText) summary(s *Summary) {
 	for _, a := range s.Arenas {
 		t.arena(a)
 	}
+	if s.Rings != nil {
+		t.ringStates(s.Rings)
+	}
 	if s.Rounded != nil {
 		t.roundedWeights(s.Rounded)
 	}

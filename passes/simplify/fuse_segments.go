@@ -115,15 +115,15 @@ func (cut *contextCutter) symbol(m *ir.Module, positions int64) *ir.Symbol {
 func segmentsOf(d *target.Descriptor, n *ir.Node, positions ir.Dim) *ir.AttentionSegmentsAttr {
 	each := int64(d.Segment)
 	a := n.Attr.(*ir.AttentionAttr)
-	return &ir.AttentionSegmentsAttr{Scale: a.Scale, Cap: a.Cap, Window: a.Window, Alibi: a.Alibi, Len: each, Segments: positions.CeilDiv(each), BF16: a.BF16}
+	return &ir.AttentionSegmentsAttr{Scale: a.Scale, Cap: a.Cap, Window: a.Window, Alibi: a.Alibi, Ring: a.Ring, Len: each, Segments: positions.CeilDiv(each), BF16: a.BF16}
 }
 
-// cacheOf returns the numbers of key heads and positions in an attention's state of keys; ok is false unless both are
-// constant.
+// cacheOf returns the numbers of key heads in an attention's state of keys and of positions of its sequences; ok is false
+// unless both are constant.
 func cacheOf(n *ir.Node) (kvHeads, positions int64, ok bool) {
 	k := n.Args[1].Type.Shape
 	kvHeads, ok1 := k[1].IsConst()
-	positions, ok2 := k[2].IsConst()
+	positions, ok2 := ir.PositionsOf(n, 1).IsConst()
 	return kvHeads, positions, ok1 && ok2
 }
 

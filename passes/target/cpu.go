@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -108,15 +109,15 @@ func cpuRows() []Row {
 		row(ir.OpCopyExperts, matrices, i32),
 		row(ir.OpRopeTable, i32, f32),
 		row(ir.OpRope, f32, f32),
-		{Op: ir.OpAttention, Args: []Format{q8a, qkeys, qcache, i32, i32, i32, f32}, Check: oneDType},
-		row(ir.OpAttention, f32, hkeys, hcache, i32, i32, i32, f32),
-		{Op: ir.OpAttention, Args: []Format{f32, cache, cache, i32, i32, i32, f32}, Check: oneDType},
+		{Op: ir.OpAttention, Args: []Format{q8a, qkeys, qcache, i32, i32, i32, f32}, Check: cpuAttention},
+		{Op: ir.OpAttention, Args: []Format{f32, hkeys, hcache, i32, i32, i32, f32}, Check: cpuRing},
+		{Op: ir.OpAttention, Args: []Format{f32, cache, cache, i32, i32, i32, f32}, Check: cpuAttention},
 		{Op: ir.OpAttentionSegments, Args: []Format{q8a, qkeys, qcache, i32, i32, i32}, Check: tileSegments},
 		{Op: ir.OpAttentionSegments, Args: []Format{f32, hkeys, hcache, i32, i32, i32}, Check: tileSegments},
 		{Op: ir.OpAttentionSegments, Args: []Format{f32, cache, cache, i32, i32, i32}, Check: tileSegments},
 		row(ir.OpAttentionCombine, f32, f32),
-		row(ir.OpStateWrite, cache, f32, i32, i32),
-		row(ir.OpStateWrite, Packed(dtype.R16, dtype.F16, dtype.Q8_0, dtype.Q4_0), f32, i32, i32),
+		{Op: ir.OpStateWrite, Args: []Format{cache, f32, i32, i32}, Check: cpuRing},
+		{Op: ir.OpStateWrite, Args: []Format{Packed(dtype.R16, dtype.F16, dtype.Q8_0, dtype.Q4_0), f32, i32, i32}, Check: cpuRing},
 		{Op: ir.OpCopy, Args: []Format{strided}, Check: copyBox},
 		{Op: ir.OpCast, Args: []Format{Plain(dtype.F32, dtype.F16, dtype.BF16)}, Check: castPair},
 		{Op: ir.OpConcat, Args: []Format{f32, f32}, Check: joinsRows},
@@ -156,7 +157,27 @@ func tileSegments(n *ir.Node) string {
 		return fmt.Sprintf("cuts into segments of %d positions, and the kernel knows those of %d",
 			a.Len, tile.SegmentLen)
 	}
-	return oneDType(n)
+	return cpuAttention(n)
+}
+
+// cpuAttention checks that both caches have the same dtype, and the rows of rings.
+func cpuAttention(n *ir.Node) string {
+	return cmp.Or(oneDType(n), cpuRing(n))
+}
+
+// cpuRing checks that a ring is whole blocks of positions, which the kernels read at once.
+func cpuRing(n *ir.Node) string {
+	if ir.RingOf(n) == 0 {
+		return ""
+	}
+	state := n.Args[0]
+	if n.Op != ir.OpStateWrite {
+		state = n.Args[1]
+	}
+	if rows := state.Type.Shape[2]; !rows.DivisibleBy(tile.ChunkLen) {
+		return fmt.Sprintf("keeps the last positions in %v rows, and the kernel reads blocks of %d", rows, tile.ChunkLen)
+	}
+	return ""
 }
 
 // same checks that both operands have the same shape.

@@ -139,7 +139,7 @@ var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
 		state.State, state.Fill = true, ir.FillZero
 		pos := operand(dtype.I32, t)
 		pos.Fill = ir.FillPositions // no two tokens have the same
-		return ir.OpStateWrite, []ir.CaseArg{state, d.view(f32(t, heads, width)), whole(0, 2, t), pos}, nil
+		return ir.OpStateWrite, []ir.CaseArg{state, d.view(f32(t, heads, width)), whole(0, 2, t), pos}, &ir.StateWriteAttr{}
 	},
 	func(d *dice) (ir.Op, []ir.CaseArg, any) {
 		from := pick(d, dtype.F32, dtype.F16, dtype.BF16)
@@ -241,15 +241,20 @@ func attend(d *dice) (ir.Op, []ir.CaseArg, any) {
 		whole(0, sequences, t), whole(0, c, t), whole(c/2, c+1, ir.Const(sequences)),
 	}
 	most, window, alibi := pick(d, float32(0), 0, 1.5), pick(d, int64(0), 0, 1, 9, 70, 1000), pick(d, float32(0), 0, 8)
+	ring, positions := int64(0), c
+	if window > 0 && window-1+t.Upper() <= c && d.IntN(2) == 0 {
+		ring, positions = 3*c+5, 3*c+5
+		args[4], args[5] = whole(0, ring, t), whole(ring/2, ring+1, ir.Const(sequences))
+	}
 	if d.IntN(2) == 0 {
 		if d.IntN(3) == 0 {
 			args = append(args, sinks(kv*share))
 		}
-		return ir.OpAttention, args, &ir.AttentionAttr{Scale: 0.25, Cap: most, Window: window, Alibi: alibi}
+		return ir.OpAttention, args, &ir.AttentionAttr{Scale: 0.25, Cap: most, Window: window, Alibi: alibi, Ring: ring}
 	}
 	n := pick(d, int64(7), 64, 256)
 	return ir.OpAttentionSegments, args, &ir.AttentionSegmentsAttr{
-		Scale: 0.25, Cap: most, Window: window, Alibi: alibi, Len: n, Segments: ir.Const((c + n - 1) / n)}
+		Scale: 0.25, Cap: most, Window: window, Alibi: alibi, Ring: ring, Len: n, Segments: ir.Const((positions + n - 1) / n)}
 }
 
 // sinks draws a score for each head, some of which outweigh all others.

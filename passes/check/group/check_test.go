@@ -188,7 +188,9 @@ func copies(from, to ir.Sharding) []tensor {
 
 // TestCheckObjectsToEveryChange changes a right plan in one place.
 func TestCheckObjectsToEveryChange(t *testing.T) {
-	down := func(p *plan, v *ir.Value) { p.sums = slices.DeleteFunc(p.sums, func(s *ir.Value) bool { return s == v }) }
+	down := func(p *plan, v *ir.Value) {
+		p.sums = slices.DeleteFunc(p.sums, func(s *ir.Value) bool { return s == v })
+	}
 	for _, tt := range []struct {
 		name   string
 		change func(p *plan, v []*ir.Value)

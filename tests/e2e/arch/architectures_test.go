@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -100,6 +101,42 @@ func TestProductsOfArchitecturesMerge(t *testing.T) {
 			prompt := archtest.Prompts()[0]
 			want := e2etest.ExactLogits(t, path, model, prompt)
 			e2etest.CompareLogits(t, "prefill", e2etest.LogitsOf(t, exe, prompt)[0].Logits, want, e2etest.Relative(reference[model.Name][0], want))
+		})
+	}
+}
+
+// TestWindowsKeepTheirBits: programs whose windows keep the last positions have the logits, bit for bit, of programs that
+// keep all, after prompts in several steps that are longer than what is kept, with one thread and with several.
+func TestWindowsKeepTheirBits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs")
+	}
+	dir := t.TempDir()
+	prompt := make([]int32, 400)
+	for i := range prompt {
+		prompt[i] = int32((7*i*i + 3*i + 5) % archtest.Vocab)
+	}
+	for _, model := range archtest.Models() {
+		if !slices.Contains([]string{"gemma3", "gpt-oss"}, model.Name) {
+			continue
+		}
+		t.Run(model.Name, func(t *testing.T) {
+			path := filepath.Join(dir, model.Name+".gguf")
+			e2etest.WriteModel(t, path, model)
+			var lines [2][]e2etest.Generated
+			for i, flags := range [][]string{nil, {"--whole-cache"}} {
+				exe := e2etest.BuildTo(t, filepath.Join(dir, "program"), nil, path, append(flags, "--ctx", "2048", "--batch", "64")...)
+				lines[i] = e2etest.LogitsOf(t, exe, prompt)
+				plan, err := exec.Command(exe, "plan").Output()
+				if err != nil || strings.Contains(string(plan), "keep the last 128 of 2048 positions") == (i == 1) {
+					t.Errorf("%v: plan %s, error %v", flags, plan, err)
+				}
+			}
+			for i, l := range lines[0] {
+				if !slices.Equal(l.Logits, lines[1][i].Logits) {
+					t.Errorf("token %d: distance %.3g from a cache of all positions", i, e2etest.Relative(l.Logits, lines[1][i].Logits))
+				}
+			}
 		})
 	}
 }
