@@ -51,6 +51,11 @@ func (g *generator) emitAPI() error {
 		g.emitLanguageAPI(f)
 		return nil
 	}
+	if g.m.Encoder != nil {
+		g.emitEmbed(f)
+		g.emitRuntime(f)
+		return nil
+	}
 	for i, fn := range g.m.Funcs {
 		if err := g.emitCall(f, i, fn); err != nil {
 			return err
@@ -66,8 +71,11 @@ func ifErr(assign jen.Code) jen.Code {
 
 func (g *generator) packageDoc() []string {
 	what := "computes the functions of"
-	if g.languageModel() != nil {
+	switch {
+	case g.languageModel() != nil:
 		what = "generates text with"
+	case g.m.Encoder != nil:
+		what = "makes embeddings of texts with"
 	}
 	return []string{
 		fmt.Sprintf("Package %s %s the model %q, compiled by ggmlc.", g.o.Package, what, g.o.Name),
@@ -120,8 +128,19 @@ func (g *generator) emitLanguageAPI(f *jen.File) {
 		f.Func().Params(jen.Id("s").Op("*").Id("Session")).Id(m.name).Params(m.params...).Params(m.results...).Block(
 			jen.Return(jen.Id("s").Dot("s").Dot(m.name).Call(m.args...)))
 	}
+	if g.m.LM.Pooling != ir.NoEmbeddings {
+		g.emitEmbed(f)
+	}
 	g.emitReset(f)
 	g.emitSessions(f)
+}
+
+// emitEmbed writes the method that makes the embedding of a text.
+func (g *generator) emitEmbed(f *jen.File) {
+	comment(f, "Embed returns the embedding of a text by the model's own pooling, of Euclidean length 1. The runtime's session has",
+		"Embed for tokens and other kinds of pooling.")
+	f.Func().Params(jen.Id("s").Op("*").Id("Session")).Id("Embed").Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("text").String()).
+		Params(jen.Index().Float32(), jen.Error()).Block(jen.Return(jen.Id("s").Dot("s").Dot("EmbedText").Call(jen.Id("ctx"), jen.Id("text"))))
 }
 
 // emitSessions writes the type whose sessions share memory and steps.
@@ -148,10 +167,15 @@ func (g *generator) emitSessions(f *jen.File) {
 
 // emitReset writes the methods of other forms.
 func (g *generator) emitReset(f *jen.File) {
-	comment(f, "Runtime returns the session of package runtime, which has more methods: Score, Perplexity, Embed.")
-	f.Func().Params(jen.Id("s").Op("*").Id("Session")).Id("Runtime").Params().Op("*").Qual(g.runtimePath(), "Session").Block(jen.Return(jen.Id("s").Dot("s")))
+	g.emitRuntime(f)
 	comment(f, "Reset forgets everything, as if the session were new.")
 	f.Func().Params(jen.Id("s").Op("*").Id("Session")).Id("Reset").Params().Block(jen.Id("s").Dot("s").Dot("Reset").Call())
+}
+
+// emitRuntime writes the method that returns the runtime's session.
+func (g *generator) emitRuntime(f *jen.File) {
+	comment(f, "Runtime returns the session of package runtime, which has more methods: Score, Perplexity, Embed.")
+	f.Func().Params(jen.Id("s").Op("*").Id("Session")).Id("Runtime").Params().Op("*").Qual(g.runtimePath(), "Session").Block(jen.Return(jen.Id("s").Dot("s")))
 }
 
 func ids(names ...string) []jen.Code {

@@ -45,6 +45,18 @@ func (g *generator) languageModel() jen.Code {
 	return jen.Op("&").Qual(g.runtimePath(), "LanguageModel").Values(d)
 }
 
+// encoder emits how sessions drive a module that makes embeddings of texts; nil for other modules.
+func (g *generator) encoder() jen.Code {
+	e := g.m.Encoder
+	if e == nil {
+		return nil
+	}
+	return jen.Op("&").Qual(g.runtimePath(), "Encoder").Values(jen.Dict{
+		jen.Id("Func"): jen.Lit(g.funcIndex(e.Func)), jen.Id("Tokens"): jen.Lit(e.Tokens), jen.Id("Pos"): jen.Lit(e.Pos), jen.Id("Last"): jen.Lit(e.Last),
+		jen.Id("Slot"): jen.Lit(e.Slot), jen.Id("Lengths"): jen.Lit(e.Lengths), jen.Id("Hidden"): jen.Lit(e.Hidden), jen.Id("Pooling"): jen.Lit(e.Pooling.String()),
+	})
+}
+
 // stateInfos emits where the states of sequences are; nil if some of them are not in the host's memory.
 func (g *generator) stateInfos() jen.Code {
 	var rows []jen.Code

@@ -115,6 +115,9 @@ func (g *generator) programFields() (jen.Dict, error) {
 	if g.o.Grammar != nil {
 		d[jen.Id("Grammar")] = jen.Id("grammar")
 	}
+	if e := g.encoder(); e != nil {
+		d[jen.Id("Encoder")] = e
+	}
 	funcs, err := g.funcTable()
 	if err != nil {
 		return nil, err

@@ -94,6 +94,9 @@ func (b *Builder) State(name string, t Type) {
 // Language declares how the module generates tokens. Finish checks it.
 func (b *Builder) Language(lm LanguageModel) { b.m.LM = &lm }
 
+// Encoder makes the module an encoder of texts.
+func (b *Builder) Encoder(e Encoder) { b.m.Encoder = &e }
+
 // Meta sets a metadata key.
 func (b *Builder) Meta(key, value string) { b.m.SetMeta(key, value) }
 

@@ -18,7 +18,7 @@ func (m *Module) Clone() *Module {
 	n.Sources = cloneEach(m.Sources, func(s *Source) *Source { t := *s; return &t })
 	n.Weights = cloneEach(m.Weights, c.weight)
 	n.States = cloneEach(m.States, c.state)
-	n.LM = m.LM.clone()
+	n.LM, n.Encoder = m.LM.clone(), m.Encoder.clone()
 	n.Meta = slices.Clone(m.Meta)
 	n.Headers = slices.Clone(m.Headers)
 	n.Plan = m.Plan.clone()

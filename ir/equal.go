@@ -34,6 +34,9 @@ func (c *comparer) module(a, b *Module) {
 	c.same(slices.Equal(a.Headers, b.Headers), "headers", a.Headers, b.Headers)
 	c.same(slices.Equal(a.Meta, b.Meta), "metadata", a.Meta, b.Meta)
 	c.language(a.LM, b.LM)
+	if c.same((a.Encoder == nil) == (b.Encoder == nil), "encoder", a.Encoder != nil, b.Encoder != nil) && a.Encoder != nil {
+		c.same(*a.Encoder == *b.Encoder, "encoder", *a.Encoder, *b.Encoder)
+	}
 	pairs(c, "symbols", a.Symbols, b.Symbols, func(s, t *Symbol) { c.same(*s == *t, "symbol", *s, *t) })
 	pairs(c, "sources", a.Sources, b.Sources, func(s, t *Source) { c.same(*s == *t, "source", *s, *t) })
 	pairs(c, "weights", a.Weights, b.Weights, c.weight)

@@ -41,12 +41,7 @@ func (lm *LanguageModel) embeddingsText() string {
 
 // embeddings reads the key of embeddings.
 func (p *parser) embeddings(lm *LanguageModel) {
-	at := p.tok
-	name := p.ident("a kind of pooling")
-	lm.Pooling = Pooling(max(0, slices.Index(poolings[:], name)))
-	if !p.bad && lm.Pooling == NoEmbeddings {
-		p.errorAt(at, "unknown pooling %s: the known kinds are %s", at, strings.Join(poolings[1:], ", "))
-	}
+	lm.Pooling = p.pooling()
 	p.expect("(")
 	role := p.tok
 	if name := p.ident("hidden"); !p.bad && name != "hidden" {
@@ -55,6 +50,17 @@ func (p *parser) embeddings(lm *LanguageModel) {
 	p.expect("=")
 	lm.Hidden = p.natural()
 	p.expect(")")
+}
+
+// pooling reads a kind of pooling.
+func (p *parser) pooling() Pooling {
+	at := p.tok
+	name := p.ident("a kind of pooling")
+	kind := Pooling(max(0, slices.Index(poolings[:], name)))
+	if !p.bad && kind == NoEmbeddings {
+		p.errorAt(at, "unknown pooling %s: the known kinds are %s", at, strings.Join(poolings[1:], ", "))
+	}
+	return kind
 }
 
 // embeddings checks the result of prefill with the states.

@@ -44,9 +44,9 @@ func (e *LanguageEntry) text(f *Func) string {
 // functions have been read.
 type roleText struct {
 	at    token
-	entry *LanguageEntry
-	index *int   // set to the index of the parameter; nil for the function
-	param string // the name of the parameter
+	fn    *string // the name of the function
+	index *int    // set to the index of the parameter; nil for the function
+	param string  // the name of the parameter
 }
 
 // language reads the line language.
@@ -87,7 +87,7 @@ func (p *parser) once() func(key string) {
 func (p *parser) languageEntry(e *LanguageEntry) {
 	at := p.tok
 	e.Func = p.take(tokAt, "@ and the name of an entry point")
-	p.roles = append(p.roles, roleText{at: at, entry: e})
+	p.roles = append(p.roles, roleText{at: at, fn: &e.Func})
 	p.expect("(")
 	once := p.once()
 	p.list(func() {
@@ -112,7 +112,7 @@ func (p *parser) languageRole(e *LanguageEntry, at token, name string) {
 		return
 	}
 	param := p.tok
-	p.roles = append(p.roles, roleText{at: param, entry: e, index: e.inputs()[role], param: p.take(tokValue, "a parameter")})
+	p.roles = append(p.roles, roleText{at: param, fn: &e.Func, index: e.inputs()[role], param: p.take(tokValue, "a parameter")})
 }
 
 // resolveLanguage finds the parameters that the line language names, after all functions have been
@@ -123,7 +123,7 @@ func (p *parser) resolveLanguage() {
 	}
 	for _, r := range p.roles {
 		p.bad = false
-		f := p.m.Func(r.entry.Func)
+		f := p.m.Func(*r.fn)
 		switch {
 		case f == nil && r.index == nil:
 			p.errorAt(r.at, "there is no function %s: the module has %s", r.at, p.m.entryNames())

@@ -18,6 +18,9 @@ type Module struct {
 	// LM declares how the module generates tokens; nil if it is not a language model.
 	LM *LanguageModel
 
+	// Encoder declares how the module makes embeddings of texts; nil if it is no encoder.
+	Encoder *Encoder
+
 	// Meta has notes that passes ignore: keys such as "lm.arch" with text values, in order of
 	// insertion.
 	Meta []Meta

@@ -22,10 +22,12 @@ const FormatVersion = 1
 //	        | "symbol" NAME MIN MAX
 //	        | "language" "prefill=" entry "decode=" entry
 //	          [ "embeddings=" POOLING "(" "hidden=" N ")" ] [ "tokenizer=" SOURCE ]
+//	        | "encoder" "embed=" "@"NAME "(" { ROLE "=" value "," } "hidden=" N ")"
+//	          [ "pooling=" POOLING ] [ "tokenizer=" SOURCE ]
 //	        | "meta" TEXT TEXT
 //	        | "target" REST | "option" REST | "header" TEXT TEXT
 //	entry   = "@"NAME "(" { ROLE "=" value "," } "logits=" N ")" // N counts results from 0
-//	ROLE    = "tokens" | "pos" | "slot" | "lengths"
+//	ROLE    = "tokens" | "pos" | "slot" | "lengths" | "last"
 //	weight  = "weight" TEXT ":" type [ "@" SPACE ] [ "=" expr ] [ "at" place ]
 //	expr    = NAME "[" TEXT "]" | "concat" "(" expr { "," expr } ")"
 //	        | "quantize" "(" expr "," NAME ")" | "pack" "(" expr "," NAME ")"

@@ -18,6 +18,7 @@ func init() {
 		"source":   (*parser).source,
 		"symbol":   (*parser).symbol,
 		"language": (*parser).language,
+		"encoder":  (*parser).encoder,
 		"meta": func(p *parser) {
 			key := p.str("a key in quotes")
 			p.m.Meta = append(p.m.Meta, Meta{key, p.str("a value in quotes")})
@@ -49,7 +50,7 @@ func (p *parser) module() {
 		switch {
 		case p.bad:
 		case keyword.kind != tokWord || read == nil:
-			p.errorf("unexpected %s: a line here begins with one of module, after, props, source, symbol, language, meta, target, option, header, weight, state, func, plan", keyword)
+			p.errorf("unexpected %s: a line here begins with one of module, after, props, source, symbol, language, encoder, meta, target, option, header, weight, state, func, plan", keyword)
 		case keyword.text == "target" || keyword.text == "option":
 			read(p) // needs the position after the keyword
 		default:

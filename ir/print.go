@@ -85,6 +85,9 @@ func (p *printer) head(m *Module) {
 	if m.LM != nil {
 		p.linef("%s", m.LM.text(m))
 	}
+	if m.Encoder != nil {
+		p.linef("%s", m.Encoder.text(m))
+	}
 	for _, kv := range m.Meta {
 		p.linef("meta %s %s", quote(kv.Key), quote(kv.Value))
 	}

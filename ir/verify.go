@@ -72,7 +72,7 @@ func violations(m *Module) []Violation {
 	for _, f := range m.Funcs {
 		v.function(f, nil)
 	}
-	for _, stage := range []func(){v.recursion, v.callTypes, v.versions, v.language, v.indexes, v.plan} {
+	for _, stage := range []func(){v.recursion, v.callTypes, v.versions, v.language, v.encoder, v.indexes, v.plan} {
 		if len(v.found) == 0 {
 			stage()
 		}

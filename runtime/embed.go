@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-
-	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // Pooling is how the states of a text's tokens become one embedding. A state is what the model computes for a token after
@@ -29,22 +27,19 @@ func (p *Program) checkHidden(lm *LanguageModel) {
 		return
 	}
 	f := &p.Funcs[lm.Prefill.Func]
-	if uint(lm.Hidden) >= uint(len(f.Outputs)) {
-		p.broken("%s: LM refers to output %d of %d", f.Name, lm.Hidden, len(f.Outputs))
-	}
-	t := &f.Outputs[lm.Hidden]
-	if t.Type != dtype.F32 || len(t.Dims) != 2 || t.Dims[0] != f.Inputs[lm.Prefill.Tokens].Dims[0] || t.Dims[1].Scale != 0 {
-		p.broken("%s: %s has no row for each token", f.Name, t.Name)
-	}
+	p.checkStates(f, lm.Hidden, f.Inputs[lm.Prefill.Tokens].Dims[0])
 }
 
-// Embeds reports whether the program gives embeddings: whether it was compiled with --embeddings.
-func (p *Program) Embeds() bool { return p.LM != nil && p.LM.Pooling != "" }
+// Embeds reports whether the program gives embeddings: whether it is an encoder, or was compiled with --embeddings.
+func (p *Program) Embeds() bool { return p.Encoder != nil || p.LM != nil && p.LM.Pooling != "" }
 
 // EmbeddingWidth returns the number of elements of an embedding; 0 for a program without.
 func (p *Program) EmbeddingWidth() int {
 	if !p.Embeds() {
 		return 0
+	}
+	if e := p.Encoder; e != nil {
+		return p.Funcs[e.Func].Outputs[e.Hidden].Dims[1].Const
 	}
 	return p.Funcs[p.LM.Prefill.Func].Outputs[p.LM.Hidden].Dims[1].Const
 }
@@ -61,6 +56,14 @@ func (s *Session) Embed(ctx context.Context, tokens []int32, pooling Pooling) ([
 	pool, err := s.model.program.pooler(pooling, len(tokens))
 	if err != nil {
 		return nil, err
+	}
+	if s.model.program.Encoder != nil {
+		rows, err := s.encodeText(ctx, tokens)
+		if err != nil {
+			return nil, err
+		}
+		pool.add(rows)
+		return pool.result()
 	}
 	s.Reset()
 	if err := s.checkScore(tokens, 0); err != nil {
@@ -105,10 +108,16 @@ func (p *Program) pooler(pooling Pooling, tokens int) (*pooler, error) {
 
 // defaultPooling returns the model's own pooling, or the mean.
 func (p *Program) defaultPooling() Pooling {
-	if own := p.LM.Pooling; own != PoolNone {
-		return own
+	own := PoolNone
+	if p.Encoder != nil {
+		own = p.Encoder.Pooling
+	} else if p.LM != nil {
+		own = p.LM.Pooling
 	}
-	return PoolMean
+	if own == PoolNone {
+		return PoolMean
+	}
+	return own
 }
 
 // add adds the rows of the next tokens.

@@ -188,7 +188,11 @@ func (c *cli) help(cmd command) error {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\nflags:\n%s", c.flags.help())
+	if cmd.name != "" || c.program.LM != nil {
+		fmt.Fprintf(&b, "\nflags:\n%s", c.flags.help())
+	} else {
+		fmt.Fprintf(&b, "\n%s COMMAND -h lists the flags of a command\n", c.name)
+	}
 	if cmd.name == "call" {
 		b.WriteString("\nfunctions:\n" + c.signatures())
 	}

@@ -15,12 +15,14 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
-// embedCommand prints the embeddings of a text, or of each line of a text.
+// embedCommand prints the embeddings of a text, or of each line of a text. Those of encoders are divided by their
+// Euclidean length, as llama-embedding does.
 type embedCommand struct {
 	textSource
-	pooling          Pooling
-	normalize, lines bool
-	matrix           string // file; empty for none
+	pooling        Pooling
+	normalize, raw bool
+	lines          bool
+	matrix         string // file; empty for none
 
 	printed *bufio.Writer
 	rows    []float32 // for the matrix
@@ -32,7 +34,12 @@ func (c *cli) embed() func(context.Context) error {
 	e.tokensFlag()
 	c.flags.on(&e.lines, "lines", "each line is a text of its own")
 	c.flags.add("pooling", "KIND", "of the tokens' states: mean, last, cls (the first) or none (each is printed; default: the model's own, or mean)", e.setPooling)
-	c.flags.on(&e.normalize, "normalize", "divide by the Euclidean length")
+	if c.program.Encoder == nil {
+		c.flags.on(&e.normalize, "normalize", "divide by the Euclidean length")
+	} else {
+		c.flags.on(&e.normalize, "normalize", "divide by the Euclidean length (the default)")
+		c.flags.on(&e.raw, "raw", "do not divide by the Euclidean length")
+	}
 	c.flags.text(&e.matrix, "o", "FILE.npy", "write the embeddings as an array instead: f32, a row for each")
 	c.flags.on(&c.json, "json", "one JSON object a line")
 	c.modelFlags()
@@ -61,10 +68,12 @@ func (e *embedCommand) run(ctx context.Context) error {
 // check reports a wrong command line.
 func (e *embedCommand) check() error {
 	switch {
-	case e.program.LM == nil:
+	case e.program.LM == nil && e.program.Encoder == nil:
 		return usagef("%s has no vocabulary beside the embedding: its functions take tokens: see %s call", e.program.Name, e.name)
 	case !e.program.Embeds():
 		return usagef("%s gives no embeddings: compile it with ggmlc build --embeddings", e.program.Name)
+	case e.normalize && e.raw:
+		return usagef("--normalize and --raw: give one of them")
 	case e.lines && e.tokens != "":
 		return usagef("--lines and --tokens: give one of them")
 	case e.matrix == "-":
@@ -118,7 +127,7 @@ func (e *embedCommand) texts(ctx context.Context, v *token.Vocab) ([][]int32, er
 // print prints the embeddings of a text, or keeps them for the matrix.
 func (e *embedCommand) print(index, tokens int, v []float32) error {
 	for row := range slices.Chunk(v, e.program.EmbeddingWidth()) {
-		if e.normalize {
+		if e.normalize || e.program.Encoder != nil && !e.raw {
 			Normalize(row)
 		}
 		if e.matrix != "" {

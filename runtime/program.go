@@ -45,6 +45,7 @@ type Program struct {
 	Funcs      []Func
 
 	LM        *LanguageModel // nil if the module generates no tokens
+	Encoder   *Encoder       // nil if the module makes no embeddings of texts, or is a language model
 	Tokenizer string         // tables of runtime/token in serial form; "" when there is none
 
 	// ChatTemplates is a JSON object with the model's chat templates in Jinja by their names; "" when there are none.
@@ -276,6 +277,9 @@ func (p *Program) check() {
 	}
 	if p.LM != nil {
 		p.checkLanguage()
+	}
+	if p.Encoder != nil {
+		p.checkEncoder(p.Encoder)
 	}
 }
 

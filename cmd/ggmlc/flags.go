@@ -169,8 +169,12 @@ func (f *compileFlags) load(cmd *cobra.Command) (driver.LoadOptions, error) {
 	if err != nil {
 		return o, usageError{err}
 	}
-	if o.KV, err = parseChoice("--kv", f.kv, dtype.F16, dtype.F32, dtype.Q8_0, dtype.Q4_0); err != nil {
+	kv, err := parseChoice("--kv", f.kv, dtype.F16, dtype.F32, dtype.Q8_0, dtype.Q4_0)
+	if err != nil {
 		return o, err
+	}
+	if cmd.Flags().Changed("kv") { // encoders have none
+		o.KV = kv
 	}
 	if f.quantize != "" {
 		if o.Quantize, err = parseChoice("--quantize", f.quantize, quantizeTypes()...); err != nil {

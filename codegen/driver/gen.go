@@ -315,6 +315,8 @@ func fitsVocab(m *ir.Module, tables string) error {
 	switch {
 	case err != nil:
 		return err
+	case m.Encoder != nil && m.Encoder.Tokenizer != "":
+		return nil // the runtime compares ids with the rows of the embedding
 	case m.LM == nil || m.LM.Tokenizer == "":
 		return errors.New("the module has no language model with a tokenizer")
 	case int64(ids) != m.Vocab():

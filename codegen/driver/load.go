@@ -119,6 +119,9 @@ func (md *Model) loadGGUF(ctx context.Context, path string, o LoadOptions) error
 	if m.LM != nil && tokenizer.Present(f) {
 		m.LM.Tokenizer = arch.SourceName
 	}
+	if m.Encoder != nil && tokenizer.Present(f) {
+		m.Encoder.Tokenizer = arch.SourceName
+	}
 	return md.loadTokenizer()
 }
 
@@ -243,10 +246,22 @@ func (md *Model) openSource(ctx context.Context, s *ir.Source, o LoadOptions) er
 	return nil
 }
 
-// loadTokenizer reads the vocabulary of a language model. It has to have an entry for each of
-// the logits, no more and no less.
+// loadTokenizer reads the vocabulary of a language model or an encoder. It has to have an entry for each of
+// the logits, or for each row of the embedding, no more and no less.
 func (md *Model) loadTokenizer() error {
 	m := md.Module
+	if e := m.Encoder; e != nil && md.files[e.Tokenizer] != nil {
+		rows, err := arch.VocabSize(md.files[e.Tokenizer])
+		if err != nil {
+			return err
+		}
+		table, err := tokenizer.Read(md.files[e.Tokenizer], int(rows))
+		if err != nil {
+			return err
+		}
+		md.Tokenizer, err = table.Encode()
+		return err
+	}
 	if m.LM == nil || md.files[m.LM.Tokenizer] == nil {
 		return nil
 	}

@@ -70,6 +70,16 @@ func (g *Sessions) NewSession(ctx context.Context) (*Session, error) {
 func (g *Sessions) Limit() int { return g.g.Limit() }
 `
 
+// embedFace is what sessions have that make embeddings.
+const embedFace = `
+func (s *Session) Embed(ctx context.Context, text string) ([]float32, error) { return s.s.EmbedText(ctx, text) }
+`
+
+// runtimeFace is the way to the session of package runtime.
+const runtimeFace = `
+func (s *Session) Runtime() *runtime.Session { return s.s }
+`
+
 // callFace is the method that runs a function of the module, and its types.
 const callFace = `
 type %[1]sInputs struct { %[3]s }
@@ -85,9 +95,15 @@ func (s *Session) %[1]s(ctx context.Context, in %[1]sInputs) (out %[1]sOutputs, 
 func (c *checker) face(p *program) {
 	p.used["Open"] = true
 	text := anyFace
-	if c.m.LM != nil {
+	switch {
+	case c.m.LM != nil:
 		text += languageFace
-	} else {
+		if c.m.LM.Pooling != ir.NoEmbeddings {
+			text += embedFace
+		}
+	case c.m.Encoder != nil:
+		text += embedFace + runtimeFace
+	default:
 		for i, f := range c.m.Funcs {
 			text += c.callFace(p, i, f)
 		}

@@ -45,15 +45,37 @@ func (c *checker) language(got value) {
 	}
 }
 
-func (c *checker) wantEntry(e *ir.LanguageEntry) record {
-	number := int64(-1)
+// encoder compares how the runtime drives an encoder with its line in the module.
+func (c *checker) encoder(got value) {
+	e := c.m.Encoder
+	if e == nil || !got.addr {
+		if e != nil || got.kind != invalid {
+			c.report("program.Encoder is %v", got)
+		}
+		return
+	}
+	want := record{
+		"Func": c.funcNumber(e.Func), "Tokens": int64(e.Tokens), "Pos": int64(e.Pos), "Last": int64(e.Last),
+		"Slot": int64(e.Slot), "Lengths": int64(e.Lengths), "Hidden": int64(e.Hidden), "Pooling": e.Pooling.String(),
+	}
+	for _, wrong := range want.compare("program.Encoder", got) {
+		c.report("%s", wrong)
+	}
+}
+
+// funcNumber returns the index of an entry point; -1 if there is none.
+func (c *checker) funcNumber(name string) int64 {
 	for i, f := range c.m.Funcs {
-		if f.Name == e.Func {
-			number = int64(i)
+		if f.Name == name {
+			return int64(i)
 		}
 	}
+	return -1
+}
+
+func (c *checker) wantEntry(e *ir.LanguageEntry) record {
 	return record{
-		"Func": number, "Tokens": int64(e.Tokens), "Pos": int64(e.Pos),
+		"Func": c.funcNumber(e.Func), "Tokens": int64(e.Tokens), "Pos": int64(e.Pos),
 		"Slot": int64(e.Slot), "Lengths": int64(e.Lengths), "Logits": int64(e.Logits),
 	}
 }

@@ -41,6 +41,7 @@ func (c *checker) tables(p *program) {
 		}
 		c.layout(got.fields["Devices"])
 		c.language(got.fields["LM"])
+		c.encoder(got.fields["Encoder"])
 	})
 	if c.facts.Package == "main" {
 		c.main(p)
@@ -91,7 +92,7 @@ func (c *checker) wantProgram() record {
 		"IOBytes":         c.hostBytes(ir.ClassIO),
 		"ScratchBytes":    c.scratchBytes(),
 		"CPU":             names, "Tiles": c.wantTiles(), "MaxThreads": int64(c.m.Plan.Workers()),
-		"Symbols": symbols, "Funcs": funcs, "LM": anything{}, "Tokenizer": declared(""), "ChatTemplates": declared(""), "Grammar": declared(""), "Devices": anything{}, // compared by themselves
+		"Symbols": symbols, "Funcs": funcs, "LM": anything{}, "Encoder": anything{}, "Tokenizer": declared(""), "ChatTemplates": declared(""), "Grammar": declared(""), "Devices": anything{}, // compared by themselves
 		"PlanText": declared("planText"), "PlanJSON": declared("planJSON"), "Profile": anything{},
 	}
 	if c.facts.Tokenizer != nil {

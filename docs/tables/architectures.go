@@ -34,7 +34,7 @@ const architecturesTail = `
 | feature | needed by | what it asks for |
 |---|---|---|
 | bias of scores by distance beside rotations, by the number of layers | baichuan | a description |
-| texts for encoders | bert, nomic-bert | their programs have the function ` + "`" + `embed` + "`" + `, which takes ids (` + "`" + `frontend/arch/encoder.go` + "`" + `); the vocabulary is not in the program, and scores of pairs (pooling 4) are refused |
+| scores of pairs | bert | files with pooling 4, which rank a text for a question, are refused |
 `
 
 // architecturesPage returns the table of architectures: of each, the comment of the function that describes it, and

@@ -155,6 +155,7 @@ func Build(f *gguf.File, o Options) (*ir.Module, error) {
 			gguf.Quote(name), hint(name), strings.Join(Names(), ", "))
 	}
 	m := newModel(f, name, o.withDefaults())
+	m.given = o
 	return m.build(describe(m))
 }
 

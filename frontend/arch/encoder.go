@@ -47,6 +47,8 @@ func (m *model) buildEncoder(d decoder) (*ir.Module, error) {
 	if err := m.err(); err != nil {
 		return nil, err
 	}
+	m.b.Encoder(ir.Encoder{Func: encoderName, Tokens: g.in.tokens.Index, Pos: g.in.pos.Index, Last: g.in.reach.Index, Slot: g.in.slot.Index,
+		Lengths: g.in.lengths.Index, Hidden: 0, Pooling: d.pooling.kind()})
 	mod, err := m.b.Finish()
 	if err == nil {
 		mod.SetMeta("encoder.arch", m.arch)
@@ -75,6 +77,11 @@ const (
 	firstPooling
 	lastPooling
 )
+
+// kind returns the pooling in the line encoder.
+func (p pooling) kind() ir.Pooling {
+	return [...]ir.Pooling{noPooling: ir.PoolNone, meanPooling: ir.PoolMean, firstPooling: ir.PoolCLS, lastPooling: ir.PoolLast}[p]
+}
 
 // encoderPooling reads the kind of pooling, by the number that files have for it (llama.h, llama_pooling_type).
 func (m *model) encoderPooling() pooling {
@@ -134,11 +141,23 @@ func nomicBert(m *model) decoder {
 	return m.bertLike(gated{act: silu, size: m.feedForward()}, m.rope(h.k, halves), noPositions)
 }
 
-func (m *model) bertLike(ffn part, r *rope, p positions) decoder {
-	m.o.KV, m.batch = dtype.F32, m.context // a text is read at once
-	if m.o.Sequences > 1 {
-		m.failOption("--sequences %d: %s reads one text at a time", m.o.Sequences, m.arch)
+// refuseForEncoders reports options that have no effect on encoders.
+func (m *model) refuseForEncoders() {
+	switch o := m.given; {
+	case o.Sequences > 1:
+		m.failOption("--sequences %d: %s reads one text at a time: leave it out", o.Sequences, m.arch)
+	case o.Batch > 0:
+		m.failOption("--batch %d: %s reads a text in one step: leave it out; --ctx limits the tokens of a text", o.Batch, m.arch)
+	case o.KV != dtype.Invalid:
+		m.failOption("--kv %v: %s keeps no keys and values after a step, and those of a step are f32: leave it out", o.KV, m.arch)
+	case o.AllLogits:
+		m.failOption("--all-logits: %s computes no logits: leave it out; the program's embed prints the states of tokens with --pooling none", m.arch)
 	}
+}
+
+func (m *model) bertLike(ffn part, r *rope, p positions) decoder {
+	m.refuseForEncoders()
+	m.o.KV, m.batch = dtype.F32, m.context // a text is read at once
 	h := m.equalHeads()
 	return decoder{
 		pooling:   m.encoderPooling(),

@@ -1,12 +1,14 @@
 package arch_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/frontend/arch"
 	"github.com/ggmlc/ggmlc/frontend/arch/archtest"
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/eval"
 )
 
@@ -52,6 +54,22 @@ func TestEncodersRefuseWhatTheyDoNot(t *testing.T) {
 		}
 		if _, err := arch.Build(open(t, model), arch.Options{}); err == nil || !strings.Contains(err.Error(), "bert."+key) {
 			t.Errorf("%s %v: error %v", key, value, err)
+		}
+	}
+}
+
+// TestEncodersRefuseOptionsOfDecoders names the flags that would have no effect.
+func TestEncodersRefuseOptionsOfDecoders(t *testing.T) {
+	for want, o := range map[string]arch.Options{
+		"--kv F16: bert keeps no keys and values":  {KV: dtype.F16},
+		"--all-logits: bert computes no logits":    {AllLogits: true},
+		"--batch 8: bert reads a text in one step": {Batch: 8},
+		"--sequences 2: bert reads one text":       {Sequences: 2},
+	} {
+		_, err := arch.Build(open(t, archtest.Encoders()[0]), o)
+		var option *arch.OptionError
+		if !errors.As(err, &option) || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(want)) {
+			t.Errorf("%+v: error %v, want %q", o, err, want)
 		}
 	}
 }

@@ -14,13 +14,14 @@ import (
 // model reads hyperparameters and tensors of a file and collects all faults, so that the code of an architecture
 // needs no error handling.
 type model struct {
-	file *gguf.File
-	arch string
-	o    Options
-	errs gguf.Faults
-	seen map[string]bool // texts of errs
-	read map[string]bool // keys that the description reads
-	used map[string]bool // tensors that the graph reads
+	file  *gguf.File
+	arch  string
+	o     Options
+	given Options // as the user gave them, without defaults
+	errs  gguf.Faults
+	seen  map[string]bool // texts of errs
+	read  map[string]bool // keys that the description reads
+	used  map[string]bool // tensors that the graph reads
 
 	counts map[string]int64 // integers that the file states, by key
 
@@ -200,6 +201,15 @@ func (m *model) stringOr(name, def string) string {
 	s, err := m.file.String(key)
 	m.fail(err)
 	return s
+}
+
+// VocabSize returns the number of rows of a file's token embedding.
+func VocabSize(f *gguf.File) (int64, error) {
+	t, ok := f.Tensor(embdName)
+	if !ok || len(t.Shape) != 2 || t.Shape[0] > maxVocab {
+		return 0, f.TensorError(embdName, "missing, or no matrix for a vocabulary: the tokens have no embedding")
+	}
+	return int64(t.Shape[0]), nil
 }
 
 // vocabSize returns the number of rows of the embedding, which must be that of the vocabulary.

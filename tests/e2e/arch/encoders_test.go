@@ -3,13 +3,20 @@ package arch
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
+	"fmt"
 	"math"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/frontend/arch"
 	"github.com/ggmlc/ggmlc/frontend/arch/archtest"
+	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/eval"
 	"github.com/ggmlc/ggmlc/runtime"
 	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
@@ -20,7 +27,7 @@ func TestProgramsOfEncoders(t *testing.T) {
 		t.Skip("builds a program")
 	}
 	dir := t.TempDir()
-	model := archtest.Encoders()[1]
+	model := withLetters(archtest.Encoders()[1])
 	path := filepath.Join(dir, model.Name+".gguf")
 	e2etest.WriteModel(t, path, model)
 	exe := e2etest.BuildTo(t, filepath.Join(dir, "program"), nil, path, "--ctx", "256")
@@ -47,8 +54,113 @@ func TestProgramsOfEncoders(t *testing.T) {
 		for k := range got {
 			got[k] = float64(math.Float32frombits(binary.LittleEndian.Uint32(y.Data[4*k:])))
 		}
-		if d := e2etest.Relative(got, e2etest.ArchitectureReference(t)[model.Name][i]); !(d <= e2etest.MaxRounding) {
+		reference := e2etest.ArchitectureReference(t)[model.Name][i]
+		if d := e2etest.Relative(got, reference); !(d <= e2etest.MaxRounding) {
 			t.Errorf("prompt %d: distance %.3g from llama.cpp's embedding", i, d)
 		}
+		ids := strings.Trim(strings.ReplaceAll(fmt.Sprint(prompt), " ", ","), "[]")
+		if d := e2etest.Relative(embedded(t, exe, "--raw", "--tokens", ids)[0], reference); !(d <= e2etest.MaxRounding) {
+			t.Errorf("prompt %d by embed: distance %.3g from llama.cpp's embedding", i, d)
+		}
+		if d := e2etest.Relative(embedded(t, exe, "--tokens", ids)[0], normalized(reference)); !(d <= e2etest.MaxRounding) {
+			t.Errorf("prompt %d by embed: distance %.3g from llama.cpp's normalized embedding", i, d)
+		}
 	}
+	checkTexts(t, exe, path, model)
+}
+
+// letters are the tokens of a vocabulary: those of BERT's around a text, beginnings of words, and continuations.
+func letters() []string {
+	list := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]"}
+	for c := 'a'; c <= 'z'; c++ {
+		list = append(list, "\u2581"+string(c))
+	}
+	for c := 'a'; len(list) < archtest.Vocab; c++ {
+		list = append(list, string(c))
+	}
+	return list
+}
+
+// withLetters is a model with a vocabulary.
+func withLetters(m archtest.Model) archtest.Model {
+	for key, value := range map[string]any{"model": "bert", "tokens": letters(), "bos_token_id": uint32(2), "seperator_token_id": uint32(3), "unknown_token_id": uint32(1)} {
+		m.Keys = append(m.Keys, archtest.Key{Name: "tokenizer.ggml." + key, Value: value})
+	}
+	return m
+}
+
+// checkTexts compares the embeddings of texts with an evaluation of their tokens in float64, which are spelled here.
+func checkTexts(t *testing.T, exe, path string, model archtest.Model) {
+	file := filepath.Join(t.TempDir(), "texts")
+	e2etest.WriteFile(t, file, []byte("Cab\nfée a\nzz\n\n"))
+	all := embedded(t, exe, "--lines", "--file", file)
+	for i, spelled := range []string{"[CLS] \u2581c a b [SEP]", "[CLS] \u2581f e e \u2581a [SEP]", "[CLS] [UNK] [SEP]", "[CLS] [SEP]"} {
+		var ids []int32
+		for name := range strings.FieldsSeq(spelled) {
+			ids = append(ids, int32(slices.Index(letters(), name)))
+		}
+		if d := e2etest.Relative(all[i], normalized(exactEmbedding(t, path, model, ids))); !(d <= e2etest.MaxRounding) {
+			t.Errorf("text %d: distance %.3g from that of %s", i, d, spelled)
+		}
+	}
+	long := exec.Command(exe, "embed", strings.Repeat("a ", 300))
+	out, _ := long.CombinedOutput()
+	if status := long.ProcessState.ExitCode(); status != 2 || !strings.Contains(string(out), "a text of 302 tokens: bert-mean takes 1 to 256 at once") {
+		t.Errorf("a text that is too long: status %d, %s", status, out)
+	}
+	help, err := exec.Command(exe, "-h").Output()
+	if err != nil || strings.Contains(string(help), "--prompt") || !strings.Contains(string(help), "embed TEXT") {
+		t.Errorf("help: %s, %v", help, err)
+	}
+}
+
+// exactEmbedding evaluates the imported graph in float64.
+func exactEmbedding(t *testing.T, path string, model archtest.Model, ids []int32) []float64 {
+	f, err := gguf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	m, err := arch.Build(f, arch.Options{Context: archtest.Positions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := model.Env(m, ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := eval.Run(t.Context(), m, "embed", env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return y[1].Flat()
+}
+
+// embedded returns what the command embed prints.
+func embedded(t *testing.T, exe string, args ...string) (all [][]float64) {
+	out, err := exec.Command(exe, append([]string{"embed", "--json"}, args...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		var v struct{ Embedding []float64 }
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, v.Embedding)
+	}
+	return all
+}
+
+// normalized is x divided by its Euclidean length.
+func normalized(x []float64) []float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v * v
+	}
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = v / math.Sqrt(sum)
+	}
+	return y
 }

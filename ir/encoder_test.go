@@ -1,0 +1,83 @@
+package ir
+
+import (
+	"strings"
+	"testing"
+)
+
+// encoding is an encoder of one layer.
+const encoding = `ggir 1
+module "embedder"
+after import
+props imported,shaped
+source m "m.gguf" 100
+symbol tokens 1 8
+encoder embed=@embed(tokens=%ids, pos=%pos, last=%last, slot=%slot, lengths=%n, hidden=1) pooling=mean tokenizer=m
+weight "embd" : f32[40,8] = m["embd"]
+state "k" : f32[1,1,8,8]
+func @embed(%n: i32[1], %ids: i32[tokens], %pos: i32[tokens], %last: i32[tokens], %slot: i32[tokens]) -> (none: f32[tokens,1,8], hidden: f32[tokens,8]) {
+  %embd = weight "embd" : f32[40,8]
+  %k = state "k" : f32[1,1,8,8]
+  %x = gather %embd, %ids : f32[tokens,8]
+  %q = reshape %x {shape=[tokens, 1, 8]} : f32[tokens,1,8]
+  %w = state_write %k, %q, %slot, %pos : f32[1,1,8,8]
+  %y = attention %q, %w, %w, %slot, %last, %n {scale=0.25} : f32[tokens,1,8]
+  %h = reshape %y {shape=[tokens, 8]} : f32[tokens,8]
+  return %y, %h
+}
+`
+
+func TestEncoderIsPrintedAndParsed(t *testing.T) {
+	m := mustParse(t, encoding)
+	if err := Verify(m); err != nil {
+		t.Fatal(err)
+	}
+	want := Encoder{Func: "embed", Tokens: 1, Pos: 2, Last: 3, Slot: 4, Lengths: 0, Hidden: 1, Pooling: PoolMean, Tokenizer: "m"}
+	if *m.Encoder != want {
+		t.Errorf("%+v, want %+v", *m.Encoder, want)
+	}
+	for _, other := range []*Module{mustParse(t, m.String()), m.Clone()} {
+		if equal, diff := Equal(m, other); !equal {
+			t.Error(diff)
+		}
+		other.Encoder.Last = 2
+		if equal, _ := Equal(m, other); equal {
+			t.Error("another role of a parameter is equal")
+		}
+	}
+}
+
+// TestEncoderViolations has encoders that the runtime could not drive.
+func TestEncoderViolations(t *testing.T) {
+	for _, c := range []struct{ name, old, new, want string }{
+		{"no such function", "embed=@embed(", "embed=@nosuch(", "there is no function @nosuch"},
+		{"no such parameter", "last=%last", "last=%lost", "has no parameter %lost"},
+		{"unknown role", "last=%last", "end=%last", "unknown role end: the known ones are tokens, pos, last, slot, lengths, hidden"},
+		{"unknown pooling", "pooling=mean", "pooling=max", "unknown pooling max"},
+		{"no tokens", "tokens=%ids, ", "", "no parameter has the role tokens"},
+		{"a parameter without role", ", last=%last", "", "it has no role, and the runtime sets no other parameters"},
+		{"two roles", "slot=%slot", "slot=%pos", "it is both pos and slot"},
+		{"a float", ") -> (none", ", %more: f32[tokens]) -> (none", "it has no role, and the runtime sets no other parameters"},
+		{"rows of positions", "last=%last, slot=%slot", "last=%slot, slot=%more", "slot is f32[tokens]: it has to be i32 with one dimension"},
+		{"several lengths", "slot=%slot, lengths=%n", "slot=%more, lengths=%slot", "lengths is i32[tokens]: it has to be i32 with one dimension, 1 for lengths"},
+		{"no such result", "hidden=1", "hidden=2", "hidden is result 2 of 2"},
+		{"no rows", "hidden=1", "hidden=0", "hidden is f32[tokens,1,8]: it has to be f32 with a row for each token"},
+		{"another source", "tokenizer=m", "tokenizer=x", "tokenizer=x is no source of the module"},
+		{"two encoders", "encoder embed", "encoder embed=@embed(tokens=%ids, hidden=0)\nencoder embed", "there is an encoder already"},
+	} {
+		text := strings.Replace(encoding, c.old, c.new, 1)
+		if strings.Contains(c.new, "%more") && c.name != "a float" {
+			text = strings.Replace(text, ") -> (none", ", %more: f32[tokens]) -> (none", 1)
+		}
+		if text == encoding {
+			t.Fatalf("%s: %q is not in the text", c.name, c.old)
+		}
+		m, err := Parse("encoding", []byte(text))
+		if err == nil {
+			err = Verify(m)
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+}

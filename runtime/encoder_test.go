@@ -1,0 +1,120 @@
+package runtime
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// toyEncoder is an encoder written by hand: the state of token i has the id, i, n-1, 0 and n.
+func toyEncoder(t testing.TB) *Program {
+	p := toyProgram()
+	p.LM, p.Tokenizer = nil, toyTokenizer(t)
+	n := []Dim{{Sym: 0, Scale: 1}}
+	f := Func{Name: "embed", Nodes: 1}
+	for i, name := range []string{"tokens", "pos", "last", "slot"} {
+		f.Inputs = append(f.Inputs, Tensor{Name: name, Type: dtype.I32, Dims: n, Offset: int64(i * 0x40), Below: []Dim{{Const: toyVocab}}})
+	}
+	f.Inputs = append(f.Inputs, Tensor{Name: "lengths", Type: dtype.I32, Dims: []Dim{{Const: 1}}, Offset: 0x100})
+	f.Outputs = []Tensor{{Name: "hidden", Type: dtype.F32, Dims: []Dim{n[0], {Const: 5}}, Offset: 0x140}}
+	f.Run = func(w *Worker, a *Args) {
+		if w.Part != 0 {
+			return
+		}
+		hidden := unsafe.Slice((*float32)(unsafe.Add(a.IO, 0x140)), 5*a.Dims[0])
+		for i := range a.Dims[0] {
+			for k := range 4 {
+				hidden[5*i+k] = float32(unsafe.Slice((*int32)(unsafe.Add(a.IO, k*0x40)), a.Dims[0])[i])
+			}
+			hidden[5*i+4] = float32(*(*int32)(unsafe.Add(a.IO, 0x100)))
+		}
+	}
+	p.Funcs, p.IOBytes = []Func{f}, 0x140+4*5*toyBatch
+	p.Encoder = &Encoder{Tokens: 0, Pos: 1, Last: 2, Slot: 3, Lengths: 4, Pooling: PoolLast}
+	return p
+}
+
+func TestEncoderTakesWholeTexts(t *testing.T) {
+	m, s := openProgram(t, toyEncoder(t), Options{Threads: 2})
+	if !m.program.Embeds() || m.program.EmbeddingWidth() != 5 {
+		t.Errorf("embeds %v, width %d", m.program.Embeds(), m.program.EmbeddingWidth())
+	}
+	for _, c := range []struct {
+		ids     []int32
+		pooling Pooling
+		want    []float32
+	}{
+		{[]int32{7, 9, 4}, "", []float32{4, 2, 2, 0, 3}},
+		{[]int32{7, 9, 5}, PoolMean, []float32{7, 1, 2, 0, 3}},
+		{[]int32{8, 3}, PoolCLS, []float32{8, 0, 1, 0, 2}},
+		{[]int32{6}, PoolNone, []float32{6, 0, 0, 0, 1}},
+	} {
+		got, err := s.Embed(t.Context(), c.ids, c.pooling)
+		if err != nil || len(got) != len(c.want) {
+			t.Fatalf("%v %s: %v, %v", c.ids, c.pooling, got, err)
+		}
+		for i := range got {
+			if got[i] != c.want[i] {
+				t.Errorf("%v %s: %v, want %v", c.ids, c.pooling, got, c.want)
+			}
+		}
+	}
+	for want, ids := range map[string][]int32{
+		"a text of 0 tokens: toy takes 1 to 8 at once": nil, "a text of 9 tokens": make([]int32, 9), "element 1 is 32: it selects one of 32": {1, toyVocab},
+	} {
+		if _, err := s.Embed(t.Context(), ids, ""); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d tokens: error %v, want %q", len(ids), err, want)
+		}
+	}
+}
+
+// TestEmbedText: the tokens that belong around a text are added, and the result has length 1.
+func TestEmbedText(t *testing.T) {
+	_, s := openProgram(t, toyEncoder(t), Options{Threads: 1})
+	got, err := s.EmbedText(t.Context(), "ab")
+	ids := s.model.vocab
+	if err != nil || ids == nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, x := range got {
+		sum += float64(x) * float64(x)
+	}
+	if math.Abs(sum-1) > 1e-6 || math.Abs(float64(got[4]/got[2])-1.5) > 1e-6 { // <s>, a and b
+		t.Errorf("%v, of length² %v", got, sum)
+	}
+	p := toyEncoder(t)
+	p.Tokenizer = ""
+	if _, s := openProgram(t, p, Options{Threads: 1}); s != nil {
+		if _, err := s.EmbedText(t.Context(), "ab"); !errors.Is(err, ErrInput) {
+			t.Errorf("without a tokenizer: %v", err)
+		}
+	}
+}
+
+// TestBrokenEncoders have tables that no compiler of ours emits.
+func TestBrokenEncoders(t *testing.T) {
+	for name, change := range map[string]func(p *Program){
+		"no such function":                 func(p *Program) { p.Encoder.Func = 1 },
+		"two roles":                        func(p *Program) { p.Encoder.Slot = 1 },
+		"no tokens":                        func(p *Program) { p.Encoder.Tokens = -1 },
+		"a number of positions of its own": func(p *Program) { p.Funcs[0].Inputs[1].Dims = []Dim{{Const: 1}} },
+		"no such output":                   func(p *Program) { p.Encoder.Hidden = 1 },
+		"one state":                        func(p *Program) { p.Funcs[0].Outputs[0].Dims = []Dim{{Const: 1}, {Const: 5}} },
+	} {
+		p := toyEncoder(t)
+		change(p)
+		func() {
+			defer func() {
+				if v := recover(); v == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			Open(p, Options{Threads: 1})
+		}()
+	}
+}
