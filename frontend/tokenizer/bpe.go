@@ -26,35 +26,19 @@ func (r *reader) readWhitespace() (*token.Table, error) {
 
 // bpe reads the vocabulary of a pre-tokenizer.
 func (r *reader) bpe(p pre) (*token.Table, error) {
-	tokens, err := r.src.Strings(keyTokens)
-	if err != nil {
-		r.add(err)
-		return nil, r.join()
-	}
-	n := len(tokens)
-	t := &token.Table{
-		Algorithm:    token.BPE,
-		Tokens:       tokens,
-		Types:        r.types(n),
-		BOS:          r.id(keyBOS, token.None, n),
-		EOS:          r.id(keyEOS, token.None, n),
-		UNK:          r.id(keyUNK, token.None, n),
-		Split:        p.split,
-		Merges:       r.merges(),
-		IgnoreMerges: p.flags&ignoreMerges != 0,
-		Raw:          p.flags&raw != 0,
-		Escape:       p.flags&escape != 0,
-		DropBlanks:   p.flags&dropBlanks != 0,
-		Newlines:     p.flags&newlines != 0,
-	}
-	t.AddBOS = p.flags&addBOS != 0 && t.BOS != token.None
-	r.bool(&t.AddBOS, keyAddBOS)
-	t.AddBOS = t.AddBOS || p.flags&mustAddBOS != 0 && t.BOS != token.None
-	r.bool(&t.AddEOS, keyAddEOS)
-	if t.DropBlanks {
-		r.bool(&t.Lower, keyLower)
-	}
-	return r.finish(t)
+	return r.table(token.BPE, ids{token.None, token.None, token.None}, func(t *token.Table) {
+		t.Split, t.Merges = p.split, r.merges()
+		t.IgnoreMerges, t.Raw = p.flags&ignoreMerges != 0, p.flags&raw != 0
+		t.Escape, t.DropBlanks = p.flags&escape != 0, p.flags&dropBlanks != 0
+		t.Newlines = p.flags&newlines != 0
+		t.AddBOS = p.flags&addBOS != 0 && t.BOS != token.None
+		r.bool(&t.AddBOS, keyAddBOS)
+		t.AddBOS = t.AddBOS || p.flags&mustAddBOS != 0 && t.BOS != token.None
+		r.bool(&t.AddEOS, keyAddEOS)
+		if t.DropBlanks {
+			r.bool(&t.Lower, keyLower)
+		}
+	})
 }
 
 // finish checks a vocabulary and its tokens.

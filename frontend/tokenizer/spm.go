@@ -15,27 +15,15 @@ const (
 
 // readSPM reads a SentencePiece vocabulary with scores.
 func (r *reader) readSPM() (*token.Table, error) {
-	tokens, err := r.src.Strings(keyTokens)
-	if err != nil {
-		return nil, err
-	}
-	n := len(tokens)
-	t := &token.Table{
-		Tokens:   tokens,
-		Scores:   r.scores(n),
-		Types:    r.types(n),
-		BOS:      r.id(keyBOS, defaultBOS, n),
-		EOS:      r.id(keyEOS, defaultEOS, n),
-		UNK:      r.id(keyUNK, defaultUNK, n),
-		AddSpace: true,
-	}
-	r.bool(&t.AddEOS, keyAddEOS)
-	r.bool(&t.AddSpace, keyAddSpace)
-	t.AddBOS = t.BOS != token.None
-	r.bool(&t.AddBOS, keyAddBOS)
-	r.checkScores(t)
-	r.checkBytes(t)
-	return r.finish(t)
+	return r.table(token.SPM, ids{defaultBOS, defaultEOS, defaultUNK}, func(t *token.Table) {
+		t.AddSpace = true
+		r.bool(&t.AddEOS, keyAddEOS)
+		r.bool(&t.AddSpace, keyAddSpace)
+		t.AddBOS = t.BOS != token.None
+		r.bool(&t.AddBOS, keyAddBOS)
+		r.checkScores(t)
+		r.checkBytes(t)
+	})
 }
 
 // checkCount compares the number of tokens with the embedding.

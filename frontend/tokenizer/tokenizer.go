@@ -114,6 +114,38 @@ type reader struct {
 	errs gguf.Faults
 }
 
+// ids are the default ids of special tokens.
+type ids struct{ bos, eos, unk int32 }
+
+// table reads what all vocabularies have, then what more reads for one of an algorithm, and checks the result.
+func (r *reader) table(a token.Algorithm, def ids, more func(t *token.Table)) (*token.Table, error) {
+	tokens, err := r.src.Strings(keyTokens)
+	if err != nil {
+		r.add(err)
+		return nil, r.join()
+	}
+	n := len(tokens)
+	t := &token.Table{
+		Algorithm: a,
+		Tokens:    tokens,
+		Scores:    r.scoresOf(a, n),
+		Types:     r.types(n),
+		BOS:       r.id(keyBOS, def.bos, n),
+		EOS:       r.id(keyEOS, def.eos, n),
+		UNK:       r.id(keyUNK, def.unk, n),
+	}
+	more(t)
+	return r.finish(t)
+}
+
+// scoresOf reads the scores of algorithms that have them.
+func (r *reader) scoresOf(a token.Algorithm, n int) []float32 {
+	if a != token.SPM && a != token.UGM {
+		return nil
+	}
+	return r.scores(n)
+}
+
 // fail records an error about a key.
 func (r *reader) fail(key, format string, args ...any) { r.add(r.src.KeyError(key, format, args...)) }
 

@@ -14,30 +14,16 @@ const (
 
 // readUGM reads a unigram vocabulary of SentencePiece with scores.
 func (r *reader) readUGM() (*token.Table, error) {
-	tokens, err := r.src.Strings(keyTokens)
-	if err != nil {
-		r.add(err)
-		return nil, r.join()
-	}
-	n := len(tokens)
-	t := &token.Table{
-		Algorithm: token.UGM,
-		Tokens:    tokens,
-		Scores:    r.scores(n),
-		Types:     r.types(n),
-		BOS:       r.id(keyBOS, token.None, n),
-		EOS:       r.id(keyEOS, t5EOS, n),
-		UNK:       r.id(keyUNK, t5UNK, n),
-		Charsmap:  r.charsmap(),
-	}
-	t.AddEOS = t.EOS != token.None
-	r.bool(&t.AddEOS, keyAddEOS)
-	r.bool(&t.AddBOS, keyAddBOS)
-	r.bool(&t.AddSpace, keyAddSpace)
-	r.bool(&t.MergeSpaces, keySpaces)
-	r.checkScores(t)
-	r.needUNK(t)
-	return r.finish(t)
+	return r.table(token.UGM, ids{token.None, t5EOS, t5UNK}, func(t *token.Table) {
+		t.Charsmap = r.charsmap()
+		t.AddEOS = t.EOS != token.None
+		r.bool(&t.AddEOS, keyAddEOS)
+		r.bool(&t.AddBOS, keyAddBOS)
+		r.bool(&t.AddSpace, keyAddSpace)
+		r.bool(&t.MergeSpaces, keySpaces)
+		r.checkScores(t)
+		r.needUNK(t)
+	})
 }
 
 // charsmap reads the map of characters. A vocabulary need not have one.

@@ -11,28 +11,14 @@ const (
 
 // readWPM reads a WordPiece vocabulary. A text has BERT's classification token before it and a separator after it.
 func (r *reader) readWPM() (*token.Table, error) {
-	tokens, err := r.src.Strings(keyTokens)
-	if err != nil {
-		r.add(err)
-		return nil, r.join()
-	}
-	n := len(tokens)
-	t := &token.Table{
-		Algorithm: token.WPM,
-		Tokens:    tokens,
-		Types:     r.types(n),
-		BOS:       r.id(keyBOS, bertCLS, n),
-		EOS:       r.id(keyEOS, token.None, n),
-		UNK:       r.id(keyUNK, bertUNK, n),
-		SEP:       r.id(keySEP, bertSEP, n),
-		Lower:     true,
-	}
-	r.bool(&t.Lower, keyLower)
-	t.StripAccents = t.Lower
-	r.bool(&t.StripAccents, keyAccents)
-	t.AddBOS, t.AddSEP = t.BOS != token.None, t.SEP != token.None
-	r.needUNK(t)
-	return r.finish(t)
+	return r.table(token.WPM, ids{bertCLS, token.None, bertUNK}, func(t *token.Table) {
+		t.SEP, t.Lower = r.id(keySEP, bertSEP, len(t.Tokens)), true
+		r.bool(&t.Lower, keyLower)
+		t.StripAccents = t.Lower
+		r.bool(&t.StripAccents, keyAccents)
+		t.AddBOS, t.AddSEP = t.BOS != token.None, t.SEP != token.None
+		r.needUNK(t)
+	})
 }
 
 // needUNK checks that there is a token for what has none.
