@@ -83,7 +83,7 @@ func (r *reader) checkTexts(t *token.Table) {
 		switch {
 		case len(s) > token.MaxTokenBytes:
 			r.fail(keyTokens, "token %d is %d bytes long, more than the %d that are supported: the file may be damaged", id, len(s), token.MaxTokenBytes)
-		case !utf8.ValidString(s):
+		case t.Algorithm != token.RWKV && !utf8.ValidString(s):
 			r.fail(keyTokens, "token %d, %s, is not UTF-8: convert the model again", id, gguf.Quote(s))
 		}
 		if _, ok := token.ParseByte(s); t.Types[id] == token.Byte && !ok {

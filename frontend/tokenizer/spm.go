@@ -100,7 +100,14 @@ func (r *reader) checkScores(t *token.Table) {
 // checkBytes checks that every text can be encoded: a piece without a token is spelled in bytes, or else becomes the
 // unknown token.
 func (r *reader) checkBytes(t *token.Table) {
-	if t.UNK != token.None || r.join() != nil {
+	if t.UNK == token.None {
+		r.checkAllBytes(t)
+	}
+}
+
+// checkAllBytes checks that there is a token for each byte.
+func (r *reader) checkAllBytes(t *token.Table) {
+	if r.join() != nil {
 		return
 	}
 	var has [256]bool

@@ -72,6 +72,8 @@ var models = []struct {
 	{"t5", (*reader).readUGM},
 	{"gemma4", (*reader).readGemma4},
 	{"whitespace", (*reader).readWhitespace},
+	{"rwkv", (*reader).readRWKV},
+	{"plamo2", (*reader).readPLaMo},
 }
 
 // Read reads and checks the vocabulary. rows is the number of rows of the token embedding, which must be the number
@@ -140,7 +142,7 @@ func (r *reader) table(a token.Algorithm, def ids, more func(t *token.Table)) (*
 
 // scoresOf reads the scores of algorithms that have them.
 func (r *reader) scoresOf(a token.Algorithm, n int) []float32 {
-	if a != token.SPM && a != token.UGM {
+	if a != token.SPM && a != token.UGM && a != token.PLaMo {
 		return nil
 	}
 	return r.scores(n)

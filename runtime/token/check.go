@@ -25,7 +25,7 @@ func (t *Table) check() error {
 		errs = append(errs, fmt.Errorf("%d tokens, where 1 to 2^28 are possible", n))
 	}
 	scores := n
-	if t.algorithm() == BPE || t.algorithm() == WPM {
+	if !t.algorithm().scored() {
 		scores = 0
 	}
 	if len(t.Scores) != scores || len(t.Types) != n {
@@ -57,6 +57,9 @@ func (t *Table) check() error {
 	}
 	return errors.Join(append(errs, t.checkTokens()...)...)
 }
+
+// scored reports whether tokens have scores.
+func (a Algorithm) scored() bool { return a == SPM || a == UGM || a == PLaMo }
 
 // checkTokens checks the tokens one by one. It reports the first fault of each kind.
 func (t *Table) checkTokens() []error {

@@ -19,6 +19,9 @@ func (v *Vocab) AppendPiece(dst []byte, id int32) []byte {
 			return append(dst, b)
 		}
 	}
+	if v.algorithm == RWKV || v.algorithm == PLaMo {
+		return append(dst, text...)
+	}
 	if v.algorithm == BPE && !v.raw() {
 		return appendSpelled(dst, text)
 	}

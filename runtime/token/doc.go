@@ -15,5 +15,6 @@
 // BPE joins neighbours in the same way, but only those that a merge names, in the order of the merges, and not across
 // words. Every byte is a character of a token's text, so that every text can be spelled.
 //
-// WPM cuts each word into the longest tokens from its beginning. UGM finds the tokens with the highest sum of scores.
+// WPM cuts each word into the longest tokens from its beginning. UGM and PLaMo find the tokens with the highest sum of
+// scores. RWKV takes the longest token at each position.
 package token

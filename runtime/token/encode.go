@@ -61,6 +61,10 @@ func (e *encoder) fragment(text string) {
 		e.wpm(text)
 	case UGM:
 		e.ugm(text)
+	case RWKV:
+		e.rwkv(text)
+	case PLaMo:
+		e.plamo(text)
 	default:
 		e.spm(text)
 	}

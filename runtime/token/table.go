@@ -64,10 +64,12 @@ type Algorithm uint32
 
 // The algorithms.
 const (
-	SPM Algorithm = iota + 1 // SentencePiece's BPE with scores
-	BPE                      // byte-level BPE with merges
-	WPM                      // WordPiece
-	UGM                      // SentencePiece's unigram models with scores
+	SPM   Algorithm = iota + 1 // SentencePiece's BPE with scores
+	BPE                        // byte-level BPE with merges
+	WPM                        // WordPiece
+	UGM                        // SentencePiece's unigram models with scores
+	RWKV                       // RWKV World's longest tokens, of any bytes
+	PLaMo                      // PLaMo-2's unigram models with scores
 	numAlgorithms
 )
 
@@ -98,7 +100,7 @@ type Table struct {
 	Algorithm Algorithm // 0 is SPM
 
 	Tokens []string  // the texts, all different except for empty ones
-	Scores []float32 // SPM and UGM: as many; a higher score is preferred
+	Scores []float32 // SPM, UGM and PLaMo: as many; a higher score is preferred
 	Types  []Type    // as many
 
 	BOS, EOS, UNK int32   // ids or None
@@ -184,7 +186,7 @@ func (t *Table) Encode() ([]byte, error) {
 	return append(b, t.Charsmap...), nil
 }
 
-// order returns the tokens in order that WPM and UGM search for in text.
+// order returns the tokens in order that WPM, UGM, RWKV and PLaMo search for in text.
 func (t *Table) order() prefixes {
 	switch t.algorithm() {
 	case WPM:
@@ -193,6 +195,10 @@ func (t *Table) order() prefixes {
 		return newPrefixes(t.Tokens, func(id int32) bool {
 			return t.Types[id] == Normal || t.Types[id] == UserDefined || t.Types[id] == Unused
 		})
+	case RWKV:
+		return newPrefixes(t.Tokens, func(int32) bool { return true })
+	case PLaMo:
+		return newPrefixes(t.Tokens, func(id int32) bool { return t.Types[id] != Byte })
 	}
 	return ""
 }

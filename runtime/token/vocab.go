@@ -16,7 +16,7 @@ type Vocab struct {
 	mergeSlots string // u32 x q
 	attrs      string // u8 x n
 	texts      string
-	prefixes   prefixes // WPM and UGM
+	prefixes   prefixes // WPM, UGM, RWKV and PLaMo
 	charsmap   charsmap // UGM
 
 	algorithm            Algorithm
@@ -97,7 +97,7 @@ func (v *Vocab) check(split uint32) string {
 		return "texts out of order or missing"
 	case split >= uint32(numSplits):
 		return "an unknown split"
-	case len(v.scores) != 0 && len(v.scores) != 4*v.n, len(v.scores) == 0 && (v.algorithm == SPM || v.algorithm == UGM):
+	case len(v.scores) != 0 && len(v.scores) != 4*v.n, len(v.scores) == 0 && v.algorithm.scored():
 		return "scores missing"
 	case !v.idOrNone(v.bos) || !v.idOrNone(v.eos) || !v.idOrNone(v.unk) || !v.idOrNone(v.sep):
 		return "a special token that there is not"
