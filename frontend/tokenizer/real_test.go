@@ -182,6 +182,9 @@ func TestLongTextsAreEncodedQuickly(t *testing.T) {
 			}
 			text := strings.Repeat(unit, n/len(unit))
 			ids := v.Encode(nil, text, token.Options{ParseSpecials: true})
+			if name == "gpt-2" { // it reads bytes that are no UTF-8 as U+FFFD
+				text = strings.ReplaceAll(text, "\xff", "\ufffd")
+			}
 			if unit != "<s>" && name != "bert-bge" && v.Decode(ids) != text {
 				t.Errorf("%s: %d bytes of %q came back differently", name, n, unit)
 			}

@@ -8,6 +8,7 @@ import (
 
 // bpe encodes a fragment: it cuts the text into words and joins the characters of each by the vocabulary's merges.
 func (e *encoder) bpe(text string) {
+	text = spellable(text)
 	if e.v.flags&flagEscape != 0 {
 		text = escape(text)
 	}

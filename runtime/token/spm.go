@@ -3,7 +3,6 @@ package token
 import (
 	"math"
 	"slices"
-	"unicode/utf8"
 )
 
 // space replaces spaces in tokens: U+2581.
@@ -23,12 +22,12 @@ func (e *encoder) spm(text string) {
 	}
 }
 
-// cut makes a symbol of each character, and of each byte that is not part of a character. (In llama.cpp, an invalid
-// first byte includes the bytes after it, even those of escaped spaces, which are then not restored.)
+// cut makes a symbol of each character. As in llama.cpp, its first byte alone determines its length, so that a character
+// that is cut off includes bytes after it, even those of an escaped space.
 func (e *encoder) cut() {
 	e.symbols = slices.Grow(e.symbols[:0], len(e.text))
 	for pos := 0; pos < len(e.text); {
-		_, n := utf8.DecodeRuneInString(e.text[pos:])
+		n := min(leadBytes(e.text[pos]), len(e.text)-pos)
 		e.add(pos, n, None)
 		pos += n
 	}

@@ -98,6 +98,8 @@ func TestEncodeGivesTheExpectedTokens(t *testing.T) {
 		{"bytes", "\u00fc", Options{}, cat(space, bytesOf("ü"))},
 		{"not UTF-8", "\xff\xc3", Options{}, cat(space, bytesOf("\xff\xc3"))},
 		{"a sequence cut off", "a\xe2\x96", Options{}, cat(space+"a", bytesOf("\xe2\x96"))},
+		{"a sequence cut off before a space", "\xcc ", Options{}, cat(space, bytesOf("\xcc"), bytesOf(space))}, // as in llama.cpp
+		{"a sequence cut off before a letter", "\xe2\x82bc", Options{}, cat(space, bytesOf("\xe2\x82b"), "c")},
 		{"user-defined, always", "a<user>a", Options{}, cat(space+"a", "<user>", space+"a")},
 		{"the longer one", "<user><use<us", Options{}, cat("<user>", "<use", space, "<", bytesOf("u"), "s")},
 		{"longest first, not leftmost", "xabcd", Options{}, cat(space, bytesOf("x"), "abcd")},
@@ -335,7 +337,11 @@ func FuzzEncode(f *testing.F) {
 		if strings.Contains(text, space) || strings.Contains(text, "unused") {
 			return // becomes a real space, or is lost
 		}
-		if back := bare.Decode(ids); back != text {
+		spaces := func(s string) string { return s }
+		if !utf8.ValidString(text) { // a character that is cut off may include an escaped space
+			spaces = func(s string) string { return strings.ReplaceAll(s, space, " ") }
+		}
+		if back := bare.Decode(ids); spaces(back) != spaces(text) {
 			t.Errorf("%q became %v, then %q", text, ids, back)
 		}
 		d, whole := NewDecoder(bare), ""
@@ -346,7 +352,7 @@ func FuzzEncode(f *testing.F) {
 			}
 			whole += piece
 		}
-		if whole += string(d.Flush(nil)); whole != text {
+		if whole += string(d.Flush(nil)); spaces(whole) != spaces(text) {
 			t.Errorf("%q streamed as %q", text, whole)
 		}
 	})

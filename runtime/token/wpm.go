@@ -12,9 +12,9 @@ import (
 func (e *encoder) wpm(text string) {
 	var word []byte
 	for pos := 0; pos < len(text); {
-		r, n := utf8.DecodeRuneInString(text[pos:])
+		c, n := lenientRune(text[pos:])
 		pos += n
-		r, class := e.v.normalize(r)
+		r, class := e.v.normalize(rune(c))
 		switch {
 		case class == wordEnd:
 			word = e.flushWPM(word)
