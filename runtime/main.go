@@ -254,6 +254,18 @@ func (c *cli) open() (*Session, func() error, error) {
 	}, nil
 }
 
+// withSession checks the command line, and then does the work of a command with a session of the model.
+func (c *cli) withSession(ctx context.Context, check func() error, do func(context.Context, *Session) error) error {
+	if err := check(); err != nil {
+		return err
+	}
+	s, closeModel, err := c.open()
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(ctx, s), closeModel())
+}
+
 func (c *cli) plan() func(context.Context) error {
 	c.flags.on(&c.json, "json", "as one JSON document")
 	return func(context.Context) error {

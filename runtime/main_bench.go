@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -43,26 +42,21 @@ func (c *cli) bench() func(context.Context) error {
 }
 
 func (b *benchCommand) run(ctx context.Context) error {
+	return b.withSession(ctx, b.check, func(ctx context.Context, s *Session) error {
+		if err := b.measure(ctx, s); err != nil {
+			return err
+		}
+		return b.report(s.Model())
+	})
+}
+
+// check refuses sizes that the context has no room for. Those that the command line leaves out become as large as it
+// allows.
+func (b *benchCommand) check() error {
 	lm := b.program.LM
 	if lm == nil {
 		return usagef("%s is no language model: there is nothing to measure by tokens", b.program.Name)
 	}
-	if err := b.fit(); err != nil {
-		return err
-	}
-	s, closeModel, err := b.open()
-	if err != nil {
-		return err
-	}
-	if err := b.measure(ctx, s); err != nil {
-		return errors.Join(err, closeModel())
-	}
-	return errors.Join(b.report(s.Model()), closeModel())
-}
-
-// fit refuses sizes that the context has no room for. Those that the command line leaves out become as large as it allows.
-func (b *benchCommand) fit() error {
-	lm := b.program.LM
 	deepest := slices.Max(b.depths)
 	if deepest >= lm.Context {
 		return usagef("-d %d: nothing can be measured after that many of %d positions: use fewer", deepest, lm.Context)

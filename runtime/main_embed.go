@@ -43,7 +43,7 @@ func (c *cli) embed() func(context.Context) error {
 	c.flags.text(&e.matrix, "o", "FILE.npy", "write the embeddings as an array instead: f32, a row for each")
 	c.flags.on(&c.json, "json", "one JSON object a line")
 	c.modelFlags()
-	return e.run
+	return func(ctx context.Context) error { return e.withSession(ctx, e.check, e.embedAll) }
 }
 
 func (e *embedCommand) setPooling(name string) error {
@@ -52,17 +52,6 @@ func (e *embedCommand) setPooling(name string) error {
 	}
 	e.pooling = Pooling(name)
 	return nil
-}
-
-func (e *embedCommand) run(ctx context.Context) error {
-	if err := e.check(); err != nil {
-		return err
-	}
-	s, closeModel, err := e.open()
-	if err != nil {
-		return err
-	}
-	return errors.Join(e.embedAll(ctx, s), closeModel())
 }
 
 // check reports a wrong command line.

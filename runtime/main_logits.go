@@ -35,18 +35,7 @@ func (c *cli) logits() func(context.Context) error {
 	c.flags.text(&l.matrix, "o", "FILE.npy", "write the logits: f32, a row for each position")
 	c.flags.on(&c.json, "json", "one JSON object a line")
 	c.modelFlags()
-	return l.run
-}
-
-func (l *logitsCommand) run(ctx context.Context) error {
-	if err := l.check(); err != nil {
-		return err
-	}
-	s, closeModel, err := l.open()
-	if err != nil {
-		return err
-	}
-	return errors.Join(l.print(ctx, s), closeModel())
+	return func(ctx context.Context) error { return l.withSession(ctx, l.check, l.print) }
 }
 
 // check reports a wrong command line.

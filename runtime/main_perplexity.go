@@ -3,7 +3,6 @@ package runtime
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -28,23 +27,17 @@ func (c *cli) perplexity() func(context.Context) error {
 	c.flags.number(&p.o.Chunks, "chunks", "N", "only the first N chunks (default: all)", 1)
 	c.flags.on(&c.json, "json", "one JSON object a line: chunks, then a summary")
 	c.modelFlags()
-	return p.run
+	return func(ctx context.Context) error { return p.withSession(ctx, p.check, p.measure) }
 }
 
-func (p *perplexityCommand) run(ctx context.Context) error {
+// check reports a wrong command line.
+func (p *perplexityCommand) check() error {
 	lm := p.program.LM
 	if lm == nil {
 		return usagef("%s is no language model: it predicts no text", p.program.Name)
 	}
-	if err := p.check(); err != nil {
-		return err
-	}
 	p.o.Chunk = cmp.Or(p.o.Chunk, min(defaultChunk, lm.Context))
-	s, closeModel, err := p.open()
-	if err != nil {
-		return err
-	}
-	return errors.Join(p.measure(ctx, s), closeModel())
+	return p.textSource.check()
 }
 
 func (p *perplexityCommand) measure(ctx context.Context, s *Session) error {
