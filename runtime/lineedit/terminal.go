@@ -42,11 +42,13 @@ const (
 
 // ReadLine shows a prompt and returns the line that the user enters, without its end. The line has newlines if it was
 // pasted with them. The error is io.EOF when the user ends the input, by Ctrl-D in an empty line.
+//
+// Between two lines the terminal stays in the mode of single keys: what is typed meanwhile is not shown, and belongs to the
+// next line. Close ends that mode.
 func (t *Terminal) ReadLine(prompt string) (string, error) {
 	if err := t.singleKeys(); err != nil {
 		return "", err
 	}
-	defer t.ownMode()
 	t.buffer.begin()
 	t.screen.begin(prompt)
 	for {
@@ -93,12 +95,15 @@ func (t *Terminal) edit() (text string, done bool, err error) {
 	}
 }
 
-// singleKeys switches the terminal to single keys.
+// singleKeys switches the terminal to single keys, if it is not in that mode.
 func (t *Terminal) singleKeys() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return os.ErrClosed
+	}
+	if t.restore != nil {
+		return nil
 	}
 	restore, err := singleKeys(t.in, t.out)
 	if err != nil {
@@ -112,21 +117,14 @@ func (t *Terminal) singleKeys() error {
 	return nil
 }
 
-// ownMode returns the terminal to its own mode.
-func (t *Terminal) ownMode() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.restore != nil {
-		t.restore()
-		t.restore = nil
-	}
-}
-
 // Close returns the terminal to its own mode for good. Another goroutine than that of ReadLine may call it, also while a
 // line is read.
 func (t *Terminal) Close() {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.closed = true
-	t.mu.Unlock()
-	t.ownMode()
+	if t.restore != nil {
+		t.restore()
+		t.restore = nil
+	}
 }
