@@ -298,11 +298,7 @@ func (a *answer) explain(ctx context.Context, err error) error {
 
 // report prints what was done to standard error.
 func (c *conversation) report() error {
-	seed := ""
-	if c.o.Sampling.Temperature > 0 {
-		seed = fmt.Sprintf("; seed %d", c.o.Sampling.Seed)
-	}
-	_, err := fmt.Fprintf(c.err, "%s: %d answers; prompts %d tokens, %.0f tok/s, %d more were in the cache; generated %d tokens, %.0f tok/s%s\n",
-		c.name, c.answers, c.prompted, rate(c.prompted, c.prefillTime), c.reused, c.made, rate(c.made, c.decodeTime), seed)
+	_, err := fmt.Fprintf(c.err, "%s: %d answers; prompts %d tokens, %.0f tok/s, %d more were in the cache; generated %d tokens, %.0f tok/s; ran for %.1f s%s\n",
+		c.name, c.answers, c.prompted, rate(c.prompted, c.prefillTime), c.reused, c.made, rate(c.made, c.decodeTime), (c.prefillTime + c.decodeTime).Seconds(), c.seedText())
 	return err
 }

@@ -23,7 +23,7 @@ func (c *cli) perplexity() func(context.Context) error {
 	p.textFlags()
 	p.tokensFlag()
 	c.flags.number(&p.o.Chunk, "chunk", "N", "tokens of a chunk; those of its second half are predicted (default: 512, or the context)", 3)
-	c.flags.number(&p.o.Stride, "stride", "N", "chunks begin N tokens after each other, the last N of each are predicted (default: 0, chunks do not overlap)", 0)
+	c.flags.number(&p.o.Stride, "stride", "N", "chunks begin N tokens after each other, have N/2 more, and the last N of each are predicted (default: 0, chunks do not overlap)", 0)
 	c.flags.number(&p.o.Chunks, "chunks", "N", "only the first N chunks (default: all)", 1)
 	c.flags.on(&c.json, "json", "one JSON object a line: chunks, then a summary")
 	c.modelFlags()
@@ -36,7 +36,8 @@ func (p *perplexityCommand) check() error {
 	if lm == nil {
 		return usagef("%s is no language model: it predicts no text", p.program.Name)
 	}
-	p.o.Chunk = cmp.Or(p.o.Chunk, min(defaultChunk, lm.Context))
+	more := p.o.Stride / 2 // as llama.cpp adds to its context
+	p.o.Chunk = cmp.Or(p.o.Chunk, min(defaultChunk, lm.Context-more)) + more
 	return p.textSource.check()
 }
 

@@ -80,7 +80,7 @@ func TestTextErrors(t *testing.T) {
 		{p, "perplexity abc", 1, "the text has 4 tokens, and two chunks of 64 need 128"},
 		{p, "perplexity --chunk 65 abc", 2, "chunks of 65 tokens: the program was compiled for 64 positions"},
 		{p, "perplexity --chunk 2 abc", 2, "--chunk 2: it must be a whole number, at least 3"},
-		{p, "perplexity --chunk 8 --stride 8 abc", 2, "a stride of 8 in chunks of 8"},
+		{p, "perplexity --chunk 8 --stride 20 abc", 2, "a stride of 20 in chunks of 18"},
 	} {
 		if status, out, errs := invoke(c.p, strings.Fields(c.args)...); status != c.status || !strings.Contains(errs, c.want) || out != "" {
 			t.Errorf("%s: status %d, %q, errors %q; want status %d, %q", c.args, status, out, errs, c.status, c.want)
@@ -196,6 +196,24 @@ func TestPerplexityCommand(t *testing.T) {
 	}
 	if !strings.Contains(errs, "3 chunks of 16 tokens, 21 tokens predicted") {
 		t.Errorf("%q", errs)
+	}
+}
+
+// TestStridesAreThoseOfLlama: chunks have half the stride more than --chunk says.
+func TestStridesAreThoseOfLlama(t *testing.T) {
+	p := soft(spoken(t, toyProgram()))
+	text := strings.Repeat("abcdefgh", 20)
+	_, s := openProgram(t, p, Options{Threads: 1})
+	ids := s.encode(text)
+	for chunk, flags := range map[int][]string{14: {"--chunk", "12"}, 56: {"--chunk", "54"}, toyContext: nil} {
+		want, err := s.Perplexity(context.Background(), ids, PerplexityOptions{Chunk: chunk, Stride: 4}, func(Perplexity) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, out, errs := invoke(p, append([]string{"perplexity", "--stride", "4", text}, flags...)...)
+		if end := fmt.Sprintf("perplexity %.4f +/- %.5f\n", want.Value(), want.StandardError()); !strings.HasSuffix(out, end) {
+			t.Errorf("%v: %q, %q does not end with %q", flags, out, errs, end)
+		}
 	}
 }
 

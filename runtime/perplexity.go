@@ -14,8 +14,8 @@ import (
 // vocabulary adds one to texts.
 //
 // With Stride, windows of Chunk tokens begin Stride tokens after each other, and the last Stride tokens of each are
-// predicted. No token is replaced. (llama.cpp adds half the stride to its context: its -c 512 --ppl-stride 256 are chunks
-// of 640.)
+// predicted. No token is replaced. (llama.cpp adds half the stride to its context, and the command of programs to its
+// chunks: -c 512 --ppl-stride 256 are chunks of 640.)
 type PerplexityOptions struct {
 	Chunk  int
 	Stride int // 0: no overlap
