@@ -241,6 +241,9 @@ func TestFlags(t *testing.T) {
 			t.Errorf("--%s %q: %v", c.name, c.value, err)
 		}
 	}
+	if err := set["vulkan-timeout"]("-1s"); err == nil || err.Error() != "it must be more than 0, such as 30s" {
+		t.Errorf("--vulkan-timeout -1s: %v", err)
+	}
 	if l.Device != "llvmpipe" || l.Limit != 3*time.Second {
 		t.Errorf("device %q, limit %v", l.Device, l.Limit)
 	}
