@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	goruntime "runtime"
 	"slices"
 	"sync"
 	"time"
@@ -31,7 +32,7 @@ type joint struct {
 // waiter is a session's part of joint.
 type waiter struct {
 	token int32
-	round int // it is awaited if this is the round of joint
+	round int // it is awaited if this is the round of joint, and not 0
 	told  chan verdict
 	err   error
 }
@@ -82,7 +83,7 @@ func (j *joint) enlist(s *Session) verdict {
 
 // returned notes that a session of the last step is not awaited any more.
 func (j *joint) returned(c *seat) {
-	if c.round != j.round {
+	if c.round == 0 || c.round != j.round {
 		return
 	}
 	c.round = 0
@@ -165,7 +166,9 @@ func (g *Sessions) lead(ctx context.Context, s *Session) error {
 	return err
 }
 
-// gather returns when all sessions of the last step are back, or when that takes too long.
+// gather returns when all sessions of the last step are back, or when that takes too long. If none is missing, it lets
+// other goroutines run first: where steps use all processors, sessions that are ready to begin would get one only when the
+// scheduler takes it away from a session that runs steps alone, after ten milliseconds.
 func (j *joint) gather(ctx context.Context) {
 	j.mu.Lock()
 	missing, patience := j.awaited, max(leastPatience, j.took/4)
@@ -177,6 +180,7 @@ func (j *joint) gather(ctx context.Context) {
 	}
 	j.mu.Unlock()
 	if missing == 0 {
+		goruntime.Gosched()
 		return
 	}
 	j.timer.Reset(patience)

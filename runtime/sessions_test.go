@@ -272,6 +272,36 @@ func TestDecodesAreJoined(t *testing.T) {
 	}
 }
 
+// TestSessionsThatBeginAreJoined: where steps use all processors, sessions that begin to decode share the first steps, and
+// none runs many steps alone before the others have a processor. That holds again after all of them have paused.
+func TestSessionsThatBeginAreJoined(t *testing.T) {
+	procs(t, 1)
+	const sequences, tokens = 4, 8
+	var steps stepCounts
+	g := openSessions(t, sequences, &steps)
+	sessions := make([]*Session, sequences)
+	for i := range sessions {
+		sessions[i] = seatOf(t, g)
+	}
+	for turn := range 3 {
+		var wg sync.WaitGroup
+		for i, s := range sessions {
+			wg.Go(func() {
+				for n := range tokens {
+					if _, err := s.Decode(t.Context(), int32(i+n)%toyVocab); err != nil {
+						t.Error(err)
+					}
+				}
+				s.leave()
+			})
+		}
+		wg.Wait()
+		if full := steps.of[sequences].Swap(0); full < tokens-1 {
+			t.Errorf("turn %d: %d of %d steps had all %d sessions: %v", turn, full, tokens, sequences, &steps.of)
+		}
+	}
+}
+
 // TestJointDecodeAllocatesNothing covers the steps of several sessions, which run in goroutines that exist before.
 func TestJointDecodeAllocatesNothing(t *testing.T) {
 	procs(t, 4)
