@@ -17,7 +17,8 @@ import (
 // where q and d are those of the activations, and sums are exact integers. An offset is a min of offset·s. Scales and
 // mins are exact in float32: products of a float16 and at most 8 bits.
 //
-// One row of x reads panels as they are stored. Several rows read a panel that is expanded once for all of them.
+// One row of x, and with VNNI few rows, read panels as they are stored. More rows read a panel that is expanded once for all
+// of them.
 
 // part is 32 k of a panel in groups of 32. m is an eighth of the mins, as activations have eight times Σ q.
 type part struct {
@@ -68,6 +69,8 @@ type expandFunc func(dst, panel unsafe.Pointer, blocks int)
 
 // expansion is how products of several rows of x are computed with a format: a panel is expanded, then multiplied.
 type expansion struct {
+	least          int  // rows of x for which it is used; fewer have tiles that read panels as they are stored
+	ask            bool // tiles prefetch what is expanded next: see expandedNext
 	partBytes      int
 	expand         expandFunc
 	matmul, swiglu tileSet // of panels of parts
@@ -295,18 +298,33 @@ type expandedProduct struct {
 }
 
 // expandedNext is the panels that are expanded next. Tiles have no time to wait for memory, and expanding would wait for
-// all of it: so before each tile a share of them is prefetched.
+// all of it: so before each tile a share of them is prefetched. Tiles for AVX2 prefetch while they compute (following), as
+// few rows have one or two tiles, and a core waits for so many requests at once.
 type expandedNext struct {
 	w, up      unsafe.Pointer // of each weight; up may be nil
 	asked, all int            // lines of each
 	share      int            // lines before a tile
 }
 
+// following returns the address of the panel that the ith tile of a panel prefetches while the one at column c is
+// multiplied: the next of w, then that of wUp. Other tiles get one that has been read.
+func (p *expandedProduct) following(c, i int) uintptr {
+	weights := uintptr(p.w)
+	if i == 1 && p.up != nil {
+		weights = uintptr(p.up)
+	}
+	if next := c + panelRows; next < p.n && (i == 0 || i == 1 && p.up != nil) {
+		c = next
+	}
+	sh := &formatShape[p.f]
+	return weights + uintptr(c/panelRows*(p.k/sh.blockLen*sh.panelBytes))
+}
+
 // askFor sets what is prefetched to at most panels panels from column c on, in tiles parts.
 func (p *expandedProduct) askFor(c, panels, tiles int) {
 	p.next = expandedNext{}
 	panels = min(panels, (p.n-c+panelRows-1)/panelRows)
-	if active.prefetch == nil || panels <= 0 || tiles == 0 {
+	if p.expansion.ask || active.prefetch == nil || panels <= 0 || tiles == 0 {
 		return
 	}
 	sh := &formatShape[p.f]
@@ -366,7 +384,7 @@ func (p *expandedProduct) expandAt(room unsafe.Pointer, c, panels int) {
 
 // tiles runs tiles on expanded panels, the last of them with cols columns.
 func (p *expandedProduct) tiles(g *tileGroup, room unsafe.Pointer, r0, r1, c, cols int) {
-	for r := r0; r < r1; {
+	for r, i := r0, 0; r < r1; i++ {
 		t, at, aux := g.pick(r1-r), (r*p.n+c)*f32Bytes, p.res
 		p.next.ask()
 		switch {
@@ -375,7 +393,7 @@ func (p *expandedProduct) tiles(g *tileGroup, room unsafe.Pointer, r0, r1, c, co
 		case aux != nil:
 			aux = unsafe.Add(aux, at)
 		}
-		t.adjacent(unsafe.Add(p.dst, at), unsafe.Add(p.x, r*p.xStride), room, aux, p.xStride, p.n*f32Bytes, p.parts, p.panelBytes, cols, 0)
+		t.adjacent(unsafe.Add(p.dst, at), unsafe.Add(p.x, r*p.xStride), room, aux, p.xStride, p.n*f32Bytes, p.parts, p.panelBytes, cols, p.following(c, i))
 		r += t.rows
 	}
 }

@@ -70,9 +70,9 @@ var formatShape = [numFormats]blockShape{
 // has blocks blocks along k and panelBytes bytes. The last panel of the tile has cols
 // columns that exist, 1 to 16; only they are written.
 //
-// While it computes, a tile of several rows prefetches from the address next on a quarter of the
+// While it computes, a tile of several rows prefetches from the address next on a share of the
 // bytes of its panels (see nextPanel). A tile of swiglu prefetches as much at next+wUp-w. Any
-// address is valid.
+// address is valid. Tiles of few rows (mostFew) prefetch the panels that follow their own instead.
 //
 // With one row of x, panels may be at any equal distances: panelBytes in w, and dstStride for their
 // columns in dst and res.
@@ -92,6 +92,10 @@ type tileGroup struct {
 	maxRows int
 	tiles   []rowTile // most rows first, the last with one row
 }
+
+// mostFew is how many rows of x have tiles of few rows, or two of them: no other tile reads their panels, so that they
+// read each panel from memory while they compute, and unpack weights once for all rows.
+const mostFew = 16
 
 // deepLen is what k is a multiple of where tiles take many of k at once.
 const deepLen = 32
@@ -172,7 +176,7 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 		p.run(r0, c0)
 		return
 	}
-	if e := active.expanded[f]; e != nil {
+	if e := active.expanded[f]; e != nil && r1-r0 >= e.least {
 		p := expandedProduct{expansion: e, f: f, dst: dst, x: x, w: w, res: res, n: n, k: k}
 		p.run(r0, r1, c0, c1)
 		return
@@ -184,7 +188,7 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 		g := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows)
 		cols := min(c1-c-(g.panels-1)*panelRows, panelRows)
 		panel := unsafe.Add(w, c/panelRows*panelBytes)
-		next := newNextPanel(panel, g.panels*panelBytes, r1-r0, n-(c+g.panels*panelRows))
+		next := newNextPanel(f, panel, g.panels*panelBytes, r1-r0, n-(c+g.panels*panelRows))
 		for r := r0; r < r1; {
 			t := g.pick(r1 - r)
 			at := r*dstStride + c*f32Bytes
@@ -255,7 +259,7 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 		p.run(r0, c0)
 		return
 	}
-	if e := active.expanded[f]; e != nil {
+	if e := active.expanded[f]; e != nil && r1-r0 >= e.least {
 		p := expandedProduct{expansion: e, f: f, dst: dst, x: x, w: gate, up: up, n: n, k: k}
 		p.run(r0, r1, c0, c1)
 		return
@@ -269,7 +273,7 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 	for c := c0; c < c1; c += panelRows {
 		cols := min(c1-c, panelRows)
 		at := c / panelRows * panelBytes
-		next := newNextPanel(unsafe.Add(gate, at), panelBytes, r1-r0, n-(c+panelRows))
+		next := newNextPanel(f, unsafe.Add(gate, at), panelBytes, r1-r0, n-(c+panelRows))
 		for r := r0; r < r1; {
 			t := g.pick(r1 - r)
 			to := unsafe.Pointer(round)

@@ -6,7 +6,7 @@ package cpu
 // at once as hide the latency of its sums; integer sums of a block are short, and two panels
 // are enough to read memory in two places (matvec). Up to 8 rows, those of sequences that
 // generate together, take one panel at once, so that each panel is read and unpacked once:
-// 8 rows by 2 panels of q4_0, as 6 and 2, take 9.1 ms where 8 by 1 take 5.2 (100 MiB). Several rows take the largest tile that
+// 8 rows by 2 panels of q4_0, as 6 and 2, take 9.1 ms where 8 by 1 take 5.2 (100 MiB). More rows take the largest tile that
 // registers hold, or the one that loads least: with VNNI, 6 rows by 2 panels reach 0.75 of
 // the peak, 4 by 2 0.73, 8 by 1 0.69 (Zen 5, one thread).
 
@@ -84,7 +84,7 @@ var avx512MatMul = [numFormats]tileSet{
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ8VNNIr1p4}}},
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ8VNNIr1p2}}},
 		{panels: 1, maxRows: 1, tiles: []rowTile{{1, tileQ8VNNIr1p1}}},
-		{panels: 1, maxRows: 8, tiles: []rowTile{{8, tileQ8VNNIr8p1}, {4, tileQ8VNNIr4p1}, {2, tileQ8VNNIr2p1}, {1, tileQ8VNNIr1p1}}},
+		{panels: 1, maxRows: mostFew / 2, tiles: []rowTile{{8, tileQ8VNNIr8p1}, {4, tileQ8VNNIr4p1}, {2, tileQ8VNNIr2p1}, {1, tileQ8VNNIr1p1}}},
 		{panels: 2, tiles: []rowTile{{6, tileQ8VNNIr6p2}, {4, tileQ8VNNIr4p2}, {2, tileQ8VNNIr2p2}, {1, tileQ8VNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileQ8VNNIr8p1}, {4, tileQ8VNNIr4p1}, {2, tileQ8VNNIr2p1}, {1, tileQ8VNNIr1p1}}},
 	},
@@ -92,7 +92,7 @@ var avx512MatMul = [numFormats]tileSet{
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ4VNNIr1p4}}},
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4VNNIr1p2}}},
 		{panels: 1, maxRows: 1, tiles: []rowTile{{1, tileQ4VNNIr1p1}}},
-		{panels: 1, maxRows: 8, tiles: []rowTile{{8, tileQ4VNNIr8p1}, {4, tileQ4VNNIr4p1}, {2, tileQ4VNNIr2p1}, {1, tileQ4VNNIr1p1}}},
+		{panels: 1, maxRows: mostFew, tiles: []rowTile{{8, tileQ4VNNIr8p1}, {4, tileQ4VNNIr4p1}, {2, tileQ4VNNIr2p1}, {1, tileQ4VNNIr1p1}}},
 		{panels: 2, tiles: []rowTile{{6, tileQ4VNNIr6p2}, {4, tileQ4VNNIr4p2}, {2, tileQ4VNNIr2p2}, {1, tileQ4VNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileQ4VNNIr8p1}, {4, tileQ4VNNIr4p1}, {2, tileQ4VNNIr2p1}, {1, tileQ4VNNIr1p1}}},
 	},
@@ -113,10 +113,12 @@ var avx512SwiGLU = [numFormats]tileSet{
 	},
 	formatQ8: {
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ8VNNIr1p2}}},
+		{panels: 1, maxRows: mostFew / 2, tiles: []rowTile{{8, swigluQ8VNNIr8}, {4, swigluQ8VNNIr4}, {2, swigluQ8VNNIr2}, {1, swigluQ8VNNIr1}}},
 		{panels: 1, tiles: []rowTile{{6, swigluQ8VNNIr6}, {4, swigluQ8VNNIr4}, {2, swigluQ8VNNIr2}, {1, swigluQ8VNNIr1}}},
 	},
 	formatQ4: {
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ4VNNIr1p2}}},
+		{panels: 1, maxRows: mostFew, tiles: []rowTile{{8, swigluQ4VNNIr8}, {4, swigluQ4VNNIr4}, {2, swigluQ4VNNIr2}, {1, swigluQ4VNNIr1}}},
 		{panels: 1, tiles: []rowTile{{6, swigluQ4VNNIr6}, {4, swigluQ4VNNIr4}, {2, swigluQ4VNNIr2}, {1, swigluQ4VNNIr1}}},
 	},
 }

@@ -4,8 +4,8 @@ package cpu
 
 import "unsafe"
 
-// Tiles in assembly of formats with a scheme: of one row of x by format, and of several rows by the kind of expanded
-// parts.
+// Tiles in assembly of formats with a scheme: of one row of x, and with VNNI of few rows, by format, and of more rows by
+// the kind of expanded parts.
 
 var avx2BlockMatMul = [numFormats]tileSet{
 	formatQ41:    {{panels: 1, tiles: []rowTile{{1, tileQ41AVX2r1p1}}}},
@@ -44,79 +44,87 @@ var avx2BlockSwiGLU = [numFormats]tileSet{
 }
 
 var vnniBlockMatMul = [numFormats]tileSet{
-	formatQ41:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ41VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileQ41VNNIr1p1}}}},
-	formatQ50:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ50VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileQ50VNNIr1p1}}}},
-	formatQ51:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ51VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileQ51VNNIr1p1}}}},
-	formatQ2K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ2KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileQ2KVNNIr1p1}}}},
-	formatQ3K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ3KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileQ3KVNNIr1p1}}}},
-	formatQ4K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileQ4KVNNIr1p1}}}},
-	formatQ5K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ5KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileQ5KVNNIr1p1}}}},
-	formatQ6K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ6KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileQ6KVNNIr1p1}}}},
-	formatIQ4NL:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ4NLVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ4NLVNNIr1p1}}}},
-	formatIQ4XS:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ4XSVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ4XSVNNIr1p1}}}},
-	formatMXFP4:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileMXFP4VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileMXFP4VNNIr1p1}}}},
-	formatIQ2X:   {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ2XVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ2XVNNIr1p1}}}},
-	formatIQ2X16: {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ2X16VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ2X16VNNIr1p1}}}},
-	formatIQ3X:   {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ3XVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ3XVNNIr1p1}}}},
-	formatIQ3SX:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ3SXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ3SXVNNIr1p1}}}},
+	formatQ41:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ41VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileQ41VNNIr8p1}, {4, tileQ41VNNIr4p1}, {2, tileQ41VNNIr2p1}, {1, tileQ41VNNIr1p1}}}},
+	formatQ50:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ50VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileQ50VNNIr8p1}, {4, tileQ50VNNIr4p1}, {2, tileQ50VNNIr2p1}, {1, tileQ50VNNIr1p1}}}},
+	formatQ51:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ51VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileQ51VNNIr8p1}, {4, tileQ51VNNIr4p1}, {2, tileQ51VNNIr2p1}, {1, tileQ51VNNIr1p1}}}},
+	formatQ2K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ2KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileQ2KVNNIr8p1}, {4, tileQ2KVNNIr4p1}, {2, tileQ2KVNNIr2p1}, {1, tileQ2KVNNIr1p1}}}},
+	formatQ3K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ3KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileQ3KVNNIr8p1}, {4, tileQ3KVNNIr4p1}, {2, tileQ3KVNNIr2p1}, {1, tileQ3KVNNIr1p1}}}},
+	formatQ4K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileQ4KVNNIr8p1}, {4, tileQ4KVNNIr4p1}, {2, tileQ4KVNNIr2p1}, {1, tileQ4KVNNIr1p1}}}},
+	formatQ5K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ5KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileQ5KVNNIr8p1}, {4, tileQ5KVNNIr4p1}, {2, tileQ5KVNNIr2p1}, {1, tileQ5KVNNIr1p1}}}},
+	formatQ6K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ6KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileQ6KVNNIr8p1}, {4, tileQ6KVNNIr4p1}, {2, tileQ6KVNNIr2p1}, {1, tileQ6KVNNIr1p1}}}},
+	formatIQ4NL:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ4NLVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileIQ4NLVNNIr8p1}, {4, tileIQ4NLVNNIr4p1}, {2, tileIQ4NLVNNIr2p1}, {1, tileIQ4NLVNNIr1p1}}}},
+	formatIQ4XS:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ4XSVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileIQ4XSVNNIr8p1}, {4, tileIQ4XSVNNIr4p1}, {2, tileIQ4XSVNNIr2p1}, {1, tileIQ4XSVNNIr1p1}}}},
+	formatMXFP4:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileMXFP4VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileMXFP4VNNIr8p1}, {4, tileMXFP4VNNIr4p1}, {2, tileMXFP4VNNIr2p1}, {1, tileMXFP4VNNIr1p1}}}},
+	formatIQ2X:   {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ2XVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileIQ2XVNNIr8p1}, {4, tileIQ2XVNNIr4p1}, {2, tileIQ2XVNNIr2p1}, {1, tileIQ2XVNNIr1p1}}}},
+	formatIQ2X16: {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ2X16VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileIQ2X16VNNIr8p1}, {4, tileIQ2X16VNNIr4p1}, {2, tileIQ2X16VNNIr2p1}, {1, tileIQ2X16VNNIr1p1}}}},
+	formatIQ3X:   {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ3XVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileIQ3XVNNIr8p1}, {4, tileIQ3XVNNIr4p1}, {2, tileIQ3XVNNIr2p1}, {1, tileIQ3XVNNIr1p1}}}},
+	formatIQ3SX:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ3SXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileIQ3SXVNNIr8p1}, {4, tileIQ3SXVNNIr4p1}, {2, tileIQ3SXVNNIr2p1}, {1, tileIQ3SXVNNIr1p1}}}},
 }
 
 var vnniBlockSwiGLU = [numFormats]tileSet{
-	formatQ41:    {{panels: 1, tiles: []rowTile{{1, swigluQ41VNNIr1}}}},
-	formatQ50:    {{panels: 1, tiles: []rowTile{{1, swigluQ50VNNIr1}}}},
-	formatQ51:    {{panels: 1, tiles: []rowTile{{1, swigluQ51VNNIr1}}}},
-	formatQ2K:    {{panels: 1, tiles: []rowTile{{1, swigluQ2KVNNIr1}}}},
-	formatQ3K:    {{panels: 1, tiles: []rowTile{{1, swigluQ3KVNNIr1}}}},
-	formatQ4K:    {{panels: 1, tiles: []rowTile{{1, swigluQ4KVNNIr1}}}},
-	formatQ5K:    {{panels: 1, tiles: []rowTile{{1, swigluQ5KVNNIr1}}}},
-	formatQ6K:    {{panels: 1, tiles: []rowTile{{1, swigluQ6KVNNIr1}}}},
-	formatIQ4NL:  {{panels: 1, tiles: []rowTile{{1, swigluIQ4NLVNNIr1}}}},
-	formatIQ4XS:  {{panels: 1, tiles: []rowTile{{1, swigluIQ4XSVNNIr1}}}},
-	formatMXFP4:  {{panels: 1, tiles: []rowTile{{1, swigluMXFP4VNNIr1}}}},
-	formatIQ2X:   {{panels: 1, tiles: []rowTile{{1, swigluIQ2XVNNIr1}}}},
-	formatIQ2X16: {{panels: 1, tiles: []rowTile{{1, swigluIQ2X16VNNIr1}}}},
-	formatIQ3X:   {{panels: 1, tiles: []rowTile{{1, swigluIQ3XVNNIr1}}}},
-	formatIQ3SX:  {{panels: 1, tiles: []rowTile{{1, swigluIQ3SXVNNIr1}}}},
+	formatQ41:    {{panels: 1, tiles: []rowTile{{8, swigluQ41VNNIr8}, {4, swigluQ41VNNIr4}, {2, swigluQ41VNNIr2}, {1, swigluQ41VNNIr1}}}},
+	formatQ50:    {{panels: 1, tiles: []rowTile{{8, swigluQ50VNNIr8}, {4, swigluQ50VNNIr4}, {2, swigluQ50VNNIr2}, {1, swigluQ50VNNIr1}}}},
+	formatQ51:    {{panels: 1, tiles: []rowTile{{8, swigluQ51VNNIr8}, {4, swigluQ51VNNIr4}, {2, swigluQ51VNNIr2}, {1, swigluQ51VNNIr1}}}},
+	formatQ2K:    {{panels: 1, tiles: []rowTile{{4, swigluQ2KVNNIr4}, {2, swigluQ2KVNNIr2}, {1, swigluQ2KVNNIr1}}}},
+	formatQ3K:    {{panels: 1, tiles: []rowTile{{4, swigluQ3KVNNIr4}, {2, swigluQ3KVNNIr2}, {1, swigluQ3KVNNIr1}}}},
+	formatQ4K:    {{panels: 1, tiles: []rowTile{{8, swigluQ4KVNNIr8}, {4, swigluQ4KVNNIr4}, {2, swigluQ4KVNNIr2}, {1, swigluQ4KVNNIr1}}}},
+	formatQ5K:    {{panels: 1, tiles: []rowTile{{8, swigluQ5KVNNIr8}, {4, swigluQ5KVNNIr4}, {2, swigluQ5KVNNIr2}, {1, swigluQ5KVNNIr1}}}},
+	formatQ6K:    {{panels: 1, tiles: []rowTile{{4, swigluQ6KVNNIr4}, {2, swigluQ6KVNNIr2}, {1, swigluQ6KVNNIr1}}}},
+	formatIQ4NL:  {{panels: 1, tiles: []rowTile{{8, swigluIQ4NLVNNIr8}, {4, swigluIQ4NLVNNIr4}, {2, swigluIQ4NLVNNIr2}, {1, swigluIQ4NLVNNIr1}}}},
+	formatIQ4XS:  {{panels: 1, tiles: []rowTile{{8, swigluIQ4XSVNNIr8}, {4, swigluIQ4XSVNNIr4}, {2, swigluIQ4XSVNNIr2}, {1, swigluIQ4XSVNNIr1}}}},
+	formatMXFP4:  {{panels: 1, tiles: []rowTile{{8, swigluMXFP4VNNIr8}, {4, swigluMXFP4VNNIr4}, {2, swigluMXFP4VNNIr2}, {1, swigluMXFP4VNNIr1}}}},
+	formatIQ2X:   {{panels: 1, tiles: []rowTile{{8, swigluIQ2XVNNIr8}, {4, swigluIQ2XVNNIr4}, {2, swigluIQ2XVNNIr2}, {1, swigluIQ2XVNNIr1}}}},
+	formatIQ2X16: {{panels: 1, tiles: []rowTile{{4, swigluIQ2X16VNNIr4}, {2, swigluIQ2X16VNNIr2}, {1, swigluIQ2X16VNNIr1}}}},
+	formatIQ3X:   {{panels: 1, tiles: []rowTile{{8, swigluIQ3XVNNIr8}, {4, swigluIQ3XVNNIr4}, {2, swigluIQ3XVNNIr2}, {1, swigluIQ3XVNNIr1}}}},
+	formatIQ3SX:  {{panels: 1, tiles: []rowTile{{8, swigluIQ3SXVNNIr8}, {4, swigluIQ3SXVNNIr4}, {2, swigluIQ3SXVNNIr2}, {1, swigluIQ3SXVNNIr1}}}},
 }
 
 // The tiles of expanded parts for AVX2; pairKinds of _asm describes the kinds.
 var (
 	avx2Nibbles = expansion{
+		ask:       true,
 		partBytes: int(unsafe.Sizeof(part{})),
 		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileNibblesAVX2r6p1}, {2, tileNibblesAVX2r2p1}, {1, tileNibblesAVX2r1p1}}}},
 		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluNibblesAVX2r6}, {2, swigluNibblesAVX2r2}, {1, swigluNibblesAVX2r1}}}},
 	}
 	avx2Bytes = expansion{
+		ask:       true,
 		partBytes: int(unsafe.Sizeof(part{})),
 		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileBytesAVX2r6p1}, {2, tileBytesAVX2r2p1}, {1, tileBytesAVX2r1p1}}}},
 		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluBytesAVX2r6}, {2, swigluBytesAVX2r2}, {1, swigluBytesAVX2r1}}}},
 	}
 	avx2Crumbs16 = expansion{
+		ask:       true,
 		partBytes: int(unsafe.Sizeof(part16{})),
 		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileCrumbs16AVX2r6p1}, {2, tileCrumbs16AVX2r2p1}, {1, tileCrumbs16AVX2r1p1}}}},
 		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluCrumbs16AVX2r6}, {2, swigluCrumbs16AVX2r2}, {1, swigluCrumbs16AVX2r1}}}},
 	}
 	avx2Bytes16 = expansion{
+		ask:       true,
 		partBytes: int(unsafe.Sizeof(part16{})),
 		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileBytes16AVX2r6p1}, {2, tileBytes16AVX2r2p1}, {1, tileBytes16AVX2r1p1}}}},
 		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluBytes16AVX2r6}, {2, swigluBytes16AVX2r2}, {1, swigluBytes16AVX2r1}}}},
 	}
 	avx2Large16 = expansion{
+		ask:       true,
 		partBytes: int(unsafe.Sizeof(part16{})),
 		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileLarge16AVX2r6p1}, {2, tileLarge16AVX2r2p1}, {1, tileLarge16AVX2r1p1}}}},
 		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluLarge16AVX2r6}, {2, swigluLarge16AVX2r2}, {1, swigluLarge16AVX2r1}}}},
 	}
 	avx2Signed = expansion{
+		ask:       true,
 		partBytes: signedPartBytes,
 		matmul:    tileSet{{panels: 1, tiles: []rowTile{{4, tileSignedAVX2r4p1}, {2, tileSignedAVX2r2p1}, {1, tileSignedAVX2r1p1}}}},
 		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{4, swigluSignedAVX2r4}, {2, swigluSignedAVX2r2}, {1, swigluSignedAVX2r1}}}},
 	}
 	avx2Q8 = expansion{
+		ask:       true,
 		partBytes: signedPartBytes,
 		matmul:    tileSet{{panels: 1, tiles: []rowTile{{4, tilePairQ8AVX2r4p1}, {2, tilePairQ8AVX2r2p1}, {1, tilePairQ8AVX2r1p1}}}},
 		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{4, swigluPairQ8AVX2r4}, {2, swigluPairQ8AVX2r2}, {1, swigluPairQ8AVX2r1}}}},
 	}
 	avx2Q4 = expansion{
+		ask:       true,
 		partBytes: scaledPartBytes,
 		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tilePairQ4AVX2r6p1}, {2, tilePairQ4AVX2r2p1}, {1, tilePairQ4AVX2r1p1}}}},
 		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluPairQ4AVX2r6}, {2, swigluPairQ4AVX2r2}, {1, swigluPairQ4AVX2r1}}}},
@@ -131,6 +139,7 @@ const (
 
 var (
 	vnniParts = expansion{
+		least:     mostFew + 1,
 		partBytes: int(unsafe.Sizeof(part{})),
 		matmul: tileSet{
 			{panels: 2, tiles: []rowTile{{6, tilePartVNNIr6p2}, {4, tilePartVNNIr4p2}, {2, tilePartVNNIr2p2}, {1, tilePartVNNIr1p2}}},
@@ -139,6 +148,7 @@ var (
 		swiglu: tileSet{{panels: 1, tiles: []rowTile{{6, swigluPartVNNIr6}, {4, swigluPartVNNIr4}, {2, swigluPartVNNIr2}, {1, swigluPartVNNIr1}}}},
 	}
 	vnniParts16 = expansion{
+		least:     mostFew + 1,
 		partBytes: int(unsafe.Sizeof(part16{})),
 		matmul: tileSet{
 			{panels: 2, tiles: []rowTile{{4, tilePart16VNNIr4p2}, {2, tilePart16VNNIr2p2}, {1, tilePart16VNNIr1p2}}},
@@ -147,6 +157,7 @@ var (
 		swiglu: tileSet{{panels: 1, tiles: []rowTile{{4, swigluPart16VNNIr4}, {2, swigluPart16VNNIr2}, {1, swigluPart16VNNIr1}}}},
 	}
 	vnniPartsSigned = expansion{
+		least:     mostFew + 1,
 		partBytes: int(unsafe.Sizeof(part{})),
 		matmul: tileSet{
 			{panels: 2, tiles: []rowTile{{6, tilePartSignedVNNIr6p2}, {4, tilePartSignedVNNIr4p2}, {2, tilePartSignedVNNIr2p2}, {1, tilePartSignedVNNIr1p2}}},

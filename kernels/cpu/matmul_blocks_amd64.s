@@ -16,27 +16,27 @@ TEXT ·expandQ41VNNI(SB), NOSPLIT, $0-24
 block1:
 	ADDQ      $+64, CX
 	VMOVUPS   (CX), Z0
-	VMOVUPS   64(CX), Z1
-	VMOVUPS   128(CX), Z2
-	VMOVUPS   192(CX), Z3
-	VPANDD    nibbles0<>+0(SB), Z0, Z4
-	VMOVUPS   Z4, (AX)
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VMOVUPS   Z1, (AX)
 	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 256(AX)
-	VPANDD    nibbles0<>+0(SB), Z1, Z0
-	VMOVUPS   Z0, 64(AX)
-	VPSRLW    $0x04, Z1, Z0
+	VMOVUPS   64(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VMOVUPS   Z1, 64(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 320(AX)
-	VPANDD    nibbles0<>+0(SB), Z2, Z0
-	VMOVUPS   Z0, 128(AX)
-	VPSRLW    $0x04, Z2, Z0
+	VMOVUPS   128(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VMOVUPS   Z1, 128(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 384(AX)
-	VPANDD    nibbles0<>+0(SB), Z3, Z0
-	VMOVUPS   Z0, 192(AX)
-	VPSRLW    $0x04, Z3, Z0
+	VMOVUPS   192(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VMOVUPS   Z1, 192(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 448(AX)
 	VCVTPH2PS -64(CX), Z0
@@ -108,27 +108,27 @@ block3:
 	VPXORD           Z1, Z1, Z1
 	VPXORD           Z2, Z2, Z2
 	VMOVUPS          (AX), Z3
-	VMOVUPS          64(AX), Z4
-	VMOVUPS          128(AX), Z5
-	VMOVUPS          192(AX), Z6
-	VPANDD           nibbles0<>+0(SB), Z3, Z7
-	VPDPBUSD.BCST    (CX), Z7, Z1
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPDPBUSD.BCST    (CX), Z4, Z1
 	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
 	VPDPBUSD.BCST    16(CX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z4, Z3
-	VPDPBUSD.BCST    4(CX), Z3, Z1
-	VPSRLW           $0x04, Z4, Z3
+	VMOVUPS          64(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPDPBUSD.BCST    4(CX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
 	VPDPBUSD.BCST    20(CX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z5, Z3
-	VPDPBUSD.BCST    8(CX), Z3, Z1
-	VPSRLW           $0x04, Z5, Z3
+	VMOVUPS          128(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPDPBUSD.BCST    8(CX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
 	VPDPBUSD.BCST    24(CX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z6, Z3
-	VPDPBUSD.BCST    12(CX), Z3, Z1
-	VPSRLW           $0x04, Z6, Z3
+	VMOVUPS          192(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPDPBUSD.BCST    12(CX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
 	VPDPBUSD.BCST    28(CX), Z3, Z2
 	VPADDD           Z2, Z1, Z1
@@ -204,27 +204,27 @@ block6:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    28(DX), Z4, Z3
 	VPADDD           Z3, Z2, Z2
@@ -241,42 +241,42 @@ block6:
 	PREFETCHT0       4160(AX)(CX*1)
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
-	VPXORD           Z9, Z9, Z9
-	VPXORD           Z10, Z10, Z10
+	VPXORD           Z6, Z6, Z6
+	VPXORD           Z7, Z7, Z7
 	VMOVUPS          (AX)(CX*1), Z4
-	VMOVUPS          64(AX)(CX*1), Z5
-	VMOVUPS          128(AX)(CX*1), Z6
-	VMOVUPS          192(AX)(CX*1), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z9
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z6
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z10
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z9
-	VPSRLW           $0x04, Z5, Z4
+	VPDPBUSD.BCST    16(DX), Z4, Z7
+	VMOVUPS          64(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z6
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z10
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z9
-	VPSRLW           $0x04, Z6, Z4
+	VPDPBUSD.BCST    20(DX), Z4, Z7
+	VMOVUPS          128(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z6
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z10
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z9
-	VPSRLW           $0x04, Z7, Z4
+	VPDPBUSD.BCST    24(DX), Z4, Z7
+	VMOVUPS          192(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z6
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z10
-	VPADDD           Z10, Z9, Z9
+	VPDPBUSD.BCST    28(DX), Z4, Z7
+	VPADDD           Z7, Z6, Z6
 	VCVTPH2PS        -64(AX)(CX*1), Z4
 	VCVTPH2PS        -32(AX)(CX*1), Z5
 	VMULPS           eighth<>+0(SB), Z5, Z5
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z4, Z9, Z9
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z4, Z6, Z6
 	VMOVUPS          start<>+0(SB), Z4
 	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z9
-	VFMADD231PS.BCST 32(DX), Z9, Z1
+	VFNMADD231PS     Z5, Z4, Z6
+	VFMADD231PS.BCST 32(DX), Z6, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -326,27 +326,27 @@ block9:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    28(DX), Z4, Z3
 	VPADDD           Z3, Z2, Z2
@@ -363,42 +363,42 @@ block9:
 	PREFETCHT0       4160(AX)(CX*1)
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
-	VPXORD           Z9, Z9, Z9
-	VPXORD           Z10, Z10, Z10
+	VPXORD           Z6, Z6, Z6
+	VPXORD           Z7, Z7, Z7
 	VMOVUPS          (AX)(CX*1), Z4
-	VMOVUPS          64(AX)(CX*1), Z5
-	VMOVUPS          128(AX)(CX*1), Z6
-	VMOVUPS          192(AX)(CX*1), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z9
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z6
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z10
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z9
-	VPSRLW           $0x04, Z5, Z4
+	VPDPBUSD.BCST    16(DX), Z4, Z7
+	VMOVUPS          64(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z6
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z10
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z9
-	VPSRLW           $0x04, Z6, Z4
+	VPDPBUSD.BCST    20(DX), Z4, Z7
+	VMOVUPS          128(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z6
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z10
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z9
-	VPSRLW           $0x04, Z7, Z4
+	VPDPBUSD.BCST    24(DX), Z4, Z7
+	VMOVUPS          192(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z6
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z10
-	VPADDD           Z10, Z9, Z9
+	VPDPBUSD.BCST    28(DX), Z4, Z7
+	VPADDD           Z7, Z6, Z6
 	VCVTPH2PS        -64(AX)(CX*1), Z4
 	VCVTPH2PS        -32(AX)(CX*1), Z5
 	VMULPS           eighth<>+0(SB), Z5, Z5
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z4, Z9, Z9
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z4, Z6, Z6
 	VMOVUPS          start<>+0(SB), Z4
 	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z9
-	VFMADD231PS.BCST 32(DX), Z9, Z1
+	VFNMADD231PS     Z5, Z4, Z6
+	VFMADD231PS.BCST 32(DX), Z6, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -720,27 +720,27 @@ TEXT ·expandQ41AVX2(SB), NOSPLIT, $0-24
 block11:
 	ADDQ      $+64, CX
 	VMOVUPS   (CX), Y0
-	VMOVUPS   64(CX), Y1
-	VMOVUPS   128(CX), Y2
-	VMOVUPS   192(CX), Y3
-	VPAND     nibbles0<>+0(SB), Y0, Y4
-	VMOVUPS   Y4, (AX)
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, (AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 256(AX)
-	VPAND     nibbles0<>+0(SB), Y1, Y0
-	VMOVUPS   Y0, 64(AX)
-	VPSRLW    $0x04, Y1, Y0
+	VMOVUPS   64(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 64(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 320(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y0
-	VMOVUPS   Y0, 128(AX)
-	VPSRLW    $0x04, Y2, Y0
+	VMOVUPS   128(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 128(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 384(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y0
-	VMOVUPS   Y0, 192(AX)
-	VPSRLW    $0x04, Y3, Y0
+	VMOVUPS   192(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 192(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 448(AX)
 	VCVTPH2PS -64(CX), Y0
@@ -749,27 +749,27 @@ block11:
 	VMULPS    eighth<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 576(AX)
 	VMOVUPS   32(CX), Y0
-	VMOVUPS   96(CX), Y1
-	VMOVUPS   160(CX), Y2
-	VMOVUPS   224(CX), Y3
-	VPAND     nibbles0<>+0(SB), Y0, Y4
-	VMOVUPS   Y4, 32(AX)
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 32(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 288(AX)
-	VPAND     nibbles0<>+0(SB), Y1, Y0
-	VMOVUPS   Y0, 96(AX)
-	VPSRLW    $0x04, Y1, Y0
+	VMOVUPS   96(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 96(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 352(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y0
-	VMOVUPS   Y0, 160(AX)
-	VPSRLW    $0x04, Y2, Y0
+	VMOVUPS   160(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 160(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 416(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y0
-	VMOVUPS   Y0, 224(AX)
-	VPSRLW    $0x04, Y3, Y0
+	VMOVUPS   224(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 224(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 480(AX)
 	VCVTPH2PS -48(CX), Y0
@@ -804,34 +804,34 @@ block13:
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	VMOVUPS      (AX), Y3
-	VMOVUPS      64(AX), Y5
-	VMOVUPS      128(AX), Y6
-	VMOVUPS      192(AX), Y4
 	VPAND        nibbles0<>+0(SB), Y3, Y2
-	VPBROADCASTD (CX), Y7
-	VPMADDUBSW   Y7, Y2, Y2
+	VPBROADCASTD (CX), Y4
+	VPMADDUBSW   Y4, Y2, Y2
 	VPSRLW       $0x04, Y3, Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPBROADCASTD 16(CX), Y7
-	VPMADDUBSW   Y7, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y5, Y7
-	VPBROADCASTD 4(CX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 20(CX), Y7
-	VPMADDUBSW   Y7, Y5, Y7
-	VPADDW       Y7, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPBROADCASTD 8(CX), Y7
-	VPMADDUBSW   Y7, Y5, Y7
-	VPADDW       Y7, Y2, Y2
-	VPSRLW       $0x04, Y6, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 24(CX), Y6
+	VPBROADCASTD 16(CX), Y4
+	VPMADDUBSW   Y4, Y3, Y3
+	VMOVUPS      64(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 4(CX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
-	VPADDW       Y6, Y3, Y3
+	VPADDW       Y6, Y2, Y2
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 20(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y3, Y3
+	VMOVUPS      128(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 8(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y2, Y2
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y3, Y3
+	VMOVUPS      192(AX), Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y5
 	VPBROADCASTD 12(CX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
@@ -856,34 +856,34 @@ block13:
 	VBROADCASTSS 32(CX), Y3
 	VFMADD231PS  Y3, Y2, Y0
 	VMOVUPS      32(AX), Y3
-	VMOVUPS      96(AX), Y5
-	VMOVUPS      160(AX), Y6
-	VMOVUPS      224(AX), Y4
 	VPAND        nibbles0<>+0(SB), Y3, Y2
-	VPBROADCASTD (CX), Y7
-	VPMADDUBSW   Y7, Y2, Y2
+	VPBROADCASTD (CX), Y4
+	VPMADDUBSW   Y4, Y2, Y2
 	VPSRLW       $0x04, Y3, Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPBROADCASTD 16(CX), Y7
-	VPMADDUBSW   Y7, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y5, Y7
-	VPBROADCASTD 4(CX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 20(CX), Y7
-	VPMADDUBSW   Y7, Y5, Y7
-	VPADDW       Y7, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPBROADCASTD 8(CX), Y7
-	VPMADDUBSW   Y7, Y5, Y7
-	VPADDW       Y7, Y2, Y2
-	VPSRLW       $0x04, Y6, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 24(CX), Y6
+	VPBROADCASTD 16(CX), Y4
+	VPMADDUBSW   Y4, Y3, Y3
+	VMOVUPS      96(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 4(CX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
-	VPADDW       Y6, Y3, Y3
+	VPADDW       Y6, Y2, Y2
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 20(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y3, Y3
+	VMOVUPS      160(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 8(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y2, Y2
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y3, Y3
+	VMOVUPS      224(AX), Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y5
 	VPBROADCASTD 12(CX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
@@ -1011,34 +1011,34 @@ block16:
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	VMOVUPS      (AX), Y5
-	VMOVUPS      64(AX), Y7
-	VMOVUPS      128(AX), Y8
-	VMOVUPS      192(AX), Y6
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPBROADCASTD (DX), Y9
-	VPMADDUBSW   Y9, Y4, Y4
+	VPBROADCASTD (DX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(DX), Y9
-	VPMADDUBSW   Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y7, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 20(DX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPBROADCASTD 8(DX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x04, Y8, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 24(DX), Y8
+	VPBROADCASTD 16(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
+	VMOVUPS      64(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 4(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 20(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      128(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 8(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      192(AX), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y7
 	VPBROADCASTD 12(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
@@ -1063,34 +1063,34 @@ block16:
 	VBROADCASTSS 32(DX), Y5
 	VFMADD231PS  Y5, Y4, Y0
 	VMOVUPS      32(AX), Y5
-	VMOVUPS      96(AX), Y7
-	VMOVUPS      160(AX), Y8
-	VMOVUPS      224(AX), Y6
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPBROADCASTD (DX), Y9
-	VPMADDUBSW   Y9, Y4, Y4
+	VPBROADCASTD (DX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(DX), Y9
-	VPMADDUBSW   Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y7, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 20(DX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPBROADCASTD 8(DX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x04, Y8, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 24(DX), Y8
+	VPBROADCASTD 16(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
+	VMOVUPS      96(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 4(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 20(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      160(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 8(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      224(AX), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y7
 	VPBROADCASTD 12(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
@@ -1119,34 +1119,34 @@ block16:
 	PREFETCHT0   8320(AX)(CX*1)
 	PREFETCHT0   8384(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y5
-	VMOVUPS      64(AX)(CX*1), Y7
-	VMOVUPS      128(AX)(CX*1), Y8
-	VMOVUPS      192(AX)(CX*1), Y6
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPBROADCASTD (DX), Y9
-	VPMADDUBSW   Y9, Y4, Y4
+	VPBROADCASTD (DX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(DX), Y9
-	VPMADDUBSW   Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y7, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 20(DX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPBROADCASTD 8(DX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x04, Y8, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 24(DX), Y8
+	VPBROADCASTD 16(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
+	VMOVUPS      64(AX)(CX*1), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 4(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 20(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      128(AX)(CX*1), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 8(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      192(AX)(CX*1), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y7
 	VPBROADCASTD 12(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
@@ -1171,34 +1171,34 @@ block16:
 	VBROADCASTSS 32(DX), Y5
 	VFMADD231PS  Y5, Y4, Y2
 	VMOVUPS      32(AX)(CX*1), Y5
-	VMOVUPS      96(AX)(CX*1), Y7
-	VMOVUPS      160(AX)(CX*1), Y8
-	VMOVUPS      224(AX)(CX*1), Y6
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPBROADCASTD (DX), Y9
-	VPMADDUBSW   Y9, Y4, Y4
+	VPBROADCASTD (DX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(DX), Y9
-	VPMADDUBSW   Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y7, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 20(DX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPBROADCASTD 8(DX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x04, Y8, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 24(DX), Y8
+	VPBROADCASTD 16(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
+	VMOVUPS      96(AX)(CX*1), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 4(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 20(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      160(AX)(CX*1), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 8(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      224(AX)(CX*1), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y7
 	VPBROADCASTD 12(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
@@ -1315,50 +1315,50 @@ TEXT ·expandQ50VNNI(SB), NOSPLIT, $0-24
 block18:
 	ADDQ      $+32, CX
 	VMOVUPS   (CX), Z0
-	VMOVUPS   64(CX), Z1
-	VMOVUPS   128(CX), Z2
-	VMOVUPS   192(CX), Z3
-	VMOVUPS   256(CX), Z4
-	VPANDD    nibbles0<>+0(SB), Z0, Z5
-	VPSLLW    $0x04, Z4, Z6
-	VPANDD    ones4<>+0(SB), Z6, Z6
-	VPORD     Z6, Z5, Z5
-	VMOVUPS   Z5, (AX)
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VMOVUPS   256(CX), Z2
+	VPSLLW    $0x04, Z2, Z3
+	VPANDD    ones4<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, (AX)
 	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPANDD    ones4<>+0(SB), Z4, Z5
-	VPORD     Z5, Z0, Z0
+	VPANDD    ones4<>+0(SB), Z2, Z1
+	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 256(AX)
-	VPANDD    nibbles0<>+0(SB), Z1, Z0
-	VPSLLW    $0x03, Z4, Z5
-	VPANDD    ones4<>+0(SB), Z5, Z5
-	VPORD     Z5, Z0, Z0
-	VMOVUPS   Z0, 64(AX)
-	VPSRLW    $0x04, Z1, Z0
+	VMOVUPS   64(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VPSLLW    $0x03, Z2, Z3
+	VPANDD    ones4<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, 64(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPSRLW    $0x01, Z4, Z1
+	VPSRLW    $0x01, Z2, Z1
 	VPANDD    ones4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 320(AX)
-	VPANDD    nibbles0<>+0(SB), Z2, Z0
-	VPSLLW    $0x02, Z4, Z1
-	VPANDD    ones4<>+0(SB), Z1, Z1
-	VPORD     Z1, Z0, Z0
-	VMOVUPS   Z0, 128(AX)
-	VPSRLW    $0x04, Z2, Z0
+	VMOVUPS   128(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VPSLLW    $0x02, Z2, Z3
+	VPANDD    ones4<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, 128(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPSRLW    $0x02, Z4, Z1
+	VPSRLW    $0x02, Z2, Z1
 	VPANDD    ones4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 384(AX)
-	VPANDD    nibbles0<>+0(SB), Z3, Z0
-	VPSLLW    $0x01, Z4, Z1
-	VPANDD    ones4<>+0(SB), Z1, Z1
-	VPORD     Z1, Z0, Z0
-	VMOVUPS   Z0, 192(AX)
-	VPSRLW    $0x04, Z3, Z0
+	VMOVUPS   192(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VPSLLW    $0x01, Z2, Z3
+	VPANDD    ones4<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, 192(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPSRLW    $0x03, Z4, Z1
+	VPSRLW    $0x03, Z2, Z1
 	VPANDD    ones4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 448(AX)
@@ -1431,50 +1431,50 @@ block20:
 	VPXORD           Z1, Z1, Z1
 	VPXORD           Z2, Z2, Z2
 	VMOVUPS          (AX), Z3
-	VMOVUPS          64(AX), Z4
-	VMOVUPS          128(AX), Z5
-	VMOVUPS          192(AX), Z6
-	VMOVUPS          256(AX), Z7
-	VPANDD           nibbles0<>+0(SB), Z3, Z8
-	VPSLLW           $0x04, Z7, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z8, Z8
-	VPDPBUSD.BCST    (CX), Z8, Z1
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VMOVUPS          256(AX), Z5
+	VPSLLW           $0x04, Z5, Z6
+	VPANDD           ones4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    (CX), Z4, Z1
 	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPANDD           ones4<>+0(SB), Z7, Z8
-	VPORD            Z8, Z3, Z3
+	VPANDD           ones4<>+0(SB), Z5, Z4
+	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    16(CX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z4, Z3
-	VPSLLW           $0x03, Z7, Z8
-	VPANDD           ones4<>+0(SB), Z8, Z8
-	VPORD            Z8, Z3, Z3
-	VPDPBUSD.BCST    4(CX), Z3, Z1
-	VPSRLW           $0x04, Z4, Z3
+	VMOVUPS          64(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPSLLW           $0x03, Z5, Z6
+	VPANDD           ones4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    4(CX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x01, Z7, Z4
+	VPSRLW           $0x01, Z5, Z4
 	VPANDD           ones4<>+0(SB), Z4, Z4
 	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    20(CX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z5, Z3
-	VPSLLW           $0x02, Z7, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    8(CX), Z3, Z1
-	VPSRLW           $0x04, Z5, Z3
+	VMOVUPS          128(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPSLLW           $0x02, Z5, Z6
+	VPANDD           ones4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    8(CX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x02, Z7, Z4
+	VPSRLW           $0x02, Z5, Z4
 	VPANDD           ones4<>+0(SB), Z4, Z4
 	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    24(CX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z6, Z3
-	VPSLLW           $0x01, Z7, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    12(CX), Z3, Z1
-	VPSRLW           $0x04, Z6, Z3
+	VMOVUPS          192(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPSLLW           $0x01, Z5, Z6
+	VPANDD           ones4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    12(CX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x03, Z7, Z4
+	VPSRLW           $0x03, Z5, Z4
 	VPANDD           ones4<>+0(SB), Z4, Z4
 	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    28(CX), Z3, Z2
@@ -1533,50 +1533,50 @@ block23:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VMOVUPS          256(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z4, Z9
-	VPSLLW           $0x04, Z8, Z10
-	VPANDD           ones4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z8, Z9
-	VPORD            Z9, Z4, Z4
+	VPANDD           ones4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x03, Z8, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x03, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z8, Z5
+	VPSRLW           $0x01, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x01, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x01, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z8, Z5
+	VPSRLW           $0x03, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    28(DX), Z4, Z3
@@ -1594,65 +1594,65 @@ block23:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z11, Z11, Z11
-	VPXORD           Z12, Z12, Z12
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
 	VMOVUPS          (AX)(CX*1), Z4
-	VMOVUPS          64(AX)(CX*1), Z5
-	VMOVUPS          128(AX)(CX*1), Z6
-	VMOVUPS          192(AX)(CX*1), Z7
-	VMOVUPS          256(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z4, Z9
-	VPSLLW           $0x04, Z8, Z10
-	VPANDD           ones4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z11
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX)(CX*1), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z8
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z8, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x03, Z8, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z11
-	VPSRLW           $0x04, Z5, Z4
+	VPANDD           ones4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    16(DX), Z4, Z9
+	VMOVUPS          64(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x03, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z8, Z5
+	VPSRLW           $0x01, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z11
-	VPSRLW           $0x04, Z6, Z4
+	VPDPBUSD.BCST    20(DX), Z4, Z9
+	VMOVUPS          128(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x01, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z11
-	VPSRLW           $0x04, Z7, Z4
+	VPDPBUSD.BCST    24(DX), Z4, Z9
+	VMOVUPS          192(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x01, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z8, Z5
+	VPSRLW           $0x03, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z12
-	VPADDD           Z12, Z11, Z11
+	VPDPBUSD.BCST    28(DX), Z4, Z9
+	VPADDD           Z9, Z8, Z8
 	VCVTPH2PS        -32(AX)(CX*1), Z4
 	VMULPS           offsetQ50<>+0(SB), Z4, Z5
-	VCVTDQ2PS        Z11, Z11
-	VMULPS           Z4, Z11, Z11
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z4, Z8, Z8
 	VMOVUPS          start<>+0(SB), Z4
 	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z11
-	VFMADD231PS.BCST 32(DX), Z11, Z1
+	VFNMADD231PS     Z5, Z4, Z8
+	VFMADD231PS.BCST 32(DX), Z8, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             BX
@@ -1703,50 +1703,50 @@ block26:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VMOVUPS          256(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z4, Z9
-	VPSLLW           $0x04, Z8, Z10
-	VPANDD           ones4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z8, Z9
-	VPORD            Z9, Z4, Z4
+	VPANDD           ones4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x03, Z8, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x03, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z8, Z5
+	VPSRLW           $0x01, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x01, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x01, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z8, Z5
+	VPSRLW           $0x03, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    28(DX), Z4, Z3
@@ -1764,65 +1764,65 @@ block26:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z11, Z11, Z11
-	VPXORD           Z12, Z12, Z12
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
 	VMOVUPS          (AX)(CX*1), Z4
-	VMOVUPS          64(AX)(CX*1), Z5
-	VMOVUPS          128(AX)(CX*1), Z6
-	VMOVUPS          192(AX)(CX*1), Z7
-	VMOVUPS          256(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z4, Z9
-	VPSLLW           $0x04, Z8, Z10
-	VPANDD           ones4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z11
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX)(CX*1), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z8
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z8, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x03, Z8, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z11
-	VPSRLW           $0x04, Z5, Z4
+	VPANDD           ones4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    16(DX), Z4, Z9
+	VMOVUPS          64(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x03, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z8, Z5
+	VPSRLW           $0x01, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z11
-	VPSRLW           $0x04, Z6, Z4
+	VPDPBUSD.BCST    20(DX), Z4, Z9
+	VMOVUPS          128(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x01, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z11
-	VPSRLW           $0x04, Z7, Z4
+	VPDPBUSD.BCST    24(DX), Z4, Z9
+	VMOVUPS          192(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x01, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z8, Z5
+	VPSRLW           $0x03, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z12
-	VPADDD           Z12, Z11, Z11
+	VPDPBUSD.BCST    28(DX), Z4, Z9
+	VPADDD           Z9, Z8, Z8
 	VCVTPH2PS        -32(AX)(CX*1), Z4
 	VMULPS           offsetQ50<>+0(SB), Z4, Z5
-	VCVTDQ2PS        Z11, Z11
-	VMULPS           Z4, Z11, Z11
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z4, Z8, Z8
 	VMOVUPS          start<>+0(SB), Z4
 	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z11
-	VFMADD231PS.BCST 32(DX), Z11, Z1
+	VFNMADD231PS     Z5, Z4, Z8
+	VFMADD231PS.BCST 32(DX), Z8, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             BX
@@ -1874,50 +1874,50 @@ TEXT ·expandQ50AVX2(SB), NOSPLIT, $0-24
 block28:
 	ADDQ      $+32, CX
 	VMOVUPS   (CX), Y0
-	VMOVUPS   64(CX), Y1
-	VMOVUPS   128(CX), Y2
-	VMOVUPS   192(CX), Y3
-	VMOVUPS   256(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y0, Y5
-	VPSLLW    $0x04, Y4, Y6
-	VPAND     ones4<>+0(SB), Y6, Y6
-	VPOR      Y6, Y5, Y5
-	VMOVUPS   Y5, (AX)
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   256(CX), Y2
+	VPSLLW    $0x04, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, (AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPAND     ones4<>+0(SB), Y4, Y5
-	VPOR      Y5, Y0, Y0
+	VPAND     ones4<>+0(SB), Y2, Y1
+	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 256(AX)
-	VPAND     nibbles0<>+0(SB), Y1, Y0
-	VPSLLW    $0x03, Y4, Y5
-	VPAND     ones4<>+0(SB), Y5, Y5
-	VPOR      Y5, Y0, Y0
-	VMOVUPS   Y0, 64(AX)
-	VPSRLW    $0x04, Y1, Y0
+	VMOVUPS   64(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x03, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 64(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x01, Y4, Y1
+	VPSRLW    $0x01, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 320(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y0
-	VPSLLW    $0x02, Y4, Y1
-	VPAND     ones4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 128(AX)
-	VPSRLW    $0x04, Y2, Y0
+	VMOVUPS   128(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x02, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 128(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x02, Y4, Y1
+	VPSRLW    $0x02, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 384(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y0
-	VPSLLW    $0x01, Y4, Y1
-	VPAND     ones4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 192(AX)
-	VPSRLW    $0x04, Y3, Y0
+	VMOVUPS   192(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x01, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 192(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x03, Y4, Y1
+	VPSRLW    $0x03, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 448(AX)
@@ -1926,50 +1926,50 @@ block28:
 	VMULPS    offsetQ50<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 576(AX)
 	VMOVUPS   32(CX), Y0
-	VMOVUPS   96(CX), Y1
-	VMOVUPS   160(CX), Y2
-	VMOVUPS   224(CX), Y3
-	VMOVUPS   288(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y0, Y5
-	VPSLLW    $0x04, Y4, Y6
-	VPAND     ones4<>+0(SB), Y6, Y6
-	VPOR      Y6, Y5, Y5
-	VMOVUPS   Y5, 32(AX)
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   288(CX), Y2
+	VPSLLW    $0x04, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 32(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPAND     ones4<>+0(SB), Y4, Y5
-	VPOR      Y5, Y0, Y0
+	VPAND     ones4<>+0(SB), Y2, Y1
+	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 288(AX)
-	VPAND     nibbles0<>+0(SB), Y1, Y0
-	VPSLLW    $0x03, Y4, Y5
-	VPAND     ones4<>+0(SB), Y5, Y5
-	VPOR      Y5, Y0, Y0
-	VMOVUPS   Y0, 96(AX)
-	VPSRLW    $0x04, Y1, Y0
+	VMOVUPS   96(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x03, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 96(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x01, Y4, Y1
+	VPSRLW    $0x01, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 352(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y0
-	VPSLLW    $0x02, Y4, Y1
-	VPAND     ones4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 160(AX)
-	VPSRLW    $0x04, Y2, Y0
+	VMOVUPS   160(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x02, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 160(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x02, Y4, Y1
+	VPSRLW    $0x02, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 416(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y0
-	VPSLLW    $0x01, Y4, Y1
-	VPAND     ones4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 224(AX)
-	VPSRLW    $0x04, Y3, Y0
+	VMOVUPS   224(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x01, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 224(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x03, Y4, Y1
+	VPSRLW    $0x03, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 480(AX)
@@ -2005,68 +2005,68 @@ block30:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y3
-	VMOVUPS      64(AX), Y6
-	VMOVUPS      128(AX), Y7
-	VMOVUPS      192(AX), Y4
-	VMOVUPS      256(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y3, Y2
-	VPSLLW       $0x04, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VPBROADCASTD (CX), Y8
-	VPMADDUBSW   Y8, Y2, Y2
+	VMOVUPS      256(AX), Y4
+	VPSLLW       $0x04, Y4, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y2, Y2
+	VPBROADCASTD (CX), Y5
+	VPMADDUBSW   Y5, Y2, Y2
 	VPSRLW       $0x04, Y3, Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        ones4<>+0(SB), Y5, Y8
-	VPOR         Y8, Y3, Y3
-	VPBROADCASTD 16(CX), Y8
-	VPMADDUBSW   Y8, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x03, Y5, Y9
-	VPAND        ones4<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 4(CX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y2, Y2
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x01, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 20(CX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y7, Y6
-	VPSLLW       $0x02, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 8(CX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x04, Y7, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x02, Y5, Y7
+	VPAND        ones4<>+0(SB), Y4, Y5
+	VPOR         Y5, Y3, Y3
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VMOVUPS      64(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x03, Y4, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 24(CX), Y7
+	VPBROADCASTD 4(CX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y4, Y6
-	VPSLLW       $0x01, Y5, Y7
+	VPADDW       Y7, Y2, Y2
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x01, Y4, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 20(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y3, Y3
+	VMOVUPS      128(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x02, Y4, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y2, Y2
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y4, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 24(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y3, Y3
+	VMOVUPS      192(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x01, Y4, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
 	VPBROADCASTD 12(CX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y2, Y2
 	VPMADDWD     ones16<>+0(SB), Y2, Y2
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSRLW       $0x03, Y5, Y5
-	VPAND        ones4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD 28(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x03, Y4, Y4
+	VPAND        ones4<>+0(SB), Y4, Y4
+	VPOR         Y4, Y5, Y5
+	VPBROADCASTD 28(CX), Y4
+	VPMADDUBSW   Y4, Y5, Y4
+	VPADDW       Y4, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y2, Y2
 	VCVTPH2PS    -32(AX), Y3
@@ -2080,68 +2080,68 @@ block30:
 	VBROADCASTSS 32(CX), Y3
 	VFMADD231PS  Y3, Y2, Y0
 	VMOVUPS      32(AX), Y3
-	VMOVUPS      96(AX), Y6
-	VMOVUPS      160(AX), Y7
-	VMOVUPS      224(AX), Y4
-	VMOVUPS      288(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y3, Y2
-	VPSLLW       $0x04, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VPBROADCASTD (CX), Y8
-	VPMADDUBSW   Y8, Y2, Y2
+	VMOVUPS      288(AX), Y4
+	VPSLLW       $0x04, Y4, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y2, Y2
+	VPBROADCASTD (CX), Y5
+	VPMADDUBSW   Y5, Y2, Y2
 	VPSRLW       $0x04, Y3, Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        ones4<>+0(SB), Y5, Y8
-	VPOR         Y8, Y3, Y3
-	VPBROADCASTD 16(CX), Y8
-	VPMADDUBSW   Y8, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x03, Y5, Y9
-	VPAND        ones4<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 4(CX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y2, Y2
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x01, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 20(CX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y7, Y6
-	VPSLLW       $0x02, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 8(CX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x04, Y7, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x02, Y5, Y7
+	VPAND        ones4<>+0(SB), Y4, Y5
+	VPOR         Y5, Y3, Y3
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VMOVUPS      96(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x03, Y4, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 24(CX), Y7
+	VPBROADCASTD 4(CX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y4, Y6
-	VPSLLW       $0x01, Y5, Y7
+	VPADDW       Y7, Y2, Y2
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x01, Y4, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 20(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y3, Y3
+	VMOVUPS      160(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x02, Y4, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y2, Y2
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y4, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 24(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y3, Y3
+	VMOVUPS      224(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x01, Y4, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
 	VPBROADCASTD 12(CX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y2, Y2
 	VPMADDWD     ones16<>+0(SB), Y2, Y2
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSRLW       $0x03, Y5, Y5
-	VPAND        ones4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD 28(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x03, Y4, Y4
+	VPAND        ones4<>+0(SB), Y4, Y4
+	VPOR         Y4, Y5, Y5
+	VPBROADCASTD 28(CX), Y4
+	VPMADDUBSW   Y4, Y5, Y4
+	VPADDW       Y4, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y2, Y2
 	VCVTPH2PS    -16(AX), Y3
@@ -2207,68 +2207,68 @@ block33:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y5
-	VMOVUPS      64(AX), Y8
-	VMOVUPS      128(AX), Y9
-	VMOVUPS      192(AX), Y6
-	VMOVUPS      256(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPSLLW       $0x04, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
-	VPBROADCASTD (DX), Y10
-	VPMADDUBSW   Y10, Y4, Y4
+	VMOVUPS      256(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD (DX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        ones4<>+0(SB), Y7, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 16(DX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x03, Y7, Y11
-	VPAND        ones4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 4(DX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y4, Y4
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 20(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 8(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x02, Y7, Y9
+	VPAND        ones4<>+0(SB), Y6, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(DX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      64(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x03, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(DX), Y9
+	VPBROADCASTD 4(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x01, Y7, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x01, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 20(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      128(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x02, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 24(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      192(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x01, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x03, Y7, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(DX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(DX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -32(AX), Y5
@@ -2282,68 +2282,68 @@ block33:
 	VBROADCASTSS 32(DX), Y5
 	VFMADD231PS  Y5, Y4, Y0
 	VMOVUPS      32(AX), Y5
-	VMOVUPS      96(AX), Y8
-	VMOVUPS      160(AX), Y9
-	VMOVUPS      224(AX), Y6
-	VMOVUPS      288(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPSLLW       $0x04, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
-	VPBROADCASTD (DX), Y10
-	VPMADDUBSW   Y10, Y4, Y4
+	VMOVUPS      288(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD (DX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        ones4<>+0(SB), Y7, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 16(DX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x03, Y7, Y11
-	VPAND        ones4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 4(DX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y4, Y4
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 20(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 8(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x02, Y7, Y9
+	VPAND        ones4<>+0(SB), Y6, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(DX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      96(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x03, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(DX), Y9
+	VPBROADCASTD 4(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x01, Y7, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x01, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 20(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      160(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x02, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 24(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      224(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x01, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x03, Y7, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(DX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(DX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -16(AX), Y5
@@ -2362,68 +2362,68 @@ block33:
 	PREFETCHT0   8384(AX)(CX*1)
 	PREFETCHT0   8448(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y5
-	VMOVUPS      64(AX)(CX*1), Y8
-	VMOVUPS      128(AX)(CX*1), Y9
-	VMOVUPS      192(AX)(CX*1), Y6
-	VMOVUPS      256(AX)(CX*1), Y7
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPSLLW       $0x04, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
-	VPBROADCASTD (DX), Y10
-	VPMADDUBSW   Y10, Y4, Y4
+	VMOVUPS      256(AX)(CX*1), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD (DX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        ones4<>+0(SB), Y7, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 16(DX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x03, Y7, Y11
-	VPAND        ones4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 4(DX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y4, Y4
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 20(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 8(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x02, Y7, Y9
+	VPAND        ones4<>+0(SB), Y6, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(DX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      64(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x03, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(DX), Y9
+	VPBROADCASTD 4(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x01, Y7, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x01, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 20(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      128(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x02, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 24(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      192(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x01, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x03, Y7, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(DX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(DX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -32(AX)(CX*1), Y5
@@ -2437,68 +2437,68 @@ block33:
 	VBROADCASTSS 32(DX), Y5
 	VFMADD231PS  Y5, Y4, Y2
 	VMOVUPS      32(AX)(CX*1), Y5
-	VMOVUPS      96(AX)(CX*1), Y8
-	VMOVUPS      160(AX)(CX*1), Y9
-	VMOVUPS      224(AX)(CX*1), Y6
-	VMOVUPS      288(AX)(CX*1), Y7
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPSLLW       $0x04, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
-	VPBROADCASTD (DX), Y10
-	VPMADDUBSW   Y10, Y4, Y4
+	VMOVUPS      288(AX)(CX*1), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD (DX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        ones4<>+0(SB), Y7, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 16(DX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x03, Y7, Y11
-	VPAND        ones4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 4(DX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y4, Y4
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 20(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 8(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x02, Y7, Y9
+	VPAND        ones4<>+0(SB), Y6, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(DX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      96(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x03, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(DX), Y9
+	VPBROADCASTD 4(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x01, Y7, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x01, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 20(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      160(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x02, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 24(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      224(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x01, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x03, Y7, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(DX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(DX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -16(AX)(CX*1), Y5
@@ -2604,50 +2604,50 @@ TEXT ·expandQ51VNNI(SB), NOSPLIT, $0-24
 block35:
 	ADDQ      $+64, CX
 	VMOVUPS   (CX), Z0
-	VMOVUPS   64(CX), Z1
-	VMOVUPS   128(CX), Z2
-	VMOVUPS   192(CX), Z3
-	VMOVUPS   256(CX), Z4
-	VPANDD    nibbles0<>+0(SB), Z0, Z5
-	VPSLLW    $0x04, Z4, Z6
-	VPANDD    ones4<>+0(SB), Z6, Z6
-	VPORD     Z6, Z5, Z5
-	VMOVUPS   Z5, (AX)
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VMOVUPS   256(CX), Z2
+	VPSLLW    $0x04, Z2, Z3
+	VPANDD    ones4<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, (AX)
 	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPANDD    ones4<>+0(SB), Z4, Z5
-	VPORD     Z5, Z0, Z0
+	VPANDD    ones4<>+0(SB), Z2, Z1
+	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 256(AX)
-	VPANDD    nibbles0<>+0(SB), Z1, Z0
-	VPSLLW    $0x03, Z4, Z5
-	VPANDD    ones4<>+0(SB), Z5, Z5
-	VPORD     Z5, Z0, Z0
-	VMOVUPS   Z0, 64(AX)
-	VPSRLW    $0x04, Z1, Z0
+	VMOVUPS   64(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VPSLLW    $0x03, Z2, Z3
+	VPANDD    ones4<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, 64(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPSRLW    $0x01, Z4, Z1
+	VPSRLW    $0x01, Z2, Z1
 	VPANDD    ones4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 320(AX)
-	VPANDD    nibbles0<>+0(SB), Z2, Z0
-	VPSLLW    $0x02, Z4, Z1
-	VPANDD    ones4<>+0(SB), Z1, Z1
-	VPORD     Z1, Z0, Z0
-	VMOVUPS   Z0, 128(AX)
-	VPSRLW    $0x04, Z2, Z0
+	VMOVUPS   128(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VPSLLW    $0x02, Z2, Z3
+	VPANDD    ones4<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, 128(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPSRLW    $0x02, Z4, Z1
+	VPSRLW    $0x02, Z2, Z1
 	VPANDD    ones4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 384(AX)
-	VPANDD    nibbles0<>+0(SB), Z3, Z0
-	VPSLLW    $0x01, Z4, Z1
-	VPANDD    ones4<>+0(SB), Z1, Z1
-	VPORD     Z1, Z0, Z0
-	VMOVUPS   Z0, 192(AX)
-	VPSRLW    $0x04, Z3, Z0
+	VMOVUPS   192(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VPSLLW    $0x01, Z2, Z3
+	VPANDD    ones4<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, 192(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPSRLW    $0x03, Z4, Z1
+	VPSRLW    $0x03, Z2, Z1
 	VPANDD    ones4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 448(AX)
@@ -2685,50 +2685,50 @@ block37:
 	VPXORD           Z1, Z1, Z1
 	VPXORD           Z2, Z2, Z2
 	VMOVUPS          (AX), Z3
-	VMOVUPS          64(AX), Z4
-	VMOVUPS          128(AX), Z5
-	VMOVUPS          192(AX), Z6
-	VMOVUPS          256(AX), Z7
-	VPANDD           nibbles0<>+0(SB), Z3, Z8
-	VPSLLW           $0x04, Z7, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z8, Z8
-	VPDPBUSD.BCST    (CX), Z8, Z1
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VMOVUPS          256(AX), Z5
+	VPSLLW           $0x04, Z5, Z6
+	VPANDD           ones4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    (CX), Z4, Z1
 	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPANDD           ones4<>+0(SB), Z7, Z8
-	VPORD            Z8, Z3, Z3
+	VPANDD           ones4<>+0(SB), Z5, Z4
+	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    16(CX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z4, Z3
-	VPSLLW           $0x03, Z7, Z8
-	VPANDD           ones4<>+0(SB), Z8, Z8
-	VPORD            Z8, Z3, Z3
-	VPDPBUSD.BCST    4(CX), Z3, Z1
-	VPSRLW           $0x04, Z4, Z3
+	VMOVUPS          64(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPSLLW           $0x03, Z5, Z6
+	VPANDD           ones4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    4(CX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x01, Z7, Z4
+	VPSRLW           $0x01, Z5, Z4
 	VPANDD           ones4<>+0(SB), Z4, Z4
 	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    20(CX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z5, Z3
-	VPSLLW           $0x02, Z7, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    8(CX), Z3, Z1
-	VPSRLW           $0x04, Z5, Z3
+	VMOVUPS          128(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPSLLW           $0x02, Z5, Z6
+	VPANDD           ones4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    8(CX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x02, Z7, Z4
+	VPSRLW           $0x02, Z5, Z4
 	VPANDD           ones4<>+0(SB), Z4, Z4
 	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    24(CX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z6, Z3
-	VPSLLW           $0x01, Z7, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    12(CX), Z3, Z1
-	VPSRLW           $0x04, Z6, Z3
+	VMOVUPS          192(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPSLLW           $0x01, Z5, Z6
+	VPANDD           ones4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    12(CX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x03, Z7, Z4
+	VPSRLW           $0x03, Z5, Z4
 	VPANDD           ones4<>+0(SB), Z4, Z4
 	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    28(CX), Z3, Z2
@@ -2788,50 +2788,50 @@ block40:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VMOVUPS          256(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z4, Z9
-	VPSLLW           $0x04, Z8, Z10
-	VPANDD           ones4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z8, Z9
-	VPORD            Z9, Z4, Z4
+	VPANDD           ones4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x03, Z8, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x03, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z8, Z5
+	VPSRLW           $0x01, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x01, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x01, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z8, Z5
+	VPSRLW           $0x03, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    28(DX), Z4, Z3
@@ -2850,66 +2850,66 @@ block40:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z11, Z11, Z11
-	VPXORD           Z12, Z12, Z12
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
 	VMOVUPS          (AX)(CX*1), Z4
-	VMOVUPS          64(AX)(CX*1), Z5
-	VMOVUPS          128(AX)(CX*1), Z6
-	VMOVUPS          192(AX)(CX*1), Z7
-	VMOVUPS          256(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z4, Z9
-	VPSLLW           $0x04, Z8, Z10
-	VPANDD           ones4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z11
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX)(CX*1), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z8
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z8, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x03, Z8, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z11
-	VPSRLW           $0x04, Z5, Z4
+	VPANDD           ones4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    16(DX), Z4, Z9
+	VMOVUPS          64(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x03, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z8, Z5
+	VPSRLW           $0x01, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z11
-	VPSRLW           $0x04, Z6, Z4
+	VPDPBUSD.BCST    20(DX), Z4, Z9
+	VMOVUPS          128(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x01, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z11
-	VPSRLW           $0x04, Z7, Z4
+	VPDPBUSD.BCST    24(DX), Z4, Z9
+	VMOVUPS          192(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x01, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z8, Z5
+	VPSRLW           $0x03, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z12
-	VPADDD           Z12, Z11, Z11
+	VPDPBUSD.BCST    28(DX), Z4, Z9
+	VPADDD           Z9, Z8, Z8
 	VCVTPH2PS        -64(AX)(CX*1), Z4
 	VCVTPH2PS        -32(AX)(CX*1), Z5
 	VMULPS           eighth<>+0(SB), Z5, Z5
-	VCVTDQ2PS        Z11, Z11
-	VMULPS           Z4, Z11, Z11
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z4, Z8, Z8
 	VMOVUPS          start<>+0(SB), Z4
 	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z11
-	VFMADD231PS.BCST 32(DX), Z11, Z1
+	VFNMADD231PS     Z5, Z4, Z8
+	VFMADD231PS.BCST 32(DX), Z8, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             BX
@@ -2960,50 +2960,50 @@ block43:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VMOVUPS          256(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z4, Z9
-	VPSLLW           $0x04, Z8, Z10
-	VPANDD           ones4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z8, Z9
-	VPORD            Z9, Z4, Z4
+	VPANDD           ones4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x03, Z8, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x03, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z8, Z5
+	VPSRLW           $0x01, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x01, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x01, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z8, Z5
+	VPSRLW           $0x03, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    28(DX), Z4, Z3
@@ -3022,66 +3022,66 @@ block43:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z11, Z11, Z11
-	VPXORD           Z12, Z12, Z12
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
 	VMOVUPS          (AX)(CX*1), Z4
-	VMOVUPS          64(AX)(CX*1), Z5
-	VMOVUPS          128(AX)(CX*1), Z6
-	VMOVUPS          192(AX)(CX*1), Z7
-	VMOVUPS          256(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z4, Z9
-	VPSLLW           $0x04, Z8, Z10
-	VPANDD           ones4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z11
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX)(CX*1), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z8
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z8, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x03, Z8, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z11
-	VPSRLW           $0x04, Z5, Z4
+	VPANDD           ones4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    16(DX), Z4, Z9
+	VMOVUPS          64(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x03, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z8, Z5
+	VPSRLW           $0x01, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z11
-	VPSRLW           $0x04, Z6, Z4
+	VPDPBUSD.BCST    20(DX), Z4, Z9
+	VMOVUPS          128(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x01, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z11
-	VPSRLW           $0x04, Z7, Z4
+	VPDPBUSD.BCST    24(DX), Z4, Z9
+	VMOVUPS          192(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x01, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z8, Z5
+	VPSRLW           $0x03, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z12
-	VPADDD           Z12, Z11, Z11
+	VPDPBUSD.BCST    28(DX), Z4, Z9
+	VPADDD           Z9, Z8, Z8
 	VCVTPH2PS        -64(AX)(CX*1), Z4
 	VCVTPH2PS        -32(AX)(CX*1), Z5
 	VMULPS           eighth<>+0(SB), Z5, Z5
-	VCVTDQ2PS        Z11, Z11
-	VMULPS           Z4, Z11, Z11
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z4, Z8, Z8
 	VMOVUPS          start<>+0(SB), Z4
 	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z11
-	VFMADD231PS.BCST 32(DX), Z11, Z1
+	VFNMADD231PS     Z5, Z4, Z8
+	VFMADD231PS.BCST 32(DX), Z8, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             BX
@@ -3133,50 +3133,50 @@ TEXT ·expandQ51AVX2(SB), NOSPLIT, $0-24
 block45:
 	ADDQ      $+64, CX
 	VMOVUPS   (CX), Y0
-	VMOVUPS   64(CX), Y1
-	VMOVUPS   128(CX), Y2
-	VMOVUPS   192(CX), Y3
-	VMOVUPS   256(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y0, Y5
-	VPSLLW    $0x04, Y4, Y6
-	VPAND     ones4<>+0(SB), Y6, Y6
-	VPOR      Y6, Y5, Y5
-	VMOVUPS   Y5, (AX)
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   256(CX), Y2
+	VPSLLW    $0x04, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, (AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPAND     ones4<>+0(SB), Y4, Y5
-	VPOR      Y5, Y0, Y0
+	VPAND     ones4<>+0(SB), Y2, Y1
+	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 256(AX)
-	VPAND     nibbles0<>+0(SB), Y1, Y0
-	VPSLLW    $0x03, Y4, Y5
-	VPAND     ones4<>+0(SB), Y5, Y5
-	VPOR      Y5, Y0, Y0
-	VMOVUPS   Y0, 64(AX)
-	VPSRLW    $0x04, Y1, Y0
+	VMOVUPS   64(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x03, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 64(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x01, Y4, Y1
+	VPSRLW    $0x01, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 320(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y0
-	VPSLLW    $0x02, Y4, Y1
-	VPAND     ones4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 128(AX)
-	VPSRLW    $0x04, Y2, Y0
+	VMOVUPS   128(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x02, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 128(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x02, Y4, Y1
+	VPSRLW    $0x02, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 384(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y0
-	VPSLLW    $0x01, Y4, Y1
-	VPAND     ones4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 192(AX)
-	VPSRLW    $0x04, Y3, Y0
+	VMOVUPS   192(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x01, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 192(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x03, Y4, Y1
+	VPSRLW    $0x03, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 448(AX)
@@ -3186,50 +3186,50 @@ block45:
 	VMULPS    eighth<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 576(AX)
 	VMOVUPS   32(CX), Y0
-	VMOVUPS   96(CX), Y1
-	VMOVUPS   160(CX), Y2
-	VMOVUPS   224(CX), Y3
-	VMOVUPS   288(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y0, Y5
-	VPSLLW    $0x04, Y4, Y6
-	VPAND     ones4<>+0(SB), Y6, Y6
-	VPOR      Y6, Y5, Y5
-	VMOVUPS   Y5, 32(AX)
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   288(CX), Y2
+	VPSLLW    $0x04, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 32(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPAND     ones4<>+0(SB), Y4, Y5
-	VPOR      Y5, Y0, Y0
+	VPAND     ones4<>+0(SB), Y2, Y1
+	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 288(AX)
-	VPAND     nibbles0<>+0(SB), Y1, Y0
-	VPSLLW    $0x03, Y4, Y5
-	VPAND     ones4<>+0(SB), Y5, Y5
-	VPOR      Y5, Y0, Y0
-	VMOVUPS   Y0, 96(AX)
-	VPSRLW    $0x04, Y1, Y0
+	VMOVUPS   96(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x03, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 96(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x01, Y4, Y1
+	VPSRLW    $0x01, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 352(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y0
-	VPSLLW    $0x02, Y4, Y1
-	VPAND     ones4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 160(AX)
-	VPSRLW    $0x04, Y2, Y0
+	VMOVUPS   160(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x02, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 160(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x02, Y4, Y1
+	VPSRLW    $0x02, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 416(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y0
-	VPSLLW    $0x01, Y4, Y1
-	VPAND     ones4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 224(AX)
-	VPSRLW    $0x04, Y3, Y0
+	VMOVUPS   224(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x01, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 224(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x03, Y4, Y1
+	VPSRLW    $0x03, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 480(AX)
@@ -3266,68 +3266,68 @@ block47:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y3
-	VMOVUPS      64(AX), Y6
-	VMOVUPS      128(AX), Y7
-	VMOVUPS      192(AX), Y4
-	VMOVUPS      256(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y3, Y2
-	VPSLLW       $0x04, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VPBROADCASTD (CX), Y8
-	VPMADDUBSW   Y8, Y2, Y2
+	VMOVUPS      256(AX), Y4
+	VPSLLW       $0x04, Y4, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y2, Y2
+	VPBROADCASTD (CX), Y5
+	VPMADDUBSW   Y5, Y2, Y2
 	VPSRLW       $0x04, Y3, Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        ones4<>+0(SB), Y5, Y8
-	VPOR         Y8, Y3, Y3
-	VPBROADCASTD 16(CX), Y8
-	VPMADDUBSW   Y8, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x03, Y5, Y9
-	VPAND        ones4<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 4(CX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y2, Y2
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x01, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 20(CX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y7, Y6
-	VPSLLW       $0x02, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 8(CX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x04, Y7, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x02, Y5, Y7
+	VPAND        ones4<>+0(SB), Y4, Y5
+	VPOR         Y5, Y3, Y3
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VMOVUPS      64(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x03, Y4, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 24(CX), Y7
+	VPBROADCASTD 4(CX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y4, Y6
-	VPSLLW       $0x01, Y5, Y7
+	VPADDW       Y7, Y2, Y2
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x01, Y4, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 20(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y3, Y3
+	VMOVUPS      128(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x02, Y4, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y2, Y2
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y4, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 24(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y3, Y3
+	VMOVUPS      192(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x01, Y4, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
 	VPBROADCASTD 12(CX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y2, Y2
 	VPMADDWD     ones16<>+0(SB), Y2, Y2
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSRLW       $0x03, Y5, Y5
-	VPAND        ones4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD 28(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x03, Y4, Y4
+	VPAND        ones4<>+0(SB), Y4, Y4
+	VPOR         Y4, Y5, Y5
+	VPBROADCASTD 28(CX), Y4
+	VPMADDUBSW   Y4, Y5, Y4
+	VPADDW       Y4, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y2, Y2
 	VCVTPH2PS    -64(AX), Y3
@@ -3342,68 +3342,68 @@ block47:
 	VBROADCASTSS 32(CX), Y3
 	VFMADD231PS  Y3, Y2, Y0
 	VMOVUPS      32(AX), Y3
-	VMOVUPS      96(AX), Y6
-	VMOVUPS      160(AX), Y7
-	VMOVUPS      224(AX), Y4
-	VMOVUPS      288(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y3, Y2
-	VPSLLW       $0x04, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VPBROADCASTD (CX), Y8
-	VPMADDUBSW   Y8, Y2, Y2
+	VMOVUPS      288(AX), Y4
+	VPSLLW       $0x04, Y4, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y2, Y2
+	VPBROADCASTD (CX), Y5
+	VPMADDUBSW   Y5, Y2, Y2
 	VPSRLW       $0x04, Y3, Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        ones4<>+0(SB), Y5, Y8
-	VPOR         Y8, Y3, Y3
-	VPBROADCASTD 16(CX), Y8
-	VPMADDUBSW   Y8, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x03, Y5, Y9
-	VPAND        ones4<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 4(CX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y2, Y2
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x01, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 20(CX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y7, Y6
-	VPSLLW       $0x02, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 8(CX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x04, Y7, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x02, Y5, Y7
+	VPAND        ones4<>+0(SB), Y4, Y5
+	VPOR         Y5, Y3, Y3
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VMOVUPS      96(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x03, Y4, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 24(CX), Y7
+	VPBROADCASTD 4(CX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y4, Y6
-	VPSLLW       $0x01, Y5, Y7
+	VPADDW       Y7, Y2, Y2
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x01, Y4, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 20(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y3, Y3
+	VMOVUPS      160(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x02, Y4, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y2, Y2
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y4, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 24(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y3, Y3
+	VMOVUPS      224(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x01, Y4, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
 	VPBROADCASTD 12(CX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y2, Y2
 	VPMADDWD     ones16<>+0(SB), Y2, Y2
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSRLW       $0x03, Y5, Y5
-	VPAND        ones4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD 28(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x03, Y4, Y4
+	VPAND        ones4<>+0(SB), Y4, Y4
+	VPOR         Y4, Y5, Y5
+	VPBROADCASTD 28(CX), Y4
+	VPMADDUBSW   Y4, Y5, Y4
+	VPADDW       Y4, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y2, Y2
 	VCVTPH2PS    -48(AX), Y3
@@ -3470,68 +3470,68 @@ block50:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y5
-	VMOVUPS      64(AX), Y8
-	VMOVUPS      128(AX), Y9
-	VMOVUPS      192(AX), Y6
-	VMOVUPS      256(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPSLLW       $0x04, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
-	VPBROADCASTD (DX), Y10
-	VPMADDUBSW   Y10, Y4, Y4
+	VMOVUPS      256(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD (DX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        ones4<>+0(SB), Y7, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 16(DX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x03, Y7, Y11
-	VPAND        ones4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 4(DX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y4, Y4
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 20(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 8(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x02, Y7, Y9
+	VPAND        ones4<>+0(SB), Y6, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(DX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      64(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x03, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(DX), Y9
+	VPBROADCASTD 4(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x01, Y7, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x01, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 20(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      128(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x02, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 24(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      192(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x01, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x03, Y7, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(DX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(DX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -64(AX), Y5
@@ -3546,68 +3546,68 @@ block50:
 	VBROADCASTSS 32(DX), Y5
 	VFMADD231PS  Y5, Y4, Y0
 	VMOVUPS      32(AX), Y5
-	VMOVUPS      96(AX), Y8
-	VMOVUPS      160(AX), Y9
-	VMOVUPS      224(AX), Y6
-	VMOVUPS      288(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPSLLW       $0x04, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
-	VPBROADCASTD (DX), Y10
-	VPMADDUBSW   Y10, Y4, Y4
+	VMOVUPS      288(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD (DX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        ones4<>+0(SB), Y7, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 16(DX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x03, Y7, Y11
-	VPAND        ones4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 4(DX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y4, Y4
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 20(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 8(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x02, Y7, Y9
+	VPAND        ones4<>+0(SB), Y6, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(DX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      96(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x03, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(DX), Y9
+	VPBROADCASTD 4(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x01, Y7, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x01, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 20(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      160(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x02, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 24(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      224(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x01, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x03, Y7, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(DX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(DX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -48(AX), Y5
@@ -3627,68 +3627,68 @@ block50:
 	PREFETCHT0   8384(AX)(CX*1)
 	PREFETCHT0   8448(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y5
-	VMOVUPS      64(AX)(CX*1), Y8
-	VMOVUPS      128(AX)(CX*1), Y9
-	VMOVUPS      192(AX)(CX*1), Y6
-	VMOVUPS      256(AX)(CX*1), Y7
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPSLLW       $0x04, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
-	VPBROADCASTD (DX), Y10
-	VPMADDUBSW   Y10, Y4, Y4
+	VMOVUPS      256(AX)(CX*1), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD (DX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        ones4<>+0(SB), Y7, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 16(DX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x03, Y7, Y11
-	VPAND        ones4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 4(DX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y4, Y4
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 20(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 8(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x02, Y7, Y9
+	VPAND        ones4<>+0(SB), Y6, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(DX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      64(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x03, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(DX), Y9
+	VPBROADCASTD 4(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x01, Y7, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x01, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 20(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      128(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x02, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 24(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      192(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x01, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x03, Y7, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(DX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(DX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -64(AX)(CX*1), Y5
@@ -3703,68 +3703,68 @@ block50:
 	VBROADCASTSS 32(DX), Y5
 	VFMADD231PS  Y5, Y4, Y2
 	VMOVUPS      32(AX)(CX*1), Y5
-	VMOVUPS      96(AX)(CX*1), Y8
-	VMOVUPS      160(AX)(CX*1), Y9
-	VMOVUPS      224(AX)(CX*1), Y6
-	VMOVUPS      288(AX)(CX*1), Y7
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPSLLW       $0x04, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
-	VPBROADCASTD (DX), Y10
-	VPMADDUBSW   Y10, Y4, Y4
+	VMOVUPS      288(AX)(CX*1), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD (DX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        ones4<>+0(SB), Y7, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 16(DX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x03, Y7, Y11
-	VPAND        ones4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 4(DX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y4, Y4
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 20(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 8(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x02, Y7, Y9
+	VPAND        ones4<>+0(SB), Y6, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(DX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      96(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x03, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(DX), Y9
+	VPBROADCASTD 4(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x01, Y7, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x01, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 20(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      160(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x02, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 24(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      224(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x01, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x03, Y7, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(DX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(DX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -48(AX)(CX*1), Y5
@@ -3875,12 +3875,12 @@ block52:
 
 part54:
 	VMOVUPS   (CX), Z0
+	VPANDD    pairs0<>+0(SB), Z0, Z1
+	VMOVUPS   Z1, (AX)
+	VPSRLW    $0x04, Z0, Z1
+	VPANDD    pairs0<>+0(SB), Z1, Z1
+	VMOVUPS   Z1, 256(AX)
 	VMOVUPS   64(CX), Z1
-	VPANDD    pairs0<>+0(SB), Z0, Z2
-	VMOVUPS   Z2, (AX)
-	VPSRLW    $0x04, Z0, Z2
-	VPANDD    pairs0<>+0(SB), Z2, Z2
-	VMOVUPS   Z2, 256(AX)
 	VPANDD    pairs0<>+0(SB), Z1, Z2
 	VMOVUPS   Z2, 64(AX)
 	VPSRLW    $0x04, Z1, Z2
@@ -3971,12 +3971,12 @@ part57:
 	VPXORD           Z1, Z1, Z1
 	VPXORD           Z2, Z2, Z2
 	VMOVUPS          (AX), Z3
+	VPANDD           pairs0<>+0(SB), Z3, Z4
+	VPDPBUSD.BCST    (DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPDPBUSD.BCST    16(DX), Z4, Z2
 	VMOVUPS          64(AX), Z4
-	VPANDD           pairs0<>+0(SB), Z3, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z1
-	VPSRLW           $0x04, Z3, Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z5
-	VPDPBUSD.BCST    16(DX), Z5, Z2
 	VPANDD           pairs0<>+0(SB), Z4, Z5
 	VPDPBUSD.BCST    4(DX), Z5, Z1
 	VPSRLW           $0x04, Z4, Z5
@@ -4073,20 +4073,20 @@ part61:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z3
 	VMOVUPS          64(AX), Z5
-	VPANDD           pairs0<>+0(SB), Z4, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z2
-	VPSRLW           $0x04, Z4, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPDPBUSD.BCST    16(BX), Z6, Z3
-	VPANDD           pairs0<>+0(SB), Z5, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z2
-	VPSRLW           $0x04, Z5, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPDPBUSD.BCST    20(BX), Z6, Z3
-	VPSRLW           $0x02, Z4, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z2
+	VPANDD           pairs0<>+0(SB), Z5, Z8
+	VPDPBUSD.BCST    4(BX), Z8, Z2
+	VPSRLW           $0x04, Z5, Z8
+	VPANDD           pairs0<>+0(SB), Z8, Z8
+	VPDPBUSD.BCST    20(BX), Z8, Z3
+	VPSRLW           $0x02, Z4, Z8
+	VPANDD           pairs0<>+0(SB), Z8, Z8
+	VPDPBUSD.BCST    8(BX), Z8, Z2
 	VPSRLW           $0x06, Z4, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    24(BX), Z4, Z3
@@ -4102,9 +4102,9 @@ part61:
 	VMULPS           Z4, Z5, Z5
 	VCVTPH2PS        32(DX), Z4
 	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        160(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
+	VPMOVSXBD        160(AX), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z8, Z4, Z4
 	VCVTDQ2PS        Z2, Z2
 	VMULPS           Z5, Z2, Z2
 	VBROADCASTSS     44(BX), Z5
@@ -4115,9 +4115,9 @@ part61:
 	VMULPS           Z4, Z5, Z5
 	VCVTPH2PS        32(DX), Z4
 	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        176(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
+	VPMOVSXBD        176(AX), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z8, Z4, Z4
 	VCVTDQ2PS        Z3, Z3
 	VFMADD231PS      Z5, Z3, Z2
 	VMOVUPS          start<>+0(SB), Z5
@@ -4128,61 +4128,61 @@ part61:
 	PREFETCHT0       4096(AX)(CX*1)
 	PREFETCHT0       4160(AX)(CX*1)
 	PREFETCHT0       4224(AX)(CX*1)
+	VPXORD           Z6, Z6, Z6
 	VPXORD           Z7, Z7, Z7
-	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX)(CX*1), Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z6
+	VPSRLW           $0x04, Z4, Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z7
 	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           pairs0<>+0(SB), Z4, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z7
-	VPSRLW           $0x04, Z4, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPDPBUSD.BCST    16(BX), Z6, Z8
-	VPANDD           pairs0<>+0(SB), Z5, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPDPBUSD.BCST    20(BX), Z6, Z8
-	VPSRLW           $0x02, Z4, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z7
+	VPANDD           pairs0<>+0(SB), Z5, Z8
+	VPDPBUSD.BCST    4(BX), Z8, Z6
+	VPSRLW           $0x04, Z5, Z8
+	VPANDD           pairs0<>+0(SB), Z8, Z8
+	VPDPBUSD.BCST    20(BX), Z8, Z7
+	VPSRLW           $0x02, Z4, Z8
+	VPANDD           pairs0<>+0(SB), Z8, Z8
+	VPDPBUSD.BCST    8(BX), Z8, Z6
 	VPSRLW           $0x06, Z4, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z8
+	VPDPBUSD.BCST    24(BX), Z4, Z7
 	VPSRLW           $0x02, Z5, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z7
+	VPDPBUSD.BCST    12(BX), Z4, Z6
 	VPSRLW           $0x06, Z5, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z8
+	VPDPBUSD.BCST    28(BX), Z4, Z7
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        128(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
 	VCVTPH2PS        32(DX)(CX*1), Z4
 	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        160(AX)(CX*1), Z6
+	VPMOVSXBD        160(AX)(CX*1), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z8, Z4, Z4
 	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
-	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z5, Z7, Z7
+	VMULPS           Z5, Z6, Z6
 	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z7
+	VFNMADD231PS     Z4, Z5, Z6
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        144(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
 	VCVTPH2PS        32(DX)(CX*1), Z4
 	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        176(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
+	VPMOVSXBD        176(AX)(CX*1), Z8
 	VCVTDQ2PS        Z8, Z8
-	VFMADD231PS      Z5, Z8, Z7
+	VMULPS           Z8, Z4, Z4
+	VCVTDQ2PS        Z7, Z7
+	VFMADD231PS      Z5, Z7, Z6
 	VMOVUPS          start<>+0(SB), Z5
 	VSUBPS.BCST      36(BX), Z5, Z5
 	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z1
+	VFNMADD231PS     Z4, Z5, Z6
+	VFMADD231PS.BCST 32(BX), Z6, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+192, AX
 	DECQ             DI
@@ -4237,20 +4237,20 @@ part65:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z3
 	VMOVUPS          64(AX), Z5
-	VPANDD           pairs0<>+0(SB), Z4, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z2
-	VPSRLW           $0x04, Z4, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPDPBUSD.BCST    16(BX), Z6, Z3
-	VPANDD           pairs0<>+0(SB), Z5, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z2
-	VPSRLW           $0x04, Z5, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPDPBUSD.BCST    20(BX), Z6, Z3
-	VPSRLW           $0x02, Z4, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z2
+	VPANDD           pairs0<>+0(SB), Z5, Z8
+	VPDPBUSD.BCST    4(BX), Z8, Z2
+	VPSRLW           $0x04, Z5, Z8
+	VPANDD           pairs0<>+0(SB), Z8, Z8
+	VPDPBUSD.BCST    20(BX), Z8, Z3
+	VPSRLW           $0x02, Z4, Z8
+	VPANDD           pairs0<>+0(SB), Z8, Z8
+	VPDPBUSD.BCST    8(BX), Z8, Z2
 	VPSRLW           $0x06, Z4, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    24(BX), Z4, Z3
@@ -4266,9 +4266,9 @@ part65:
 	VMULPS           Z4, Z5, Z5
 	VCVTPH2PS        32(DX), Z4
 	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        160(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
+	VPMOVSXBD        160(AX), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z8, Z4, Z4
 	VCVTDQ2PS        Z2, Z2
 	VMULPS           Z5, Z2, Z2
 	VBROADCASTSS     44(BX), Z5
@@ -4279,9 +4279,9 @@ part65:
 	VMULPS           Z4, Z5, Z5
 	VCVTPH2PS        32(DX), Z4
 	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        176(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
+	VPMOVSXBD        176(AX), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z8, Z4, Z4
 	VCVTDQ2PS        Z3, Z3
 	VFMADD231PS      Z5, Z3, Z2
 	VMOVUPS          start<>+0(SB), Z5
@@ -4292,61 +4292,61 @@ part65:
 	PREFETCHT0       4096(AX)(CX*1)
 	PREFETCHT0       4160(AX)(CX*1)
 	PREFETCHT0       4224(AX)(CX*1)
+	VPXORD           Z6, Z6, Z6
 	VPXORD           Z7, Z7, Z7
-	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX)(CX*1), Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z6
+	VPSRLW           $0x04, Z4, Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z7
 	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           pairs0<>+0(SB), Z4, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z7
-	VPSRLW           $0x04, Z4, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPDPBUSD.BCST    16(BX), Z6, Z8
-	VPANDD           pairs0<>+0(SB), Z5, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPDPBUSD.BCST    20(BX), Z6, Z8
-	VPSRLW           $0x02, Z4, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z7
+	VPANDD           pairs0<>+0(SB), Z5, Z8
+	VPDPBUSD.BCST    4(BX), Z8, Z6
+	VPSRLW           $0x04, Z5, Z8
+	VPANDD           pairs0<>+0(SB), Z8, Z8
+	VPDPBUSD.BCST    20(BX), Z8, Z7
+	VPSRLW           $0x02, Z4, Z8
+	VPANDD           pairs0<>+0(SB), Z8, Z8
+	VPDPBUSD.BCST    8(BX), Z8, Z6
 	VPSRLW           $0x06, Z4, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z8
+	VPDPBUSD.BCST    24(BX), Z4, Z7
 	VPSRLW           $0x02, Z5, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z7
+	VPDPBUSD.BCST    12(BX), Z4, Z6
 	VPSRLW           $0x06, Z5, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z8
+	VPDPBUSD.BCST    28(BX), Z4, Z7
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        128(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
 	VCVTPH2PS        32(DX)(CX*1), Z4
 	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        160(AX)(CX*1), Z6
+	VPMOVSXBD        160(AX)(CX*1), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z8, Z4, Z4
 	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
-	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z5, Z7, Z7
+	VMULPS           Z5, Z6, Z6
 	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z7
+	VFNMADD231PS     Z4, Z5, Z6
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        144(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
 	VCVTPH2PS        32(DX)(CX*1), Z4
 	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        176(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
+	VPMOVSXBD        176(AX)(CX*1), Z8
 	VCVTDQ2PS        Z8, Z8
-	VFMADD231PS      Z5, Z8, Z7
+	VMULPS           Z8, Z4, Z4
+	VCVTDQ2PS        Z7, Z7
+	VFMADD231PS      Z5, Z7, Z6
 	VMOVUPS          start<>+0(SB), Z5
 	VSUBPS.BCST      36(BX), Z5, Z5
 	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z1
+	VFNMADD231PS     Z4, Z5, Z6
+	VFMADD231PS.BCST 32(BX), Z6, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+192, AX
 	DECQ             DI
@@ -4404,12 +4404,12 @@ block66:
 
 part68:
 	VMOVUPS   (CX), Y0
+	VPAND     pairs0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, (AX)
+	VPSRLW    $0x04, Y0, Y1
+	VPAND     pairs0<>+0(SB), Y1, Y1
+	VMOVUPS   Y1, 256(AX)
 	VMOVUPS   64(CX), Y1
-	VPAND     pairs0<>+0(SB), Y0, Y2
-	VMOVUPS   Y2, (AX)
-	VPSRLW    $0x04, Y0, Y2
-	VPAND     pairs0<>+0(SB), Y2, Y2
-	VMOVUPS   Y2, 256(AX)
 	VPAND     pairs0<>+0(SB), Y1, Y2
 	VMOVUPS   Y2, 64(AX)
 	VPSRLW    $0x04, Y1, Y2
@@ -4450,12 +4450,12 @@ part68:
 	VMULPS    Y1, Y0, Y0
 	VMOVUPS   Y0, 704(AX)
 	VMOVUPS   32(CX), Y0
+	VPAND     pairs0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 32(AX)
+	VPSRLW    $0x04, Y0, Y1
+	VPAND     pairs0<>+0(SB), Y1, Y1
+	VMOVUPS   Y1, 288(AX)
 	VMOVUPS   96(CX), Y1
-	VPAND     pairs0<>+0(SB), Y0, Y2
-	VMOVUPS   Y2, 32(AX)
-	VPSRLW    $0x04, Y0, Y2
-	VPAND     pairs0<>+0(SB), Y2, Y2
-	VMOVUPS   Y2, 288(AX)
 	VPAND     pairs0<>+0(SB), Y1, Y2
 	VMOVUPS   Y2, 96(AX)
 	VPSRLW    $0x04, Y1, Y2
@@ -4527,14 +4527,14 @@ part71:
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
 	VMOVUPS      (AX), Y5
-	VMOVUPS      64(AX), Y4
 	VPAND        pairs0<>+0(SB), Y5, Y2
 	VPBROADCASTD (DX), Y3
 	VPMADDUBSW   Y3, Y2, Y2
 	VPSRLW       $0x04, Y5, Y3
 	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPBROADCASTD 16(DX), Y6
-	VPMADDUBSW   Y6, Y3, Y3
+	VPBROADCASTD 16(DX), Y4
+	VPMADDUBSW   Y4, Y3, Y3
+	VMOVUPS      64(AX), Y4
 	VPAND        pairs0<>+0(SB), Y4, Y6
 	VPBROADCASTD 4(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
@@ -4599,14 +4599,14 @@ part71:
 	VBROADCASTSS 32(DX), Y3
 	VFMADD231PS  Y3, Y2, Y0
 	VMOVUPS      32(AX), Y5
-	VMOVUPS      96(AX), Y4
 	VPAND        pairs0<>+0(SB), Y5, Y2
 	VPBROADCASTD (DX), Y3
 	VPMADDUBSW   Y3, Y2, Y2
 	VPSRLW       $0x04, Y5, Y3
 	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPBROADCASTD 16(DX), Y6
-	VPMADDUBSW   Y6, Y3, Y3
+	VPBROADCASTD 16(DX), Y4
+	VPMADDUBSW   Y4, Y3, Y3
+	VMOVUPS      96(AX), Y4
 	VPAND        pairs0<>+0(SB), Y4, Y6
 	VPBROADCASTD 4(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
@@ -4727,14 +4727,14 @@ part75:
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
 	VMOVUPS      (AX), Y7
-	VMOVUPS      64(AX), Y6
 	VPAND        pairs0<>+0(SB), Y7, Y4
 	VPBROADCASTD (BX), Y5
 	VPMADDUBSW   Y5, Y4, Y4
 	VPSRLW       $0x04, Y7, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(BX), Y8
-	VPMADDUBSW   Y8, Y5, Y5
+	VPBROADCASTD 16(BX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
+	VMOVUPS      64(AX), Y6
 	VPAND        pairs0<>+0(SB), Y6, Y8
 	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
@@ -4799,14 +4799,14 @@ part75:
 	VBROADCASTSS 32(BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
 	VMOVUPS      32(AX), Y7
-	VMOVUPS      96(AX), Y6
 	VPAND        pairs0<>+0(SB), Y7, Y4
 	VPBROADCASTD (BX), Y5
 	VPMADDUBSW   Y5, Y4, Y4
 	VPSRLW       $0x04, Y7, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(BX), Y8
-	VPMADDUBSW   Y8, Y5, Y5
+	VPBROADCASTD 16(BX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
+	VMOVUPS      96(AX), Y6
 	VPAND        pairs0<>+0(SB), Y6, Y8
 	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
@@ -4874,14 +4874,14 @@ part75:
 	PREFETCHT0   8256(AX)(CX*1)
 	PREFETCHT0   8320(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y7
-	VMOVUPS      64(AX)(CX*1), Y6
 	VPAND        pairs0<>+0(SB), Y7, Y4
 	VPBROADCASTD (BX), Y5
 	VPMADDUBSW   Y5, Y4, Y4
 	VPSRLW       $0x04, Y7, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(BX), Y8
-	VPMADDUBSW   Y8, Y5, Y5
+	VPBROADCASTD 16(BX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
+	VMOVUPS      64(AX)(CX*1), Y6
 	VPAND        pairs0<>+0(SB), Y6, Y8
 	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
@@ -4946,14 +4946,14 @@ part75:
 	VBROADCASTSS 32(BX), Y5
 	VFMADD231PS  Y5, Y4, Y2
 	VMOVUPS      32(AX)(CX*1), Y7
-	VMOVUPS      96(AX)(CX*1), Y6
 	VPAND        pairs0<>+0(SB), Y7, Y4
 	VPBROADCASTD (BX), Y5
 	VPMADDUBSW   Y5, Y4, Y4
 	VPSRLW       $0x04, Y7, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(BX), Y8
-	VPMADDUBSW   Y8, Y5, Y5
+	VPBROADCASTD 16(BX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
+	VMOVUPS      96(AX)(CX*1), Y6
 	VPAND        pairs0<>+0(SB), Y6, Y8
 	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
@@ -5116,19 +5116,19 @@ block76:
 
 part78:
 	VMOVUPS   (CX), Z0
-	VMOVUPS   64(CX), Z1
+	VPANDD    pairs0<>+0(SB), Z0, Z1
 	VMOVUPS   128(CX), Z2
-	VPANDD    pairs0<>+0(SB), Z0, Z3
-	VPSLLW    $0x02, Z2, Z4
-	VPANDD    ones2<>+0(SB), Z4, Z4
-	VPORD     Z4, Z3, Z3
-	VMOVUPS   Z3, (AX)
-	VPSRLW    $0x04, Z0, Z3
-	VPANDD    pairs0<>+0(SB), Z3, Z3
-	VPSRLW    $0x02, Z2, Z4
-	VPANDD    ones2<>+0(SB), Z4, Z4
-	VPORD     Z4, Z3, Z3
-	VMOVUPS   Z3, 256(AX)
+	VPSLLW    $0x02, Z2, Z3
+	VPANDD    ones2<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, (AX)
+	VPSRLW    $0x04, Z0, Z1
+	VPANDD    pairs0<>+0(SB), Z1, Z1
+	VPSRLW    $0x02, Z2, Z3
+	VPANDD    ones2<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, 256(AX)
+	VMOVUPS   64(CX), Z1
 	VPANDD    pairs0<>+0(SB), Z1, Z3
 	VPSLLW    $0x01, Z2, Z4
 	VPANDD    ones2<>+0(SB), Z4, Z4
@@ -5247,19 +5247,19 @@ part81:
 	VPXORD           Z1, Z1, Z1
 	VPXORD           Z2, Z2, Z2
 	VMOVUPS          (AX), Z3
-	VMOVUPS          64(AX), Z4
+	VPANDD           pairs0<>+0(SB), Z3, Z4
 	VMOVUPS          128(AX), Z5
-	VPANDD           pairs0<>+0(SB), Z3, Z6
-	VPSLLW           $0x02, Z5, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z6, Z6
-	VPDPBUSD.BCST    (DX), Z6, Z1
-	VPSRLW           $0x04, Z3, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPSRLW           $0x02, Z5, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z6, Z6
-	VPDPBUSD.BCST    16(DX), Z6, Z2
+	VPSLLW           $0x02, Z5, Z6
+	VPANDD           ones2<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    (DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPSRLW           $0x02, Z5, Z6
+	VPANDD           ones2<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    16(DX), Z4, Z2
+	VMOVUPS          64(AX), Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z6
 	VPSLLW           $0x01, Z5, Z7
 	VPANDD           ones2<>+0(SB), Z7, Z7
@@ -5366,34 +5366,34 @@ part85:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
+	VPANDD           pairs0<>+0(SB), Z4, Z5
 	VMOVUPS          128(AX), Z6
-	VPANDD           pairs0<>+0(SB), Z4, Z7
-	VPSLLW           $0x02, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    (BX), Z7, Z2
-	VPSRLW           $0x04, Z4, Z7
-	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPSRLW           $0x02, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    16(BX), Z7, Z3
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z5
+	VPSRLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z3
+	VMOVUPS          64(AX), Z5
 	VPANDD           pairs0<>+0(SB), Z5, Z7
-	VPSLLW           $0x01, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
+	VPSLLW           $0x01, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
 	VPDPBUSD.BCST    4(BX), Z7, Z2
 	VPSRLW           $0x04, Z5, Z7
 	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPSRLW           $0x03, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
+	VPSRLW           $0x03, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
 	VPDPBUSD.BCST    20(BX), Z7, Z3
 	VPSRLW           $0x02, Z4, Z7
 	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPANDD           ones2<>+0(SB), Z6, Z8
-	VPORD            Z8, Z7, Z7
+	VPANDD           ones2<>+0(SB), Z6, Z10
+	VPORD            Z10, Z7, Z7
 	VPDPBUSD.BCST    8(BX), Z7, Z2
 	VPSRLW           $0x06, Z4, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
@@ -5438,77 +5438,77 @@ part85:
 	PREFETCHT0       4160(AX)(CX*1)
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
+	VPXORD           Z8, Z8, Z8
 	VPXORD           Z9, Z9, Z9
-	VPXORD           Z10, Z10, Z10
 	VMOVUPS          (AX)(CX*1), Z4
-	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           pairs0<>+0(SB), Z4, Z5
 	VMOVUPS          128(AX)(CX*1), Z6
-	VPANDD           pairs0<>+0(SB), Z4, Z7
-	VPSLLW           $0x02, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    (BX), Z7, Z9
-	VPSRLW           $0x04, Z4, Z7
-	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPSRLW           $0x02, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    16(BX), Z7, Z10
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z5
+	VPSRLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z9
+	VMOVUPS          64(AX)(CX*1), Z5
 	VPANDD           pairs0<>+0(SB), Z5, Z7
-	VPSLLW           $0x01, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    4(BX), Z7, Z9
+	VPSLLW           $0x01, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    4(BX), Z7, Z8
 	VPSRLW           $0x04, Z5, Z7
 	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPSRLW           $0x03, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    20(BX), Z7, Z10
+	VPSRLW           $0x03, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    20(BX), Z7, Z9
 	VPSRLW           $0x02, Z4, Z7
 	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPANDD           ones2<>+0(SB), Z6, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    8(BX), Z7, Z9
+	VPANDD           ones2<>+0(SB), Z6, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    8(BX), Z7, Z8
 	VPSRLW           $0x06, Z4, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
 	VPSRLW           $0x04, Z6, Z7
 	VPANDD           ones2<>+0(SB), Z7, Z7
 	VPORD            Z7, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z10
+	VPDPBUSD.BCST    24(BX), Z4, Z9
 	VPSRLW           $0x02, Z5, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
 	VPSRLW           $0x01, Z6, Z7
 	VPANDD           ones2<>+0(SB), Z7, Z7
 	VPORD            Z7, Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z9
+	VPDPBUSD.BCST    12(BX), Z4, Z8
 	VPSRLW           $0x06, Z5, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
 	VPSRLW           $0x05, Z6, Z5
 	VPANDD           ones2<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z10
+	VPDPBUSD.BCST    28(BX), Z4, Z9
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        192(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
 	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z5, Z9, Z9
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z5, Z8, Z8
 	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z9
+	VFNMADD231PS     Z4, Z5, Z8
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        208(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
 	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z10, Z10
-	VFMADD231PS      Z5, Z10, Z9
+	VCVTDQ2PS        Z9, Z9
+	VFMADD231PS      Z5, Z9, Z8
 	VMOVUPS          start<>+0(SB), Z5
 	VSUBPS.BCST      36(BX), Z5, Z5
 	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z9
-	VFMADD231PS.BCST 32(BX), Z9, Z1
+	VFNMADD231PS     Z4, Z5, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+224, AX
 	DECQ             DI
@@ -5564,34 +5564,34 @@ part89:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
+	VPANDD           pairs0<>+0(SB), Z4, Z5
 	VMOVUPS          128(AX), Z6
-	VPANDD           pairs0<>+0(SB), Z4, Z7
-	VPSLLW           $0x02, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    (BX), Z7, Z2
-	VPSRLW           $0x04, Z4, Z7
-	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPSRLW           $0x02, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    16(BX), Z7, Z3
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z5
+	VPSRLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z3
+	VMOVUPS          64(AX), Z5
 	VPANDD           pairs0<>+0(SB), Z5, Z7
-	VPSLLW           $0x01, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
+	VPSLLW           $0x01, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
 	VPDPBUSD.BCST    4(BX), Z7, Z2
 	VPSRLW           $0x04, Z5, Z7
 	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPSRLW           $0x03, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
+	VPSRLW           $0x03, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
 	VPDPBUSD.BCST    20(BX), Z7, Z3
 	VPSRLW           $0x02, Z4, Z7
 	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPANDD           ones2<>+0(SB), Z6, Z8
-	VPORD            Z8, Z7, Z7
+	VPANDD           ones2<>+0(SB), Z6, Z10
+	VPORD            Z10, Z7, Z7
 	VPDPBUSD.BCST    8(BX), Z7, Z2
 	VPSRLW           $0x06, Z4, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
@@ -5636,77 +5636,77 @@ part89:
 	PREFETCHT0       4160(AX)(CX*1)
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
+	VPXORD           Z8, Z8, Z8
 	VPXORD           Z9, Z9, Z9
-	VPXORD           Z10, Z10, Z10
 	VMOVUPS          (AX)(CX*1), Z4
-	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           pairs0<>+0(SB), Z4, Z5
 	VMOVUPS          128(AX)(CX*1), Z6
-	VPANDD           pairs0<>+0(SB), Z4, Z7
-	VPSLLW           $0x02, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    (BX), Z7, Z9
-	VPSRLW           $0x04, Z4, Z7
-	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPSRLW           $0x02, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    16(BX), Z7, Z10
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z5
+	VPSRLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z9
+	VMOVUPS          64(AX)(CX*1), Z5
 	VPANDD           pairs0<>+0(SB), Z5, Z7
-	VPSLLW           $0x01, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    4(BX), Z7, Z9
+	VPSLLW           $0x01, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    4(BX), Z7, Z8
 	VPSRLW           $0x04, Z5, Z7
 	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPSRLW           $0x03, Z6, Z8
-	VPANDD           ones2<>+0(SB), Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    20(BX), Z7, Z10
+	VPSRLW           $0x03, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    20(BX), Z7, Z9
 	VPSRLW           $0x02, Z4, Z7
 	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPANDD           ones2<>+0(SB), Z6, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    8(BX), Z7, Z9
+	VPANDD           ones2<>+0(SB), Z6, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    8(BX), Z7, Z8
 	VPSRLW           $0x06, Z4, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
 	VPSRLW           $0x04, Z6, Z7
 	VPANDD           ones2<>+0(SB), Z7, Z7
 	VPORD            Z7, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z10
+	VPDPBUSD.BCST    24(BX), Z4, Z9
 	VPSRLW           $0x02, Z5, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
 	VPSRLW           $0x01, Z6, Z7
 	VPANDD           ones2<>+0(SB), Z7, Z7
 	VPORD            Z7, Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z9
+	VPDPBUSD.BCST    12(BX), Z4, Z8
 	VPSRLW           $0x06, Z5, Z4
 	VPANDD           pairs0<>+0(SB), Z4, Z4
 	VPSRLW           $0x05, Z6, Z5
 	VPANDD           ones2<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z10
+	VPDPBUSD.BCST    28(BX), Z4, Z9
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        192(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
 	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z5, Z9, Z9
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z5, Z8, Z8
 	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z9
+	VFNMADD231PS     Z4, Z5, Z8
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        208(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
 	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z10, Z10
-	VFMADD231PS      Z5, Z10, Z9
+	VCVTDQ2PS        Z9, Z9
+	VFMADD231PS      Z5, Z9, Z8
 	VMOVUPS          start<>+0(SB), Z5
 	VSUBPS.BCST      36(BX), Z5, Z5
 	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z9
-	VFMADD231PS.BCST 32(BX), Z9, Z1
+	VFNMADD231PS     Z4, Z5, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+224, AX
 	DECQ             DI
@@ -5764,19 +5764,19 @@ block90:
 
 part92:
 	VMOVUPS   (CX), Y0
-	VMOVUPS   64(CX), Y1
+	VPAND     pairs0<>+0(SB), Y0, Y1
 	VMOVUPS   128(CX), Y2
-	VPAND     pairs0<>+0(SB), Y0, Y3
-	VPSLLW    $0x02, Y2, Y4
-	VPAND     ones2<>+0(SB), Y4, Y4
-	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, (AX)
-	VPSRLW    $0x04, Y0, Y3
-	VPAND     pairs0<>+0(SB), Y3, Y3
-	VPSRLW    $0x02, Y2, Y4
-	VPAND     ones2<>+0(SB), Y4, Y4
-	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 256(AX)
+	VPSLLW    $0x02, Y2, Y3
+	VPAND     ones2<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, (AX)
+	VPSRLW    $0x04, Y0, Y1
+	VPAND     pairs0<>+0(SB), Y1, Y1
+	VPSRLW    $0x02, Y2, Y3
+	VPAND     ones2<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 256(AX)
+	VMOVUPS   64(CX), Y1
 	VPAND     pairs0<>+0(SB), Y1, Y3
 	VPSLLW    $0x01, Y2, Y4
 	VPAND     ones2<>+0(SB), Y4, Y4
@@ -5826,19 +5826,19 @@ part92:
 	VMULPS    offsetQ3K<>+0(SB), Y1, Y0
 	VMOVUPS   Y0, 704(AX)
 	VMOVUPS   32(CX), Y0
-	VMOVUPS   96(CX), Y1
+	VPAND     pairs0<>+0(SB), Y0, Y1
 	VMOVUPS   160(CX), Y2
-	VPAND     pairs0<>+0(SB), Y0, Y3
-	VPSLLW    $0x02, Y2, Y4
-	VPAND     ones2<>+0(SB), Y4, Y4
-	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 32(AX)
-	VPSRLW    $0x04, Y0, Y3
-	VPAND     pairs0<>+0(SB), Y3, Y3
-	VPSRLW    $0x02, Y2, Y4
-	VPAND     ones2<>+0(SB), Y4, Y4
-	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 288(AX)
+	VPSLLW    $0x02, Y2, Y3
+	VPAND     ones2<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 32(AX)
+	VPSRLW    $0x04, Y0, Y1
+	VPAND     pairs0<>+0(SB), Y1, Y1
+	VPSRLW    $0x02, Y2, Y3
+	VPAND     ones2<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 288(AX)
+	VMOVUPS   96(CX), Y1
 	VPAND     pairs0<>+0(SB), Y1, Y3
 	VPSLLW    $0x01, Y2, Y4
 	VPAND     ones2<>+0(SB), Y4, Y4
@@ -5920,31 +5920,31 @@ part95:
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	VMOVUPS      (AX), Y6
-	VMOVUPS      64(AX), Y4
-	VMOVUPS      128(AX), Y5
 	VPAND        pairs0<>+0(SB), Y6, Y2
-	VPSLLW       $0x02, Y5, Y3
+	VMOVUPS      128(AX), Y4
+	VPSLLW       $0x02, Y4, Y3
 	VPAND        ones2<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VPBROADCASTD (DX), Y3
 	VPMADDUBSW   Y3, Y2, Y2
 	VPSRLW       $0x04, Y6, Y3
 	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPSRLW       $0x02, Y5, Y7
-	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y3, Y3
-	VPBROADCASTD 16(DX), Y7
-	VPMADDUBSW   Y7, Y3, Y3
-	VPAND        pairs0<>+0(SB), Y4, Y7
-	VPSLLW       $0x01, Y5, Y8
+	VPSRLW       $0x02, Y4, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y3, Y3
+	VPBROADCASTD 16(DX), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VMOVUPS      64(AX), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y7
+	VPSLLW       $0x01, Y4, Y8
 	VPAND        ones2<>+0(SB), Y8, Y8
 	VPOR         Y8, Y7, Y7
 	VPBROADCASTD 4(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x04, Y4, Y7
+	VPSRLW       $0x04, Y5, Y7
 	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPSRLW       $0x03, Y5, Y8
+	VPSRLW       $0x03, Y4, Y8
 	VPAND        ones2<>+0(SB), Y8, Y8
 	VPOR         Y8, Y7, Y7
 	VPBROADCASTD 20(DX), Y8
@@ -5952,36 +5952,36 @@ part95:
 	VPADDW       Y8, Y3, Y3
 	VPSRLW       $0x02, Y6, Y7
 	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPAND        ones2<>+0(SB), Y5, Y8
+	VPAND        ones2<>+0(SB), Y4, Y8
 	VPOR         Y8, Y7, Y7
 	VPBROADCASTD 8(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y2, Y2
 	VPSRLW       $0x06, Y6, Y6
 	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x04, Y5, Y7
+	VPSRLW       $0x04, Y4, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
 	VPBROADCASTD 24(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y3, Y3
-	VPSRLW       $0x02, Y4, Y6
+	VPSRLW       $0x02, Y5, Y6
 	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x01, Y5, Y7
+	VPSRLW       $0x01, Y4, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
 	VPBROADCASTD 12(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y2, Y2
 	VPMADDWD     ones16<>+0(SB), Y2, Y2
-	VPSRLW       $0x06, Y4, Y4
-	VPAND        pairs0<>+0(SB), Y4, Y4
-	VPSRLW       $0x05, Y5, Y5
-	VPAND        ones2<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD 28(DX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y3, Y3
+	VPSRLW       $0x06, Y5, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPSRLW       $0x05, Y4, Y4
+	VPAND        ones2<>+0(SB), Y4, Y4
+	VPOR         Y4, Y5, Y5
+	VPBROADCASTD 28(DX), Y4
+	VPMADDUBSW   Y4, Y5, Y4
+	VPADDW       Y4, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VCVTPH2PS    (CX), Y4
 	VPMOVSXBD    192(AX), Y5
@@ -6008,31 +6008,31 @@ part95:
 	VBROADCASTSS 32(DX), Y3
 	VFMADD231PS  Y3, Y2, Y0
 	VMOVUPS      32(AX), Y6
-	VMOVUPS      96(AX), Y4
-	VMOVUPS      160(AX), Y5
 	VPAND        pairs0<>+0(SB), Y6, Y2
-	VPSLLW       $0x02, Y5, Y3
+	VMOVUPS      160(AX), Y4
+	VPSLLW       $0x02, Y4, Y3
 	VPAND        ones2<>+0(SB), Y3, Y3
 	VPOR         Y3, Y2, Y2
 	VPBROADCASTD (DX), Y3
 	VPMADDUBSW   Y3, Y2, Y2
 	VPSRLW       $0x04, Y6, Y3
 	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPSRLW       $0x02, Y5, Y7
-	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y3, Y3
-	VPBROADCASTD 16(DX), Y7
-	VPMADDUBSW   Y7, Y3, Y3
-	VPAND        pairs0<>+0(SB), Y4, Y7
-	VPSLLW       $0x01, Y5, Y8
+	VPSRLW       $0x02, Y4, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y3, Y3
+	VPBROADCASTD 16(DX), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VMOVUPS      96(AX), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y7
+	VPSLLW       $0x01, Y4, Y8
 	VPAND        ones2<>+0(SB), Y8, Y8
 	VPOR         Y8, Y7, Y7
 	VPBROADCASTD 4(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x04, Y4, Y7
+	VPSRLW       $0x04, Y5, Y7
 	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPSRLW       $0x03, Y5, Y8
+	VPSRLW       $0x03, Y4, Y8
 	VPAND        ones2<>+0(SB), Y8, Y8
 	VPOR         Y8, Y7, Y7
 	VPBROADCASTD 20(DX), Y8
@@ -6040,36 +6040,36 @@ part95:
 	VPADDW       Y8, Y3, Y3
 	VPSRLW       $0x02, Y6, Y7
 	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPAND        ones2<>+0(SB), Y5, Y8
+	VPAND        ones2<>+0(SB), Y4, Y8
 	VPOR         Y8, Y7, Y7
 	VPBROADCASTD 8(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y2, Y2
 	VPSRLW       $0x06, Y6, Y6
 	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x04, Y5, Y7
+	VPSRLW       $0x04, Y4, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
 	VPBROADCASTD 24(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y3, Y3
-	VPSRLW       $0x02, Y4, Y6
+	VPSRLW       $0x02, Y5, Y6
 	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x01, Y5, Y7
+	VPSRLW       $0x01, Y4, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
 	VPBROADCASTD 12(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y2, Y2
 	VPMADDWD     ones16<>+0(SB), Y2, Y2
-	VPSRLW       $0x06, Y4, Y4
-	VPAND        pairs0<>+0(SB), Y4, Y4
-	VPSRLW       $0x05, Y5, Y5
-	VPAND        ones2<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD 28(DX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y3, Y3
+	VPSRLW       $0x06, Y5, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPSRLW       $0x05, Y4, Y4
+	VPAND        ones2<>+0(SB), Y4, Y4
+	VPOR         Y4, Y5, Y5
+	VPBROADCASTD 28(DX), Y4
+	VPMADDUBSW   Y4, Y5, Y4
+	VPADDW       Y4, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VCVTPH2PS    16(CX), Y4
 	VPMOVSXBD    200(AX), Y5
@@ -6153,31 +6153,31 @@ part99:
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	VMOVUPS      (AX), Y8
-	VMOVUPS      64(AX), Y6
-	VMOVUPS      128(AX), Y7
 	VPAND        pairs0<>+0(SB), Y8, Y4
-	VPSLLW       $0x02, Y7, Y5
+	VMOVUPS      128(AX), Y6
+	VPSLLW       $0x02, Y6, Y5
 	VPAND        ones2<>+0(SB), Y5, Y5
 	VPOR         Y5, Y4, Y4
 	VPBROADCASTD (BX), Y5
 	VPMADDUBSW   Y5, Y4, Y4
 	VPSRLW       $0x04, Y8, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y7, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y5, Y5
-	VPBROADCASTD 16(BX), Y9
-	VPMADDUBSW   Y9, Y5, Y5
-	VPAND        pairs0<>+0(SB), Y6, Y9
-	VPSLLW       $0x01, Y7, Y10
+	VPSRLW       $0x02, Y6, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      64(AX), Y7
+	VPAND        pairs0<>+0(SB), Y7, Y9
+	VPSLLW       $0x01, Y6, Y10
 	VPAND        ones2<>+0(SB), Y10, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 4(BX), Y10
 	VPMADDUBSW   Y10, Y9, Y10
 	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y6, Y9
+	VPSRLW       $0x04, Y7, Y9
 	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPSRLW       $0x03, Y7, Y10
+	VPSRLW       $0x03, Y6, Y10
 	VPAND        ones2<>+0(SB), Y10, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 20(BX), Y10
@@ -6185,36 +6185,36 @@ part99:
 	VPADDW       Y10, Y5, Y5
 	VPSRLW       $0x02, Y8, Y9
 	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPAND        ones2<>+0(SB), Y7, Y10
+	VPAND        ones2<>+0(SB), Y6, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 8(BX), Y10
 	VPMADDUBSW   Y10, Y9, Y10
 	VPADDW       Y10, Y4, Y4
 	VPSRLW       $0x06, Y8, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x04, Y7, Y9
+	VPSRLW       $0x04, Y6, Y9
 	VPAND        ones2<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 24(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y5, Y5
-	VPSRLW       $0x02, Y6, Y8
+	VPSRLW       $0x02, Y7, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y9
+	VPSRLW       $0x01, Y6, Y9
 	VPAND        ones2<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x06, Y6, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x05, Y7, Y7
-	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x06, Y7, Y7
+	VPAND        pairs0<>+0(SB), Y7, Y7
+	VPSRLW       $0x05, Y6, Y6
+	VPAND        ones2<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VCVTPH2PS    (DX), Y6
 	VPMOVSXBD    192(AX), Y7
@@ -6241,31 +6241,31 @@ part99:
 	VBROADCASTSS 32(BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
 	VMOVUPS      32(AX), Y8
-	VMOVUPS      96(AX), Y6
-	VMOVUPS      160(AX), Y7
 	VPAND        pairs0<>+0(SB), Y8, Y4
-	VPSLLW       $0x02, Y7, Y5
+	VMOVUPS      160(AX), Y6
+	VPSLLW       $0x02, Y6, Y5
 	VPAND        ones2<>+0(SB), Y5, Y5
 	VPOR         Y5, Y4, Y4
 	VPBROADCASTD (BX), Y5
 	VPMADDUBSW   Y5, Y4, Y4
 	VPSRLW       $0x04, Y8, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y7, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y5, Y5
-	VPBROADCASTD 16(BX), Y9
-	VPMADDUBSW   Y9, Y5, Y5
-	VPAND        pairs0<>+0(SB), Y6, Y9
-	VPSLLW       $0x01, Y7, Y10
+	VPSRLW       $0x02, Y6, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      96(AX), Y7
+	VPAND        pairs0<>+0(SB), Y7, Y9
+	VPSLLW       $0x01, Y6, Y10
 	VPAND        ones2<>+0(SB), Y10, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 4(BX), Y10
 	VPMADDUBSW   Y10, Y9, Y10
 	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y6, Y9
+	VPSRLW       $0x04, Y7, Y9
 	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPSRLW       $0x03, Y7, Y10
+	VPSRLW       $0x03, Y6, Y10
 	VPAND        ones2<>+0(SB), Y10, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 20(BX), Y10
@@ -6273,36 +6273,36 @@ part99:
 	VPADDW       Y10, Y5, Y5
 	VPSRLW       $0x02, Y8, Y9
 	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPAND        ones2<>+0(SB), Y7, Y10
+	VPAND        ones2<>+0(SB), Y6, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 8(BX), Y10
 	VPMADDUBSW   Y10, Y9, Y10
 	VPADDW       Y10, Y4, Y4
 	VPSRLW       $0x06, Y8, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x04, Y7, Y9
+	VPSRLW       $0x04, Y6, Y9
 	VPAND        ones2<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 24(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y5, Y5
-	VPSRLW       $0x02, Y6, Y8
+	VPSRLW       $0x02, Y7, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y9
+	VPSRLW       $0x01, Y6, Y9
 	VPAND        ones2<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x06, Y6, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x05, Y7, Y7
-	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x06, Y7, Y7
+	VPAND        pairs0<>+0(SB), Y7, Y7
+	VPSRLW       $0x05, Y6, Y6
+	VPAND        ones2<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VCVTPH2PS    16(DX), Y6
 	VPMOVSXBD    200(AX), Y7
@@ -6333,31 +6333,31 @@ part99:
 	PREFETCHT0   8320(AX)(CX*1)
 	PREFETCHT0   8384(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y8
-	VMOVUPS      64(AX)(CX*1), Y6
-	VMOVUPS      128(AX)(CX*1), Y7
 	VPAND        pairs0<>+0(SB), Y8, Y4
-	VPSLLW       $0x02, Y7, Y5
+	VMOVUPS      128(AX)(CX*1), Y6
+	VPSLLW       $0x02, Y6, Y5
 	VPAND        ones2<>+0(SB), Y5, Y5
 	VPOR         Y5, Y4, Y4
 	VPBROADCASTD (BX), Y5
 	VPMADDUBSW   Y5, Y4, Y4
 	VPSRLW       $0x04, Y8, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y7, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y5, Y5
-	VPBROADCASTD 16(BX), Y9
-	VPMADDUBSW   Y9, Y5, Y5
-	VPAND        pairs0<>+0(SB), Y6, Y9
-	VPSLLW       $0x01, Y7, Y10
+	VPSRLW       $0x02, Y6, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      64(AX)(CX*1), Y7
+	VPAND        pairs0<>+0(SB), Y7, Y9
+	VPSLLW       $0x01, Y6, Y10
 	VPAND        ones2<>+0(SB), Y10, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 4(BX), Y10
 	VPMADDUBSW   Y10, Y9, Y10
 	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y6, Y9
+	VPSRLW       $0x04, Y7, Y9
 	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPSRLW       $0x03, Y7, Y10
+	VPSRLW       $0x03, Y6, Y10
 	VPAND        ones2<>+0(SB), Y10, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 20(BX), Y10
@@ -6365,36 +6365,36 @@ part99:
 	VPADDW       Y10, Y5, Y5
 	VPSRLW       $0x02, Y8, Y9
 	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPAND        ones2<>+0(SB), Y7, Y10
+	VPAND        ones2<>+0(SB), Y6, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 8(BX), Y10
 	VPMADDUBSW   Y10, Y9, Y10
 	VPADDW       Y10, Y4, Y4
 	VPSRLW       $0x06, Y8, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x04, Y7, Y9
+	VPSRLW       $0x04, Y6, Y9
 	VPAND        ones2<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 24(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y5, Y5
-	VPSRLW       $0x02, Y6, Y8
+	VPSRLW       $0x02, Y7, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y9
+	VPSRLW       $0x01, Y6, Y9
 	VPAND        ones2<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x06, Y6, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x05, Y7, Y7
-	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x06, Y7, Y7
+	VPAND        pairs0<>+0(SB), Y7, Y7
+	VPSRLW       $0x05, Y6, Y6
+	VPAND        ones2<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VCVTPH2PS    (DX)(CX*1), Y6
 	VPMOVSXBD    192(AX)(CX*1), Y7
@@ -6421,31 +6421,31 @@ part99:
 	VBROADCASTSS 32(BX), Y5
 	VFMADD231PS  Y5, Y4, Y2
 	VMOVUPS      32(AX)(CX*1), Y8
-	VMOVUPS      96(AX)(CX*1), Y6
-	VMOVUPS      160(AX)(CX*1), Y7
 	VPAND        pairs0<>+0(SB), Y8, Y4
-	VPSLLW       $0x02, Y7, Y5
+	VMOVUPS      160(AX)(CX*1), Y6
+	VPSLLW       $0x02, Y6, Y5
 	VPAND        ones2<>+0(SB), Y5, Y5
 	VPOR         Y5, Y4, Y4
 	VPBROADCASTD (BX), Y5
 	VPMADDUBSW   Y5, Y4, Y4
 	VPSRLW       $0x04, Y8, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y7, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y5, Y5
-	VPBROADCASTD 16(BX), Y9
-	VPMADDUBSW   Y9, Y5, Y5
-	VPAND        pairs0<>+0(SB), Y6, Y9
-	VPSLLW       $0x01, Y7, Y10
+	VPSRLW       $0x02, Y6, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      96(AX)(CX*1), Y7
+	VPAND        pairs0<>+0(SB), Y7, Y9
+	VPSLLW       $0x01, Y6, Y10
 	VPAND        ones2<>+0(SB), Y10, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 4(BX), Y10
 	VPMADDUBSW   Y10, Y9, Y10
 	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y6, Y9
+	VPSRLW       $0x04, Y7, Y9
 	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPSRLW       $0x03, Y7, Y10
+	VPSRLW       $0x03, Y6, Y10
 	VPAND        ones2<>+0(SB), Y10, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 20(BX), Y10
@@ -6453,36 +6453,36 @@ part99:
 	VPADDW       Y10, Y5, Y5
 	VPSRLW       $0x02, Y8, Y9
 	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPAND        ones2<>+0(SB), Y7, Y10
+	VPAND        ones2<>+0(SB), Y6, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 8(BX), Y10
 	VPMADDUBSW   Y10, Y9, Y10
 	VPADDW       Y10, Y4, Y4
 	VPSRLW       $0x06, Y8, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x04, Y7, Y9
+	VPSRLW       $0x04, Y6, Y9
 	VPAND        ones2<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 24(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y5, Y5
-	VPSRLW       $0x02, Y6, Y8
+	VPSRLW       $0x02, Y7, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y9
+	VPSRLW       $0x01, Y6, Y9
 	VPAND        ones2<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x06, Y6, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x05, Y7, Y7
-	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x06, Y7, Y7
+	VPAND        pairs0<>+0(SB), Y7, Y7
+	VPSRLW       $0x05, Y6, Y6
+	VPAND        ones2<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VCVTPH2PS    16(DX)(CX*1), Y6
 	VPMOVSXBD    200(AX)(CX*1), Y7
@@ -6607,27 +6607,27 @@ block100:
 
 part102:
 	VMOVUPS   (CX), Z0
-	VMOVUPS   64(CX), Z1
-	VMOVUPS   128(CX), Z2
-	VMOVUPS   192(CX), Z3
-	VPANDD    nibbles0<>+0(SB), Z0, Z4
-	VMOVUPS   Z4, (AX)
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VMOVUPS   Z1, (AX)
 	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 256(AX)
-	VPANDD    nibbles0<>+0(SB), Z1, Z0
-	VMOVUPS   Z0, 64(AX)
-	VPSRLW    $0x04, Z1, Z0
+	VMOVUPS   64(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VMOVUPS   Z1, 64(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 320(AX)
-	VPANDD    nibbles0<>+0(SB), Z2, Z0
-	VMOVUPS   Z0, 128(AX)
-	VPSRLW    $0x04, Z2, Z0
+	VMOVUPS   128(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VMOVUPS   Z1, 128(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 384(AX)
-	VPANDD    nibbles0<>+0(SB), Z3, Z0
-	VMOVUPS   Z0, 192(AX)
-	VPSRLW    $0x04, Z3, Z0
+	VMOVUPS   192(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VMOVUPS   Z1, 192(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 448(AX)
 	VCVTPH2PS (DX), Z0
@@ -6676,27 +6676,27 @@ part105:
 	VPXORD           Z1, Z1, Z1
 	VPXORD           Z2, Z2, Z2
 	VMOVUPS          (AX), Z3
-	VMOVUPS          64(AX), Z4
-	VMOVUPS          128(AX), Z5
-	VMOVUPS          192(AX), Z6
-	VPANDD           nibbles0<>+0(SB), Z3, Z7
-	VPDPBUSD.BCST    (DX), Z7, Z1
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPDPBUSD.BCST    (DX), Z4, Z1
 	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
 	VPDPBUSD.BCST    16(DX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z4, Z3
-	VPDPBUSD.BCST    4(DX), Z3, Z1
-	VPSRLW           $0x04, Z4, Z3
+	VMOVUPS          64(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPDPBUSD.BCST    4(DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
 	VPDPBUSD.BCST    20(DX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z5, Z3
-	VPDPBUSD.BCST    8(DX), Z3, Z1
-	VPSRLW           $0x04, Z5, Z3
+	VMOVUPS          128(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPDPBUSD.BCST    8(DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
 	VPDPBUSD.BCST    24(DX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z6, Z3
-	VPDPBUSD.BCST    12(DX), Z3, Z1
-	VPSRLW           $0x04, Z6, Z3
+	VMOVUPS          192(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPDPBUSD.BCST    12(DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
 	VPDPBUSD.BCST    28(DX), Z3, Z2
 	VPADDD           Z2, Z1, Z1
@@ -6767,27 +6767,27 @@ part109:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPDPBUSD.BCST    (BX), Z8, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    16(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPDPBUSD.BCST    4(BX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    20(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPDPBUSD.BCST    8(BX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    28(BX), Z4, Z3
 	VPADDD           Z3, Z2, Z2
@@ -6797,9 +6797,9 @@ part109:
 	VMULPS           Z4, Z5, Z5
 	VCVTPH2PS        32(DX), Z4
 	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        272(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
+	VPMOVSXBD        272(AX), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z8, Z4, Z4
 	VCVTDQ2PS        Z2, Z2
 	VMULPS           Z5, Z2, Z2
 	VMOVUPS          start<>+0(SB), Z5
@@ -6811,48 +6811,48 @@ part109:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z9, Z9, Z9
-	VPXORD           Z10, Z10, Z10
+	VPXORD           Z6, Z6, Z6
+	VPXORD           Z7, Z7, Z7
 	VMOVUPS          (AX)(CX*1), Z4
-	VMOVUPS          64(AX)(CX*1), Z5
-	VMOVUPS          128(AX)(CX*1), Z6
-	VMOVUPS          192(AX)(CX*1), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPDPBUSD.BCST    (BX), Z8, Z9
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z6
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z10
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPDPBUSD.BCST    4(BX), Z4, Z9
-	VPSRLW           $0x04, Z5, Z4
+	VPDPBUSD.BCST    16(BX), Z4, Z7
+	VMOVUPS          64(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z6
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z10
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPDPBUSD.BCST    8(BX), Z4, Z9
-	VPSRLW           $0x04, Z6, Z4
+	VPDPBUSD.BCST    20(BX), Z4, Z7
+	VMOVUPS          128(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z6
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z10
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z9
-	VPSRLW           $0x04, Z7, Z4
+	VPDPBUSD.BCST    24(BX), Z4, Z7
+	VMOVUPS          192(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z6
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z10
-	VPADDD           Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z4, Z7
+	VPADDD           Z7, Z6, Z6
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        256(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
 	VCVTPH2PS        32(DX)(CX*1), Z4
 	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        272(AX)(CX*1), Z6
+	VPMOVSXBD        272(AX)(CX*1), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z8, Z4, Z4
 	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z5, Z9, Z9
+	VMULPS           Z5, Z6, Z6
 	VMOVUPS          start<>+0(SB), Z5
 	VSUBPS.BCST      36(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z9
-	VFMADD231PS.BCST 32(BX), Z9, Z1
+	VFNMADD231PS     Z4, Z5, Z6
+	VFMADD231PS.BCST 32(BX), Z6, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+288, AX
 	DECQ             DI
@@ -6909,27 +6909,27 @@ part113:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPDPBUSD.BCST    (BX), Z8, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    16(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPDPBUSD.BCST    4(BX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    20(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPDPBUSD.BCST    8(BX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPDPBUSD.BCST    28(BX), Z4, Z3
 	VPADDD           Z3, Z2, Z2
@@ -6939,9 +6939,9 @@ part113:
 	VMULPS           Z4, Z5, Z5
 	VCVTPH2PS        32(DX), Z4
 	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        272(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
+	VPMOVSXBD        272(AX), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z8, Z4, Z4
 	VCVTDQ2PS        Z2, Z2
 	VMULPS           Z5, Z2, Z2
 	VMOVUPS          start<>+0(SB), Z5
@@ -6953,48 +6953,48 @@ part113:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z9, Z9, Z9
-	VPXORD           Z10, Z10, Z10
+	VPXORD           Z6, Z6, Z6
+	VPXORD           Z7, Z7, Z7
 	VMOVUPS          (AX)(CX*1), Z4
-	VMOVUPS          64(AX)(CX*1), Z5
-	VMOVUPS          128(AX)(CX*1), Z6
-	VMOVUPS          192(AX)(CX*1), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPDPBUSD.BCST    (BX), Z8, Z9
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z6
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z10
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPDPBUSD.BCST    4(BX), Z4, Z9
-	VPSRLW           $0x04, Z5, Z4
+	VPDPBUSD.BCST    16(BX), Z4, Z7
+	VMOVUPS          64(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z6
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z10
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPDPBUSD.BCST    8(BX), Z4, Z9
-	VPSRLW           $0x04, Z6, Z4
+	VPDPBUSD.BCST    20(BX), Z4, Z7
+	VMOVUPS          128(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z6
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z10
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z9
-	VPSRLW           $0x04, Z7, Z4
+	VPDPBUSD.BCST    24(BX), Z4, Z7
+	VMOVUPS          192(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z6
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z10
-	VPADDD           Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z4, Z7
+	VPADDD           Z7, Z6, Z6
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        256(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
 	VCVTPH2PS        32(DX)(CX*1), Z4
 	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        272(AX)(CX*1), Z6
+	VPMOVSXBD        272(AX)(CX*1), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z8, Z4, Z4
 	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z5, Z9, Z9
+	VMULPS           Z5, Z6, Z6
 	VMOVUPS          start<>+0(SB), Z5
 	VSUBPS.BCST      36(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z9
-	VFMADD231PS.BCST 32(BX), Z9, Z1
+	VFNMADD231PS     Z4, Z5, Z6
+	VFMADD231PS.BCST 32(BX), Z6, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+288, AX
 	DECQ             DI
@@ -7052,27 +7052,27 @@ block114:
 
 part116:
 	VMOVUPS   (CX), Y0
-	VMOVUPS   64(CX), Y1
-	VMOVUPS   128(CX), Y2
-	VMOVUPS   192(CX), Y3
-	VPAND     nibbles0<>+0(SB), Y0, Y4
-	VMOVUPS   Y4, (AX)
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, (AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 256(AX)
-	VPAND     nibbles0<>+0(SB), Y1, Y0
-	VMOVUPS   Y0, 64(AX)
-	VPSRLW    $0x04, Y1, Y0
+	VMOVUPS   64(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 64(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 320(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y0
-	VMOVUPS   Y0, 128(AX)
-	VPSRLW    $0x04, Y2, Y0
+	VMOVUPS   128(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 128(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 384(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y0
-	VMOVUPS   Y0, 192(AX)
-	VPSRLW    $0x04, Y3, Y0
+	VMOVUPS   192(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 192(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 448(AX)
 	VCVTPH2PS (DX), Y0
@@ -7087,27 +7087,27 @@ part116:
 	VMULPS    Y1, Y0, Y0
 	VMOVUPS   Y0, 576(AX)
 	VMOVUPS   32(CX), Y0
-	VMOVUPS   96(CX), Y1
-	VMOVUPS   160(CX), Y2
-	VMOVUPS   224(CX), Y3
-	VPAND     nibbles0<>+0(SB), Y0, Y4
-	VMOVUPS   Y4, 32(AX)
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 32(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 288(AX)
-	VPAND     nibbles0<>+0(SB), Y1, Y0
-	VMOVUPS   Y0, 96(AX)
-	VPSRLW    $0x04, Y1, Y0
+	VMOVUPS   96(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 96(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 352(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y0
-	VMOVUPS   Y0, 160(AX)
-	VPSRLW    $0x04, Y2, Y0
+	VMOVUPS   160(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 160(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 416(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y0
-	VMOVUPS   Y0, 224(AX)
-	VPSRLW    $0x04, Y3, Y0
+	VMOVUPS   224(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   Y1, 224(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 480(AX)
 	VCVTPH2PS 16(DX), Y0
@@ -7155,34 +7155,34 @@ part119:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y3
-	VMOVUPS      64(AX), Y5
-	VMOVUPS      128(AX), Y6
-	VMOVUPS      192(AX), Y4
 	VPAND        nibbles0<>+0(SB), Y3, Y2
-	VPBROADCASTD (DX), Y7
-	VPMADDUBSW   Y7, Y2, Y2
+	VPBROADCASTD (DX), Y4
+	VPMADDUBSW   Y4, Y2, Y2
 	VPSRLW       $0x04, Y3, Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPBROADCASTD 16(DX), Y7
-	VPMADDUBSW   Y7, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y5, Y7
-	VPBROADCASTD 4(DX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 20(DX), Y7
-	VPMADDUBSW   Y7, Y5, Y7
-	VPADDW       Y7, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPBROADCASTD 8(DX), Y7
-	VPMADDUBSW   Y7, Y5, Y7
-	VPADDW       Y7, Y2, Y2
-	VPSRLW       $0x04, Y6, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 24(DX), Y6
+	VPBROADCASTD 16(DX), Y4
+	VPMADDUBSW   Y4, Y3, Y3
+	VMOVUPS      64(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 4(DX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
-	VPADDW       Y6, Y3, Y3
+	VPADDW       Y6, Y2, Y2
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 20(DX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y3, Y3
+	VMOVUPS      128(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 8(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y2, Y2
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 24(DX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y3, Y3
+	VMOVUPS      192(AX), Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y5
 	VPBROADCASTD 12(DX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
@@ -7213,34 +7213,34 @@ part119:
 	VBROADCASTSS 32(DX), Y3
 	VFMADD231PS  Y3, Y2, Y0
 	VMOVUPS      32(AX), Y3
-	VMOVUPS      96(AX), Y5
-	VMOVUPS      160(AX), Y6
-	VMOVUPS      224(AX), Y4
 	VPAND        nibbles0<>+0(SB), Y3, Y2
-	VPBROADCASTD (DX), Y7
-	VPMADDUBSW   Y7, Y2, Y2
+	VPBROADCASTD (DX), Y4
+	VPMADDUBSW   Y4, Y2, Y2
 	VPSRLW       $0x04, Y3, Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPBROADCASTD 16(DX), Y7
-	VPMADDUBSW   Y7, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y5, Y7
-	VPBROADCASTD 4(DX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 20(DX), Y7
-	VPMADDUBSW   Y7, Y5, Y7
-	VPADDW       Y7, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPBROADCASTD 8(DX), Y7
-	VPMADDUBSW   Y7, Y5, Y7
-	VPADDW       Y7, Y2, Y2
-	VPSRLW       $0x04, Y6, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 24(DX), Y6
+	VPBROADCASTD 16(DX), Y4
+	VPMADDUBSW   Y4, Y3, Y3
+	VMOVUPS      96(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 4(DX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
-	VPADDW       Y6, Y3, Y3
+	VPADDW       Y6, Y2, Y2
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 20(DX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y3, Y3
+	VMOVUPS      160(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 8(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y2, Y2
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 24(DX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y3, Y3
+	VMOVUPS      224(AX), Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y5
 	VPBROADCASTD 12(DX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
@@ -7329,34 +7329,34 @@ part123:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y5
-	VMOVUPS      64(AX), Y7
-	VMOVUPS      128(AX), Y8
-	VMOVUPS      192(AX), Y6
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPBROADCASTD (BX), Y9
-	VPMADDUBSW   Y9, Y4, Y4
+	VPBROADCASTD (BX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(BX), Y9
-	VPMADDUBSW   Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y7, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 20(BX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPBROADCASTD 8(BX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x04, Y8, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 24(BX), Y8
+	VPBROADCASTD 16(BX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
+	VMOVUPS      64(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 4(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 20(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      128(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 24(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      192(AX), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y7
 	VPBROADCASTD 12(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
@@ -7387,34 +7387,34 @@ part123:
 	VBROADCASTSS 32(BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
 	VMOVUPS      32(AX), Y5
-	VMOVUPS      96(AX), Y7
-	VMOVUPS      160(AX), Y8
-	VMOVUPS      224(AX), Y6
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPBROADCASTD (BX), Y9
-	VPMADDUBSW   Y9, Y4, Y4
+	VPBROADCASTD (BX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(BX), Y9
-	VPMADDUBSW   Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y7, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 20(BX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPBROADCASTD 8(BX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x04, Y8, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 24(BX), Y8
+	VPBROADCASTD 16(BX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
+	VMOVUPS      96(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 4(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 20(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      160(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 24(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      224(AX), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y7
 	VPBROADCASTD 12(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
@@ -7450,34 +7450,34 @@ part123:
 	PREFETCHT0   8384(AX)(CX*1)
 	PREFETCHT0   8448(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y5
-	VMOVUPS      64(AX)(CX*1), Y7
-	VMOVUPS      128(AX)(CX*1), Y8
-	VMOVUPS      192(AX)(CX*1), Y6
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPBROADCASTD (BX), Y9
-	VPMADDUBSW   Y9, Y4, Y4
+	VPBROADCASTD (BX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(BX), Y9
-	VPMADDUBSW   Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y7, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 20(BX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPBROADCASTD 8(BX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x04, Y8, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 24(BX), Y8
+	VPBROADCASTD 16(BX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
+	VMOVUPS      64(AX)(CX*1), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 4(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 20(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      128(AX)(CX*1), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 24(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      192(AX)(CX*1), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y7
 	VPBROADCASTD 12(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
@@ -7508,34 +7508,34 @@ part123:
 	VBROADCASTSS 32(BX), Y5
 	VFMADD231PS  Y5, Y4, Y2
 	VMOVUPS      32(AX)(CX*1), Y5
-	VMOVUPS      96(AX)(CX*1), Y7
-	VMOVUPS      160(AX)(CX*1), Y8
-	VMOVUPS      224(AX)(CX*1), Y6
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPBROADCASTD (BX), Y9
-	VPMADDUBSW   Y9, Y4, Y4
+	VPBROADCASTD (BX), Y6
+	VPMADDUBSW   Y6, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(BX), Y9
-	VPMADDUBSW   Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y7, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 20(BX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPBROADCASTD 8(BX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x04, Y8, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPBROADCASTD 24(BX), Y8
+	VPBROADCASTD 16(BX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
+	VMOVUPS      96(AX)(CX*1), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 4(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 20(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      160(AX)(CX*1), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y7
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 24(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y5, Y5
+	VMOVUPS      224(AX)(CX*1), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y7
 	VPBROADCASTD 12(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
@@ -7664,50 +7664,50 @@ block124:
 
 part126:
 	VMOVUPS   (CX), Z0
-	VMOVUPS   64(CX), Z1
-	VMOVUPS   128(CX), Z2
-	VMOVUPS   192(CX), Z3
-	VMOVUPS   256(CX), Z4
-	VPANDD    nibbles0<>+0(SB), Z0, Z5
-	VPSLLW    $0x04, Z4, Z6
-	VPANDD    ones4<>+0(SB), Z6, Z6
-	VPORD     Z6, Z5, Z5
-	VMOVUPS   Z5, (AX)
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VMOVUPS   256(CX), Z2
+	VPSLLW    $0x04, Z2, Z3
+	VPANDD    ones4<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, (AX)
 	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPANDD    ones4<>+0(SB), Z4, Z5
-	VPORD     Z5, Z0, Z0
+	VPANDD    ones4<>+0(SB), Z2, Z1
+	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 256(AX)
-	VPANDD    nibbles0<>+0(SB), Z1, Z0
-	VPSLLW    $0x03, Z4, Z5
-	VPANDD    ones4<>+0(SB), Z5, Z5
-	VPORD     Z5, Z0, Z0
-	VMOVUPS   Z0, 64(AX)
-	VPSRLW    $0x04, Z1, Z0
+	VMOVUPS   64(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VPSLLW    $0x03, Z2, Z3
+	VPANDD    ones4<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, 64(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPSRLW    $0x01, Z4, Z1
+	VPSRLW    $0x01, Z2, Z1
 	VPANDD    ones4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 320(AX)
-	VPANDD    nibbles0<>+0(SB), Z2, Z0
-	VPSLLW    $0x02, Z4, Z1
-	VPANDD    ones4<>+0(SB), Z1, Z1
-	VPORD     Z1, Z0, Z0
-	VMOVUPS   Z0, 128(AX)
-	VPSRLW    $0x04, Z2, Z0
+	VMOVUPS   128(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VPSLLW    $0x02, Z2, Z3
+	VPANDD    ones4<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, 128(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPSRLW    $0x02, Z4, Z1
+	VPSRLW    $0x02, Z2, Z1
 	VPANDD    ones4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 384(AX)
-	VPANDD    nibbles0<>+0(SB), Z3, Z0
-	VPSLLW    $0x01, Z4, Z1
-	VPANDD    ones4<>+0(SB), Z1, Z1
-	VPORD     Z1, Z0, Z0
-	VMOVUPS   Z0, 192(AX)
-	VPSRLW    $0x04, Z3, Z0
+	VMOVUPS   192(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VPSLLW    $0x01, Z2, Z3
+	VPANDD    ones4<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, 192(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPSRLW    $0x03, Z4, Z1
+	VPSRLW    $0x03, Z2, Z1
 	VPANDD    ones4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 448(AX)
@@ -7758,50 +7758,50 @@ part129:
 	VPXORD           Z1, Z1, Z1
 	VPXORD           Z2, Z2, Z2
 	VMOVUPS          (AX), Z3
-	VMOVUPS          64(AX), Z4
-	VMOVUPS          128(AX), Z5
-	VMOVUPS          192(AX), Z6
-	VMOVUPS          256(AX), Z7
-	VPANDD           nibbles0<>+0(SB), Z3, Z8
-	VPSLLW           $0x04, Z7, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z8, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z1
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VMOVUPS          256(AX), Z5
+	VPSLLW           $0x04, Z5, Z6
+	VPANDD           ones4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    (DX), Z4, Z1
 	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPANDD           ones4<>+0(SB), Z7, Z8
-	VPORD            Z8, Z3, Z3
+	VPANDD           ones4<>+0(SB), Z5, Z4
+	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    16(DX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z4, Z3
-	VPSLLW           $0x03, Z7, Z8
-	VPANDD           ones4<>+0(SB), Z8, Z8
-	VPORD            Z8, Z3, Z3
-	VPDPBUSD.BCST    4(DX), Z3, Z1
-	VPSRLW           $0x04, Z4, Z3
+	VMOVUPS          64(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPSLLW           $0x03, Z5, Z6
+	VPANDD           ones4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    4(DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x01, Z7, Z4
+	VPSRLW           $0x01, Z5, Z4
 	VPANDD           ones4<>+0(SB), Z4, Z4
 	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    20(DX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z5, Z3
-	VPSLLW           $0x02, Z7, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    8(DX), Z3, Z1
-	VPSRLW           $0x04, Z5, Z3
+	VMOVUPS          128(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPSLLW           $0x02, Z5, Z6
+	VPANDD           ones4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    8(DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x02, Z7, Z4
+	VPSRLW           $0x02, Z5, Z4
 	VPANDD           ones4<>+0(SB), Z4, Z4
 	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    24(DX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z6, Z3
-	VPSLLW           $0x01, Z7, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    12(DX), Z3, Z1
-	VPSRLW           $0x04, Z6, Z3
+	VMOVUPS          192(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPSLLW           $0x01, Z5, Z6
+	VPANDD           ones4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    12(DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x03, Z7, Z4
+	VPSRLW           $0x03, Z5, Z4
 	VPANDD           ones4<>+0(SB), Z4, Z4
 	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    28(DX), Z3, Z2
@@ -7874,50 +7874,50 @@ part133:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VMOVUPS          256(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z4, Z9
-	VPSLLW           $0x04, Z8, Z10
-	VPANDD           ones4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z8, Z9
-	VPORD            Z9, Z4, Z4
+	VPANDD           ones4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    16(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x03, Z8, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    4(BX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x03, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z8, Z5
+	VPSRLW           $0x01, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    20(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(BX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x01, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x01, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z8, Z5
+	VPSRLW           $0x03, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    28(BX), Z4, Z3
@@ -7943,57 +7943,57 @@ part133:
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
 	PREFETCHT0       4416(AX)(CX*1)
-	VPXORD           Z11, Z11, Z11
-	VPXORD           Z12, Z12, Z12
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
 	VMOVUPS          (AX)(CX*1), Z4
-	VMOVUPS          64(AX)(CX*1), Z5
-	VMOVUPS          128(AX)(CX*1), Z6
-	VMOVUPS          192(AX)(CX*1), Z7
-	VMOVUPS          256(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z4, Z9
-	VPSLLW           $0x04, Z8, Z10
-	VPANDD           ones4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z11
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX)(CX*1), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z8
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z8, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x03, Z8, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    4(BX), Z4, Z11
-	VPSRLW           $0x04, Z5, Z4
+	VPANDD           ones4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    16(BX), Z4, Z9
+	VMOVUPS          64(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x03, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z8, Z5
+	VPSRLW           $0x01, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(BX), Z4, Z11
-	VPSRLW           $0x04, Z6, Z4
+	VPDPBUSD.BCST    20(BX), Z4, Z9
+	VMOVUPS          128(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x01, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z11
-	VPSRLW           $0x04, Z7, Z4
+	VPDPBUSD.BCST    24(BX), Z4, Z9
+	VMOVUPS          192(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x01, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z8, Z5
+	VPSRLW           $0x03, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z12
-	VPADDD           Z12, Z11, Z11
+	VPDPBUSD.BCST    28(BX), Z4, Z9
+	VPADDD           Z9, Z8, Z8
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        320(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
@@ -8003,12 +8003,12 @@ part133:
 	VPMOVSXBD        336(AX)(CX*1), Z6
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z6, Z4, Z4
-	VCVTDQ2PS        Z11, Z11
-	VMULPS           Z5, Z11, Z11
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z5, Z8, Z8
 	VMOVUPS          start<>+0(SB), Z5
 	VSUBPS.BCST      36(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z11
-	VFMADD231PS.BCST 32(BX), Z11, Z1
+	VFNMADD231PS     Z4, Z5, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+352, AX
 	DECQ             DI
@@ -8066,50 +8066,50 @@ part137:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VMOVUPS          256(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z4, Z9
-	VPSLLW           $0x04, Z8, Z10
-	VPANDD           ones4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z8, Z9
-	VPORD            Z9, Z4, Z4
+	VPANDD           ones4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    16(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x03, Z8, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    4(BX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x03, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z8, Z5
+	VPSRLW           $0x01, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    20(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(BX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x01, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x01, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z8, Z5
+	VPSRLW           $0x03, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    28(BX), Z4, Z3
@@ -8135,57 +8135,57 @@ part137:
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
 	PREFETCHT0       4416(AX)(CX*1)
-	VPXORD           Z11, Z11, Z11
-	VPXORD           Z12, Z12, Z12
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
 	VMOVUPS          (AX)(CX*1), Z4
-	VMOVUPS          64(AX)(CX*1), Z5
-	VMOVUPS          128(AX)(CX*1), Z6
-	VMOVUPS          192(AX)(CX*1), Z7
-	VMOVUPS          256(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z4, Z9
-	VPSLLW           $0x04, Z8, Z10
-	VPANDD           ones4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z11
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX)(CX*1), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z8
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z8, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x03, Z8, Z9
-	VPANDD           ones4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z4, Z4
-	VPDPBUSD.BCST    4(BX), Z4, Z11
-	VPSRLW           $0x04, Z5, Z4
+	VPANDD           ones4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    16(BX), Z4, Z9
+	VMOVUPS          64(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x03, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z8, Z5
+	VPSRLW           $0x01, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(BX), Z4, Z11
-	VPSRLW           $0x04, Z6, Z4
+	VPDPBUSD.BCST    20(BX), Z4, Z9
+	VMOVUPS          128(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z12
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x01, Z8, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z11
-	VPSRLW           $0x04, Z7, Z4
+	VPDPBUSD.BCST    24(BX), Z4, Z9
+	VMOVUPS          192(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x01, Z6, Z7
+	VPANDD           ones4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z8, Z5
+	VPSRLW           $0x03, Z6, Z5
 	VPANDD           ones4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z12
-	VPADDD           Z12, Z11, Z11
+	VPDPBUSD.BCST    28(BX), Z4, Z9
+	VPADDD           Z9, Z8, Z8
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        320(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
@@ -8195,12 +8195,12 @@ part137:
 	VPMOVSXBD        336(AX)(CX*1), Z6
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z6, Z4, Z4
-	VCVTDQ2PS        Z11, Z11
-	VMULPS           Z5, Z11, Z11
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z5, Z8, Z8
 	VMOVUPS          start<>+0(SB), Z5
 	VSUBPS.BCST      36(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z11
-	VFMADD231PS.BCST 32(BX), Z11, Z1
+	VFNMADD231PS     Z4, Z5, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+352, AX
 	DECQ             DI
@@ -8258,50 +8258,50 @@ block138:
 
 part140:
 	VMOVUPS   (CX), Y0
-	VMOVUPS   64(CX), Y1
-	VMOVUPS   128(CX), Y2
-	VMOVUPS   192(CX), Y3
-	VMOVUPS   256(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y0, Y5
-	VPSLLW    $0x04, Y4, Y6
-	VPAND     ones4<>+0(SB), Y6, Y6
-	VPOR      Y6, Y5, Y5
-	VMOVUPS   Y5, (AX)
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   256(CX), Y2
+	VPSLLW    $0x04, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, (AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPAND     ones4<>+0(SB), Y4, Y5
-	VPOR      Y5, Y0, Y0
+	VPAND     ones4<>+0(SB), Y2, Y1
+	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 256(AX)
-	VPAND     nibbles0<>+0(SB), Y1, Y0
-	VPSLLW    $0x03, Y4, Y5
-	VPAND     ones4<>+0(SB), Y5, Y5
-	VPOR      Y5, Y0, Y0
-	VMOVUPS   Y0, 64(AX)
-	VPSRLW    $0x04, Y1, Y0
+	VMOVUPS   64(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x03, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 64(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x01, Y4, Y1
+	VPSRLW    $0x01, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 320(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y0
-	VPSLLW    $0x02, Y4, Y1
-	VPAND     ones4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 128(AX)
-	VPSRLW    $0x04, Y2, Y0
+	VMOVUPS   128(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x02, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 128(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x02, Y4, Y1
+	VPSRLW    $0x02, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 384(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y0
-	VPSLLW    $0x01, Y4, Y1
-	VPAND     ones4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 192(AX)
-	VPSRLW    $0x04, Y3, Y0
+	VMOVUPS   192(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x01, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 192(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x03, Y4, Y1
+	VPSRLW    $0x03, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 448(AX)
@@ -8317,50 +8317,50 @@ part140:
 	VMULPS    Y1, Y0, Y0
 	VMOVUPS   Y0, 576(AX)
 	VMOVUPS   32(CX), Y0
-	VMOVUPS   96(CX), Y1
-	VMOVUPS   160(CX), Y2
-	VMOVUPS   224(CX), Y3
-	VMOVUPS   288(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y0, Y5
-	VPSLLW    $0x04, Y4, Y6
-	VPAND     ones4<>+0(SB), Y6, Y6
-	VPOR      Y6, Y5, Y5
-	VMOVUPS   Y5, 32(AX)
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   288(CX), Y2
+	VPSLLW    $0x04, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 32(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPAND     ones4<>+0(SB), Y4, Y5
-	VPOR      Y5, Y0, Y0
+	VPAND     ones4<>+0(SB), Y2, Y1
+	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 288(AX)
-	VPAND     nibbles0<>+0(SB), Y1, Y0
-	VPSLLW    $0x03, Y4, Y5
-	VPAND     ones4<>+0(SB), Y5, Y5
-	VPOR      Y5, Y0, Y0
-	VMOVUPS   Y0, 96(AX)
-	VPSRLW    $0x04, Y1, Y0
+	VMOVUPS   96(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x03, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 96(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x01, Y4, Y1
+	VPSRLW    $0x01, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 352(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y0
-	VPSLLW    $0x02, Y4, Y1
-	VPAND     ones4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 160(AX)
-	VPSRLW    $0x04, Y2, Y0
+	VMOVUPS   160(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x02, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 160(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x02, Y4, Y1
+	VPSRLW    $0x02, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 416(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y0
-	VPSLLW    $0x01, Y4, Y1
-	VPAND     ones4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 224(AX)
-	VPSRLW    $0x04, Y3, Y0
+	VMOVUPS   224(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x01, Y2, Y3
+	VPAND     ones4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 224(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x03, Y4, Y1
+	VPSRLW    $0x03, Y2, Y1
 	VPAND     ones4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 480(AX)
@@ -8410,68 +8410,68 @@ part143:
 	PREFETCHT0   8448(AX)
 	PREFETCHT0   8512(AX)
 	VMOVUPS      (AX), Y3
-	VMOVUPS      64(AX), Y6
-	VMOVUPS      128(AX), Y7
-	VMOVUPS      192(AX), Y4
-	VMOVUPS      256(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y3, Y2
-	VPSLLW       $0x04, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VPBROADCASTD (DX), Y8
-	VPMADDUBSW   Y8, Y2, Y2
+	VMOVUPS      256(AX), Y4
+	VPSLLW       $0x04, Y4, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y2, Y2
+	VPBROADCASTD (DX), Y5
+	VPMADDUBSW   Y5, Y2, Y2
 	VPSRLW       $0x04, Y3, Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        ones4<>+0(SB), Y5, Y8
-	VPOR         Y8, Y3, Y3
-	VPBROADCASTD 16(DX), Y8
-	VPMADDUBSW   Y8, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x03, Y5, Y9
-	VPAND        ones4<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 4(DX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y2, Y2
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x01, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 20(DX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y7, Y6
-	VPSLLW       $0x02, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 8(DX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x04, Y7, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x02, Y5, Y7
+	VPAND        ones4<>+0(SB), Y4, Y5
+	VPOR         Y5, Y3, Y3
+	VPBROADCASTD 16(DX), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VMOVUPS      64(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x03, Y4, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 24(DX), Y7
+	VPBROADCASTD 4(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y4, Y6
-	VPSLLW       $0x01, Y5, Y7
+	VPADDW       Y7, Y2, Y2
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x01, Y4, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 20(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y3, Y3
+	VMOVUPS      128(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x02, Y4, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPBROADCASTD 8(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y2, Y2
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y4, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 24(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y3, Y3
+	VMOVUPS      192(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x01, Y4, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
 	VPBROADCASTD 12(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y2, Y2
 	VPMADDWD     ones16<>+0(SB), Y2, Y2
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSRLW       $0x03, Y5, Y5
-	VPAND        ones4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD 28(DX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x03, Y4, Y4
+	VPAND        ones4<>+0(SB), Y4, Y4
+	VPOR         Y4, Y5, Y5
+	VPBROADCASTD 28(DX), Y4
+	VPMADDUBSW   Y4, Y5, Y4
+	VPADDW       Y4, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y2, Y2
 	VCVTPH2PS    (CX), Y3
@@ -8492,68 +8492,68 @@ part143:
 	VBROADCASTSS 32(DX), Y3
 	VFMADD231PS  Y3, Y2, Y0
 	VMOVUPS      32(AX), Y3
-	VMOVUPS      96(AX), Y6
-	VMOVUPS      160(AX), Y7
-	VMOVUPS      224(AX), Y4
-	VMOVUPS      288(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y3, Y2
-	VPSLLW       $0x04, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y2, Y2
-	VPBROADCASTD (DX), Y8
-	VPMADDUBSW   Y8, Y2, Y2
+	VMOVUPS      288(AX), Y4
+	VPSLLW       $0x04, Y4, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y2, Y2
+	VPBROADCASTD (DX), Y5
+	VPMADDUBSW   Y5, Y2, Y2
 	VPSRLW       $0x04, Y3, Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        ones4<>+0(SB), Y5, Y8
-	VPOR         Y8, Y3, Y3
-	VPBROADCASTD 16(DX), Y8
-	VPMADDUBSW   Y8, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x03, Y5, Y9
-	VPAND        ones4<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 4(DX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y2, Y2
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x01, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 20(DX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y7, Y6
-	VPSLLW       $0x02, Y5, Y8
-	VPAND        ones4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 8(DX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x04, Y7, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x02, Y5, Y7
+	VPAND        ones4<>+0(SB), Y4, Y5
+	VPOR         Y5, Y3, Y3
+	VPBROADCASTD 16(DX), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VMOVUPS      96(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x03, Y4, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 24(DX), Y7
+	VPBROADCASTD 4(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y4, Y6
-	VPSLLW       $0x01, Y5, Y7
+	VPADDW       Y7, Y2, Y2
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x01, Y4, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 20(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y3, Y3
+	VMOVUPS      160(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x02, Y4, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPBROADCASTD 8(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y2, Y2
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y4, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 24(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y3, Y3
+	VMOVUPS      224(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSLLW       $0x01, Y4, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
 	VPOR         Y7, Y6, Y6
 	VPBROADCASTD 12(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y2, Y2
 	VPMADDWD     ones16<>+0(SB), Y2, Y2
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSRLW       $0x03, Y5, Y5
-	VPAND        ones4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD 28(DX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSRLW       $0x03, Y4, Y4
+	VPAND        ones4<>+0(SB), Y4, Y4
+	VPOR         Y4, Y5, Y5
+	VPBROADCASTD 28(DX), Y4
+	VPMADDUBSW   Y4, Y5, Y4
+	VPADDW       Y4, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y2, Y2
 	VCVTPH2PS    16(CX), Y3
@@ -8633,68 +8633,68 @@ part147:
 	PREFETCHT0   8448(AX)
 	PREFETCHT0   8512(AX)
 	VMOVUPS      (AX), Y5
-	VMOVUPS      64(AX), Y8
-	VMOVUPS      128(AX), Y9
-	VMOVUPS      192(AX), Y6
-	VMOVUPS      256(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPSLLW       $0x04, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
-	VPBROADCASTD (BX), Y10
-	VPMADDUBSW   Y10, Y4, Y4
+	VMOVUPS      256(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        ones4<>+0(SB), Y7, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 16(BX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x03, Y7, Y11
-	VPAND        ones4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 4(BX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y4, Y4
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 20(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x02, Y7, Y9
+	VPAND        ones4<>+0(SB), Y6, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      64(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x03, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(BX), Y9
+	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x01, Y7, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x01, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 20(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      128(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x02, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 8(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      192(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x01, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x03, Y7, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    (DX), Y5
@@ -8715,68 +8715,68 @@ part147:
 	VBROADCASTSS 32(BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
 	VMOVUPS      32(AX), Y5
-	VMOVUPS      96(AX), Y8
-	VMOVUPS      160(AX), Y9
-	VMOVUPS      224(AX), Y6
-	VMOVUPS      288(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPSLLW       $0x04, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
-	VPBROADCASTD (BX), Y10
-	VPMADDUBSW   Y10, Y4, Y4
+	VMOVUPS      288(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        ones4<>+0(SB), Y7, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 16(BX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x03, Y7, Y11
-	VPAND        ones4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 4(BX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y4, Y4
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 20(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x02, Y7, Y9
+	VPAND        ones4<>+0(SB), Y6, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      96(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x03, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(BX), Y9
+	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x01, Y7, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x01, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 20(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      160(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x02, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 8(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      224(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x01, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x03, Y7, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    16(DX), Y5
@@ -8803,68 +8803,68 @@ part147:
 	PREFETCHT0   8448(AX)(CX*1)
 	PREFETCHT0   8512(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y5
-	VMOVUPS      64(AX)(CX*1), Y8
-	VMOVUPS      128(AX)(CX*1), Y9
-	VMOVUPS      192(AX)(CX*1), Y6
-	VMOVUPS      256(AX)(CX*1), Y7
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPSLLW       $0x04, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
-	VPBROADCASTD (BX), Y10
-	VPMADDUBSW   Y10, Y4, Y4
+	VMOVUPS      256(AX)(CX*1), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        ones4<>+0(SB), Y7, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 16(BX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x03, Y7, Y11
-	VPAND        ones4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 4(BX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y4, Y4
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 20(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x02, Y7, Y9
+	VPAND        ones4<>+0(SB), Y6, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      64(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x03, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(BX), Y9
+	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x01, Y7, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x01, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 20(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      128(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x02, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 8(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      192(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x01, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x03, Y7, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    (DX)(CX*1), Y5
@@ -8885,68 +8885,68 @@ part147:
 	VBROADCASTSS 32(BX), Y5
 	VFMADD231PS  Y5, Y4, Y2
 	VMOVUPS      32(AX)(CX*1), Y5
-	VMOVUPS      96(AX)(CX*1), Y8
-	VMOVUPS      160(AX)(CX*1), Y9
-	VMOVUPS      224(AX)(CX*1), Y6
-	VMOVUPS      288(AX)(CX*1), Y7
 	VPAND        nibbles0<>+0(SB), Y5, Y4
-	VPSLLW       $0x04, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
-	VPBROADCASTD (BX), Y10
-	VPMADDUBSW   Y10, Y4, Y4
+	VMOVUPS      288(AX)(CX*1), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        ones4<>+0(SB), Y7, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 16(BX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x03, Y7, Y11
-	VPAND        ones4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 4(BX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y4, Y4
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 20(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y7, Y10
-	VPAND        ones4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSRLW       $0x02, Y7, Y9
+	VPAND        ones4<>+0(SB), Y6, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      96(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x03, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(BX), Y9
+	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x01, Y7, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x01, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 20(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      160(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x02, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 8(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y4, Y4
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y5, Y5
+	VMOVUPS      224(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSLLW       $0x01, Y6, Y9
 	VPAND        ones4<>+0(SB), Y9, Y9
 	VPOR         Y9, Y8, Y8
 	VPBROADCASTD 12(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x03, Y7, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y6
+	VPAND        ones4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y7, Y6
+	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    16(DX)(CX*1), Y5
@@ -9065,50 +9065,50 @@ block148:
 
 part150:
 	VMOVUPS   (CX), Z0
-	VMOVUPS   64(CX), Z1
-	VMOVUPS   128(CX), Z2
-	VMOVUPS   192(CX), Z3
-	VMOVUPS   256(CX), Z4
-	VMOVUPS   320(CX), Z5
-	VPANDD    nibbles0<>+0(SB), Z0, Z6
-	VPSLLW    $0x04, Z4, Z7
-	VPANDD    pairs4<>+0(SB), Z7, Z7
-	VPORD     Z7, Z6, Z6
-	VMOVUPS   Z6, (AX)
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VMOVUPS   256(CX), Z2
+	VPSLLW    $0x04, Z2, Z3
+	VPANDD    pairs4<>+0(SB), Z3, Z3
+	VPORD     Z3, Z1, Z1
+	VMOVUPS   Z1, (AX)
 	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPANDD    pairs4<>+0(SB), Z4, Z6
-	VPORD     Z6, Z0, Z0
+	VPANDD    pairs4<>+0(SB), Z2, Z1
+	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 256(AX)
-	VPANDD    nibbles0<>+0(SB), Z1, Z0
-	VPSLLW    $0x04, Z5, Z6
-	VPANDD    pairs4<>+0(SB), Z6, Z6
-	VPORD     Z6, Z0, Z0
-	VMOVUPS   Z0, 64(AX)
-	VPSRLW    $0x04, Z1, Z0
+	VMOVUPS   64(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VMOVUPS   320(CX), Z3
+	VPSLLW    $0x04, Z3, Z4
+	VPANDD    pairs4<>+0(SB), Z4, Z4
+	VPORD     Z4, Z1, Z1
+	VMOVUPS   Z1, 64(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPANDD    pairs4<>+0(SB), Z5, Z1
+	VPANDD    pairs4<>+0(SB), Z3, Z1
 	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 320(AX)
-	VPANDD    nibbles0<>+0(SB), Z2, Z0
-	VPSLLW    $0x02, Z4, Z1
-	VPANDD    pairs4<>+0(SB), Z1, Z1
-	VPORD     Z1, Z0, Z0
-	VMOVUPS   Z0, 128(AX)
-	VPSRLW    $0x04, Z2, Z0
+	VMOVUPS   128(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VPSLLW    $0x02, Z2, Z4
+	VPANDD    pairs4<>+0(SB), Z4, Z4
+	VPORD     Z4, Z1, Z1
+	VMOVUPS   Z1, 128(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPSRLW    $0x02, Z4, Z1
+	VPSRLW    $0x02, Z2, Z1
 	VPANDD    pairs4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 384(AX)
-	VPANDD    nibbles0<>+0(SB), Z3, Z0
-	VPSLLW    $0x02, Z5, Z1
-	VPANDD    pairs4<>+0(SB), Z1, Z1
-	VPORD     Z1, Z0, Z0
-	VMOVUPS   Z0, 192(AX)
-	VPSRLW    $0x04, Z3, Z0
+	VMOVUPS   192(CX), Z0
+	VPANDD    nibbles0<>+0(SB), Z0, Z1
+	VPSLLW    $0x02, Z3, Z2
+	VPANDD    pairs4<>+0(SB), Z2, Z2
+	VPORD     Z2, Z1, Z1
+	VMOVUPS   Z1, 192(AX)
+	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
-	VPSRLW    $0x02, Z5, Z1
+	VPSRLW    $0x02, Z3, Z1
 	VPANDD    pairs4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 448(AX)
@@ -9199,50 +9199,50 @@ part153:
 	VPXORD           Z1, Z1, Z1
 	VPXORD           Z2, Z2, Z2
 	VMOVUPS          (AX), Z3
-	VMOVUPS          64(AX), Z4
-	VMOVUPS          128(AX), Z5
-	VMOVUPS          192(AX), Z6
-	VMOVUPS          256(AX), Z7
-	VMOVUPS          320(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z3, Z9
-	VPSLLW           $0x04, Z7, Z10
-	VPANDD           pairs4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z1
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VMOVUPS          256(AX), Z5
+	VPSLLW           $0x04, Z5, Z6
+	VPANDD           pairs4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    (DX), Z4, Z1
 	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPANDD           pairs4<>+0(SB), Z7, Z9
-	VPORD            Z9, Z3, Z3
+	VPANDD           pairs4<>+0(SB), Z5, Z4
+	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    16(DX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z4, Z3
-	VPSLLW           $0x04, Z8, Z9
-	VPANDD           pairs4<>+0(SB), Z9, Z9
-	VPORD            Z9, Z3, Z3
-	VPDPBUSD.BCST    4(DX), Z3, Z1
-	VPSRLW           $0x04, Z4, Z3
+	VMOVUPS          64(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VMOVUPS          320(AX), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           pairs4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z4, Z4
+	VPDPBUSD.BCST    4(DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPANDD           pairs4<>+0(SB), Z8, Z4
+	VPANDD           pairs4<>+0(SB), Z6, Z4
 	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    20(DX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z5, Z3
-	VPSLLW           $0x02, Z7, Z4
-	VPANDD           pairs4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    8(DX), Z3, Z1
-	VPSRLW           $0x04, Z5, Z3
+	VMOVUPS          128(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPSLLW           $0x02, Z5, Z7
+	VPANDD           pairs4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z4, Z4
+	VPDPBUSD.BCST    8(DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x02, Z7, Z4
+	VPSRLW           $0x02, Z5, Z4
 	VPANDD           pairs4<>+0(SB), Z4, Z4
 	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    24(DX), Z3, Z2
-	VPANDD           nibbles0<>+0(SB), Z6, Z3
-	VPSLLW           $0x02, Z8, Z4
-	VPANDD           pairs4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    12(DX), Z3, Z1
-	VPSRLW           $0x04, Z6, Z3
+	VMOVUPS          192(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPSLLW           $0x02, Z6, Z5
+	VPANDD           pairs4<>+0(SB), Z5, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    12(DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
 	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x02, Z8, Z4
+	VPSRLW           $0x02, Z6, Z4
 	VPANDD           pairs4<>+0(SB), Z4, Z4
 	VPORD            Z4, Z3, Z3
 	VPDPBUSD.BCST    28(DX), Z3, Z2
@@ -9321,50 +9321,50 @@ part157:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VMOVUPS          256(AX), Z8
-	VMOVUPS          320(AX), Z9
-	VPANDD           nibbles0<>+0(SB), Z4, Z10
-	VPSLLW           $0x04, Z8, Z11
-	VPANDD           pairs4<>+0(SB), Z11, Z11
-	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           pairs4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z8, Z10
-	VPORD            Z10, Z4, Z4
+	VPANDD           pairs4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    16(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x04, Z9, Z10
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          320(AX), Z7
+	VPSLLW           $0x04, Z7, Z10
 	VPANDD           pairs4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z4, Z4
-	VPDPBUSD.BCST    4(BX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z9, Z5
+	VPANDD           pairs4<>+0(SB), Z7, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    20(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(BX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z10
+	VPANDD           pairs4<>+0(SB), Z10, Z10
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           pairs4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x02, Z9, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z7, Z6
+	VPANDD           pairs4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z5, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z9, Z5
+	VPSRLW           $0x02, Z7, Z5
 	VPANDD           pairs4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    28(BX), Z4, Z3
@@ -9396,77 +9396,77 @@ part157:
 	PREFETCHT0       4352(AX)(CX*1)
 	PREFETCHT0       4416(AX)(CX*1)
 	PREFETCHT0       4480(AX)(CX*1)
-	VPXORD           Z12, Z12, Z12
-	VPXORD           Z13, Z13, Z13
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
 	VMOVUPS          (AX)(CX*1), Z4
-	VMOVUPS          64(AX)(CX*1), Z5
-	VMOVUPS          128(AX)(CX*1), Z6
-	VMOVUPS          192(AX)(CX*1), Z7
-	VMOVUPS          256(AX)(CX*1), Z8
-	VMOVUPS          320(AX)(CX*1), Z9
-	VPANDD           nibbles0<>+0(SB), Z4, Z10
-	VPSLLW           $0x04, Z8, Z11
-	VPANDD           pairs4<>+0(SB), Z11, Z11
-	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z12
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX)(CX*1), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           pairs4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z8
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z8, Z10
-	VPORD            Z10, Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z13
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x04, Z9, Z10
+	VPANDD           pairs4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    16(BX), Z4, Z9
+	VMOVUPS          64(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          320(AX)(CX*1), Z7
+	VPSLLW           $0x04, Z7, Z10
 	VPANDD           pairs4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z4, Z4
-	VPDPBUSD.BCST    4(BX), Z4, Z12
-	VPSRLW           $0x04, Z5, Z4
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z9, Z5
+	VPANDD           pairs4<>+0(SB), Z7, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z13
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(BX), Z4, Z12
-	VPSRLW           $0x04, Z6, Z4
+	VPDPBUSD.BCST    20(BX), Z4, Z9
+	VMOVUPS          128(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z10
+	VPANDD           pairs4<>+0(SB), Z10, Z10
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           pairs4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z13
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x02, Z9, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z12
-	VPSRLW           $0x04, Z7, Z4
+	VPDPBUSD.BCST    24(BX), Z4, Z9
+	VMOVUPS          192(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z7, Z6
+	VPANDD           pairs4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z5, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z9, Z5
+	VPSRLW           $0x02, Z7, Z5
 	VPANDD           pairs4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z13
+	VPDPBUSD.BCST    28(BX), Z4, Z9
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        384(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
 	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z12, Z12
-	VMULPS           Z5, Z12, Z12
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z5, Z8, Z8
 	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z12
+	VFNMADD231PS     Z4, Z5, Z8
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        400(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
 	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z13, Z13
-	VFMADD231PS      Z5, Z13, Z12
+	VCVTDQ2PS        Z9, Z9
+	VFMADD231PS      Z5, Z9, Z8
 	VMOVUPS          start<>+0(SB), Z5
 	VSUBPS.BCST      36(BX), Z5, Z5
 	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z12
-	VFMADD231PS.BCST 32(BX), Z12, Z1
+	VFNMADD231PS     Z4, Z5, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+416, AX
 	DECQ             DI
@@ -9525,50 +9525,50 @@ part161:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VMOVUPS          256(AX), Z8
-	VMOVUPS          320(AX), Z9
-	VPANDD           nibbles0<>+0(SB), Z4, Z10
-	VPSLLW           $0x04, Z8, Z11
-	VPANDD           pairs4<>+0(SB), Z11, Z11
-	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           pairs4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z8, Z10
-	VPORD            Z10, Z4, Z4
+	VPANDD           pairs4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    16(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x04, Z9, Z10
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          320(AX), Z7
+	VPSLLW           $0x04, Z7, Z10
 	VPANDD           pairs4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z4, Z4
-	VPDPBUSD.BCST    4(BX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z9, Z5
+	VPANDD           pairs4<>+0(SB), Z7, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    20(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(BX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z10
+	VPANDD           pairs4<>+0(SB), Z10, Z10
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           pairs4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x02, Z9, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z7, Z6
+	VPANDD           pairs4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z5, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z9, Z5
+	VPSRLW           $0x02, Z7, Z5
 	VPANDD           pairs4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
 	VPDPBUSD.BCST    28(BX), Z4, Z3
@@ -9600,77 +9600,77 @@ part161:
 	PREFETCHT0       4352(AX)(CX*1)
 	PREFETCHT0       4416(AX)(CX*1)
 	PREFETCHT0       4480(AX)(CX*1)
-	VPXORD           Z12, Z12, Z12
-	VPXORD           Z13, Z13, Z13
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
 	VMOVUPS          (AX)(CX*1), Z4
-	VMOVUPS          64(AX)(CX*1), Z5
-	VMOVUPS          128(AX)(CX*1), Z6
-	VMOVUPS          192(AX)(CX*1), Z7
-	VMOVUPS          256(AX)(CX*1), Z8
-	VMOVUPS          320(AX)(CX*1), Z9
-	VPANDD           nibbles0<>+0(SB), Z4, Z10
-	VPSLLW           $0x04, Z8, Z11
-	VPANDD           pairs4<>+0(SB), Z11, Z11
-	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z12
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX)(CX*1), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           pairs4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z8
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z8, Z10
-	VPORD            Z10, Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z13
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSLLW           $0x04, Z9, Z10
+	VPANDD           pairs4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    16(BX), Z4, Z9
+	VMOVUPS          64(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          320(AX)(CX*1), Z7
+	VPSLLW           $0x04, Z7, Z10
 	VPANDD           pairs4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z4, Z4
-	VPDPBUSD.BCST    4(BX), Z4, Z12
-	VPSRLW           $0x04, Z5, Z4
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z9, Z5
+	VPANDD           pairs4<>+0(SB), Z7, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z13
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSLLW           $0x02, Z8, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    8(BX), Z4, Z12
-	VPSRLW           $0x04, Z6, Z4
+	VPDPBUSD.BCST    20(BX), Z4, Z9
+	VMOVUPS          128(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z10
+	VPANDD           pairs4<>+0(SB), Z10, Z10
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z8, Z5
+	VPSRLW           $0x02, Z6, Z5
 	VPANDD           pairs4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z13
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSLLW           $0x02, Z9, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z12
-	VPSRLW           $0x04, Z7, Z4
+	VPDPBUSD.BCST    24(BX), Z4, Z9
+	VMOVUPS          192(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z7, Z6
+	VPANDD           pairs4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z5, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z9, Z5
+	VPSRLW           $0x02, Z7, Z5
 	VPANDD           pairs4<>+0(SB), Z5, Z5
 	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z13
+	VPDPBUSD.BCST    28(BX), Z4, Z9
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        384(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
 	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z12, Z12
-	VMULPS           Z5, Z12, Z12
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z5, Z8, Z8
 	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z12
+	VFNMADD231PS     Z4, Z5, Z8
 	VCVTPH2PS        (DX)(CX*1), Z4
 	VPMOVSXBD        400(AX)(CX*1), Z5
 	VCVTDQ2PS        Z5, Z5
 	VMULPS           Z4, Z5, Z5
 	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z13, Z13
-	VFMADD231PS      Z5, Z13, Z12
+	VCVTDQ2PS        Z9, Z9
+	VFMADD231PS      Z5, Z9, Z8
 	VMOVUPS          start<>+0(SB), Z5
 	VSUBPS.BCST      36(BX), Z5, Z5
 	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z12
-	VFMADD231PS.BCST 32(BX), Z12, Z1
+	VFNMADD231PS     Z4, Z5, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+416, AX
 	DECQ             DI
@@ -9728,50 +9728,50 @@ block162:
 
 part164:
 	VMOVUPS   (CX), Y0
-	VMOVUPS   64(CX), Y1
-	VMOVUPS   128(CX), Y2
-	VMOVUPS   192(CX), Y3
-	VMOVUPS   256(CX), Y4
-	VMOVUPS   320(CX), Y5
-	VPAND     nibbles0<>+0(SB), Y0, Y6
-	VPSLLW    $0x04, Y4, Y7
-	VPAND     pairs4<>+0(SB), Y7, Y7
-	VPOR      Y7, Y6, Y6
-	VMOVUPS   Y6, (AX)
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   256(CX), Y2
+	VPSLLW    $0x04, Y2, Y3
+	VPAND     pairs4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, (AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPAND     pairs4<>+0(SB), Y4, Y6
-	VPOR      Y6, Y0, Y0
+	VPAND     pairs4<>+0(SB), Y2, Y1
+	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 256(AX)
-	VPAND     nibbles0<>+0(SB), Y1, Y0
-	VPSLLW    $0x04, Y5, Y6
-	VPAND     pairs4<>+0(SB), Y6, Y6
-	VPOR      Y6, Y0, Y0
-	VMOVUPS   Y0, 64(AX)
-	VPSRLW    $0x04, Y1, Y0
+	VMOVUPS   64(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   320(CX), Y3
+	VPSLLW    $0x04, Y3, Y4
+	VPAND     pairs4<>+0(SB), Y4, Y4
+	VPOR      Y4, Y1, Y1
+	VMOVUPS   Y1, 64(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPAND     pairs4<>+0(SB), Y5, Y1
+	VPAND     pairs4<>+0(SB), Y3, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 320(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y0
-	VPSLLW    $0x02, Y4, Y1
-	VPAND     pairs4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 128(AX)
-	VPSRLW    $0x04, Y2, Y0
+	VMOVUPS   128(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x02, Y2, Y4
+	VPAND     pairs4<>+0(SB), Y4, Y4
+	VPOR      Y4, Y1, Y1
+	VMOVUPS   Y1, 128(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x02, Y4, Y1
+	VPSRLW    $0x02, Y2, Y1
 	VPAND     pairs4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 384(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y0
-	VPSLLW    $0x02, Y5, Y1
-	VPAND     pairs4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 192(AX)
-	VPSRLW    $0x04, Y3, Y0
+	VMOVUPS   192(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x02, Y3, Y2
+	VPAND     pairs4<>+0(SB), Y2, Y2
+	VPOR      Y2, Y1, Y1
+	VMOVUPS   Y1, 192(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x02, Y5, Y1
+	VPSRLW    $0x02, Y3, Y1
 	VPAND     pairs4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 448(AX)
@@ -9790,50 +9790,50 @@ part164:
 	VMULPS    offsetQ6K<>+0(SB), Y1, Y0
 	VMOVUPS   Y0, 704(AX)
 	VMOVUPS   32(CX), Y0
-	VMOVUPS   96(CX), Y1
-	VMOVUPS   160(CX), Y2
-	VMOVUPS   224(CX), Y3
-	VMOVUPS   288(CX), Y4
-	VMOVUPS   352(CX), Y5
-	VPAND     nibbles0<>+0(SB), Y0, Y6
-	VPSLLW    $0x04, Y4, Y7
-	VPAND     pairs4<>+0(SB), Y7, Y7
-	VPOR      Y7, Y6, Y6
-	VMOVUPS   Y6, 32(AX)
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   288(CX), Y2
+	VPSLLW    $0x04, Y2, Y3
+	VPAND     pairs4<>+0(SB), Y3, Y3
+	VPOR      Y3, Y1, Y1
+	VMOVUPS   Y1, 32(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPAND     pairs4<>+0(SB), Y4, Y6
-	VPOR      Y6, Y0, Y0
+	VPAND     pairs4<>+0(SB), Y2, Y1
+	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 288(AX)
-	VPAND     nibbles0<>+0(SB), Y1, Y0
-	VPSLLW    $0x04, Y5, Y6
-	VPAND     pairs4<>+0(SB), Y6, Y6
-	VPOR      Y6, Y0, Y0
-	VMOVUPS   Y0, 96(AX)
-	VPSRLW    $0x04, Y1, Y0
+	VMOVUPS   96(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VMOVUPS   352(CX), Y3
+	VPSLLW    $0x04, Y3, Y4
+	VPAND     pairs4<>+0(SB), Y4, Y4
+	VPOR      Y4, Y1, Y1
+	VMOVUPS   Y1, 96(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPAND     pairs4<>+0(SB), Y5, Y1
+	VPAND     pairs4<>+0(SB), Y3, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 352(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y0
-	VPSLLW    $0x02, Y4, Y1
-	VPAND     pairs4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 160(AX)
-	VPSRLW    $0x04, Y2, Y0
+	VMOVUPS   160(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x02, Y2, Y4
+	VPAND     pairs4<>+0(SB), Y4, Y4
+	VPOR      Y4, Y1, Y1
+	VMOVUPS   Y1, 160(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x02, Y4, Y1
+	VPSRLW    $0x02, Y2, Y1
 	VPAND     pairs4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 416(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y0
-	VPSLLW    $0x02, Y5, Y1
-	VPAND     pairs4<>+0(SB), Y1, Y1
-	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 224(AX)
-	VPSRLW    $0x04, Y3, Y0
+	VMOVUPS   224(CX), Y0
+	VPAND     nibbles0<>+0(SB), Y0, Y1
+	VPSLLW    $0x02, Y3, Y2
+	VPAND     pairs4<>+0(SB), Y2, Y2
+	VPOR      Y2, Y1, Y1
+	VMOVUPS   Y1, 224(AX)
+	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
-	VPSRLW    $0x02, Y5, Y1
+	VPSRLW    $0x02, Y3, Y1
 	VPAND     pairs4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVUPS   Y0, 480(AX)
@@ -9887,64 +9887,64 @@ part167:
 	PREFETCHT0   8512(AX)
 	PREFETCHT0   8576(AX)
 	VMOVUPS      (AX), Y2
-	VMOVUPS      64(AX), Y4
-	VMOVUPS      128(AX), Y6
-	VMOVUPS      192(AX), Y7
-	VMOVUPS      256(AX), Y8
-	VMOVUPS      320(AX), Y9
 	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPSLLW       $0x04, Y8, Y5
-	VPAND        pairs4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VPBROADCASTD (DX), Y5
-	VPMADDUBSW   Y5, Y3, Y3
+	VMOVUPS      256(AX), Y6
+	VPSLLW       $0x04, Y6, Y4
+	VPAND        pairs4<>+0(SB), Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPBROADCASTD (DX), Y4
+	VPMADDUBSW   Y4, Y3, Y3
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPAND        pairs4<>+0(SB), Y8, Y5
-	VPOR         Y5, Y2, Y2
-	VPBROADCASTD 16(DX), Y5
-	VPMADDUBSW   Y5, Y2, Y5
+	VPAND        pairs4<>+0(SB), Y6, Y4
+	VPOR         Y4, Y2, Y2
+	VPBROADCASTD 16(DX), Y4
+	VPMADDUBSW   Y4, Y2, Y5
+	VMOVUPS      64(AX), Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y2
-	VPSLLW       $0x04, Y9, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y2, Y2
-	VPBROADCASTD 4(DX), Y10
-	VPMADDUBSW   Y10, Y2, Y10
-	VPADDW       Y10, Y3, Y3
+	VMOVUPS      320(AX), Y7
+	VPSLLW       $0x04, Y7, Y8
+	VPAND        pairs4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y2, Y2
+	VPBROADCASTD 4(DX), Y8
+	VPMADDUBSW   Y8, Y2, Y8
+	VPADDW       Y8, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y2
 	VPSRLW       $0x04, Y4, Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        pairs4<>+0(SB), Y9, Y4
+	VPAND        pairs4<>+0(SB), Y7, Y4
 	VPOR         Y4, Y3, Y3
 	VPBROADCASTD 20(DX), Y4
 	VPMADDUBSW   Y4, Y3, Y4
 	VPADDW       Y4, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y4
-	VPAND        nibbles0<>+0(SB), Y6, Y3
-	VPSLLW       $0x02, Y8, Y5
-	VPAND        pairs4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VPBROADCASTD 8(DX), Y5
-	VPMADDUBSW   Y5, Y3, Y3
-	VPSRLW       $0x04, Y6, Y5
+	VMOVUPS      128(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y3
+	VPSLLW       $0x02, Y6, Y8
+	VPAND        pairs4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VPBROADCASTD 8(DX), Y8
+	VPMADDUBSW   Y8, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y8, Y6
+	VPSRLW       $0x02, Y6, Y6
 	VPAND        pairs4<>+0(SB), Y6, Y6
 	VPOR         Y6, Y5, Y5
 	VPBROADCASTD 24(DX), Y6
 	VPMADDUBSW   Y6, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y7, Y6
-	VPSLLW       $0x02, Y9, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 12(DX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y3, Y3
+	VMOVUPS      192(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y8
+	VPSLLW       $0x02, Y7, Y9
+	VPAND        pairs4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 12(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y2, Y2
-	VPSRLW       $0x04, Y7, Y3
+	VPSRLW       $0x04, Y6, Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSRLW       $0x02, Y9, Y6
+	VPSRLW       $0x02, Y7, Y6
 	VPAND        pairs4<>+0(SB), Y6, Y6
 	VPOR         Y6, Y3, Y3
 	VPBROADCASTD 28(DX), Y6
@@ -9977,64 +9977,64 @@ part167:
 	VBROADCASTSS 32(DX), Y3
 	VFMADD231PS  Y3, Y2, Y0
 	VMOVUPS      32(AX), Y2
-	VMOVUPS      96(AX), Y4
-	VMOVUPS      160(AX), Y6
-	VMOVUPS      224(AX), Y7
-	VMOVUPS      288(AX), Y8
-	VMOVUPS      352(AX), Y9
 	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPSLLW       $0x04, Y8, Y5
-	VPAND        pairs4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VPBROADCASTD (DX), Y5
-	VPMADDUBSW   Y5, Y3, Y3
+	VMOVUPS      288(AX), Y6
+	VPSLLW       $0x04, Y6, Y4
+	VPAND        pairs4<>+0(SB), Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPBROADCASTD (DX), Y4
+	VPMADDUBSW   Y4, Y3, Y3
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPAND        pairs4<>+0(SB), Y8, Y5
-	VPOR         Y5, Y2, Y2
-	VPBROADCASTD 16(DX), Y5
-	VPMADDUBSW   Y5, Y2, Y5
+	VPAND        pairs4<>+0(SB), Y6, Y4
+	VPOR         Y4, Y2, Y2
+	VPBROADCASTD 16(DX), Y4
+	VPMADDUBSW   Y4, Y2, Y5
+	VMOVUPS      96(AX), Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y2
-	VPSLLW       $0x04, Y9, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y2, Y2
-	VPBROADCASTD 4(DX), Y10
-	VPMADDUBSW   Y10, Y2, Y10
-	VPADDW       Y10, Y3, Y3
+	VMOVUPS      352(AX), Y7
+	VPSLLW       $0x04, Y7, Y8
+	VPAND        pairs4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y2, Y2
+	VPBROADCASTD 4(DX), Y8
+	VPMADDUBSW   Y8, Y2, Y8
+	VPADDW       Y8, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y2
 	VPSRLW       $0x04, Y4, Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        pairs4<>+0(SB), Y9, Y4
+	VPAND        pairs4<>+0(SB), Y7, Y4
 	VPOR         Y4, Y3, Y3
 	VPBROADCASTD 20(DX), Y4
 	VPMADDUBSW   Y4, Y3, Y4
 	VPADDW       Y4, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y4
-	VPAND        nibbles0<>+0(SB), Y6, Y3
-	VPSLLW       $0x02, Y8, Y5
-	VPAND        pairs4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VPBROADCASTD 8(DX), Y5
-	VPMADDUBSW   Y5, Y3, Y3
-	VPSRLW       $0x04, Y6, Y5
+	VMOVUPS      160(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y3
+	VPSLLW       $0x02, Y6, Y8
+	VPAND        pairs4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VPBROADCASTD 8(DX), Y8
+	VPMADDUBSW   Y8, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y8, Y6
+	VPSRLW       $0x02, Y6, Y6
 	VPAND        pairs4<>+0(SB), Y6, Y6
 	VPOR         Y6, Y5, Y5
 	VPBROADCASTD 24(DX), Y6
 	VPMADDUBSW   Y6, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y7, Y6
-	VPSLLW       $0x02, Y9, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 12(DX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y3, Y3
+	VMOVUPS      224(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y8
+	VPSLLW       $0x02, Y7, Y9
+	VPAND        pairs4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 12(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y2, Y2
-	VPSRLW       $0x04, Y7, Y3
+	VPSRLW       $0x04, Y6, Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSRLW       $0x02, Y9, Y6
+	VPSRLW       $0x02, Y7, Y6
 	VPAND        pairs4<>+0(SB), Y6, Y6
 	VPOR         Y6, Y3, Y3
 	VPBROADCASTD 28(DX), Y6
@@ -10127,64 +10127,64 @@ part171:
 	PREFETCHT0   8512(AX)
 	PREFETCHT0   8576(AX)
 	VMOVUPS      (AX), Y4
-	VMOVUPS      64(AX), Y6
-	VMOVUPS      128(AX), Y8
-	VMOVUPS      192(AX), Y9
-	VMOVUPS      256(AX), Y10
-	VMOVUPS      320(AX), Y11
 	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSLLW       $0x04, Y10, Y7
-	VPAND        pairs4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y5, Y5
-	VPBROADCASTD (BX), Y7
-	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      256(AX), Y8
+	VPSLLW       $0x04, Y8, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD (BX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPAND        pairs4<>+0(SB), Y10, Y7
-	VPOR         Y7, Y4, Y4
-	VPBROADCASTD 16(BX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
+	VPAND        pairs4<>+0(SB), Y8, Y6
+	VPOR         Y6, Y4, Y4
+	VPBROADCASTD 16(BX), Y6
+	VPMADDUBSW   Y6, Y4, Y7
+	VMOVUPS      64(AX), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y4
-	VPSLLW       $0x04, Y11, Y12
-	VPAND        pairs4<>+0(SB), Y12, Y12
-	VPOR         Y12, Y4, Y4
-	VPBROADCASTD 4(BX), Y12
-	VPMADDUBSW   Y12, Y4, Y12
-	VPADDW       Y12, Y5, Y5
+	VMOVUPS      320(AX), Y9
+	VPSLLW       $0x04, Y9, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPBROADCASTD 4(BX), Y10
+	VPMADDUBSW   Y10, Y4, Y10
+	VPADDW       Y10, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y4
 	VPSRLW       $0x04, Y6, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        pairs4<>+0(SB), Y11, Y6
+	VPAND        pairs4<>+0(SB), Y9, Y6
 	VPOR         Y6, Y5, Y5
 	VPBROADCASTD 20(BX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
 	VPADDW       Y6, Y7, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y5
-	VPSLLW       $0x02, Y10, Y7
-	VPAND        pairs4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y5, Y5
-	VPBROADCASTD 8(BX), Y7
-	VPMADDUBSW   Y7, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VMOVUPS      128(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y5
+	VPSLLW       $0x02, Y8, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPBROADCASTD 8(BX), Y10
+	VPMADDUBSW   Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSRLW       $0x02, Y10, Y8
+	VPSRLW       $0x02, Y8, Y8
 	VPAND        pairs4<>+0(SB), Y8, Y8
 	VPOR         Y8, Y7, Y7
 	VPBROADCASTD 24(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y11, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 12(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
+	VMOVUPS      192(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y10
+	VPSLLW       $0x02, Y9, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPADDW       Y11, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
-	VPSRLW       $0x04, Y9, Y5
+	VPSRLW       $0x04, Y8, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y11, Y8
+	VPSRLW       $0x02, Y9, Y8
 	VPAND        pairs4<>+0(SB), Y8, Y8
 	VPOR         Y8, Y5, Y5
 	VPBROADCASTD 28(BX), Y8
@@ -10217,64 +10217,64 @@ part171:
 	VBROADCASTSS 32(BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
 	VMOVUPS      32(AX), Y4
-	VMOVUPS      96(AX), Y6
-	VMOVUPS      160(AX), Y8
-	VMOVUPS      224(AX), Y9
-	VMOVUPS      288(AX), Y10
-	VMOVUPS      352(AX), Y11
 	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSLLW       $0x04, Y10, Y7
-	VPAND        pairs4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y5, Y5
-	VPBROADCASTD (BX), Y7
-	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      288(AX), Y8
+	VPSLLW       $0x04, Y8, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD (BX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPAND        pairs4<>+0(SB), Y10, Y7
-	VPOR         Y7, Y4, Y4
-	VPBROADCASTD 16(BX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
+	VPAND        pairs4<>+0(SB), Y8, Y6
+	VPOR         Y6, Y4, Y4
+	VPBROADCASTD 16(BX), Y6
+	VPMADDUBSW   Y6, Y4, Y7
+	VMOVUPS      96(AX), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y4
-	VPSLLW       $0x04, Y11, Y12
-	VPAND        pairs4<>+0(SB), Y12, Y12
-	VPOR         Y12, Y4, Y4
-	VPBROADCASTD 4(BX), Y12
-	VPMADDUBSW   Y12, Y4, Y12
-	VPADDW       Y12, Y5, Y5
+	VMOVUPS      352(AX), Y9
+	VPSLLW       $0x04, Y9, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPBROADCASTD 4(BX), Y10
+	VPMADDUBSW   Y10, Y4, Y10
+	VPADDW       Y10, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y4
 	VPSRLW       $0x04, Y6, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        pairs4<>+0(SB), Y11, Y6
+	VPAND        pairs4<>+0(SB), Y9, Y6
 	VPOR         Y6, Y5, Y5
 	VPBROADCASTD 20(BX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
 	VPADDW       Y6, Y7, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y5
-	VPSLLW       $0x02, Y10, Y7
-	VPAND        pairs4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y5, Y5
-	VPBROADCASTD 8(BX), Y7
-	VPMADDUBSW   Y7, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VMOVUPS      160(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y5
+	VPSLLW       $0x02, Y8, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPBROADCASTD 8(BX), Y10
+	VPMADDUBSW   Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSRLW       $0x02, Y10, Y8
+	VPSRLW       $0x02, Y8, Y8
 	VPAND        pairs4<>+0(SB), Y8, Y8
 	VPOR         Y8, Y7, Y7
 	VPBROADCASTD 24(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y11, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 12(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
+	VMOVUPS      224(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y10
+	VPSLLW       $0x02, Y9, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPADDW       Y11, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
-	VPSRLW       $0x04, Y9, Y5
+	VPSRLW       $0x04, Y8, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y11, Y8
+	VPSRLW       $0x02, Y9, Y8
 	VPAND        pairs4<>+0(SB), Y8, Y8
 	VPOR         Y8, Y5, Y5
 	VPBROADCASTD 28(BX), Y8
@@ -10314,64 +10314,64 @@ part171:
 	PREFETCHT0   8512(AX)(CX*1)
 	PREFETCHT0   8576(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y4
-	VMOVUPS      64(AX)(CX*1), Y6
-	VMOVUPS      128(AX)(CX*1), Y8
-	VMOVUPS      192(AX)(CX*1), Y9
-	VMOVUPS      256(AX)(CX*1), Y10
-	VMOVUPS      320(AX)(CX*1), Y11
 	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSLLW       $0x04, Y10, Y7
-	VPAND        pairs4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y5, Y5
-	VPBROADCASTD (BX), Y7
-	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      256(AX)(CX*1), Y8
+	VPSLLW       $0x04, Y8, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD (BX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPAND        pairs4<>+0(SB), Y10, Y7
-	VPOR         Y7, Y4, Y4
-	VPBROADCASTD 16(BX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
+	VPAND        pairs4<>+0(SB), Y8, Y6
+	VPOR         Y6, Y4, Y4
+	VPBROADCASTD 16(BX), Y6
+	VPMADDUBSW   Y6, Y4, Y7
+	VMOVUPS      64(AX)(CX*1), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y4
-	VPSLLW       $0x04, Y11, Y12
-	VPAND        pairs4<>+0(SB), Y12, Y12
-	VPOR         Y12, Y4, Y4
-	VPBROADCASTD 4(BX), Y12
-	VPMADDUBSW   Y12, Y4, Y12
-	VPADDW       Y12, Y5, Y5
+	VMOVUPS      320(AX)(CX*1), Y9
+	VPSLLW       $0x04, Y9, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPBROADCASTD 4(BX), Y10
+	VPMADDUBSW   Y10, Y4, Y10
+	VPADDW       Y10, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y4
 	VPSRLW       $0x04, Y6, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        pairs4<>+0(SB), Y11, Y6
+	VPAND        pairs4<>+0(SB), Y9, Y6
 	VPOR         Y6, Y5, Y5
 	VPBROADCASTD 20(BX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
 	VPADDW       Y6, Y7, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y5
-	VPSLLW       $0x02, Y10, Y7
-	VPAND        pairs4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y5, Y5
-	VPBROADCASTD 8(BX), Y7
-	VPMADDUBSW   Y7, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VMOVUPS      128(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y5
+	VPSLLW       $0x02, Y8, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPBROADCASTD 8(BX), Y10
+	VPMADDUBSW   Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSRLW       $0x02, Y10, Y8
+	VPSRLW       $0x02, Y8, Y8
 	VPAND        pairs4<>+0(SB), Y8, Y8
 	VPOR         Y8, Y7, Y7
 	VPBROADCASTD 24(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y11, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 12(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
+	VMOVUPS      192(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y10
+	VPSLLW       $0x02, Y9, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPADDW       Y11, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
-	VPSRLW       $0x04, Y9, Y5
+	VPSRLW       $0x04, Y8, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y11, Y8
+	VPSRLW       $0x02, Y9, Y8
 	VPAND        pairs4<>+0(SB), Y8, Y8
 	VPOR         Y8, Y5, Y5
 	VPBROADCASTD 28(BX), Y8
@@ -10404,64 +10404,64 @@ part171:
 	VBROADCASTSS 32(BX), Y5
 	VFMADD231PS  Y5, Y4, Y2
 	VMOVUPS      32(AX)(CX*1), Y4
-	VMOVUPS      96(AX)(CX*1), Y6
-	VMOVUPS      160(AX)(CX*1), Y8
-	VMOVUPS      224(AX)(CX*1), Y9
-	VMOVUPS      288(AX)(CX*1), Y10
-	VMOVUPS      352(AX)(CX*1), Y11
 	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSLLW       $0x04, Y10, Y7
-	VPAND        pairs4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y5, Y5
-	VPBROADCASTD (BX), Y7
-	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      288(AX)(CX*1), Y8
+	VPSLLW       $0x04, Y8, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD (BX), Y6
+	VPMADDUBSW   Y6, Y5, Y5
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPAND        pairs4<>+0(SB), Y10, Y7
-	VPOR         Y7, Y4, Y4
-	VPBROADCASTD 16(BX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
+	VPAND        pairs4<>+0(SB), Y8, Y6
+	VPOR         Y6, Y4, Y4
+	VPBROADCASTD 16(BX), Y6
+	VPMADDUBSW   Y6, Y4, Y7
+	VMOVUPS      96(AX)(CX*1), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y4
-	VPSLLW       $0x04, Y11, Y12
-	VPAND        pairs4<>+0(SB), Y12, Y12
-	VPOR         Y12, Y4, Y4
-	VPBROADCASTD 4(BX), Y12
-	VPMADDUBSW   Y12, Y4, Y12
-	VPADDW       Y12, Y5, Y5
+	VMOVUPS      352(AX)(CX*1), Y9
+	VPSLLW       $0x04, Y9, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VPBROADCASTD 4(BX), Y10
+	VPMADDUBSW   Y10, Y4, Y10
+	VPADDW       Y10, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y4
 	VPSRLW       $0x04, Y6, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        pairs4<>+0(SB), Y11, Y6
+	VPAND        pairs4<>+0(SB), Y9, Y6
 	VPOR         Y6, Y5, Y5
 	VPBROADCASTD 20(BX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
 	VPADDW       Y6, Y7, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y5
-	VPSLLW       $0x02, Y10, Y7
-	VPAND        pairs4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y5, Y5
-	VPBROADCASTD 8(BX), Y7
-	VPMADDUBSW   Y7, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VMOVUPS      160(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y5
+	VPSLLW       $0x02, Y8, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VPBROADCASTD 8(BX), Y10
+	VPMADDUBSW   Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSRLW       $0x02, Y10, Y8
+	VPSRLW       $0x02, Y8, Y8
 	VPAND        pairs4<>+0(SB), Y8, Y8
 	VPOR         Y8, Y7, Y7
 	VPBROADCASTD 24(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSLLW       $0x02, Y11, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 12(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
+	VMOVUPS      224(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y10
+	VPSLLW       $0x02, Y9, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPADDW       Y11, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
-	VPSRLW       $0x04, Y9, Y5
+	VPSRLW       $0x04, Y8, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y11, Y8
+	VPSRLW       $0x02, Y9, Y8
 	VPAND        pairs4<>+0(SB), Y8, Y8
 	VPOR         Y8, Y5, Y5
 	VPBROADCASTD 28(BX), Y8
@@ -10589,34 +10589,34 @@ TEXT ·expandIQ4NLVNNI(SB), NOSPLIT, $0-24
 block172:
 	ADDQ      $+32, CX
 	VMOVUPS   (CX), Z1
-	VMOVUPS   64(CX), Z2
-	VMOVUPS   128(CX), Z3
-	VMOVUPS   192(CX), Z4
-	VPANDD    nibbles0<>+0(SB), Z1, Z5
-	VPSHUFB   Z5, Z0, Z5
-	VMOVUPS   Z5, (AX)
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, (AX)
 	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 256(AX)
-	VPANDD    nibbles0<>+0(SB), Z2, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 64(AX)
-	VPSRLW    $0x04, Z2, Z1
+	VMOVUPS   64(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 64(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 320(AX)
-	VPANDD    nibbles0<>+0(SB), Z3, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 128(AX)
-	VPSRLW    $0x04, Z3, Z1
+	VMOVUPS   128(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 128(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 384(AX)
-	VPANDD    nibbles0<>+0(SB), Z4, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 192(AX)
-	VPSRLW    $0x04, Z4, Z1
+	VMOVUPS   192(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 192(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 448(AX)
@@ -10690,34 +10690,34 @@ block174:
 	VPXORD           Z3, Z3, Z3
 	VBROADCASTSS     40(CX), Z2
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    (CX), Z8, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    (CX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    16(CX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    4(CX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(CX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    20(CX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    8(CX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(CX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    24(CX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    12(CX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(CX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    28(CX), Z4, Z3
@@ -10773,34 +10773,34 @@ block177:
 	VPXORD           Z4, Z4, Z4
 	VBROADCASTSS     40(DX), Z3
 	VMOVUPS          (AX), Z5
-	VMOVUPS          64(AX), Z6
-	VMOVUPS          128(AX), Z7
-	VMOVUPS          192(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (DX), Z6, Z3
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    16(DX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z3
-	VPSRLW           $0x04, Z6, Z5
+	VMOVUPS          64(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(DX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    20(DX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z3
-	VPSRLW           $0x04, Z7, Z5
+	VMOVUPS          128(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(DX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    24(DX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z3
-	VPSRLW           $0x04, Z8, Z5
+	VMOVUPS          192(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(DX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    28(DX), Z5, Z4
@@ -10813,46 +10813,46 @@ block177:
 	PREFETCHT0       4160(AX)(CX*1)
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
-	VPXORD           Z10, Z10, Z10
-	VPXORD           Z11, Z11, Z11
-	VBROADCASTSS     40(DX), Z10
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VBROADCASTSS     40(DX), Z7
 	VMOVUPS          (AX)(CX*1), Z5
-	VMOVUPS          64(AX)(CX*1), Z6
-	VMOVUPS          128(AX)(CX*1), Z7
-	VMOVUPS          192(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z10
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (DX), Z6, Z7
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(DX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z10
-	VPSRLW           $0x04, Z6, Z5
+	VPDPBUSD.BCST    16(DX), Z5, Z8
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(DX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(DX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z10
-	VPSRLW           $0x04, Z7, Z5
+	VPDPBUSD.BCST    20(DX), Z5, Z8
+	VMOVUPS          128(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(DX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(DX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z10
-	VPSRLW           $0x04, Z8, Z5
+	VPDPBUSD.BCST    24(DX), Z5, Z8
+	VMOVUPS          192(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(DX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(DX), Z5, Z11
-	VPADDD           Z11, Z10, Z10
+	VPDPBUSD.BCST    28(DX), Z5, Z8
+	VPADDD           Z8, Z7, Z7
 	VCVTPH2PS        -32(AX)(CX*1), Z5
-	VSUBPS           start<>+0(SB), Z10, Z10
-	VMULPS           Z5, Z10, Z10
-	VFMADD231PS.BCST 32(DX), Z10, Z2
+	VSUBPS           start<>+0(SB), Z7, Z7
+	VMULPS           Z5, Z7, Z7
+	VFMADD231PS.BCST 32(DX), Z7, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -10904,34 +10904,34 @@ block180:
 	VPXORD           Z4, Z4, Z4
 	VBROADCASTSS     40(DX), Z3
 	VMOVUPS          (AX), Z5
-	VMOVUPS          64(AX), Z6
-	VMOVUPS          128(AX), Z7
-	VMOVUPS          192(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (DX), Z6, Z3
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    16(DX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z3
-	VPSRLW           $0x04, Z6, Z5
+	VMOVUPS          64(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(DX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    20(DX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z3
-	VPSRLW           $0x04, Z7, Z5
+	VMOVUPS          128(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(DX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    24(DX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z3
-	VPSRLW           $0x04, Z8, Z5
+	VMOVUPS          192(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(DX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    28(DX), Z5, Z4
@@ -10944,46 +10944,46 @@ block180:
 	PREFETCHT0       4160(AX)(CX*1)
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
-	VPXORD           Z10, Z10, Z10
-	VPXORD           Z11, Z11, Z11
-	VBROADCASTSS     40(DX), Z10
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VBROADCASTSS     40(DX), Z7
 	VMOVUPS          (AX)(CX*1), Z5
-	VMOVUPS          64(AX)(CX*1), Z6
-	VMOVUPS          128(AX)(CX*1), Z7
-	VMOVUPS          192(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z10
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (DX), Z6, Z7
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(DX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z10
-	VPSRLW           $0x04, Z6, Z5
+	VPDPBUSD.BCST    16(DX), Z5, Z8
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(DX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(DX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z10
-	VPSRLW           $0x04, Z7, Z5
+	VPDPBUSD.BCST    20(DX), Z5, Z8
+	VMOVUPS          128(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(DX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(DX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z10
-	VPSRLW           $0x04, Z8, Z5
+	VPDPBUSD.BCST    24(DX), Z5, Z8
+	VMOVUPS          192(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(DX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(DX), Z5, Z11
-	VPADDD           Z11, Z10, Z10
+	VPDPBUSD.BCST    28(DX), Z5, Z8
+	VPADDD           Z8, Z7, Z7
 	VCVTPH2PS        -32(AX)(CX*1), Z5
-	VSUBPS           start<>+0(SB), Z10, Z10
-	VMULPS           Z5, Z10, Z10
-	VFMADD231PS.BCST 32(DX), Z10, Z2
+	VSUBPS           start<>+0(SB), Z7, Z7
+	VMULPS           Z5, Z7, Z7
+	VFMADD231PS.BCST 32(DX), Z7, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -11037,72 +11037,71 @@ block182:
 	ADDQ       $+32, CX
 	VXORPS     Y1, Y1, Y1
 	VMOVUPS    (CX), Y2
-	VMOVUPS    64(CX), Y3
-	VMOVUPS    128(CX), Y4
-	VMOVUPS    192(CX), Y5
-	VPAND      nibbles0<>+0(SB), Y2, Y6
-	VPSHUFB    Y6, Y0, Y6
-	VPXOR      flip<>+0(SB), Y6, Y6
-	VPABSB     Y6, Y7
-	VMOVDQU    Y7, 512(AX)
-	VXORPS     Y8, Y8, Y8
-	VPCMPGTB   Y6, Y8, Y8
-	VMOVDQU    Y8, (AX)
-	VPAND      Y8, Y7, Y7
-	VPMADDUBSW ones8<>+0(SB), Y7, Y7
-	VPMADDWD   ones16<>+0(SB), Y7, Y7
-	VPADDD     Y7, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 512(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, (AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
 	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 768(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 256(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y3, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 576(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 64(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPSRLW     $0x04, Y3, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 768(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 256(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVUPS    64(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 576(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 64(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
 	VPABSB     Y2, Y3
 	VMOVDQU    Y3, 832(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 320(AX)
-	VPAND      Y6, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 320(AX)
+	VPAND      Y4, Y3, Y3
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y4, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 640(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 128(AX)
-	VPAND      Y6, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y4, Y2
+	VMOVUPS    128(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 640(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 128(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -11115,19 +11114,20 @@ block182:
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y5, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 704(AX)
-	VXORPS     Y4, Y4, Y4
-	VPCMPGTB   Y2, Y4, Y4
-	VMOVDQU    Y4, 192(AX)
-	VPAND      Y4, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y5, Y2
+	VMOVUPS    192(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 704(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 192(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -11145,72 +11145,71 @@ block182:
 	VMOVUPS    Y1, 1088(AX)
 	VXORPS     Y1, Y1, Y1
 	VMOVUPS    32(CX), Y2
-	VMOVUPS    96(CX), Y3
-	VMOVUPS    160(CX), Y4
-	VMOVUPS    224(CX), Y5
-	VPAND      nibbles0<>+0(SB), Y2, Y6
-	VPSHUFB    Y6, Y0, Y6
-	VPXOR      flip<>+0(SB), Y6, Y6
-	VPABSB     Y6, Y7
-	VMOVDQU    Y7, 544(AX)
-	VXORPS     Y8, Y8, Y8
-	VPCMPGTB   Y6, Y8, Y8
-	VMOVDQU    Y8, 32(AX)
-	VPAND      Y8, Y7, Y7
-	VPMADDUBSW ones8<>+0(SB), Y7, Y7
-	VPMADDWD   ones16<>+0(SB), Y7, Y7
-	VPADDD     Y7, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 544(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 32(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
 	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 800(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 288(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y3, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 608(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 96(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPSRLW     $0x04, Y3, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 800(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 288(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVUPS    96(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 608(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 96(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
 	VPABSB     Y2, Y3
 	VMOVDQU    Y3, 864(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 352(AX)
-	VPAND      Y6, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 352(AX)
+	VPAND      Y4, Y3, Y3
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y4, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 672(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 160(AX)
-	VPAND      Y6, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y4, Y2
+	VMOVUPS    160(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 672(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 160(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -11223,19 +11222,20 @@ block182:
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y5, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 736(AX)
-	VXORPS     Y4, Y4, Y4
-	VPCMPGTB   Y2, Y4, Y4
-	VMOVDQU    Y4, 224(AX)
-	VPAND      Y4, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y5, Y2
+	VMOVUPS    224(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 736(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 224(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -11315,76 +11315,76 @@ block184:
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	VMOVUPS      (AX), Y4
-	VMOVUPS      64(AX), Y5
-	VMOVUPS      128(AX), Y6
-	VMOVUPS      192(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y4, Y3
 	VPSHUFB      Y3, Y0, Y3
 	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y8
-	VPBROADCASTD (CX), Y9
-	VPSIGNB      Y3, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y3
+	VPABSB       Y3, Y5
+	VPBROADCASTD (CX), Y6
+	VPSIGNB      Y3, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y3
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
 	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y8
-	VPBROADCASTD 16(CX), Y9
-	VPSIGNB      Y4, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y4
-	VPAND        nibbles0<>+0(SB), Y5, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(CX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y3, Y3
+	VPABSB       Y4, Y5
+	VPBROADCASTD 16(CX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVUPS      64(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 4(CX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 20(CX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 8(CX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y3, Y3
-	VPSRLW       $0x04, Y6, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(CX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      128(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 8(CX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
 	VPABSB       Y5, Y6
-	VPBROADCASTD 24(CX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y7, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
+	VPBROADCASTD 24(CX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      192(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
 	VPBROADCASTD 12(CX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
 	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y7, Y5
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
@@ -11401,76 +11401,76 @@ block184:
 	VBROADCASTSS 32(CX), Y4
 	VFMADD231PS  Y4, Y3, Y1
 	VMOVUPS      32(AX), Y4
-	VMOVUPS      96(AX), Y5
-	VMOVUPS      160(AX), Y6
-	VMOVUPS      224(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y4, Y3
 	VPSHUFB      Y3, Y0, Y3
 	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y8
-	VPBROADCASTD (CX), Y9
-	VPSIGNB      Y3, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y3
+	VPABSB       Y3, Y5
+	VPBROADCASTD (CX), Y6
+	VPSIGNB      Y3, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y3
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
 	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y8
-	VPBROADCASTD 16(CX), Y9
-	VPSIGNB      Y4, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y4
-	VPAND        nibbles0<>+0(SB), Y5, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(CX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y3, Y3
+	VPABSB       Y4, Y5
+	VPBROADCASTD 16(CX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVUPS      96(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 4(CX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 20(CX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 8(CX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y3, Y3
-	VPSRLW       $0x04, Y6, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(CX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      160(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 8(CX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
 	VPABSB       Y5, Y6
-	VPBROADCASTD 24(CX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y7, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
+	VPBROADCASTD 24(CX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      224(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
 	VPBROADCASTD 12(CX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
 	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y7, Y5
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
@@ -11539,76 +11539,76 @@ block187:
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	VMOVUPS      (AX), Y6
-	VMOVUPS      64(AX), Y7
-	VMOVUPS      128(AX), Y8
-	VMOVUPS      192(AX), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (DX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (DX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(DX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(DX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      64(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(DX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(DX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(DX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      128(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(DX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(DX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      192(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(DX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -11625,76 +11625,76 @@ block187:
 	VBROADCASTSS 32(DX), Y6
 	VFMADD231PS  Y6, Y5, Y1
 	VMOVUPS      32(AX), Y6
-	VMOVUPS      96(AX), Y7
-	VMOVUPS      160(AX), Y8
-	VMOVUPS      224(AX), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (DX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (DX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(DX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(DX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      96(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(DX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(DX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(DX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      160(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(DX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(DX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      224(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(DX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -11715,76 +11715,76 @@ block187:
 	PREFETCHT0   8320(AX)(CX*1)
 	PREFETCHT0   8384(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y6
-	VMOVUPS      64(AX)(CX*1), Y7
-	VMOVUPS      128(AX)(CX*1), Y8
-	VMOVUPS      192(AX)(CX*1), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (DX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (DX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(DX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(DX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      64(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(DX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(DX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(DX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      128(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(DX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(DX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      192(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(DX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -11801,76 +11801,76 @@ block187:
 	VBROADCASTSS 32(DX), Y6
 	VFMADD231PS  Y6, Y5, Y3
 	VMOVUPS      32(AX)(CX*1), Y6
-	VMOVUPS      96(AX)(CX*1), Y7
-	VMOVUPS      160(AX)(CX*1), Y8
-	VMOVUPS      224(AX)(CX*1), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (DX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (DX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(DX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(DX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      96(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(DX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(DX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(DX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      160(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(DX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(DX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      224(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(DX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -11984,34 +11984,34 @@ block189:
 
 part191:
 	VMOVUPS   (CX), Z1
-	VMOVUPS   64(CX), Z2
-	VMOVUPS   128(CX), Z3
-	VMOVUPS   192(CX), Z4
-	VPANDD    nibbles0<>+0(SB), Z1, Z5
-	VPSHUFB   Z5, Z0, Z5
-	VMOVUPS   Z5, (AX)
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, (AX)
 	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 256(AX)
-	VPANDD    nibbles0<>+0(SB), Z2, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 64(AX)
-	VPSRLW    $0x04, Z2, Z1
+	VMOVUPS   64(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 64(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 320(AX)
-	VPANDD    nibbles0<>+0(SB), Z3, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 128(AX)
-	VPSRLW    $0x04, Z3, Z1
+	VMOVUPS   128(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 128(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 384(AX)
-	VPANDD    nibbles0<>+0(SB), Z4, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 192(AX)
-	VPSRLW    $0x04, Z4, Z1
+	VMOVUPS   192(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 192(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 448(AX)
@@ -12095,34 +12095,34 @@ part194:
 	VPXORD           Z3, Z3, Z3
 	VBROADCASTSS     40(DX), Z2
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    28(DX), Z4, Z3
@@ -12188,34 +12188,34 @@ part198:
 	VPXORD           Z4, Z4, Z4
 	VBROADCASTSS     40(BX), Z3
 	VMOVUPS          (AX), Z5
-	VMOVUPS          64(AX), Z6
-	VMOVUPS          128(AX), Z7
-	VMOVUPS          192(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z3
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z3
-	VPSRLW           $0x04, Z6, Z5
+	VMOVUPS          64(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z3
-	VPSRLW           $0x04, Z7, Z5
+	VMOVUPS          128(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z3
-	VPSRLW           $0x04, Z8, Z5
+	VMOVUPS          192(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    28(BX), Z5, Z4
@@ -12232,49 +12232,49 @@ part198:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z10, Z10, Z10
-	VPXORD           Z11, Z11, Z11
-	VBROADCASTSS     40(BX), Z10
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VBROADCASTSS     40(BX), Z7
 	VMOVUPS          (AX)(CX*1), Z5
-	VMOVUPS          64(AX)(CX*1), Z6
-	VMOVUPS          128(AX)(CX*1), Z7
-	VMOVUPS          192(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z7
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z10
-	VPSRLW           $0x04, Z6, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z8
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z10
-	VPSRLW           $0x04, Z7, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z8
+	VMOVUPS          128(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z10
-	VPSRLW           $0x04, Z8, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z8
+	VMOVUPS          192(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z11
-	VPADDD           Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VPADDD           Z8, Z7, Z7
 	VCVTPH2PS        (DX)(CX*1), Z5
 	VPMOVSXBD        256(AX)(CX*1), Z6
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z10, Z10
-	VMULPS           Z6, Z10, Z10
-	VFMADD231PS.BCST 32(BX), Z10, Z2
+	VSUBPS           start<>+0(SB), Z7, Z7
+	VMULPS           Z6, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DI
@@ -12333,34 +12333,34 @@ part202:
 	VPXORD           Z4, Z4, Z4
 	VBROADCASTSS     40(BX), Z3
 	VMOVUPS          (AX), Z5
-	VMOVUPS          64(AX), Z6
-	VMOVUPS          128(AX), Z7
-	VMOVUPS          192(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z3
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z3
-	VPSRLW           $0x04, Z6, Z5
+	VMOVUPS          64(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z3
-	VPSRLW           $0x04, Z7, Z5
+	VMOVUPS          128(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z3
-	VPSRLW           $0x04, Z8, Z5
+	VMOVUPS          192(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    28(BX), Z5, Z4
@@ -12377,49 +12377,49 @@ part202:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z10, Z10, Z10
-	VPXORD           Z11, Z11, Z11
-	VBROADCASTSS     40(BX), Z10
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VBROADCASTSS     40(BX), Z7
 	VMOVUPS          (AX)(CX*1), Z5
-	VMOVUPS          64(AX)(CX*1), Z6
-	VMOVUPS          128(AX)(CX*1), Z7
-	VMOVUPS          192(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z7
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z10
-	VPSRLW           $0x04, Z6, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z8
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z10
-	VPSRLW           $0x04, Z7, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z8
+	VMOVUPS          128(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z10
-	VPSRLW           $0x04, Z8, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z8
+	VMOVUPS          192(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z11
-	VPADDD           Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VPADDD           Z8, Z7, Z7
 	VCVTPH2PS        (DX)(CX*1), Z5
 	VPMOVSXBD        256(AX)(CX*1), Z6
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z10, Z10
-	VMULPS           Z6, Z10, Z10
-	VFMADD231PS.BCST 32(BX), Z10, Z2
+	VSUBPS           start<>+0(SB), Z7, Z7
+	VMULPS           Z6, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DI
@@ -12479,72 +12479,71 @@ block203:
 part205:
 	VXORPS     Y1, Y1, Y1
 	VMOVUPS    (CX), Y2
-	VMOVUPS    64(CX), Y3
-	VMOVUPS    128(CX), Y4
-	VMOVUPS    192(CX), Y5
-	VPAND      nibbles0<>+0(SB), Y2, Y6
-	VPSHUFB    Y6, Y0, Y6
-	VPXOR      flip<>+0(SB), Y6, Y6
-	VPABSB     Y6, Y7
-	VMOVDQU    Y7, 512(AX)
-	VXORPS     Y8, Y8, Y8
-	VPCMPGTB   Y6, Y8, Y8
-	VMOVDQU    Y8, (AX)
-	VPAND      Y8, Y7, Y7
-	VPMADDUBSW ones8<>+0(SB), Y7, Y7
-	VPMADDWD   ones16<>+0(SB), Y7, Y7
-	VPADDD     Y7, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 512(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, (AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
 	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 768(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 256(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y3, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 576(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 64(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPSRLW     $0x04, Y3, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 768(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 256(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVUPS    64(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 576(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 64(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
 	VPABSB     Y2, Y3
 	VMOVDQU    Y3, 832(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 320(AX)
-	VPAND      Y6, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 320(AX)
+	VPAND      Y4, Y3, Y3
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y4, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 640(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 128(AX)
-	VPAND      Y6, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y4, Y2
+	VMOVUPS    128(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 640(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 128(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -12557,19 +12556,20 @@ part205:
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y5, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 704(AX)
-	VXORPS     Y4, Y4, Y4
-	VPCMPGTB   Y2, Y4, Y4
-	VMOVDQU    Y4, 192(AX)
-	VPAND      Y4, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y5, Y2
+	VMOVUPS    192(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 704(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 192(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -12590,72 +12590,71 @@ part205:
 	VMOVUPS    Y2, 1088(AX)
 	VXORPS     Y1, Y1, Y1
 	VMOVUPS    32(CX), Y2
-	VMOVUPS    96(CX), Y3
-	VMOVUPS    160(CX), Y4
-	VMOVUPS    224(CX), Y5
-	VPAND      nibbles0<>+0(SB), Y2, Y6
-	VPSHUFB    Y6, Y0, Y6
-	VPXOR      flip<>+0(SB), Y6, Y6
-	VPABSB     Y6, Y7
-	VMOVDQU    Y7, 544(AX)
-	VXORPS     Y8, Y8, Y8
-	VPCMPGTB   Y6, Y8, Y8
-	VMOVDQU    Y8, 32(AX)
-	VPAND      Y8, Y7, Y7
-	VPMADDUBSW ones8<>+0(SB), Y7, Y7
-	VPMADDWD   ones16<>+0(SB), Y7, Y7
-	VPADDD     Y7, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 544(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 32(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
 	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 800(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 288(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y3, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 608(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 96(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPSRLW     $0x04, Y3, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 800(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 288(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVUPS    96(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 608(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 96(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
 	VPABSB     Y2, Y3
 	VMOVDQU    Y3, 864(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 352(AX)
-	VPAND      Y6, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 352(AX)
+	VPAND      Y4, Y3, Y3
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y4, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 672(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 160(AX)
-	VPAND      Y6, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y4, Y2
+	VMOVUPS    160(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 672(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 160(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -12668,19 +12667,20 @@ part205:
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y5, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 736(AX)
-	VXORPS     Y4, Y4, Y4
-	VPCMPGTB   Y2, Y4, Y4
-	VMOVDQU    Y4, 224(AX)
-	VPAND      Y4, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y5, Y2
+	VMOVUPS    224(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 736(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 224(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -12734,76 +12734,76 @@ part208:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y4
-	VMOVUPS      64(AX), Y5
-	VMOVUPS      128(AX), Y6
-	VMOVUPS      192(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y4, Y3
 	VPSHUFB      Y3, Y0, Y3
 	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y8
-	VPBROADCASTD (DX), Y9
-	VPSIGNB      Y3, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y3
+	VPABSB       Y3, Y5
+	VPBROADCASTD (DX), Y6
+	VPSIGNB      Y3, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y3
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
 	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y8
-	VPBROADCASTD 16(DX), Y9
-	VPSIGNB      Y4, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y4
-	VPAND        nibbles0<>+0(SB), Y5, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y3, Y3
+	VPABSB       Y4, Y5
+	VPBROADCASTD 16(DX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVUPS      64(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 4(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 20(DX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 8(DX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y3, Y3
-	VPSRLW       $0x04, Y6, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      128(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 8(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
 	VPABSB       Y5, Y6
-	VPBROADCASTD 24(DX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y7, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      192(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
 	VPBROADCASTD 12(DX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
 	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y7, Y5
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
@@ -12823,76 +12823,76 @@ part208:
 	VBROADCASTSS 32(DX), Y4
 	VFMADD231PS  Y4, Y3, Y1
 	VMOVUPS      32(AX), Y4
-	VMOVUPS      96(AX), Y5
-	VMOVUPS      160(AX), Y6
-	VMOVUPS      224(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y4, Y3
 	VPSHUFB      Y3, Y0, Y3
 	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y8
-	VPBROADCASTD (DX), Y9
-	VPSIGNB      Y3, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y3
+	VPABSB       Y3, Y5
+	VPBROADCASTD (DX), Y6
+	VPSIGNB      Y3, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y3
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
 	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y8
-	VPBROADCASTD 16(DX), Y9
-	VPSIGNB      Y4, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y4
-	VPAND        nibbles0<>+0(SB), Y5, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y3, Y3
+	VPABSB       Y4, Y5
+	VPBROADCASTD 16(DX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVUPS      96(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 4(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 20(DX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 8(DX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y3, Y3
-	VPSRLW       $0x04, Y6, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      160(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 8(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
 	VPABSB       Y5, Y6
-	VPBROADCASTD 24(DX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y7, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      224(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
 	VPBROADCASTD 12(DX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
 	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y7, Y5
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
@@ -12971,76 +12971,76 @@ part212:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y6
-	VMOVUPS      64(AX), Y7
-	VMOVUPS      128(AX), Y8
-	VMOVUPS      192(AX), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (BX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (BX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(BX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(BX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      64(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      128(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      192(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -13060,76 +13060,76 @@ part212:
 	VBROADCASTSS 32(BX), Y6
 	VFMADD231PS  Y6, Y5, Y1
 	VMOVUPS      32(AX), Y6
-	VMOVUPS      96(AX), Y7
-	VMOVUPS      160(AX), Y8
-	VMOVUPS      224(AX), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (BX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (BX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(BX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(BX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      96(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      160(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      224(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -13154,76 +13154,76 @@ part212:
 	PREFETCHT0   8384(AX)(CX*1)
 	PREFETCHT0   8448(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y6
-	VMOVUPS      64(AX)(CX*1), Y7
-	VMOVUPS      128(AX)(CX*1), Y8
-	VMOVUPS      192(AX)(CX*1), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (BX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (BX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(BX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(BX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      64(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      128(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      192(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -13243,76 +13243,76 @@ part212:
 	VBROADCASTSS 32(BX), Y6
 	VFMADD231PS  Y6, Y5, Y3
 	VMOVUPS      32(AX)(CX*1), Y6
-	VMOVUPS      96(AX)(CX*1), Y7
-	VMOVUPS      160(AX)(CX*1), Y8
-	VMOVUPS      224(AX)(CX*1), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (BX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (BX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(BX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(BX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      96(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      160(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      224(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -13427,34 +13427,34 @@ TEXT ·expandMXFP4VNNI(SB), NOSPLIT, $0-24
 block213:
 	ADDQ      $+32, CX
 	VMOVUPS   (CX), Z1
-	VMOVUPS   64(CX), Z2
-	VMOVUPS   128(CX), Z3
-	VMOVUPS   192(CX), Z4
-	VPANDD    nibbles0<>+0(SB), Z1, Z5
-	VPSHUFB   Z5, Z0, Z5
-	VMOVUPS   Z5, (AX)
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, (AX)
 	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 256(AX)
-	VPANDD    nibbles0<>+0(SB), Z2, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 64(AX)
-	VPSRLW    $0x04, Z2, Z1
+	VMOVUPS   64(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 64(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 320(AX)
-	VPANDD    nibbles0<>+0(SB), Z3, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 128(AX)
-	VPSRLW    $0x04, Z3, Z1
+	VMOVUPS   128(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 128(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 384(AX)
-	VPANDD    nibbles0<>+0(SB), Z4, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 192(AX)
-	VPSRLW    $0x04, Z4, Z1
+	VMOVUPS   192(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 192(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 448(AX)
@@ -13528,34 +13528,34 @@ block215:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    (CX), Z8, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    (CX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    16(CX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    4(CX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(CX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    20(CX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    8(CX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(CX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    24(CX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    12(CX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(CX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    28(CX), Z4, Z3
@@ -13615,34 +13615,34 @@ block218:
 	VPXORD           Z3, Z3, Z3
 	VPXORD           Z4, Z4, Z4
 	VMOVUPS          (AX), Z5
-	VMOVUPS          64(AX), Z6
-	VMOVUPS          128(AX), Z7
-	VMOVUPS          192(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (DX), Z6, Z3
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    16(DX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z3
-	VPSRLW           $0x04, Z6, Z5
+	VMOVUPS          64(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(DX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    20(DX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z3
-	VPSRLW           $0x04, Z7, Z5
+	VMOVUPS          128(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(DX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    24(DX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z3
-	VPSRLW           $0x04, Z8, Z5
+	VMOVUPS          192(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(DX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    28(DX), Z5, Z4
@@ -13660,50 +13660,50 @@ block218:
 	PREFETCHT0       4160(AX)(CX*1)
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
-	VPXORD           Z10, Z10, Z10
-	VPXORD           Z11, Z11, Z11
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX)(CX*1), Z5
-	VMOVUPS          64(AX)(CX*1), Z6
-	VMOVUPS          128(AX)(CX*1), Z7
-	VMOVUPS          192(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z10
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (DX), Z6, Z7
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(DX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z10
-	VPSRLW           $0x04, Z6, Z5
+	VPDPBUSD.BCST    16(DX), Z5, Z8
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(DX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(DX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z10
-	VPSRLW           $0x04, Z7, Z5
+	VPDPBUSD.BCST    20(DX), Z5, Z8
+	VMOVUPS          128(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(DX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(DX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z10
-	VPSRLW           $0x04, Z8, Z5
+	VPDPBUSD.BCST    24(DX), Z5, Z8
+	VMOVUPS          192(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(DX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(DX), Z5, Z11
-	VPADDD           Z11, Z10, Z10
+	VPDPBUSD.BCST    28(DX), Z5, Z8
+	VPADDD           Z8, Z7, Z7
 	VPMOVZXWD        -32(AX)(CX*1), Z5
 	VPSLLD           $0x10, Z5, Z5
 	VMULPS           offsetMXFP4<>+0(SB), Z5, Z6
-	VCVTDQ2PS        Z10, Z10
-	VMULPS           Z5, Z10, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z5, Z7, Z7
 	VMOVUPS          start<>+0(SB), Z5
 	VSUBPS.BCST      36(DX), Z5, Z5
-	VFNMADD231PS     Z6, Z5, Z10
-	VFMADD231PS.BCST 32(DX), Z10, Z2
+	VFNMADD231PS     Z6, Z5, Z7
+	VFMADD231PS.BCST 32(DX), Z7, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -13754,34 +13754,34 @@ block221:
 	VPXORD           Z3, Z3, Z3
 	VPXORD           Z4, Z4, Z4
 	VMOVUPS          (AX), Z5
-	VMOVUPS          64(AX), Z6
-	VMOVUPS          128(AX), Z7
-	VMOVUPS          192(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (DX), Z6, Z3
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    16(DX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z3
-	VPSRLW           $0x04, Z6, Z5
+	VMOVUPS          64(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(DX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    20(DX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z3
-	VPSRLW           $0x04, Z7, Z5
+	VMOVUPS          128(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(DX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    24(DX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z3
-	VPSRLW           $0x04, Z8, Z5
+	VMOVUPS          192(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(DX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    28(DX), Z5, Z4
@@ -13799,50 +13799,50 @@ block221:
 	PREFETCHT0       4160(AX)(CX*1)
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
-	VPXORD           Z10, Z10, Z10
-	VPXORD           Z11, Z11, Z11
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX)(CX*1), Z5
-	VMOVUPS          64(AX)(CX*1), Z6
-	VMOVUPS          128(AX)(CX*1), Z7
-	VMOVUPS          192(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z10
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (DX), Z6, Z7
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(DX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z10
-	VPSRLW           $0x04, Z6, Z5
+	VPDPBUSD.BCST    16(DX), Z5, Z8
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(DX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(DX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z10
-	VPSRLW           $0x04, Z7, Z5
+	VPDPBUSD.BCST    20(DX), Z5, Z8
+	VMOVUPS          128(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(DX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(DX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z10
-	VPSRLW           $0x04, Z8, Z5
+	VPDPBUSD.BCST    24(DX), Z5, Z8
+	VMOVUPS          192(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(DX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(DX), Z5, Z11
-	VPADDD           Z11, Z10, Z10
+	VPDPBUSD.BCST    28(DX), Z5, Z8
+	VPADDD           Z8, Z7, Z7
 	VPMOVZXWD        -32(AX)(CX*1), Z5
 	VPSLLD           $0x10, Z5, Z5
 	VMULPS           offsetMXFP4<>+0(SB), Z5, Z6
-	VCVTDQ2PS        Z10, Z10
-	VMULPS           Z5, Z10, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z5, Z7, Z7
 	VMOVUPS          start<>+0(SB), Z5
 	VSUBPS.BCST      36(DX), Z5, Z5
-	VFNMADD231PS     Z6, Z5, Z10
-	VFMADD231PS.BCST 32(DX), Z10, Z2
+	VFNMADD231PS     Z6, Z5, Z7
+	VFMADD231PS.BCST 32(DX), Z7, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -13895,34 +13895,34 @@ TEXT ·expandMXFP4AVX2(SB), NOSPLIT, $0-24
 block223:
 	ADDQ      $+32, CX
 	VMOVUPS   (CX), Y1
-	VMOVUPS   64(CX), Y2
-	VMOVUPS   128(CX), Y3
-	VMOVUPS   192(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y1, Y5
-	VPSHUFB   Y5, Y0, Y5
-	VMOVUPS   Y5, (AX)
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, (AX)
 	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 256(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 64(AX)
-	VPSRLW    $0x04, Y2, Y1
+	VMOVUPS   64(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 64(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 320(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 128(AX)
-	VPSRLW    $0x04, Y3, Y1
+	VMOVUPS   128(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 128(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 384(AX)
-	VPAND     nibbles0<>+0(SB), Y4, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 192(AX)
-	VPSRLW    $0x04, Y4, Y1
+	VMOVUPS   192(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 192(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 448(AX)
@@ -13932,34 +13932,34 @@ block223:
 	VMULPS    offsetMXFP4<>+0(SB), Y1, Y1
 	VMOVUPS   Y1, 576(AX)
 	VMOVUPS   32(CX), Y1
-	VMOVUPS   96(CX), Y2
-	VMOVUPS   160(CX), Y3
-	VMOVUPS   224(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y1, Y5
-	VPSHUFB   Y5, Y0, Y5
-	VMOVUPS   Y5, 32(AX)
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 32(AX)
 	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 288(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 96(AX)
-	VPSRLW    $0x04, Y2, Y1
+	VMOVUPS   96(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 96(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 352(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 160(AX)
-	VPSRLW    $0x04, Y3, Y1
+	VMOVUPS   160(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 160(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 416(AX)
-	VPAND     nibbles0<>+0(SB), Y4, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 224(AX)
-	VPSRLW    $0x04, Y4, Y1
+	VMOVUPS   224(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 224(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 480(AX)
@@ -13996,40 +13996,40 @@ block225:
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	VMOVUPS      (AX), Y4
-	VMOVUPS      64(AX), Y6
-	VMOVUPS      128(AX), Y7
-	VMOVUPS      192(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y4, Y3
 	VPSHUFB      Y3, Y0, Y3
-	VPBROADCASTD (CX), Y8
-	VPMADDUBSW   Y8, Y3, Y3
+	VPBROADCASTD (CX), Y5
+	VPMADDUBSW   Y5, Y3, Y3
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 16(CX), Y8
-	VPMADDUBSW   Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 4(CX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y3, Y3
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y4
+	VMOVUPS      64(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 20(CX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y7, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 8(CX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y3, Y3
-	VPSRLW       $0x04, Y7, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 24(CX), Y7
+	VPBROADCASTD 4(CX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y4, Y4
+	VPADDW       Y7, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 20(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y4, Y4
+	VMOVUPS      128(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 24(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y4, Y4
+	VMOVUPS      192(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPBROADCASTD 12(CX), Y7
@@ -14056,40 +14056,40 @@ block225:
 	VBROADCASTSS 32(CX), Y4
 	VFMADD231PS  Y4, Y3, Y1
 	VMOVUPS      32(AX), Y4
-	VMOVUPS      96(AX), Y6
-	VMOVUPS      160(AX), Y7
-	VMOVUPS      224(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y4, Y3
 	VPSHUFB      Y3, Y0, Y3
-	VPBROADCASTD (CX), Y8
-	VPMADDUBSW   Y8, Y3, Y3
+	VPBROADCASTD (CX), Y5
+	VPMADDUBSW   Y5, Y3, Y3
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 16(CX), Y8
-	VPMADDUBSW   Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 4(CX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y3, Y3
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y4
+	VMOVUPS      96(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 20(CX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y7, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 8(CX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y3, Y3
-	VPSRLW       $0x04, Y7, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 24(CX), Y7
+	VPBROADCASTD 4(CX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y4, Y4
+	VPADDW       Y7, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 20(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y4, Y4
+	VMOVUPS      160(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 24(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y4, Y4
+	VMOVUPS      224(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPBROADCASTD 12(CX), Y7
@@ -14168,40 +14168,40 @@ block228:
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	VMOVUPS      (AX), Y6
-	VMOVUPS      64(AX), Y8
-	VMOVUPS      128(AX), Y9
-	VMOVUPS      192(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD (DX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
+	VPBROADCASTD (DX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 16(DX), Y10
-	VPMADDUBSW   Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPBROADCASTD 4(DX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 16(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y6
+	VMOVUPS      64(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 20(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 8(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 24(DX), Y9
+	VPBROADCASTD 4(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y6, Y6
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 20(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      128(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 24(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      192(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
 	VPBROADCASTD 12(DX), Y9
@@ -14228,40 +14228,40 @@ block228:
 	VBROADCASTSS 32(DX), Y6
 	VFMADD231PS  Y6, Y5, Y1
 	VMOVUPS      32(AX), Y6
-	VMOVUPS      96(AX), Y8
-	VMOVUPS      160(AX), Y9
-	VMOVUPS      224(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD (DX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
+	VPBROADCASTD (DX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 16(DX), Y10
-	VPMADDUBSW   Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPBROADCASTD 4(DX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 16(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y6
+	VMOVUPS      96(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 20(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 8(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 24(DX), Y9
+	VPBROADCASTD 4(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y6, Y6
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 20(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      160(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 24(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      224(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
 	VPBROADCASTD 12(DX), Y9
@@ -14292,40 +14292,40 @@ block228:
 	PREFETCHT0   8320(AX)(CX*1)
 	PREFETCHT0   8384(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y6
-	VMOVUPS      64(AX)(CX*1), Y8
-	VMOVUPS      128(AX)(CX*1), Y9
-	VMOVUPS      192(AX)(CX*1), Y7
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD (DX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
+	VPBROADCASTD (DX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 16(DX), Y10
-	VPMADDUBSW   Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPBROADCASTD 4(DX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 16(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y6
+	VMOVUPS      64(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 20(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 8(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 24(DX), Y9
+	VPBROADCASTD 4(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y6, Y6
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 20(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      128(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 24(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      192(AX)(CX*1), Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
 	VPBROADCASTD 12(DX), Y9
@@ -14352,40 +14352,40 @@ block228:
 	VBROADCASTSS 32(DX), Y6
 	VFMADD231PS  Y6, Y5, Y3
 	VMOVUPS      32(AX)(CX*1), Y6
-	VMOVUPS      96(AX)(CX*1), Y8
-	VMOVUPS      160(AX)(CX*1), Y9
-	VMOVUPS      224(AX)(CX*1), Y7
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD (DX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
+	VPBROADCASTD (DX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 16(DX), Y10
-	VPMADDUBSW   Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPBROADCASTD 4(DX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 16(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y6
+	VMOVUPS      96(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 20(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 8(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 24(DX), Y9
+	VPBROADCASTD 4(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y6, Y6
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 20(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      160(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 8(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 24(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      224(AX)(CX*1), Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
 	VPBROADCASTD 12(DX), Y9
@@ -14509,34 +14509,34 @@ block230:
 
 part232:
 	VMOVUPS   (CX), Z1
-	VMOVUPS   64(CX), Z2
-	VMOVUPS   128(CX), Z3
-	VMOVUPS   192(CX), Z4
-	VPANDD    nibbles0<>+0(SB), Z1, Z5
-	VPSHUFB   Z5, Z0, Z5
-	VMOVUPS   Z5, (AX)
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, (AX)
 	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 256(AX)
-	VPANDD    nibbles0<>+0(SB), Z2, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 64(AX)
-	VPSRLW    $0x04, Z2, Z1
+	VMOVUPS   64(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 64(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 320(AX)
-	VPANDD    nibbles0<>+0(SB), Z3, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 128(AX)
-	VPSRLW    $0x04, Z3, Z1
+	VMOVUPS   128(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 128(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 384(AX)
-	VPANDD    nibbles0<>+0(SB), Z4, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 192(AX)
-	VPSRLW    $0x04, Z4, Z1
+	VMOVUPS   192(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 192(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 448(AX)
@@ -14639,34 +14639,34 @@ part235:
 	VPXORD           Z3, Z3, Z3
 	VBROADCASTSS     40(DX), Z2
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    28(DX), Z4, Z3
@@ -14733,34 +14733,34 @@ part239:
 	VPXORD           Z4, Z4, Z4
 	VBROADCASTSS     40(BX), Z3
 	VMOVUPS          (AX), Z5
-	VMOVUPS          64(AX), Z6
-	VMOVUPS          128(AX), Z7
-	VMOVUPS          192(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z3
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z3
-	VPSRLW           $0x04, Z6, Z5
+	VMOVUPS          64(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z3
-	VPSRLW           $0x04, Z7, Z5
+	VMOVUPS          128(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z3
-	VPSRLW           $0x04, Z8, Z5
+	VMOVUPS          192(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    28(BX), Z5, Z4
@@ -14778,50 +14778,50 @@ part239:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z10, Z10, Z10
-	VPXORD           Z11, Z11, Z11
-	VBROADCASTSS     40(BX), Z10
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VBROADCASTSS     40(BX), Z7
 	VMOVUPS          (AX)(CX*1), Z5
-	VMOVUPS          64(AX)(CX*1), Z6
-	VMOVUPS          128(AX)(CX*1), Z7
-	VMOVUPS          192(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z7
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z10
-	VPSRLW           $0x04, Z6, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z8
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z10
-	VPSRLW           $0x04, Z7, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z8
+	VMOVUPS          128(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z10
-	VPSRLW           $0x04, Z8, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z8
+	VMOVUPS          192(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z11
-	VPADDD           Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VPADDD           Z8, Z7, Z7
 	VCVTPH2PS        (DX)(CX*1), Z5
 	VMULPS           shift3<>+0(SB), Z5, Z5
 	VPMOVSXBD        256(AX)(CX*1), Z6
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z10, Z10
-	VMULPS           Z6, Z10, Z10
-	VFMADD231PS.BCST 32(BX), Z10, Z2
+	VSUBPS           start<>+0(SB), Z7, Z7
+	VMULPS           Z6, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DI
@@ -14880,34 +14880,34 @@ part243:
 	VPXORD           Z4, Z4, Z4
 	VBROADCASTSS     40(BX), Z3
 	VMOVUPS          (AX), Z5
-	VMOVUPS          64(AX), Z6
-	VMOVUPS          128(AX), Z7
-	VMOVUPS          192(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z3
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z3
-	VPSRLW           $0x04, Z6, Z5
+	VMOVUPS          64(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z3
-	VPSRLW           $0x04, Z7, Z5
+	VMOVUPS          128(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z3
-	VPSRLW           $0x04, Z8, Z5
+	VMOVUPS          192(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    28(BX), Z5, Z4
@@ -14925,50 +14925,50 @@ part243:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z10, Z10, Z10
-	VPXORD           Z11, Z11, Z11
-	VBROADCASTSS     40(BX), Z10
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VBROADCASTSS     40(BX), Z7
 	VMOVUPS          (AX)(CX*1), Z5
-	VMOVUPS          64(AX)(CX*1), Z6
-	VMOVUPS          128(AX)(CX*1), Z7
-	VMOVUPS          192(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z7
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z10
-	VPSRLW           $0x04, Z6, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z8
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z10
-	VPSRLW           $0x04, Z7, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z8
+	VMOVUPS          128(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z10
-	VPSRLW           $0x04, Z8, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z8
+	VMOVUPS          192(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z11
-	VPADDD           Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VPADDD           Z8, Z7, Z7
 	VCVTPH2PS        (DX)(CX*1), Z5
 	VMULPS           shift3<>+0(SB), Z5, Z5
 	VPMOVSXBD        256(AX)(CX*1), Z6
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z10, Z10
-	VMULPS           Z6, Z10, Z10
-	VFMADD231PS.BCST 32(BX), Z10, Z2
+	VSUBPS           start<>+0(SB), Z7, Z7
+	VMULPS           Z6, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DI
@@ -15028,72 +15028,71 @@ block244:
 part246:
 	VXORPS     Y1, Y1, Y1
 	VMOVUPS    (CX), Y2
-	VMOVUPS    64(CX), Y3
-	VMOVUPS    128(CX), Y4
-	VMOVUPS    192(CX), Y5
-	VPAND      nibbles0<>+0(SB), Y2, Y6
-	VPSHUFB    Y6, Y0, Y6
-	VPXOR      flip<>+0(SB), Y6, Y6
-	VPABSB     Y6, Y7
-	VMOVDQU    Y7, 512(AX)
-	VXORPS     Y8, Y8, Y8
-	VPCMPGTB   Y6, Y8, Y8
-	VMOVDQU    Y8, (AX)
-	VPAND      Y8, Y7, Y7
-	VPMADDUBSW ones8<>+0(SB), Y7, Y7
-	VPMADDWD   ones16<>+0(SB), Y7, Y7
-	VPADDD     Y7, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 512(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, (AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
 	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 768(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 256(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y3, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 576(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 64(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPSRLW     $0x04, Y3, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 768(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 256(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVUPS    64(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 576(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 64(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
 	VPABSB     Y2, Y3
 	VMOVDQU    Y3, 832(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 320(AX)
-	VPAND      Y6, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 320(AX)
+	VPAND      Y4, Y3, Y3
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y4, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 640(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 128(AX)
-	VPAND      Y6, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y4, Y2
+	VMOVUPS    128(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 640(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 128(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -15106,19 +15105,20 @@ part246:
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y5, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 704(AX)
-	VXORPS     Y4, Y4, Y4
-	VPCMPGTB   Y2, Y4, Y4
-	VMOVDQU    Y4, 192(AX)
-	VPAND      Y4, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y5, Y2
+	VMOVUPS    192(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 704(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 192(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -15140,72 +15140,71 @@ part246:
 	VMOVUPS    Y2, 1088(AX)
 	VXORPS     Y1, Y1, Y1
 	VMOVUPS    32(CX), Y2
-	VMOVUPS    96(CX), Y3
-	VMOVUPS    160(CX), Y4
-	VMOVUPS    224(CX), Y5
-	VPAND      nibbles0<>+0(SB), Y2, Y6
-	VPSHUFB    Y6, Y0, Y6
-	VPXOR      flip<>+0(SB), Y6, Y6
-	VPABSB     Y6, Y7
-	VMOVDQU    Y7, 544(AX)
-	VXORPS     Y8, Y8, Y8
-	VPCMPGTB   Y6, Y8, Y8
-	VMOVDQU    Y8, 32(AX)
-	VPAND      Y8, Y7, Y7
-	VPMADDUBSW ones8<>+0(SB), Y7, Y7
-	VPMADDWD   ones16<>+0(SB), Y7, Y7
-	VPADDD     Y7, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 544(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 32(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
 	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 800(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 288(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y3, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 608(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 96(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPSRLW     $0x04, Y3, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 800(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 288(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVUPS    96(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 608(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 96(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
 	VPABSB     Y2, Y3
 	VMOVDQU    Y3, 864(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 352(AX)
-	VPAND      Y6, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 352(AX)
+	VPAND      Y4, Y3, Y3
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y4, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 672(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 160(AX)
-	VPAND      Y6, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y4, Y2
+	VMOVUPS    160(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 672(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 160(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -15218,19 +15217,20 @@ part246:
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y5, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 736(AX)
-	VXORPS     Y4, Y4, Y4
-	VPCMPGTB   Y2, Y4, Y4
-	VMOVDQU    Y4, 224(AX)
-	VPAND      Y4, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y5, Y2
+	VMOVUPS    224(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 736(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 224(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -15285,76 +15285,76 @@ part249:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y4
-	VMOVUPS      64(AX), Y5
-	VMOVUPS      128(AX), Y6
-	VMOVUPS      192(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y4, Y3
 	VPSHUFB      Y3, Y0, Y3
 	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y8
-	VPBROADCASTD (DX), Y9
-	VPSIGNB      Y3, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y3
+	VPABSB       Y3, Y5
+	VPBROADCASTD (DX), Y6
+	VPSIGNB      Y3, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y3
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
 	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y8
-	VPBROADCASTD 16(DX), Y9
-	VPSIGNB      Y4, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y4
-	VPAND        nibbles0<>+0(SB), Y5, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y3, Y3
+	VPABSB       Y4, Y5
+	VPBROADCASTD 16(DX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVUPS      64(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 4(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 20(DX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 8(DX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y3, Y3
-	VPSRLW       $0x04, Y6, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      128(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 8(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
 	VPABSB       Y5, Y6
-	VPBROADCASTD 24(DX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y7, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      192(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
 	VPBROADCASTD 12(DX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
 	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y7, Y5
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
@@ -15375,76 +15375,76 @@ part249:
 	VBROADCASTSS 32(DX), Y4
 	VFMADD231PS  Y4, Y3, Y1
 	VMOVUPS      32(AX), Y4
-	VMOVUPS      96(AX), Y5
-	VMOVUPS      160(AX), Y6
-	VMOVUPS      224(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y4, Y3
 	VPSHUFB      Y3, Y0, Y3
 	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y8
-	VPBROADCASTD (DX), Y9
-	VPSIGNB      Y3, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y3
+	VPABSB       Y3, Y5
+	VPBROADCASTD (DX), Y6
+	VPSIGNB      Y3, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y3
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
 	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y8
-	VPBROADCASTD 16(DX), Y9
-	VPSIGNB      Y4, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y4
-	VPAND        nibbles0<>+0(SB), Y5, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y3, Y3
+	VPABSB       Y4, Y5
+	VPBROADCASTD 16(DX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVUPS      96(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 4(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 20(DX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 8(DX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y3, Y3
-	VPSRLW       $0x04, Y6, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      160(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 8(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
 	VPABSB       Y5, Y6
-	VPBROADCASTD 24(DX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y7, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      224(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
 	VPBROADCASTD 12(DX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
 	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y7, Y5
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
@@ -15524,76 +15524,76 @@ part253:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y6
-	VMOVUPS      64(AX), Y7
-	VMOVUPS      128(AX), Y8
-	VMOVUPS      192(AX), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (BX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (BX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(BX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(BX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      64(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      128(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      192(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -15614,76 +15614,76 @@ part253:
 	VBROADCASTSS 32(BX), Y6
 	VFMADD231PS  Y6, Y5, Y1
 	VMOVUPS      32(AX), Y6
-	VMOVUPS      96(AX), Y7
-	VMOVUPS      160(AX), Y8
-	VMOVUPS      224(AX), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (BX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (BX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(BX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(BX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      96(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      160(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      224(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -15709,76 +15709,76 @@ part253:
 	PREFETCHT0   8384(AX)(CX*1)
 	PREFETCHT0   8448(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y6
-	VMOVUPS      64(AX)(CX*1), Y7
-	VMOVUPS      128(AX)(CX*1), Y8
-	VMOVUPS      192(AX)(CX*1), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (BX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (BX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(BX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(BX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      64(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      128(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      192(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -15799,76 +15799,76 @@ part253:
 	VBROADCASTSS 32(BX), Y6
 	VFMADD231PS  Y6, Y5, Y3
 	VMOVUPS      32(AX)(CX*1), Y6
-	VMOVUPS      96(AX)(CX*1), Y7
-	VMOVUPS      160(AX)(CX*1), Y8
-	VMOVUPS      224(AX)(CX*1), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (BX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (BX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(BX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(BX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      96(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      160(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      224(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -15988,34 +15988,34 @@ block254:
 
 part256:
 	VMOVUPS   (CX), Z1
-	VMOVUPS   64(CX), Z2
-	VMOVUPS   128(CX), Z3
-	VMOVUPS   192(CX), Z4
-	VPANDD    nibbles0<>+0(SB), Z1, Z5
-	VPSHUFB   Z5, Z0, Z5
-	VMOVUPS   Z5, (AX)
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, (AX)
 	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 256(AX)
-	VPANDD    nibbles0<>+0(SB), Z2, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 64(AX)
-	VPSRLW    $0x04, Z2, Z1
+	VMOVUPS   64(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 64(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 320(AX)
-	VPANDD    nibbles0<>+0(SB), Z3, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 128(AX)
-	VPSRLW    $0x04, Z3, Z1
+	VMOVUPS   128(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 128(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 384(AX)
-	VPANDD    nibbles0<>+0(SB), Z4, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 192(AX)
-	VPSRLW    $0x04, Z4, Z1
+	VMOVUPS   192(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 192(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 448(AX)
@@ -16107,34 +16107,34 @@ part259:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    28(DX), Z4, Z3
@@ -16214,34 +16214,34 @@ part263:
 	VPXORD           Z3, Z3, Z3
 	VPXORD           Z4, Z4, Z4
 	VMOVUPS          (AX), Z5
-	VMOVUPS          64(AX), Z6
-	VMOVUPS          128(AX), Z7
-	VMOVUPS          192(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z3
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z3
-	VPSRLW           $0x04, Z6, Z5
+	VMOVUPS          64(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z3
-	VPSRLW           $0x04, Z7, Z5
+	VMOVUPS          128(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z3
-	VPSRLW           $0x04, Z8, Z5
+	VMOVUPS          192(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    28(BX), Z5, Z4
@@ -16273,63 +16273,63 @@ part263:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z10, Z10, Z10
-	VPXORD           Z11, Z11, Z11
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX)(CX*1), Z5
-	VMOVUPS          64(AX)(CX*1), Z6
-	VMOVUPS          128(AX)(CX*1), Z7
-	VMOVUPS          192(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z7
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z10
-	VPSRLW           $0x04, Z6, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z8
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z10
-	VPSRLW           $0x04, Z7, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z8
+	VMOVUPS          128(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z10
-	VPSRLW           $0x04, Z8, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z8
+	VMOVUPS          192(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z11
+	VPDPBUSD.BCST    28(BX), Z5, Z8
 	VCVTPH2PS        (DX)(CX*1), Z5
 	VMULPS           shift3<>+0(SB), Z5, Z5
 	VPMOVSXBD        256(AX)(CX*1), Z6
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
 	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
-	VCVTDQ2PS        Z10, Z10
-	VMULPS           Z6, Z10, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z6, Z7, Z7
 	VBROADCASTSS     44(BX), Z6
-	VFNMADD231PS     Z5, Z6, Z10
+	VFNMADD231PS     Z5, Z6, Z7
 	VCVTPH2PS        (DX)(CX*1), Z5
 	VMULPS           shift3<>+0(SB), Z5, Z5
 	VPMOVSXBD        272(AX)(CX*1), Z6
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
 	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
-	VCVTDQ2PS        Z11, Z11
-	VFMADD231PS      Z6, Z11, Z10
+	VCVTDQ2PS        Z8, Z8
+	VFMADD231PS      Z6, Z8, Z7
 	VMOVUPS          start<>+0(SB), Z6
 	VSUBPS.BCST      36(BX), Z6, Z6
 	VSUBPS.BCST      44(BX), Z6, Z6
-	VFNMADD231PS     Z5, Z6, Z10
-	VFMADD231PS.BCST 32(BX), Z10, Z2
+	VFNMADD231PS     Z5, Z6, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+288, AX
 	DECQ             DI
@@ -16387,34 +16387,34 @@ part267:
 	VPXORD           Z3, Z3, Z3
 	VPXORD           Z4, Z4, Z4
 	VMOVUPS          (AX), Z5
-	VMOVUPS          64(AX), Z6
-	VMOVUPS          128(AX), Z7
-	VMOVUPS          192(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z3
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z3
-	VPSRLW           $0x04, Z6, Z5
+	VMOVUPS          64(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z3
-	VPSRLW           $0x04, Z7, Z5
+	VMOVUPS          128(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z3
-	VPSRLW           $0x04, Z8, Z5
+	VMOVUPS          192(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    28(BX), Z5, Z4
@@ -16446,63 +16446,63 @@ part267:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z10, Z10, Z10
-	VPXORD           Z11, Z11, Z11
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX)(CX*1), Z5
-	VMOVUPS          64(AX)(CX*1), Z6
-	VMOVUPS          128(AX)(CX*1), Z7
-	VMOVUPS          192(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z7
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z10
-	VPSRLW           $0x04, Z6, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z8
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z10
-	VPSRLW           $0x04, Z7, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z8
+	VMOVUPS          128(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z10
-	VPSRLW           $0x04, Z8, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z8
+	VMOVUPS          192(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z11
+	VPDPBUSD.BCST    28(BX), Z5, Z8
 	VCVTPH2PS        (DX)(CX*1), Z5
 	VMULPS           shift3<>+0(SB), Z5, Z5
 	VPMOVSXBD        256(AX)(CX*1), Z6
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
 	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
-	VCVTDQ2PS        Z10, Z10
-	VMULPS           Z6, Z10, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z6, Z7, Z7
 	VBROADCASTSS     44(BX), Z6
-	VFNMADD231PS     Z5, Z6, Z10
+	VFNMADD231PS     Z5, Z6, Z7
 	VCVTPH2PS        (DX)(CX*1), Z5
 	VMULPS           shift3<>+0(SB), Z5, Z5
 	VPMOVSXBD        272(AX)(CX*1), Z6
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
 	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
-	VCVTDQ2PS        Z11, Z11
-	VFMADD231PS      Z6, Z11, Z10
+	VCVTDQ2PS        Z8, Z8
+	VFMADD231PS      Z6, Z8, Z7
 	VMOVUPS          start<>+0(SB), Z6
 	VSUBPS.BCST      36(BX), Z6, Z6
 	VSUBPS.BCST      44(BX), Z6, Z6
-	VFNMADD231PS     Z5, Z6, Z10
-	VFMADD231PS.BCST 32(BX), Z10, Z2
+	VFNMADD231PS     Z5, Z6, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+288, AX
 	DECQ             DI
@@ -16561,34 +16561,34 @@ block268:
 
 part270:
 	VMOVUPS   (CX), Y1
-	VMOVUPS   64(CX), Y2
-	VMOVUPS   128(CX), Y3
-	VMOVUPS   192(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y1, Y5
-	VPSHUFB   Y5, Y0, Y5
-	VMOVUPS   Y5, (AX)
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, (AX)
 	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 256(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 64(AX)
-	VPSRLW    $0x04, Y2, Y1
+	VMOVUPS   64(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 64(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 320(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 128(AX)
-	VPSRLW    $0x04, Y3, Y1
+	VMOVUPS   128(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 128(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 384(AX)
-	VPAND     nibbles0<>+0(SB), Y4, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 192(AX)
-	VPSRLW    $0x04, Y4, Y1
+	VMOVUPS   192(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 192(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 448(AX)
@@ -16609,34 +16609,34 @@ part270:
 	VMULPS    offsetIQ2X16<>+0(SB), Y2, Y1
 	VMOVUPS   Y1, 704(AX)
 	VMOVUPS   32(CX), Y1
-	VMOVUPS   96(CX), Y2
-	VMOVUPS   160(CX), Y3
-	VMOVUPS   224(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y1, Y5
-	VPSHUFB   Y5, Y0, Y5
-	VMOVUPS   Y5, 32(AX)
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 32(AX)
 	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 288(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 96(AX)
-	VPSRLW    $0x04, Y2, Y1
+	VMOVUPS   96(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 96(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 352(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 160(AX)
-	VPSRLW    $0x04, Y3, Y1
+	VMOVUPS   160(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 160(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 416(AX)
-	VPAND     nibbles0<>+0(SB), Y4, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 224(AX)
-	VPSRLW    $0x04, Y4, Y1
+	VMOVUPS   224(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 224(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 480(AX)
@@ -16691,9 +16691,6 @@ part273:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y5
-	VMOVUPS      64(AX), Y6
-	VMOVUPS      128(AX), Y7
-	VMOVUPS      192(AX), Y8
 	VPAND        nibbles0<>+0(SB), Y5, Y3
 	VPSHUFB      Y3, Y0, Y3
 	VPBROADCASTD (DX), Y4
@@ -16705,10 +16702,11 @@ part273:
 	VPBROADCASTD 16(DX), Y5
 	VPMADDUBSW   Y5, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y5
+	VMOVUPS      64(AX), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y4
 	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 4(DX), Y9
-	VPMADDUBSW   Y9, Y4, Y4
+	VPBROADCASTD 4(DX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPADDD       Y4, Y3, Y3
 	VPSRLW       $0x04, Y6, Y4
@@ -16718,26 +16716,28 @@ part273:
 	VPMADDUBSW   Y6, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPADDD       Y4, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y7, Y4
+	VMOVUPS      128(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y4
 	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 8(DX), Y6
-	VPMADDUBSW   Y6, Y4, Y4
+	VPBROADCASTD 8(DX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPADDD       Y4, Y3, Y3
-	VPSRLW       $0x04, Y7, Y4
+	VPSRLW       $0x04, Y6, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
 	VPBROADCASTD 24(DX), Y6
 	VPMADDUBSW   Y6, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPADDD       Y4, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y4
+	VMOVUPS      192(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y4
 	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 12(DX), Y6
-	VPMADDUBSW   Y6, Y4, Y4
+	VPBROADCASTD 12(DX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPADDD       Y4, Y3, Y3
-	VPSRLW       $0x04, Y8, Y4
+	VPSRLW       $0x04, Y6, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
 	VPBROADCASTD 28(DX), Y6
@@ -16771,9 +16771,6 @@ part273:
 	VBROADCASTSS 32(DX), Y4
 	VFMADD231PS  Y4, Y3, Y1
 	VMOVUPS      32(AX), Y5
-	VMOVUPS      96(AX), Y6
-	VMOVUPS      160(AX), Y7
-	VMOVUPS      224(AX), Y8
 	VPAND        nibbles0<>+0(SB), Y5, Y3
 	VPSHUFB      Y3, Y0, Y3
 	VPBROADCASTD (DX), Y4
@@ -16785,10 +16782,11 @@ part273:
 	VPBROADCASTD 16(DX), Y5
 	VPMADDUBSW   Y5, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y5
+	VMOVUPS      96(AX), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y4
 	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 4(DX), Y9
-	VPMADDUBSW   Y9, Y4, Y4
+	VPBROADCASTD 4(DX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPADDD       Y4, Y3, Y3
 	VPSRLW       $0x04, Y6, Y4
@@ -16798,26 +16796,28 @@ part273:
 	VPMADDUBSW   Y6, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPADDD       Y4, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y7, Y4
+	VMOVUPS      160(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y4
 	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 8(DX), Y6
-	VPMADDUBSW   Y6, Y4, Y4
+	VPBROADCASTD 8(DX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPADDD       Y4, Y3, Y3
-	VPSRLW       $0x04, Y7, Y4
+	VPSRLW       $0x04, Y6, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
 	VPBROADCASTD 24(DX), Y6
 	VPMADDUBSW   Y6, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPADDD       Y4, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y8, Y4
+	VMOVUPS      224(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y4
 	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 12(DX), Y6
-	VPMADDUBSW   Y6, Y4, Y4
+	VPBROADCASTD 12(DX), Y7
+	VPMADDUBSW   Y7, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPADDD       Y4, Y3, Y3
-	VPSRLW       $0x04, Y8, Y4
+	VPSRLW       $0x04, Y6, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
 	VPBROADCASTD 28(DX), Y6
@@ -16910,9 +16910,6 @@ part277:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y7
-	VMOVUPS      64(AX), Y8
-	VMOVUPS      128(AX), Y9
-	VMOVUPS      192(AX), Y10
 	VPAND        nibbles0<>+0(SB), Y7, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPBROADCASTD (BX), Y6
@@ -16924,10 +16921,11 @@ part277:
 	VPBROADCASTD 16(BX), Y7
 	VPMADDUBSW   Y7, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y7
+	VMOVUPS      64(AX), Y8
 	VPAND        nibbles0<>+0(SB), Y8, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 4(BX), Y11
-	VPMADDUBSW   Y11, Y6, Y6
+	VPBROADCASTD 4(BX), Y9
+	VPMADDUBSW   Y9, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y5, Y5
 	VPSRLW       $0x04, Y8, Y6
@@ -16937,26 +16935,28 @@ part277:
 	VPMADDUBSW   Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y9, Y6
+	VMOVUPS      128(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 8(BX), Y8
-	VPMADDUBSW   Y8, Y6, Y6
+	VPBROADCASTD 8(BX), Y9
+	VPMADDUBSW   Y9, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y5, Y5
-	VPSRLW       $0x04, Y9, Y6
+	VPSRLW       $0x04, Y8, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPBROADCASTD 24(BX), Y8
 	VPMADDUBSW   Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y10, Y6
+	VMOVUPS      192(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 12(BX), Y8
-	VPMADDUBSW   Y8, Y6, Y6
+	VPBROADCASTD 12(BX), Y9
+	VPMADDUBSW   Y9, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y5, Y5
-	VPSRLW       $0x04, Y10, Y6
+	VPSRLW       $0x04, Y8, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPBROADCASTD 28(BX), Y8
@@ -16990,9 +16990,6 @@ part277:
 	VBROADCASTSS 32(BX), Y6
 	VFMADD231PS  Y6, Y5, Y1
 	VMOVUPS      32(AX), Y7
-	VMOVUPS      96(AX), Y8
-	VMOVUPS      160(AX), Y9
-	VMOVUPS      224(AX), Y10
 	VPAND        nibbles0<>+0(SB), Y7, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPBROADCASTD (BX), Y6
@@ -17004,10 +17001,11 @@ part277:
 	VPBROADCASTD 16(BX), Y7
 	VPMADDUBSW   Y7, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y7
+	VMOVUPS      96(AX), Y8
 	VPAND        nibbles0<>+0(SB), Y8, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 4(BX), Y11
-	VPMADDUBSW   Y11, Y6, Y6
+	VPBROADCASTD 4(BX), Y9
+	VPMADDUBSW   Y9, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y5, Y5
 	VPSRLW       $0x04, Y8, Y6
@@ -17017,26 +17015,28 @@ part277:
 	VPMADDUBSW   Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y9, Y6
+	VMOVUPS      160(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 8(BX), Y8
-	VPMADDUBSW   Y8, Y6, Y6
+	VPBROADCASTD 8(BX), Y9
+	VPMADDUBSW   Y9, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y5, Y5
-	VPSRLW       $0x04, Y9, Y6
+	VPSRLW       $0x04, Y8, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPBROADCASTD 24(BX), Y8
 	VPMADDUBSW   Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y10, Y6
+	VMOVUPS      224(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 12(BX), Y8
-	VPMADDUBSW   Y8, Y6, Y6
+	VPBROADCASTD 12(BX), Y9
+	VPMADDUBSW   Y9, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y5, Y5
-	VPSRLW       $0x04, Y10, Y6
+	VPSRLW       $0x04, Y8, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPBROADCASTD 28(BX), Y8
@@ -17075,9 +17075,6 @@ part277:
 	PREFETCHT0   8384(AX)(CX*1)
 	PREFETCHT0   8448(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y7
-	VMOVUPS      64(AX)(CX*1), Y8
-	VMOVUPS      128(AX)(CX*1), Y9
-	VMOVUPS      192(AX)(CX*1), Y10
 	VPAND        nibbles0<>+0(SB), Y7, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPBROADCASTD (BX), Y6
@@ -17089,10 +17086,11 @@ part277:
 	VPBROADCASTD 16(BX), Y7
 	VPMADDUBSW   Y7, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y7
+	VMOVUPS      64(AX)(CX*1), Y8
 	VPAND        nibbles0<>+0(SB), Y8, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 4(BX), Y11
-	VPMADDUBSW   Y11, Y6, Y6
+	VPBROADCASTD 4(BX), Y9
+	VPMADDUBSW   Y9, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y5, Y5
 	VPSRLW       $0x04, Y8, Y6
@@ -17102,26 +17100,28 @@ part277:
 	VPMADDUBSW   Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y9, Y6
+	VMOVUPS      128(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 8(BX), Y8
-	VPMADDUBSW   Y8, Y6, Y6
+	VPBROADCASTD 8(BX), Y9
+	VPMADDUBSW   Y9, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y5, Y5
-	VPSRLW       $0x04, Y9, Y6
+	VPSRLW       $0x04, Y8, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPBROADCASTD 24(BX), Y8
 	VPMADDUBSW   Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y10, Y6
+	VMOVUPS      192(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 12(BX), Y8
-	VPMADDUBSW   Y8, Y6, Y6
+	VPBROADCASTD 12(BX), Y9
+	VPMADDUBSW   Y9, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y5, Y5
-	VPSRLW       $0x04, Y10, Y6
+	VPSRLW       $0x04, Y8, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPBROADCASTD 28(BX), Y8
@@ -17155,9 +17155,6 @@ part277:
 	VBROADCASTSS 32(BX), Y6
 	VFMADD231PS  Y6, Y5, Y3
 	VMOVUPS      32(AX)(CX*1), Y7
-	VMOVUPS      96(AX)(CX*1), Y8
-	VMOVUPS      160(AX)(CX*1), Y9
-	VMOVUPS      224(AX)(CX*1), Y10
 	VPAND        nibbles0<>+0(SB), Y7, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPBROADCASTD (BX), Y6
@@ -17169,10 +17166,11 @@ part277:
 	VPBROADCASTD 16(BX), Y7
 	VPMADDUBSW   Y7, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y7
+	VMOVUPS      96(AX)(CX*1), Y8
 	VPAND        nibbles0<>+0(SB), Y8, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 4(BX), Y11
-	VPMADDUBSW   Y11, Y6, Y6
+	VPBROADCASTD 4(BX), Y9
+	VPMADDUBSW   Y9, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y5, Y5
 	VPSRLW       $0x04, Y8, Y6
@@ -17182,26 +17180,28 @@ part277:
 	VPMADDUBSW   Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y9, Y6
+	VMOVUPS      160(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 8(BX), Y8
-	VPMADDUBSW   Y8, Y6, Y6
+	VPBROADCASTD 8(BX), Y9
+	VPMADDUBSW   Y9, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y5, Y5
-	VPSRLW       $0x04, Y9, Y6
+	VPSRLW       $0x04, Y8, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPBROADCASTD 24(BX), Y8
 	VPMADDUBSW   Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y10, Y6
+	VMOVUPS      224(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 12(BX), Y8
-	VPMADDUBSW   Y8, Y6, Y6
+	VPBROADCASTD 12(BX), Y9
+	VPMADDUBSW   Y9, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPADDD       Y6, Y5, Y5
-	VPSRLW       $0x04, Y10, Y6
+	VPSRLW       $0x04, Y8, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPBROADCASTD 28(BX), Y8
@@ -17334,34 +17334,34 @@ block278:
 
 part280:
 	VMOVUPS   (CX), Z1
-	VMOVUPS   64(CX), Z2
-	VMOVUPS   128(CX), Z3
-	VMOVUPS   192(CX), Z4
-	VPANDD    nibbles0<>+0(SB), Z1, Z5
-	VPSHUFB   Z5, Z0, Z5
-	VMOVUPS   Z5, (AX)
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, (AX)
 	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 256(AX)
-	VPANDD    nibbles0<>+0(SB), Z2, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 64(AX)
-	VPSRLW    $0x04, Z2, Z1
+	VMOVUPS   64(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 64(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 320(AX)
-	VPANDD    nibbles0<>+0(SB), Z3, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 128(AX)
-	VPSRLW    $0x04, Z3, Z1
+	VMOVUPS   128(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 128(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 384(AX)
-	VPANDD    nibbles0<>+0(SB), Z4, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 192(AX)
-	VPSRLW    $0x04, Z4, Z1
+	VMOVUPS   192(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 192(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 448(AX)
@@ -17464,34 +17464,34 @@ part283:
 	VPXORD           Z3, Z3, Z3
 	VBROADCASTSS     40(DX), Z2
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    28(DX), Z4, Z3
@@ -17558,34 +17558,34 @@ part287:
 	VPXORD           Z4, Z4, Z4
 	VBROADCASTSS     40(BX), Z3
 	VMOVUPS          (AX), Z5
-	VMOVUPS          64(AX), Z6
-	VMOVUPS          128(AX), Z7
-	VMOVUPS          192(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z3
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z3
-	VPSRLW           $0x04, Z6, Z5
+	VMOVUPS          64(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z3
-	VPSRLW           $0x04, Z7, Z5
+	VMOVUPS          128(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z3
-	VPSRLW           $0x04, Z8, Z5
+	VMOVUPS          192(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    28(BX), Z5, Z4
@@ -17603,50 +17603,50 @@ part287:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z10, Z10, Z10
-	VPXORD           Z11, Z11, Z11
-	VBROADCASTSS     40(BX), Z10
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VBROADCASTSS     40(BX), Z7
 	VMOVUPS          (AX)(CX*1), Z5
-	VMOVUPS          64(AX)(CX*1), Z6
-	VMOVUPS          128(AX)(CX*1), Z7
-	VMOVUPS          192(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z7
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z10
-	VPSRLW           $0x04, Z6, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z8
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z10
-	VPSRLW           $0x04, Z7, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z8
+	VMOVUPS          128(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z10
-	VPSRLW           $0x04, Z8, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z8
+	VMOVUPS          192(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z11
-	VPADDD           Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VPADDD           Z8, Z7, Z7
 	VCVTPH2PS        (DX)(CX*1), Z5
 	VMULPS           shift2<>+0(SB), Z5, Z5
 	VPMOVSXBD        256(AX)(CX*1), Z6
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z10, Z10
-	VMULPS           Z6, Z10, Z10
-	VFMADD231PS.BCST 32(BX), Z10, Z2
+	VSUBPS           start<>+0(SB), Z7, Z7
+	VMULPS           Z6, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DI
@@ -17705,34 +17705,34 @@ part291:
 	VPXORD           Z4, Z4, Z4
 	VBROADCASTSS     40(BX), Z3
 	VMOVUPS          (AX), Z5
-	VMOVUPS          64(AX), Z6
-	VMOVUPS          128(AX), Z7
-	VMOVUPS          192(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z3
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z3
-	VPSRLW           $0x04, Z6, Z5
+	VMOVUPS          64(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z3
-	VPSRLW           $0x04, Z7, Z5
+	VMOVUPS          128(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z3
-	VPSRLW           $0x04, Z8, Z5
+	VMOVUPS          192(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    28(BX), Z5, Z4
@@ -17750,50 +17750,50 @@ part291:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z10, Z10, Z10
-	VPXORD           Z11, Z11, Z11
-	VBROADCASTSS     40(BX), Z10
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VBROADCASTSS     40(BX), Z7
 	VMOVUPS          (AX)(CX*1), Z5
-	VMOVUPS          64(AX)(CX*1), Z6
-	VMOVUPS          128(AX)(CX*1), Z7
-	VMOVUPS          192(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z7
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z10
-	VPSRLW           $0x04, Z6, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z8
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z10
-	VPSRLW           $0x04, Z7, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z8
+	VMOVUPS          128(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z10
-	VPSRLW           $0x04, Z8, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z8
+	VMOVUPS          192(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z11
-	VPADDD           Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VPADDD           Z8, Z7, Z7
 	VCVTPH2PS        (DX)(CX*1), Z5
 	VMULPS           shift2<>+0(SB), Z5, Z5
 	VPMOVSXBD        256(AX)(CX*1), Z6
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z10, Z10
-	VMULPS           Z6, Z10, Z10
-	VFMADD231PS.BCST 32(BX), Z10, Z2
+	VSUBPS           start<>+0(SB), Z7, Z7
+	VMULPS           Z6, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DI
@@ -17853,72 +17853,71 @@ block292:
 part294:
 	VXORPS     Y1, Y1, Y1
 	VMOVUPS    (CX), Y2
-	VMOVUPS    64(CX), Y3
-	VMOVUPS    128(CX), Y4
-	VMOVUPS    192(CX), Y5
-	VPAND      nibbles0<>+0(SB), Y2, Y6
-	VPSHUFB    Y6, Y0, Y6
-	VPXOR      flip<>+0(SB), Y6, Y6
-	VPABSB     Y6, Y7
-	VMOVDQU    Y7, 512(AX)
-	VXORPS     Y8, Y8, Y8
-	VPCMPGTB   Y6, Y8, Y8
-	VMOVDQU    Y8, (AX)
-	VPAND      Y8, Y7, Y7
-	VPMADDUBSW ones8<>+0(SB), Y7, Y7
-	VPMADDWD   ones16<>+0(SB), Y7, Y7
-	VPADDD     Y7, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 512(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, (AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
 	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 768(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 256(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y3, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 576(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 64(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPSRLW     $0x04, Y3, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 768(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 256(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVUPS    64(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 576(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 64(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
 	VPABSB     Y2, Y3
 	VMOVDQU    Y3, 832(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 320(AX)
-	VPAND      Y6, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 320(AX)
+	VPAND      Y4, Y3, Y3
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y4, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 640(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 128(AX)
-	VPAND      Y6, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y4, Y2
+	VMOVUPS    128(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 640(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 128(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -17931,19 +17930,20 @@ part294:
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y5, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 704(AX)
-	VXORPS     Y4, Y4, Y4
-	VPCMPGTB   Y2, Y4, Y4
-	VMOVDQU    Y4, 192(AX)
-	VPAND      Y4, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y5, Y2
+	VMOVUPS    192(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 704(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 192(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -17965,72 +17965,71 @@ part294:
 	VMOVUPS    Y2, 1088(AX)
 	VXORPS     Y1, Y1, Y1
 	VMOVUPS    32(CX), Y2
-	VMOVUPS    96(CX), Y3
-	VMOVUPS    160(CX), Y4
-	VMOVUPS    224(CX), Y5
-	VPAND      nibbles0<>+0(SB), Y2, Y6
-	VPSHUFB    Y6, Y0, Y6
-	VPXOR      flip<>+0(SB), Y6, Y6
-	VPABSB     Y6, Y7
-	VMOVDQU    Y7, 544(AX)
-	VXORPS     Y8, Y8, Y8
-	VPCMPGTB   Y6, Y8, Y8
-	VMOVDQU    Y8, 32(AX)
-	VPAND      Y8, Y7, Y7
-	VPMADDUBSW ones8<>+0(SB), Y7, Y7
-	VPMADDWD   ones16<>+0(SB), Y7, Y7
-	VPADDD     Y7, Y1, Y1
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 544(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 32(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
 	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 800(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 288(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y3, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y6
-	VMOVDQU    Y6, 608(AX)
-	VXORPS     Y7, Y7, Y7
-	VPCMPGTB   Y2, Y7, Y7
-	VMOVDQU    Y7, 96(AX)
-	VPAND      Y7, Y6, Y6
-	VPMADDUBSW ones8<>+0(SB), Y6, Y6
-	VPMADDWD   ones16<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
-	VPSRLW     $0x04, Y3, Y2
+	VPABSB     Y2, Y3
+	VMOVDQU    Y3, 800(AX)
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 288(AX)
+	VPAND      Y4, Y3, Y3
+	VPMADDUBSW ones8<>+0(SB), Y3, Y3
+	VPMADDWD   ones16<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y1, Y1
+	VMOVUPS    96(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 608(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 96(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
 	VPABSB     Y2, Y3
 	VMOVDQU    Y3, 864(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 352(AX)
-	VPAND      Y6, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VPCMPGTB   Y2, Y4, Y4
+	VMOVDQU    Y4, 352(AX)
+	VPAND      Y4, Y3, Y3
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y4, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 672(AX)
-	VXORPS     Y6, Y6, Y6
-	VPCMPGTB   Y2, Y6, Y6
-	VMOVDQU    Y6, 160(AX)
-	VPAND      Y6, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y4, Y2
+	VMOVUPS    160(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 672(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 160(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -18043,19 +18042,20 @@ part294:
 	VPMADDUBSW ones8<>+0(SB), Y3, Y3
 	VPMADDWD   ones16<>+0(SB), Y3, Y3
 	VPADDD     Y3, Y1, Y1
-	VPAND      nibbles0<>+0(SB), Y5, Y2
-	VPSHUFB    Y2, Y0, Y2
-	VPXOR      flip<>+0(SB), Y2, Y2
-	VPABSB     Y2, Y3
-	VMOVDQU    Y3, 736(AX)
-	VXORPS     Y4, Y4, Y4
-	VPCMPGTB   Y2, Y4, Y4
-	VMOVDQU    Y4, 224(AX)
-	VPAND      Y4, Y3, Y3
-	VPMADDUBSW ones8<>+0(SB), Y3, Y3
-	VPMADDWD   ones16<>+0(SB), Y3, Y3
-	VPADDD     Y3, Y1, Y1
-	VPSRLW     $0x04, Y5, Y2
+	VMOVUPS    224(CX), Y2
+	VPAND      nibbles0<>+0(SB), Y2, Y3
+	VPSHUFB    Y3, Y0, Y3
+	VPXOR      flip<>+0(SB), Y3, Y3
+	VPABSB     Y3, Y4
+	VMOVDQU    Y4, 736(AX)
+	VXORPS     Y5, Y5, Y5
+	VPCMPGTB   Y3, Y5, Y5
+	VMOVDQU    Y5, 224(AX)
+	VPAND      Y5, Y4, Y4
+	VPMADDUBSW ones8<>+0(SB), Y4, Y4
+	VPMADDWD   ones16<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y1, Y1
+	VPSRLW     $0x04, Y2, Y2
 	VPAND      nibbles0<>+0(SB), Y2, Y2
 	VPSHUFB    Y2, Y0, Y2
 	VPXOR      flip<>+0(SB), Y2, Y2
@@ -18110,76 +18110,76 @@ part297:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y4
-	VMOVUPS      64(AX), Y5
-	VMOVUPS      128(AX), Y6
-	VMOVUPS      192(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y4, Y3
 	VPSHUFB      Y3, Y0, Y3
 	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y8
-	VPBROADCASTD (DX), Y9
-	VPSIGNB      Y3, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y3
+	VPABSB       Y3, Y5
+	VPBROADCASTD (DX), Y6
+	VPSIGNB      Y3, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y3
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
 	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y8
-	VPBROADCASTD 16(DX), Y9
-	VPSIGNB      Y4, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y4
-	VPAND        nibbles0<>+0(SB), Y5, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y3, Y3
+	VPABSB       Y4, Y5
+	VPBROADCASTD 16(DX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVUPS      64(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 4(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 20(DX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 8(DX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y3, Y3
-	VPSRLW       $0x04, Y6, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      128(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 8(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
 	VPABSB       Y5, Y6
-	VPBROADCASTD 24(DX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y7, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      192(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
 	VPBROADCASTD 12(DX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
 	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y7, Y5
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
@@ -18200,76 +18200,76 @@ part297:
 	VBROADCASTSS 32(DX), Y4
 	VFMADD231PS  Y4, Y3, Y1
 	VMOVUPS      32(AX), Y4
-	VMOVUPS      96(AX), Y5
-	VMOVUPS      160(AX), Y6
-	VMOVUPS      224(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y4, Y3
 	VPSHUFB      Y3, Y0, Y3
 	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y8
-	VPBROADCASTD (DX), Y9
-	VPSIGNB      Y3, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y3
+	VPABSB       Y3, Y5
+	VPBROADCASTD (DX), Y6
+	VPSIGNB      Y3, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y3
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
 	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y8
-	VPBROADCASTD 16(DX), Y9
-	VPSIGNB      Y4, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVDQA      Y9, Y4
-	VPAND        nibbles0<>+0(SB), Y5, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y3, Y3
+	VPABSB       Y4, Y5
+	VPBROADCASTD 16(DX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVUPS      96(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 4(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 20(DX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y8
-	VPBROADCASTD 8(DX), Y9
-	VPSIGNB      Y5, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y3, Y3
-	VPSRLW       $0x04, Y6, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      160(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
+	VPBROADCASTD 8(DX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
 	VPABSB       Y5, Y6
-	VPBROADCASTD 24(DX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y7, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      224(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPXOR        flip<>+0(SB), Y6, Y6
+	VPABSB       Y6, Y7
 	VPBROADCASTD 12(DX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y6, Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
 	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y7, Y5
+	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
@@ -18349,76 +18349,76 @@ part301:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y6
-	VMOVUPS      64(AX), Y7
-	VMOVUPS      128(AX), Y8
-	VMOVUPS      192(AX), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (BX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (BX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(BX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(BX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      64(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      128(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      192(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -18439,76 +18439,76 @@ part301:
 	VBROADCASTSS 32(BX), Y6
 	VFMADD231PS  Y6, Y5, Y1
 	VMOVUPS      32(AX), Y6
-	VMOVUPS      96(AX), Y7
-	VMOVUPS      160(AX), Y8
-	VMOVUPS      224(AX), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (BX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (BX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(BX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(BX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      96(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      160(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      224(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -18534,76 +18534,76 @@ part301:
 	PREFETCHT0   8384(AX)(CX*1)
 	PREFETCHT0   8448(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y6
-	VMOVUPS      64(AX)(CX*1), Y7
-	VMOVUPS      128(AX)(CX*1), Y8
-	VMOVUPS      192(AX)(CX*1), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (BX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (BX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(BX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(BX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      64(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      128(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      192(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -18624,76 +18624,76 @@ part301:
 	VBROADCASTSS 32(BX), Y6
 	VFMADD231PS  Y6, Y5, Y3
 	VMOVUPS      32(AX)(CX*1), Y6
-	VMOVUPS      96(AX)(CX*1), Y7
-	VMOVUPS      160(AX)(CX*1), Y8
-	VMOVUPS      224(AX)(CX*1), Y9
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y10
-	VPBROADCASTD (BX), Y11
-	VPSIGNB      Y5, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y5
+	VPABSB       Y5, Y7
+	VPBROADCASTD (BX), Y8
+	VPSIGNB      Y5, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y10
-	VPBROADCASTD 16(BX), Y11
-	VPSIGNB      Y6, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VMOVDQA      Y11, Y6
-	VPAND        nibbles0<>+0(SB), Y7, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPXOR        flip<>+0(SB), Y10, Y10
-	VPABSB       Y10, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPADDD       Y12, Y5, Y5
+	VPABSB       Y6, Y7
+	VPBROADCASTD 16(BX), Y8
+	VPSIGNB      Y6, Y8, Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VMOVDQA      Y8, Y6
+	VMOVUPS      96(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 20(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y10
-	VPBROADCASTD 8(BX), Y11
-	VPSIGNB      Y7, Y11, Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y7
+	VPABSB       Y7, Y8
+	VPBROADCASTD 20(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      160(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
+	VPBROADCASTD 24(BX), Y9
+	VPSIGNB      Y7, Y9, Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      224(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
 	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y7, Y10, Y10
-	VPMADDUBSW   Y10, Y8, Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
 	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y7
+	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
@@ -18813,34 +18813,34 @@ block302:
 
 part304:
 	VMOVUPS   (CX), Z1
-	VMOVUPS   64(CX), Z2
-	VMOVUPS   128(CX), Z3
-	VMOVUPS   192(CX), Z4
-	VPANDD    nibbles0<>+0(SB), Z1, Z5
-	VPSHUFB   Z5, Z0, Z5
-	VMOVUPS   Z5, (AX)
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, (AX)
 	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 256(AX)
-	VPANDD    nibbles0<>+0(SB), Z2, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 64(AX)
-	VPSRLW    $0x04, Z2, Z1
+	VMOVUPS   64(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 64(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 320(AX)
-	VPANDD    nibbles0<>+0(SB), Z3, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 128(AX)
-	VPSRLW    $0x04, Z3, Z1
+	VMOVUPS   128(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 128(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 384(AX)
-	VPANDD    nibbles0<>+0(SB), Z4, Z1
-	VPSHUFB   Z1, Z0, Z1
-	VMOVUPS   Z1, 192(AX)
-	VPSRLW    $0x04, Z4, Z1
+	VMOVUPS   192(CX), Z1
+	VPANDD    nibbles0<>+0(SB), Z1, Z2
+	VPSHUFB   Z2, Z0, Z2
+	VMOVUPS   Z2, 192(AX)
+	VPSRLW    $0x04, Z1, Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z1
 	VPSHUFB   Z1, Z0, Z1
 	VMOVUPS   Z1, 448(AX)
@@ -18923,34 +18923,34 @@ part307:
 	VPXORD           Z2, Z2, Z2
 	VPXORD           Z3, Z3, Z3
 	VMOVUPS          (AX), Z4
-	VMOVUPS          64(AX), Z5
-	VMOVUPS          128(AX), Z6
-	VMOVUPS          192(AX), Z7
-	VPANDD           nibbles0<>+0(SB), Z4, Z8
-	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z2
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    (DX), Z5, Z2
 	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z5, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z2
-	VPSRLW           $0x04, Z5, Z4
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    4(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z6, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z2
-	VPSRLW           $0x04, Z6, Z4
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    8(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VPANDD           nibbles0<>+0(SB), Z7, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z2
-	VPSRLW           $0x04, Z7, Z4
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSHUFB          Z5, Z0, Z5
+	VPDPBUSD.BCST    12(DX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
 	VPANDD           nibbles0<>+0(SB), Z4, Z4
 	VPSHUFB          Z4, Z0, Z4
 	VPDPBUSD.BCST    28(DX), Z4, Z3
@@ -19019,34 +19019,34 @@ part311:
 	VPXORD           Z3, Z3, Z3
 	VPXORD           Z4, Z4, Z4
 	VMOVUPS          (AX), Z5
-	VMOVUPS          64(AX), Z6
-	VMOVUPS          128(AX), Z7
-	VMOVUPS          192(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z3
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z3
-	VPSRLW           $0x04, Z6, Z5
+	VMOVUPS          64(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z3
-	VPSRLW           $0x04, Z7, Z5
+	VMOVUPS          128(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z3
-	VPSRLW           $0x04, Z8, Z5
+	VMOVUPS          192(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    28(BX), Z5, Z4
@@ -19067,52 +19067,52 @@ part311:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z10, Z10, Z10
-	VPXORD           Z11, Z11, Z11
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX)(CX*1), Z5
-	VMOVUPS          64(AX)(CX*1), Z6
-	VMOVUPS          128(AX)(CX*1), Z7
-	VMOVUPS          192(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z7
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z10
-	VPSRLW           $0x04, Z6, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z8
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z10
-	VPSRLW           $0x04, Z7, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z8
+	VMOVUPS          128(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z10
-	VPSRLW           $0x04, Z8, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z8
+	VMOVUPS          192(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z11
-	VPADDD           Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VPADDD           Z8, Z7, Z7
 	VCVTPH2PS        (DX)(CX*1), Z5
 	VPMOVSXBD        256(AX)(CX*1), Z6
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
 	VMULPS           offsetIQ3SX<>+0(SB), Z6, Z5
-	VCVTDQ2PS        Z10, Z10
-	VMULPS           Z6, Z10, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z6, Z7, Z7
 	VMOVUPS          start<>+0(SB), Z6
 	VSUBPS.BCST      36(BX), Z6, Z6
-	VFNMADD231PS     Z5, Z6, Z10
-	VFMADD231PS.BCST 32(BX), Z10, Z2
+	VFNMADD231PS     Z5, Z6, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DI
@@ -19170,34 +19170,34 @@ part315:
 	VPXORD           Z3, Z3, Z3
 	VPXORD           Z4, Z4, Z4
 	VMOVUPS          (AX), Z5
-	VMOVUPS          64(AX), Z6
-	VMOVUPS          128(AX), Z7
-	VMOVUPS          192(AX), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z3
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z3
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z3
-	VPSRLW           $0x04, Z6, Z5
+	VMOVUPS          64(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z3
-	VPSRLW           $0x04, Z7, Z5
+	VMOVUPS          128(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z3
-	VPSRLW           $0x04, Z8, Z5
+	VMOVUPS          192(AX), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z3
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
 	VPDPBUSD.BCST    28(BX), Z5, Z4
@@ -19218,52 +19218,52 @@ part315:
 	PREFETCHT0       4224(AX)(CX*1)
 	PREFETCHT0       4288(AX)(CX*1)
 	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z10, Z10, Z10
-	VPXORD           Z11, Z11, Z11
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX)(CX*1), Z5
-	VMOVUPS          64(AX)(CX*1), Z6
-	VMOVUPS          128(AX)(CX*1), Z7
-	VMOVUPS          192(AX)(CX*1), Z8
-	VPANDD           nibbles0<>+0(SB), Z5, Z9
-	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    (BX), Z9, Z10
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    (BX), Z6, Z7
 	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z6, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z10
-	VPSRLW           $0x04, Z6, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z8
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    4(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z7, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z10
-	VPSRLW           $0x04, Z7, Z5
+	VPDPBUSD.BCST    20(BX), Z5, Z8
+	VMOVUPS          128(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    8(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z11
-	VPANDD           nibbles0<>+0(SB), Z8, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z10
-	VPSRLW           $0x04, Z8, Z5
+	VPDPBUSD.BCST    24(BX), Z5, Z8
+	VMOVUPS          192(AX)(CX*1), Z5
+	VPANDD           nibbles0<>+0(SB), Z5, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    12(BX), Z6, Z7
+	VPSRLW           $0x04, Z5, Z5
 	VPANDD           nibbles0<>+0(SB), Z5, Z5
 	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z11
-	VPADDD           Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VPADDD           Z8, Z7, Z7
 	VCVTPH2PS        (DX)(CX*1), Z5
 	VPMOVSXBD        256(AX)(CX*1), Z6
 	VCVTDQ2PS        Z6, Z6
 	VMULPS           Z5, Z6, Z6
 	VMULPS           offsetIQ3SX<>+0(SB), Z6, Z5
-	VCVTDQ2PS        Z10, Z10
-	VMULPS           Z6, Z10, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z6, Z7, Z7
 	VMOVUPS          start<>+0(SB), Z6
 	VSUBPS.BCST      36(BX), Z6, Z6
-	VFNMADD231PS     Z5, Z6, Z10
-	VFMADD231PS.BCST 32(BX), Z10, Z2
+	VFNMADD231PS     Z5, Z6, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DI
@@ -19322,34 +19322,34 @@ block316:
 
 part318:
 	VMOVUPS   (CX), Y1
-	VMOVUPS   64(CX), Y2
-	VMOVUPS   128(CX), Y3
-	VMOVUPS   192(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y1, Y5
-	VPSHUFB   Y5, Y0, Y5
-	VMOVUPS   Y5, (AX)
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, (AX)
 	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 256(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 64(AX)
-	VPSRLW    $0x04, Y2, Y1
+	VMOVUPS   64(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 64(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 320(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 128(AX)
-	VPSRLW    $0x04, Y3, Y1
+	VMOVUPS   128(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 128(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 384(AX)
-	VPAND     nibbles0<>+0(SB), Y4, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 192(AX)
-	VPSRLW    $0x04, Y4, Y1
+	VMOVUPS   192(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 192(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 448(AX)
@@ -19361,34 +19361,34 @@ part318:
 	VMULPS    offsetIQ3SX<>+0(SB), Y2, Y1
 	VMOVUPS   Y1, 576(AX)
 	VMOVUPS   32(CX), Y1
-	VMOVUPS   96(CX), Y2
-	VMOVUPS   160(CX), Y3
-	VMOVUPS   224(CX), Y4
-	VPAND     nibbles0<>+0(SB), Y1, Y5
-	VPSHUFB   Y5, Y0, Y5
-	VMOVUPS   Y5, 32(AX)
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 32(AX)
 	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 288(AX)
-	VPAND     nibbles0<>+0(SB), Y2, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 96(AX)
-	VPSRLW    $0x04, Y2, Y1
+	VMOVUPS   96(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 96(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 352(AX)
-	VPAND     nibbles0<>+0(SB), Y3, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 160(AX)
-	VPSRLW    $0x04, Y3, Y1
+	VMOVUPS   160(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 160(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 416(AX)
-	VPAND     nibbles0<>+0(SB), Y4, Y1
-	VPSHUFB   Y1, Y0, Y1
-	VMOVUPS   Y1, 224(AX)
-	VPSRLW    $0x04, Y4, Y1
+	VMOVUPS   224(CX), Y1
+	VPAND     nibbles0<>+0(SB), Y1, Y2
+	VPSHUFB   Y2, Y0, Y2
+	VMOVUPS   Y2, 224(AX)
+	VPSRLW    $0x04, Y1, Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y1
 	VPSHUFB   Y1, Y0, Y1
 	VMOVUPS   Y1, 480(AX)
@@ -19434,40 +19434,40 @@ part321:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y4
-	VMOVUPS      64(AX), Y6
-	VMOVUPS      128(AX), Y7
-	VMOVUPS      192(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y4, Y3
 	VPSHUFB      Y3, Y0, Y3
-	VPBROADCASTD (DX), Y8
-	VPMADDUBSW   Y8, Y3, Y3
+	VPBROADCASTD (DX), Y5
+	VPMADDUBSW   Y5, Y3, Y3
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 16(DX), Y8
-	VPMADDUBSW   Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 4(DX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y3, Y3
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 16(DX), Y5
+	VPMADDUBSW   Y5, Y4, Y4
+	VMOVUPS      64(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 20(DX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y7, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 8(DX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y3, Y3
-	VPSRLW       $0x04, Y7, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 24(DX), Y7
+	VPBROADCASTD 4(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y4, Y4
+	VPADDW       Y7, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 20(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y4, Y4
+	VMOVUPS      128(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 24(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y4, Y4
+	VMOVUPS      192(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPBROADCASTD 12(DX), Y7
@@ -19496,40 +19496,40 @@ part321:
 	VBROADCASTSS 32(DX), Y4
 	VFMADD231PS  Y4, Y3, Y1
 	VMOVUPS      32(AX), Y4
-	VMOVUPS      96(AX), Y6
-	VMOVUPS      160(AX), Y7
-	VMOVUPS      224(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y4, Y3
 	VPSHUFB      Y3, Y0, Y3
-	VPBROADCASTD (DX), Y8
-	VPMADDUBSW   Y8, Y3, Y3
+	VPBROADCASTD (DX), Y5
+	VPMADDUBSW   Y5, Y3, Y3
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 16(DX), Y8
-	VPMADDUBSW   Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 4(DX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y3, Y3
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPBROADCASTD 16(DX), Y5
+	VPMADDUBSW   Y5, Y4, Y4
+	VMOVUPS      96(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 20(DX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y7, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 8(DX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y8, Y3, Y3
-	VPSRLW       $0x04, Y7, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 24(DX), Y7
+	VPBROADCASTD 4(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y4, Y4
+	VPADDW       Y7, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 20(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y4, Y4
+	VMOVUPS      160(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(DX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPADDW       Y7, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 24(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y4, Y4
+	VMOVUPS      224(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y6
 	VPSHUFB      Y6, Y0, Y6
 	VPBROADCASTD 12(DX), Y7
@@ -19617,40 +19617,40 @@ part325:
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	VMOVUPS      (AX), Y6
-	VMOVUPS      64(AX), Y8
-	VMOVUPS      128(AX), Y9
-	VMOVUPS      192(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD (BX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 16(BX), Y10
-	VPMADDUBSW   Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPBROADCASTD 4(BX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y6
+	VMOVUPS      64(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 20(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 24(BX), Y9
+	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y6, Y6
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 20(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      128(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 8(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      192(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
 	VPBROADCASTD 12(BX), Y9
@@ -19679,40 +19679,40 @@ part325:
 	VBROADCASTSS 32(BX), Y6
 	VFMADD231PS  Y6, Y5, Y1
 	VMOVUPS      32(AX), Y6
-	VMOVUPS      96(AX), Y8
-	VMOVUPS      160(AX), Y9
-	VMOVUPS      224(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD (BX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 16(BX), Y10
-	VPMADDUBSW   Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPBROADCASTD 4(BX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y6
+	VMOVUPS      96(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 20(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 24(BX), Y9
+	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y6, Y6
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 20(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      160(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 8(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      224(AX), Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
 	VPBROADCASTD 12(BX), Y9
@@ -19746,40 +19746,40 @@ part325:
 	PREFETCHT0   8384(AX)(CX*1)
 	PREFETCHT0   8448(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y6
-	VMOVUPS      64(AX)(CX*1), Y8
-	VMOVUPS      128(AX)(CX*1), Y9
-	VMOVUPS      192(AX)(CX*1), Y7
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD (BX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 16(BX), Y10
-	VPMADDUBSW   Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPBROADCASTD 4(BX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y6
+	VMOVUPS      64(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 20(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 24(BX), Y9
+	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y6, Y6
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 20(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      128(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 8(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      192(AX)(CX*1), Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
 	VPBROADCASTD 12(BX), Y9
@@ -19808,40 +19808,40 @@ part325:
 	VBROADCASTSS 32(BX), Y6
 	VFMADD231PS  Y6, Y5, Y3
 	VMOVUPS      32(AX)(CX*1), Y6
-	VMOVUPS      96(AX)(CX*1), Y8
-	VMOVUPS      160(AX)(CX*1), Y9
-	VMOVUPS      224(AX)(CX*1), Y7
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD (BX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPSHUFB      Y6, Y0, Y6
-	VPBROADCASTD 16(BX), Y10
-	VPMADDUBSW   Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSHUFB      Y10, Y0, Y10
-	VPBROADCASTD 4(BX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y5, Y5
-	VPSRLW       $0x04, Y8, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y6, Y6
+	VMOVUPS      96(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 20(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y9, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y10, Y5, Y5
-	VPSRLW       $0x04, Y9, Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPBROADCASTD 24(BX), Y9
+	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y6, Y6
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 20(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      160(AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y8
+	VPSHUFB      Y8, Y0, Y8
+	VPBROADCASTD 8(BX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y5, Y5
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y8, Y6, Y6
+	VMOVUPS      224(AX)(CX*1), Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y8
 	VPSHUFB      Y8, Y0, Y8
 	VPBROADCASTD 12(BX), Y9

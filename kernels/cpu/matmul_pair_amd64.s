@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func tileNibblesAVX2r6p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileNibblesAVX2r6p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -27,10 +27,17 @@ TEXT ·tileNibblesAVX2r6p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 320(AX)
 	VMOVUPS Y0, 352(AX)
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done2
 
 loop1:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	ADDQ         $+320, R8
 	VMOVDQU      (CX), Y10
 	VMOVDQU      32(CX), Y11
 	VPBROADCASTD (DX), Y1
@@ -513,7 +520,7 @@ DATA lanes<>+124(SB)/4, $0x00000000
 GLOBL lanes<>(SB), RODATA|NOPTR, $128
 
 // func swigluNibblesAVX2r6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluNibblesAVX2r6(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -549,10 +556,17 @@ TEXT ·swigluNibblesAVX2r6(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 704(AX)
 	VMOVUPS Y0, 736(AX)
 	MOVQ    blocks+48(FP), R8
+	MOVQ    next+72(FP), R9
 	TESTQ   R8, R8
 	JZ      done10
 
 loop9:
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
+	PREFETCHT1   256(R9)
+	ADDQ         $+320, R9
 	VMOVDQU      (CX), Y10
 	VMOVDQU      32(CX), Y11
 	VPBROADCASTD (BX), Y1
@@ -1675,7 +1689,7 @@ DATA one<>+60(SB)/4, $0x3f800000
 GLOBL one<>(SB), RODATA|NOPTR, $64
 
 // func tileNibblesAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileNibblesAVX2r2p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -1687,10 +1701,17 @@ TEXT ·tileNibblesAVX2r2p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 64(AX)
 	VMOVUPS Y0, 96(AX)
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done16
 
 loop15:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	ADDQ         $+320, DI
 	VMOVDQU      (CX), Y2
 	VMOVDQU      32(CX), Y3
 	VPBROADCASTD (DX), Y1
@@ -1886,7 +1907,7 @@ written18:
 	RET
 
 // func swigluNibblesAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluNibblesAVX2r2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -1904,10 +1925,17 @@ TEXT ·swigluNibblesAVX2r2(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 192(AX)
 	VMOVUPS Y0, 224(AX)
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done24
 
 loop23:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	ADDQ         $+320, R8
 	VMOVDQU      (CX), Y2
 	VMOVDQU      32(CX), Y3
 	VPBROADCASTD (BX), Y1
@@ -2327,7 +2355,7 @@ written26:
 	RET
 
 // func tileNibblesAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileNibblesAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -2336,10 +2364,17 @@ TEXT ·tileNibblesAVX2r1p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y0, 32(AX)
 	MOVQ    blocks+48(FP), BX
+	MOVQ    next+72(FP), SI
 	TESTQ   BX, BX
 	JZ      done30
 
 loop29:
+	PREFETCHT1   (SI)
+	PREFETCHT1   64(SI)
+	PREFETCHT1   128(SI)
+	PREFETCHT1   192(SI)
+	PREFETCHT1   256(SI)
+	ADDQ         $+320, SI
 	VMOVDQU      (CX), Y0
 	VMOVDQU      32(CX), Y1
 	VPBROADCASTD (DX), Y2
@@ -2481,7 +2516,7 @@ written32:
 	RET
 
 // func swigluNibblesAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluNibblesAVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -2494,10 +2529,17 @@ TEXT ·swigluNibblesAVX2r1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 64(AX)
 	VMOVUPS Y0, 96(AX)
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done38
 
 loop37:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	ADDQ         $+320, DI
 	VMOVDQU      (CX), Y0
 	VMOVDQU      32(CX), Y1
 	VPBROADCASTD (BX), Y2
@@ -2809,7 +2851,7 @@ written40:
 	RET
 
 // func tileBytesAVX2r6p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileBytesAVX2r6p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -2831,10 +2873,18 @@ TEXT ·tileBytesAVX2r6p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 320(AX)
 	VMOVUPS Y0, 352(AX)
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done44
 
 loop43:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	PREFETCHT1   320(R8)
+	ADDQ         $+384, R8
 	VMOVDQU      (CX), Y10
 	VMOVDQU      32(CX), Y11
 	VPBROADCASTD (DX), Y1
@@ -3271,7 +3321,7 @@ written46:
 	RET
 
 // func swigluBytesAVX2r6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluBytesAVX2r6(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -3307,10 +3357,18 @@ TEXT ·swigluBytesAVX2r6(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 704(AX)
 	VMOVUPS Y0, 736(AX)
 	MOVQ    blocks+48(FP), R8
+	MOVQ    next+72(FP), R9
 	TESTQ   R8, R8
 	JZ      done52
 
 loop51:
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
+	PREFETCHT1   256(R9)
+	PREFETCHT1   320(R9)
+	ADDQ         $+384, R9
 	VMOVDQU      (CX), Y10
 	VMOVDQU      32(CX), Y11
 	VPBROADCASTD (BX), Y1
@@ -4211,7 +4269,7 @@ written54:
 	RET
 
 // func tileBytesAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileBytesAVX2r2p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -4223,10 +4281,18 @@ TEXT ·tileBytesAVX2r2p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 64(AX)
 	VMOVUPS Y0, 96(AX)
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done58
 
 loop57:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	PREFETCHT1   320(DI)
+	ADDQ         $+384, DI
 	VMOVDQU      (CX), Y2
 	VMOVDQU      32(CX), Y3
 	VPBROADCASTD (DX), Y1
@@ -4430,7 +4496,7 @@ written60:
 	RET
 
 // func swigluBytesAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluBytesAVX2r2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -4448,10 +4514,18 @@ TEXT ·swigluBytesAVX2r2(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 192(AX)
 	VMOVUPS Y0, 224(AX)
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done66
 
 loop65:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	PREFETCHT1   320(R8)
+	ADDQ         $+384, R8
 	VMOVDQU      (CX), Y2
 	VMOVDQU      32(CX), Y3
 	VPBROADCASTD (BX), Y1
@@ -4887,7 +4961,7 @@ written68:
 	RET
 
 // func tileBytesAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileBytesAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -4896,10 +4970,18 @@ TEXT ·tileBytesAVX2r1p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y0, 32(AX)
 	MOVQ    blocks+48(FP), BX
+	MOVQ    next+72(FP), SI
 	TESTQ   BX, BX
 	JZ      done72
 
 loop71:
+	PREFETCHT1   (SI)
+	PREFETCHT1   64(SI)
+	PREFETCHT1   128(SI)
+	PREFETCHT1   192(SI)
+	PREFETCHT1   256(SI)
+	PREFETCHT1   320(SI)
+	ADDQ         $+384, SI
 	VMOVDQU      (CX), Y0
 	VMOVDQU      32(CX), Y1
 	VPBROADCASTD (DX), Y2
@@ -5045,7 +5127,7 @@ written74:
 	RET
 
 // func swigluBytesAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluBytesAVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -5058,10 +5140,18 @@ TEXT ·swigluBytesAVX2r1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 64(AX)
 	VMOVUPS Y0, 96(AX)
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done80
 
 loop79:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	PREFETCHT1   320(DI)
+	ADDQ         $+384, DI
 	VMOVDQU      (CX), Y0
 	VMOVDQU      32(CX), Y1
 	VPBROADCASTD (BX), Y2
@@ -5381,7 +5471,7 @@ written82:
 	RET
 
 // func tileCrumbs16AVX2r6p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileCrumbs16AVX2r6p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -5403,10 +5493,16 @@ TEXT ·tileCrumbs16AVX2r6p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 320(AX)
 	VMOVUPS Y0, 352(AX)
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done86
 
 loop85:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	ADDQ         $+256, R8
 	VMOVDQU      (CX), Y10
 	VMOVDQU      32(CX), Y11
 	VPBROADCASTD (DX), Y1
@@ -5897,7 +5993,7 @@ written88:
 	RET
 
 // func swigluCrumbs16AVX2r6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluCrumbs16AVX2r6(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -5933,10 +6029,16 @@ TEXT ·swigluCrumbs16AVX2r6(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 704(AX)
 	VMOVUPS Y0, 736(AX)
 	MOVQ    blocks+48(FP), R8
+	MOVQ    next+72(FP), R9
 	TESTQ   R8, R8
 	JZ      done94
 
 loop93:
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
+	ADDQ         $+256, R9
 	VMOVDQU      (CX), Y10
 	VMOVDQU      32(CX), Y11
 	VPBROADCASTD (BX), Y1
@@ -6945,7 +7047,7 @@ written96:
 	RET
 
 // func tileCrumbs16AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileCrumbs16AVX2r2p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -6957,10 +7059,16 @@ TEXT ·tileCrumbs16AVX2r2p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 64(AX)
 	VMOVUPS Y0, 96(AX)
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done100
 
 loop99:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	ADDQ         $+256, DI
 	VMOVDQU      (CX), Y2
 	VMOVDQU      32(CX), Y3
 	VPBROADCASTD (DX), Y1
@@ -7182,7 +7290,7 @@ written102:
 	RET
 
 // func swigluCrumbs16AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluCrumbs16AVX2r2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -7200,10 +7308,16 @@ TEXT ·swigluCrumbs16AVX2r2(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 192(AX)
 	VMOVUPS Y0, 224(AX)
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done108
 
 loop107:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	ADDQ         $+256, R8
 	VMOVDQU      (CX), Y2
 	VMOVDQU      32(CX), Y3
 	VPBROADCASTD (BX), Y1
@@ -7675,7 +7789,7 @@ written110:
 	RET
 
 // func tileCrumbs16AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileCrumbs16AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -7684,10 +7798,16 @@ TEXT ·tileCrumbs16AVX2r1p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y0, 32(AX)
 	MOVQ    blocks+48(FP), BX
+	MOVQ    next+72(FP), SI
 	TESTQ   BX, BX
 	JZ      done114
 
 loop113:
+	PREFETCHT1   (SI)
+	PREFETCHT1   64(SI)
+	PREFETCHT1   128(SI)
+	PREFETCHT1   192(SI)
+	ADDQ         $+256, SI
 	VMOVDQU      (CX), Y0
 	VMOVDQU      32(CX), Y1
 	VPBROADCASTD (DX), Y2
@@ -7842,7 +7962,7 @@ written116:
 	RET
 
 // func swigluCrumbs16AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluCrumbs16AVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -7855,10 +7975,16 @@ TEXT ·swigluCrumbs16AVX2r1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 64(AX)
 	VMOVUPS Y0, 96(AX)
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done122
 
 loop121:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	ADDQ         $+256, DI
 	VMOVDQU      (CX), Y0
 	VMOVDQU      32(CX), Y1
 	VPBROADCASTD (BX), Y2
@@ -8196,7 +8322,7 @@ written124:
 	RET
 
 // func tileBytes16AVX2r6p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileBytes16AVX2r6p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -8218,10 +8344,19 @@ TEXT ·tileBytes16AVX2r6p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 320(AX)
 	VMOVUPS Y0, 352(AX)
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done128
 
 loop127:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	PREFETCHT1   320(R8)
+	PREFETCHT1   384(R8)
+	ADDQ         $+448, R8
 	VMOVDQU      (CX), Y10
 	VMOVDQU      32(CX), Y11
 	VPBROADCASTD (DX), Y1
@@ -8760,7 +8895,7 @@ written130:
 	RET
 
 // func swigluBytes16AVX2r6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluBytes16AVX2r6(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -8796,10 +8931,19 @@ TEXT ·swigluBytes16AVX2r6(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 704(AX)
 	VMOVUPS Y0, 736(AX)
 	MOVQ    blocks+48(FP), R8
+	MOVQ    next+72(FP), R9
 	TESTQ   R8, R8
 	JZ      done136
 
 loop135:
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
+	PREFETCHT1   256(R9)
+	PREFETCHT1   320(R9)
+	PREFETCHT1   384(R9)
+	ADDQ         $+448, R9
 	VMOVDQU      (CX), Y10
 	VMOVDQU      32(CX), Y11
 	VPBROADCASTD (BX), Y1
@@ -9904,7 +10048,7 @@ written138:
 	RET
 
 // func tileBytes16AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileBytes16AVX2r2p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -9916,10 +10060,19 @@ TEXT ·tileBytes16AVX2r2p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 64(AX)
 	VMOVUPS Y0, 96(AX)
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done142
 
 loop141:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	PREFETCHT1   320(DI)
+	PREFETCHT1   384(DI)
+	ADDQ         $+448, DI
 	VMOVDQU      (CX), Y2
 	VMOVDQU      32(CX), Y3
 	VPBROADCASTD (DX), Y1
@@ -10157,7 +10310,7 @@ written144:
 	RET
 
 // func swigluBytes16AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluBytes16AVX2r2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -10175,10 +10328,19 @@ TEXT ·swigluBytes16AVX2r2(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 192(AX)
 	VMOVUPS Y0, 224(AX)
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done150
 
 loop149:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	PREFETCHT1   320(R8)
+	PREFETCHT1   384(R8)
+	ADDQ         $+448, R8
 	VMOVDQU      (CX), Y2
 	VMOVDQU      32(CX), Y3
 	VPBROADCASTD (BX), Y1
@@ -10682,7 +10844,7 @@ written152:
 	RET
 
 // func tileBytes16AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileBytes16AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -10691,10 +10853,19 @@ TEXT ·tileBytes16AVX2r1p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y0, 32(AX)
 	MOVQ    blocks+48(FP), BX
+	MOVQ    next+72(FP), SI
 	TESTQ   BX, BX
 	JZ      done156
 
 loop155:
+	PREFETCHT1   (SI)
+	PREFETCHT1   64(SI)
+	PREFETCHT1   128(SI)
+	PREFETCHT1   192(SI)
+	PREFETCHT1   256(SI)
+	PREFETCHT1   320(SI)
+	PREFETCHT1   384(SI)
+	ADDQ         $+448, SI
 	VMOVDQU      (CX), Y0
 	VMOVDQU      32(CX), Y1
 	VPBROADCASTD (DX), Y2
@@ -10857,7 +11028,7 @@ written158:
 	RET
 
 // func swigluBytes16AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluBytes16AVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -10870,10 +11041,19 @@ TEXT ·swigluBytes16AVX2r1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 64(AX)
 	VMOVUPS Y0, 96(AX)
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done164
 
 loop163:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	PREFETCHT1   320(DI)
+	PREFETCHT1   384(DI)
+	ADDQ         $+448, DI
 	VMOVDQU      (CX), Y0
 	VMOVDQU      32(CX), Y1
 	VPBROADCASTD (BX), Y2
@@ -11227,7 +11407,7 @@ written166:
 	RET
 
 // func tileLarge16AVX2r6p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileLarge16AVX2r6p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -11249,10 +11429,17 @@ TEXT ·tileLarge16AVX2r6p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 320(AX)
 	VMOVUPS Y0, 352(AX)
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done170
 
 loop169:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	ADDQ         $+320, R8
 	VMOVDQU      (CX), Y10
 	VMOVDQU      32(CX), Y11
 	VPBROADCASTD (DX), Y1
@@ -11887,7 +12074,7 @@ written172:
 	RET
 
 // func swigluLarge16AVX2r6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluLarge16AVX2r6(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -11923,10 +12110,17 @@ TEXT ·swigluLarge16AVX2r6(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 704(AX)
 	VMOVUPS Y0, 736(AX)
 	MOVQ    blocks+48(FP), R8
+	MOVQ    next+72(FP), R9
 	TESTQ   R8, R8
 	JZ      done178
 
 loop177:
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
+	PREFETCHT1   256(R9)
+	ADDQ         $+320, R9
 	VMOVDQU      (CX), Y10
 	VMOVDQU      32(CX), Y11
 	VPBROADCASTD (BX), Y1
@@ -13223,7 +13417,7 @@ written180:
 	RET
 
 // func tileLarge16AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileLarge16AVX2r2p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -13235,10 +13429,17 @@ TEXT ·tileLarge16AVX2r2p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 64(AX)
 	VMOVUPS Y0, 96(AX)
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done184
 
 loop183:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	ADDQ         $+320, DI
 	VMOVDQU      (CX), Y2
 	VMOVDQU      32(CX), Y3
 	VPBROADCASTD (DX), Y1
@@ -13508,7 +13709,7 @@ written186:
 	RET
 
 // func swigluLarge16AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluLarge16AVX2r2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -13526,10 +13727,17 @@ TEXT ·swigluLarge16AVX2r2(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 192(AX)
 	VMOVUPS Y0, 224(AX)
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done192
 
 loop191:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	ADDQ         $+320, R8
 	VMOVDQU      (CX), Y2
 	VMOVDQU      32(CX), Y3
 	VPBROADCASTD (BX), Y1
@@ -14097,7 +14305,7 @@ written194:
 	RET
 
 // func tileLarge16AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileLarge16AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -14106,10 +14314,17 @@ TEXT ·tileLarge16AVX2r1p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y0, 32(AX)
 	MOVQ    blocks+48(FP), BX
+	MOVQ    next+72(FP), SI
 	TESTQ   BX, BX
 	JZ      done198
 
 loop197:
+	PREFETCHT1   (SI)
+	PREFETCHT1   64(SI)
+	PREFETCHT1   128(SI)
+	PREFETCHT1   192(SI)
+	PREFETCHT1   256(SI)
+	ADDQ         $+320, SI
 	VMOVDQU      (CX), Y0
 	VMOVDQU      32(CX), Y1
 	VPBROADCASTD (DX), Y2
@@ -14288,7 +14503,7 @@ written200:
 	RET
 
 // func swigluLarge16AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluLarge16AVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -14301,10 +14516,17 @@ TEXT ·swigluLarge16AVX2r1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 64(AX)
 	VMOVUPS Y0, 96(AX)
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done206
 
 loop205:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	ADDQ         $+320, DI
 	VMOVDQU      (CX), Y0
 	VMOVDQU      32(CX), Y1
 	VPBROADCASTD (BX), Y2
@@ -14690,7 +14912,7 @@ written208:
 	RET
 
 // func tileSignedAVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileSignedAVX2r4p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -14709,10 +14931,17 @@ TEXT ·tileSignedAVX2r4p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 224(AX)
 	VMOVDQU ones16<>+0(SB), Y0
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done212
 
 loop211:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	ADDQ         $+320, R8
 	VMOVDQU      (CX), Y7
 	VMOVDQU      512(CX), Y11
 	VMOVDQU      32(CX), Y8
@@ -15141,7 +15370,7 @@ written214:
 	RET
 
 // func swigluSignedAVX2r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluSignedAVX2r4(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -15170,10 +15399,17 @@ TEXT ·swigluSignedAVX2r4(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 480(AX)
 	VMOVDQU ones16<>+0(SB), Y0
 	MOVQ    blocks+48(FP), R8
+	MOVQ    next+72(FP), R9
 	TESTQ   R8, R8
 	JZ      done220
 
 loop219:
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
+	PREFETCHT1   256(R9)
+	ADDQ         $+320, R9
 	VMOVDQU      (CX), Y7
 	VMOVDQU      512(CX), Y11
 	VMOVDQU      32(CX), Y8
@@ -16058,7 +16294,7 @@ written222:
 	RET
 
 // func tileSignedAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileSignedAVX2r2p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -16071,10 +16307,17 @@ TEXT ·tileSignedAVX2r2p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 96(AX)
 	VMOVDQU ones16<>+0(SB), Y0
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done226
 
 loop225:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	ADDQ         $+320, DI
 	VMOVDQU      (CX), Y3
 	VMOVDQU      512(CX), Y7
 	VMOVDQU      32(CX), Y4
@@ -16340,7 +16583,7 @@ written228:
 	RET
 
 // func swigluSignedAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluSignedAVX2r2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -16359,10 +16602,17 @@ TEXT ·swigluSignedAVX2r2(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 224(AX)
 	VMOVDQU ones16<>+0(SB), Y0
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done234
 
 loop233:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	ADDQ         $+320, R8
 	VMOVDQU      (CX), Y3
 	VMOVDQU      512(CX), Y7
 	VMOVDQU      32(CX), Y4
@@ -16922,7 +17172,7 @@ written236:
 	RET
 
 // func tileSignedAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileSignedAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -16932,10 +17182,17 @@ TEXT ·tileSignedAVX2r1p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 32(AX)
 	VMOVDQU ones16<>+0(SB), Y0
 	MOVQ    blocks+48(FP), BX
+	MOVQ    next+72(FP), SI
 	TESTQ   BX, BX
 	JZ      done240
 
 loop239:
+	PREFETCHT1   (SI)
+	PREFETCHT1   64(SI)
+	PREFETCHT1   128(SI)
+	PREFETCHT1   192(SI)
+	PREFETCHT1   256(SI)
+	ADDQ         $+320, SI
 	VMOVDQU      (CX), Y1
 	VMOVDQU      512(CX), Y5
 	VMOVDQU      32(CX), Y2
@@ -17120,7 +17377,7 @@ written242:
 	RET
 
 // func swigluSignedAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluSignedAVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -17134,10 +17391,17 @@ TEXT ·swigluSignedAVX2r1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 96(AX)
 	VMOVDQU ones16<>+0(SB), Y0
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done248
 
 loop247:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	ADDQ         $+320, DI
 	VMOVDQU      (CX), Y1
 	VMOVDQU      512(CX), Y5
 	VMOVDQU      32(CX), Y2
@@ -17535,7 +17799,7 @@ written250:
 	RET
 
 // func tilePairQ8AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tilePairQ8AVX2r4p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -17554,10 +17818,21 @@ TEXT ·tilePairQ8AVX2r4p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 224(AX)
 	VMOVDQU ones16<>+0(SB), Y0
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done254
 
 loop253:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	PREFETCHT1   320(R8)
+	PREFETCHT1   384(R8)
+	PREFETCHT1   448(R8)
+	PREFETCHT1   512(R8)
+	ADDQ         $+576, R8
 	VMOVDQU      (CX), Y7
 	VMOVDQU      512(CX), Y11
 	VMOVDQU      32(CX), Y8
@@ -17986,7 +18261,7 @@ written256:
 	RET
 
 // func swigluPairQ8AVX2r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluPairQ8AVX2r4(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -18015,10 +18290,21 @@ TEXT ·swigluPairQ8AVX2r4(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 480(AX)
 	VMOVDQU ones16<>+0(SB), Y0
 	MOVQ    blocks+48(FP), R8
+	MOVQ    next+72(FP), R9
 	TESTQ   R8, R8
 	JZ      done262
 
 loop261:
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
+	PREFETCHT1   256(R9)
+	PREFETCHT1   320(R9)
+	PREFETCHT1   384(R9)
+	PREFETCHT1   448(R9)
+	PREFETCHT1   512(R9)
+	ADDQ         $+576, R9
 	VMOVDQU      (CX), Y7
 	VMOVDQU      512(CX), Y11
 	VMOVDQU      32(CX), Y8
@@ -18903,7 +19189,7 @@ written264:
 	RET
 
 // func tilePairQ8AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tilePairQ8AVX2r2p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -18916,10 +19202,21 @@ TEXT ·tilePairQ8AVX2r2p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 96(AX)
 	VMOVDQU ones16<>+0(SB), Y0
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done268
 
 loop267:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	PREFETCHT1   320(DI)
+	PREFETCHT1   384(DI)
+	PREFETCHT1   448(DI)
+	PREFETCHT1   512(DI)
+	ADDQ         $+576, DI
 	VMOVDQU      (CX), Y3
 	VMOVDQU      512(CX), Y7
 	VMOVDQU      32(CX), Y4
@@ -19185,7 +19482,7 @@ written270:
 	RET
 
 // func swigluPairQ8AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluPairQ8AVX2r2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -19204,10 +19501,21 @@ TEXT ·swigluPairQ8AVX2r2(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 224(AX)
 	VMOVDQU ones16<>+0(SB), Y0
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done276
 
 loop275:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	PREFETCHT1   320(R8)
+	PREFETCHT1   384(R8)
+	PREFETCHT1   448(R8)
+	PREFETCHT1   512(R8)
+	ADDQ         $+576, R8
 	VMOVDQU      (CX), Y3
 	VMOVDQU      512(CX), Y7
 	VMOVDQU      32(CX), Y4
@@ -19767,7 +20075,7 @@ written278:
 	RET
 
 // func tilePairQ8AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tilePairQ8AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -19777,10 +20085,21 @@ TEXT ·tilePairQ8AVX2r1p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 32(AX)
 	VMOVDQU ones16<>+0(SB), Y0
 	MOVQ    blocks+48(FP), BX
+	MOVQ    next+72(FP), SI
 	TESTQ   BX, BX
 	JZ      done282
 
 loop281:
+	PREFETCHT1   (SI)
+	PREFETCHT1   64(SI)
+	PREFETCHT1   128(SI)
+	PREFETCHT1   192(SI)
+	PREFETCHT1   256(SI)
+	PREFETCHT1   320(SI)
+	PREFETCHT1   384(SI)
+	PREFETCHT1   448(SI)
+	PREFETCHT1   512(SI)
+	ADDQ         $+576, SI
 	VMOVDQU      (CX), Y1
 	VMOVDQU      512(CX), Y5
 	VMOVDQU      32(CX), Y2
@@ -19965,7 +20284,7 @@ written284:
 	RET
 
 // func swigluPairQ8AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluPairQ8AVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -19979,10 +20298,21 @@ TEXT ·swigluPairQ8AVX2r1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 96(AX)
 	VMOVDQU ones16<>+0(SB), Y0
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done290
 
 loop289:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	PREFETCHT1   320(DI)
+	PREFETCHT1   384(DI)
+	PREFETCHT1   448(DI)
+	PREFETCHT1   512(DI)
+	ADDQ         $+576, DI
 	VMOVDQU      (CX), Y1
 	VMOVDQU      512(CX), Y5
 	VMOVDQU      32(CX), Y2
@@ -20380,7 +20710,7 @@ written292:
 	RET
 
 // func tilePairQ4AVX2r6p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tilePairQ4AVX2r6p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -20402,10 +20732,17 @@ TEXT ·tilePairQ4AVX2r6p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 320(AX)
 	VMOVUPS Y0, 352(AX)
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done296
 
 loop295:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	ADDQ         $+320, R8
 	VMOVDQU      (CX), Y10
 	VMOVDQU      32(CX), Y11
 	VPBROADCASTD (DX), Y1
@@ -20806,7 +21143,7 @@ written298:
 	RET
 
 // func swigluPairQ4AVX2r6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluPairQ4AVX2r6(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -20842,10 +21179,17 @@ TEXT ·swigluPairQ4AVX2r6(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 704(AX)
 	VMOVUPS Y0, 736(AX)
 	MOVQ    blocks+48(FP), R8
+	MOVQ    next+72(FP), R9
 	TESTQ   R8, R8
 	JZ      done304
 
 loop303:
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
+	PREFETCHT1   256(R9)
+	ADDQ         $+320, R9
 	VMOVDQU      (CX), Y10
 	VMOVDQU      32(CX), Y11
 	VPBROADCASTD (BX), Y1
@@ -21674,7 +22018,7 @@ written306:
 	RET
 
 // func tilePairQ4AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tilePairQ4AVX2r2p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -21686,10 +22030,17 @@ TEXT ·tilePairQ4AVX2r2p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 64(AX)
 	VMOVUPS Y0, 96(AX)
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done310
 
 loop309:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	ADDQ         $+320, DI
 	VMOVDQU      (CX), Y2
 	VMOVDQU      32(CX), Y3
 	VPBROADCASTD (DX), Y1
@@ -21881,7 +22232,7 @@ written312:
 	RET
 
 // func swigluPairQ4AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluPairQ4AVX2r2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -21899,10 +22250,17 @@ TEXT ·swigluPairQ4AVX2r2(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 192(AX)
 	VMOVUPS Y0, 224(AX)
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	TESTQ   DI, DI
 	JZ      done318
 
 loop317:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	ADDQ         $+320, R8
 	VMOVDQU      (CX), Y2
 	VMOVDQU      32(CX), Y3
 	VPBROADCASTD (BX), Y1
@@ -22314,7 +22672,7 @@ written320:
 	RET
 
 // func tilePairQ4AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tilePairQ4AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    x+8(FP), DX
@@ -22323,10 +22681,17 @@ TEXT ·tilePairQ4AVX2r1p1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y0, 32(AX)
 	MOVQ    blocks+48(FP), BX
+	MOVQ    next+72(FP), SI
 	TESTQ   BX, BX
 	JZ      done324
 
 loop323:
+	PREFETCHT1   (SI)
+	PREFETCHT1   64(SI)
+	PREFETCHT1   128(SI)
+	PREFETCHT1   192(SI)
+	PREFETCHT1   256(SI)
+	ADDQ         $+320, SI
 	VMOVDQU      (CX), Y0
 	VMOVDQU      32(CX), Y1
 	VPBROADCASTD (DX), Y2
@@ -22466,7 +22831,7 @@ written326:
 	RET
 
 // func swigluPairQ4AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluPairQ4AVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), CX
 	MOVQ    up+24(FP), DX
@@ -22479,10 +22844,17 @@ TEXT ·swigluPairQ4AVX2r1(SB), NOSPLIT, $0-80
 	VMOVUPS Y0, 64(AX)
 	VMOVUPS Y0, 96(AX)
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	TESTQ   SI, SI
 	JZ      done332
 
 loop331:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	ADDQ         $+320, DI
 	VMOVDQU      (CX), Y0
 	VMOVDQU      32(CX), Y1
 	VPBROADCASTD (BX), Y2

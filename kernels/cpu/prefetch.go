@@ -19,8 +19,10 @@ const (
 	// lineBytes is the bytes of one request.
 	lineBytes = 64
 
-	// askTiles is the number of tiles that together prefetch as many bytes as one reads: asks in _asm.
-	askTiles = 4
+	// askTiles is the number of tiles that together prefetch as many bytes as one reads: asks in _asm; bytesAsks is that of
+	// q8_0.
+	askTiles  = 4
+	bytesAsks = 2
 
 	// askRows is from how many rows on tiles no longer wait for memory by themselves.
 	askRows = 8
@@ -29,11 +31,15 @@ const (
 // newNextPanel is for tiles that read bytes bytes of weights at p, with left columns of the matrix after
 // them. These columns may belong to another worker. But a worker that takes single units at the end of
 // its work mostly takes units that follow each other.
-func newNextPanel(p unsafe.Pointer, bytes, rows, left int) nextPanel {
+func newNextPanel(f format, p unsafe.Pointer, bytes, rows, left int) nextPanel {
 	if left <= 0 || rows < askRows {
 		return nextPanel{}
 	}
-	return nextPanel{at: uintptr(p) + uintptr(bytes), step: uintptr(bytes / askTiles), tiles: askTiles}
+	tiles := askTiles
+	if f == formatQ8 {
+		tiles = bytesAsks
+	}
+	return nextPanel{at: uintptr(p) + uintptr(bytes), step: uintptr(bytes / tiles), tiles: tiles}
 }
 
 // ask returns the address from which on a tile prefetches. It is otherwise when all weights have been

@@ -1,8 +1,15 @@
 package cpu
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // TestNextPanelAsksOnce checks that the first tiles prefetch all bytes after a panel, each another
@@ -11,7 +18,7 @@ func TestNextPanelAsksOnce(t *testing.T) {
 	var memory [8]byte
 	base, other := unsafe.Pointer(&memory), uintptr(1)
 	for _, bytes := range []int{4 * lineBytes, 2048 * 32, 288 * 64, 544} {
-		next := newNextPanel(base, bytes, askRows, panelRows)
+		next := newNextPanel(formatF32, base, bytes, askRows, panelRows)
 		want := uintptr(base) + uintptr(bytes)
 		for i := range askTiles {
 			if at := next.ask(other); at != want {
@@ -26,7 +33,7 @@ func TestNextPanelAsksOnce(t *testing.T) {
 			t.Errorf("%d bytes: a tile more asks for %d", bytes, at)
 		}
 	}
-	for _, none := range []nextPanel{newNextPanel(base, 64, askRows, 0), newNextPanel(base, 64, askRows-1, panelRows)} {
+	for _, none := range []nextPanel{newNextPanel(formatF32, base, 64, askRows, 0), newNextPanel(formatF32, base, 64, askRows-1, panelRows)} {
 		if none.ask(other) != other {
 			t.Error("tiles of the last panel, or of few rows, ask for weights behind it")
 		}
@@ -50,7 +57,7 @@ func TestExpandedPanelsAreAskedForOnce(t *testing.T) {
 		{panelRows, 2, 7, 2}, {panelRows, 1, 1, 1}, {4 * panelRows, 2, 3, 1}, {n, 2, 3, 0}, {panelRows, 2, 0, 0},
 	} {
 		asked = make(map[unsafe.Pointer]int)
-		p := expandedProduct{f: formatQ4K, w: unsafe.Pointer(&w[0]), up: unsafe.Pointer(&up[0]), n: n, k: k}
+		p := expandedProduct{expansion: &expansion{}, f: formatQ4K, w: unsafe.Pointer(&w[0]), up: unsafe.Pointer(&up[0]), n: n, k: k}
 		p.askFor(tt.c, tt.panels, tt.tiles)
 		for range tt.tiles + 2 {
 			p.next.ask()
@@ -65,4 +72,65 @@ func TestExpandedPanelsAreAskedForOnce(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTilesPrefetchWhatTheyRead demands that tiles of few rows, and those for AVX2 of expanded panels, prefetch in each
+// iteration as many lines as are read of a panel in it: nothing else reads the panels of few rows ahead.
+func TestTilesPrefetchWhatTheyRead(t *testing.T) {
+	lines := prefetches(t)
+	demand := func(name string, bytes int) {
+		if n, want := lines[name], (bytes+lineBytes-1)/lineBytes; n < want {
+			t.Errorf("%s prefetches %d lines in an iteration that reads %d", name, n, want)
+		}
+	}
+	for d, bytes := range map[string]int{"Q8": panelRows * q8Bytes, "Q4": panelRows * q4Bytes} {
+		for _, rows := range []int{8, 4, 2} {
+			demand(fmt.Sprintf("tile%sVNNIr%dp1", d, rows), bytes)
+			demand(fmt.Sprintf("swiglu%sVNNIr%d", d, rows), 2*bytes)
+		}
+		demand(fmt.Sprintf("tilePair%sAVX2r2p1", d), bytes)
+	}
+	for _, d := range schemed {
+		s := d.Scheme()
+		if s == nil {
+			continue
+		}
+		name := strings.ToUpper(strings.ReplaceAll(d.String(), "_", ""))
+		for _, rows := range []int{8, 4, 2} {
+			demand(fmt.Sprintf("tile%sVNNIr%dp1", name, rows), s.PanelSub())
+			if rows*blockLen/s.Group > 8 {
+				continue // there is none
+			}
+			demand(fmt.Sprintf("swiglu%sVNNIr%d", name, rows), 2*s.PanelSub())
+		}
+	}
+	for name, d := range map[string]dtype.DType{"Nibbles": dtype.Q4_1, "Bytes": dtype.Q5_1, "Crumbs16": dtype.Q3_K, "Bytes16": dtype.Q6_K, "Large16": dtype.IQ2X16, "Signed": dtype.IQ4_NL} {
+		demand(fmt.Sprintf("tile%sAVX2r2p1", name), d.Scheme().PanelSub())
+	}
+}
+
+// prefetches counts the prefetches of the functions in assembly.
+func prefetches(t *testing.T) map[string]int {
+	files, err := filepath.Glob("*_amd64.s")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no assembly: ", err)
+	}
+	count := make(map[string]int)
+	begin := regexp.MustCompile(`^TEXT ·(\w+)`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := ""
+		for line := range strings.Lines(string(text)) {
+			if m := begin.FindStringSubmatch(line); m != nil {
+				name = m[1]
+			}
+			if strings.Contains(line, "PREFETCHT1") {
+				count[name]++
+			}
+		}
+	}
+	return count
 }

@@ -73,7 +73,13 @@ func (s tileSet) choose(many, single int) tileSet {
 	if wide == nil || one == nil {
 		return nil
 	}
-	set := tileSet{{panels: single, maxRows: 1, tiles: one[len(one)-1:]}, {panels: many, tiles: wide}}
+	set := tileSet{{panels: single, maxRows: 1, tiles: one[len(one)-1:]}}
+	for _, g := range s { // few rows have no choice
+		if g.maxRows > 1 {
+			set = append(set, g)
+		}
+	}
+	set = append(set, tileGroup{panels: many, tiles: wide})
 	if many != 1 {
 		set = append(set, tileGroup{panels: 1, tiles: s.widest(1)})
 	}

@@ -207,22 +207,20 @@ func (g *generator) halves() int { return panelRows / g.isa.lanes }
 // bytesOf calls f with the unsigned bytes of each word of vector h of panel p, in the order in which they are
 // unpacked: word j, then the word 4 later of the same vector of a plane of 4 bits.
 func (b *blockSource) bytesOf(p, h int, f func(j int, u reg.VecVirtual)) {
-	width := b.bytes()
-	var vectors [][]reg.VecVirtual // of each plane
-	at := 0
-	for _, bits := range b.planes() {
-		v := b.vecs(bits)
-		for i := range v {
-			b.VMOVUPS(b.w.at(p, at+i*64+h*width), v[i])
+	vectors := make(map[int]reg.VecVirtual) // by their offsets in the part; each is loaded when it is needed first
+	load := func(at int) reg.VecVirtual {
+		if vectors[at] == nil {
+			vectors[at] = b.vec()
+			b.VMOVUPS(b.w.at(p, at+h*b.bytes()), vectors[at])
 		}
-		vectors, at = append(vectors, v), at+bits*64
+		return vectors[at]
 	}
 	for i := range partWords {
 		j := i/2 + i%2*4
 		var u reg.VecVirtual
 		low := 0
 		for k, bits := range b.planes() {
-			field := b.field(vectors[k][j%bits], bits*(j/bits), low, bits)
+			field := b.field(load((low+j%bits)*64), bits*(j/bits), low, bits)
 			if k == 0 {
 				u = field
 			} else {

@@ -31,6 +31,7 @@ var families = []struct {
 	{"matmul_q8_0", intTiles(formatQ8)},
 	{"matmul_q4_0", intTiles(formatQ4)},
 	{"matmul_blocks", blockTiles},
+	{"matmul_few", fewTiles},
 	{"matmul_parts", partTiles},
 	{"matmul_pair", pairTiles},
 	{"vector", generateVectors},

@@ -11,7 +11,7 @@ func intTiles(f format) func(*generator) {
 		for _, t := range []tile{
 			{rows: 6, panels: 2}, {rows: 4, panels: 2}, {rows: 2, panels: 2}, {rows: 1, panels: 2},
 			{rows: 8, panels: 1}, {rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
-			{rows: 6, panels: 2, swiglu: true}, {rows: 4, panels: 2, swiglu: true},
+			{rows: 8, panels: 2, swiglu: true}, {rows: 6, panels: 2, swiglu: true}, {rows: 4, panels: 2, swiglu: true},
 			{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
 			{rows: 1, panels: 4}, {rows: 1, panels: 4, swiglu: true},
 		} {
@@ -80,7 +80,11 @@ func (t *tile) blockBytes() int { return t.groups()*64 + panelRows*2 }
 // which leaves registers for the sums of 6 rows.
 func (g *generator) vnniTile(t *tile) {
 	g.begin(t)
-	w, x, blocks, next := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks"), g.newAsk(t)
+	w, x, blocks := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")
+	var next reg.GPVirtual
+	if !t.few() {
+		next = g.newAsk(t)
+	}
 	b := &vnniBlock{generator: g, tile: t, w: w, x: x, s: g.newSums(t), start: g.vec()}
 	g.VMOVUPS(g.word("start", startBits), b.start)
 	if t.format == formatQ4 {
@@ -92,10 +96,19 @@ func (g *generator) vnniTile(t *tile) {
 	g.TESTQ(blocks, blocks)
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
-	g.ask(t, next, w, t.blockBytes())
-	if t.panels == 2 && t.rows > 1 {
-		b.pair()
+	if t.few() {
+		for p := range t.panels {
+			g.prefetchFew(w, p, t.blockBytes())
+		}
 	} else {
+		g.ask(t, next, w, t.blockBytes())
+	}
+	switch {
+	case t.panels == 2 && t.rows == 8:
+		b.wordByWord()
+	case t.panels == 2 && t.rows > 1:
+		b.pair()
+	default:
 		b.inTurn()
 	}
 	g.advance(w, t.blockBytes())
@@ -153,6 +166,28 @@ func (b *vnniBlock) inTurn() {
 			low, high = append(low, u[0]), append(high, u[1:]...)
 		}
 		b.oneByOne(p, append(low, high...), b.scales(p))
+	}
+}
+
+// wordByWord adds the products of a block of each panel, one after the other. It has one word of weights in registers at a
+// time, as the sums of 8 rows and two panels leave no room for a block.
+func (b *vnniBlock) wordByWord() {
+	for p := range b.panels {
+		acc := b.vecs(b.rows)
+		for r := range acc {
+			b.VBROADCASTSS(b.x.at(r, b.tile.start()), acc[r])
+		}
+		for j := range b.groups() {
+			for half, u := range b.unpack(p, j) {
+				for r := range acc {
+					b.dot(b.x.at(r, 4*j+16*half), u, acc[r])
+				}
+			}
+		}
+		scale := b.scales(p)
+		for r := range acc {
+			b.add(acc[r], scale, r, p)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ type pairKind struct {
 	groups int // of scales
 	atOnce int // words that are added in 16 bits; 0 if there are magnitudes
 	tail   pairTail
+	stored int // lines of a part as it is stored, at most
 }
 
 // pairTail is how the sums of a part's products are scaled.
@@ -31,14 +32,14 @@ const (
 // Products of a word are at most 2·127·most in 16 bits: 8 words of at most 15, 4 of at most 31, 2 of at most 63, and one of
 // at most 127 stay below 2^15.
 var pairKinds = []pairKind{
-	{"Nibbles", 1, 8, tailMins},
-	{"Bytes", 1, 4, tailMins},
-	{"Crumbs16", 2, 4, tailMins},
-	{"Bytes16", 2, 2, tailMins},
-	{"Large16", 2, 1, tailMins},
-	{"Signed", 1, 0, tailScales},
-	{"PairQ8", 1, 0, tailPlain},
-	{"PairQ4", 1, 8, tailOffset},
+	{"Nibbles", 1, 8, tailMins, 5},
+	{"Bytes", 1, 4, tailMins, 6},
+	{"Crumbs16", 2, 4, tailMins, 4},
+	{"Bytes16", 2, 2, tailMins, 7},
+	{"Large16", 2, 1, tailMins, 5},
+	{"Signed", 1, 0, tailScales, 5},
+	{"PairQ8", 1, 0, tailPlain, 9},
+	{"PairQ4", 1, 8, tailOffset, 5},
 }
 
 // Parts with magnitudes have these after the signs, then what takes the signs' error out, then scales.
@@ -90,7 +91,8 @@ func pairTiles(g *generator) {
 }
 
 // pairTile generates a tile whose rows of x meet both vectors of a panel, so that a word of x is loaded once for 16
-// columns. Registers hold the integer sums of one part of one panel.
+// columns. Registers hold the integer sums of one part of one panel. With each part it prefetches a stored part of what is
+// expanded next: see expandedNext of package cpu.
 func (g *generator) pairTile(k *pairKind, t *tile) {
 	g.begin(t)
 	b := &pairBlock{generator: g, tile: t, kind: k, scratch: g.GP64()}
@@ -101,11 +103,15 @@ func (g *generator) pairTile(k *pairKind, t *tile) {
 		b.ones = g.vec()
 		g.VMOVDQU(g.word("ones16", 0x00010001), b.ones)
 	}
-	blocks := g.arg("blocks")
+	blocks, next := g.arg("blocks"), g.arg("next")
 	loop, done := g.label("loop"), g.label("done")
 	g.TESTQ(blocks, blocks)
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
+	for i := range k.stored {
+		g.PREFETCHT1(operand.Mem{Base: next, Disp: i * lineBytes})
+	}
+	g.ADDQ(operand.I32(int32(k.stored*lineBytes)), next)
 	for p := range t.panels {
 		for i := range k.groups {
 			acc := b.group(p, i)

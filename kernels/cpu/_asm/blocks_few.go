@@ -1,0 +1,80 @@
+package main
+
+import "github.com/mmcloughlin/avo/reg"
+
+// fewTiles generates the tiles of a few rows of x for formats with a scheme, with VNNI. They read panels as they are stored:
+// what is unpacked is used for all rows and goes through no memory.
+func fewTiles(g *generator) {
+	g.isa = avx512
+	for i := range schemes {
+		s := &schemes[i]
+		for _, rows := range []int{8, 4, 2} {
+			g.fewTile(s, &tile{format: s.format, isa: avx512, level: "VNNI", rows: rows, panels: 1})
+			if rows*s.groups() <= 8 { // registers do not hold more
+				g.fewTile(s, &tile{format: s.format, isa: avx512, level: "VNNI", rows: rows, panels: 2, swiglu: true})
+			}
+		}
+	}
+}
+
+// fewTile generates a tile.
+func (g *generator) fewTile(s *scheme, t *tile) {
+	g.begin(t)
+	b := &fewBlock{blockSource: g.newBlockSource(s, g.panelAddresses(t)), tile: t, x: g.xAddresses(t), s: g.newSums(t), magic: g.vec()}
+	g.VMOVUPS(g.word("start", startBits), b.magic)
+	b.overParts(g.arg("blocks"), func() {
+		for p := range t.panels {
+			g.prefetchFew(b.w, p, s.sub())
+			b.add(p)
+		}
+		g.advance(b.x, q8aBytes)
+	})
+	g.finish(t, b.s)
+}
+
+// fewBlock is what the code for a part uses.
+type fewBlock struct {
+	*blockSource
+	*tile
+	x     rows
+	s     sums
+	magic reg.VecVirtual // startBits
+}
+
+// add adds the products of a part of panel p.
+func (b *fewBlock) add(p int) {
+	signed, groups := b.scheme.signed(), b.scheme.groups()
+	d := b.newDots(signed, vnniMost)
+	acc := make([]*accumulator, groups)
+	for i := range acc {
+		acc[i] = b.accumulators()
+		d.start(acc[i], b.x)
+	}
+	b.bytesOf(p, 0, func(j int, u reg.VecVirtual) { d.word(acc[j*groups/partWords], j, u, b.x) })
+	t := b.newTerm(b.rows, signed, b.magic)
+	for i := range acc {
+		scale := b.scale(p, 0, i)
+		var low reg.VecVirtual
+		if !signed {
+			low = b.min(p, 0, i, scale)
+		}
+		for r, v := range d.result(acc[i]) {
+			t.add(r, i, groups, v, scale, low, b.x)
+		}
+	}
+	for r := range b.rows {
+		t.finish(r, b.s[r][p][0], b.x)
+	}
+}
+
+// accumulators returns sums that begin at zero where they have no start. They are cleared by an instruction that reads
+// another register: to the allocator, one that reads its own is in use before.
+func (b *fewBlock) accumulators() *accumulator {
+	a := &accumulator{wide: b.vecs(b.rows)}
+	if !b.scheme.signed() {
+		for _, v := range a.wide {
+			b.VPXORD(b.magic, b.magic, v)
+		}
+	}
+	return a
+}
