@@ -69,8 +69,8 @@ type expandFunc func(dst, panel unsafe.Pointer, blocks int)
 
 // expansion is how products of several rows of x are computed with a format: a panel is expanded, then multiplied.
 type expansion struct {
-	least          int  // rows of x for which it is used; fewer have tiles that read panels as they are stored
-	ask            bool // tiles prefetch what is expanded next: see expandedNext
+	least          [2]int // rows of x for which it is used, with one weight and with two; fewer have tiles that read panels as they are stored
+	ask            bool   // tiles prefetch what is expanded next; those of swiglu also what is panelBytes after that: see following
 	partBytes      int
 	expand         expandFunc
 	matmul, swiglu tileSet // of panels of parts
@@ -306,18 +306,14 @@ type expandedNext struct {
 	share      int            // lines before a tile
 }
 
-// following returns the address of the panel that the ith tile of a panel prefetches while the one at column c is
-// multiplied: the next of w, then that of wUp. Other tiles get one that has been read.
+// following returns the address of the panel of w that the ith tile of a panel prefetches while the one at column c is
+// multiplied: the first tile prefetches the next panel, and that of wUp too. Other tiles get one that has been read.
 func (p *expandedProduct) following(c, i int) uintptr {
-	weights := uintptr(p.w)
-	if i == 1 && p.up != nil {
-		weights = uintptr(p.up)
-	}
-	if next := c + panelRows; next < p.n && (i == 0 || i == 1 && p.up != nil) {
-		c = next
+	if i == 0 && c+panelRows < p.n {
+		c += panelRows
 	}
 	sh := &formatShape[p.f]
-	return weights + uintptr(c/panelRows*(p.k/sh.blockLen*sh.panelBytes))
+	return uintptr(p.w) + uintptr(c/panelRows*(p.k/sh.blockLen*sh.panelBytes))
 }
 
 // askFor sets what is prefetched to at most panels panels from column c on, in tiles parts.
@@ -385,15 +381,16 @@ func (p *expandedProduct) expandAt(room unsafe.Pointer, c, panels int) {
 // tiles runs tiles on expanded panels, the last of them with cols columns.
 func (p *expandedProduct) tiles(g *tileGroup, room unsafe.Pointer, r0, r1, c, cols int) {
 	for r, i := r0, 0; r < r1; i++ {
-		t, at, aux := g.pick(r1-r), (r*p.n+c)*f32Bytes, p.res
+		t, at, aux, panelBytes := g.pick(r1-r), (r*p.n+c)*f32Bytes, p.res, p.panelBytes
 		p.next.ask()
 		switch {
 		case p.up != nil:
 			aux = unsafe.Add(room, g.panels*p.panelBytes)
+			panelBytes = int(uintptr(p.up) - uintptr(p.w))
 		case aux != nil:
 			aux = unsafe.Add(aux, at)
 		}
-		t.adjacent(unsafe.Add(p.dst, at), unsafe.Add(p.x, r*p.xStride), room, aux, p.xStride, p.n*f32Bytes, p.parts, p.panelBytes, cols, p.following(c, i))
+		t.adjacent(unsafe.Add(p.dst, at), unsafe.Add(p.x, r*p.xStride), room, aux, p.xStride, p.n*f32Bytes, p.parts, panelBytes, cols, p.following(c, i))
 		r += t.rows
 	}
 }

@@ -176,7 +176,7 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 		p.run(r0, c0)
 		return
 	}
-	if e := active.expanded[f]; e != nil && r1-r0 >= e.least {
+	if e := active.expanded[f]; e != nil && r1-r0 >= e.least[0] {
 		p := expandedProduct{expansion: e, f: f, dst: dst, x: x, w: w, res: res, n: n, k: k}
 		p.run(r0, r1, c0, c1)
 		return
@@ -259,7 +259,7 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 		p.run(r0, c0)
 		return
 	}
-	if e := active.expanded[f]; e != nil && r1-r0 >= e.least {
+	if e := active.expanded[f]; e != nil && r1-r0 >= e.least[1] {
 		p := expandedProduct{expansion: e, f: f, dst: dst, x: x, w: gate, up: up, n: n, k: k}
 		p.run(r0, r1, c0, c1)
 		return

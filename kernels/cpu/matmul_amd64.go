@@ -29,12 +29,12 @@ var avx2MatMul = [numFormats]tileSet{
 	formatQ8: {
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ8AVX2r1p4}}},
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ8AVX2r1p2}}},
-		{panels: 1, tiles: []rowTile{{1, tileQ8AVX2r1p1}}},
+		{panels: 1, tiles: []rowTile{{8, tileQ8AVX2r8p1}, {4, tileQ8AVX2r4p1}, {2, tileQ8AVX2r2p1}, {1, tileQ8AVX2r1p1}}},
 	},
 	formatQ4: {
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ4AVX2r1p4}}},
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4AVX2r1p2}}},
-		{panels: 1, tiles: []rowTile{{1, tileQ4AVX2r1p1}}},
+		{panels: 1, tiles: []rowTile{{8, tileQ4AVX2r8p1}, {4, tileQ4AVX2r4p1}, {2, tileQ4AVX2r2p1}, {1, tileQ4AVX2r1p1}}},
 	},
 }
 
@@ -56,11 +56,11 @@ var avx2SwiGLU = [numFormats]tileSet{
 	},
 	formatQ8: {
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ8AVX2r1p2}}},
-		{panels: 1, tiles: []rowTile{{1, swigluQ8AVX2r1}}},
+		{panels: 1, tiles: []rowTile{{4, swigluQ8AVX2r4}, {2, swigluQ8AVX2r2}, {1, swigluQ8AVX2r1}}},
 	},
 	formatQ4: {
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ4AVX2r1p2}}},
-		{panels: 1, tiles: []rowTile{{1, swigluQ4AVX2r1}}},
+		{panels: 1, tiles: []rowTile{{4, swigluQ4AVX2r4}, {2, swigluQ4AVX2r2}, {1, swigluQ4AVX2r1}}},
 	},
 }
 

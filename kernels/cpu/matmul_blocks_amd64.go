@@ -118,12 +118,14 @@ var (
 		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{4, swigluSignedAVX2r4}, {2, swigluSignedAVX2r2}, {1, swigluSignedAVX2r1}}}},
 	}
 	avx2Q8 = expansion{
+		least:     [2]int{mostFew/2 + 1, mostFew/4 + 1},
 		ask:       true,
 		partBytes: signedPartBytes,
 		matmul:    tileSet{{panels: 1, tiles: []rowTile{{4, tilePairQ8AVX2r4p1}, {2, tilePairQ8AVX2r2p1}, {1, tilePairQ8AVX2r1p1}}}},
 		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{4, swigluPairQ8AVX2r4}, {2, swigluPairQ8AVX2r2}, {1, swigluPairQ8AVX2r1}}}},
 	}
 	avx2Q4 = expansion{
+		least:     [2]int{mostFew/2 + 1, mostFew/4 + 1},
 		ask:       true,
 		partBytes: scaledPartBytes,
 		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tilePairQ4AVX2r6p1}, {2, tilePairQ4AVX2r2p1}, {1, tilePairQ4AVX2r1p1}}}},
@@ -139,7 +141,7 @@ const (
 
 var (
 	vnniParts = expansion{
-		least:     mostFew + 1,
+		least:     [2]int{mostFew + 1, mostFew + 1},
 		partBytes: int(unsafe.Sizeof(part{})),
 		matmul: tileSet{
 			{panels: 2, tiles: []rowTile{{6, tilePartVNNIr6p2}, {4, tilePartVNNIr4p2}, {2, tilePartVNNIr2p2}, {1, tilePartVNNIr1p2}}},
@@ -148,7 +150,7 @@ var (
 		swiglu: tileSet{{panels: 1, tiles: []rowTile{{6, swigluPartVNNIr6}, {4, swigluPartVNNIr4}, {2, swigluPartVNNIr2}, {1, swigluPartVNNIr1}}}},
 	}
 	vnniParts16 = expansion{
-		least:     mostFew + 1,
+		least:     [2]int{mostFew + 1, mostFew + 1},
 		partBytes: int(unsafe.Sizeof(part16{})),
 		matmul: tileSet{
 			{panels: 2, tiles: []rowTile{{4, tilePart16VNNIr4p2}, {2, tilePart16VNNIr2p2}, {1, tilePart16VNNIr1p2}}},
@@ -157,7 +159,7 @@ var (
 		swiglu: tileSet{{panels: 1, tiles: []rowTile{{4, swigluPart16VNNIr4}, {2, swigluPart16VNNIr2}, {1, swigluPart16VNNIr1}}}},
 	}
 	vnniPartsSigned = expansion{
-		least:     mostFew + 1,
+		least:     [2]int{mostFew + 1, mostFew + 1},
 		partBytes: int(unsafe.Sizeof(part{})),
 		matmul: tileSet{
 			{panels: 2, tiles: []rowTile{{6, tilePartSignedVNNIr6p2}, {4, tilePartSignedVNNIr4p2}, {2, tilePartSignedVNNIr2p2}, {1, tilePartSignedVNNIr1p2}}},

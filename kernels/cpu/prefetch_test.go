@@ -88,7 +88,12 @@ func TestTilesPrefetchWhatTheyRead(t *testing.T) {
 			demand(fmt.Sprintf("tile%sVNNIr%dp1", d, rows), bytes)
 			demand(fmt.Sprintf("swiglu%sVNNIr%d", d, rows), 2*bytes)
 		}
+		for _, rows := range []int{8, 4, 2} {
+			demand(fmt.Sprintf("tile%sAVX2r%dp1", d, rows), bytes)
+		}
+		demand(fmt.Sprintf("swiglu%sAVX2r4", d), 2*bytes)
 		demand(fmt.Sprintf("tilePair%sAVX2r2p1", d), bytes)
+		demand(fmt.Sprintf("swigluPair%sAVX2r2", d), 2*bytes)
 	}
 	for _, d := range schemed {
 		s := d.Scheme()

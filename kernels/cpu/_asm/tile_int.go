@@ -25,6 +25,7 @@ func intTiles(f format) func(*generator) {
 			t.format, t.isa, t.level = f, avx2, avx2.name
 			g.avx2Tile(&t)
 		}
+		g.avx2FewTiles(f)
 	}
 }
 

@@ -92,7 +92,7 @@ func pairTiles(g *generator) {
 
 // pairTile generates a tile whose rows of x meet both vectors of a panel, so that a word of x is loaded once for 16
 // columns. Registers hold the integer sums of one part of one panel. With each part it prefetches a stored part of what is
-// expanded next: see expandedNext of package cpu.
+// expanded next: see following of package cpu.
 func (g *generator) pairTile(k *pairKind, t *tile) {
 	g.begin(t)
 	b := &pairBlock{generator: g, tile: t, kind: k, scratch: g.GP64()}
@@ -103,13 +103,19 @@ func (g *generator) pairTile(k *pairKind, t *tile) {
 		b.ones = g.vec()
 		g.VMOVDQU(g.word("ones16", 0x00010001), b.ones)
 	}
-	blocks, next := g.arg("blocks"), g.arg("next")
+	blocks, next, other := g.arg("blocks"), g.arg("next"), reg.GPVirtual(nil)
+	if t.swiglu {
+		other = g.arg("panelBytes")
+	}
 	loop, done := g.label("loop"), g.label("done")
 	g.TESTQ(blocks, blocks)
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
 	for i := range k.stored {
 		g.PREFETCHT1(operand.Mem{Base: next, Disp: i * lineBytes})
+		if other != nil {
+			g.PREFETCHT1(operand.Mem{Base: next, Index: other, Scale: 1, Disp: i * lineBytes})
+		}
 	}
 	g.ADDQ(operand.I32(int32(k.stored*lineBytes)), next)
 	for p := range t.panels {

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// avx2FewTiles generates the tiles of a few rows of x for AVX2 and q8_0 or q4_0, which read panels as they are stored. The
+// room for sums, in the frame, does not suffice for 8 rows and two weights: functions without a check of the stack have 800
+// bytes.
+func (g *generator) avx2FewTiles(f format) {
+	for _, rows := range []int{8, 4, 2} {
+		g.avx2FewTile(&tile{format: f, isa: avx2, level: avx2.name, rows: rows, panels: 1})
+		if rows < 8 {
+			g.avx2FewTile(&tile{format: f, isa: avx2, level: avx2.name, rows: rows, panels: 2, swiglu: true})
+		}
+	}
+}
+
+// avx2FewTile generates a tile. Registers hold the integer sums of half a panel.
+func (g *generator) avx2FewTile(t *tile) {
+	g.begin(t)
+	b := &pairBlock{generator: g, tile: t, scratch: g.GP64()}
+	b.w, b.x = g.panelAddresses(t), g.xAddresses(t)
+	size := t.panels * t.rows * vectorSize
+	g.LEAQ(g.local(size+vectorSize).Offset(vectorSize-1), b.scratch)
+	g.ANDQ(operand.I8(-vectorSize), b.scratch)
+	b.clear()
+	blocks := g.arg("blocks")
+	loop, done := g.label("loop"), g.label("done")
+	g.TESTQ(blocks, blocks)
+	g.JZ(operand.LabelRef(done))
+	g.Label(loop)
+	for p := range t.panels {
+		g.prefetchFew(b.w, p, t.blockBytes())
+		for h := range g.halves() {
+			b.addHalf(p, h)
+		}
+	}
+	g.advance(b.w, t.blockBytes())
+	g.advance(b.x, q8aBytes)
+	g.DECQ(blocks)
+	g.JNZ(operand.LabelRef(loop))
+	g.Label(done)
+	b.write()
+	g.ret()
+}
+
+// addHalf adds the products of a block of half h of panel p. The steps for an element are those of avx2Block.
+func (b *pairBlock) addHalf(p, h int) {
+	acc := b.vecs(b.rows)
+	if b.format == formatQ4 {
+		b.halfOfNibbles(acc, p, h)
+	} else {
+		b.halfOfBytes(acc, p, h)
+	}
+	scale := b.vec()
+	b.VCVTPH2PS(b.w.at(p, b.groups()*64+h*16), scale)
+	for r, v := range acc {
+		product := b.vec()
+		b.VBROADCASTSS(b.x.at(r, q8aScale), product)
+		b.VMULPS(scale, product, product)
+		b.VFMADD213PS(b.sum(p, r, h), product, v)
+		b.VMOVUPS(v, b.sum(p, r, h))
+	}
+}
+
+// halfOfNibbles sets sums to the products of a block of q4_0, as float32.
+func (b *pairBlock) halfOfNibbles(acc []reg.VecVirtual, p, h int) {
+	mask := b.vec()
+	b.VMOVDQU(b.word("nibbles", 0x0f0f0f0f), mask)
+	for j := range b.groups() {
+		low, high := b.vec(), b.vec()
+		b.VMOVDQU(b.w.at(p, 64*j+32*h), low)
+		b.VPSRLW(operand.U8(4), low, high)
+		b.VPAND(mask, low, low)
+		b.VPAND(mask, high, high)
+		for i, u := range []reg.VecVirtual{low, high} {
+			b.addNibbles(acc, 4*j+16*i, u)
+		}
+	}
+	for r, v := range acc {
+		b.avx2Widen(v, b.x.at(r, b.start()))
+	}
+}
+
+// addNibbles adds a word in 16 bits, or begins the sums with it.
+func (b *pairBlock) addNibbles(acc []reg.VecVirtual, at int, u reg.VecVirtual) {
+	for r := range acc {
+		product := b.vec()
+		b.VPBROADCASTD(b.x.at(r, at), product)
+		if at == 0 {
+			b.VPMADDUBSW(product, u, acc[r])
+			continue
+		}
+		b.VPMADDUBSW(product, u, product)
+		b.VPADDW(product, acc[r], acc[r])
+	}
+}
+
+// halfOfBytes sets sums to the products of a block of q8_0, as float32. Signs are combined with x as in pairKind.
+func (b *pairBlock) halfOfBytes(acc []reg.VecVirtual, p, h int) {
+	negatives, ones := b.vec(), b.vec()
+	b.zero(negatives)
+	b.VMOVDQU(b.word("ones16", 0x00010001), ones)
+	for j := range b.groups() {
+		magnitude, sign, negative := b.vec(), b.vec(), b.vec()
+		b.VMOVDQU(b.w.at(p, 64*j+32*h), magnitude)
+		b.VPXOR(b.word("flip", 0x80808080), magnitude, magnitude)
+		b.zero(sign)
+		b.VPCMPGTB(magnitude, sign, sign)
+		b.VPABSB(magnitude, magnitude)
+		b.VPAND(sign, magnitude, negative)
+		b.VPMADDUBSW(b.word("ones8", 0x01010101), negative, negative)
+		b.VPMADDWD(ones, negative, negative)
+		b.VPADDD(negative, negatives, negatives)
+		for r := range acc {
+			product := b.vec()
+			b.VPBROADCASTD(b.x.at(r, 4*j), product)
+			b.VPXOR(sign, product, product)
+			b.VPMADDUBSW(product, magnitude, product)
+			if j == 0 {
+				b.VPMADDWD(ones, product, acc[r])
+				continue
+			}
+			b.VPMADDWD(ones, product, product)
+			b.VPADDD(product, acc[r], acc[r])
+		}
+	}
+	for _, v := range acc {
+		b.VPADDD(negatives, v, v)
+		b.VCVTDQ2PS(v, v)
+	}
+}
