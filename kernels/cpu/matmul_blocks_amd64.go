@@ -99,11 +99,11 @@ var (
 		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileCrumbs16AVX2r6p1}, {2, tileCrumbs16AVX2r2p1}, {1, tileCrumbs16AVX2r1p1}}}},
 		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluCrumbs16AVX2r6}, {2, swigluCrumbs16AVX2r2}, {1, swigluCrumbs16AVX2r1}}}},
 	}
-	avx2Bytes16 = expansion{
+	avx2Scaled16 = expansion{
 		ask:       true,
 		partBytes: int(unsafe.Sizeof(part16{})),
-		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileBytes16AVX2r6p1}, {2, tileBytes16AVX2r2p1}, {1, tileBytes16AVX2r1p1}}}},
-		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluBytes16AVX2r6}, {2, swigluBytes16AVX2r2}, {1, swigluBytes16AVX2r1}}}},
+		matmul:    tileSet{{panels: 1, tiles: []rowTile{{4, tileScaled16AVX2r4p1}, {2, tileScaled16AVX2r2p1}, {1, tileScaled16AVX2r1p1}}}},
+		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{4, swigluScaled16AVX2r4}, {2, swigluScaled16AVX2r2}, {1, swigluScaled16AVX2r1}}}},
 	}
 	avx2Large16 = expansion{
 		ask:       true,
@@ -183,10 +183,10 @@ var avx2Expanded = [numFormats]*expansion{
 	formatQ50:    avx2Bytes.with(expandQ50AVX2),
 	formatQ51:    avx2Bytes.with(expandQ51AVX2),
 	formatQ2K:    avx2Crumbs16.with(expandQ2KAVX2),
-	formatQ3K:    avx2Crumbs16.with(expandQ3KAVX2),
+	formatQ3K:    avx2Scaled16.with(expandQ3KAVX2),
 	formatQ4K:    avx2Nibbles.with(expandQ4KAVX2),
 	formatQ5K:    avx2Bytes.with(expandQ5KAVX2),
-	formatQ6K:    avx2Bytes16.with(expandQ6KAVX2),
+	formatQ6K:    avx2Scaled16.with(expandQ6KAVX2),
 	formatIQ4NL:  avx2Signed.with(expandIQ4NLAVX2),
 	formatIQ4XS:  avx2Signed.with(expandIQ4XSAVX2),
 	formatMXFP4:  avx2Bytes.with(expandMXFP4AVX2),

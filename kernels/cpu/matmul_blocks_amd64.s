@@ -5769,61 +5769,64 @@ part92:
 	VPSLLW    $0x02, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y1, Y1
-	VMOVUPS   Y1, (AX)
+	VMOVDQU   Y1, (AX)
 	VPSRLW    $0x04, Y0, Y1
 	VPAND     pairs0<>+0(SB), Y1, Y1
 	VPSRLW    $0x02, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y1, Y1
-	VMOVUPS   Y1, 256(AX)
+	VMOVDQU   Y1, 256(AX)
 	VMOVUPS   64(CX), Y1
 	VPAND     pairs0<>+0(SB), Y1, Y3
 	VPSLLW    $0x01, Y2, Y4
 	VPAND     ones2<>+0(SB), Y4, Y4
 	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 64(AX)
+	VMOVDQU   Y3, 64(AX)
 	VPSRLW    $0x04, Y1, Y3
 	VPAND     pairs0<>+0(SB), Y3, Y3
 	VPSRLW    $0x03, Y2, Y4
 	VPAND     ones2<>+0(SB), Y4, Y4
 	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 320(AX)
+	VMOVDQU   Y3, 320(AX)
 	VPSRLW    $0x02, Y0, Y3
 	VPAND     pairs0<>+0(SB), Y3, Y3
 	VPAND     ones2<>+0(SB), Y2, Y4
 	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 128(AX)
+	VMOVDQU   Y3, 128(AX)
 	VPSRLW    $0x06, Y0, Y0
 	VPAND     pairs0<>+0(SB), Y0, Y0
 	VPSRLW    $0x04, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y0, Y0
-	VMOVUPS   Y0, 384(AX)
+	VMOVDQU   Y0, 384(AX)
 	VPSRLW    $0x02, Y1, Y0
 	VPAND     pairs0<>+0(SB), Y0, Y0
 	VPSRLW    $0x01, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y0, Y0
-	VMOVUPS   Y0, 192(AX)
+	VMOVDQU   Y0, 192(AX)
 	VPSRLW    $0x06, Y1, Y0
 	VPAND     pairs0<>+0(SB), Y0, Y0
 	VPSRLW    $0x05, Y2, Y1
 	VPAND     ones2<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 448(AX)
-	VCVTPH2PS (DX), Y0
-	VPMOVSXBD 192(CX), Y1
-	VCVTDQ2PS Y1, Y1
-	VMULPS    Y0, Y1, Y1
-	VMOVUPS   Y1, 512(AX)
-	VMULPS    offsetQ3K<>+0(SB), Y1, Y0
-	VMOVUPS   Y0, 640(AX)
-	VCVTPH2PS (DX), Y0
+	VMOVDQU   Y0, 448(AX)
+	VPMOVSXBD 192(CX), Y0
 	VPMOVSXBD 208(CX), Y1
-	VCVTDQ2PS Y1, Y1
-	VMULPS    Y0, Y1, Y1
-	VMOVUPS   Y1, 576(AX)
-	VMULPS    offsetQ3K<>+0(SB), Y1, Y0
+	VPSLLD    $0x01, Y0, Y3
+	VPSLLD    $0x11, Y0, Y2
+	VPBLENDW  $0xaa, Y2, Y3, Y2
+	VMOVDQU   Y2, 512(AX)
+	VPSLLD    $0x01, Y1, Y3
+	VPSLLD    $0x11, Y1, Y2
+	VPBLENDW  $0xaa, Y2, Y3, Y2
+	VMOVDQU   Y2, 576(AX)
+	VPSUBD    Y0, Y1, Y0
+	VPSLLD    $0x10, Y1, Y1
+	VPBLENDW  $0xaa, Y1, Y0, Y1
+	VMOVDQU   Y1, 640(AX)
+	VCVTPH2PS (DX), Y0
+	VMULPS    unitQ3K<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 704(AX)
 	VMOVUPS   32(CX), Y0
 	VPAND     pairs0<>+0(SB), Y0, Y1
@@ -5831,61 +5834,64 @@ part92:
 	VPSLLW    $0x02, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y1, Y1
-	VMOVUPS   Y1, 32(AX)
+	VMOVDQU   Y1, 32(AX)
 	VPSRLW    $0x04, Y0, Y1
 	VPAND     pairs0<>+0(SB), Y1, Y1
 	VPSRLW    $0x02, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y1, Y1
-	VMOVUPS   Y1, 288(AX)
+	VMOVDQU   Y1, 288(AX)
 	VMOVUPS   96(CX), Y1
 	VPAND     pairs0<>+0(SB), Y1, Y3
 	VPSLLW    $0x01, Y2, Y4
 	VPAND     ones2<>+0(SB), Y4, Y4
 	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 96(AX)
+	VMOVDQU   Y3, 96(AX)
 	VPSRLW    $0x04, Y1, Y3
 	VPAND     pairs0<>+0(SB), Y3, Y3
 	VPSRLW    $0x03, Y2, Y4
 	VPAND     ones2<>+0(SB), Y4, Y4
 	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 352(AX)
+	VMOVDQU   Y3, 352(AX)
 	VPSRLW    $0x02, Y0, Y3
 	VPAND     pairs0<>+0(SB), Y3, Y3
 	VPAND     ones2<>+0(SB), Y2, Y4
 	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 160(AX)
+	VMOVDQU   Y3, 160(AX)
 	VPSRLW    $0x06, Y0, Y0
 	VPAND     pairs0<>+0(SB), Y0, Y0
 	VPSRLW    $0x04, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y0, Y0
-	VMOVUPS   Y0, 416(AX)
+	VMOVDQU   Y0, 416(AX)
 	VPSRLW    $0x02, Y1, Y0
 	VPAND     pairs0<>+0(SB), Y0, Y0
 	VPSRLW    $0x01, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y0, Y0
-	VMOVUPS   Y0, 224(AX)
+	VMOVDQU   Y0, 224(AX)
 	VPSRLW    $0x06, Y1, Y0
 	VPAND     pairs0<>+0(SB), Y0, Y0
 	VPSRLW    $0x05, Y2, Y1
 	VPAND     ones2<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 480(AX)
-	VCVTPH2PS 16(DX), Y0
-	VPMOVSXBD 200(CX), Y1
-	VCVTDQ2PS Y1, Y1
-	VMULPS    Y0, Y1, Y1
-	VMOVUPS   Y1, 544(AX)
-	VMULPS    offsetQ3K<>+0(SB), Y1, Y0
-	VMOVUPS   Y0, 672(AX)
-	VCVTPH2PS 16(DX), Y0
+	VMOVDQU   Y0, 480(AX)
+	VPMOVSXBD 200(CX), Y0
 	VPMOVSXBD 216(CX), Y1
-	VCVTDQ2PS Y1, Y1
-	VMULPS    Y0, Y1, Y1
-	VMOVUPS   Y1, 608(AX)
-	VMULPS    offsetQ3K<>+0(SB), Y1, Y0
+	VPSLLD    $0x01, Y0, Y3
+	VPSLLD    $0x11, Y0, Y2
+	VPBLENDW  $0xaa, Y2, Y3, Y2
+	VMOVDQU   Y2, 544(AX)
+	VPSLLD    $0x01, Y1, Y3
+	VPSLLD    $0x11, Y1, Y2
+	VPBLENDW  $0xaa, Y2, Y3, Y2
+	VMOVDQU   Y2, 608(AX)
+	VPSUBD    Y0, Y1, Y0
+	VPSLLD    $0x10, Y1, Y1
+	VPBLENDW  $0xaa, Y1, Y0, Y1
+	VMOVDQU   Y1, 672(AX)
+	VCVTPH2PS 16(DX), Y0
+	VMULPS    unitQ3K<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 736(AX)
 	ADDQ      $+768, AX
 	ADDQ      $+224, CX
@@ -5897,6 +5903,24 @@ part92:
 done91:
 	VZEROUPPER
 	RET
+
+DATA unitQ3K<>+0(SB)/4, $0x3f000000
+DATA unitQ3K<>+4(SB)/4, $0x3f000000
+DATA unitQ3K<>+8(SB)/4, $0x3f000000
+DATA unitQ3K<>+12(SB)/4, $0x3f000000
+DATA unitQ3K<>+16(SB)/4, $0x3f000000
+DATA unitQ3K<>+20(SB)/4, $0x3f000000
+DATA unitQ3K<>+24(SB)/4, $0x3f000000
+DATA unitQ3K<>+28(SB)/4, $0x3f000000
+DATA unitQ3K<>+32(SB)/4, $0x3f000000
+DATA unitQ3K<>+36(SB)/4, $0x3f000000
+DATA unitQ3K<>+40(SB)/4, $0x3f000000
+DATA unitQ3K<>+44(SB)/4, $0x3f000000
+DATA unitQ3K<>+48(SB)/4, $0x3f000000
+DATA unitQ3K<>+52(SB)/4, $0x3f000000
+DATA unitQ3K<>+56(SB)/4, $0x3f000000
+DATA unitQ3K<>+60(SB)/4, $0x3f000000
+GLOBL unitQ3K<>(SB), RODATA|NOPTR, $64
 
 // func tileQ3KAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -5919,182 +5943,182 @@ part95:
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
-	VMOVUPS      (AX), Y6
-	VPAND        pairs0<>+0(SB), Y6, Y2
+	VMOVUPS      (AX), Y2
+	VPAND        pairs0<>+0(SB), Y2, Y3
 	VMOVUPS      128(AX), Y4
-	VPSLLW       $0x02, Y4, Y3
-	VPAND        ones2<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VPBROADCASTD (DX), Y3
-	VPMADDUBSW   Y3, Y2, Y2
-	VPSRLW       $0x04, Y6, Y3
-	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPSRLW       $0x02, Y4, Y5
+	VPSLLW       $0x02, Y4, Y5
 	VPAND        ones2<>+0(SB), Y5, Y5
 	VPOR         Y5, Y3, Y3
-	VPBROADCASTD 16(DX), Y5
-	VPMADDUBSW   Y5, Y3, Y3
-	VMOVUPS      64(AX), Y5
-	VPAND        pairs0<>+0(SB), Y5, Y7
+	VPBROADCASTD (DX), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPSRLW       $0x04, Y2, Y3
+	VPAND        pairs0<>+0(SB), Y3, Y3
+	VPSRLW       $0x02, Y4, Y6
+	VPAND        ones2<>+0(SB), Y6, Y6
+	VPOR         Y6, Y3, Y3
+	VPBROADCASTD 16(DX), Y6
+	VPMADDUBSW   Y6, Y3, Y6
+	VMOVUPS      64(AX), Y3
+	VPAND        pairs0<>+0(SB), Y3, Y7
 	VPSLLW       $0x01, Y4, Y8
 	VPAND        ones2<>+0(SB), Y8, Y8
 	VPOR         Y8, Y7, Y7
 	VPBROADCASTD 4(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x04, Y5, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPSRLW       $0x03, Y4, Y8
-	VPAND        ones2<>+0(SB), Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VPBROADCASTD 20(DX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y3, Y3
-	VPSRLW       $0x02, Y6, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPAND        ones2<>+0(SB), Y4, Y8
-	VPOR         Y8, Y7, Y7
-	VPBROADCASTD 8(DX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x06, Y6, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x04, Y4, Y7
-	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 24(DX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y3, Y3
-	VPSRLW       $0x02, Y5, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x01, Y4, Y7
-	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 12(DX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y2, Y2
-	VPMADDWD     ones16<>+0(SB), Y2, Y2
-	VPSRLW       $0x06, Y5, Y5
+	VPADDW       Y5, Y8, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPSRLW       $0x04, Y3, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPSRLW       $0x05, Y4, Y4
-	VPAND        ones2<>+0(SB), Y4, Y4
-	VPOR         Y4, Y5, Y5
-	VPBROADCASTD 28(DX), Y4
-	VPMADDUBSW   Y4, Y5, Y4
-	VPADDW       Y4, Y3, Y3
+	VPSRLW       $0x03, Y4, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 20(DX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPADDW       Y6, Y7, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y2, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPAND        ones2<>+0(SB), Y4, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 8(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPSRLW       $0x06, Y2, Y2
+	VPAND        pairs0<>+0(SB), Y2, Y2
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y2, Y2
+	VPBROADCASTD 24(DX), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPSRLW       $0x02, Y3, Y2
+	VPAND        pairs0<>+0(SB), Y2, Y2
+	VPSRLW       $0x01, Y4, Y9
+	VPAND        ones2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y2, Y2
+	VPBROADCASTD 12(DX), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y6, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSRLW       $0x06, Y3, Y2
+	VPAND        pairs0<>+0(SB), Y2, Y2
+	VPSRLW       $0x05, Y4, Y3
+	VPAND        ones2<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPBROADCASTD 28(DX), Y3
+	VPMADDUBSW   Y3, Y2, Y3
+	VPADDW       Y5, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
-	VCVTPH2PS    (CX), Y4
-	VPMOVSXBD    192(AX), Y5
+	VPADDD       Y3, Y7, Y7
+	VPMOVSXBD    192(AX), Y2
+	VPMOVSXBD    208(AX), Y3
+	VPSUBD       Y2, Y3, Y4
+	VPSLLD       $0x10, Y3, Y5
+	VPBLENDW     $0xaa, Y5, Y4, Y5
+	VBROADCASTSS 44(DX), Y4
+	VCVTPS2DQ    Y4, Y4
+	VPBROADCASTD 34(DX), Y6
+	VPBLENDW     $0xaa, Y6, Y4, Y4
+	VPMADDWD     Y4, Y5, Y5
+	VPSLLD       $0x01, Y2, Y2
+	VPMULLD      Y2, Y8, Y8
+	VPADDD       Y8, Y5, Y5
+	VPSLLD       $0x01, Y3, Y3
+	VPMULLD      Y3, Y7, Y7
+	VPADDD       Y7, Y5, Y5
 	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y4, Y5, Y5
-	VMULPS       offsetQ3K<>+0(SB), Y5, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VBROADCASTSS 44(DX), Y5
-	VFNMADD231PS Y4, Y5, Y2
-	VCVTPH2PS    (CX), Y4
-	VPMOVSXBD    208(AX), Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y4, Y5, Y5
-	VMULPS       offsetQ3K<>+0(SB), Y5, Y4
-	VCVTDQ2PS    Y3, Y3
-	VFMADD231PS  Y5, Y3, Y2
-	VMOVUPS      start<>+0(SB), Y3
-	VBROADCASTSS 36(DX), Y5
-	VSUBPS       Y5, Y3, Y3
-	VBROADCASTSS 44(DX), Y5
-	VSUBPS       Y5, Y3, Y3
-	VFNMADD231PS Y4, Y3, Y2
-	VBROADCASTSS 32(DX), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	VMOVUPS      32(AX), Y6
-	VPAND        pairs0<>+0(SB), Y6, Y2
+	VBROADCASTSS 32(DX), Y2
+	VCVTPH2PS    (CX), Y3
+	VMULPS       unitQ3K<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VFMADD231PS  Y2, Y5, Y0
+	VMOVUPS      32(AX), Y2
+	VPAND        pairs0<>+0(SB), Y2, Y3
 	VMOVUPS      160(AX), Y4
-	VPSLLW       $0x02, Y4, Y3
-	VPAND        ones2<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VPBROADCASTD (DX), Y3
-	VPMADDUBSW   Y3, Y2, Y2
-	VPSRLW       $0x04, Y6, Y3
-	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPSRLW       $0x02, Y4, Y5
+	VPSLLW       $0x02, Y4, Y5
 	VPAND        ones2<>+0(SB), Y5, Y5
 	VPOR         Y5, Y3, Y3
-	VPBROADCASTD 16(DX), Y5
-	VPMADDUBSW   Y5, Y3, Y3
-	VMOVUPS      96(AX), Y5
-	VPAND        pairs0<>+0(SB), Y5, Y7
+	VPBROADCASTD (DX), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPSRLW       $0x04, Y2, Y3
+	VPAND        pairs0<>+0(SB), Y3, Y3
+	VPSRLW       $0x02, Y4, Y6
+	VPAND        ones2<>+0(SB), Y6, Y6
+	VPOR         Y6, Y3, Y3
+	VPBROADCASTD 16(DX), Y6
+	VPMADDUBSW   Y6, Y3, Y6
+	VMOVUPS      96(AX), Y3
+	VPAND        pairs0<>+0(SB), Y3, Y7
 	VPSLLW       $0x01, Y4, Y8
 	VPAND        ones2<>+0(SB), Y8, Y8
 	VPOR         Y8, Y7, Y7
 	VPBROADCASTD 4(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x04, Y5, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPSRLW       $0x03, Y4, Y8
-	VPAND        ones2<>+0(SB), Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VPBROADCASTD 20(DX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y3, Y3
-	VPSRLW       $0x02, Y6, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPAND        ones2<>+0(SB), Y4, Y8
-	VPOR         Y8, Y7, Y7
-	VPBROADCASTD 8(DX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y2, Y2
-	VPSRLW       $0x06, Y6, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x04, Y4, Y7
-	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 24(DX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y3, Y3
-	VPSRLW       $0x02, Y5, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x01, Y4, Y7
-	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 12(DX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y7, Y2, Y2
-	VPMADDWD     ones16<>+0(SB), Y2, Y2
-	VPSRLW       $0x06, Y5, Y5
+	VPADDW       Y5, Y8, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPSRLW       $0x04, Y3, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPSRLW       $0x05, Y4, Y4
-	VPAND        ones2<>+0(SB), Y4, Y4
-	VPOR         Y4, Y5, Y5
-	VPBROADCASTD 28(DX), Y4
-	VPMADDUBSW   Y4, Y5, Y4
-	VPADDW       Y4, Y3, Y3
+	VPSRLW       $0x03, Y4, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 20(DX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPADDW       Y6, Y7, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y2, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPAND        ones2<>+0(SB), Y4, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 8(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPSRLW       $0x06, Y2, Y2
+	VPAND        pairs0<>+0(SB), Y2, Y2
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y2, Y2
+	VPBROADCASTD 24(DX), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPSRLW       $0x02, Y3, Y2
+	VPAND        pairs0<>+0(SB), Y2, Y2
+	VPSRLW       $0x01, Y4, Y9
+	VPAND        ones2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y2, Y2
+	VPBROADCASTD 12(DX), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y6, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSRLW       $0x06, Y3, Y2
+	VPAND        pairs0<>+0(SB), Y2, Y2
+	VPSRLW       $0x05, Y4, Y3
+	VPAND        ones2<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPBROADCASTD 28(DX), Y3
+	VPMADDUBSW   Y3, Y2, Y3
+	VPADDW       Y5, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
-	VCVTPH2PS    16(CX), Y4
-	VPMOVSXBD    200(AX), Y5
+	VPADDD       Y3, Y7, Y7
+	VPMOVSXBD    200(AX), Y2
+	VPMOVSXBD    216(AX), Y3
+	VPSUBD       Y2, Y3, Y4
+	VPSLLD       $0x10, Y3, Y5
+	VPBLENDW     $0xaa, Y5, Y4, Y5
+	VBROADCASTSS 44(DX), Y4
+	VCVTPS2DQ    Y4, Y4
+	VPBROADCASTD 34(DX), Y6
+	VPBLENDW     $0xaa, Y6, Y4, Y4
+	VPMADDWD     Y4, Y5, Y5
+	VPSLLD       $0x01, Y2, Y2
+	VPMULLD      Y2, Y8, Y8
+	VPADDD       Y8, Y5, Y5
+	VPSLLD       $0x01, Y3, Y3
+	VPMULLD      Y3, Y7, Y7
+	VPADDD       Y7, Y5, Y5
 	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y4, Y5, Y5
-	VMULPS       offsetQ3K<>+0(SB), Y5, Y4
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VBROADCASTSS 44(DX), Y5
-	VFNMADD231PS Y4, Y5, Y2
-	VCVTPH2PS    16(CX), Y4
-	VPMOVSXBD    216(AX), Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y4, Y5, Y5
-	VMULPS       offsetQ3K<>+0(SB), Y5, Y4
-	VCVTDQ2PS    Y3, Y3
-	VFMADD231PS  Y5, Y3, Y2
-	VMOVUPS      start<>+0(SB), Y3
-	VBROADCASTSS 36(DX), Y5
-	VSUBPS       Y5, Y3, Y3
-	VBROADCASTSS 44(DX), Y5
-	VSUBPS       Y5, Y3, Y3
-	VFNMADD231PS Y4, Y3, Y2
-	VBROADCASTSS 32(DX), Y3
-	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS 32(DX), Y2
+	VCVTPH2PS    16(CX), Y3
+	VMULPS       unitQ3K<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VFMADD231PS  Y2, Y5, Y1
 	ADDQ         $+48, DX
 	ADDQ         $+224, AX
 	DECQ         SI
@@ -6152,362 +6176,362 @@ part99:
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
-	VMOVUPS      (AX), Y8
-	VPAND        pairs0<>+0(SB), Y8, Y4
+	VMOVUPS      (AX), Y4
+	VPAND        pairs0<>+0(SB), Y4, Y5
 	VMOVUPS      128(AX), Y6
-	VPSLLW       $0x02, Y6, Y5
-	VPAND        ones2<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD (BX), Y5
-	VPMADDUBSW   Y5, Y4, Y4
-	VPSRLW       $0x04, Y8, Y5
-	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y6, Y7
+	VPSLLW       $0x02, Y6, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
 	VPOR         Y7, Y5, Y5
-	VPBROADCASTD 16(BX), Y7
-	VPMADDUBSW   Y7, Y5, Y5
-	VMOVUPS      64(AX), Y7
-	VPAND        pairs0<>+0(SB), Y7, Y9
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones2<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 16(BX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VMOVUPS      64(AX), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y9
 	VPSLLW       $0x01, Y6, Y10
 	VPAND        ones2<>+0(SB), Y10, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 4(BX), Y10
 	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y7, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPSRLW       $0x03, Y6, Y10
-	VPAND        ones2<>+0(SB), Y10, Y10
-	VPOR         Y10, Y9, Y9
-	VPBROADCASTD 20(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y5, Y5
-	VPSRLW       $0x02, Y8, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPAND        ones2<>+0(SB), Y6, Y10
-	VPOR         Y10, Y9, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x06, Y8, Y8
-	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x04, Y6, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPSRLW       $0x02, Y7, Y8
-	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y6, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 12(BX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x06, Y7, Y7
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPSRLW       $0x04, Y5, Y7
 	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPSRLW       $0x05, Y6, Y6
-	VPAND        ones2<>+0(SB), Y6, Y6
-	VPOR         Y6, Y7, Y7
-	VPBROADCASTD 28(BX), Y6
-	VPMADDUBSW   Y6, Y7, Y6
-	VPADDW       Y6, Y5, Y5
+	VPSRLW       $0x03, Y6, Y9
+	VPAND        ones2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y7, Y7
+	VPBROADCASTD 20(BX), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y8, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPSRLW       $0x02, Y4, Y7
+	VPAND        pairs0<>+0(SB), Y7, Y7
+	VPAND        ones2<>+0(SB), Y6, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPSRLW       $0x06, Y4, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 24(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPSRLW       $0x02, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x01, Y6, Y11
+	VPAND        ones2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y4, Y4
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y4, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x06, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x05, Y6, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 28(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y7, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VCVTPH2PS    (DX), Y6
-	VPMOVSXBD    192(AX), Y7
+	VPADDD       Y5, Y9, Y9
+	VPMOVSXBD    192(AX), Y4
+	VPMOVSXBD    208(AX), Y5
+	VPSUBD       Y4, Y5, Y6
+	VPSLLD       $0x10, Y5, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VBROADCASTSS 44(BX), Y6
+	VCVTPS2DQ    Y6, Y6
+	VPBROADCASTD 34(BX), Y8
+	VPBLENDW     $0xaa, Y8, Y6, Y6
+	VPMADDWD     Y6, Y7, Y7
+	VPSLLD       $0x01, Y4, Y4
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VPSLLD       $0x01, Y5, Y5
+	VPMULLD      Y5, Y9, Y9
+	VPADDD       Y9, Y7, Y7
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y6, Y7, Y7
-	VMULPS       offsetQ3K<>+0(SB), Y7, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y7, Y4, Y4
-	VBROADCASTSS 44(BX), Y7
-	VFNMADD231PS Y6, Y7, Y4
-	VCVTPH2PS    (DX), Y6
-	VPMOVSXBD    208(AX), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y6, Y7, Y7
-	VMULPS       offsetQ3K<>+0(SB), Y7, Y6
-	VCVTDQ2PS    Y5, Y5
-	VFMADD231PS  Y7, Y5, Y4
-	VMOVUPS      start<>+0(SB), Y5
-	VBROADCASTSS 36(BX), Y7
-	VSUBPS       Y7, Y5, Y5
-	VBROADCASTSS 44(BX), Y7
-	VSUBPS       Y7, Y5, Y5
-	VFNMADD231PS Y6, Y5, Y4
-	VBROADCASTSS 32(BX), Y5
-	VFMADD231PS  Y5, Y4, Y0
-	VMOVUPS      32(AX), Y8
-	VPAND        pairs0<>+0(SB), Y8, Y4
+	VBROADCASTSS 32(BX), Y4
+	VCVTPH2PS    (DX), Y5
+	VMULPS       unitQ3K<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y7, Y0
+	VMOVUPS      32(AX), Y4
+	VPAND        pairs0<>+0(SB), Y4, Y5
 	VMOVUPS      160(AX), Y6
-	VPSLLW       $0x02, Y6, Y5
-	VPAND        ones2<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD (BX), Y5
-	VPMADDUBSW   Y5, Y4, Y4
-	VPSRLW       $0x04, Y8, Y5
-	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y6, Y7
+	VPSLLW       $0x02, Y6, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
 	VPOR         Y7, Y5, Y5
-	VPBROADCASTD 16(BX), Y7
-	VPMADDUBSW   Y7, Y5, Y5
-	VMOVUPS      96(AX), Y7
-	VPAND        pairs0<>+0(SB), Y7, Y9
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones2<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 16(BX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VMOVUPS      96(AX), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y9
 	VPSLLW       $0x01, Y6, Y10
 	VPAND        ones2<>+0(SB), Y10, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 4(BX), Y10
 	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y7, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPSRLW       $0x03, Y6, Y10
-	VPAND        ones2<>+0(SB), Y10, Y10
-	VPOR         Y10, Y9, Y9
-	VPBROADCASTD 20(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y5, Y5
-	VPSRLW       $0x02, Y8, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPAND        ones2<>+0(SB), Y6, Y10
-	VPOR         Y10, Y9, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x06, Y8, Y8
-	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x04, Y6, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPSRLW       $0x02, Y7, Y8
-	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y6, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 12(BX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x06, Y7, Y7
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPSRLW       $0x04, Y5, Y7
 	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPSRLW       $0x05, Y6, Y6
-	VPAND        ones2<>+0(SB), Y6, Y6
-	VPOR         Y6, Y7, Y7
-	VPBROADCASTD 28(BX), Y6
-	VPMADDUBSW   Y6, Y7, Y6
-	VPADDW       Y6, Y5, Y5
+	VPSRLW       $0x03, Y6, Y9
+	VPAND        ones2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y7, Y7
+	VPBROADCASTD 20(BX), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y8, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPSRLW       $0x02, Y4, Y7
+	VPAND        pairs0<>+0(SB), Y7, Y7
+	VPAND        ones2<>+0(SB), Y6, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPSRLW       $0x06, Y4, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 24(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPSRLW       $0x02, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x01, Y6, Y11
+	VPAND        ones2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y4, Y4
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y4, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x06, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x05, Y6, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 28(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y7, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VCVTPH2PS    16(DX), Y6
-	VPMOVSXBD    200(AX), Y7
+	VPADDD       Y5, Y9, Y9
+	VPMOVSXBD    200(AX), Y4
+	VPMOVSXBD    216(AX), Y5
+	VPSUBD       Y4, Y5, Y6
+	VPSLLD       $0x10, Y5, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VBROADCASTSS 44(BX), Y6
+	VCVTPS2DQ    Y6, Y6
+	VPBROADCASTD 34(BX), Y8
+	VPBLENDW     $0xaa, Y8, Y6, Y6
+	VPMADDWD     Y6, Y7, Y7
+	VPSLLD       $0x01, Y4, Y4
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VPSLLD       $0x01, Y5, Y5
+	VPMULLD      Y5, Y9, Y9
+	VPADDD       Y9, Y7, Y7
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y6, Y7, Y7
-	VMULPS       offsetQ3K<>+0(SB), Y7, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y7, Y4, Y4
-	VBROADCASTSS 44(BX), Y7
-	VFNMADD231PS Y6, Y7, Y4
-	VCVTPH2PS    16(DX), Y6
-	VPMOVSXBD    216(AX), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y6, Y7, Y7
-	VMULPS       offsetQ3K<>+0(SB), Y7, Y6
-	VCVTDQ2PS    Y5, Y5
-	VFMADD231PS  Y7, Y5, Y4
-	VMOVUPS      start<>+0(SB), Y5
-	VBROADCASTSS 36(BX), Y7
-	VSUBPS       Y7, Y5, Y5
-	VBROADCASTSS 44(BX), Y7
-	VSUBPS       Y7, Y5, Y5
-	VFNMADD231PS Y6, Y5, Y4
-	VBROADCASTSS 32(BX), Y5
-	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS 32(BX), Y4
+	VCVTPH2PS    16(DX), Y5
+	VMULPS       unitQ3K<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y7, Y1
 	PREFETCHT0   8192(AX)(CX*1)
 	PREFETCHT0   8256(AX)(CX*1)
 	PREFETCHT0   8320(AX)(CX*1)
 	PREFETCHT0   8384(AX)(CX*1)
-	VMOVUPS      (AX)(CX*1), Y8
-	VPAND        pairs0<>+0(SB), Y8, Y4
+	VMOVUPS      (AX)(CX*1), Y4
+	VPAND        pairs0<>+0(SB), Y4, Y5
 	VMOVUPS      128(AX)(CX*1), Y6
-	VPSLLW       $0x02, Y6, Y5
-	VPAND        ones2<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD (BX), Y5
-	VPMADDUBSW   Y5, Y4, Y4
-	VPSRLW       $0x04, Y8, Y5
-	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y6, Y7
+	VPSLLW       $0x02, Y6, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
 	VPOR         Y7, Y5, Y5
-	VPBROADCASTD 16(BX), Y7
-	VPMADDUBSW   Y7, Y5, Y5
-	VMOVUPS      64(AX)(CX*1), Y7
-	VPAND        pairs0<>+0(SB), Y7, Y9
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones2<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 16(BX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VMOVUPS      64(AX)(CX*1), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y9
 	VPSLLW       $0x01, Y6, Y10
 	VPAND        ones2<>+0(SB), Y10, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 4(BX), Y10
 	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y7, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPSRLW       $0x03, Y6, Y10
-	VPAND        ones2<>+0(SB), Y10, Y10
-	VPOR         Y10, Y9, Y9
-	VPBROADCASTD 20(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y5, Y5
-	VPSRLW       $0x02, Y8, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPAND        ones2<>+0(SB), Y6, Y10
-	VPOR         Y10, Y9, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x06, Y8, Y8
-	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x04, Y6, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPSRLW       $0x02, Y7, Y8
-	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y6, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 12(BX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x06, Y7, Y7
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPSRLW       $0x04, Y5, Y7
 	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPSRLW       $0x05, Y6, Y6
-	VPAND        ones2<>+0(SB), Y6, Y6
-	VPOR         Y6, Y7, Y7
-	VPBROADCASTD 28(BX), Y6
-	VPMADDUBSW   Y6, Y7, Y6
-	VPADDW       Y6, Y5, Y5
+	VPSRLW       $0x03, Y6, Y9
+	VPAND        ones2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y7, Y7
+	VPBROADCASTD 20(BX), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y8, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPSRLW       $0x02, Y4, Y7
+	VPAND        pairs0<>+0(SB), Y7, Y7
+	VPAND        ones2<>+0(SB), Y6, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPSRLW       $0x06, Y4, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 24(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPSRLW       $0x02, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x01, Y6, Y11
+	VPAND        ones2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y4, Y4
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y4, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x06, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x05, Y6, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 28(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y7, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VCVTPH2PS    (DX)(CX*1), Y6
-	VPMOVSXBD    192(AX)(CX*1), Y7
+	VPADDD       Y5, Y9, Y9
+	VPMOVSXBD    192(AX)(CX*1), Y4
+	VPMOVSXBD    208(AX)(CX*1), Y5
+	VPSUBD       Y4, Y5, Y6
+	VPSLLD       $0x10, Y5, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VBROADCASTSS 44(BX), Y6
+	VCVTPS2DQ    Y6, Y6
+	VPBROADCASTD 34(BX), Y8
+	VPBLENDW     $0xaa, Y8, Y6, Y6
+	VPMADDWD     Y6, Y7, Y7
+	VPSLLD       $0x01, Y4, Y4
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VPSLLD       $0x01, Y5, Y5
+	VPMULLD      Y5, Y9, Y9
+	VPADDD       Y9, Y7, Y7
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y6, Y7, Y7
-	VMULPS       offsetQ3K<>+0(SB), Y7, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y7, Y4, Y4
-	VBROADCASTSS 44(BX), Y7
-	VFNMADD231PS Y6, Y7, Y4
-	VCVTPH2PS    (DX)(CX*1), Y6
-	VPMOVSXBD    208(AX)(CX*1), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y6, Y7, Y7
-	VMULPS       offsetQ3K<>+0(SB), Y7, Y6
-	VCVTDQ2PS    Y5, Y5
-	VFMADD231PS  Y7, Y5, Y4
-	VMOVUPS      start<>+0(SB), Y5
-	VBROADCASTSS 36(BX), Y7
-	VSUBPS       Y7, Y5, Y5
-	VBROADCASTSS 44(BX), Y7
-	VSUBPS       Y7, Y5, Y5
-	VFNMADD231PS Y6, Y5, Y4
-	VBROADCASTSS 32(BX), Y5
-	VFMADD231PS  Y5, Y4, Y2
-	VMOVUPS      32(AX)(CX*1), Y8
-	VPAND        pairs0<>+0(SB), Y8, Y4
+	VBROADCASTSS 32(BX), Y4
+	VCVTPH2PS    (DX)(CX*1), Y5
+	VMULPS       unitQ3K<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y7, Y2
+	VMOVUPS      32(AX)(CX*1), Y4
+	VPAND        pairs0<>+0(SB), Y4, Y5
 	VMOVUPS      160(AX)(CX*1), Y6
-	VPSLLW       $0x02, Y6, Y5
-	VPAND        ones2<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD (BX), Y5
-	VPMADDUBSW   Y5, Y4, Y4
-	VPSRLW       $0x04, Y8, Y5
-	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y6, Y7
+	VPSLLW       $0x02, Y6, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
 	VPOR         Y7, Y5, Y5
-	VPBROADCASTD 16(BX), Y7
-	VPMADDUBSW   Y7, Y5, Y5
-	VMOVUPS      96(AX)(CX*1), Y7
-	VPAND        pairs0<>+0(SB), Y7, Y9
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones2<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 16(BX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VMOVUPS      96(AX)(CX*1), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y9
 	VPSLLW       $0x01, Y6, Y10
 	VPAND        ones2<>+0(SB), Y10, Y10
 	VPOR         Y10, Y9, Y9
 	VPBROADCASTD 4(BX), Y10
 	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x04, Y7, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPSRLW       $0x03, Y6, Y10
-	VPAND        ones2<>+0(SB), Y10, Y10
-	VPOR         Y10, Y9, Y9
-	VPBROADCASTD 20(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y5, Y5
-	VPSRLW       $0x02, Y8, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPAND        ones2<>+0(SB), Y6, Y10
-	VPOR         Y10, Y9, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y10, Y4, Y4
-	VPSRLW       $0x06, Y8, Y8
-	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x04, Y6, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y5, Y5
-	VPSRLW       $0x02, Y7, Y8
-	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x01, Y6, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 12(BX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPSRLW       $0x06, Y7, Y7
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPSRLW       $0x04, Y5, Y7
 	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPSRLW       $0x05, Y6, Y6
-	VPAND        ones2<>+0(SB), Y6, Y6
-	VPOR         Y6, Y7, Y7
-	VPBROADCASTD 28(BX), Y6
-	VPMADDUBSW   Y6, Y7, Y6
-	VPADDW       Y6, Y5, Y5
+	VPSRLW       $0x03, Y6, Y9
+	VPAND        ones2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y7, Y7
+	VPBROADCASTD 20(BX), Y9
+	VPMADDUBSW   Y9, Y7, Y9
+	VPADDW       Y8, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPSRLW       $0x02, Y4, Y7
+	VPAND        pairs0<>+0(SB), Y7, Y7
+	VPAND        ones2<>+0(SB), Y6, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPSRLW       $0x06, Y4, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 24(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPSRLW       $0x02, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x01, Y6, Y11
+	VPAND        ones2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y4, Y4
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y4, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x06, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x05, Y6, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 28(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y7, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VCVTPH2PS    16(DX)(CX*1), Y6
-	VPMOVSXBD    200(AX)(CX*1), Y7
+	VPADDD       Y5, Y9, Y9
+	VPMOVSXBD    200(AX)(CX*1), Y4
+	VPMOVSXBD    216(AX)(CX*1), Y5
+	VPSUBD       Y4, Y5, Y6
+	VPSLLD       $0x10, Y5, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VBROADCASTSS 44(BX), Y6
+	VCVTPS2DQ    Y6, Y6
+	VPBROADCASTD 34(BX), Y8
+	VPBLENDW     $0xaa, Y8, Y6, Y6
+	VPMADDWD     Y6, Y7, Y7
+	VPSLLD       $0x01, Y4, Y4
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VPSLLD       $0x01, Y5, Y5
+	VPMULLD      Y5, Y9, Y9
+	VPADDD       Y9, Y7, Y7
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y6, Y7, Y7
-	VMULPS       offsetQ3K<>+0(SB), Y7, Y6
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y7, Y4, Y4
-	VBROADCASTSS 44(BX), Y7
-	VFNMADD231PS Y6, Y7, Y4
-	VCVTPH2PS    16(DX)(CX*1), Y6
-	VPMOVSXBD    216(AX)(CX*1), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y6, Y7, Y7
-	VMULPS       offsetQ3K<>+0(SB), Y7, Y6
-	VCVTDQ2PS    Y5, Y5
-	VFMADD231PS  Y7, Y5, Y4
-	VMOVUPS      start<>+0(SB), Y5
-	VBROADCASTSS 36(BX), Y7
-	VSUBPS       Y7, Y5, Y5
-	VBROADCASTSS 44(BX), Y7
-	VSUBPS       Y7, Y5, Y5
-	VFNMADD231PS Y6, Y5, Y4
-	VBROADCASTSS 32(BX), Y5
-	VFMADD231PS  Y5, Y4, Y3
+	VBROADCASTSS 32(BX), Y4
+	VCVTPH2PS    16(DX)(CX*1), Y5
+	VMULPS       unitQ3K<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y7, Y3
 	ADDQ         $+48, BX
 	ADDQ         $+224, AX
 	DECQ         DI
@@ -9733,61 +9757,62 @@ part164:
 	VPSLLW    $0x04, Y2, Y3
 	VPAND     pairs4<>+0(SB), Y3, Y3
 	VPOR      Y3, Y1, Y1
-	VMOVUPS   Y1, (AX)
+	VMOVDQU   Y1, (AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPAND     pairs4<>+0(SB), Y2, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 256(AX)
+	VMOVDQU   Y0, 256(AX)
 	VMOVUPS   64(CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VMOVUPS   320(CX), Y3
 	VPSLLW    $0x04, Y3, Y4
 	VPAND     pairs4<>+0(SB), Y4, Y4
 	VPOR      Y4, Y1, Y1
-	VMOVUPS   Y1, 64(AX)
+	VMOVDQU   Y1, 64(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPAND     pairs4<>+0(SB), Y3, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 320(AX)
+	VMOVDQU   Y0, 320(AX)
 	VMOVUPS   128(CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VPSLLW    $0x02, Y2, Y4
 	VPAND     pairs4<>+0(SB), Y4, Y4
 	VPOR      Y4, Y1, Y1
-	VMOVUPS   Y1, 128(AX)
+	VMOVDQU   Y1, 128(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPSRLW    $0x02, Y2, Y1
 	VPAND     pairs4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 384(AX)
+	VMOVDQU   Y0, 384(AX)
 	VMOVUPS   192(CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VPSLLW    $0x02, Y3, Y2
 	VPAND     pairs4<>+0(SB), Y2, Y2
 	VPOR      Y2, Y1, Y1
-	VMOVUPS   Y1, 192(AX)
+	VMOVDQU   Y1, 192(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPSRLW    $0x02, Y3, Y1
 	VPAND     pairs4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 448(AX)
-	VCVTPH2PS (DX), Y0
-	VPMOVSXBD 384(CX), Y1
-	VCVTDQ2PS Y1, Y1
-	VMULPS    Y0, Y1, Y1
-	VMOVUPS   Y1, 512(AX)
-	VMULPS    offsetQ6K<>+0(SB), Y1, Y0
-	VMOVUPS   Y0, 640(AX)
-	VCVTPH2PS (DX), Y0
+	VMOVDQU   Y0, 448(AX)
+	VPMOVSXBD 384(CX), Y0
 	VPMOVSXBD 400(CX), Y1
-	VCVTDQ2PS Y1, Y1
-	VMULPS    Y0, Y1, Y1
-	VMOVUPS   Y1, 576(AX)
-	VMULPS    offsetQ6K<>+0(SB), Y1, Y0
+	VPSLLD    $0x10, Y0, Y2
+	VPBLENDW  $0xaa, Y2, Y0, Y2
+	VMOVDQU   Y2, 512(AX)
+	VPSLLD    $0x10, Y1, Y2
+	VPBLENDW  $0xaa, Y2, Y1, Y2
+	VMOVDQU   Y2, 576(AX)
+	VPSUBD    Y0, Y1, Y0
+	VPSLLD    $0x02, Y0, Y0
+	VPSLLD    $0x12, Y1, Y1
+	VPBLENDW  $0xaa, Y1, Y0, Y1
+	VMOVDQU   Y1, 640(AX)
+	VCVTPH2PS (DX), Y0
 	VMOVUPS   Y0, 704(AX)
 	VMOVUPS   32(CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
@@ -9795,61 +9820,62 @@ part164:
 	VPSLLW    $0x04, Y2, Y3
 	VPAND     pairs4<>+0(SB), Y3, Y3
 	VPOR      Y3, Y1, Y1
-	VMOVUPS   Y1, 32(AX)
+	VMOVDQU   Y1, 32(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPAND     pairs4<>+0(SB), Y2, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 288(AX)
+	VMOVDQU   Y0, 288(AX)
 	VMOVUPS   96(CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VMOVUPS   352(CX), Y3
 	VPSLLW    $0x04, Y3, Y4
 	VPAND     pairs4<>+0(SB), Y4, Y4
 	VPOR      Y4, Y1, Y1
-	VMOVUPS   Y1, 96(AX)
+	VMOVDQU   Y1, 96(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPAND     pairs4<>+0(SB), Y3, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 352(AX)
+	VMOVDQU   Y0, 352(AX)
 	VMOVUPS   160(CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VPSLLW    $0x02, Y2, Y4
 	VPAND     pairs4<>+0(SB), Y4, Y4
 	VPOR      Y4, Y1, Y1
-	VMOVUPS   Y1, 160(AX)
+	VMOVDQU   Y1, 160(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPSRLW    $0x02, Y2, Y1
 	VPAND     pairs4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 416(AX)
+	VMOVDQU   Y0, 416(AX)
 	VMOVUPS   224(CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VPSLLW    $0x02, Y3, Y2
 	VPAND     pairs4<>+0(SB), Y2, Y2
 	VPOR      Y2, Y1, Y1
-	VMOVUPS   Y1, 224(AX)
+	VMOVDQU   Y1, 224(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPSRLW    $0x02, Y3, Y1
 	VPAND     pairs4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 480(AX)
-	VCVTPH2PS 16(DX), Y0
-	VPMOVSXBD 392(CX), Y1
-	VCVTDQ2PS Y1, Y1
-	VMULPS    Y0, Y1, Y1
-	VMOVUPS   Y1, 544(AX)
-	VMULPS    offsetQ6K<>+0(SB), Y1, Y0
-	VMOVUPS   Y0, 672(AX)
-	VCVTPH2PS 16(DX), Y0
+	VMOVDQU   Y0, 480(AX)
+	VPMOVSXBD 392(CX), Y0
 	VPMOVSXBD 408(CX), Y1
-	VCVTDQ2PS Y1, Y1
-	VMULPS    Y0, Y1, Y1
-	VMOVUPS   Y1, 608(AX)
-	VMULPS    offsetQ6K<>+0(SB), Y1, Y0
+	VPSLLD    $0x10, Y0, Y2
+	VPBLENDW  $0xaa, Y2, Y0, Y2
+	VMOVDQU   Y2, 544(AX)
+	VPSLLD    $0x10, Y1, Y2
+	VPBLENDW  $0xaa, Y2, Y1, Y2
+	VMOVDQU   Y2, 608(AX)
+	VPSUBD    Y0, Y1, Y0
+	VPSLLD    $0x02, Y0, Y0
+	VPSLLD    $0x12, Y1, Y1
+	VPBLENDW  $0xaa, Y1, Y0, Y1
+	VMOVDQU   Y1, 672(AX)
+	VCVTPH2PS 16(DX), Y0
 	VMOVUPS   Y0, 736(AX)
 	ADDQ      $+768, AX
 	ADDQ      $+416, CX
@@ -9888,184 +9914,176 @@ part167:
 	PREFETCHT0   8576(AX)
 	VMOVUPS      (AX), Y2
 	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VMOVUPS      256(AX), Y6
-	VPSLLW       $0x04, Y6, Y4
-	VPAND        pairs4<>+0(SB), Y4, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD (DX), Y4
-	VPMADDUBSW   Y4, Y3, Y3
+	VMOVUPS      256(AX), Y4
+	VPSLLW       $0x04, Y4, Y5
+	VPAND        pairs4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y3, Y3
+	VPBROADCASTD (DX), Y5
+	VPMADDUBSW   Y5, Y3, Y5
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPAND        pairs4<>+0(SB), Y6, Y4
-	VPOR         Y4, Y2, Y2
-	VPBROADCASTD 16(DX), Y4
-	VPMADDUBSW   Y4, Y2, Y5
-	VMOVUPS      64(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y2
+	VPAND        pairs4<>+0(SB), Y4, Y3
+	VPOR         Y3, Y2, Y2
+	VPBROADCASTD 16(DX), Y3
+	VPMADDUBSW   Y3, Y2, Y3
+	VMOVUPS      64(AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y6
 	VMOVUPS      320(AX), Y7
 	VPSLLW       $0x04, Y7, Y8
 	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y2, Y2
+	VPOR         Y8, Y6, Y6
 	VPBROADCASTD 4(DX), Y8
-	VPMADDUBSW   Y8, Y2, Y8
-	VPADDW       Y8, Y3, Y3
-	VPMADDWD     ones16<>+0(SB), Y3, Y2
-	VPSRLW       $0x04, Y4, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        pairs4<>+0(SB), Y7, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 20(DX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y4
-	VMOVUPS      128(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y3
-	VPSLLW       $0x02, Y6, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VPBROADCASTD 8(DX), Y8
-	VPMADDUBSW   Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y6, Y6
-	VPAND        pairs4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTD 24(DX), Y6
-	VPMADDUBSW   Y6, Y5, Y5
-	VMOVUPS      192(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x02, Y7, Y9
-	VPAND        pairs4<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 12(DX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y3, Y3
-	VPMADDWD     ones16<>+0(SB), Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPSRLW       $0x04, Y6, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSRLW       $0x02, Y7, Y6
-	VPAND        pairs4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y3, Y3
-	VPBROADCASTD 28(DX), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y4, Y4
-	VCVTPH2PS    (CX), Y3
-	VPMOVSXBD    384(AX), Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VMULPS       offsetQ6K<>+0(SB), Y5, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VBROADCASTSS 44(DX), Y5
-	VFNMADD231PS Y3, Y5, Y2
-	VCVTPH2PS    (CX), Y3
-	VPMOVSXBD    400(AX), Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VMULPS       offsetQ6K<>+0(SB), Y5, Y3
-	VCVTDQ2PS    Y4, Y4
-	VFMADD231PS  Y5, Y4, Y2
-	VMOVUPS      start<>+0(SB), Y4
-	VBROADCASTSS 36(DX), Y5
-	VSUBPS       Y5, Y4, Y4
-	VBROADCASTSS 44(DX), Y5
-	VSUBPS       Y5, Y4, Y4
-	VFNMADD231PS Y3, Y4, Y2
-	VBROADCASTSS 32(DX), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	VMOVUPS      32(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VMOVUPS      288(AX), Y6
-	VPSLLW       $0x04, Y6, Y4
-	VPAND        pairs4<>+0(SB), Y4, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD (DX), Y4
-	VPMADDUBSW   Y4, Y3, Y3
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y5, Y8, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
 	VPSRLW       $0x04, Y2, Y2
 	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPAND        pairs4<>+0(SB), Y6, Y4
+	VPAND        pairs4<>+0(SB), Y7, Y5
+	VPOR         Y5, Y2, Y2
+	VPBROADCASTD 20(DX), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y3, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VMOVUPS      128(AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y3
+	VPSLLW       $0x02, Y4, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y3, Y3
+	VPBROADCASTD 8(DX), Y6
+	VPMADDUBSW   Y6, Y3, Y6
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y2
+	VPSRLW       $0x02, Y4, Y3
+	VPAND        pairs4<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPBROADCASTD 24(DX), Y3
+	VPMADDUBSW   Y3, Y2, Y3
+	VMOVUPS      192(AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y4
+	VPSLLW       $0x02, Y7, Y9
+	VPAND        pairs4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y4, Y4
+	VPBROADCASTD 12(DX), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y6, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y2
+	VPSRLW       $0x02, Y7, Y4
+	VPAND        pairs4<>+0(SB), Y4, Y4
 	VPOR         Y4, Y2, Y2
-	VPBROADCASTD 16(DX), Y4
-	VPMADDUBSW   Y4, Y2, Y5
-	VMOVUPS      96(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y2
+	VPBROADCASTD 28(DX), Y4
+	VPMADDUBSW   Y4, Y2, Y4
+	VPADDW       Y3, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VPMOVSXBD    384(AX), Y2
+	VPMOVSXBD    400(AX), Y3
+	VPSUBD       Y2, Y3, Y4
+	VPSLLD       $0x02, Y4, Y6
+	VPSLLD       $0x12, Y3, Y4
+	VPBLENDW     $0xaa, Y4, Y6, Y4
+	VBROADCASTSS 44(DX), Y6
+	VCVTPS2DQ    Y6, Y6
+	VPBROADCASTD 34(DX), Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPMULLD      Y2, Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VPMULLD      Y3, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS 32(DX), Y2
+	VCVTPH2PS    (CX), Y3
+	VMULPS       Y3, Y2, Y2
+	VFMADD231PS  Y2, Y4, Y0
+	VMOVUPS      32(AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y3
+	VMOVUPS      288(AX), Y4
+	VPSLLW       $0x04, Y4, Y5
+	VPAND        pairs4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y3, Y3
+	VPBROADCASTD (DX), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y2
+	VPAND        pairs4<>+0(SB), Y4, Y3
+	VPOR         Y3, Y2, Y2
+	VPBROADCASTD 16(DX), Y3
+	VPMADDUBSW   Y3, Y2, Y3
+	VMOVUPS      96(AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y6
 	VMOVUPS      352(AX), Y7
 	VPSLLW       $0x04, Y7, Y8
 	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y2, Y2
+	VPOR         Y8, Y6, Y6
 	VPBROADCASTD 4(DX), Y8
-	VPMADDUBSW   Y8, Y2, Y8
-	VPADDW       Y8, Y3, Y3
-	VPMADDWD     ones16<>+0(SB), Y3, Y2
-	VPSRLW       $0x04, Y4, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        pairs4<>+0(SB), Y7, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 20(DX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y4
-	VMOVUPS      160(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y3
-	VPSLLW       $0x02, Y6, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VPBROADCASTD 8(DX), Y8
-	VPMADDUBSW   Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y6, Y6
-	VPAND        pairs4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTD 24(DX), Y6
-	VPMADDUBSW   Y6, Y5, Y5
-	VMOVUPS      224(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x02, Y7, Y9
-	VPAND        pairs4<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 12(DX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y3, Y3
-	VPMADDWD     ones16<>+0(SB), Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPSRLW       $0x04, Y6, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSRLW       $0x02, Y7, Y6
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y5, Y8, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y2
+	VPAND        pairs4<>+0(SB), Y7, Y5
+	VPOR         Y5, Y2, Y2
+	VPBROADCASTD 20(DX), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y3, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VMOVUPS      160(AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y3
+	VPSLLW       $0x02, Y4, Y6
 	VPAND        pairs4<>+0(SB), Y6, Y6
 	VPOR         Y6, Y3, Y3
-	VPBROADCASTD 28(DX), Y6
+	VPBROADCASTD 8(DX), Y6
 	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y2
+	VPSRLW       $0x02, Y4, Y3
+	VPAND        pairs4<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPBROADCASTD 24(DX), Y3
+	VPMADDUBSW   Y3, Y2, Y3
+	VMOVUPS      224(AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y4
+	VPSLLW       $0x02, Y7, Y9
+	VPAND        pairs4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y4, Y4
+	VPBROADCASTD 12(DX), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y6, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y2
+	VPSRLW       $0x02, Y7, Y4
+	VPAND        pairs4<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VPBROADCASTD 28(DX), Y4
+	VPMADDUBSW   Y4, Y2, Y4
+	VPADDW       Y3, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VPMOVSXBD    392(AX), Y2
+	VPMOVSXBD    408(AX), Y3
+	VPSUBD       Y2, Y3, Y4
+	VPSLLD       $0x02, Y4, Y6
+	VPSLLD       $0x12, Y3, Y4
+	VPBLENDW     $0xaa, Y4, Y6, Y4
+	VBROADCASTSS 44(DX), Y6
+	VCVTPS2DQ    Y6, Y6
+	VPBROADCASTD 34(DX), Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPMULLD      Y2, Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VPMULLD      Y3, Y5, Y5
 	VPADDD       Y5, Y4, Y4
-	VCVTPH2PS    16(CX), Y3
-	VPMOVSXBD    392(AX), Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VMULPS       offsetQ6K<>+0(SB), Y5, Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VBROADCASTSS 44(DX), Y5
-	VFNMADD231PS Y3, Y5, Y2
-	VCVTPH2PS    16(CX), Y3
-	VPMOVSXBD    408(AX), Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VMULPS       offsetQ6K<>+0(SB), Y5, Y3
 	VCVTDQ2PS    Y4, Y4
-	VFMADD231PS  Y5, Y4, Y2
-	VMOVUPS      start<>+0(SB), Y4
-	VBROADCASTSS 36(DX), Y5
-	VSUBPS       Y5, Y4, Y4
-	VBROADCASTSS 44(DX), Y5
-	VSUBPS       Y5, Y4, Y4
-	VFNMADD231PS Y3, Y4, Y2
-	VBROADCASTSS 32(DX), Y3
-	VFMADD231PS  Y3, Y2, Y1
+	VBROADCASTSS 32(DX), Y2
+	VCVTPH2PS    16(CX), Y3
+	VMULPS       Y3, Y2, Y2
+	VFMADD231PS  Y2, Y4, Y1
 	ADDQ         $+48, DX
 	ADDQ         $+416, AX
 	DECQ         SI
@@ -10128,184 +10146,176 @@ part171:
 	PREFETCHT0   8576(AX)
 	VMOVUPS      (AX), Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VMOVUPS      256(AX), Y8
-	VPSLLW       $0x04, Y8, Y6
-	VPAND        pairs4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTD (BX), Y6
-	VPMADDUBSW   Y6, Y5, Y5
+	VMOVUPS      256(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        pairs4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPAND        pairs4<>+0(SB), Y8, Y6
-	VPOR         Y6, Y4, Y4
-	VPBROADCASTD 16(BX), Y6
-	VPMADDUBSW   Y6, Y4, Y7
-	VMOVUPS      64(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y4
+	VPAND        pairs4<>+0(SB), Y6, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 16(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      64(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y8
 	VMOVUPS      320(AX), Y9
 	VPSLLW       $0x04, Y9, Y10
 	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
+	VPOR         Y10, Y8, Y8
 	VPBROADCASTD 4(BX), Y10
-	VPMADDUBSW   Y10, Y4, Y10
-	VPADDW       Y10, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y4
-	VPSRLW       $0x04, Y6, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        pairs4<>+0(SB), Y9, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTD 20(BX), Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPADDW       Y6, Y7, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y6
-	VMOVUPS      128(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y5
-	VPSLLW       $0x02, Y8, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSRLW       $0x02, Y8, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VPBROADCASTD 24(BX), Y8
-	VPMADDUBSW   Y8, Y7, Y7
-	VMOVUPS      192(AX), Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x02, Y9, Y11
-	VPAND        pairs4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 12(BX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLW       $0x04, Y8, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y9, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VPBROADCASTD 28(BX), Y8
-	VPMADDUBSW   Y8, Y5, Y8
-	VPADDW       Y8, Y7, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTPH2PS    (DX), Y5
-	VPMOVSXBD    384(AX), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VMULPS       offsetQ6K<>+0(SB), Y7, Y5
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y7, Y4, Y4
-	VBROADCASTSS 44(BX), Y7
-	VFNMADD231PS Y5, Y7, Y4
-	VCVTPH2PS    (DX), Y5
-	VPMOVSXBD    400(AX), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VMULPS       offsetQ6K<>+0(SB), Y7, Y5
-	VCVTDQ2PS    Y6, Y6
-	VFMADD231PS  Y7, Y6, Y4
-	VMOVUPS      start<>+0(SB), Y6
-	VBROADCASTSS 36(BX), Y7
-	VSUBPS       Y7, Y6, Y6
-	VBROADCASTSS 44(BX), Y7
-	VSUBPS       Y7, Y6, Y6
-	VFNMADD231PS Y5, Y6, Y4
-	VBROADCASTSS 32(BX), Y5
-	VFMADD231PS  Y5, Y4, Y0
-	VMOVUPS      32(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VMOVUPS      288(AX), Y8
-	VPSLLW       $0x04, Y8, Y6
-	VPAND        pairs4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTD (BX), Y6
-	VPMADDUBSW   Y6, Y5, Y5
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPAND        pairs4<>+0(SB), Y8, Y6
+	VPAND        pairs4<>+0(SB), Y9, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 20(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPADDW       Y5, Y7, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVUPS      128(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x02, Y6, Y8
+	VPAND        pairs4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y6, Y5
+	VPAND        pairs4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 24(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      192(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y6
+	VPSLLW       $0x02, Y9, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y6, Y6
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y6, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y9, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
 	VPOR         Y6, Y4, Y4
-	VPBROADCASTD 16(BX), Y6
-	VPMADDUBSW   Y6, Y4, Y7
-	VMOVUPS      96(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y4
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y4, Y6
+	VPADDW       Y5, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VPMOVSXBD    384(AX), Y4
+	VPMOVSXBD    400(AX), Y5
+	VPSUBD       Y4, Y5, Y6
+	VPSLLD       $0x02, Y6, Y8
+	VPSLLD       $0x12, Y5, Y6
+	VPBLENDW     $0xaa, Y6, Y8, Y6
+	VBROADCASTSS 44(BX), Y8
+	VCVTPS2DQ    Y8, Y8
+	VPBROADCASTD 34(BX), Y9
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMULLD      Y5, Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS 32(BX), Y4
+	VCVTPH2PS    (DX), Y5
+	VMULPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y6, Y0
+	VMOVUPS      32(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      288(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        pairs4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y6, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 16(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      96(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y8
 	VMOVUPS      352(AX), Y9
 	VPSLLW       $0x04, Y9, Y10
 	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
+	VPOR         Y10, Y8, Y8
 	VPBROADCASTD 4(BX), Y10
-	VPMADDUBSW   Y10, Y4, Y10
-	VPADDW       Y10, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y4
-	VPSRLW       $0x04, Y6, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        pairs4<>+0(SB), Y9, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTD 20(BX), Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPADDW       Y6, Y7, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y6
-	VMOVUPS      160(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y5
-	VPSLLW       $0x02, Y8, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSRLW       $0x02, Y8, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VPBROADCASTD 24(BX), Y8
-	VPMADDUBSW   Y8, Y7, Y7
-	VMOVUPS      224(AX), Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x02, Y9, Y11
-	VPAND        pairs4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 12(BX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLW       $0x04, Y8, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y9, Y8
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y9, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 20(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPADDW       Y5, Y7, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVUPS      160(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x02, Y6, Y8
 	VPAND        pairs4<>+0(SB), Y8, Y8
 	VPOR         Y8, Y5, Y5
-	VPBROADCASTD 28(BX), Y8
+	VPBROADCASTD 8(BX), Y8
 	VPMADDUBSW   Y8, Y5, Y8
-	VPADDW       Y8, Y7, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y6, Y5
+	VPAND        pairs4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 24(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      224(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y6
+	VPSLLW       $0x02, Y9, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y6, Y6
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y6, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y9, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y4, Y6
+	VPADDW       Y5, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VPMOVSXBD    392(AX), Y4
+	VPMOVSXBD    408(AX), Y5
+	VPSUBD       Y4, Y5, Y6
+	VPSLLD       $0x02, Y6, Y8
+	VPSLLD       $0x12, Y5, Y6
+	VPBLENDW     $0xaa, Y6, Y8, Y6
+	VBROADCASTSS 44(BX), Y8
+	VCVTPS2DQ    Y8, Y8
+	VPBROADCASTD 34(BX), Y9
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMULLD      Y5, Y7, Y7
 	VPADDD       Y7, Y6, Y6
-	VCVTPH2PS    16(DX), Y5
-	VPMOVSXBD    392(AX), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VMULPS       offsetQ6K<>+0(SB), Y7, Y5
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y7, Y4, Y4
-	VBROADCASTSS 44(BX), Y7
-	VFNMADD231PS Y5, Y7, Y4
-	VCVTPH2PS    16(DX), Y5
-	VPMOVSXBD    408(AX), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VMULPS       offsetQ6K<>+0(SB), Y7, Y5
 	VCVTDQ2PS    Y6, Y6
-	VFMADD231PS  Y7, Y6, Y4
-	VMOVUPS      start<>+0(SB), Y6
-	VBROADCASTSS 36(BX), Y7
-	VSUBPS       Y7, Y6, Y6
-	VBROADCASTSS 44(BX), Y7
-	VSUBPS       Y7, Y6, Y6
-	VFNMADD231PS Y5, Y6, Y4
-	VBROADCASTSS 32(BX), Y5
-	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS 32(BX), Y4
+	VCVTPH2PS    16(DX), Y5
+	VMULPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y6, Y1
 	PREFETCHT0   8192(AX)(CX*1)
 	PREFETCHT0   8256(AX)(CX*1)
 	PREFETCHT0   8320(AX)(CX*1)
@@ -10315,184 +10325,176 @@ part171:
 	PREFETCHT0   8576(AX)(CX*1)
 	VMOVUPS      (AX)(CX*1), Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VMOVUPS      256(AX)(CX*1), Y8
-	VPSLLW       $0x04, Y8, Y6
-	VPAND        pairs4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTD (BX), Y6
-	VPMADDUBSW   Y6, Y5, Y5
+	VMOVUPS      256(AX)(CX*1), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        pairs4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPAND        pairs4<>+0(SB), Y8, Y6
-	VPOR         Y6, Y4, Y4
-	VPBROADCASTD 16(BX), Y6
-	VPMADDUBSW   Y6, Y4, Y7
-	VMOVUPS      64(AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y4
+	VPAND        pairs4<>+0(SB), Y6, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 16(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      64(AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y8
 	VMOVUPS      320(AX)(CX*1), Y9
 	VPSLLW       $0x04, Y9, Y10
 	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
+	VPOR         Y10, Y8, Y8
 	VPBROADCASTD 4(BX), Y10
-	VPMADDUBSW   Y10, Y4, Y10
-	VPADDW       Y10, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y4
-	VPSRLW       $0x04, Y6, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        pairs4<>+0(SB), Y9, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTD 20(BX), Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPADDW       Y6, Y7, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y6
-	VMOVUPS      128(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y5
-	VPSLLW       $0x02, Y8, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSRLW       $0x02, Y8, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VPBROADCASTD 24(BX), Y8
-	VPMADDUBSW   Y8, Y7, Y7
-	VMOVUPS      192(AX)(CX*1), Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x02, Y9, Y11
-	VPAND        pairs4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 12(BX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLW       $0x04, Y8, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y9, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VPBROADCASTD 28(BX), Y8
-	VPMADDUBSW   Y8, Y5, Y8
-	VPADDW       Y8, Y7, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y6, Y6
-	VCVTPH2PS    (DX)(CX*1), Y5
-	VPMOVSXBD    384(AX)(CX*1), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VMULPS       offsetQ6K<>+0(SB), Y7, Y5
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y7, Y4, Y4
-	VBROADCASTSS 44(BX), Y7
-	VFNMADD231PS Y5, Y7, Y4
-	VCVTPH2PS    (DX)(CX*1), Y5
-	VPMOVSXBD    400(AX)(CX*1), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VMULPS       offsetQ6K<>+0(SB), Y7, Y5
-	VCVTDQ2PS    Y6, Y6
-	VFMADD231PS  Y7, Y6, Y4
-	VMOVUPS      start<>+0(SB), Y6
-	VBROADCASTSS 36(BX), Y7
-	VSUBPS       Y7, Y6, Y6
-	VBROADCASTSS 44(BX), Y7
-	VSUBPS       Y7, Y6, Y6
-	VFNMADD231PS Y5, Y6, Y4
-	VBROADCASTSS 32(BX), Y5
-	VFMADD231PS  Y5, Y4, Y2
-	VMOVUPS      32(AX)(CX*1), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VMOVUPS      288(AX)(CX*1), Y8
-	VPSLLW       $0x04, Y8, Y6
-	VPAND        pairs4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTD (BX), Y6
-	VPMADDUBSW   Y6, Y5, Y5
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPAND        pairs4<>+0(SB), Y8, Y6
+	VPAND        pairs4<>+0(SB), Y9, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 20(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPADDW       Y5, Y7, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVUPS      128(AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x02, Y6, Y8
+	VPAND        pairs4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y6, Y5
+	VPAND        pairs4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 24(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      192(AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y6
+	VPSLLW       $0x02, Y9, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y6, Y6
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y6, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y9, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
 	VPOR         Y6, Y4, Y4
-	VPBROADCASTD 16(BX), Y6
-	VPMADDUBSW   Y6, Y4, Y7
-	VMOVUPS      96(AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y4
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y4, Y6
+	VPADDW       Y5, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VPMOVSXBD    384(AX)(CX*1), Y4
+	VPMOVSXBD    400(AX)(CX*1), Y5
+	VPSUBD       Y4, Y5, Y6
+	VPSLLD       $0x02, Y6, Y8
+	VPSLLD       $0x12, Y5, Y6
+	VPBLENDW     $0xaa, Y6, Y8, Y6
+	VBROADCASTSS 44(BX), Y8
+	VCVTPS2DQ    Y8, Y8
+	VPBROADCASTD 34(BX), Y9
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMULLD      Y5, Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS 32(BX), Y4
+	VCVTPH2PS    (DX)(CX*1), Y5
+	VMULPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y6, Y2
+	VMOVUPS      32(AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      288(AX)(CX*1), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        pairs4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y6, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 16(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      96(AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y8
 	VMOVUPS      352(AX)(CX*1), Y9
 	VPSLLW       $0x04, Y9, Y10
 	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y4, Y4
+	VPOR         Y10, Y8, Y8
 	VPBROADCASTD 4(BX), Y10
-	VPMADDUBSW   Y10, Y4, Y10
-	VPADDW       Y10, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y4
-	VPSRLW       $0x04, Y6, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPAND        pairs4<>+0(SB), Y9, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTD 20(BX), Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPADDW       Y6, Y7, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y6
-	VMOVUPS      160(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y5
-	VPSLLW       $0x02, Y8, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y5, Y5
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSRLW       $0x02, Y8, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y7, Y7
-	VPBROADCASTD 24(BX), Y8
-	VPMADDUBSW   Y8, Y7, Y7
-	VMOVUPS      224(AX)(CX*1), Y8
-	VPAND        nibbles0<>+0(SB), Y8, Y10
-	VPSLLW       $0x02, Y9, Y11
-	VPAND        pairs4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y10, Y10
-	VPBROADCASTD 12(BX), Y11
-	VPMADDUBSW   Y11, Y10, Y11
-	VPADDW       Y11, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLW       $0x04, Y8, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y9, Y8
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y9, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 20(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPADDW       Y5, Y7, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVUPS      160(AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x02, Y6, Y8
 	VPAND        pairs4<>+0(SB), Y8, Y8
 	VPOR         Y8, Y5, Y5
-	VPBROADCASTD 28(BX), Y8
+	VPBROADCASTD 8(BX), Y8
 	VPMADDUBSW   Y8, Y5, Y8
-	VPADDW       Y8, Y7, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y6, Y5
+	VPAND        pairs4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 24(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      224(AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y6
+	VPSLLW       $0x02, Y9, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y6, Y6
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y6, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y9, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y4, Y6
+	VPADDW       Y5, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
+	VPMOVSXBD    392(AX)(CX*1), Y4
+	VPMOVSXBD    408(AX)(CX*1), Y5
+	VPSUBD       Y4, Y5, Y6
+	VPSLLD       $0x02, Y6, Y8
+	VPSLLD       $0x12, Y5, Y6
+	VPBLENDW     $0xaa, Y6, Y8, Y6
+	VBROADCASTSS 44(BX), Y8
+	VCVTPS2DQ    Y8, Y8
+	VPBROADCASTD 34(BX), Y9
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMULLD      Y5, Y7, Y7
 	VPADDD       Y7, Y6, Y6
-	VCVTPH2PS    16(DX)(CX*1), Y5
-	VPMOVSXBD    392(AX)(CX*1), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VMULPS       offsetQ6K<>+0(SB), Y7, Y5
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y7, Y4, Y4
-	VBROADCASTSS 44(BX), Y7
-	VFNMADD231PS Y5, Y7, Y4
-	VCVTPH2PS    16(DX)(CX*1), Y5
-	VPMOVSXBD    408(AX)(CX*1), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y5, Y7, Y7
-	VMULPS       offsetQ6K<>+0(SB), Y7, Y5
 	VCVTDQ2PS    Y6, Y6
-	VFMADD231PS  Y7, Y6, Y4
-	VMOVUPS      start<>+0(SB), Y6
-	VBROADCASTSS 36(BX), Y7
-	VSUBPS       Y7, Y6, Y6
-	VBROADCASTSS 44(BX), Y7
-	VSUBPS       Y7, Y6, Y6
-	VFNMADD231PS Y5, Y6, Y4
-	VBROADCASTSS 32(BX), Y5
-	VFMADD231PS  Y5, Y4, Y3
+	VBROADCASTSS 32(BX), Y4
+	VCVTPH2PS    16(DX)(CX*1), Y5
+	VMULPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y6, Y3
 	ADDQ         $+48, BX
 	ADDQ         $+416, AX
 	DECQ         DI

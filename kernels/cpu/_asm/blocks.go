@@ -332,9 +332,14 @@ func (g *generator) expand(s *scheme, level string) {
 	}
 	b.overParts(g.arg("blocks"), func() {
 		for h := range g.halves() {
-			if s.signed() && !g.wide() {
+			switch {
+			case g.wide():
+				b.expandHalf(dst, h)
+			case s.signed():
 				b.expandSigned(dst, h)
-			} else {
+			case s.scaled():
+				b.expandScaled(dst, h)
+			default:
 				b.expandHalf(dst, h)
 			}
 		}
@@ -392,6 +397,10 @@ func (g *generator) prefetchPart(t *tile, b *blockSource, p int) {
 
 // addPart adds the products of a part to the sums of vector h of panel p.
 func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
+	if b.scaled() && !b.generator.wide() {
+		b.addScaled(x, p, h, sum)
+		return
+	}
 	d := b.newDots(b.scheme.signed(), b.most())
 	first, second := d.accumulators(1), d.accumulators(1)
 	d.start(first, x)

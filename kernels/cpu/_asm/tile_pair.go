@@ -27,6 +27,7 @@ const (
 	tailScales                 // d·(s·products), with magnitudes
 	tailOffset                 // (s·d)·(products - 8·Σ x)
 	tailPlain                  // (s·d)·products, with magnitudes
+	tailScaled                 // (D·d)·Σ scale·products, see scaledPart
 )
 
 // Products of a word are at most 2·127·most in 16 bits: 8 words of at most 15, 4 of at most 31, 2 of at most 63, and one of
@@ -35,7 +36,7 @@ var pairKinds = []pairKind{
 	{"Nibbles", 1, 8, tailMins, 5},
 	{"Bytes", 1, 4, tailMins, 6},
 	{"Crumbs16", 2, 4, tailMins, 4},
-	{"Bytes16", 2, 2, tailMins, 7},
+	{"Scaled16", 2, 2, tailScaled, 7},
 	{"Large16", 2, 1, tailMins, 5},
 	{"Signed", 1, 0, tailScales, 5},
 	{"PairQ8", 1, 0, tailPlain, 9},
@@ -58,10 +59,21 @@ func (k *pairKind) scalesAt() int {
 }
 func (k *pairKind) minsAt() int { return k.scalesAt() + k.groups*vectorSize }
 func (k *pairKind) bytes() int {
-	if k.tail == tailMins {
+	switch k.tail {
+	case tailMins:
 		return k.minsAt() + k.groups*vectorSize
+	case tailScaled:
+		return scaledBytes
 	}
 	return k.minsAt()
+}
+
+// mostRows is the rows of x for which registers hold what a tile needs.
+func (k *pairKind) mostRows() int {
+	if k.atOnce == 0 || k.tail == tailScaled {
+		return 4
+	}
+	return mostPairRows
 }
 
 // Scratch memory of a tile is before its panels: sums of both panels of swiglu, then what registers do not hold of a
@@ -77,11 +89,7 @@ func pairTiles(g *generator) {
 	g.isa = avx2
 	for i := range pairKinds {
 		k := &pairKinds[i]
-		most := mostPairRows
-		if k.atOnce == 0 {
-			most = 4 // registers do not hold more
-		}
-		for _, rows := range []int{most, 2, 1} {
+		for _, rows := range []int{k.mostRows(), 2, 1} {
 			g.pairTile(k, &tile{format: k.format, isa: avx2, level: avx2.name, rows: rows, panels: 1})
 			g.pairTile(k, &tile{format: k.format, isa: avx2, level: avx2.name, rows: rows, panels: 2, swiglu: true})
 		}
@@ -119,12 +127,7 @@ func (g *generator) pairTile(k *pairKind, t *tile) {
 	}
 	g.ADDQ(operand.I32(int32(k.stored*lineBytes)), next)
 	for p := range t.panels {
-		for i := range k.groups {
-			acc := b.group(p, i)
-			for r := range acc {
-				b.scale(p, i, r, acc[r])
-			}
-		}
+		b.part(p)
 	}
 	g.advance(b.w, k.bytes())
 	g.advance(b.x, q8aBytes)
@@ -143,6 +146,54 @@ type pairBlock struct {
 	w, x    rows
 	scratch reg.GPVirtual
 	ones    reg.VecVirtual
+}
+
+// part adds the products of a part of panel p.
+func (b *pairBlock) part(p int) {
+	if b.kind.tail == tailScaled {
+		b.scaledPart(p)
+		return
+	}
+	for i := range b.kind.groups {
+		acc := b.group(p, i)
+		t := b.newTail()
+		for r := range acc {
+			t.widen(r, acc[r])
+			t.scale(p, i, r, acc[r])
+		}
+	}
+}
+
+// tailBlock is what scales the sums of a group of all rows. Words of weights and x have left registers for constants.
+type tailBlock struct {
+	*pairBlock
+	ones16, start operand.Op
+}
+
+func (b *pairBlock) newTail() *tailBlock {
+	t := &tailBlock{b, b.word("ones16", 0x00010001), b.word("start", startBits)}
+	if b.kind.atOnce == 0 {
+		return t // registers are full
+	}
+	for _, at := range []*operand.Op{&t.ones16, &t.start} {
+		v := b.vec()
+		b.VMOVDQU(*at, v)
+		*at = v
+	}
+	return t
+}
+
+// widen makes sums of 32 bits of the last ones of 16 of row r, and adds those before.
+func (t *tailBlock) widen(r int, acc []reg.VecVirtual) {
+	if t.kind.atOnce == 0 {
+		return
+	}
+	for h, v := range acc {
+		t.VPMADDWD(t.ones16, v, v)
+		if t.kind.atOnce < partWords/t.kind.groups {
+			t.VPADDD(t.stash(0, r, h), v, v)
+		}
+	}
 }
 
 // sum is where vector h of the sums of row r and panel p is.
@@ -168,7 +219,8 @@ func (b *pairBlock) clear() {
 	}
 }
 
-// group returns the sums of products of group i of panel p, of 32 bits: two vectors for each row.
+// group returns the sums of products of group i of panel p: two vectors for each row, of 32 bits with magnitudes and
+// otherwise of the last words in 16 bits, while those before are stashed.
 func (b *pairBlock) group(p, i int) [][]reg.VecVirtual {
 	acc := make([][]reg.VecVirtual, b.rows)
 	for r := range acc {
@@ -181,8 +233,8 @@ func (b *pairBlock) group(p, i int) [][]reg.VecVirtual {
 			continue
 		}
 		b.narrowWord(acc, p, i*each+j, j%b.kind.atOnce == 0)
-		if (j+1)%b.kind.atOnce == 0 {
-			b.widen(acc, j+1 == b.kind.atOnce, j+1 == each)
+		if j+1 < each && (j+1)%b.kind.atOnce == 0 {
+			b.stashSums(acc, j+1 == b.kind.atOnce)
 		}
 	}
 	return acc
@@ -234,24 +286,22 @@ func (b *pairBlock) narrowWord(acc [][]reg.VecVirtual, p, j int, first bool) {
 	}
 }
 
-// widen makes sums of 32 bits of those of 16, and adds those before. All but the last are stashed.
-func (b *pairBlock) widen(acc [][]reg.VecVirtual, first, last bool) {
+// stashSums makes sums of 32 bits of those of 16, adds those before, and stashes them.
+func (b *pairBlock) stashSums(acc [][]reg.VecVirtual, first bool) {
 	for r := range acc {
 		for h, v := range acc[r] {
 			b.VPMADDWD(b.word("ones16", 0x00010001), v, v)
 			if !first {
 				b.VPADDD(b.stash(0, r, h), v, v)
 			}
-			if !last {
-				b.VMOVDQU(v, b.stash(0, r, h))
-			}
+			b.VMOVDQU(v, b.stash(0, r, h))
 		}
 	}
 }
 
 // scale adds what the products of group i give for row r to its sums. The steps are those of term.add, of avx2Block for
 // q8_0 and q4_0.
-func (b *pairBlock) scale(p, i, r int, acc []reg.VecVirtual) {
+func (b *tailBlock) scale(p, i, r int, acc []reg.VecVirtual) {
 	b.toFloats(r, acc)
 	switch b.kind.tail {
 	case tailPlain, tailOffset:
@@ -286,7 +336,7 @@ func (b *pairBlock) scale(p, i, r int, acc []reg.VecVirtual) {
 }
 
 // toFloats makes float32 of integer sums; those with an offset lose it.
-func (b *pairBlock) toFloats(r int, acc []reg.VecVirtual) {
+func (b *tailBlock) toFloats(r int, acc []reg.VecVirtual) {
 	if b.kind.tail != tailOffset {
 		for _, v := range acc {
 			b.VCVTDQ2PS(v, v)
@@ -297,12 +347,12 @@ func (b *pairBlock) toFloats(r int, acc []reg.VecVirtual) {
 	b.VPBROADCASTD(b.x.at(r, q8aStart4), from)
 	for _, v := range acc {
 		b.VPADDD(from, v, v)
-		b.VSUBPS(b.word("start", startBits), v, v)
+		b.VSUBPS(b.start, v, v)
 	}
 }
 
 // scaleWithMins scales the sums of group i, adds those of the group before, and subtracts the mins.
-func (b *pairBlock) scaleWithMins(p, i, r int, acc []reg.VecVirtual) {
+func (b *tailBlock) scaleWithMins(p, i, r int, acc []reg.VecVirtual) {
 	c := b.sumOfX(i, r)
 	for h, v := range acc {
 		at := i*vectorSize + h*b.generator.bytes()
@@ -318,19 +368,18 @@ func (b *pairBlock) scaleWithMins(p, i, r int, acc []reg.VecVirtual) {
 }
 
 // sumOfX returns eight times the sum of group i of row r.
-func (b *pairBlock) sumOfX(i, r int) reg.VecVirtual {
+func (b *tailBlock) sumOfX(i, r int) reg.VecVirtual {
 	c := b.vec()
 	if b.kind.groups == 2 && i == 0 {
 		b.VBROADCASTSS(b.x.at(r, q8aFirst), c)
 		return c
 	}
-	start := b.vec()
-	b.VBROADCASTSS(b.x.at(r, q8aStart4), start)
-	b.VMOVUPS(b.word("start", startBits), c)
-	b.VSUBPS(start, c, c)
+	b.VBROADCASTSS(b.x.at(r, q8aStart4), c)
+	b.VSUBPS(c, b.start.(reg.VecVirtual), c)
 	if i == 1 {
-		b.VBROADCASTSS(b.x.at(r, q8aFirst), start)
-		b.VSUBPS(start, c, c)
+		first := b.vec()
+		b.VBROADCASTSS(b.x.at(r, q8aFirst), first)
+		b.VSUBPS(first, c, c)
 	}
 	return c
 }
