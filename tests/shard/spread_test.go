@@ -1,0 +1,269 @@
+package shard
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/frontend/arch"
+	"github.com/ggmlc/ggmlc/frontend/arch/archtest"
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/eval"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/shard"
+	"github.com/ggmlc/ggmlc/passes/target"
+	"github.com/ggmlc/ggmlc/tests/needtest"
+)
+
+// llamaCppLogits returns the logits that llama.cpp computes for the models of archtest, by model and prompt.
+func llamaCppLogits(t *testing.T) map[string][][]float64 {
+	data, err := os.ReadFile(filepath.Join(needtest.Root(t), "frontend/arch/testdata/reference.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct{ Logits map[string][][]float64 }
+	if err := json.Unmarshal(data, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r.Logits
+}
+
+func importModel(t *testing.T, m archtest.Model) *ir.Module {
+	var b bytes.Buffer
+	if _, err := m.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	f, err := gguf.Read(bytes.NewReader(b.Bytes()), int64(b.Len()), m.Name+".gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := arch.Build(f, arch.Options{Context: archtest.Positions, KV: dtype.F32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mod
+}
+
+// TestGroupsComputeWhatLlamaCppComputes spreads the models of all architectures over groups, evaluates what the devices
+// compute, and compares the logits with llama.cpp's on one device.
+func TestGroupsComputeWhatLlamaCppComputes(t *testing.T) {
+	logits, divided := llamaCppLogits(t), 0
+	for _, model := range archtest.Models() {
+		t.Run(model.Name, func(t *testing.T) {
+			m := importModel(t, model)
+			if given := givenStates(t, m, []float64{1, 1}); len(given) > 2 {
+				divided++
+			}
+			for _, shares := range [][]float64{{1, 1}, {3, 0, 1}, {1, 2, 3, 4, 1, 2, 3, 4}} {
+				if err := spreadComputes(t, model, m, shares, logits[model.Name]); err != nil {
+					t.Errorf("shares %v: %v", shares, err)
+				}
+			}
+		})
+	}
+	if t.Logf("%d of %d models are divided", divided, len(archtest.Models())); divided < 50 {
+		t.Errorf("only %d models are divided", divided)
+	}
+}
+
+// spreadComputes computes the logits after a prompt on a group, and after one more token.
+func spreadComputes(t *testing.T, model archtest.Model, m *ir.Module, shares []float64, logits [][]float64) error {
+	spread, _, err := shard.Spread(m, len(shares), givenStates(t, m, shares))
+	if err != nil {
+		return err
+	}
+	prompt := archtest.Prompts()[len(logits)-1]
+	var all [][]float64
+	for _, mod := range []*ir.Module{spread, m} {
+		env, err := model.Env(m, prompt)
+		if err != nil {
+			return err
+		}
+		for _, step := range []string{"prefill", "decode"} {
+			got, err := eval.Run(t.Context(), mod, step, env)
+			if err != nil {
+				return err
+			}
+			all = append(all, got[0].Flat())
+			one := func(x int) eval.Tensor { return eval.Of([]float64{float64(x)}, 1) }
+			n := len(prompt)
+			env.Inputs["tokens"], env.Inputs["pos"], env.Inputs["slot"], env.Inputs["lengths"] = one(3), one(n), one(0), one(n+1)
+		}
+	}
+	if d := distanceOf(all[0], logits[len(logits)-1]); !(d < 5e-6) {
+		return fmt.Errorf("distance %.3g from llama.cpp", d)
+	}
+	if d := distanceOf(all[1], all[3]); !(d < 1e-6) {
+		return fmt.Errorf("one token later: distance %.3g from one device", d)
+	}
+	return nil
+}
+
+// TestDenseLayersHaveTwoSums spreads dense models. As in ggml, each layer adds up twice, and nothing else is moved but
+// the logits.
+func TestDenseLayersHaveTwoSums(t *testing.T) {
+	found := 0
+	for _, model := range archtest.Models() {
+		if !slices.Contains([]string{"llama-linear", "qwen2", "qwen3", "mistral3", "internlm2"}, model.Name) {
+			continue
+		}
+		m := importModel(t, model)
+		_, collectives, err := shard.Spread(m, 4, givenStates(t, m, []float64{1, 1, 1, 1}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		layers := len(m.States) / 2
+		count := make(map[shard.CollectiveKind]int)
+		for _, c := range collectives {
+			if c.Func == "decode" {
+				count[c.Kind]++
+			}
+		}
+		if count[shard.AllReduce] != 2*layers || count[shard.AllGather] > 1 {
+			t.Errorf("%s: %d layers have the collectives %v", model.Name, layers, count)
+		}
+		found++
+	}
+	if found != 5 {
+		t.Errorf("archtest has %d of the models", found)
+	}
+}
+
+// distanceOf returns the root of the sum of squares of differences, divided by that of the wanted numbers.
+func distanceOf(got, want []float64) float64 {
+	var diff, norm float64
+	for i, w := range want {
+		diff += (got[i] - w) * (got[i] - w)
+		norm += w * w
+	}
+	return math.Sqrt(diff / norm)
+}
+
+// givenStates divides the layers of a model as llama.cpp does: queries, keys, values and caches by heads, the
+// feed-forward part by its inner dimension, the last product by the vocabulary.
+func givenStates(t *testing.T, m *ir.Module, shares []float64) map[string]ir.Sharding {
+	given := make(map[string]ir.Sharding)
+	cut := func(name string, axis int, times int64, n int64) {
+		counts, err := shard.Cut(n, shares, 1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range counts {
+			counts[i] *= times
+		}
+		w := m.Weight(name)
+		if w != nil && w.Type.Rank() > axis && w.Type.Shape[axis].Is(n*times) || m.State(name) != nil {
+			given[name] = ir.SplitOn(axis, ir.Segment{Times: 1, Counts: counts})
+		}
+	}
+	for _, w := range m.Weights {
+		block, suffix, _ := strings.Cut(strings.TrimPrefix(w.Name, "blk."), ".")
+		inner := int64(0)
+		switch suffix {
+		case "ffn_down.weight":
+			inner, _ = w.Type.Shape[1].IsConst()
+		case "ffn_down_exps.weight":
+			inner, _ = w.Type.Shape[2].IsConst()
+		case "attn_k.weight":
+			if !hasAlibi(m) {
+				attentionStates(m, block, cut)
+			}
+		}
+		for _, part := range []string{"ffn_gate", "ffn_up"} {
+			cut(fmt.Sprintf("blk.%s.%s.weight", block, part), 0, 1, inner)
+			cut(fmt.Sprintf("blk.%s.%s.bias", block, part), 0, 1, inner)
+			cut(fmt.Sprintf("blk.%s.%s_exps.weight", block, part), 1, 1, inner)
+		}
+		cut(fmt.Sprintf("blk.%s.ffn_down.weight", block), 1, 1, inner)
+		cut(fmt.Sprintf("blk.%s.ffn_down_exps.weight", block), 2, 1, inner)
+	}
+	if w := m.Weight("output.weight"); w != nil {
+		n, _ := w.Type.Shape[0].IsConst()
+		cut("output.weight", 0, 1, n)
+	}
+	return given
+}
+
+// hasAlibi reports whether scores of a model depend on the number of the head. Such attention is not divided by heads.
+func hasAlibi(m *ir.Module) bool {
+	for _, n := range m.Funcs[0].Nodes {
+		if n.Op == ir.OpAttention && ir.ScoringOf(n).Alibi > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// attentionStates divides the attention of a layer by the heads of keys.
+func attentionStates(m *ir.Module, block string, cut func(name string, axis int, times, n int64)) {
+	keys, values := m.State("blk."+block+".keys"), m.State("blk."+block+".values")
+	if keys == nil || values == nil {
+		return
+	}
+	heads, _ := keys.Type.Shape[1].IsConst()
+	for _, part := range []struct {
+		name string
+		axis int
+	}{{"attn_q.weight", 0}, {"attn_q.bias", 0}, {"attn_k.weight", 0}, {"attn_k.bias", 0}, {"attn_v.weight", 0}, {"attn_v.bias", 0}, {"attn_output.weight", 1}} {
+		w := m.Weight("blk." + block + "." + part.name)
+		if w == nil || w.Type.Rank() <= part.axis {
+			continue
+		}
+		n, _ := w.Type.Shape[part.axis].IsConst()
+		if n%heads == 0 {
+			cut("blk."+block+"."+part.name, part.axis, n/heads, heads)
+		}
+	}
+	cut(keys.Name, 1, 1, heads)
+	cut(values.Name, 1, 1, heads)
+}
+
+// TestPassesTakeAGroup plans a model on two made-up devices. The passes after Spread know of no group: pins place the
+// nodes of each device, and the last pass proves the plan.
+func TestPassesTakeAGroup(t *testing.T) {
+	path := needtest.Data(t, "aidreams260K.gguf")
+	md, err := driver.Load(t.Context(), path, driver.LoadOptions{Batch: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer md.Close()
+	spread, collectives, err := shard.Spread(md.Module, 2, givenStates(t, md.Module, []float64{1, 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	md.Module = spread
+	targets, err := target.Parse("targets", "target gpu0 space=dev0 ops=*\ntarget gpu1 space=dev1 ops=*\ntarget cpu like=cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := driver.CompileOptions{Targets: targets, Passes: pass.Options{Rules: "cost"}}
+	for j := range 2 {
+		p, err := pass.ParsePin(fmt.Sprintf("@%d$=gpu%d", j, j))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Passes.Pins = append(o.Passes.Pins, p)
+	}
+	if _, err := driver.Compile(t.Context(), md, o); err != nil {
+		t.Fatal(err)
+	}
+	if md.Module.Props&ir.PropChecked == 0 {
+		t.Error("the plan was not checked")
+	}
+	crossed := 0
+	for _, n := range md.Module.Func("decode").Nodes {
+		if n.Op == ir.OpCopy {
+			crossed++
+		}
+	}
+	t.Logf("%d collectives, %d copies in decode", len(collectives), crossed)
+}
