@@ -29,6 +29,8 @@ func openExpr(e *ir.Expr, src Sources, cols int64) (Rows, error) {
 		return openQuantize(e, src, cols)
 	case ir.ExprExpand:
 		return openExpand(e, src, cols)
+	case ir.ExprRows, ir.ExprColumns:
+		return openPart(e, src, cols)
 	}
 	return nil, unmade(e)
 }

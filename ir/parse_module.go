@@ -203,7 +203,7 @@ func (p *parser) exprForm() *Expr {
 	case isWord && name == "file":
 		return &Expr{Op: ExprFile, File: p.str("a file's name in quotes")}
 	}
-	p.errorAt(at, "%s is no expression: use m[\"name\"], concat, quantize, expand, pack, literal or file", at)
+	p.errorAt(at, "%s is no expression: use m[\"name\"], concat, quantize, expand, rows, columns, pack, literal or file", at)
 	return nil
 }
 
@@ -219,8 +219,15 @@ func (p *parser) exprCall(at token) *Expr {
 		e.Args = []*Expr{p.expr()}
 		p.expect(",")
 		e.To = p.word("the name of a dtype or layout")
+	case "rows", "columns":
+		e.Op = map[string]ExprOp{"rows": ExprRows, "columns": ExprColumns}[at.text]
+		e.Args = []*Expr{p.expr()}
+		p.expect(",")
+		e.First = p.size()
+		p.expect(",")
+		e.Count = p.size()
 	default:
-		p.errorAt(at, "unknown function %s in an expression: use concat, quantize, expand or pack", at.text)
+		p.errorAt(at, "unknown function %s in an expression: use concat, quantize, expand, rows, columns or pack", at.text)
 	}
 	p.expect(")")
 	return e

@@ -165,6 +165,10 @@ func (e *Expr) String() string {
 		return "expand(" + e.Args[0].String() + ", " + quoteWord(e.To) + ")"
 	case ExprPack:
 		return "pack(" + e.Args[0].String() + ", " + quoteWord(e.To) + ")"
+	case ExprRows:
+		return fmt.Sprintf("rows(%v, %d, %d)", e.Args[0], e.First, e.Count)
+	case ExprColumns:
+		return fmt.Sprintf("columns(%v, %d, %d)", e.Args[0], e.First, e.Count)
 	case ExprLiteral:
 		return `literal "` + hex.EncodeToString(e.Data) + `"`
 	}

@@ -19,7 +19,7 @@ symbol tokens 1 512
 symbol kv 0 4096
 meta "lm.arch" "llama"
 weight "w" : q8_0.r16[16,32] @dev0 = pack(m["w"], r16) at 0:0x0+1088
-weight "e" : f32[32] = concat(m["a"], "odd name"["b"], quantize(literal "00ff", f32), file "x")
+weight "e" : f32[32] = concat(m["a"], "odd name"["b"], quantize(literal "00ff", f32), file "x", rows(columns(m["c"], 32, 64), 0, 7))
 state "k.0" : f16[1,1,128,16] @host at 1.1:0x40+4096
 func @decode(%x: f32[tokens,32] @host at 2:0x0+128, %"p q": i32[1]) -> (logits: f32[tokens,16], i32[1]) doc="one step" epochs=3 {
   %w = weight "w" : q8_0.r16[16,32] @dev0
@@ -193,6 +193,9 @@ func TestExpressionsArePrintedAndParsed(t *testing.T) {
 	c := e.Clone()
 	if !e.Equal(c) || e.Equal(nil) {
 		t.Error("a clone differs, or nothing is equal")
+	}
+	if part := Rows(e, 1, 2); part.Equal(Rows(e, 0, 2)) || part.Equal(Rows(e, 1, 3)) || part.Equal(Columns(e, 1, 2)) || !part.Equal(part.Clone()) {
+		t.Error("other rows, or columns, are equal, or a clone differs")
 	}
 	c.Args[0].Args[0].Args[1].Tensor = "c"
 	if e.Equal(c) {

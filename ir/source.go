@@ -19,6 +19,8 @@ type Expr struct {
 	To     string // ExprQuantize, ExprExpand: name of the dtype; ExprPack: name of the layout
 	Data   []byte // ExprLiteral: at most 4 KiB
 	File   string // ExprFile: name of a file beside the dump, named by its SHA-256
+
+	First, Count int64 // ExprRows, ExprColumns
 }
 
 // ExprOp is the kind of an Expr.
@@ -32,6 +34,8 @@ const (
 	ExprLiteral                // literal "hex"
 	ExprFile                   // file "name"
 	ExprExpand                 // expand(a, iq2x): in the format that its own is expanded to, with the same values
+	ExprRows                   // rows(a, 8, 4): rows 8 to 11, of all matrices of a
+	ExprColumns                // columns(a, 32, 64): of each row, elements 32 to 95, in whole blocks
 )
 
 // Tensor returns the expression for a tensor of a source.
@@ -54,6 +58,17 @@ func Expand(e *Expr, dtype string) *Expr {
 	return &Expr{Op: ExprExpand, Args: []*Expr{e}, To: dtype}
 }
 
+// Rows returns the expression for count rows of e, from first on. The rows of a tensor of more than two dimensions are
+// those of all its matrices.
+func Rows(e *Expr, first, count int64) *Expr {
+	return &Expr{Op: ExprRows, Args: []*Expr{e}, First: first, Count: count}
+}
+
+// Columns returns the expression for count elements of each row of e, from first on.
+func Columns(e *Expr, first, count int64) *Expr {
+	return &Expr{Op: ExprColumns, Args: []*Expr{e}, First: first, Count: count}
+}
+
 // Concat returns the expression for es joined along the outermost dimension.
 func Concat(es ...*Expr) *Expr { return &Expr{Op: ExprConcat, Args: es} }
 
@@ -63,6 +78,7 @@ func (e *Expr) Equal(f *Expr) bool {
 		return e == f
 	}
 	if e.Op != f.Op || e.Source != f.Source || e.Tensor != f.Tensor || e.To != f.To ||
+		e.First != f.First || e.Count != f.Count ||
 		string(e.Data) != string(f.Data) || e.File != f.File || len(e.Args) != len(f.Args) {
 		return false
 	}

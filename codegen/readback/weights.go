@@ -193,7 +193,7 @@ func (w *weightReader) read(what string, at *ir.Place, skip int64, dst []byte) b
 		w.c.report("%s are in no arena of weights", what)
 		return false
 	}
-	if _, err := w.packed.ReadAt(dst, start+at.Offset+skip); err != nil {
+	if n, err := w.packed.ReadAt(dst, start+at.Offset+skip); n < len(dst) { // a reader may report the end with the last bytes
 		w.c.report("%s: %w", what, err)
 		return false
 	}
@@ -227,8 +227,71 @@ func (w *weightReader) eval(e *ir.Expr, cols int64) (unpacked, error) {
 		return w.expanded(e, cols)
 	case ir.ExprConcat:
 		return w.joined(e, cols)
+	case ir.ExprRows:
+		return w.someRows(e, cols)
+	case ir.ExprColumns:
+		return w.someColumns(e)
 	}
 	return unpacked{}, fmt.Errorf("an expression of kind %d cannot be read back", e.Op)
+}
+
+// someRows returns rows of a matrix.
+func (w *weightReader) someRows(e *ir.Expr, cols int64) (unpacked, error) {
+	from, err := w.eval(e.Args[0], cols)
+	if err != nil {
+		return unpacked{}, err
+	}
+	if e.First < 0 || e.Count < 0 || e.First > from.count || e.Count > from.count-e.First {
+		return unpacked{}, fmt.Errorf("%v: there are %d rows", e, from.count)
+	}
+	return unpacked{func(first, n int64) ([]byte, error) { return from.rows(e.First+first, n) }, e.Count, from.dtype}, nil
+}
+
+// someColumns returns elements of each row of a matrix.
+func (w *weightReader) someColumns(e *ir.Expr) (unpacked, error) {
+	wide, err := w.width(e.Args[0])
+	if err != nil {
+		return unpacked{}, err
+	}
+	from, err := w.eval(e.Args[0], wide)
+	if err != nil {
+		return unpacked{}, err
+	}
+	if e.First < 0 || e.Count < 0 || e.First > wide || e.Count > wide-e.First {
+		return unpacked{}, fmt.Errorf("%v: rows have %d elements", e, wide)
+	}
+	rows := func(first, n int64) ([]byte, error) {
+		all, err := from.rows(first, n)
+		if err != nil {
+			return nil, err
+		}
+		var part []byte
+		size := from.dtype.RowBytes(int(wide))
+		lo, hi := from.dtype.RowBytes(int(e.First)), from.dtype.RowBytes(int(e.First+e.Count))
+		for row := range slices.Chunk(all, size) {
+			part = append(part, row[lo:hi]...)
+		}
+		return part, nil
+	}
+	return unpacked{rows, from.count, from.dtype}, nil
+}
+
+// width returns the number of elements of the rows of an expression, which is no literal.
+func (w *weightReader) width(e *ir.Expr) (int64, error) {
+	switch {
+	case e.Op == ir.ExprTensor:
+		t, err := w.src(e.Source, e.Tensor)
+		if err != nil {
+			return 0, err
+		}
+		_, k := t.Shape()
+		return k, nil
+	case e.Op == ir.ExprColumns:
+		return e.Count, nil
+	case len(e.Args) > 0:
+		return w.width(e.Args[0])
+	}
+	return 0, fmt.Errorf("%v has no rows of a known length", e)
 }
 
 // tensor returns a tensor of a source.

@@ -216,6 +216,8 @@ func weightTensor(e *ir.Expr, tensors map[string]eval.Tensor) (eval.Tensor, erro
 		return args[0], nil
 	case ir.ExprConcat:
 		return stack(args), nil
+	case ir.ExprRows, ir.ExprColumns:
+		return matrixPart(e, args[0])
 	case ir.ExprQuantize:
 		d, err := dtype.Parse(e.To)
 		if err != nil {
@@ -224,6 +226,20 @@ func weightTensor(e *ir.Expr, tensors map[string]eval.Tensor) (eval.Tensor, erro
 		return eval.Round(d, args[0])
 	}
 	return eval.Tensor{}, fmt.Errorf("it is a literal or a file, which is not supported here")
+}
+
+// matrixPart returns rows or columns of a tensor, seen as a matrix.
+func matrixPart(e *ir.Expr, t eval.Tensor) (eval.Tensor, error) {
+	axis, cols := 0, t.Inner()
+	if e.Op == ir.ExprColumns {
+		axis = 1
+	}
+	m, err := t.Dense().Reshape(t.Len()/max(cols, 1), cols)
+	if err != nil {
+		return t, err
+	}
+	part, err := m.Slice(axis, int(e.First), int(e.Count))
+	return part.Dense(), err
 }
 
 // stack joins tensors along the outermost dimension.

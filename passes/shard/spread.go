@@ -22,9 +22,9 @@ const (
 )
 
 // Spread returns a copy of a module that is written out for the devices of a group: each node is one node for every
-// device that has a part of it, named after the device. given are the states of weights and states by name; others
-// are mirrored. A collective is written as adds, or as a concatenation, of what the devices have, in the order of
-// devices, on each of them. Results are those of device 0.
+// device that has a part of it, named after the device, and each split weight is a weight for every device that has a
+// part. given are the states of weights and states by name; others are mirrored. A collective is written as adds, or as
+// a concatenation, of what the devices have, in the order of devices, on each of them. Results are those of device 0.
 //
 // The copy computes what m computes, but for the order of sums. Its names end in @0, @1 and so on, so that a pin can
 // place all of a device.
@@ -37,9 +37,10 @@ func Spread(m *ir.Module, devices int, given map[string]ir.Sharding) (*ir.Module
 		return nil, nil, err
 	}
 	c.States = spreadStates(c.States, devices, given)
+	parts := spreadWeights(c, devices, given)
 	var all []Collective
 	for _, f := range c.Funcs {
-		s := &spreader{f: f, devices: devices, given: given, parts: make(map[*ir.Value][]*ir.Value), state: make(map[*ir.Value]ir.Sharding)}
+		s := &spreader{f: f, devices: devices, given: given, weights: parts, parts: make(map[*ir.Value][]*ir.Value), state: make(map[*ir.Value]ir.Sharding)}
 		if err := s.run(); err != nil {
 			return nil, nil, fmt.Errorf("@%s: %w", f.Name, err)
 		}
@@ -80,6 +81,9 @@ func checkGiven(m *ir.Module, devices int, given map[string]ir.Sharding) error {
 		}
 		if err := checkSharding(s, t, devices); err != nil {
 			return fmt.Errorf("%q, %v: the state %v %w", name, t, s, err)
+		}
+		if m.Weight(name) != nil && s.IsSplit() && s.Axis == t.Rank()-1 && !inOneRun(s) {
+			return fmt.Errorf("%q, %v: the state %v has pieces of rows apart from each other on a device, which weights cannot: give each device one", name, t, s)
 		}
 	}
 	return nil
@@ -133,6 +137,7 @@ type spreader struct {
 	f       *ir.Func
 	devices int
 	given   map[string]ir.Sharding
+	weights map[string][]*ir.Weight   // of the devices, by name of the whole
 	parts   map[*ir.Value][]*ir.Value // of each value of the original: what the devices have, nil for nothing
 	state   map[*ir.Value]ir.Sharding
 	pos     string // of the node that is written out
@@ -192,7 +197,7 @@ func (s *spreader) node(n *ir.Node) error {
 	v := n.Result()
 	switch a := n.Attr.(type) {
 	case *ir.WeightAttr:
-		return s.weight(n, s.given[a.Name])
+		return s.weight(n, a.Name)
 	case *ir.StateAttr:
 		return s.stateParts(n, a.Name)
 	case *ir.ConstantAttr:
@@ -300,26 +305,6 @@ func (s *spreader) join(pieces []*ir.Value, axis int, name string, j int) (*ir.V
 		return pieces[0], nil
 	}
 	return s.emit(ir.OpConcat, &ir.ConcatAttr{Axis: axis}, pieces, name, j)
-}
-
-// weight writes out a weight: every device reads its parts of the whole one.
-func (s *spreader) weight(n *ir.Node, state ir.Sharding) error {
-	v := n.Result()
-	s.f.Append(n)
-	if !state.IsSplit() {
-		s.set(v, ir.Mirrored(), s.same(v))
-		return nil
-	}
-	parts := make([]*ir.Value, s.devices)
-	for j := range parts {
-		p, err := s.cut(v, state, j)
-		if err != nil {
-			return err
-		}
-		parts[j] = p
-	}
-	s.set(v, state, parts)
-	return nil
 }
 
 // stateParts writes out a state: each device has one of its own.

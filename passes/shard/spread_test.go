@@ -10,8 +10,9 @@ import (
 // feedForward is a layer with a weight for each half of it.
 const feedForward = `ggir 1
 module "m"
-weight "up" : f32[12,8]
-weight "down" : f32[8,12]
+source m "m.gguf" 0
+weight "up" : f32[12,8] = m["up"]
+weight "down" : f32[8,12] = m["down"]
 func @f(%x: f32[3,8]) -> (y: f32[3,8]) {
   %up = weight "up" : f32[12,8]
   %down = weight "down" : f32[8,12]
@@ -42,10 +43,6 @@ func TestLayerIsWrittenOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `func @f
-  %"up@0" = slice %up {axis=0, start=0, len=8}
-  %"up@1" = slice %up {axis=0, start=8, len=4}
-  %"down@0" = slice %down {axis=1, start=0, len=8}
-  %"down@1" = slice %down {axis=1, start=8, len=4}
   %"a@0" = matmul %x, %"up@0"
   %"a@1" = matmul %x, %"up@1"
   %"b@0" = silu %"a@0"
@@ -66,6 +63,11 @@ func TestLayerIsWrittenOut(t *testing.T) {
 	}
 	if y := spread.Funcs[0].Results[0].Name(); y != "y@0" {
 		t.Errorf("the result is %s", y)
+	}
+	for i, want := range []string{`rows(m["up"], 0, 8)`, `rows(m["up"], 8, 4)`, `columns(m["down"], 0, 8)`, `columns(m["down"], 8, 4)`} {
+		if got := spread.Weights[i].Expr.String(); got != want {
+			t.Errorf("weight %q is %s, want %s", spread.Weights[i].Name, got, want)
+		}
 	}
 	if len(collectives) != 1 || collectives[0].Kind != AllReduce || collectives[0].Value != "c" || !collectives[0].Bytes.Is(96) {
 		t.Errorf("the collectives are %v", collectives)
@@ -90,6 +92,7 @@ func TestWrongGroupsAreReported(t *testing.T) {
 		{"too few parts", 3, "up", part(0, 8, 4), "has 2 parts for 3 devices"},
 		{"too much", 2, "up", part(0, 8, 8), "has 16 elements of 12"},
 		{"a negative part", 2, "up", part(0, 13, -1), "cuts blocks"},
+		{"pieces of rows", 2, "down", ir.SplitOn(1, ir.Segment{Times: 2, Counts: []int64{4, 2}}), "pieces of rows apart"},
 		{"kept partial", 2, "up", ir.Partial(), "cannot be given"},
 	} {
 		_, _, err := Spread(parseModule(t, feedForward), tt.devices, map[string]ir.Sharding{tt.weight: tt.state})

@@ -18,6 +18,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/eval"
+	"github.com/ggmlc/ggmlc/ir/opcase"
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/shard"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -88,6 +89,9 @@ func spreadComputes(t *testing.T, model archtest.Model, m *ir.Module, shares []f
 		if err != nil {
 			return err
 		}
+		if err := addParts(mod, env); err != nil {
+			return err
+		}
 		for _, step := range []string{"prefill", "decode"} {
 			got, err := eval.Run(t.Context(), mod, step, env)
 			if err != nil {
@@ -104,6 +108,31 @@ func spreadComputes(t *testing.T, model archtest.Model, m *ir.Module, shares []f
 	}
 	if d := distanceOf(all[1], all[3]); !(d < 1e-6) {
 		return fmt.Errorf("one token later: distance %.3g from one device", d)
+	}
+	return nil
+}
+
+// addParts adds the parts of weights to an environment that has the whole ones.
+func addParts(m *ir.Module, env *eval.Env) error {
+	parts := &ir.Module{}
+	for _, w := range m.Weights {
+		if _, whole := env.Weights[w.Name]; !whole {
+			parts.Weights = append(parts.Weights, w)
+		}
+	}
+	made, err := opcase.Weights(parts, env.Weights)
+	if err != nil {
+		return err
+	}
+	for _, w := range parts.Weights {
+		var shape []int
+		for _, d := range w.Type.Shape {
+			n, _ := d.IsConst()
+			shape = append(shape, int(n))
+		}
+		if env.Weights[w.Name], err = made[w.Name].Reshape(shape...); err != nil {
+			return err
+		}
 	}
 	return nil
 }

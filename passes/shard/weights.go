@@ -1,0 +1,119 @@
+package shard
+
+import "github.com/ggmlc/ggmlc/ir"
+
+// spreadWeights replaces each split weight of a module by one weight for each device that has a part. It returns these
+// by the name of the whole, nil where a device has nothing. A mirrored weight stays one, which all devices read.
+func spreadWeights(m *ir.Module, devices int, given map[string]ir.Sharding) map[string][]*ir.Weight {
+	parts := make(map[string][]*ir.Weight)
+	var list []*ir.Weight
+	for _, w := range m.Weights {
+		state := given[w.Name]
+		if !state.IsSplit() {
+			list = append(list, w)
+			continue
+		}
+		of := make([]*ir.Weight, devices)
+		for j := range of {
+			if t, has := partType(w.Type, state, j); has {
+				of[j] = &ir.Weight{Name: memberName(w.Name, j), Type: t, Expr: partExpr(w, state, j)}
+				list = append(list, of[j])
+			}
+		}
+		parts[w.Name] = of
+	}
+	m.Weights = list
+	return parts
+}
+
+// partExpr returns the expression of what device j has of a weight: rows, or columns if the innermost axis is split. It
+// is nil for a weight without an expression.
+func partExpr(w *ir.Weight, state ir.Sharding, j int) *ir.Expr {
+	if w.Expr == nil {
+		return nil
+	}
+	pieces := piecesOf(state, j)
+	inner := w.Type.Rank() - 1
+	if state.Axis == inner {
+		return ir.Columns(w.Expr, pieces[0][0], pieces[0][1]) // checkGiven refuses several
+	}
+	size := int64(1) // rows for each element of the split axis
+	for _, d := range w.Type.Shape[state.Axis+1 : inner] {
+		size *= constant(d)
+	}
+	times := int64(1) // repetitions of the split axis
+	for _, d := range w.Type.Shape[:state.Axis] {
+		times *= constant(d)
+	}
+	var rows []*ir.Expr
+	for t := range times {
+		for _, p := range pieces {
+			rows = append(rows, ir.Rows(w.Expr, (t*constant(w.Type.Shape[state.Axis])+p[0])*size, p[1]*size))
+		}
+	}
+	if len(rows) == 1 {
+		return rows[0]
+	}
+	return ir.Concat(rows...)
+}
+
+func constant(d ir.Dim) int64 {
+	n, _ := d.IsConst()
+	return n
+}
+
+// piecesOf returns the ranges of the split axis that device j has: begin and length. Those that continue each other are
+// one.
+func piecesOf(state ir.Sharding, j int) [][2]int64 {
+	var pieces [][2]int64
+	at := int64(0)
+	for _, seg := range state.Segments {
+		for range seg.Times {
+			for k, n := range seg.Counts {
+				last := len(pieces) - 1
+				switch {
+				case k != j || n == 0:
+				case last >= 0 && pieces[last][0]+pieces[last][1] == at:
+					pieces[last][1] += n
+				default:
+					pieces = append(pieces, [2]int64{at, n})
+				}
+				at += n
+			}
+		}
+	}
+	return pieces
+}
+
+// weight writes out a weight: every device reads its own.
+func (s *spreader) weight(n *ir.Node, name string) error {
+	v, of := n.Result(), s.weights[name]
+	if of == nil {
+		s.f.Append(n)
+		s.set(v, ir.Mirrored(), s.same(v))
+		return nil
+	}
+	parts := make([]*ir.Value, s.devices)
+	for j, w := range of {
+		if w == nil {
+			continue
+		}
+		p, err := s.emit(ir.OpWeight, &ir.WeightAttr{Name: w.Name}, nil, v.Name(), j)
+		if err != nil {
+			return err
+		}
+		parts[j] = p
+	}
+	s.set(v, s.given[name], parts)
+	return nil
+}
+
+// inOneRun reports whether every device's part of a state is one range.
+func inOneRun(state ir.Sharding) bool {
+	for j := range state.Counts() {
+		if len(piecesOf(state, j)) > 1 {
+			return false
+		}
+	}
+	return true
+}
