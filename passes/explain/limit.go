@@ -48,6 +48,38 @@ func (r *relocation) bytes() int64 {
 	return sum + max(0, most-now)
 }
 
+// LimitSummary is a limit of memory and what the plan takes of it.
+type LimitSummary struct {
+	Space string `json:"space"`
+	Limit int64  `json:"limit"`
+	Bytes int64  `json:"bytes"` // of all arenas, with their instances for steps under way
+	Name  string `json:"name"`  // whose limit it is
+}
+
+// limits returns the least limit of each space that has one.
+func (x *explainer) limits() []LimitSummary {
+	if x.m.Plan == nil {
+		return nil
+	}
+	var list []LimitSummary
+	for _, t := range x.o.Targets.All() {
+		limit, name := x.limitOf(t)
+		known := slices.ContainsFunc(list, func(l LimitSummary) bool { return l.Space == t.Home() })
+		if name == "" || known {
+			continue
+		}
+		l := LimitSummary{Space: t.Home(), Limit: limit, Name: name}
+		for _, a := range x.m.Plan.Arenas {
+			if a.Space == l.Space {
+				all := flow.UnderWay(x.m.Plan, a)
+				l.Bytes += all.Bytes()
+			}
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
 // limitOf returns the least limit of the space of t and its name, which is empty if there is no limit.
 func (x *explainer) limitOf(t *target.Descriptor) (limit int64, name string) {
 	least := func(n int64, by string) {

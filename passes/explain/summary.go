@@ -12,6 +12,7 @@ import (
 type Summary struct {
 	Entries   []*EntrySummary `json:"entries"`
 	Arenas    []ArenaSummary  `json:"arenas,omitempty"`
+	Limits    []LimitSummary  `json:"limits,omitempty"`
 	Expensive []Decision      `json:"dearest,omitempty"`
 	Rings     *RingSummary    `json:"rings,omitempty"`
 	Rounded   *RoundedSummary `json:"rounded,omitempty"`
@@ -89,7 +90,7 @@ type Setter struct {
 }
 
 func (x *explainer) summary() *Summary {
-	s := &Summary{Arenas: x.arenas(), Rings: x.rings(), Rounded: x.rounded()}
+	s := &Summary{Arenas: x.arenas(), Limits: x.limits(), Rings: x.rings(), Rounded: x.rounded()}
 	for _, f := range x.m.Funcs {
 		s.Entries = append(s.Entries, x.entry(f))
 	}

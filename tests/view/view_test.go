@@ -3,6 +3,7 @@ package view
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 var (
 	shots = flag.String("shots", "", "write pictures of the pages of -pages into this folder")
 	pages = flag.String("pages", "", "pages, separated by commas")
+	size  = flag.String("size", "1440x900", "of the pictures")
 )
 
 // TestShots makes the pictures of docs.
@@ -20,6 +22,11 @@ func TestShots(t *testing.T) {
 		t.Skip("skip: -shots names no folder")
 	}
 	p := startBrowser(t).open(t)
+	var width, height int
+	if _, err := fmt.Sscanf(*size, "%dx%d", &width, &height); err != nil {
+		t.Fatal(err)
+	}
+	p.window(width, height)
 	for file := range strings.SplitSeq(*pages, ",") {
 		name := strings.TrimSuffix(filepath.Base(file), ".html")
 		for _, scheme := range []string{"light", "dark"} {

@@ -19,9 +19,26 @@ function summaryView() {
     doc.options ? h('p', {class: 'dim'}, 'Options: ', doc.options.map(o => h('code', null, '--' + o))) : null,
     (doc.notes || []).map(n => h('p', {class: 'note'}, n)),
     s.rounded ? h('p', {class: 'note'}, `${plural(s.rounded.weights, 'weight is', 'weights are')} rounded from ${s.rounded.from} to ${s.rounded.to} (${bytesText(s.rounded.bytes)}).`) : null,
+    warnings(s).map(w => h('p', {class: 'warn'}, w)),
     s.entries.map(entryCard),
-    s.arenas ? arenasCard(s.arenas) : null,
+    s.arenas ? arenasCard(s) : null,
     s.dearest ? decisionsCard(s.dearest) : null);
+}
+
+// warnings are what a reader should look at first: shares of a call, or of memory, that are large.
+function warnings(s) {
+  const list = [], percent = x => (100 * x).toFixed(0) + ' %';
+  for (const e of s.entries) {
+    const c = e.copies;
+    if (c && c.seconds > 0.1 * e.seconds) {
+      const most = [...(e.splits || [])].sort((a, b) => b.input_bytes - a.input_bytes)[0];
+      list.push([`@${e.func}: copies take ${percent(c.seconds / e.seconds)} of a call. `, ...(most && most.input_bytes ? [`Split ${most.number} on ${most.backend}, from `, ...explained(most.first, most.func), `, costs most: ${plural(most.inputs.length, 'copy', 'copies')} of ${bytesText(most.input_bytes)} a call.`] : [])]);
+    }
+    if (e.barrier_seconds > 0.25 * e.seconds) list.push(`@${e.func}: threads meet ${plural(e.barriers, 'time', 'times')} a call, which takes ${percent(e.barrier_seconds / e.seconds)} of it.`);
+  }
+  for (const a of s.arenas || []) if (a.bytes > 1.05 * a.bound_bytes) list.push(`${a.space} ${a.class}: ${percent(a.bytes / a.bound_bytes - 1)} above the lower bound.`);
+  for (const l of s.limits || []) if (l.bytes > 0.9 * l.limit) list.push(`${l.space}: the plan takes ${percent(l.bytes / l.limit)} of ${l.name}.`);
+  return list;
 }
 
 function entryCard(e) {
@@ -32,15 +49,28 @@ function entryCard(e) {
     h('h2', null, '@' + e.func, h('span', {class: 'figure'}, total ? secondsText(total) + ' if everything ran one after the other' : '')),
     e.assigned ? h('p', {class: 'dim'}, 'Predicted by assign: ' + e.assigned.join(', ')) : null,
     table(['backend', '>runs', '>work', '>bytes moved', '>time', 'share'], backends),
-    e.copies ? copiesLine(e.copies) : null,
+    e.copies ? copiesLine(e) : null,
     e.splits ? splitsTable(e) : null);
 }
 
-function copiesLine(c) {
+// copiesOf returns the copies of an entry point, those that move most bytes first.
+function copiesOf(func) {
+  const g = doc.graphs.find(g => g.func === func);
+  if (!g) return [];
+  const times = b => { let n = 1; for (; b >= 0; b = g.boxes[b].parent) n *= g.boxes[b].count || 1; return n; };
+  return g.edges.filter(e => e[3]).map(e => ({from: doc.nodes[g.nodes[e[0]][0]], to: doc.nodes[g.nodes[e[1]][0]], bytes: e[2], times: times(g.nodes[e[1]][1])})).sort((a, b) => b.bytes * b.times - a.bytes * a.times);
+}
+
+// manyCopies is how many copies a table shows at first.
+const manyCopies = 6;
+
+function copiesLine(e) {
+  const c = e.copies;
   if (!c.count) return h('p', null, 'Nothing is copied between memory spaces.');
   const over = c.bytes > c.bound_bytes;
   return [h('p', {class: over ? 'warn' : ''}, `${plural(c.count, 'copy', 'copies')} a call move ${bytesText(c.bytes)}${c.seconds ? ', ' + secondsText(c.seconds) : ''}; each value once per space would be ${bytesText(c.bound_bytes)}.`),
     c.apart ? h('p', {class: 'warn'}, `${plural(c.apart, 'copy is', 'copies are')} made again, as a limit leaves no room to keep the first.`) : null,
+    c.count ? h('h3', null, 'Copies') : null, foldedTable('copies', ['copy', 'of', 'from', 'to', '>bytes', '>times a call'], copiesOf(e.func).map(k => [link(k.to.id), link(k.from.id), spaceOf(k.from), spaceOf(k.to), bytesText(k.bytes), countText(k.times)]), manyCopies),
     (c.needless || []).map(n => h('p', {class: 'warn'}, explained(`${n.node} copies ${n.value} needlessly: ${n.because}`, n.func)))];
 }
 
@@ -49,10 +79,10 @@ const manySplits = 12;
 
 function splitsTable(e) {
   const rows = e.splits.map(s => [String(s.number), badge(s.backend), h('span', null, explained(s.first, s.func), s.func === e.func ? '' : ' in @' + s.func), countText(s.runs),
-    s.inputs && s.inputs.length ? plural(s.inputs.length, 'value', 'values') + ', ' + bytesText(s.input_bytes) : '',
+    s.inputs && s.inputs.length ? h('span', {class: 'nobr'}, plural(s.inputs.length, 'value', 'values') + ', ' + bytesText(s.input_bytes)) : '',
     h('span', {class: 'dim'}, (s.causes || []).map(c => c.text + ' (' + c.rule + ')').join('; '))]);
   const heads = ['>split', 'backend', 'first node', '>runs', 'copied for it', 'because'];
-  return foldedTable('splits', heads, rows, manySplits);
+  return [h('h3', null, 'Splits'), foldedTable('splits', heads, rows, manySplits)];
 }
 
 // foldedTable shows the first rows of a table, and all of them on request.
@@ -63,11 +93,21 @@ function foldedTable(name, heads, rows, most) {
   return box;
 }
 
-function arenasCard(arenas) {
+// spaceOf returns where a value is, as its explanation states it.
+function spaceOf(node) {
+  const line = node.text.map(i => doc.lines[i]).find(l => /^ {2}(?:makes )?%.* in \S+(?:,|$)/.test(l));
+  return line ? / in ([^\s,]+)(?:,|$)/.exec(line)[1] : '';
+}
+
+function limitsTable(limits) {
+  return table(['space', '>takes', 'of the limit', '>left', 'which is'], limits.map(l => [l.space, bytesText(l.bytes), bar(l.bytes, l.limit), l.bytes > l.limit ? h('span', {class: 'warn'}, bytesText(l.bytes - l.limit) + ' too much') : bytesText(l.limit - l.bytes), l.name]));
+}
+
+function arenasCard({arenas, limits}) {
   const largest = Math.max(...arenas.map(a => a.bytes));
   return h('section', {class: 'card'}, h('h2', null, 'Memory', h('span', {class: 'figure'}, bytesText(arenas.reduce((sum, a) => sum + a.bytes, 0)))),
     table(['space', 'class', '>bytes', '>lower bound', 'size', 'set by what is live at once'],
-      arenas.map(a => [a.space, a.class, bytesText(a.bytes), a.bytes === a.bound_bytes ? 'reached' : bytesText(a.bound_bytes), bar(a.bytes, largest), settersOf(a)])));
+      arenas.map(a => [a.space, a.class, bytesText(a.bytes), a.bytes === a.bound_bytes ? 'reached' : bytesText(a.bound_bytes), bar(a.bytes, largest), settersOf(a)])), limits ? [h('h3', null, 'Limits'), limitsTable(limits)] : null);
 }
 
 // manySetters is how many setters of a bound a table names.
