@@ -19,7 +19,7 @@ function graphView() {
       h('button', {type: 'button', onclick: () => { graph.open.set(page, new Set(all)); show(); }}, 'open all'),
       h('button', {type: 'button', onclick: () => { graph.open.set(page, new Set()); show(); }}, 'close all'),
       h('button', {type: 'button', onclick: zoom(1.25), title: 'key +'}, '+'), h('button', {type: 'button', onclick: zoom(0.8), title: 'key −'}, '−'),
-      h('span', {class: 'dim'}, 'A click on the head of a box opens or closes it. Thick lines are copies between memory spaces.'), doc.targets.map(badge)),
+      h('span', {class: 'dim'}, 'A click on the head of a box opens or closes it. Thick lines are copies between memory spaces; long thin ones are shown for the chosen node.'), doc.targets.map(badge)),
     h('div', {class: 'canvas', tabindex: '0', 'aria-label': 'Graph'}, drawing));
 }
 
@@ -111,6 +111,9 @@ function graphEdges(page, at) {
   return [...drawn.values()].map(e => edgeShape(page, e));
 }
 
+// farEdge is from which height an edge is hidden, unless one of its ends is chosen.
+const farEdge = 800;
+
 function edgeShape(page, e) {
   const x1 = e.a.x + e.a.width / 2, y1 = e.a.y + e.a.height, x2 = e.b.x + e.b.width / 2, y2 = e.b.y;
   const far = y2 - y1 > 70 && Math.abs(x1 - x2) < cell.width, side = e.a.x + e.a.width, other = e.b.x + e.b.width, out = Math.max(side, other) + 6 + Math.min(30, (y2 - y1) / 14);
@@ -119,7 +122,7 @@ function edgeShape(page, e) {
     : `M${x1},${y1}C${x1},${y1 + bend} ${x2},${y2 - bend} ${x2},${y2}`;
   const text = (e.copies > 1 ? e.copies + ' copies, ' : '') + bytesText(e.bytes);
   const ends = [page.nodes[e.from], page.nodes[e.to]];
-  return s('g', {class: 'edge ' + (e.copies ? 'copy ' : '') + (ends[0][1] === 0 ? 'fromin' : ''), 'data-ends': ends.map(n => doc.nodes[n[0]].id).join('\n')}, s('title', null, `${doc.nodes[page.nodes[e.from][0]].id} → ${doc.nodes[page.nodes[e.to][0]].id}: ${text}`), s('path', {class: 'wide', d: path}), s('path', {d: path, 'marker-end': 'url(#arrow)'}),
+  return s('g', {class: 'edge ' + (e.copies ? 'copy ' : '') + (ends[0][1] === 0 ? 'fromin ' : '') + (!e.copies && y2 - y1 > farEdge ? 'far' : ''), 'data-ends': ends.map(n => doc.nodes[n[0]].id).join('\n')}, s('title', null, `${doc.nodes[page.nodes[e.from][0]].id} → ${doc.nodes[page.nodes[e.to][0]].id}: ${text}`), s('path', {class: 'wide', d: path}), s('path', {d: path, 'marker-end': 'url(#arrow)'}),
     e.copies ? s('text', {x: (x1 + x2) / 2 + 8, y: (y1 + y2) / 2 + 3}, text) : null);
 }
 
