@@ -367,6 +367,9 @@ func testHostileNamesAreShown(t *testing.T, b *browser) {
 		if got := eval[string](p, whyName); got != id {
 			t.Errorf("the page of %.50q shows %.50q", id, got)
 		}
+		if eval[bool](p, `/(?!\n|\t)[\p{C}\u2028\u2029]/u.test(document.body.innerText + document.title + [...document.querySelectorAll('[title]')].map(e => e.title).join(''))`) {
+			t.Errorf("view %s of %.50q shows characters that do not print", view, id)
+		}
 		if eval[bool](p, overflowed) {
 			t.Errorf("view %s of %.50q is larger than the window", view, id)
 		}

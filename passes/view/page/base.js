@@ -1,7 +1,14 @@
 'use strict';
 // base.js: the document, elements, numbers, and which value is chosen.
 
-const doc = JSON.parse(document.getElementById('data').textContent);
+// hidden matches characters that do not print, or that change the direction of writing; lines may end.
+const hidden = /(?!\n)[\p{C}\p{Zl}\p{Zp}]/gu;
+
+const visible = text => text.replace(hidden, c => '\\u{' + c.codePointAt(0).toString(16) + '}');
+
+// In the document, characters that do not print are JSON escapes. They are shown as escapes, too; few documents have any.
+const raw = document.getElementById('data').textContent;
+const doc = JSON.parse(raw, /\\u(?!003[ce]|0026)/.test(raw) ? (_, value) => typeof value === 'string' ? visible(value) : value : undefined);
 
 // byID has the pages of nodes, parameters and members by their ids.
 const byID = new Map(doc.nodes.map(n => [n.id, n]));
