@@ -99,16 +99,9 @@ func (f *diffFlags) second(cmd *cobra.Command) (*secondFlags, error) {
 	s.flags.register(s.cmd)
 	s.cmd.SetOut(cmd.OutOrStdout())
 	s.cmd.SetErr(cmd.ErrOrStderr())
-	replaced := make(map[string][]string)
-	for _, text := range f.with {
-		name, value, ok := strings.Cut(strings.TrimPrefix(text, "--"), "=")
-		if !ok {
-			value = "true"
-		}
-		if s.cmd.Flags().Lookup(name) == nil || name == "json" {
-			return nil, usagef("--with %s: there is no flag for compiling of this name: write FLAG=VALUE", printable.Line(text))
-		}
-		replaced[name] = append(replaced[name], value)
+	replaced, err := f.replaced(s.cmd)
+	if err != nil {
+		return nil, err
 	}
 	var errs []error
 	set := func(name, value string) {
@@ -137,6 +130,22 @@ func (f *diffFlags) second(cmd *cobra.Command) (*secondFlags, error) {
 		errs = append(errs, err)
 	}
 	return s, errors.Join(errs...)
+}
+
+// replaced returns the values of --with by their flags, which second must have.
+func (f *diffFlags) replaced(second *cobra.Command) (map[string][]string, error) {
+	values := make(map[string][]string)
+	for _, text := range f.with {
+		name, value, ok := strings.Cut(strings.TrimPrefix(text, "--"), "=")
+		if !ok {
+			value = "true"
+		}
+		if second.Flags().Lookup(name) == nil || name == "json" {
+			return nil, usagef("--with %s: there is no flag for compiling of this name: write FLAG=VALUE", printable.Line(text))
+		}
+		values[name] = append(values[name], value)
+	}
+	return values, nil
 }
 
 // side compiles one of the models.

@@ -18,6 +18,7 @@ function summaryView() {
       doc.sizes ? '; figures are for ' + doc.sizes.join(', ') : ''),
     doc.options ? h('p', {class: 'dim'}, 'Options: ', doc.options.map(o => h('code', null, '--' + o))) : null,
     (doc.notes || []).map(n => h('p', {class: 'note'}, n)),
+    s.rings ? h('p', {class: 'dim'}, `${plural(s.rings.states, 'state', 'states')} of sliding windows of ${s.rings.window} keep the last ${countText(s.rings.rows)} of ${countText(s.rings.positions)} positions: ${bytesText(s.rings.bytes)}, ${bytesText(s.rings.saved_bytes)} less than all of them.`) : null,
     s.rounded ? h('p', {class: 'note'}, `${plural(s.rounded.weights, 'weight is', 'weights are')} rounded from ${s.rounded.from} to ${s.rounded.to} (${bytesText(s.rounded.bytes)}).`) : null,
     warnings(s).map(w => h('p', {class: 'warn'}, w)),
     s.entries.map(entryCard),
