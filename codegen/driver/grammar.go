@@ -20,7 +20,9 @@ type GrammarForm struct {
 
 // SchemaGrammar returns the grammar in GBNF of the JSON values that a schema describes, and notes about parts of the schema
 // that it does not follow.
-func SchemaGrammar(schema string) (gbnf string, notes []string, err error) { return jsonschema.Grammar(schema) }
+func SchemaGrammar(schema string) (gbnf string, notes []string, err error) {
+	return jsonschema.Grammar(schema)
+}
 
 // Follow makes the text that the program generates follow a grammar in GBNF. If its automaton over the model's vocabulary is
 // small enough, it becomes a table.
