@@ -203,7 +203,7 @@ func (g *generator) emitCall(f *jen.File, index int, fn *ir.Func) error {
 	if err != nil {
 		return err
 	}
-	out, outArgs, err := g.arrays(fn, fn.Results, outputNames(fn), "out", "&")
+	out, outArgs, err := g.arrays(fn, fn.Results[:fn.Returned()], outputNames(fn), "out", "&")
 	if err != nil {
 		return err
 	}

@@ -198,6 +198,13 @@ func (g *generator) funcTable() (jen.Code, error) {
 			jen.Id("Barriers"): jen.Lit(int(fp.Barriers)),
 			jen.Id("MaxParts"): jen.Lit(int(fp.MaxParts)),
 		}
+		observed, err := g.observed(f)
+		if err != nil {
+			return nil, err
+		}
+		if observed != nil {
+			d[jen.Id("Observed")] = observed
+		}
 		if a := g.attendTable(f); a != nil {
 			d[jen.Id("Attends")] = a
 		}
@@ -256,12 +263,28 @@ func (g *generator) inputs(f *ir.Func) (jen.Code, error) {
 // outputs emits the table of a function's outputs.
 func (g *generator) outputs(f *ir.Func) (jen.Code, error) {
 	var rows []jen.Code
-	for i, name := range outputNames(f) {
+	for i, name := range outputNames(f)[:f.Returned()] {
 		fields, err := g.tensor(f, f.Results[i], name)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, jen.Values(fields))
+	}
+	return jen.Index().Qual(g.runtimePath(), "Tensor").Values(rows...), nil
+}
+
+// observed emits the table of the values that a function's steps hand out besides its outputs; nil if there are none.
+func (g *generator) observed(f *ir.Func) (jen.Code, error) {
+	var rows []jen.Code
+	for i := f.Returned(); i < len(f.Results); i++ {
+		fields, err := g.tensor(f, f.Results[i], f.ResultNames[i])
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, jen.Values(fields))
+	}
+	if rows == nil {
+		return nil, nil
 	}
 	return jen.Index().Qual(g.runtimePath(), "Tensor").Values(rows...), nil
 }

@@ -95,8 +95,8 @@ func (d Dim) rename(to func(*Symbol) *Symbol) Dim {
 func (c *cloner) fn(f *Func, owner *Node) *Func {
 	g := &Func{
 		Name: f.Name, Module: c.m, Doc: f.Doc, Owner: owner, Epochs: f.Epochs, HeadBarrier: f.HeadBarrier,
-		ResultNames: slices.Clone(f.ResultNames),
-		nextValue:   f.nextValue, nextNode: f.nextNode,
+		ResultNames: slices.Clone(f.ResultNames), Observed: f.Observed,
+		nextValue: f.nextValue, nextNode: f.nextNode,
 	}
 	g.names = maps.Clone(f.names)
 	values := make([]*Value, f.nextValue) // copies, by the number of the value

@@ -86,6 +86,7 @@ func (c *comparer) fn(a, b *Func) {
 	c.same(a.Epochs == b.Epochs, "epochs", a.Epochs, b.Epochs)
 	c.same(a.HeadBarrier == b.HeadBarrier, "barrier at the head of iterations", a.HeadBarrier, b.HeadBarrier)
 	c.same(slices.Equal(a.ResultNames, b.ResultNames), "names of results", a.ResultNames, b.ResultNames)
+	c.same(a.Observed == b.Observed, "observed results", a.Observed, b.Observed)
 	pairs(c, "parameters", a.Params, b.Params, c.value)
 	pairs(c, "nodes", a.Nodes, b.Nodes, c.node)
 	pairs(c, "results", a.Results, b.Results, c.use)

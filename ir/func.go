@@ -18,6 +18,9 @@ type Func struct {
 	// ResultNames are the names of the results for callers; there are as many as Results.
 	ResultNames []string
 
+	// Observed is how many of the last results are there to be looked at, set by observe. Callers do not see them as results.
+	Observed int
+
 	// Owner is the node that holds this function as its body; nil for an entry point.
 	Owner *Node
 
@@ -58,6 +61,9 @@ func (f *Func) AddResult(name string, v *Value) {
 	f.Results = append(f.Results, v)
 	f.ResultNames = append(f.ResultNames, name)
 }
+
+// Returned returns how many results callers get: those that are not only observed.
+func (f *Func) Returned() int { return len(f.Results) - f.Observed }
 
 // Rename renames v. The name is made unique as in NewValue.
 func (f *Func) Rename(v *Value, name string) {

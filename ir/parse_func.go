@@ -30,9 +30,10 @@ func (p *parser) function() *Func {
 	p.params()
 	declared := p.resultTypes()
 	p.keys(map[string]func(){
-		"doc":    func() { f.Doc = p.str("a text in quotes") },
-		"epochs": func() { f.Epochs = p.natural() },
-		"head":   func() { p.expect("barrier"); f.HeadBarrier = true },
+		"doc":      func() { f.Doc = p.str("a text in quotes") },
+		"observed": func() { f.Observed = p.natural() },
+		"epochs":   func() { f.Epochs = p.natural() },
+		"head":     func() { p.expect("barrier"); f.HeadBarrier = true },
 	})
 	p.expect("{")
 	if p.bad {

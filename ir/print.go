@@ -230,6 +230,9 @@ func (p *printer) funcKeys(f *Func) string {
 	if f.Doc != "" {
 		text += " doc=" + quote(f.Doc)
 	}
+	if f.Observed != 0 {
+		text += fmt.Sprintf(" observed=%d", f.Observed)
+	}
 	if f.Epochs != 0 && p.has(ShowPartition) {
 		text += fmt.Sprintf(" epochs=%d", f.Epochs)
 	}

@@ -25,7 +25,7 @@ type passTable []pass.Pass
 var table = passTable{
 	simplify.Shape, simplify.Inline, simplify.Fold, simplify.CSE, simplify.DCE, simplify.Canonicalize,
 	simplify.Fuse, simplify.DCE.As("dce-fuse"),
-	assign.Pass, simplify.Unfuse, pack.Pass, simplify.FuseLate, simplify.DCE.As("dce-late"),
+	assign.Pass, simplify.Unfuse, pack.Pass, simplify.FuseLate, simplify.DCE.As("dce-late"), simplify.Observe,
 	copies.Split, copies.Copy, copies.ElideCopy, simplify.DCE.As("dce-copy"),
 	pipeline.Pass, roll.Pass, simplify.Chain, order.Pass, partition.Pass, plan.Pass, pipeline.Sync, checkPass,
 }
@@ -55,6 +55,8 @@ var mustPrecede = []Constraint{
 	{"assign", "pack", "the layout is that of the chosen kernel"},
 	{"pack", "fuse-late", "norms join the quantize nodes that pack made"},
 	{"fuse-late", "dce-late", "the norms that joined are dead"},
+	{"dce-late", "observe", "a value that is observed cannot be fused away, and what is observed is what runs"},
+	{"observe", "split", "results on devices are copied to the host"},
 	{"fuse-late", "split", "a fused node has one split"},
 	{"pack", "split", "the nodes it adds need a split, and copies move packed sizes"},
 	{"unfuse", "split", "its pieces may run elsewhere"},

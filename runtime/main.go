@@ -208,6 +208,9 @@ func (c *cli) modelFlags() {
 	if c.program.Profile != nil {
 		c.flags.text(&c.profile, "profile", "FILE", "write a trace of all steps (for ui.perfetto.dev)")
 	}
+	if c.program.observes() {
+		c.flags.text(&c.options.observeTo, "observe-to", "DIR", "write the observed values of each step as .npy files, in a folder for each step")
+	}
 	if d := c.program.Devices; d != nil {
 		c.flags.text(&c.timeline, "timeline", "FILE", "write what each queue did and when (for ui.perfetto.dev)")
 		d.flags(&c.flags)

@@ -40,6 +40,11 @@ type Options struct {
 	// (JSON), when the model is closed.
 	Timeline io.Writer
 
+	// Observe, if not nil, receives the values that the program was compiled to hand out, with --observe.
+	Observe Observer
+
+	observeTo string // the folder for observed values; "" for none
+
 	profiled bool // a profile of the queues is wanted
 }
 
@@ -59,6 +64,8 @@ type Model struct {
 	own     func() (ownGrammar, error)
 	devices opened        // nil without devices
 	closed  chan struct{} // closed by Close
+	watcher watcher       // nil if nobody observes values
+	steps   int           // that were observed
 }
 
 // Open checks and maps the weights and starts the workers. Weights of at most 64 MiB are hashed, and refused if a
@@ -73,11 +80,15 @@ func Open(p *Program, o Options) (*Model, error) {
 	if err := p.selectKernels(); err != nil {
 		return nil, err
 	}
+	watcher, err := o.watch(p)
+	if err != nil {
+		return nil, err
+	}
 	w, err := openWeights(p, o)
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{program: p, weights: w, options: o, paces: make([]paces, len(p.Funcs)), closed: make(chan struct{})}
+	m := &Model{watcher: watcher, program: p, weights: w, options: o, paces: make([]paces, len(p.Funcs)), closed: make(chan struct{})}
 	if p.Tokenizer != "" {
 		if m.vocab, err = token.Load(p.Tokenizer); err != nil {
 			return nil, errors.Join(fmt.Errorf("tokenizer: %w", err), w.close())

@@ -91,6 +91,9 @@ type Func struct {
 	Name            string
 	Inputs, Outputs []Tensor
 
+	// Observed are the values that a step hands to Options.Observe when it has ended.
+	Observed []Tensor
+
 	// Run runs one step. Each worker of the step calls it with its own Worker and the same Args. It computes that
 	// worker's part and calls w.Barrier equally often on every worker.
 	Run func(w *Worker, a *Args)
@@ -269,6 +272,7 @@ func (p *Program) check() {
 		f := &p.Funcs[i]
 		p.checkTensors(f, f.Inputs)
 		p.checkTensors(f, f.Outputs)
+		p.checkTensors(f, f.Observed)
 		for _, r := range f.Reaches {
 			if uint(r.Sym) >= uint(len(p.Symbols)) || uint(r.Pos) >= uint(len(f.Inputs)) || f.Inputs[r.Pos].Type != dtype.I32 {
 				p.broken("%s: the size of symbol %d cannot follow from input %d", f.Name, r.Sym, r.Pos)

@@ -230,6 +230,14 @@ func (s *Session) begin(order stepOrder) {
 
 // submit runs a function. Work on devices may still be in progress when it returns.
 func (s *Session) submit(ctx context.Context, fn int) error {
+	if s.model.watcher != nil {
+		return s.observed(ctx, fn)
+	}
+	return s.start(ctx, fn)
+}
+
+// start is submit without an observer.
+func (s *Session) start(ctx context.Context, fn int) error {
 	if s.device == nil {
 		return s.model.run(ctx, s, fn)
 	}

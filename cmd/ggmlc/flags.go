@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +37,7 @@ type compileFlags struct {
 	allowBF16, tune, profile   bool
 	allLogits, embeddings      bool
 	wholeCache                 bool
+	observe                    string // expression; empty for none
 	targetText                 string // contents of targetFile, read once as it may be a pipe
 	tuned                      string // measurements of --tune, as a target file
 	json                       bool
@@ -81,6 +83,7 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "round f16 weights to bf16 if products are faster: on avx512bf16 and amx, which --cpu must not exclude (each weight loses 3 bits)")
 	fs.BoolVar(&f.tune, "tune", false, "measure rates, tiles and layouts on this machine instead of predicting them; build and gen keep them in OUTPUT.target, dump in the text")
 	fs.BoolVar(&f.profile, "profile", false, "build hooks for the program's --profile")
+	fs.StringVar(&f.observe, "observe", "", "values that the program's --observe-to writes: those whose name or position matches `REGEX`")
 	fs.StringArrayVar(&f.disable, "disable", nil, "`PASS_OR_RULE` that is switched off")
 	fs.StringArrayVar(&f.debug, "debug", nil, "`PASS/FLAG=VALUE`, or help for a list")
 	fs.StringVar(&f.stats, "stats", "", "print what passes counted: table, tsv or json")
@@ -266,6 +269,11 @@ func (f *compileFlags) passOptions() (pass.Options, error) {
 			}
 		}
 		o.Debug = append(o.Debug, settings...)
+	}
+	if f.observe != "" {
+		if o.Observe, err = regexp.Compile(f.observe); err != nil {
+			return o, usagef("--observe %s: %w", f.observe, err)
+		}
 	}
 	limits, err := parsePairs("--max-memory", f.maxMemory)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 // recorded lists the flags that affect passes. The head of a dump records those that were set, and the backends, so
 // that compiling continues in the same way.
 var recorded = []string{
-	"rules", "pin", "deny", "max-memory", "pipeline", "plan-time", "ctx", "batch", "sequences", "kv", "quantize", "all-logits", "embeddings", "whole-cache", "cpu", "allow-bf16", "disable", "profile", "debug",
+	"rules", "pin", "deny", "max-memory", "pipeline", "plan-time", "ctx", "batch", "sequences", "kv", "quantize", "all-logits", "embeddings", "whole-cache", "cpu", "allow-bf16", "disable", "profile", "observe", "debug",
 }
 
 // open loads a model and returns it with the options for compiling it. They come from the flags, or from the head of

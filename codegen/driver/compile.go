@@ -68,6 +68,9 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*pass.Stats, err
 	if err := pins.unused(); err != nil {
 		return stats, err
 	}
+	if err := observesAny(md.Module, o); err != nil {
+		return stats, err
+	}
 	if o.Pinned != nil && len(pins.matches) > 0 {
 		o.Pinned(pins.matches)
 	}

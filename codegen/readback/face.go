@@ -146,7 +146,7 @@ func (c *checker) callFace(p *program, i int, f *ir.Func) string {
 		params = append(params, v.Name())
 	}
 	in, inFields := c.fields(p, id+"Inputs", f.Params, params)
-	out, outFields := c.fields(p, id+"Outputs", f.Results, resultNames(f))
+	out, outFields := c.fields(p, id+"Outputs", f.Results[:f.Returned()], resultNames(f)[:f.Returned()])
 	return fmt.Sprintf(callFace, id, i, inFields, outFields, prefixed("in.", in), prefixed("&out.", out))
 }
 

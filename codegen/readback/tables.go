@@ -169,7 +169,7 @@ func (c *checker) funcPlan(f *ir.Func) *ir.FuncPlan {
 
 func (c *checker) wantFunc(f *ir.Func) record {
 	plan := c.funcPlan(f)
-	var inputs, outputs list
+	var inputs, outputs, observed list
 	bounds := c.wantBelow(f)
 	for _, v := range f.Params {
 		t := c.wantTensor(v)
@@ -177,13 +177,18 @@ func (c *checker) wantFunc(f *ir.Func) record {
 		inputs = append(inputs, t)
 	}
 	names := resultNames(f)
-	for i, v := range f.Results {
+	for i, v := range f.Results[:f.Returned()] {
 		t := c.wantTensor(v)
 		t["Name"] = names[i]
 		outputs = append(outputs, t)
 	}
+	for i := f.Returned(); i < len(f.Results); i++ {
+		t := c.wantTensor(f.Results[i])
+		t["Name"] = f.ResultNames[i]
+		observed = append(observed, t)
+	}
 	return record{
-		"Name": f.Name, "Inputs": inputs, "Outputs": outputs, "Run": anything{}, // steps looks at it
+		"Name": f.Name, "Inputs": inputs, "Outputs": outputs, "Observed": observed, "Run": anything{}, // steps looks at it
 		"Nodes": plan.Nodes, "Barriers": plan.Barriers, "MaxParts": plan.MaxParts,
 		"Attends": c.wantAttends(f), "Reaches": c.wantReaches(f),
 	}

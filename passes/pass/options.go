@@ -1,6 +1,9 @@
 package pass
 
-import "time"
+import (
+	"regexp"
+	"time"
+)
 
 // Options are the user's decisions about a compilation. The zero value is the default of every option.
 type Options struct {
@@ -17,4 +20,5 @@ type Options struct {
 	Seed      uint64           // of Context.Rand
 	Disable   []string         // passes and rules to leave out
 	Debug     []Setting        // of --debug
+	Observe   *regexp.Regexp   // of the values that programs hand out; nil for none
 }
