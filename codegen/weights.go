@@ -165,6 +165,16 @@ func weightPieces(w *ir.Weight, src Sources) []piece {
 	return rowPieces(w, rows)
 }
 
+// OpenWeight returns the rows of a weight as they are before they are packed.
+func OpenWeight(w *ir.Weight, src Sources) (Rows, error) {
+	e := w.Expr
+	if e != nil && e.Op == ir.ExprPack {
+		e = e.Args[0]
+	}
+	cols, _ := w.Type.Inner().IsConst()
+	return openExpr(e, src, cols)
+}
+
 // sameShape checks that what the expression makes is what the module declares.
 func sameShape(w *ir.Weight, e *ir.Expr, rows Rows) error {
 	n, k := rows.Shape()

@@ -87,6 +87,7 @@ var layers = []struct {
 	// The reader of emitted code shares nothing with its writer, nor with the passes.
 	{"codegen/readback", []string{"ir", "ir/dtype", "kernels/cpu/tile", "passes/target"}, nil},
 	{"codegen/driver", []string{"codegen", "codegen/readback", "frontend/...", "ir", "ir/dtype", "passes", "passes/check", "passes/pass", "passes/target", "runtime/grammar", "runtime/grammar/jsonschema", "runtime/jinja", "runtime/token"}, []string{"github.com/google/go-cmp"}},
+	{"codegen/compare", []string{"codegen", "ir", "ir/dtype", "ir/eval", "passes/flow", "runtime"}, nil},
 	{"codegen/tune", []string{"ir", "ir/dtype", "kernels/cpu", "kernels/cpu/tile", "passes/target", "runtime"}, nil},
 	{"cmd/ggmlc/demo", nil, nil},
 	{"cmd/ggmlc/devices", []string{"kernels/cpu", "kernels/gpu", "kernels/gpu/gputest", "kernels/gpu/kir", "kernels/gpu/measure", "kernels/gpu/ondevice", "kernels/gpu/ptx", "kernels/gpu/spirv", "passes/target", "runtime/cuda", "runtime/printable", "runtime/vulkan"}, nil},

@@ -62,6 +62,7 @@ var kinds = []kind{
 	{"memory", exitBudget, isA[*mem.CapacityError]},
 	{"denied", exitBudget, isA[*driver.DeniedError]},
 	{"stale", exitModel, isA[*staleError]},
+	{"differs", exitModel, isA[*differError]},
 	{"interrupted", exitModel, func(err error) bool { return errors.Is(err, context.Canceled) }},
 	{"disk-full", exitModel, func(err error) bool { return errors.Is(err, syscall.ENOSPC) }},
 	{"go-build", exitModel, isA[*codegen.BuildError]},

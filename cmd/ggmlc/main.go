@@ -73,7 +73,7 @@ Everything about the execution is planned before it runs, and every plan can be 
 	root.SetFlagErrorFunc(misusedFlag)
 	root.SetHelpCommand(helpCommand(root))
 	for _, c := range []func() *cobra.Command{
-		runCommand, buildCommand, genCommand, dumpCommand, optCommand, explainCommand, viewCommand, diffCommand, inspectCommand, tokenizeCommand, packCommand, cacheCommand,
+		runCommand, buildCommand, genCommand, dumpCommand, optCommand, explainCommand, viewCommand, diffCommand, inspectCommand, tokenizeCommand, compareCommand, packCommand, cacheCommand,
 		devicesCommand, passesCommand, targetsCommand, opsCommand, versionCommand,
 	} {
 		root.AddCommand(c())

@@ -31,6 +31,9 @@ type Env struct {
 
 	// Sizes are the sizes of symbols that the shapes of inputs do not determine.
 	Sizes map[string]int64
+
+	// Observe, if not nil, is called with the results of each node of the function itself, not of those that it runs.
+	Observe func(n *ir.Node, results []Tensor)
 }
 
 // Run calls an entry point of m and returns its results in order. It reports all errors in the inputs;
@@ -149,6 +152,9 @@ func (fr *frame) step(n *ir.Node) error {
 	}
 	for i, r := range n.Results {
 		fr.values[r.ID] = results[i]
+	}
+	if fr.env.Observe != nil && fr.depth == 0 {
+		fr.env.Observe(n, tensors(results))
 	}
 	return nil
 }
