@@ -21,7 +21,7 @@ meta "lm.arch" "llama"
 weight "w" : q8_0.r16[16,32] @dev0 = pack(m["w"], r16) at 0:0x0+1088
 weight "e" : f32[32] = concat(m["a"], "odd name"["b"], quantize(literal "00ff", f32), file "x", rows(columns(m["c"], 32, 64), 0, 7))
 state "k.0" : f16[1,1,128,16] @host at 1.1:0x40+4096
-func @decode(%x: f32[tokens,32] @host at 2:0x0+128, %"p q": i32[1]) -> (logits: f32[tokens,16], i32[1]) doc="one step" epochs=3 {
+func @decode(%x: f32[tokens,32] @host at 2:0x0+128, %"p q": i32[1]) -> (logits: f32[tokens,16], i32[1]) doc="one step" observed=1 epochs=3 {
   %w = weight "w" : q8_0.r16[16,32] @dev0
   %n = weight "e" : f32[32] backend=cpu
   %c = constant "0000803f" : f32[]

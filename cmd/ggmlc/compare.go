@@ -41,7 +41,7 @@ func compareCommand() *cobra.Command {
 		Short: "run two plans, or a plan and its definition in float64, and compare them node by node",
 		Long: `compare compiles a model, runs it, and compares the values of all nodes with those of another run on the same inputs:
 
-  --with cpu             another list of targets
+  --with cpu             another list of targets, without the pins
   --with "--kv f32"      other flags of the compiler, in addition to those given
   --with eval            what the graph of the file means, in float64, without --quantize
 
@@ -239,8 +239,7 @@ func (f *compareFlags) second(cmd *cobra.Command) (*otherSide, error) {
 	given := s.cmd.Flags().Changed
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		to := s.cmd.Flags().Lookup(flag.Name)
-		backends := flag.Name == "targets" || flag.Name == "target-file"
-		if to == nil || given(flag.Name) || backends && (given("targets") || given("target-file")) {
+		if to == nil || given(flag.Name) || slices.Contains(aboutBackends, flag.Name) && (given("targets") || given("target-file")) {
 			return
 		}
 		for _, v := range flagTexts(flag) {
@@ -250,6 +249,9 @@ func (f *compareFlags) second(cmd *cobra.Command) (*otherSide, error) {
 	s.flags.observe = f.observe
 	return s, errors.Join(errs...)
 }
+
+// aboutBackends are flags that the second program does not take over if it has other backends.
+var aboutBackends = []string{"targets", "target-file", "pin", "deny", "max-memory"}
 
 // flagTexts returns the texts that set a flag to its value.
 func flagTexts(flag *pflag.Flag) []string {

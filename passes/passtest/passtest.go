@@ -11,7 +11,7 @@
 //
 // A file with several runs has the sections run, run.1, run.2 and so on, with want.1, err.1, rules.1 and so on. Each
 // run starts with the module of the file. The option show of a run is a list of the columns that ir.Print prints. All
-// other options are those of the command line: rules, pin, deny, disable, debug, allow-bf16, cpu, pipeline, memory
+// other options are those of the command line: rules, pin, deny, disable, debug, allow-bf16, cpu, observe, pipeline, memory
 // and threads; pin, disable, debug and memory may occur several times.
 //
 // With -update, the sections want are rewritten. See irtest.RunGoldens for what else is checked.
@@ -46,6 +46,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -203,6 +204,8 @@ func (c *testCase) option(key, value string) (err error) {
 		o.Pipeline, err = strconv.Atoi(value)
 	case "memory":
 		err = c.memory(value)
+	case "observe":
+		o.Observe, err = regexp.Compile(value)
 	case "threads":
 		o.Threads, err = strconv.Atoi(value)
 	case "show":

@@ -1,0 +1,106 @@
+package runtime
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// observedToy is the toy with its logits observed under another name.
+func observedToy() *Program {
+	p := toyProgram()
+	for i := range p.Funcs {
+		f := &p.Funcs[i]
+		f.Observed = []Tensor{{Name: "sum", Type: dtype.F32, Dims: f.Outputs[0].Dims, Offset: f.Outputs[0].Offset}}
+	}
+	return p
+}
+
+// TestObserverGetsValuesOfEachStep has a prompt of two chunks and a decoded token.
+func TestObserverGetsValuesOfEachStep(t *testing.T) {
+	tokens := []int32{5, 9, 1, 30, 2, 2, 7, 8, 4, 3}
+	var steps []int
+	var last []float32
+	_, s := openProgram(t, observedToy(), Options{Threads: 2, Observe: func(node string, step int, v Array) error {
+		if node != "sum" || !slices.Equal(v.Shape, []int{1, toyVocab}) || v.Type != dtype.F32 {
+			t.Errorf("%s of %v and the shape %v", node, v.Type, v.Shape)
+		}
+		last = slices.Clone(unsafeFloats(v.Data))
+		steps = append(steps, step)
+		return nil
+	}})
+	if _, err := s.Prefill(t.Context(), tokens); err != nil {
+		t.Fatal(err)
+	}
+	if want := toyWant(tokens); !slices.Equal(last, want) {
+		t.Errorf("observed %v, want %v", last, want)
+	}
+	if _, err := s.Decode(t.Context(), 6); err != nil {
+		t.Fatal(err)
+	}
+	if want := toyWant(append(tokens, 6)); !slices.Equal(last, want) {
+		t.Errorf("after decode: observed %v, want %v", last, want)
+	}
+	if !slices.Equal(steps, []int{0, 1, 2}) {
+		t.Errorf("steps %v, want 0 to 2", steps)
+	}
+}
+
+func unsafeFloats(b []byte) []float32 {
+	v := make([]float32, len(b)/4)
+	copy(raw(v), b)
+	return v
+}
+
+// TestObserversErrorFailsTheStep runs the same tokens again after the error.
+func TestObserversErrorFailsTheStep(t *testing.T) {
+	stop := errors.New("seen enough")
+	answer := stop
+	_, s := openProgram(t, observedToy(), Options{Threads: 1, Observe: func(string, int, Array) error { return answer }})
+	if _, err := s.Prefill(t.Context(), []int32{1, 2, 3}); !errors.Is(err, stop) || s.Len() != 0 {
+		t.Errorf("error %v, %d positions filled, want %v and 0", err, s.Len(), stop)
+	}
+	answer = nil
+	got, err := s.Prefill(t.Context(), []int32{1, 2, 3})
+	if err != nil || !slices.Equal(got, toyWant([]int32{1, 2, 3})) {
+		t.Errorf("after the error: %v, %v", got, err)
+	}
+}
+
+func TestProgramsWithoutObservedValuesRefuseObservers(t *testing.T) {
+	_, err := Open(toyProgram(), Options{Observe: func(string, int, Array) error { return nil }})
+	if !errors.Is(err, ErrInput) {
+		t.Errorf("error %v, want one of input", err)
+	}
+	if status, _, errs := invoke(toyProgram(), "--tokens", "1", "--observe-to", t.TempDir()); status != exitUsage {
+		t.Errorf("--observe-to: status %d, %s", status, errs)
+	}
+}
+
+// TestObserveToWritesAFolderForEachStep reads the files back.
+func TestObserveToWritesAFolderForEachStep(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	if status, _, errs := invoke(observedToy(), "--tokens", "3,4", "-n", "2", "--temp", "0", "--json", "--observe-to", dir); status != 0 {
+		t.Fatalf("status %d, %s", status, errs)
+	}
+	index, err := os.ReadFile(filepath.Join(dir, "000000", "index.tsv"))
+	want := "func\t\"prefill\"\t\nsize\t\"tokens\"\t2\nsize\t\"kv\"\t2\ninput\t\"tokens\"\ttokens.npy\ninput\t\"pos\"\tpos.npy\nvalue\t\"sum\"\tsum.npy\n"
+	if err != nil || string(index) != want {
+		t.Errorf("index\n%swant\n%s(error %v)", index, want, err)
+	}
+	a, err := readArray(filepath.Join(dir, "000000", "sum.npy"), dtype.F32)
+	if err != nil || !slices.Equal(unsafeFloats(a.Data), toyWant([]int32{3, 4})) {
+		t.Errorf("sum.npy: %v, error %v", a, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "000001", "index.tsv")); err != nil {
+		t.Error(err)
+	}
+	file := filepath.Join(dir, "000000", "sum.npy")
+	if status, _, _ := invoke(observedToy(), "--tokens", "3,4", "--observe-to", file); status != exitFailed {
+		t.Errorf("a folder that cannot be made: status %d, want %d", status, exitFailed)
+	}
+}
