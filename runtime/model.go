@@ -65,7 +65,9 @@ type Model struct {
 	devices opened        // nil without devices
 	closed  chan struct{} // closed by Close
 	watcher watcher       // nil if nobody observes values
-	steps   int           // that were observed
+
+	observing sync.Mutex // held while a step is observed
+	steps     int        // that were observed
 }
 
 // Open checks and maps the weights and starts the workers. Weights of at most 64 MiB are hashed, and refused if a

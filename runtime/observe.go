@@ -4,7 +4,8 @@ import "context"
 
 // Observer is called with the values that a step of a program built with --observe has computed, when the step has ended.
 // node is the name of the value in the compiler's texts, step counts the steps of the model from 0. t is valid until the call
-// returns. An error fails the step: the session has then not taken its tokens.
+// returns. An error fails the step: the session has then not taken its tokens. Steps of all sessions of the model wait for the
+// call, so that it must not begin one.
 type Observer func(node string, step int, t Array) error
 
 // watcher is told what the steps of a model do.
@@ -50,6 +51,8 @@ func (o *Options) watch(p *Program) (watcher, error) {
 func (s *Session) observed(ctx context.Context, fn int) error {
 	m := s.model
 	f := &m.program.Funcs[fn]
+	m.observing.Lock()
+	defer m.observing.Unlock()
 	if err := m.watcher.begin(s, f, m.steps); err != nil {
 		return err
 	}

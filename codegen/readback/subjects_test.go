@@ -45,6 +45,7 @@ type setting struct {
 	disable  []string
 	pkg      string // main where empty
 	profile  bool
+	observe  string // expression; empty for none
 	cpu      []string
 	weights  codegen.Where
 }
@@ -57,6 +58,9 @@ func emit(ctx context.Context, name string, m *ir.Module, tokenizer []byte, s se
 		return nil, err
 	}
 	o := pass.Options{Pipeline: s.pipeline, Rules: s.rules, Disable: s.disable}
+	if s.observe != "" {
+		o.Observe = regexp.MustCompile(s.observe)
+	}
 	for _, text := range strings.Fields(s.pins) {
 		pin, err := pass.ParsePin(text)
 		if err != nil {
