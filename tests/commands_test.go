@@ -19,7 +19,7 @@ const commandsPage = "docs/reference/commands.md"
 var outputPages = []string{commandsPage, "docs/reference/targets.md"}
 
 // compiling are the commands whose common flags the page lists once.
-var compiling = []string{"run", "build", "gen", "dump", "explain", "view", "diff"}
+var compiling = []string{"run", "build", "gen", "dump", "explain", "compare", "view", "diff"}
 
 const (
 	sharedHead = "# flags of all commands that compile"
