@@ -45,6 +45,9 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*pass.Stats, err
 	if err := checkRange(md, o); err != nil {
 		return nil, err
 	}
+	if err := canObserve(md.Module, o); err != nil {
+		return nil, err
+	}
 	if err := checkText(md.Module, o); err != nil {
 		return nil, err
 	}
