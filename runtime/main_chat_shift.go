@@ -19,6 +19,9 @@ func (c *conversation) fit() (prompt []int32, err error) {
 		return nil, err
 	}
 	if len(alone) > most {
+		if err := c.checkSystem(most); err != nil {
+			return nil, err
+		}
 		c.messages = c.messages[:len(c.messages)-1]
 		fmt.Fprintf(c.err, "%s: the message is left out: it is %d tokens long, with those that are always there, and the context has room for %d: write a shorter one, or compile with a larger --ctx\n",
 			c.name, len(alone), most)
@@ -27,6 +30,21 @@ func (c *conversation) fit() (prompt []int32, err error) {
 	full := &ContextError{Used: c.session.length, Wanted: len(prompt) - c.session.length, Limit: most}
 	prompt, err = c.shift(full, 0)
 	return prompt, c.full(err)
+}
+
+// checkSystem reports a message of the system that leaves no room for any message of the user.
+func (c *conversation) checkSystem(most int) error {
+	if c.system() == 0 {
+		return nil
+	}
+	empty := c.newest()
+	empty[len(empty)-1].Content = ""
+	ids, err := c.template.tokens(empty)
+	if err != nil || len(ids) < most {
+		return nil // a template may refuse an empty message
+	}
+	return fmt.Errorf("the message of the system is too long: an empty message after it makes %d tokens, and the context has room for %d: give a shorter --system, or compile with a larger --ctx",
+		len(ids), most)
 }
 
 // system returns how many messages are before the first turn.

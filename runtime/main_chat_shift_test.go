@@ -133,3 +133,19 @@ func TestConversationGoesOn(t *testing.T) {
 		t.Errorf("status %d, %q, %q", status, out, errs)
 	}
 }
+
+// TestSystemWithoutRoomForMessages: no message of the user fits after that of the system, which the error names.
+func TestSystemWithoutRoomForMessages(t *testing.T) {
+	c, errs := talk(t, talker(t), 5, "hi")
+	c.messages[0].Content = strings.Repeat("s", toyContext)
+	if _, err := c.fit(); err == nil || !strings.Contains(err.Error(), "the message of the system is too long") {
+		t.Errorf("error %v", err)
+	}
+	if errs.Len() > 0 {
+		t.Errorf("the conversation says %s", errs)
+	}
+	c.messages[0].Content, c.messages[1].Content = "sys", strings.Repeat("h", toyContext)
+	if ids, err := c.fit(); err != nil || ids != nil || !strings.Contains(errs.String(), "the message is left out") {
+		t.Errorf("a long message makes %d tokens, error %v, and says %s", len(ids), err, errs)
+	}
+}
