@@ -134,7 +134,7 @@ func TestProgramsForSimulatedGPUsAreStatic(t *testing.T) {
 	module, exe := filepath.Join(dir, "add.ggir"), filepath.Join(dir, "add")
 	e2etest.WriteFile(t, module, []byte("ggir 1\nprops imported\nfunc @f(%x: f32[4]) -> (y: f32[4]) {\n  %y = add %x, %x\n  return %y\n}\n"))
 	e2etest.Command{Args: []string{e2etest.Path(), "build", module, "-o", exe, "--targets", "gpusim,cpu"}, Env: []string{"GOMODCACHE=" + filepath.Join(dir, "none")}}.Run(t)
-	help := string(e2etest.Command{Args: []string{exe, "-h"}}.Run(t))
+	help := string(e2etest.Command{Args: []string{exe, "call", "-h"}}.Run(t))
 	for _, flag := range []string{"--gpusim-seed N", "--gpusim-check WHAT", "--gpusim-lanes N"} {
 		if !strings.Contains(help, flag) {
 			t.Errorf("no %s in the help:\n%s", flag, help)
