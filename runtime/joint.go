@@ -166,9 +166,9 @@ func (g *Sessions) lead(ctx context.Context, s *Session) error {
 	return err
 }
 
-// gather returns when all sessions of the last step are back, or when that takes too long. If none is missing, it lets
-// other goroutines run first: where steps use all processors, sessions that are ready to begin would get one only when the
-// scheduler takes it away from a session that runs steps alone, after ten milliseconds.
+// gather returns when all sessions of the last step are back, or when that takes too long. Then it lets other goroutines
+// run: where steps use all processors, sessions that are ready to begin would get one only when the scheduler takes it
+// away from sessions that wake each other for step after step, after ten milliseconds.
 func (j *joint) gather(ctx context.Context) {
 	j.mu.Lock()
 	missing, patience := j.awaited, max(leastPatience, j.took/4)
@@ -179,10 +179,14 @@ func (j *joint) gather(ctx context.Context) {
 		}
 	}
 	j.mu.Unlock()
-	if missing == 0 {
-		goruntime.Gosched()
-		return
+	if missing > 0 {
+		j.await(ctx, patience)
 	}
+	goruntime.Gosched()
+}
+
+// await returns when no session of the last step is missing, or after some time.
+func (j *joint) await(ctx context.Context, patience time.Duration) {
 	j.timer.Reset(patience)
 	defer j.timer.Stop()
 	select {
