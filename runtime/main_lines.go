@@ -44,7 +44,7 @@ func newLineSource(in io.Reader, signs io.Writer) lineSource {
 type editedLines struct{ terminal *lineedit.Terminal }
 
 func (e editedLines) next(sign string) <-chan line {
-	lines := make(chan line, 1) // nobody waits for it after an interrupt
+	lines := make(chan line, 1) // has room, as no receiver waits after an interrupt
 	go func() {
 		text, err := e.terminal.ReadLine(sign)
 		lines <- line{text, err}

@@ -64,7 +64,7 @@ type Model struct {
 	own     func() (ownGrammar, error)
 	devices opened        // nil without devices
 	closed  chan struct{} // closed by Close
-	watcher watcher       // nil if nobody observes values
+	watcher watcher       // nil if no values are observed
 
 	observing sync.Mutex // held while a step is observed
 	steps     int        // that were observed

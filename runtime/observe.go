@@ -34,7 +34,7 @@ func (p *Program) observes() bool {
 	return false
 }
 
-// watch returns who is told of the values of steps; nil if nobody wants to know.
+// watch returns what receives the values of steps; nil for nothing.
 func (o *Options) watch(p *Program) (watcher, error) {
 	switch {
 	case o.Observe != nil && !p.observes():

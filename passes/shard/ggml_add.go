@@ -76,7 +76,7 @@ func (d *Division) wait(pos int) *waiting {
 	return w
 }
 
-// at returns the node i behind the next one; nil after the last.
+// at returns the node i after the next one; nil after the last.
 func (w *waiting) at(i int) *tensor {
 	if w.next+i >= len(w.d.nodes) {
 		return nil

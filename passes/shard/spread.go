@@ -83,7 +83,7 @@ func checkGiven(m *ir.Module, devices int, given map[string]ir.Sharding) error {
 			return fmt.Errorf("%q, %v: the state %v %w", name, t, s, err)
 		}
 		if m.Weight(name) != nil && s.IsSplit() && s.Axis == t.Rank()-1 && !inOneRun(s) {
-			return fmt.Errorf("%q, %v: the state %v has pieces of rows apart from each other on a device, which weights cannot: give each device one", name, t, s)
+			return fmt.Errorf("%q, %v: the state %v has separate pieces of rows on a device, which weights cannot: give each device one", name, t, s)
 		}
 	}
 	return nil

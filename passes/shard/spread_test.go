@@ -92,7 +92,7 @@ func TestWrongGroupsAreReported(t *testing.T) {
 		{"too few parts", 3, "up", part(0, 8, 4), "has 2 parts for 3 devices"},
 		{"too much", 2, "up", part(0, 8, 8), "has 16 elements of 12"},
 		{"a negative part", 2, "up", part(0, 13, -1), "cuts blocks"},
-		{"pieces of rows", 2, "down", ir.SplitOn(1, ir.Segment{Times: 2, Counts: []int64{4, 2}}), "pieces of rows apart"},
+		{"pieces of rows", 2, "down", ir.SplitOn(1, ir.Segment{Times: 2, Counts: []int64{4, 2}}), "separate pieces of rows"},
 		{"kept partial", 2, "up", ir.Partial(), "cannot be given"},
 	} {
 		_, _, err := Spread(parseModule(t, feedForward), tt.devices, map[string]ir.Sharding{tt.weight: tt.state})
