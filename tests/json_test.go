@@ -26,12 +26,12 @@ var (
 func TestJSONPageIsComplete(t *testing.T) {
 	root := needtest.Root(t)
 	page := pagesOf(t, root)[jsonPage]
-	source := sourceOf(t, root, "cmd/ggmlc", "codegen", "passes")
+	source := sourceOf(t, root, "cmd", "codegen", "passes")
 	fields, codes := wordsOf(jsonTag, source), wordsOf(errorKind, source)
 	for code := range wordsOf(noteCode, source) {
 		codes[code] = true
 	}
-	codes["failed"] = true // cmd/ggmlc.unknown
+	codes["failed"] = true // cmd.unknown
 	shownFields, shownCodes := shown(fieldRow, page), shown(codeRow, page)
 	compareNames(t, "field", fields, shownFields)
 	compareNames(t, "code", codes, shownCodes)

@@ -92,7 +92,8 @@ var layers = []struct {
 	{"cmd/ggmlc/demo", nil, nil},
 	{"cmd/ggmlc/devices", []string{"kernels/cpu", "kernels/gpu", "kernels/gpu/gputest", "kernels/gpu/kir", "kernels/gpu/measure", "kernels/gpu/ondevice", "kernels/gpu/ptx", "kernels/gpu/spirv", "passes/target", "runtime/cuda", "runtime/printable", "runtime/vulkan"}, nil},
 	// The executable of ggmlc is static: it builds the program that calls drivers, and does not import it.
-	{"cmd/ggmlc", []string{"cmd/ggmlc/demo", "codegen/...", "frontend/...", "ir/...", "kernels/...", "passes/...", "runtime", "runtime/grammar", "runtime/printable", "runtime/token"},
+	{"cmd/ggmlc", []string{"cmd"}, nil},
+	{"cmd", []string{"cmd/ggmlc/demo", "codegen/...", "frontend/...", "ir/...", "kernels/...", "passes/...", "runtime", "runtime/grammar", "runtime/printable", "runtime/token"},
 		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/schollz/progressbar", "golang.org/x/term", "gonum.org/v1/gonum"}},
 	{"examples/mlp", []string{"ir", "ir/dtype"}, nil},
 	{"examples/spread", nil, nil},

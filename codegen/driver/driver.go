@@ -1,4 +1,4 @@
-// Package driver joins frontend, passes and codegen: what cmd/ggmlc and other programs
+// Package driver joins frontend, passes and codegen: what package cmd and other programs
 // call to compile a model.
 package driver
 

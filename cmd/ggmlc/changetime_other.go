@@ -1,8 +1,0 @@
-//go:build !(linux || openbsd || dragonfly || solaris || darwin || freebsd || netbsd)
-
-package main
-
-import "io/fs"
-
-// changeTime returns 0: the time is not available on this system.
-func changeTime(fs.FileInfo) int64 { return 0 }

@@ -1,0 +1,100 @@
+// Package cmd is the command ggmlc, which compiles models into static executables and Go packages. Command cmd/ggmlc calls
+// Main. Another module that brings backends has a command of its own, which imports them and calls Main too.
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Main runs ggmlc with the arguments of the process, and ends the process.
+func Main() {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is Main with its environment as parameters. It returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return 0
+	}
+	var status *programStatus
+	if errors.As(err, &status) {
+		return status.code // the program has reported its error
+	}
+	report(stderr, err, formOf(cmd))
+	return exitStatus(err)
+}
+
+// formOf returns the form that --json selects for the command that ran.
+func formOf(cmd *cobra.Command) outputForm {
+	f := cmd.Flags().Lookup("json")
+	return outputForm(f != nil && f.Value.String() == "true")
+}
+
+// newRoot returns the command with all its subcommands.
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ggmlc",
+		Short: "compile models into static executables and Go packages",
+		Long: `ggmlc compiles a model into one static executable, or into a typed Go package.
+Everything about the execution is planned before it runs, and every plan can be read.`,
+		Example: `  ggmlc run -- --prompt "One day"      the demo model
+  ggmlc build model.gguf -o story      one static executable
+  ggmlc gen model.gguf -o story --package story
+  ggmlc dump model.gguf --after plan   what was decided`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(misusedFlag)
+	root.SetHelpCommand(helpCommand(root))
+	for _, c := range []func() *cobra.Command{
+		runCommand, buildCommand, genCommand, dumpCommand, optCommand, explainCommand, viewCommand, diffCommand, inspectCommand, tokenizeCommand, compareCommand, packCommand, cacheCommand,
+		devicesCommand, passesCommand, targetsCommand, opsCommand, versionCommand,
+	} {
+		root.AddCommand(c())
+	}
+	return root
+}
+
+// noArgs is cobra.NoArgs with this command's exit status.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no arguments: see ggmlc %s --help", cmd.Name(), cmd.Name())
+	}
+	return nil
+}
+
+// usageError marks an error as wrong usage.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
