@@ -41,14 +41,18 @@ func (s *Session) Call(ctx context.Context, fn int, in, out []any) error {
 
 // enterArrays stores the inputs and runs the function.
 func (s *Session) enterArrays(ctx context.Context, fn int, arrays [][]byte) error {
-	f := &s.model.program.Funcs[fn]
-	for i := range f.Inputs {
-		s.store(&f.Inputs[i], arrays[i])
-	}
-	if err := s.checkIndexes(f); err != nil {
+	if err := s.storeArrays(&s.model.program.Funcs[fn], arrays); err != nil {
 		return err
 	}
 	return s.run(ctx, fn)
+}
+
+// storeArrays stores the inputs of a step and checks those that select rows.
+func (s *Session) storeArrays(f *Func, arrays [][]byte) error {
+	for i := range f.Inputs {
+		s.store(&f.Inputs[i], arrays[i])
+	}
+	return s.checkIndexes(f)
 }
 
 // inputArrays returns the bytes of the inputs after checking all types.
@@ -236,3 +240,6 @@ func (s *Session) load(t *Tensor, dense []byte) { copy(dense, s.bytes(t, len(den
 func (s *Session) bytes(t *Tensor, n int) []byte {
 	return s.io.bytes[t.Offset : t.Offset+int64(t.extent(s.model.program))][:n]
 }
+
+// copyOut copies a tensor out of an arena of inputs and outputs into a dense array.
+func copyOut(dense []byte, io arena, t *Tensor) { copy(dense, io.bytes[t.Offset:]) }

@@ -36,6 +36,12 @@ type stepper interface {
 
 	finish() error // returns when all steps have ended
 	clear()        // zeros the state
+
+	// flying returns the instance and the number of the last step that was submitted, landed waits until the step of a
+	// number has ended, and upcoming returns the instance that the next overlapping step will get.
+	flying() (slot int, number uint64)
+	landed(number uint64) error
+	upcoming() int
 }
 
 // Layout describes what a compiled module needs of devices.
@@ -352,7 +358,7 @@ func (d *deviceSession) begin(order stepOrder) {
 		d.idle()
 		return
 	}
-	next := d.blocks[(d.block.Slot+1)%len(d.blocks)]
+	next := d.blocks[d.upcoming()]
 	d.await(next.Step)
 	d.use(next)
 }
@@ -397,8 +403,14 @@ func (d *deviceSession) await(step uint64) {
 	}
 }
 
-func (d *deviceSession) finish() error {
-	d.await(d.step)
+func (d *deviceSession) flying() (slot int, number uint64) { return d.block.Slot, d.step }
+
+func (d *deviceSession) upcoming() int { return (d.block.Slot + 1) % len(d.blocks) }
+
+func (d *deviceSession) finish() error { return d.landed(d.step) }
+
+func (d *deviceSession) landed(number uint64) error {
+	d.await(number)
 	if err := d.set.Fault(); err != nil {
 		return d.session.model.blame(err)
 	}

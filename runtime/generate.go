@@ -61,6 +61,7 @@ func (s *Session) Generate(ctx context.Context, prompt string, o GenerateOptions
 	if vocab == nil {
 		return failed(inputError("%s has no tokenizer: use GenerateTokens", s.model.program.Name))
 	}
+	s.settle()
 	return s.GenerateTokens(ctx, s.encodeAt(prompt, specials(o.Whole) || s.isFirst()), o)
 }
 

@@ -175,26 +175,35 @@ func (s *Session) lock(n int, w where) error {
 	if lm == nil {
 		return inputError("%s is no language model: use Call", s.model.program.Name)
 	}
-	if !s.busy.CompareAndSwap(false, true) {
-		return ErrBusy
+	if err := s.reserve(); err != nil {
+		return err
 	}
-	used := s.length
-	if w == instead {
-		used = 0
-	}
-	var err error
-	switch {
-	case n == 0:
-		err = inputError("no tokens: at least one is needed to predict the next")
-	case !s.past.has(used):
-		err = s.past.lost(used)
-	case n > lm.Context-used:
-		err = &ContextError{Used: used, Wanted: n, Limit: lm.Context}
-	}
+	err := s.room(n, w)
 	if err != nil {
 		s.busy.Store(false)
 	}
 	return err
+}
+
+// room returns an error if n tokens cannot be put somewhere.
+func (s *Session) room(n int, w where) error {
+	lm, used := s.model.program.LM, s.length
+	if w == instead {
+		used = 0
+	}
+	switch {
+	case n == 0:
+		return errNoTokens()
+	case !s.past.has(used):
+		return s.past.lost(used)
+	case n > lm.Context-used:
+		return &ContextError{Used: used, Wanted: n, Limit: lm.Context}
+	}
+	return nil
+}
+
+func errNoTokens() error {
+	return inputError("no tokens: at least one is needed to predict the next")
 }
 
 // checkTokens refuses ids outside of the embedding.
@@ -210,26 +219,31 @@ func (s *Session) checkTokens(tokens []int32) error {
 // chunks runs tokens at the end of the sequence, at most batch in one step, and returns the logits after the last
 // one. With devices, several steps may be in flight at once.
 func (s *Session) chunks(ctx context.Context, d *driver, tokens []int32, batch int) ([]float32, error) {
+	was := s.length
+	if err := s.finish(s.submitChunks(ctx, d, tokens, batch, alone)); err != nil {
+		s.length = was
+		s.past.fail(was, len(tokens))
+		return nil, err
+	}
+	s.past.put(was, tokens)
+	logits, vocab := s.Floats(d.logits), s.model.program.LM.Vocab
+	return logits[len(logits)-vocab:], nil
+}
+
+// submitChunks submits the steps of chunks, the first of which begins in the given order.
+func (s *Session) submitChunks(ctx context.Context, d *driver, tokens []int32, batch int, order stepOrder) error {
 	s.widen(len(tokens))
-	was, all := s.length, tokens
-	var err error
-	for order := alone; err == nil && len(tokens) > 0; order = overlapping {
+	for ; len(tokens) > 0; order = overlapping {
 		n := min(len(tokens), batch)
 		s.begin(order)
 		s.place(d, tokens[:n])
-		if err = s.submit(ctx, d.fn); err == nil {
-			s.length += n
+		if err := s.submit(ctx, d.fn); err != nil {
+			return err
 		}
+		s.length += n
 		tokens = tokens[n:]
 	}
-	if err = s.finish(err); err != nil {
-		s.length = was
-		s.past.fail(was, len(all))
-		return nil, err
-	}
-	s.past.put(was, all)
-	logits, vocab := s.Floats(d.logits), s.model.program.LM.Vocab
-	return logits[len(logits)-vocab:], nil
+	return nil
 }
 
 // widen requests huge pages for the state once n more positions fill a quarter of the context. Attention reads all

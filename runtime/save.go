@@ -88,8 +88,9 @@ func (s *Session) holdState() error {
 		return inputError("%s is no language model: it has no sequence", s.model.program.Name)
 	case lm.States == nil:
 		return inputError("%s keeps its sequences in the memory of devices: only those in host memory can be saved", s.model.program.Name)
-	case !s.busy.CompareAndSwap(false, true):
-		return ErrBusy
+	}
+	if err := s.reserve(); err != nil {
+		return err
 	}
 	if s.seat == nil {
 		return nil

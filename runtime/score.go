@@ -12,6 +12,7 @@ func (s *Session) Score(ctx context.Context, tokens []int32, first int, visit fu
 	if err := s.checkScore(tokens, first); err != nil {
 		return err
 	}
+	s.settle()
 	was := s.length
 	run := s.scoreOneByOne
 	if s.seat == nil && s.model.prefill.eachToken() { // sessions of Sessions have the last logits only

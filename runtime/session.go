@@ -8,8 +8,9 @@ import (
 )
 
 // Session is one conversation, or one user of a module that is no language model. It has its own state (the KV
-// cache), activations, inputs and outputs. Only one goroutine may use it at a time; a second one gets ErrBusy. A
-// session holds no system resources and need not be closed.
+// cache), activations, inputs and outputs. Only one goroutine may use it at a time; a second one gets ErrBusy. Calls
+// first wait for the steps that the methods named Start have begun. A session holds no system resources and need not be
+// closed.
 type Session struct {
 	model  *Model
 	args   Args
@@ -27,6 +28,8 @@ type Session struct {
 	pending []int32
 
 	grammar followedEnd
+
+	flow flow
 
 	past *past // nil for a session that other sessions use as memory
 	seat *seat // nil for a session with memory of its own
@@ -85,11 +88,15 @@ func (s *Session) allocateIO() (err error) {
 func (s *Session) Model() *Model { return s.model }
 
 // Len returns the number of positions filled, by tokens of prompts and by generated ones passed to Decode.
-func (s *Session) Len() int { return s.length }
+func (s *Session) Len() int {
+	s.settle()
+	return s.length
+}
 
 // Reset forgets the sequence. The state of a language model is not cleared, as its positions are written before they
 // are read. The state of any other module is zeroed.
 func (s *Session) Reset() {
+	s.settle()
 	s.length, s.pending = 0, s.pending[:0]
 	if s.model.program.LM != nil {
 		return
@@ -103,6 +110,7 @@ func (s *Session) Reset() {
 // Truncate forgets all positions from n on, so that a conversation can continue from there. Models with sliding windows
 // go back as far as their states have the positions of the window before n.
 func (s *Session) Truncate(n int) error {
+	s.settle()
 	if n < 0 || n > s.length {
 		return inputError("truncate to %d of %d positions", n, s.length)
 	}
@@ -138,13 +146,21 @@ func (s *Session) Run(ctx context.Context, fn int) error {
 
 // own reserves a session with memory of its own for one call.
 func (s *Session) own() error {
+	if err := s.ownsMemory(); err != nil {
+		return err
+	}
+	if err := s.reserve(); err != nil {
+		return err
+	}
+	s.past.cut(0) // the function may write any positions
+	return nil
+}
+
+// ownsMemory refuses a session that shares the memory of its inputs with others.
+func (s *Session) ownsMemory() error {
 	if s.seat != nil {
 		return inputError("a session of several that share memory runs no functions one by one: use Prefill, Decode or Generate")
 	}
-	if !s.busy.CompareAndSwap(false, true) {
-		return ErrBusy
-	}
-	s.past.cut(0) // the function may write any positions
 	return nil
 }
 
@@ -221,11 +237,21 @@ const (
 // begin prepares the next step. Its inputs may be written afterwards.
 func (s *Session) begin(order stepOrder) {
 	if s.device != nil {
+		s.vacate(order)
 		s.device.begin(order)
 	}
 	if s.model.options.Poison && order == alone {
 		s.active.poison()
 	}
+}
+
+// vacate lands the steps whose outputs are where the next step has its own.
+func (s *Session) vacate(order stepOrder) {
+	if order == alone {
+		s.flow.landAll(s)
+		return
+	}
+	s.flow.landSlot(s, s.device.upcoming())
 }
 
 // submit runs a function. Work on devices may still be in progress when it returns.

@@ -149,6 +149,7 @@ func (s *Session) Close() error {
 	if c == nil {
 		return nil
 	}
+	s.settle()
 	if !s.busy.CompareAndSwap(false, true) {
 		return ErrBusy
 	}

@@ -47,6 +47,7 @@ type toy struct {
 	pipeline int
 	options  fake.Options
 	drop     int           // an event whose wait is left out; 0 is none
+	sum      fake.Kernel   // replaces the first device's kernel
 	hash     fake.Kernel   // replaces the second device's kernel
 	hold     time.Duration // additional duration of each hash
 }
@@ -97,6 +98,9 @@ var (
 func (o *toy) step() func(*runtime.Worker, *runtime.Args) {
 	sum := &runtime.Command{Label: runtime.Label{Func: "step", Split: 0}, Kernel: fake.Kernel(addTokens)}
 	hash := &runtime.Command{Label: runtime.Label{Func: "step", Split: 1}, Kernel: fake.Kernel(o.hashSum)}
+	if o.sum != nil {
+		sum.Kernel = o.sum
+	}
 	if o.hash != nil {
 		hash.Kernel = o.hash
 	}
