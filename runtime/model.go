@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	goruntime "runtime"
 	"strings"
 	"sync"
@@ -23,6 +24,15 @@ type Options struct {
 	// Weights is the weights file. "" means the place that the compiler chose: the program's data, the end of the
 	// executable, or Program.Weights.External.
 	Weights string
+
+	// WeightsBytes, WeightsReader and WeightsFS give the contents of a weights file in place of its name: bytes, a reader of
+	// WeightsSize bytes (0: the reader has a method Size), or a file system in which Weights is the name. Length, plan and
+	// hash are checked as those of a file. Bytes of which the weights begin at a multiple of Align, or of the page size in a
+	// program with devices, are used in place and must not change before Close; others are copied.
+	WeightsBytes  []byte
+	WeightsReader io.ReaderAt
+	WeightsSize   int64
+	WeightsFS     fs.FS
 
 	// Verify makes Open compute the SHA-256 of weights of any size, which reads all of them. Without it, only weights
 	// of at most 64 MiB are hashed, and larger ones are not read by Open.
@@ -141,7 +151,7 @@ func threads(p *Program, wanted int) int {
 func (m *Model) Program() *Program { return m.program }
 
 // Threads returns the number of workers, which may be less than Options.Threads.
-func (m *Model) Threads() int { return len(m.pool.workers) }
+func (m *Model) Threads() int { return int(m.pool.limit.Load()) }
 
 // Vocab returns the tokenizer, or nil for a program without one.
 func (m *Model) Vocab() *token.Vocab { return m.vocab }

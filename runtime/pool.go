@@ -66,8 +66,10 @@ func (p *pool) look(slot uint32) {
 // of one part needs no other goroutine. The other workers spin for a while after a step (calmSpin), then park.
 type pool struct {
 	workers []*Worker
-	started int // workers that have a goroutine, including the caller
+	limit   atomic.Int32 // workers that steps may use
+	started int          // workers that have a goroutine, including the caller
 	scratch arena
+	each    int64 // bytes of scratch of a worker
 	queue   queue
 
 	// The step in progress.
@@ -89,11 +91,16 @@ type pool struct {
 // newPool returns a pool of n workers with scratch bytes each. Goroutines are started by the first step that needs
 // them: a model too small for several workers never makes the system create threads.
 func newPool(n int, scratch int64) *pool {
-	p := &pool{scratch: newArena(int64(n) * scratch), workers: make([]*Worker, n), started: 1}
+	p := &pool{scratch: newArena(int64(n) * scratch), each: scratch, workers: make([]*Worker, n), started: 1}
 	for i := range p.workers {
-		p.workers[i] = &Worker{Part: i, pool: p, wake: make(chan struct{}, 1)}
+		p.workers[i] = newWorker(p, i)
 	}
+	p.limit.Store(int32(n))
 	return p
+}
+
+func newWorker(p *pool, part int) *Worker {
+	return &Worker{Part: part, pool: p, wake: make(chan struct{}, 1)}
 }
 
 // work runs the steps of a worker other than 0 until the pool is closed.
@@ -165,7 +172,7 @@ func (p *pool) stopped() bool { return p.stop[(p.workers[0].stops-1)&1] }
 
 // parts returns how many workers run f. GOMAXPROCS may have become less since the start.
 func (p *pool) parts(f *Func) int {
-	n := len(p.workers)
+	n := int(p.limit.Load())
 	if f.MaxParts > 0 {
 		n = min(n, f.MaxParts)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
@@ -27,10 +28,13 @@ const verifiedBytes = 64 << 20
 // openWeights finds, checks and maps the weights of p. It compares their hash if they are small or the options ask
 // for it.
 func openWeights(p *Program, o Options) (weights, error) {
-	if len(p.Weights.Embedded) > 0 && o.Weights == "" {
+	w, given, err := o.givenWeights(p)
+	if !given && len(p.Weights.Embedded) > 0 && o.Weights == "" {
 		return copyWeights(p)
 	}
-	w, err := findWeights(p, o.Weights)
+	if !given {
+		w, err = findWeights(p, o.Weights)
+	}
 	if err != nil || p.Weights.Size > verifiedBytes && !o.Verify {
 		return w, err
 	}
@@ -89,7 +93,12 @@ func mapWeights(p *Program, file string) (weights, error) {
 		return weights{}, &WeightsError{File: file, Why: "the weights cannot be read: name their file with --weights (Options.Weights)", Err: errors.Unwrap(err)}
 	}
 	defer f.Close()
-	t, err := checkedTrailer(p, f)
+	return mapOpened(p, file, f)
+}
+
+// mapOpened maps the weights that the trailer of an open file describes.
+func mapOpened(p *Program, file string, f *os.File) (weights, error) {
+	t, err := fileTrailer(p, f)
 	if err != nil {
 		return weights{}, &WeightsError{File: file, Why: err.Error()}
 	}
@@ -114,8 +123,8 @@ func openRegular(file string) (*os.File, error) {
 	return os.Open(file)
 }
 
-// checkedTrailer reads the trailer of f and compares it with what p was compiled with.
-func checkedTrailer(p *Program, f *os.File) (Trailer, error) {
+// fileTrailer is checkedTrailer for a regular file.
+func fileTrailer(p *Program, f *os.File) (Trailer, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return Trailer{}, err
@@ -123,12 +132,17 @@ func checkedTrailer(p *Program, f *os.File) (Trailer, error) {
 	if !st.Mode().IsRegular() {
 		return Trailer{}, errNotRegular
 	}
-	t, err := ReadTrailer(f, st.Size())
+	return checkedTrailer(p, f, st.Size())
+}
+
+// checkedTrailer reads the trailer of r and compares it with what p was compiled with.
+func checkedTrailer(p *Program, r io.ReaderAt, size int64) (Trailer, error) {
+	t, err := ReadTrailer(r, size)
 	if err != nil {
 		return Trailer{}, err
 	}
 	if t.PlanID != p.PlanID && t.Before > 0 {
-		if t, err = ReadTrailer(f, t.Before); err != nil {
+		if t, err = ReadTrailer(r, t.Before); err != nil {
 			return Trailer{}, err
 		}
 	}
