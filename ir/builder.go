@@ -91,6 +91,16 @@ func (b *Builder) State(name string, t Type) {
 	b.m.States = append(b.m.States, &State{Name: name, Type: t})
 }
 
+// Divide states how devices may divide the weight or state of that name. It does nothing if there is none.
+func (b *Builder) Divide(name string, d Division) {
+	if w := b.m.Weight(name); w != nil {
+		w.Divide = &d
+	}
+	if s := b.m.State(name); s != nil {
+		s.Divide = &d
+	}
+}
+
 // Language declares how the module generates tokens. Finish checks it.
 func (b *Builder) Language(lm LanguageModel) { b.m.LM = &lm }
 

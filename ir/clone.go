@@ -45,11 +45,11 @@ func cloneEach[T any](s []T, clone func(T) T) []T {
 }
 
 func (c *cloner) weight(w *Weight) *Weight {
-	return &Weight{Name: w.Name, Type: c.typ(w.Type), Expr: w.Expr.Clone(), Place: w.Place.clone()}
+	return &Weight{Name: w.Name, Type: c.typ(w.Type), Expr: w.Expr.Clone(), Place: w.Place.clone(), Divide: w.Divide.clone()}
 }
 
 func (c *cloner) state(s *State) *State {
-	return &State{Name: s.Name, Type: c.typ(s.Type), Place: s.Place.clone()}
+	return &State{Name: s.Name, Type: c.typ(s.Type), Place: s.Place.clone(), Divide: s.Divide.clone()}
 }
 
 func (c *cloner) typ(t Type) Type {

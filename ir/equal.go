@@ -60,6 +60,7 @@ func (c *comparer) weight(a, b *Weight) {
 	c.same(a.Name == b.Name, "weight name", a.Name, b.Name)
 	c.same(a.Type.Equal(b.Type), what, a.Type, b.Type)
 	c.same(a.Expr.Equal(b.Expr), what, a.Expr, b.Expr)
+	c.same(a.Divide.equal(b.Divide), what, a.Divide, b.Divide)
 	c.place(what, a.Place, b.Place)
 }
 
@@ -67,6 +68,7 @@ func (c *comparer) state(a, b *State) {
 	what := fmt.Sprintf("state %q", a.Name)
 	c.same(a.Name == b.Name, "state name", a.Name, b.Name)
 	c.same(a.Type.Equal(b.Type), what, a.Type, b.Type)
+	c.same(a.Divide.equal(b.Divide), what, a.Divide, b.Divide)
 	c.place(what, a.Place, b.Place)
 }
 

@@ -52,6 +52,8 @@ type Weight struct {
 	Type  Type
 	Expr  *Expr  // how its bytes are made; may be nil in tests
 	Place *Place // in the weights arena; set by plan
+
+	Divide *Division // how devices may divide it; pass shard reads and removes it
 }
 
 // State is memory that outlives a call, such as a KV cache. Each session has its own instance, which is
@@ -60,6 +62,8 @@ type State struct {
 	Name  string
 	Type  Type
 	Place *Place // in the state arena; set by plan
+
+	Divide *Division // how devices may divide it; pass shard reads and removes it
 }
 
 // Symbol returns the symbol of that name, or nil.

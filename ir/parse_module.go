@@ -131,6 +131,7 @@ func (p *parser) weightDecl() {
 	if p.accept("=") {
 		w.Expr = p.expr()
 	}
+	w.Divide = p.division()
 	if p.accept("at") {
 		w.Place = p.place()
 	}
@@ -153,6 +154,7 @@ func (p *parser) stateDecl() {
 	s := &State{Name: p.str("the state's name in quotes")}
 	p.expect(":")
 	s.Type = p.spacedType()
+	s.Divide = p.division()
 	if p.accept("at") {
 		s.Place = p.place()
 	}

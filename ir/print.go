@@ -120,10 +120,10 @@ func (p *printer) members(m *Module) {
 		if w.Expr != nil {
 			expr = " = " + w.Expr.String()
 		}
-		p.linef("weight %s : %v%s%s", quote(w.Name), w.Type, expr, p.place(w.Place))
+		p.linef("weight %s : %v%s%s", quote(w.Name), w.Type, expr, p.division(w.Divide)+p.place(w.Place))
 	}
 	for _, s := range m.States {
-		p.linef("state %s : %v%s", quote(s.Name), s.Type, p.place(s.Place))
+		p.linef("state %s : %v%s", quote(s.Name), s.Type, p.division(s.Divide)+p.place(s.Place))
 	}
 }
 

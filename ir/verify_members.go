@@ -19,17 +19,26 @@ func (v *verifier) members() {
 		name(w.Name, w)
 		v.typ(w.Type)
 		v.expr(w.Expr)
+		v.division(w.Divide, w.Type)
 	}
 	name = v.unique(len(v.m.States))
 	for _, s := range v.m.States {
 		name(s.Name, s)
 		v.typ(s.Type)
+		v.division(s.Divide, s.Type)
 	}
 	name = v.unique(len(v.m.Funcs))
 	for _, f := range v.m.Funcs {
 		name(f.Name, f)
 	}
 	v.node = nil
+}
+
+// division checks that a type can be divided as stated.
+func (v *verifier) division(d *Division, t Type) {
+	if err := d.check(t); err != nil {
+		v.fail("divide", "%v", err)
+	}
 }
 
 // unique returns a function that makes one of n members the current one and checks that none before

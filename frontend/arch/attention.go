@@ -119,7 +119,11 @@ func (a attention) apply(g *graph, x *ir.Value) *ir.Value {
 		sinks = g.vector("attn_sinks.weight", h.count)
 	}
 	y := g.f.Attention(q, ks, vs, g.in.slot, g.in.reach, g.in.lengths, sinks, a.attr(g.model))
-	return g.linear(joinHeads(g.f, y), "attn_output", g.embd, h.count*h.v, a.out)
+	out := g.linear(joinHeads(g.f, y), "attn_output", g.embd, h.count*h.v, a.out)
+	if a.alibi == 0 { // else the scores of a head depend on its number
+		h.divide(g)
+	}
+	return out
 }
 
 // attr returns the attributes of the node. A window that no context exceeds is left out.
@@ -184,15 +188,20 @@ func (m *model) checkKV(h heads) {
 
 // keep writes keys or values to a cache and returns it. Each layer has its own, except in encoders.
 func (g *graph) keep(name string, c cache, heads, size int64, x *ir.Value) *ir.Value {
-	full := g.name(name)
-	if g.in.reach != g.in.pos {
-		full = name
-	}
+	full := g.shared(name)
 	if g.versions[full] == nil {
 		g.versions[full] = g.kvState(full, c.rows, heads, size)
 	}
 	g.versions[full] = g.f.StateWrite(g.versions[full], x, g.in.slot, g.in.pos, c.ring)
 	return g.versions[full]
+}
+
+// shared returns the name of something that each layer has, except in encoders.
+func (g *graph) shared(name string) string {
+	if g.in.reach != g.in.pos {
+		return name
+	}
+	return g.name(name)
 }
 
 // kvState declares a cache of keys or values.

@@ -222,6 +222,9 @@ func (o output) apply(g *graph, x *ir.Value) *ir.Value {
 	}
 	y := g.f.MatMul(x, g.matrix(name+".weight", g.vocab, g.embd))
 	y = g.scaled(g.biased(y, outputName, g.vocab, o.bias), o.scale)
+	if name == outputName {
+		g.divide(name, "vocab", 0, g.vocab, g.vocab)
+	}
 	if o.cap == 0 {
 		return y
 	}

@@ -67,6 +67,10 @@ func (e experts) apply(g *graph, x *ir.Value) *ir.Value {
 	gate := e.product(g, rows, "ffn_gate_exps", e.size, g.embd, idx)
 	up := e.product(g, rows, "ffn_up_exps", e.size, g.embd, idx)
 	y := e.product(g, e.joined(f, gate, up), "ffn_down_exps", g.embd, e.size, idx)
+	along := g.name("ffn_exps")
+	g.divide("ffn_gate_exps", along, 1, e.size, e.size)
+	g.divide("ffn_up_exps", along, 1, e.size, e.size)
+	g.divide("ffn_down_exps", along, 2, e.size, e.size)
 	sum := f.ExpertsSum(y, g.scaled(p, e.scale))
 	if e.shared == nil {
 		return sum

@@ -30,7 +30,9 @@ type gated struct {
 func (p gated) apply(g *graph, x *ir.Value) *ir.Value {
 	gate := p.act(g.f, g.linear(x, "ffn_gate"+p.suffix, p.size, g.embd, p.bias))
 	up := g.linear(x, "ffn_up"+p.suffix, p.size, g.embd, p.bias)
-	return g.linear(g.f.Mul(gate, up), "ffn_down"+p.suffix, g.embd, p.size, p.bias)
+	y := g.linear(g.f.Mul(gate, up), "ffn_down"+p.suffix, g.embd, p.size, p.bias)
+	g.divideInner("ffn"+p.suffix, p.size, []string{"ffn_gate" + p.suffix, "ffn_up" + p.suffix}, 1, "ffn_down"+p.suffix)
+	return y
 }
 
 // gatedInOne is gated with one matrix ffn_up: rows of gate, then of up.
@@ -42,7 +44,9 @@ type gatedInOne struct {
 func (p gatedInOne) apply(g *graph, x *ir.Value) *ir.Value {
 	y := g.linear(x, "ffn_up", 2*p.size, g.embd, absent)
 	half := func(first int64) *ir.Value { return g.f.Slice(y, 1, ir.Const(first), ir.Const(p.size)) }
-	return g.linear(g.f.Mul(p.act(g.f, half(0)), half(p.size)), "ffn_down", g.embd, p.size, absent)
+	down := g.linear(g.f.Mul(p.act(g.f, half(0)), half(p.size)), "ffn_down", g.embd, p.size, absent)
+	g.divideInner("ffn", p.size, []string{"ffn_up"}, 2, "ffn_down")
+	return down
 }
 
 // plain is down·act(up·x).
@@ -54,7 +58,9 @@ type plain struct {
 
 func (p plain) apply(g *graph, x *ir.Value) *ir.Value {
 	h := p.act(g.f, g.linear(x, "ffn_up", p.size, g.embd, p.bias))
-	return g.linear(h, "ffn_down", g.embd, p.size, p.bias)
+	y := g.linear(h, "ffn_down", g.embd, p.size, p.bias)
+	g.divideInner("ffn", p.size, []string{"ffn_up"}, 1, "ffn_down")
+	return y
 }
 
 // feedForward returns the width of feed-forward parts.
