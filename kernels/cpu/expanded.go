@@ -1,0 +1,135 @@
+package cpu
+
+import (
+	"sync"
+	"unsafe"
+)
+
+// tileScratch is memory for tiles of expanded panels, before the panels: those for AVX2 keep sums there.
+const tileScratch = 2048
+
+// expandedPanels is room for the panels of a product, of w and for swiglu of wUp, and for what tiles keep in memory.
+type expandedPanels struct{ bytes []byte }
+
+// spareExpanded holds them between calls, see spareUnrounded.
+var spareExpanded = sync.Pool{New: func() any { return new(expandedPanels) }}
+
+// room returns size bytes that begin at a cache line.
+func (e *expandedPanels) room(size int) unsafe.Pointer {
+	if len(e.bytes) < size+lineBytes {
+		e.bytes = make([]byte, size+lineBytes)
+	}
+	p := unsafe.Pointer(unsafe.SliceData(e.bytes))
+	return unsafe.Add(p, -uintptr(p)&(lineBytes-1))
+}
+
+// expandedProduct is matmul, or with up matmulSwiGLU, for several rows and a format with an expansion. Panels are the
+// outer loop: each is read from memory once, and its parts stay in the second-level cache for all rows.
+type expandedProduct struct {
+	*expansion
+	f                 format
+	dst, x, w, up     unsafe.Pointer
+	res               unsafe.Pointer // or nil
+	n, k              int
+	xStride           int
+	parts, panelBytes int // of an expanded panel
+	next              expandedNext
+}
+
+// expandedNext is the panels that are expanded next. Tiles have no time to wait for memory, and expanding would wait for
+// all of it: so before each tile a share of them is prefetched. Tiles for AVX2 prefetch while they compute (following), as
+// few rows have one or two tiles, and a core waits for so many requests at once.
+type expandedNext struct {
+	w, up      unsafe.Pointer // of each weight; up may be nil
+	asked, all int            // lines of each
+	share      int            // lines before a tile
+}
+
+// following returns the address of the panel of w that the ith tile of a panel prefetches while the one at column c is
+// multiplied: the first tile prefetches the next panel, and that of wUp too. Other tiles get one that has been read.
+func (p *expandedProduct) following(c, i int) uintptr {
+	if i == 0 && c+panelRows < p.n {
+		c += panelRows
+	}
+	sh := &formatShape[p.f]
+	return uintptr(p.w) + uintptr(c/panelRows*(p.k/sh.blockLen*sh.panelBytes))
+}
+
+// askFor sets what is prefetched to at most panels panels from column c on, in tiles parts.
+func (p *expandedProduct) askFor(c, panels, tiles int) {
+	p.next = expandedNext{}
+	panels = min(panels, (p.n-c+panelRows-1)/panelRows)
+	if p.expansion.ask || active.prefetch == nil || panels <= 0 || tiles == 0 {
+		return
+	}
+	sh := &formatShape[p.f]
+	bytes := p.k / sh.blockLen * sh.panelBytes
+	lines := panels * bytes / lineBytes
+	p.next = expandedNext{w: unsafe.Add(p.w, c/panelRows*bytes), all: lines, share: (lines + tiles - 1) / tiles}
+	if p.up != nil {
+		p.next.up = unsafe.Add(p.up, c/panelRows*bytes)
+	}
+}
+
+// ask prefetches a share.
+func (n *expandedNext) ask() {
+	lines := min(n.share, n.all-n.asked)
+	if lines == 0 {
+		return
+	}
+	active.prefetch(unsafe.Add(n.w, n.asked*lineBytes), lines)
+	if n.up != nil {
+		active.prefetch(unsafe.Add(n.up, n.asked*lineBytes), lines)
+	}
+	n.asked += lines
+}
+
+// run computes the box of rows [r0, r1) and columns [c0, c1).
+func (p *expandedProduct) run(r0, r1, c0, c1 int) {
+	p.parts = p.k / blockLen
+	p.xStride, p.panelBytes = p.parts*q8aBytes, p.parts*p.partBytes
+	set := p.matmul
+	if p.up != nil {
+		set = p.swiglu
+	}
+	spare := spareExpanded.Get().(*expandedPanels)
+	room := unsafe.Add(spare.room(tileScratch+2*p.panelBytes), tileScratch)
+	for c := c0; c < c1; {
+		g := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows)
+		p.expandAt(room, c, g.panels)
+		p.askFor(c+g.panels*panelRows, g.panels, (r1-r0)/g.tiles[0].rows)
+		p.tiles(g, room, r0, r1, c, min(c1-c-(g.panels-1)*panelRows, panelRows))
+		c += g.panels * panelRows
+	}
+	spareExpanded.Put(spare)
+}
+
+// expandAt expands panels from column c on, those of up after those of w.
+func (p *expandedProduct) expandAt(room unsafe.Pointer, c, panels int) {
+	sh := &formatShape[p.f]
+	blocks := p.k / sh.blockLen
+	for i := range panels {
+		from := (c/panelRows + i) * blocks * sh.panelBytes
+		p.expand(unsafe.Add(room, i*p.panelBytes), unsafe.Add(p.w, from), blocks)
+		if p.up != nil {
+			p.expand(unsafe.Add(room, (panels+i)*p.panelBytes), unsafe.Add(p.up, from), blocks)
+		}
+	}
+}
+
+// tiles runs tiles on expanded panels, the last of them with cols columns.
+func (p *expandedProduct) tiles(g *tileGroup, room unsafe.Pointer, r0, r1, c, cols int) {
+	for r, i := r0, 0; r < r1; i++ {
+		t, at, aux, panelBytes := g.pick(r1-r), (r*p.n+c)*f32Bytes, p.res, p.panelBytes
+		p.next.ask()
+		switch {
+		case p.up != nil:
+			aux = unsafe.Add(room, g.panels*p.panelBytes)
+			panelBytes = int(uintptr(p.up) - uintptr(p.w))
+		case aux != nil:
+			aux = unsafe.Add(aux, at)
+		}
+		t.adjacent(unsafe.Add(p.dst, at), unsafe.Add(p.x, r*p.xStride), room, aux, p.xStride, p.n*f32Bytes, p.parts, panelBytes, cols, p.following(c, i))
+		r += t.rows
+	}
+}
