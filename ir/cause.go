@@ -46,6 +46,26 @@ func (n *Node) LastCause() (c Cause, ok bool) {
 	return n.causes[len(n.causes)-1], true
 }
 
+// placing are the passes that give nodes their backends, in the order in which their causes count: what assign and
+// unfuse decided, else why the node was added where it is.
+var placing = [][]string{{"assign", "unfuse"}, {"shard", "copy", "elide-copy", "pack", "fuse-late"}}
+
+// PlacedBy returns the cause by which the node has its backend: the last one of a pass that decided it. Nodes that passes
+// added, such as copies, have the cause for which they were added. ok is false if there is none.
+func (n *Node) PlacedBy() (c Cause, ok bool) {
+	for _, passes := range placing {
+		for _, c := range slices.Backward(n.causes) {
+			if slices.Contains(passes, c.Pass) && c.Rule != ruleStep {
+				return c, true
+			}
+		}
+	}
+	return Cause{}, false
+}
+
+// ruleStep is the rule of a cause that is of a whole step, which its first node has.
+const ruleStep = "assign.step"
+
 // FirstCause returns the first cause that match accepts; ok is false if there is none.
 func (n *Node) FirstCause(match func(pass, rule string) bool) (c Cause, ok bool) {
 	i := slices.IndexFunc(n.causes, func(c Cause) bool { return match(c.Pass, c.Rule) })

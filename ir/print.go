@@ -22,7 +22,7 @@ func (m *Module) String() string {
 // begins with "partial", unless Bare is set. Without types it is the short form of goldens: functions
 // have no parameters, and leaf nodes are omitted.
 func Print(w io.Writer, m *Module, opts PrintOptions) error {
-	p := printer{show: opts.Show}
+	p := printer{show: opts.Show, only: opts.Only}
 	p.module(m, opts)
 	_, err := io.WriteString(w, p.b.String())
 	return err
@@ -31,6 +31,7 @@ func Print(w io.Writer, m *Module, opts PrintOptions) error {
 type printer struct {
 	b      strings.Builder
 	show   Show
+	only   func(*Node) bool // nil means all nodes
 	indent string
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func (p *printer) node(n *Node) {
-	if !p.has(ShowTypes) && isLeafOp(n) {
+	if !p.has(ShowTypes) && isLeafOp(n) || p.only != nil && !p.only(n) {
 		return
 	}
 	text := nodeText(n)
@@ -172,8 +172,14 @@ func (p *printer) causes(n *Node) string {
 		for _, c := range n.Causes() {
 			text += " ; " + c.String()
 		}
-	} else if c, ok := n.LastCause(); ok && p.has(ShowCause) {
-		text = " ; " + Cause{Rule: c.Rule, Operands: c.Operands}.String()
+		return text
+	}
+	why, placed := n.PlacedBy()
+	if placed && p.has(ShowWhy) {
+		text = " ; " + Cause{Rule: why.Rule, Operands: why.Operands}.String()
+	}
+	if c, ok := n.LastCause(); ok && p.has(ShowCause) && !(text != "" && c.Equal(why)) {
+		text += " ; " + Cause{Rule: c.Rule, Operands: c.Operands}.String()
 	}
 	return text
 }

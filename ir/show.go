@@ -23,9 +23,15 @@ const (
 
 	// ShowAll is the lossless form, which Parse accepts.
 	ShowAll = ShowCauses<<1 - 1
+
+	// ShowWhy is the cause by which each node has its backend; see Node.PlacedBy. ShowCauses has it among the others.
+	ShowWhy = ShowAll + 1
 )
 
-var showNames = []string{"head", "type", "backend", "split", "partition", "queue", "place", "pos", "cause", "causes"}
+// ShowNames are the names of the columns, separated by commas.
+var ShowNames = (ShowAll | ShowWhy).String()
+
+var showNames = []string{"head", "type", "backend", "split", "partition", "queue", "place", "pos", "cause", "causes", "why"}
 
 // String returns the names of the columns, separated by commas.
 func (s Show) String() string {
@@ -60,9 +66,12 @@ type PrintOptions struct {
 	Show  Show
 	Funcs []string // only these entry points; nil means all
 
+	// Only selects nodes; nil means all. A repeat whose node is left out is left out with its body.
+	Only func(*Node) bool
+
 	// Bare omits the head that marks a narrowed text as partial, for goldens.
 	Bare bool
 }
 
 // full reports whether the text is complete.
-func (o PrintOptions) full() bool { return o.Show == ShowAll && o.Funcs == nil }
+func (o PrintOptions) full() bool { return o.Show == ShowAll && o.Funcs == nil && o.Only == nil }
