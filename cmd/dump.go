@@ -34,6 +34,7 @@ func dumpCommand() *cobra.Command {
 		Short: "print what passes have decided; every whole dump is an input",
 		Example: `  ggmlc dump model.gguf --after assign
   ggmlc dump model.gguf --func decode --show type,partition
+  ggmlc dump model.gguf --func '@decode split 3' --show backend,why
   ggmlc dump model.gguf --all -o dumps
   ggmlc dump model.gguf --kernels --kernel-form kir --targets vulkan,cpu --rules ggml-2026
   ggmlc build dumps/09-assign.ggir -o story`,
@@ -50,7 +51,7 @@ func dumpCommand() *cobra.Command {
 	}
 	f.register(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&f.function, "func", "", "print only this function")
+	fs.StringVar(&f.function, "func", "", "print only this function, or of it the split that a label of an error or timeline names: '@decode split 3'")
 	fs.StringVar(&f.after, "after", "", "stop after this pass (default: the last)")
 	fs.StringVar(&f.before, "before", "", "stop before this pass")
 	fs.BoolVar(&f.all, "all", false, "a file for every pass, and index.tsv, into the folder of -o")

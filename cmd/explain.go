@@ -31,11 +31,15 @@ func explainCommand() *cobra.Command {
 
 With a node it says where the node runs, what was tried and refused, which copies it causes,
 and who has its bytes before and after. A node is named by its value (v25, or decode.v25), by
-a tensor (blk.3.ffn_up.weight), a state, or a position in the model file (blk.3.ffn).
+a tensor (blk.3.ffn_up.weight), a state, or a position in the model file (blk.3.ffn); * stands
+for any text (blk.*.ffn). A split is named as errors and timelines name it. Of many nodes there
+is a list.
 
-Without one it sums up splits, copies, memory, barriers and the most expensive decisions.`,
+Without one it states how long a call is predicted to take and how good the assignment is, and
+sums up splits, copies, memory, barriers and the most expensive decisions.`,
 		Example: `  ggmlc explain model.gguf
   ggmlc explain model.gguf blk.3.ffn_up.weight
+  ggmlc explain model.gguf '@prefill split 3[l=2]'
   ggmlc explain plan.ggir v25 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.debugHelp(cmd.OutOrStdout()) {
@@ -95,7 +99,7 @@ func checkAfter(pass string) error {
 // write prints an explanation. Its names are those of the model and need not be printable.
 func (f *explainFlags) write(w io.Writer, doc *explain.Explanations) error {
 	var b bytes.Buffer
-	write, escape := doc.WriteText, func(text []byte) []byte { return []byte(printable.Text(string(text))) }
+	write, escape := doc.WriteText, func(text []byte) []byte { return []byte(wrap(printable.Text(string(text)), columns, "")) }
 	if f.json {
 		write, escape = doc.WriteJSON, printable.JSON
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/ggmlc/ggmlc/passes/pass"
 
@@ -18,15 +19,17 @@ func writeLegend(w io.Writer, m *ir.Module, o ir.PrintOptions) error {
 	if len(rules) == 0 {
 		return nil
 	}
-	if _, err := fmt.Fprintln(w, "// rules"); err != nil {
-		return err
-	}
+	widest := 0
 	for _, r := range rules {
-		if _, err := fmt.Fprintf(w, "//   %-16s %s\n", r.Name, r.Doc); err != nil {
-			return err
-		}
+		widest = max(widest, len(r.Name))
 	}
-	return nil
+	var b strings.Builder
+	b.WriteString("// rules\n")
+	for _, r := range rules {
+		fmt.Fprintf(&b, "//   %-*s %s\n", widest, r.Name, r.Doc)
+	}
+	_, err := io.WriteString(w, wrap(b.String(), columns, "//"))
+	return err
 }
 
 // shownRules returns the rules that a printed module names, in the order of the passes. Rules of other versions of
@@ -38,6 +41,10 @@ func shownRules(m *ir.Module, o ir.PrintOptions) []pass.Rule {
 			continue
 		}
 		for _, n := range f.Nodes {
+			hidden := o.Show&ir.ShowTypes == 0 && n.Op.Info().Traits&ir.Leaf != 0 || o.Only != nil && !o.Only(n)
+			if hidden {
+				continue
+			}
 			for _, c := range shownCauses(n, o.Show) {
 				named[c.Rule] = true
 			}
@@ -54,15 +61,19 @@ func shownRules(m *ir.Module, o ir.PrintOptions) []pass.Rule {
 	return rules
 }
 
-// shownCauses returns the causes of n that the columns show: all, the last one, or none.
+// shownCauses returns the causes of n that the columns show: all, that of its backend, the last one, or none.
 func shownCauses(n *ir.Node, show ir.Show) []ir.Cause {
 	if show&ir.ShowCauses != 0 {
 		return n.Causes()
 	}
-	if c, ok := n.LastCause(); ok && show&ir.ShowCause != 0 {
-		return []ir.Cause{c}
+	var list []ir.Cause
+	if c, ok := n.PlacedBy(); ok && show&ir.ShowWhy != 0 {
+		list = append(list, c)
 	}
-	return nil
+	if c, ok := n.LastCause(); ok && show&ir.ShowCause != 0 {
+		list = append(list, c)
+	}
+	return list
 }
 
 // entryName returns the name of the entry point that f is, or whose body it is.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/explain"
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
@@ -19,6 +20,14 @@ var formats = []string{"text", "json", "dot"}
 
 // render writes a module in one of the formats.
 func render(w io.Writer, m *ir.Module, format, function, show string) error {
+	label, isLabel := explain.ParseLabel(function)
+	if isLabel {
+		if err := label.Check(m); err != nil {
+			return usageError{err}
+		}
+		function = label.Func
+	}
+	function = strings.TrimPrefix(function, "@")
 	if function != "" && m.Func(function) == nil {
 		return usagef("there is no function %q: the module has %s", function, funcNames(m))
 	}
@@ -35,7 +44,26 @@ func render(w io.Writer, m *ir.Module, format, function, show string) error {
 	if function != "" {
 		o.Funcs = []string{function}
 	}
-	if err := ir.Print(w, m, o); err != nil {
+	if isLabel {
+		o.Only = label.Holds
+	}
+	return renderText(w, m, o)
+}
+
+// renderText writes the text form. A whole module has a line for each node, as it is an input; what is narrowed is for
+// people, and has lines of a width that they read.
+func renderText(w io.Writer, m *ir.Module, o ir.PrintOptions) error {
+	if o.Show == ir.ShowAll {
+		if err := ir.Print(w, m, o); err != nil {
+			return err
+		}
+		return writeLegend(w, m, o)
+	}
+	var b strings.Builder
+	if err := ir.Print(&b, m, o); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(w, wrap(b.String(), columns, "")); err != nil {
 		return err
 	}
 	return writeLegend(w, m, o)
@@ -43,7 +71,7 @@ func render(w io.Writer, m *ir.Module, format, function, show string) error {
 
 // showUsage describes --show.
 func showUsage() string {
-	return "columns: " + strings.ReplaceAll(ir.ShowAll.String(), ",", ", ") + ", or all"
+	return "columns: " + strings.ReplaceAll(ir.ShowNames, ",", ", ") + ", or all"
 }
 
 // printOptions parses the columns of --show. An empty text selects all.

@@ -14,8 +14,8 @@ import (
 // explain gives every node that was decided a cause: the effect of moving it to each other target that runs it, and
 // the reasons of the targets that do not. The causes of a node may be
 //
-//	assign.step "step 1.2ms" "proved best" "gpu x1.3" "cpu x2.4" "first x1.3"
-//	assign.cost gpu "cpu +0.4ms, 2 copies of 1.3MiB"
+//	assign.step "step 1.2 ms" "proved best" "gpu 1.3 times" "cpu 2.4 times" "first 1.3 times"
+//	assign.cost gpu "cpu 0.4 ms more, 2 copies of 1.3 MiB"
 //
 // The first node of each step has the first one.
 func explain(c *pass.Context, p *problem, s *solution) {
@@ -50,28 +50,28 @@ func explain(c *pass.Context, p *problem, s *solution) {
 
 // figures describes what is predicted for a step, and how the solution compares with its bound and with the starts.
 func (p *problem) figures(s *solution, step int) []string {
-	texts := []string{"step " + shortTime(s.Steps[step])}
-	if s.Proved {
-		texts = append(texts, "proved best")
-	} else if s.Bound > 0 {
-		texts = append(texts, fmt.Sprintf("at most %.3g%% above the bound", 100*(s.Seconds/s.Bound-1)))
+	predicted := Prediction{Seconds: s.Steps[step], Proved: s.Proved}
+	if s.Bound > 0 {
+		predicted.Above = s.Seconds/s.Bound - 1
 	}
 	for i, start := range s.starts {
+		text := ""
 		if t := s.Starts[i]; math.IsInf(t, 1) {
-			texts = append(texts, start.name+" "+p.whyNot(start.labels))
+			text = p.whyNot(start.labels)
 		} else {
-			texts = append(texts, start.name+" "+ratioText(t, s.Seconds))
+			text = ratioText(t, s.Seconds)
 		}
+		predicted.Others = append(predicted.Others, Other{start.name, text})
 	}
-	return texts
+	return predicted.operands()
 }
 
-// ratioText compares a time with that of the solution: "x1.3".
+// ratioText compares a time with that of the solution: "1.3 times".
 func ratioText(t, chosen float64) string {
 	if chosen <= 0 {
 		return shortTime(t)
 	}
-	return fmt.Sprintf("x%.3g", t/chosen)
+	return fmt.Sprintf("%.3g times", t/chosen)
 }
 
 // maxMoves is the number of moves that a cause names.
@@ -138,7 +138,7 @@ func (kind *nodeKind) reasons() []string {
 	return texts
 }
 
-// moveText describes the effect of a move: "gpu0 +1.2ms, 2 copies of 1.3MiB".
+// moveText describes the effect of a move: "gpu0 1.2 ms more, 2 copies of 1.3 MiB".
 func (p *problem) moveText(m placement.Move) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", p.backends[m.Target].Name, signed(m.Seconds))
@@ -147,18 +147,18 @@ func (p *problem) moveText(m placement.Move) string {
 	}
 	switch {
 	case m.Copies > 0 && m.Bytes < 0:
-		fmt.Fprintf(&b, ", %s more, %s less", counted(m.Copies), shortSize(int64(-m.Bytes)))
+		fmt.Fprintf(&b, ", %s more, %s less", counted(m.Copies), pass.BytesText(int64(-m.Bytes)))
 	case m.Copies == 1:
-		b.WriteString(", 1 copy of " + shortSize(int64(m.Bytes)))
+		b.WriteString(", 1 copy of " + pass.BytesText(int64(m.Bytes)))
 	case m.Copies > 1:
-		fmt.Fprintf(&b, ", %d copies of %s", m.Copies, shortSize(int64(m.Bytes)))
+		fmt.Fprintf(&b, ", %d copies of %s", m.Copies, pass.BytesText(int64(m.Bytes)))
 	case m.Copies == -1:
 		b.WriteString(", 1 copy less")
 	case m.Copies < 0:
 		fmt.Fprintf(&b, ", %d copies less", -m.Copies)
 	}
 	if m.Over > 0 {
-		fmt.Fprintf(&b, ", %s too much", shortSize(m.Over))
+		fmt.Fprintf(&b, ", %s too much", pass.BytesText(m.Over))
 	}
 	return b.String()
 }

@@ -14,11 +14,11 @@ func TestMoveTextHasNoNegativeBytes(t *testing.T) {
 		move placement.Move
 		want string
 	}{
-		{placement.Move{Seconds: 1, Copies: 1, Bytes: 2048}, "gpu +1s, 1 copy of 2KiB"},
-		{placement.Move{Seconds: 1, Copies: 2, Bytes: 2048, Over: 1024}, "gpu +1s, 2 copies of 2KiB, 1KiB too much"},
-		{placement.Move{Seconds: 1, Copies: 1, Bytes: -131072, Over: 1024}, "gpu +1s, 1 copy more, 128KiB less, 1KiB too much"},
-		{placement.Move{Seconds: 1, Copies: 3, Bytes: -131072}, "gpu +1s, 3 copies more, 128KiB less"},
-		{placement.Move{Seconds: 1, Copies: -2, Bytes: -131072}, "gpu +1s, 2 copies less"},
+		{placement.Move{Seconds: 1, Copies: 1, Bytes: 2048}, "gpu 1 s more, 1 copy of 2048 B"},
+		{placement.Move{Seconds: 1, Copies: 2, Bytes: 2048, Over: 1024}, "gpu 1 s more, 2 copies of 2048 B, 1024 B too much"},
+		{placement.Move{Seconds: 1, Copies: 1, Bytes: -131072, Over: 1024}, "gpu 1 s more, 1 copy more, 128.0 KiB less, 1024 B too much"},
+		{placement.Move{Seconds: 1, Copies: 3, Bytes: -131072}, "gpu 1 s more, 3 copies more, 128.0 KiB less"},
+		{placement.Move{Seconds: 1, Copies: -2, Bytes: -131072}, "gpu 1 s more, 2 copies less"},
 	} {
 		if got := p.moveText(tt.move); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.move, got, tt.want)

@@ -1,37 +1,29 @@
 package assign
 
-import "fmt"
+import (
+	"strings"
 
-// signed is a difference of times with its sign.
+	"github.com/ggmlc/ggmlc/passes/pass"
+)
+
+// Causes are part of the text form, which is ASCII. Times and sizes in them have the units of [pass.SecondsText] and
+// [pass.BytesText], but for the micro sign.
+
+// signed is a difference of times: "1.2 ms more".
 func signed(seconds float64) string {
-	if seconds < 0 {
-		return "-" + shortTime(-seconds)
-	}
-	return "+" + shortTime(seconds)
-}
-
-// shortTime is a time with three digits and a unit.
-func shortTime(s float64) string {
-	for _, u := range []struct {
-		name  string
-		scale float64
-	}{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}} {
-		if s >= u.scale {
-			return fmt.Sprintf("%.3g%s", s/u.scale, u.name)
-		}
-	}
-	return fmt.Sprintf("%.3gns", s/1e-9)
-}
-
-// shortSize is a number of bytes with three digits and a unit.
-func shortSize(n int64) string {
 	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.3gGiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.3gMiB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%.3gKiB", float64(n)/(1<<10))
+	case seconds == 0:
+		return "no difference"
+	case seconds < 0:
+		return shortTime(-seconds) + " less"
 	}
-	return fmt.Sprintf("%dB", n)
+	return shortTime(seconds) + " more"
+}
+
+// shortTime is a time with three digits and a unit, in ASCII.
+func shortTime(s float64) string {
+	if s == 0 {
+		return "0 s"
+	}
+	return strings.Replace(pass.SecondsText(s), "µs", "us", 1)
 }

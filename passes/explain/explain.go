@@ -19,7 +19,7 @@ import (
 )
 
 // explainVersion is the version of the JSON form of explanations.
-const explainVersion = 1
+const explainVersion = 2
 
 // Options are the question, and the options under which the module was compiled.
 type Options struct {
@@ -31,7 +31,9 @@ type Options struct {
 
 	// Node is what to explain: the name of a value (with or without %, or with its function
 	// in front, as decode.v11), of a weight, state or tensor, or a position in the model
-	// file such as blk.3.ffn. Empty asks for a summary.
+	// file such as blk.3.ffn; such a name with * for any text; or a split as errors and
+	// timelines name it, such as "@prefill split 3[l=2]". A name of a value may end with
+	// [l=2], an iteration. Empty asks for a summary.
 	Node string
 }
 
@@ -47,6 +49,7 @@ type Explanations struct {
 	Query   string   `json:"query,omitempty"`
 
 	Summary *Summary        `json:"summary,omitempty"`
+	Splits  []SplitReport   `json:"splits,omitempty"` // that the question names by their label
 	Nodes   []*NodeReport   `json:"nodes,omitempty"`
 	Members []*MemberReport `json:"members,omitempty"`
 
@@ -75,9 +78,12 @@ func Explain(m *ir.Module, o Options) (*Explanations, error) {
 		doc.Summary = x.summary()
 		return doc, nil
 	}
-	found := x.find(o.Node)
-	if found.empty() {
-		return nil, x.notFound(o.Node)
+	found, err := x.find(o.Node)
+	if err != nil {
+		return nil, err
+	}
+	if found.split != nil {
+		doc.Splits = x.labelled(found.split)
 	}
 	for _, at := range found.nodes {
 		doc.Nodes = append(doc.Nodes, x.node(at))

@@ -74,14 +74,17 @@ func TestExplainShowsThePredictedStep(t *testing.T) {
 		runPasses(t, m, twoSpaces(t), pass.Options{}, to)
 		o := Options{Targets: twoSpaces(t)}
 		text, doc := explained(t, irtest.Parse(t, m.String()), o)
-		wantAll(t, text, "as assign predicts it: step ", "cpu x")
+		wantAll(t, text, "predicted time of a call: @f ", "assignment: proved best: ", "everything possible on cpu takes ")
+		if q := doc.Summary.Quality; q == nil || !q.Proved || len(q.Others) == 0 {
+			t.Errorf("after %s: quality %+v", to, q)
+		}
 		if e := doc.Summary.Entries[0]; len(e.Assigned) < 2 || e.Assigned[1] != "proved best" && !strings.Contains(e.Assigned[1], "above the bound") {
 			t.Errorf("after %s: %q", to, e.Assigned)
 		}
 	}
 	m := irtest.Parse(t, irtest.SmallModule)
 	runPasses(t, m, cpuOnly(t), pass.Options{}, "assign")
-	if text, _ := explained(t, m, Options{Targets: cpuOnly(t)}); strings.Contains(text, "as assign predicts it") {
+	if text, _ := explained(t, m, Options{Targets: cpuOnly(t)}); !strings.Contains(text, "assignment: cpu is the only backend") {
 		t.Errorf("there was nothing to predict:\n%s", text)
 	}
 }

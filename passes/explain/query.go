@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,17 +22,59 @@ type found struct {
 	nodes   []spot
 	params  []*ir.Value
 	members []leafMember
+	split   *Label // if the question names a whole split
 	notes   []string
 }
 
 func (f *found) empty() bool { return len(f.nodes)+len(f.params)+len(f.members) == 0 }
 
-// find looks a name up: as a value, weight, state or tensor; then as a position in the model file; then as the
-// beginning of positions; at last as a node that a pass has merged into another one.
-func (x *explainer) find(query string) *found {
-	fn, name := splitQuery(query)
+// find looks a name up: as a label of a split; as a value, weight, state or tensor; then as a position in the model
+// file; then as the beginning of positions; at last as a node that a pass has merged into another one. A name with * is
+// a pattern for all of them. A name that ends with [l=2] is that of one iteration.
+func (x *explainer) find(query string) (*found, error) {
 	f := &found{}
-	x.findValues(f, fn, name)
+	if l, ok := ParseLabel(query); ok {
+		if err := l.Check(x.m); err != nil {
+			return nil, err
+		}
+		x.findLabel(f, l)
+		return f, nil
+	}
+	fn, name := splitQuery(query)
+	name, iteration := cutIteration(name)
+	x.findName(f, fn, name)
+	if f.empty() {
+		return nil, x.notFound(query)
+	}
+	return f, f.inIteration(query, iteration)
+}
+
+// inIteration narrows what was found to one iteration; all stay if it is -1.
+func (f *found) inIteration(query string, iteration int64) error {
+	if iteration < 0 {
+		return nil
+	}
+	var times int64
+	for i := range f.nodes {
+		times = max(times, iterationsAround(f.nodes[i].n))
+		if f.nodes[i].round < 0 && iterationsAround(f.nodes[i].n) > 0 {
+			f.nodes[i].round = iteration
+		}
+	}
+	f.nodes = slices.DeleteFunc(f.nodes, func(s spot) bool { return s.round != iteration })
+	f.params, f.members = nil, nil
+	if f.nodes == nil || iteration >= times {
+		return fmt.Errorf("%s: %s", query, iterationsText(times))
+	}
+	return nil
+}
+
+func (x *explainer) findName(f *found, fn, name string) {
+	if strings.Contains(name, "*") {
+		x.findPattern(f, fn, name)
+		return
+	}
+	x.findValues(f, fn, func(v string) bool { return v == name })
 	x.findMembers(f, name)
 	if f.empty() {
 		x.findPositions(f, func(pos string) bool { return pos == name })
@@ -42,7 +85,34 @@ func (x *explainer) find(query string) *found {
 	if f.empty() {
 		x.findMerged(f, name)
 	}
-	return f
+}
+
+// findPattern looks for all values, members and positions that a pattern matches, in which * is any text.
+func (x *explainer) findPattern(f *found, fn, pattern string) {
+	form := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
+	x.findValues(f, fn, form.MatchString)
+	for _, w := range x.m.Weights {
+		if form.MatchString(w.Name) {
+			x.addMember(f, leafMember{weight: w})
+		}
+	}
+	for _, s := range x.m.States {
+		if form.MatchString(s.Name) {
+			x.addMember(f, leafMember{state: s})
+		}
+	}
+	known := make(map[spot]bool)
+	for _, s := range f.nodes {
+		known[s] = true
+	}
+	at := &found{members: f.members}
+	x.findPositions(at, form.MatchString)
+	for _, s := range at.nodes {
+		if !known[s] && !known[spot{s.n, -1}] && (fn == "" || fn == s.n.Func.Name || fn == entryOf(s.n.Func).Name) {
+			f.nodes = append(f.nodes, s)
+		}
+	}
+	f.members = at.members
 }
 
 // notFound returns the error that nothing has the name, with the most similar name.
@@ -99,16 +169,17 @@ func splitQuery(query string) (fn, name string) {
 	return fn, strings.Trim(strings.TrimPrefix(strings.TrimSpace(query), "%"), `"`)
 }
 
-// findValues looks for results and parameters. Leaves are members. The name of an entry
-// point stands for the bodies in it as well.
-func (x *explainer) findValues(f *found, fn, name string) {
+// findValues looks for results and parameters by their names, alone or after that of their function. Leaves are members.
+// The name of an entry point stands for the bodies in it as well.
+func (x *explainer) findValues(f *found, fn string, match func(name string) bool) {
 	for _, g := range x.m.AllFuncs() {
 		entry := entryOf(g).Name
 		if fn != "" && fn != g.Name && fn != entry {
 			continue
 		}
-		local, inEntry := strings.TrimPrefix(name, g.Name+"."), strings.TrimPrefix(name, entry+".")
-		named := func(v *ir.Value) bool { return v.Name() == name || v.Name() == local || v.Name() == inEntry }
+		named := func(v *ir.Value) bool {
+			return v.Name() != "" && (match(v.Name()) || match(g.Name+"."+v.Name()) || match(entry+"."+v.Name()))
+		}
 		for _, p := range g.Params {
 			if named(p) {
 				f.params = append(f.params, p)

@@ -10,10 +10,12 @@ import (
 
 // Summary is what a person should know about a compiled module.
 type Summary struct {
+	Head      []string        `json:"head,omitempty"` // predicted times and how good the assignment is, in plain words
+	Quality   *Quality        `json:"quality,omitempty"`
 	Entries   []*EntrySummary `json:"entries"`
 	Arenas    []ArenaSummary  `json:"arenas,omitempty"`
 	Limits    []LimitSummary  `json:"limits,omitempty"`
-	Expensive []Decision      `json:"dearest,omitempty"`
+	Expensive []Decision      `json:"expensive,omitempty"`
 	Rings     *RingSummary    `json:"rings,omitempty"`
 	Rounded   *RoundedSummary `json:"rounded,omitempty"`
 }
@@ -95,6 +97,8 @@ func (x *explainer) summary() *Summary {
 		s.Entries = append(s.Entries, x.entry(f))
 	}
 	s.Expensive = x.mostExpensive()
+	s.Quality = x.quality()
+	s.Head = x.head(s)
 	return s
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,6 +20,12 @@ func (d *Explanations) WriteText(w io.Writer) error {
 		t.summary(d.Summary)
 	} else {
 		t.notes(d.Notes)
+	}
+	if len(d.Splits) > 0 {
+		t.labelled(d.Splits)
+	}
+	if !t.matches(d) {
+		d = &Explanations{} // the list is all
 	}
 	for _, n := range d.Nodes {
 		t.node(n)
@@ -151,8 +158,15 @@ func (c WhyCause) String() string {
 	return text
 }
 
+// asciiMicro matches times of causes, which are ASCII.
+var asciiMicro = regexp.MustCompile(`\b([0-9][0-9.]*(?:e[+-]?[0-9]+)?) us\b`)
+
 // joinOperands lists what a rule looked at: names, or phrases that hold commas themselves.
 func joinOperands(list []string) string {
+	list = slices.Clone(list)
+	for i, s := range list {
+		list[i] = asciiMicro.ReplaceAllString(s, "$1 µs")
+	}
 	if slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, " ") }) {
 		return strings.Join(list, "; ")
 	}

@@ -12,6 +12,9 @@ import (
 // summary writes a summary in paragraphs: what each entry point takes, how memory is used, which decisions take most
 // time.
 func (t *explainText) summary(s *Summary) {
+	for _, text := range s.Head {
+		t.line(0, "%s", text)
+	}
 	for _, e := range s.Entries {
 		t.entry(e)
 	}
@@ -37,9 +40,6 @@ func (t *explainText) summary(s *Summary) {
 
 func (t *explainText) entry(e *EntrySummary) {
 	t.line(0, "@%s: %s run%s%s", e.Func, plural(e.Nodes, "node", "nodes"), copiesAmong(e), predicted(e))
-	if len(e.Assigned) > 0 {
-		t.line(1, "as assign predicts it: %s", strings.Join(e.Assigned, ", "))
-	}
 	for _, b := range e.Backends {
 		t.line(1, "%-10s %s, %s, %s moved%s", b.Target, plural(b.Nodes, "node", "nodes"), flopsText(b.FLOPs), pass.BytesText(b.Bytes), inSeconds(b.Seconds))
 	}
@@ -208,7 +208,7 @@ func (t *explainText) decision(i int, d Decision) {
 	if len(d.Nodes) > 0 {
 		nodes = " (such as " + strings.Join(d.Nodes, ", ") + ")"
 	}
-	t.line(1, "%d. @%s: %s%s%s, %.0f%% of it", i, d.Func, d.What, nodes, inSeconds(d.Seconds), 100*d.Share)
+	t.line(1, "%d. @%s: %s%s%s, %.0f %% of it", i, d.Func, d.What, nodes, inSeconds(d.Seconds), 100*d.Share)
 	t.line(2, "because %s", d.Because)
 	for _, c := range d.Change {
 		t.line(2, "alternative: %s", c)

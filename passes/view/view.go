@@ -23,7 +23,7 @@ import (
 )
 
 // documentVersion is the version of the JSON form of a page.
-const documentVersion = 1
+const documentVersion = 2
 
 // Document is what a page shows.
 type Document struct {

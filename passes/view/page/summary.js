@@ -17,13 +17,14 @@ function summaryView() {
     h('p', {class: 'lead'}, 'After pass ', h('b', null, doc.after), ', rules ', h('b', null, doc.rules), ', backends ', doc.targets.map(badge),
       doc.sizes ? '; figures are for ' + doc.sizes.join(', ') : ''),
     doc.options ? h('p', {class: 'dim'}, 'Options: ', doc.options.map(o => h('code', null, '--' + o))) : null,
+    (s.head || []).map(t => h('p', {class: 'head'}, t)),
     (doc.notes || []).map(n => h('p', {class: 'note'}, n)),
     s.rings ? h('p', {class: 'dim'}, `${plural(s.rings.states, 'state', 'states')} of sliding windows of ${s.rings.window} keep the last ${countText(s.rings.rows)} of ${countText(s.rings.positions)} positions: ${bytesText(s.rings.bytes)}, ${bytesText(s.rings.saved_bytes)} less than all of them.`) : null,
     s.rounded ? h('p', {class: 'note'}, `${plural(s.rounded.weights, 'weight is', 'weights are')} rounded from ${s.rounded.from} to ${s.rounded.to} (${bytesText(s.rounded.bytes)}).`) : null,
     warnings(s).map(w => h('p', {class: 'warn'}, w)),
     s.entries.map(entryCard),
     s.arenas ? arenasCard(s) : null,
-    s.dearest ? decisionsCard(s.dearest) : null);
+    s.expensive ? decisionsCard(s.expensive) : null);
 }
 
 // warnings are what a reader should look at first: shares of a call, or of memory, that are large.
@@ -48,7 +49,6 @@ function entryCard(e) {
   if (e.barriers) backends.push(['barriers', countText(e.barriers), '', '', secondsText(e.barrier_seconds), bar(e.barrier_seconds || 0, total)]);
   return h('section', {class: 'card'},
     h('h2', null, '@' + e.func, h('span', {class: 'figure'}, total ? secondsText(total) + ' if everything ran one after the other' : '')),
-    e.assigned ? h('p', {class: 'dim'}, 'Predicted by assign: ' + e.assigned.join(', ')) : null,
     table(['backend', '>runs', '>work', '>bytes moved', '>time', 'share'], backends),
     e.copies ? copiesLine(e) : null,
     e.splits ? splitsTable(e) : null);
