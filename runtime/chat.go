@@ -42,17 +42,26 @@ var ErrTemplate = errors.New("chat template")
 func (s *Session) Chat(ctx context.Context, messages []Message, o ChatOptions) iter.Seq2[Token, error] {
 	t, err := s.model.template(o)
 	if err != nil {
-		return failed(err)
+		return s.failed(ctx, err)
 	}
 	return func(yield func(Token, error) bool) {
 		prompt, err := t.tokens(messages)
 		if err != nil {
-			yield(Token{}, err)
+			s.failed(ctx, err)(yield)
 			return
 		}
 		o.Whole = true
 		s.GenerateTokens(ctx, prompt, o.GenerateOptions)(yield)
 	}
+}
+
+// ChatTokens returns the prompt that Chat runs for messages. Of the options it reads Template and Variables.
+func (m *Model) ChatTokens(messages []Message, o ChatOptions) ([]int32, error) {
+	t, err := m.template(o)
+	if err != nil {
+		return nil, err
+	}
+	return t.tokens(messages)
 }
 
 // chatTemplate is a template with what it needs of the model.

@@ -89,6 +89,26 @@ func (s *Session) encodeText(ctx context.Context, tokens []int32) ([]float32, er
 	return s.Floats(&f.Outputs[e.Hidden]), nil
 }
 
+// ContextLength returns how many tokens a sequence, or a text of an encoder, can have; 0 for other modules.
+func (p *Program) ContextLength() int {
+	switch {
+	case p.LM != nil:
+		return p.LM.Context
+	case p.Encoder != nil:
+		return p.Funcs[p.Encoder.Func].Inputs[p.Encoder.Tokens].Dims[0].max(p)
+	}
+	return 0
+}
+
+// encoded returns how many tokens a step of fn runs, if that is the encoder.
+func (s *Session) encoded(fn int) int {
+	p := s.model.program
+	if p.Encoder == nil || p.Encoder.Func != fn {
+		return 0
+	}
+	return p.Funcs[fn].Inputs[p.Encoder.Tokens].Dims[0].eval(&s.args.Dims)
+}
+
 // fill sets the elements of an input, if there is one.
 func (s *Session) fill(f *Func, input int, of func(i int) int32) {
 	if input < 0 {

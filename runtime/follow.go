@@ -26,7 +26,6 @@ func (g *generation) follow() (err error) {
 	if g.matcher, err = model.follower(g.o.Grammar); err != nil {
 		return err
 	}
-	g.limited = make([]float32, model.program.LM.Vocab)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/ggmlc/ggmlc/runtime/grammar"
 	"github.com/ggmlc/ggmlc/runtime/sample"
@@ -23,21 +24,13 @@ type GenerateOptions struct {
 	// is not run again: see Session.Prompt.
 	Whole bool
 
+	// Sampler, if not nil, chooses each token in place of Sampling, which Choice.Next still offers. An error ends the generation.
+	Sampler func(*Choice) (id int32, err error)
+
 	// Stop are texts at which generation ends. They are not part of the generated text: text that may begin one is held back
 	// for a later token.
 	Stop []string
 }
-
-// Finish is why a generation has ended.
-type Finish string
-
-// The reasons. An error ends a generation without one.
-const (
-	FinishNone   Finish = ""       // it has not ended
-	FinishEnd    Finish = "end"    // by an end-of-generation token
-	FinishStop   Finish = "stop"   // by a stop string
-	FinishLength Finish = "length" // MaxTokens have been generated
-)
 
 // Token is one generated token.
 type Token struct {
@@ -59,33 +52,10 @@ type Token struct {
 func (s *Session) Generate(ctx context.Context, prompt string, o GenerateOptions) iter.Seq2[Token, error] {
 	vocab := s.model.vocab
 	if vocab == nil {
-		return failed(inputError("%s has no tokenizer: use GenerateTokens", s.model.program.Name))
+		return s.failed(ctx, inputError("%s has no tokenizer: use GenerateTokens", s.model.program.Name))
 	}
 	s.settle()
 	return s.GenerateTokens(ctx, s.encodeAt(prompt, specials(o.Whole) || s.isFirst()), o)
-}
-
-// GenerateTokens is Generate for a prompt of token ids, taken as they are.
-func (s *Session) GenerateTokens(ctx context.Context, prompt []int32, o GenerateOptions) iter.Seq2[Token, error] {
-	return func(yield func(Token, error) bool) {
-		defer s.leave()
-		g, err := newGeneration(s, o)
-		if err == nil {
-			err = g.start(ctx, prompt)
-		}
-		for err == nil && !g.done {
-			if err = g.next(ctx); err == nil && !yield(g.token(), nil) {
-				return
-			}
-		}
-		if err != nil {
-			yield(Token{}, err)
-		}
-	}
-}
-
-func failed(err error) iter.Seq2[Token, error] {
-	return func(yield func(Token, error) bool) { yield(Token{}, err) }
 }
 
 // encodeAt turns a text into tokens, with the special ones of the beginning if it is first.
@@ -112,13 +82,17 @@ type generation struct {
 	decoder *token.Decoder // nil without tokenizer
 	stopper *stopper       // nil without stop strings
 	matcher follower       // nil without grammar
-	limited []float32      // logits with a grammar
+	limited []float32      // logits with a grammar or a sampler of the caller
+	choice  Choice         // that the caller's sampler makes
 	made    int
 	done    bool // no token follows the last one
 	ran     bool // logits are those after the last token
 	saved   bool // the text goes on in another generation, which prints a character that is incomplete here
 
 	prompted, reused int // tokens of prompts that were run, and that were in the state already
+	given            int // tokens of the prompt
+
+	prefill, decoding time.Duration // until the first token was chosen, and after it
 
 	// The last token.
 	id     int32
@@ -150,26 +124,18 @@ func newGeneration(s *Session, o GenerateOptions) (*generation, error) {
 	if g.stopper != nil && g.decoder == nil {
 		return nil, inputError("stop strings: %s has no tokenizer", s.model.program.Name)
 	}
-	return g, g.follow()
-}
-
-// choose chooses the next token. A grammar excludes tokens before all stages of sampling.
-func (g *generation) choose() (id int32, err error) {
-	if g.matcher == nil {
-		return g.sampler.Next(g.logits)
+	if err := g.follow(); err != nil {
+		return nil, err
 	}
-	copy(g.limited, g.logits)
-	if err := g.matcher.Limit(g.limited); err != nil {
-		return 0, err
-	}
-	if id, err = g.sampler.Next(g.limited); err != nil {
-		return 0, err
-	}
-	return id, g.matcher.Accept(id)
+	g.prepareChoice()
+	return g, nil
 }
 
 // start runs the prompt.
 func (g *generation) start(ctx context.Context, prompt []int32) (err error) {
+	g.given = len(prompt)
+	begin := time.Now()
+	defer func() { g.prefill += time.Since(begin) }()
 	if g.o.Whole {
 		g.s.grammar.tokens = 0
 		if err = g.restart(ctx, prompt); err == nil {
@@ -210,6 +176,12 @@ func (g *generation) restart(ctx context.Context, tokens []int32) error {
 
 // next generates one token. It must not be called once done is set.
 func (g *generation) next(ctx context.Context) (err error) {
+	took := &g.decoding
+	if g.made == 0 {
+		took = &g.prefill
+	}
+	begin := time.Now()
+	defer func() { *took += time.Since(begin) }()
 	if !g.ran {
 		if g.logits, err = g.s.Decode(ctx, g.id); err != nil {
 			return err

@@ -234,9 +234,12 @@ func (g *Sessions) step(ctx context.Context, who []*Session) error {
 		m.length = max(m.length, s.length)
 	}
 	m.widen(1)
+	begin := time.Now()
 	m.begin(alone)
 	m.placeJoint(d, who)
-	if err := m.finish(m.submit(context.Background(), d.fn)); err != nil { // the contexts of others go on
+	err := m.finish(m.submit(context.Background(), d.fn)) // the contexts of others go on
+	m.model.stepped(ctx, begin, StepMetrics{Func: m.model.program.Funcs[d.fn].Name, Tokens: len(who), Sessions: len(who), Err: err})
+	if err != nil {
 		for _, s := range who {
 			s.seat.fail(s.length, 1)
 		}

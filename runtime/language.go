@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
@@ -219,8 +220,10 @@ func (s *Session) checkTokens(tokens []int32) error {
 // chunks runs tokens at the end of the sequence, at most batch in one step, and returns the logits after the last
 // one. With devices, several steps may be in flight at once.
 func (s *Session) chunks(ctx context.Context, d *driver, tokens []int32, batch int) ([]float32, error) {
-	was := s.length
-	if err := s.finish(s.submitChunks(ctx, d, tokens, batch, alone)); err != nil {
+	begin, was := time.Now(), s.length
+	err := s.finish(s.submitChunks(ctx, d, tokens, batch, alone))
+	s.model.stepped(ctx, begin, StepMetrics{Func: s.model.program.Funcs[d.fn].Name, Tokens: len(tokens), Sessions: 1, Err: err})
+	if err != nil {
 		s.length = was
 		s.past.fail(was, len(tokens))
 		return nil, err

@@ -29,9 +29,8 @@ type generateCommand struct {
 	chat               chatFlags
 	line               []byte // reused for every token
 
-	promptTokens    int
-	loaded          time.Duration
-	prefill, decode time.Duration
+	promptTokens int
+	loaded       time.Duration
 }
 
 func (c *cli) generate() func(context.Context) error {
@@ -219,22 +218,13 @@ func (g *generateCommand) stream(ctx context.Context, s *Session, prompt []int32
 		return err
 	}
 	gen.saved = g.saveTo != ""
-	begin := time.Now()
 	if err := gen.start(ctx, prompt); err != nil {
 		return err
 	}
-	g.prefill = time.Since(begin)
 	for err == nil && !gen.done {
-		begin = time.Now()
-		if err = gen.next(ctx); err != nil {
-			break
+		if err = gen.next(ctx); err == nil {
+			err = g.print(gen)
 		}
-		if gen.made > 1 {
-			g.decode += time.Since(begin)
-		} else {
-			g.prefill += time.Since(begin) // no step ran: only the first token was chosen
-		}
-		err = g.print(gen)
 	}
 	return errors.Join(err, g.summary(gen, err))
 }

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -10,7 +9,7 @@ import (
 // summary prints the number of tokens, why they ended and the speed, as the last JSON line or to standard error. The error
 // is that which ended the generation.
 func (g *generateCommand) summary(gen *generation, err error) error {
-	finish := finishWord(gen.finish, err)
+	finish := finishOf(gen.finish, err)
 	if g.json {
 		_, err := g.out.Write(g.appendSummary(g.line[:0], gen, finish))
 		return err
@@ -19,8 +18,8 @@ func (g *generateCommand) summary(gen *generation, err error) error {
 		fmt.Fprintln(g.out)
 	}
 	fmt.Fprintf(g.err, "%s: prompt %d tokens, %.0f tok/s; generated %d tokens, %.0f tok/s, until %s; loaded in %.1f ms, ran for %.1f s; threads %d%s\n",
-		g.name, g.promptTokens, rate(g.promptTokens, g.prefill), gen.made, rate(gen.made-1, g.decode), finishText(finish), milliseconds(g.loaded),
-		(g.prefill + g.decode).Seconds(), gen.s.model.Threads(), g.seedText())
+		g.name, g.promptTokens, rate(g.promptTokens, gen.prefill), gen.made, rate(gen.made-1, gen.decoding), finishText(finish), milliseconds(g.loaded),
+		(gen.prefill + gen.decoding).Seconds(), gen.s.model.Threads(), g.seedText())
 	return nil
 }
 
@@ -28,8 +27,8 @@ func (g *generateCommand) summary(gen *generation, err error) error {
 func (g *generateCommand) appendSummary(b []byte, gen *generation, finish Finish) []byte {
 	b = fmt.Appendf(b, `{"summary":{"prompt_tokens":%d,"generated":%d,"finish":%q`, g.promptTokens, gen.made, finish)
 	b = g.appendSeed(b)
-	b = appendFields(b, field{"prefill_tok_s", rate(g.promptTokens, g.prefill)}, field{"decode_tok_s", rate(gen.made-1, g.decode)},
-		field{"load_ms", milliseconds(g.loaded)}, field{"prefill_ms", milliseconds(g.prefill)}, field{"decode_ms", milliseconds(g.decode)})
+	b = appendFields(b, field{"prefill_tok_s", rate(g.promptTokens, gen.prefill)}, field{"decode_tok_s", rate(gen.made-1, gen.decoding)},
+		field{"load_ms", milliseconds(g.loaded)}, field{"prefill_ms", milliseconds(gen.prefill)}, field{"decode_ms", milliseconds(gen.decoding)})
 	return append(b, '}', '}', '\n')
 }
 
@@ -49,26 +48,6 @@ func (g *generateCommand) appendSeed(b []byte) []byte {
 	return b
 }
 
-// Reasons that only summaries have.
-const (
-	finishCancelled Finish = "cancelled"
-	finishContext   Finish = "context" // it is full
-	finishError     Finish = "error"
-)
-
-// finishWord returns why a generation ended, also for one that ended with an error.
-func finishWord(f Finish, err error) Finish {
-	switch {
-	case errors.Is(err, ErrCancelled):
-		return finishCancelled
-	case errors.Is(err, ErrContextFull):
-		return finishContext
-	case err != nil:
-		return finishError
-	}
-	return f
-}
-
 // finishText explains the end of a generation to a reader of the summary.
 func finishText(f Finish) string {
 	switch f {
@@ -78,9 +57,9 @@ func finishText(f Finish) string {
 		return "a stop string"
 	case FinishLength:
 		return "the limit of tokens"
-	case finishCancelled:
+	case FinishCancelled:
 		return "it was cancelled"
-	case finishContext:
+	case FinishContext:
 		return "the context was full"
 	}
 	return "an error"

@@ -9,6 +9,7 @@ import (
 	goruntime "runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ggmlc/ggmlc/kernels/cpu"
 	"github.com/ggmlc/ggmlc/runtime/grammar"
@@ -46,6 +47,13 @@ type Options struct {
 	// shows in the results. It is for tests and costs a pass over the arena.
 	Poison bool
 
+	// Logger, if not nil, gets what happens: the model is opened and closed (info), a generation ends (debug) or fails (warning),
+	// a step fails (error).
+	Logger Logger
+
+	// Metrics, if not nil, gets figures of steps and generations.
+	Metrics Metrics
+
 	// Timeline, if not nil, receives what the queues of the program's devices have done, in the Trace Event Format
 	// (JSON), when the model is closed.
 	Timeline io.Writer
@@ -76,8 +84,9 @@ type Model struct {
 	closed  chan struct{} // closed by Close
 	watcher watcher       // nil if no values are observed
 
-	observing sync.Mutex // held while a step is observed
-	steps     int        // that were observed
+	reading   sync.RWMutex // of weights, by Verify and Close
+	observing sync.Mutex   // held while a step is observed
+	steps     int          // that were observed
 }
 
 // Open checks and maps the weights and starts the workers. Weights of at most 64 MiB are hashed, and refused if a
@@ -85,6 +94,7 @@ type Model struct {
 // compared, unless Options.Verify is set: a changed byte in them causes wrong results and no error. The error is a
 // *WeightsError or matches ErrInput.
 func Open(p *Program, o Options) (*Model, error) {
+	begin := time.Now()
 	p.check()
 	if o.Threads < 0 {
 		return nil, inputError("%d threads: at least 1, or 0 for one per core", o.Threads)
@@ -123,6 +133,7 @@ func Open(p *Program, o Options) (*Model, error) {
 		}
 	}
 	m.pool = newPool(threads(p, o.Threads), p.ScratchBytes)
+	m.opened(begin)
 	return m, nil
 }
 
@@ -156,8 +167,13 @@ func (m *Model) Threads() int { return int(m.pool.limit.Load()) }
 // Vocab returns the tokenizer, or nil for a program without one.
 func (m *Model) Vocab() *token.Vocab { return m.vocab }
 
-// Verify reads all weights, including embedded ones, and compares their SHA-256 with the one compiled in.
+// Verify reads all weights, including embedded ones, and compares their SHA-256 with the one compiled in. Close waits for it.
 func (m *Model) Verify() error {
+	m.reading.RLock()
+	defer m.reading.RUnlock()
+	if m.pool.queue.isClosed() {
+		return ErrClosed
+	}
 	if m.program.Weights.Size == 0 {
 		return nil
 	}
@@ -171,6 +187,15 @@ func (m *Model) Close() error {
 		return ErrClosed
 	}
 	close(m.closed)
+	err := m.release()
+	m.gone(err)
+	return err
+}
+
+// release closes the devices and unmaps the weights.
+func (m *Model) release() error {
+	m.reading.Lock()
+	defer m.reading.Unlock()
 	if m.devices != nil {
 		if err := m.devices.close(); err != nil {
 			return err // a device that could not be closed may still read the weights

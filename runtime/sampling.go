@@ -129,17 +129,25 @@ func (g *generateCommand) addBias(text string) error {
 
 // finishSampling sets the options that depend on the vocabulary and the context.
 func (g *generateCommand) finishSampling(s *Session) {
-	d := &g.o.Sampling.DRY
-	if d.Multiplier == 0 {
+	texts := g.breakers
+	if slices.Equal(texts, []string{noBreakers}) {
+		texts = []string{}
+	}
+	s.CompleteDRY(&g.o.Sampling.DRY, texts)
+}
+
+// usualBreakers are those of llama.cpp.
+var usualBreakers = []string{"\n", ":", "\"", "*"}
+
+// CompleteDRY sets what depends on the model: the tokens of the texts that break repetitions (nil: a newline, a colon, a quote and
+// an asterisk), and, for 0, how many tokens are recent: those of the context. It does nothing if DRY is off.
+func (s *Session) CompleteDRY(d *sample.DRY, texts []string) {
+	if d.Multiplier == 0 || s.model.program.LM == nil {
 		return
 	}
-	d.Last = cmp.Or(d.Last, g.program.LM.Context)
-	texts := g.breakers
-	switch {
-	case texts == nil:
-		texts = []string{"\n", ":", "\"", "*"}
-	case slices.Equal(texts, []string{noBreakers}):
-		texts = nil
+	d.Last = cmp.Or(d.Last, s.model.program.LM.Context)
+	if texts == nil {
+		texts = usualBreakers
 	}
 	d.Breakers = s.Breakers(texts...)
 }

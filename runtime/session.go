@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 	"unsafe"
 )
 
@@ -28,6 +29,7 @@ type Session struct {
 	pending []int32
 
 	grammar followedEnd
+	summary Summary // of the last generation
 
 	flow flow
 
@@ -222,8 +224,11 @@ func (s *Session) checkPositions(f *Func, a Attend) error {
 
 // run runs one step and returns when all its work has ended.
 func (s *Session) run(ctx context.Context, fn int) error {
+	begin := time.Now()
 	s.begin(alone)
-	return s.finish(s.submit(ctx, fn))
+	err := s.finish(s.submit(ctx, fn))
+	s.model.stepped(ctx, begin, StepMetrics{Func: s.model.program.Funcs[fn].Name, Tokens: s.encoded(fn), Sessions: 1, Err: err})
+	return err
 }
 
 // stepOrder is whether a step may begin while earlier steps of the session are in flight.

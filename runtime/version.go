@@ -5,7 +5,7 @@ package runtime
 // raises both.
 const (
 	MinVersion = 3
-	MaxVersion = 3
+	MaxVersion = 4
 )
 
 // EnforceVersion makes a version mismatch a compile error. Emitted code contains
