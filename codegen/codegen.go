@@ -28,7 +28,7 @@ const ModulePath = "github.com/ggmlc/ggmlc"
 
 // Generation is the version of the contract between emitted code and the runtime; see
 // runtime.EnforceVersion.
-const Generation = 3
+const Generation = 4
 
 // Where is the place where an emitted program finds its weights.
 type Where uint8
@@ -140,15 +140,15 @@ func write(m *ir.Module, o Options) (*Package, error) {
 	for _, f := range []struct {
 		name string
 		file *jen.File
-	}{{"program.go", g.program}, {"steps.go", g.steps}, {"model.go", g.api}} {
-		if f.file == nil {
-			continue
-		}
+	}{{"program.go", g.program}, {"steps.go", g.steps}} {
 		data, err := render(f.file)
 		if err != nil {
 			return nil, fmt.Errorf("codegen: internal error: %s: %w", f.name, err)
 		}
 		p.Files = append(p.Files, SourceFile{f.name, data})
+	}
+	if g.api != nil {
+		p.Files = append(p.Files, SourceFile{"model.go", g.api})
 	}
 	if o.Tokenizer != nil {
 		p.Files = append(p.Files, SourceFile{tokenizerFile, o.Tokenizer})
@@ -191,7 +191,8 @@ type generator struct {
 	m *ir.Module
 	o Options
 
-	steps, program, api *jen.File
+	steps, program *jen.File
+	api            []byte // model.go; nil for programs
 
 	layout *layout
 

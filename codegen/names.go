@@ -16,13 +16,19 @@ import (
 var locals = []string{"w", "a", "l", "m", "s", "io", "x", "t", "e", "i", "q", shareVar, "slot"}
 
 // packages are the names of the packages that emitted files import.
-var packages = []string{"context", "cpu", "cuda", "dtype", "embed", "fake", "fallback", "gpu", "gpusim", "iter", "math", "runtime", "tile", "unsafe", "vulkan"}
+var packages = []string{
+	"context", "cpu", "cuda", "dtype", "embed", "fake", "fallback", "gpu", "gpusim", "grammar", "io", "iter", "jsonschema", "maps", "math", "runtime",
+	"sample", "slices", "slog", "tile", "time", "token", "unsafe", "vulkan",
+}
 
 // isReserved reports whether an identifier has a meaning in emitted code already: as a keyword
 // or predeclared by Go, as a package, or in step functions.
 func isReserved(id string) bool {
 	return token.IsKeyword(id) || doc.IsPredeclared(id) || slices.Contains(locals, id) || slices.Contains(packages, id) || rangeLike(id)
 }
+
+// apiNames are the names of functions and types in codegen/model that are not exported.
+var apiNames = []string{"metrics", "messagesOf", "summaryOf", "tokensOf"}
 
 // CheckPackageName returns an error for what cannot be the name of a Go package.
 func CheckPackageName(name string) error {
@@ -68,11 +74,13 @@ func newNames(m *ir.Module) names {
 		steps: make(map[*ir.Func]string), methods: make(map[*ir.Func]string),
 		symbols: make(map[*ir.Symbol]*ir.Symbol), top: make(namer),
 	}
-	ns.top.take("main", "init", "program", "simulated", "planText", "planJSON", "weights", "tokenizer", "chatTemplates", "grammar", "FallbackProgram")
+	ns.top.take("main", "init", "program", "simulated", "planText", "planJSON", "weights", "tokenizer", "chatTemplates", "ownGrammar", "FallbackProgram")
+	ns.top.take(apiNames...)
 	for _, k := range gpuKinds {
 		ns.top.take(k.loader, k.embed)
 	}
 	methods, sizes := make(namer), make(namer)
+	methods.take("Reset", "Runtime")
 	for _, f := range m.Funcs {
 		ns.steps[f] = ns.top.pick(stepName(f.Name))
 		ns.methods[f] = methods.pick(exportedName(f.Name))

@@ -35,7 +35,7 @@ func (g *generator) emitProgram() error {
 		g.embed(f, "chatTemplates", chatFile)
 	}
 	if g.o.Grammar != nil {
-		g.embed(f, "grammar", grammarFile)
+		g.embed(f, "ownGrammar", grammarFile)
 	}
 	g.eachKernelFile(func(k *gpuKind, _ *kernelFile) {
 		comment(f, k.embed+" are the kernels of GPUs: "+k.holds+", one after the other.")
@@ -113,7 +113,7 @@ func (g *generator) programFields() (jen.Dict, error) {
 		d[jen.Id("ChatTemplates")] = jen.Id("chatTemplates")
 	}
 	if g.o.Grammar != nil {
-		d[jen.Id("Grammar")] = jen.Id("grammar")
+		d[jen.Id("Grammar")] = jen.Id("ownGrammar")
 	}
 	if e := g.encoder(); e != nil {
 		d[jen.Id("Encoder")] = e

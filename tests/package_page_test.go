@@ -9,13 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/codegen/model"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
 const packagePage = "docs/reference/package.md"
 
-// TestPackagePageIsComplete compares the page with a generated package: exported functions and methods,
-// fields of the options, errors of package runtime that callers test for.
+// TestPackagePageIsComplete compares the page with generated packages: all that they export, and the errors of package runtime that
+// callers test for.
 func TestPackagePageIsComplete(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: compiles ggmlc")
@@ -24,7 +25,14 @@ func TestPackagePageIsComplete(t *testing.T) {
 	page := pagesOf(t, root)[packagePage]
 	h := &helper{t: t, dir: readmeFolder(t)}
 	h.run("./ggmlc", "gen", "model.gguf", "-o", "story", "--package", "story")
-	names := append(exportedFuncs(t, filepath.Join(h.dir, "story", "model.go")), fieldsOf(t, filepath.Join(root, "runtime"), "Options", "GenerateOptions", "Token")...)
+	names := exported(t, filepath.Join(h.dir, "story", "model.go"))
+	h.run("./ggmlc", "gen", filepath.Join(root, "examples", "mlp", "mlp.ggir"), "-o", "parity", "--package", "parity")
+	names = append(names, exported(t, filepath.Join(h.dir, "parity", "model.go"))...)
+	embed, err := model.Source.ReadFile("embed.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names = append(names, exportedIn(t, "embed.go", embed)...)
 	for _, m := range regexp.MustCompile(`(?m)^\t(Err[A-Z]\w+) += `).FindAllStringSubmatch(sourceOf(t, root, "runtime"), -1) {
 		names = append(names, m[1])
 	}
@@ -33,38 +41,44 @@ func TestPackagePageIsComplete(t *testing.T) {
 			t.Errorf("%s lacks %s", packagePage, name)
 		}
 	}
-	if len(names) < 25 {
+	if len(names) < 150 {
 		t.Errorf("only %d names were found: %s", len(names), strings.Join(names, " "))
 	}
 }
 
-// exportedFuncs returns the names of a file's exported functions and methods.
-func exportedFuncs(t *testing.T, path string) (names []string) {
-	f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, decl := range f.Decls {
-		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Name.IsExported() {
-			names = append(names, fn.Name.Name)
-		}
-	}
-	return names
+// exported returns the names that a file exports: of functions, methods, types, fields, constants and variables.
+func exported(t *testing.T, path string) []string {
+	t.Helper()
+	return exportedIn(t, path, nil)
 }
 
-// fieldsOf returns the names of the fields of some structs of a package.
-func fieldsOf(t *testing.T, dir string, structs ...string) (names []string) {
-	d := &declarations{root: dir, packages: make(map[string]map[string]bool)}
-	declared, err := d.load(".")
+// exportedIn is exported for a file whose text is given.
+func exportedIn(t *testing.T, path string, src any) (names []string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), path, src, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range declared {
-		for _, s := range structs {
-			if field, ok := strings.CutPrefix(name, s+"."); ok && ast.IsExported(field) {
-				names = append(names, field)
+	add := func(ids ...*ast.Ident) {
+		for _, id := range ids {
+			if id.IsExported() {
+				names = append(names, id.Name)
 			}
 		}
 	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			add(n.Name)
+			return false
+		case *ast.TypeSpec:
+			add(n.Name)
+		case *ast.Field:
+			add(n.Names...)
+		case *ast.ValueSpec:
+			add(n.Names...)
+		}
+		return true
+	})
 	return names
 }

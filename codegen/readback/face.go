@@ -11,74 +11,10 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ggmlc/ggmlc/codegen/model"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
-
-// anyFace is what the exported face of each package declares.
-const anyFace = `package p
-type Options = runtime.Options
-type Model struct{ m *runtime.Model }
-type Session struct{ s *runtime.Session }
-func Open(o Options) (*Model, error) {
-	m, err := runtime.Open(&program, o)
-	if err != nil { return nil, err }
-	return &Model{m}, nil
-}
-func (m *Model) Close() error { return m.m.Close() }
-func (m *Model) Threads() int { return m.m.Threads() }
-func (m *Model) NewSession() (*Session, error) {
-	s, err := m.m.NewSession()
-	if err != nil { return nil, err }
-	return &Session{s}, nil
-}
-`
-
-// languageFace is what sessions of a language model have besides.
-const languageFace = `
-type GenerateOptions = runtime.GenerateOptions
-type Token = runtime.Token
-type Message = runtime.Message
-type ChatOptions = runtime.ChatOptions
-func (s *Session) Chat(ctx context.Context, messages []Message, o ChatOptions) iter.Seq2[Token, error] {
-	return s.s.Chat(ctx, messages, o)
-}
-func (s *Session) Generate(ctx context.Context, prompt string, o GenerateOptions) iter.Seq2[Token, error] {
-	return s.s.Generate(ctx, prompt, o)
-}
-func (s *Session) Prefill(ctx context.Context, tokens []int32) ([]float32, error) { return s.s.Prefill(ctx, tokens) }
-func (s *Session) Decode(ctx context.Context, token int32) ([]float32, error) { return s.s.Decode(ctx, token) }
-func (s *Session) Prompt(ctx context.Context, tokens []int32) ([]float32, error) { return s.s.Prompt(ctx, tokens) }
-func (s *Session) Save(w io.Writer) error { return s.s.Save(w) }
-func (s *Session) Load(r io.Reader) error { return s.s.Load(r) }
-func (s *Session) Len() int { return s.s.Len() }
-func (s *Session) Truncate(n int) error { return s.s.Truncate(n) }
-func (s *Session) Reset() { s.s.Reset() }
-func (s *Session) Runtime() *runtime.Session { return s.s }
-func (s *Session) Close() error { return s.s.Close() }
-type Sessions struct{ g *runtime.Sessions }
-func (m *Model) NewSessions() (*Sessions, error) {
-	g, err := m.m.NewSessions()
-	if err != nil { return nil, err }
-	return &Sessions{g}, nil
-}
-func (g *Sessions) NewSession(ctx context.Context) (*Session, error) {
-	s, err := g.g.NewSession(ctx)
-	if err != nil { return nil, err }
-	return &Session{s}, nil
-}
-func (g *Sessions) Limit() int { return g.g.Limit() }
-`
-
-// embedFace is what sessions have that make embeddings.
-const embedFace = `
-func (s *Session) Embed(ctx context.Context, text string) ([]float32, error) { return s.s.EmbedText(ctx, text) }
-`
-
-// runtimeFace is the way to the session of package runtime.
-const runtimeFace = `
-func (s *Session) Runtime() *runtime.Session { return s.s }
-`
 
 // callFace is the method that runs a function of the module, and its types.
 const callFace = `
@@ -90,38 +26,31 @@ func (s *Session) %[1]s(ctx context.Context, in %[1]sInputs) (out %[1]sOutputs, 
 }
 `
 
-// face compares the exported face of a package with the one that follows from the module:
-// declaration by declaration, but for comments.
+// resetFace is the method that clears the state of a session.
+const resetFace = `
+func (s *Session) Reset() { s.s.Reset() }
+`
+
+// face compares the exported face of a package with the one that follows from the module: declaration by declaration, but for
+// comments. Declarations that are the same for all modules are those of codegen/model.
 func (c *checker) face(p *program) {
-	p.used["Open"] = true
-	text := anyFace
-	switch {
-	case c.m.LM != nil:
-		text += languageFace
-		if c.m.LM.Pooling != ir.NoEmbeddings {
-			text += embedFace
+	want := make(map[string]ast.Node)
+	for _, name := range model.Files {
+		src, err := model.Source.ReadFile(name)
+		if err != nil {
+			fail("%v", err)
 		}
-	case c.m.Encoder != nil:
-		text += embedFace + runtimeFace
-	default:
+		c.declare(want, c.forFeatures(string(src)))
+	}
+	if c.m.LM == nil && c.m.Encoder == nil {
+		if len(c.m.States) > 0 {
+			c.declare(want, "package p\n"+resetFace)
+		}
 		for i, f := range c.m.Funcs {
-			text += c.callFace(p, i, f)
+			c.declare(want, "package p\n"+c.callFace(p, i, f))
 		}
 	}
-	want, err := declarations(text)
-	if err != nil {
-		fail("%v\n%s", err, text)
-	}
-	got := make(map[string]ast.Node)
-	for id, s := range p.types {
-		got[id] = s
-	}
-	for id, d := range p.methods {
-		got[id] = d
-	}
-	if d := p.funcs["Open"]; d != nil {
-		got["Open"] = d
-	}
+	got := p.face(want)
 	for _, id := range slices.Sorted(maps.Keys(got)) {
 		if want[id] == nil || !sameCode(reflect.ValueOf(got[id]), reflect.ValueOf(want[id])) {
 			c.report("%s: %s is not what the package exports", p.at(got[id].Pos()), id)
@@ -132,6 +61,57 @@ func (c *checker) face(p *program) {
 			c.report("the package does not export %s", id)
 		}
 	}
+}
+
+// face returns all types, methods and constants of a package, and those functions and variables that its face may have.
+func (p *program) face(want map[string]ast.Node) map[string]ast.Node {
+	got := make(map[string]ast.Node)
+	for id, s := range p.types {
+		got[id] = s
+	}
+	for id, d := range p.methods {
+		got[id] = d
+	}
+	for id, s := range p.consts {
+		got[id] = s
+	}
+	for id := range want {
+		if d := p.funcs[id]; d != nil {
+			got[id], p.used[id] = d, true
+		}
+		if s := p.specs[id]; s != nil {
+			got[id], p.used[id] = s, true
+		}
+	}
+	return got
+}
+
+// forFeatures returns a source of codegen/model without the lines that are for other packages.
+func (c *checker) forFeatures(src string) string {
+	language, tokenizer := c.m.LM != nil, c.facts.Tokenizer != nil
+	has := map[string]bool{
+		"language": language, "tokenizer": tokenizer, "chat": language && tokenizer, "encoder": !language && c.m.Encoder != nil,
+		"embeddings": c.m.Encoder != nil || language && c.m.LM.Pooling != ir.NoEmbeddings,
+	}
+	lines := strings.Split(src, "\n")
+	depth, off := 0, 0 // blocks around the line; the outermost one that is left out, or 0
+	for i, line := range lines {
+		words := strings.Fields(line)
+		switch {
+		case len(words) > 0 && words[0] == "//api:if":
+			if depth++; off == 0 && !slices.ContainsFunc(words[1:], func(w string) bool { return has[w] }) {
+				off = depth
+			}
+		case len(words) > 0 && words[0] == "//api:end":
+			if off == depth {
+				off = 0
+			}
+			depth--
+		case off > 0:
+			lines[i] = ""
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // callFace returns what the package has to declare for the i-th function. The names are the
@@ -222,14 +202,12 @@ func (c *checker) fields(p *program, id string, vs []*ir.Value, names []string) 
 	return ids, code
 }
 
-// declarations returns the declarations of a text by name: types, functions, methods as
-// Session.Decode.
-func declarations(text string) (map[string]ast.Node, error) {
+// declare adds the declarations of a text by name: types, functions, constants, variables, methods as Session.Decode.
+func (c *checker) declare(to map[string]ast.Node, text string) {
 	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
 	if err != nil {
-		return nil, err
+		fail("%v\n%s", err, text)
 	}
-	list := make(map[string]ast.Node)
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
@@ -237,13 +215,18 @@ func declarations(text string) (map[string]ast.Node, error) {
 			if d.Recv != nil {
 				id = receiver(d) + "." + id
 			}
-			list[id] = d
+			to[id] = d
 		case *ast.GenDecl:
-			s := d.Specs[0].(*ast.TypeSpec)
-			list[s.Name.Name] = s
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					to[s.Name.Name] = s
+				case *ast.ValueSpec:
+					to[s.Names[0].Name] = s
+				}
+			}
 		}
 	}
-	return list, nil
 }
 
 // sameCode reports whether two syntax trees are equal. Comments and positions are ignored.

@@ -16,7 +16,7 @@ import (
 // modulePath is the module whose packages emitted programs import.
 const modulePath = "github.com/ggmlc/ggmlc"
 
-// imports are the packages that emitted code may import, under their own names.
+// imports are the packages that emitted code may import, under their own names. apiImports are those of model.go alone.
 var imports = map[string]bool{
 	"unsafe": true, "math": true, "context": true, "io": true, "iter": true, "embed": true,
 	modulePath + "/runtime": true, modulePath + "/runtime/fake": true, modulePath + "/runtime/gpu": true,
@@ -24,6 +24,11 @@ var imports = map[string]bool{
 	modulePath + "/runtime/gpusim":   true,
 	modulePath + "/kernels/cpu":      true,
 	modulePath + "/kernels/cpu/tile": true, modulePath + "/ir/dtype": true,
+}
+
+var apiImports = map[string]bool{
+	"log/slog": true, "maps": true, "slices": true, "time": true, modulePath + "/runtime/grammar": true, modulePath + "/runtime/grammar/jsonschema": true,
+	modulePath + "/runtime/sample": true, modulePath + "/runtime/token": true,
 }
 
 // program is an emitted package, parsed.
@@ -35,7 +40,9 @@ type program struct {
 
 	methods map[string]*ast.FuncDecl // of the exported face, by receiver and name: Session.Decode
 	types   map[string]*ast.TypeSpec
-	used    map[string]bool // functions and variables that something refers to
+	consts  map[string]*ast.ValueSpec // without those of the handshake
+	specs   map[string]*ast.ValueSpec // of variables
+	used    map[string]bool           // functions and variables that something refers to
 
 	handshake []string // what its constants demand of the runtime's version
 
@@ -50,7 +57,8 @@ type program struct {
 func (c *checker) parse(files []File) *program {
 	p := &program{
 		set: token.NewFileSet(), funcs: make(map[string]*ast.FuncDecl), vars: make(map[string]ast.Expr), embeds: make(map[string]string),
-		methods: make(map[string]*ast.FuncDecl), types: make(map[string]*ast.TypeSpec), used: make(map[string]bool),
+		methods: make(map[string]*ast.FuncDecl), types: make(map[string]*ast.TypeSpec),
+		consts: make(map[string]*ast.ValueSpec), specs: make(map[string]*ast.ValueSpec), used: make(map[string]bool),
 		comments: make(map[line]string), imported: make(map[string]bool), values: make(map[string]value),
 	}
 	c.names(files)
@@ -112,7 +120,7 @@ func (c *checker) names(files []File) {
 
 // handshakes demands the constants that do not compile with a runtime of another generation.
 func (c *checker) handshakes(p *program) {
-	want := []string{"runtime.EnforceVersion(3 - runtime.MinVersion)", "runtime.EnforceVersion(runtime.MaxVersion - 3)"}
+	want := []string{"runtime.EnforceVersion(4 - runtime.MinVersion)", "runtime.EnforceVersion(runtime.MaxVersion - 4)"}
 	if slices.Sort(p.handshake); !slices.Equal(p.handshake, want) {
 		c.report("the constants are %q, not %q", p.handshake, want)
 	}
@@ -185,13 +193,15 @@ func (c *checker) funcDecl(p *program, d *ast.FuncDecl) {
 	to[id] = d
 }
 
-// receiver returns the name of the type whose pointer a method is on.
+// receiver returns the name of the type that a method is on, or on whose pointer.
 func receiver(d *ast.FuncDecl) string {
 	if len(d.Recv.List) == 1 {
-		if star, ok := d.Recv.List[0].Type.(*ast.StarExpr); ok {
-			if id, ok := star.X.(*ast.Ident); ok {
-				return id.Name
-			}
+		of := d.Recv.List[0].Type
+		if star, ok := of.(*ast.StarExpr); ok {
+			of = star.X
+		}
+		if id, ok := of.(*ast.Ident); ok {
+			return id.Name
 		}
 	}
 	return "?"
@@ -219,12 +229,16 @@ func (c *checker) spec(p *program, d *ast.GenDecl, s ast.Spec) {
 func (c *checker) importSpec(p *program, s *ast.ImportSpec) {
 	from, _ := strconv.Unquote(s.Path.Value)
 	blank := s.Name != nil && s.Name.Name == "_" && from == "embed"
-	if !imports[from] || s.Name != nil && !blank {
+	needed := imports[from] || apiImports[from] && p.inFace(s)
+	if !needed || s.Name != nil && !blank {
 		c.report("%s: import of %s, which emitted code does not need, or under another name", p.at(s.Pos()), s.Path.Value)
 		return
 	}
 	p.imported[path.Base(from)] = true
 }
+
+// inFace reports whether a node is in the file of the package's face.
+func (p *program) inFace(n ast.Node) bool { return p.set.Position(n.Pos()).Filename == "model.go" }
 
 // variable collects a variable: one name, with a value or with a file that is embedded.
 func (c *checker) variable(p *program, d *ast.GenDecl, s *ast.ValueSpec) {
@@ -237,7 +251,7 @@ func (c *checker) variable(p *program, d *ast.GenDecl, s *ast.ValueSpec) {
 	if _, twice := p.vars[id]; twice {
 		c.report("%s: %s is declared twice", p.at(s.Pos()), id)
 	}
-	p.vars[id] = nil
+	p.vars[id], p.specs[id] = nil, s
 	if len(s.Values) == 1 {
 		p.vars[id] = s.Values[0]
 	}
@@ -277,9 +291,16 @@ func loaderType(id string) string {
 	return ""
 }
 
-// constant collects a constant: emitted code has only those of the handshake with the
-// runtime.
+// constant collects a constant: one of the handshake with the runtime, or one that face compares.
 func (c *checker) constant(p *program, s *ast.ValueSpec) {
+	if p.inFace(s) && len(s.Names) == 1 && s.Names[0].Name != "_" {
+		id := s.Names[0].Name
+		if c.named(p, s.Names[0]); p.consts[id] != nil {
+			c.report("%s: %s is declared twice", p.at(s.Pos()), id)
+		}
+		p.consts[id] = s
+		return
+	}
 	if len(s.Names) != 1 || s.Names[0].Name != "_" || s.Type != nil || len(s.Values) != 1 {
 		c.report("%s: a constant that is not of the handshake", p.at(s.Pos()))
 		return

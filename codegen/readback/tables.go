@@ -14,7 +14,7 @@ import (
 
 // Names of a package's files and of the variables that hold them.
 var embedded = map[string]string{
-	"planText": "plan.txt", "planJSON": "plan.json", "weights": "weights.bin", "tokenizer": "tokenizer.bin", "chatTemplates": "chat.json", "grammar": "grammar.bin",
+	"planText": "plan.txt", "planJSON": "plan.json", "weights": "weights.bin", "tokenizer": "tokenizer.bin", "chatTemplates": "chat.json", "ownGrammar": "grammar.bin",
 }
 
 // holds returns the file that a variable holds, or "".
@@ -102,7 +102,7 @@ func (c *checker) wantProgram() record {
 		want["ChatTemplates"] = declared("chatTemplates")
 	}
 	if c.facts.Grammar != nil {
-		want["Grammar"] = declared("grammar")
+		want["Grammar"] = declared("ownGrammar")
 	}
 	return want
 }

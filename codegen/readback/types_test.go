@@ -22,7 +22,7 @@ import (
 // exports are the files with what packages export, by import path.
 var exports = sync.OnceValues(func() (map[string]string, error) {
 	out, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}",
-		"../../runtime", "../../runtime/fake", "../../runtime/gpu", "../../runtime/vulkan", "../../kernels/cpu", "embed", "iter", "net/http/pprof").Output()
+		"../../runtime", "../../runtime/fake", "../../runtime/gpu", "../../runtime/vulkan", "../../kernels/cpu", "../model", "embed", "iter", "net/http/pprof").Output()
 	files := make(map[string]string)
 	for line := range strings.Lines(string(out)) {
 		id, file, _ := strings.Cut(strings.TrimSpace(line), "\t")

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-
-	"github.com/ggmlc/ggmlc/runtime"
-	"github.com/ggmlc/ggmlc/runtime/sample"
+	"strconv"
 
 	"github.com/ggmlc/ggmlc/examples/service/stories"
 )
@@ -30,8 +28,8 @@ type server struct {
 //	POST /generate   {"prompt": "…", "max_tokens": 50, "temperature": 0.8, "seed": 1}
 //	GET  /healthz
 //
-// The answer of generate is text as it is made. An error after the first byte is in the
-// trailer Error.
+// The answer of generate is text as it is made. Trailers follow it: Finish is why it ended, Seed is what makes the same text
+// again, Usage is the numbers of tokens of the prompt and of the text, and Error is an error after the first byte.
 func newServer(model *stories.Model, sessions int) http.Handler {
 	s := &server{model: model, slots: make(chan struct{}, sessions)}
 	mux := http.NewServeMux()
@@ -40,12 +38,13 @@ func newServer(model *stories.Model, sessions int) http.Handler {
 	return mux
 }
 
-// request is the body of generate. Temperature 0 is greedy.
+// request is the body of generate. Temperature 0 is greedy, seed 0 another one each time.
 type request struct {
-	Prompt      string  `json:"prompt"`
-	MaxTokens   int     `json:"max_tokens"`
-	Temperature float32 `json:"temperature"`
-	Seed        uint64  `json:"seed"`
+	Prompt      string   `json:"prompt"`
+	MaxTokens   int      `json:"max_tokens"`
+	Temperature float32  `json:"temperature"`
+	Seed        uint64   `json:"seed"`
+	Stop        []string `json:"stop"`
 }
 
 func (s *server) generate(w http.ResponseWriter, r *http.Request) {
@@ -79,11 +78,12 @@ func (s *server) generate(w http.ResponseWriter, r *http.Request) {
 // a client that goes away stops the generation.
 func stream(ctx context.Context, w http.ResponseWriter, session *stories.Session, q request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Trailer", "Error")
+	w.Header().Set("Trailer", "Error, Finish, Seed, Usage")
+	defer trail(w, session)
 	out := http.NewResponseController(w)
 	started := false
 	for token, err := range session.Generate(ctx, q.Prompt, options(q)) {
-		if started && errors.Is(err, runtime.ErrContextFull) {
+		if started && errors.Is(err, stories.ErrContextFull) {
 			return // the text ends where the model's memory does
 		}
 		switch {
@@ -105,17 +105,28 @@ func stream(ctx context.Context, w http.ResponseWriter, session *stories.Session
 	}
 }
 
+// trail writes what was done after the text.
+func trail(w http.ResponseWriter, session *stories.Session) {
+	if w.Header().Get("Trailer") == "" {
+		return // the answer is an error
+	}
+	done := session.Summary()
+	w.Header().Set("Finish", string(done.Finish))
+	w.Header().Set("Seed", strconv.FormatUint(done.Seed, 10))
+	w.Header().Set("Usage", fmt.Sprintf("prompt=%d generated=%d", done.PromptTokens, done.Generated))
+}
+
 func options(q request) stories.GenerateOptions {
-	return stories.GenerateOptions{MaxTokens: q.MaxTokens, Sampling: sample.Options{Temperature: q.Temperature, Seed: q.Seed}}
+	return stories.GenerateOptions{MaxTokens: q.MaxTokens, Stop: q.Stop, Sampling: stories.Sampling{Temperature: q.Temperature, Seed: q.Seed}}
 }
 
 // fail answers with the status of an error.
 func fail(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
 	switch {
-	case errors.Is(err, runtime.ErrContextFull):
+	case errors.Is(err, stories.ErrContextFull):
 		status = http.StatusRequestEntityTooLarge
-	case errors.Is(err, runtime.ErrInput):
+	case errors.Is(err, stories.ErrInput):
 		status = http.StatusBadRequest
 	}
 	w.Header().Del("Trailer")

@@ -117,6 +117,34 @@ func TestSeedDecides(t *testing.T) {
 	}
 }
 
+// TestTrailersSayWhatWasDone: the seed in a trailer makes the text again, a stop string ends it, and tokens are counted.
+func TestTrailersSayWhatWasDone(t *testing.T) {
+	srv := httptest.NewServer(newServer(openModel(t), 1))
+	defer srv.Close()
+	ask := func(body string) (string, http.Header) {
+		resp, err := http.Post(srv.URL+"/generate", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text), resp.Trailer
+	}
+	first, trailer := ask(`{"prompt":"One day","max_tokens":30,"temperature":1}`)
+	if trailer.Get("Finish") != "length" || !strings.HasSuffix(trailer.Get("Usage"), " generated=30") {
+		t.Errorf("trailers %v", trailer)
+	}
+	if again, _ := ask(`{"prompt":"One day","max_tokens":30,"temperature":1,"seed":` + trailer.Get("Seed") + `}`); again != first {
+		t.Errorf("seed %s: %q, first %q", trailer.Get("Seed"), again, first)
+	}
+	if text, trailer := ask(`{"prompt":"Once upon a time","stop":["."]}`); trailer.Get("Finish") != "stop" || strings.Contains(text, ".") || text == "" {
+		t.Errorf("%q, trailers %v", text, trailer)
+	}
+}
+
 func TestMoreRequestsThanSessions(t *testing.T) {
 	s := &server{model: openModel(t), slots: make(chan struct{}, 1)}
 	s.slots <- struct{}{} // someone is being answered

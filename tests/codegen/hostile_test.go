@@ -255,7 +255,11 @@ func declared(file *ast.File) []string {
 		case *ast.FuncDecl:
 			name := d.Name.Name
 			if d.Recv != nil {
-				name = d.Recv.List[0].Type.(*ast.StarExpr).X.(*ast.Ident).Name + "." + name
+				of := d.Recv.List[0].Type
+				if star, ok := of.(*ast.StarExpr); ok {
+					of = star.X
+				}
+				name = of.(*ast.Ident).Name + "." + name
 			}
 			names = append(names, name)
 		case *ast.GenDecl:
