@@ -10,7 +10,7 @@ import (
 // at once, and delay them: they should count and return. They must not use the model or its sessions.
 type Metrics interface {
 	// Step is called when a step has ended, also with an error.
-	Step(Step)
+	Step(StepMetrics)
 
 	//api:if language
 	// Generated is called at the end of each generation, also one that ended with an error.
@@ -18,8 +18,8 @@ type Metrics interface {
 	//api:end
 }
 
-// Step is a piece of the model's work: a call of a function, a prompt, or a token of one or more sessions.
-type Step struct {
+// StepMetrics are the figures of a piece of the model's work: a call of a function, a prompt, or a token of one or more sessions.
+type StepMetrics struct {
 	Func     string        // the entry point, as the plan names it
 	Tokens   int           // that were run; 0 for functions that take none
 	Sessions int           // whose tokens they are
@@ -31,7 +31,7 @@ type Step struct {
 type metrics struct{ to Metrics }
 
 // Step hands a step on.
-func (m metrics) Step(s runtime.Step) { m.to.Step(Step(s)) }
+func (m metrics) Step(s runtime.StepMetrics) { m.to.Step(StepMetrics(s)) }
 
 // Generated hands the summary of a generation on.
 func (m metrics) Generated(s runtime.Summary) {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"io"
+	"io/fs"
 	"log/slog"
 
 	"github.com/ggmlc/ggmlc/runtime"
@@ -33,6 +34,14 @@ type Options struct {
 	// Weights is the file of weights; "" is the place that the compiler chose.
 	Weights string
 
+	// WeightsBytes, WeightsReader and WeightsFS give the contents of the weights file in place of its name: bytes, a reader
+	// of WeightsSize bytes (0: the reader has a method Size), or a file system in which Weights is the name. They are
+	// checked as a file is. At most one of them is set.
+	WeightsBytes  []byte
+	WeightsReader io.ReaderAt
+	WeightsSize   int64
+	WeightsFS     fs.FS
+
 	// Verify makes Open hash weights of any size. Without it, those of at most 64 MiB are hashed, and a changed byte in larger
 	// ones gives wrong results and no error.
 	Verify bool
@@ -58,7 +67,9 @@ type Options struct {
 // runtime returns the options as package runtime has them.
 func (o Options) runtime() runtime.Options {
 	r := runtime.Options{
-		Threads: o.Threads, Weights: o.Weights, Verify: o.Verify, Timeline: o.Timeline, Observe: o.Observe, Steady: o.Steady, Poison: o.Poison,
+		Threads: o.Threads, Weights: o.Weights,
+		WeightsBytes: o.WeightsBytes, WeightsReader: o.WeightsReader, WeightsSize: o.WeightsSize, WeightsFS: o.WeightsFS,
+		Verify: o.Verify, Timeline: o.Timeline, Observe: o.Observe, Steady: o.Steady, Poison: o.Poison,
 	}
 	if o.Logger != nil {
 		r.Logger = o.Logger

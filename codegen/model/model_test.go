@@ -62,7 +62,7 @@ func compare(t *testing.T, got, want reflect.Value, left ...string) {
 
 type ignored struct{}
 
-func (ignored) Step(Step)         {}
+func (ignored) Step(StepMetrics)  {}
 func (ignored) Generated(Summary) {}
 
 // TestOptionsAreComplete: all fields of package runtime's options are here, and keep their values in the conversion.
@@ -105,7 +105,7 @@ func TestResultsAreComplete(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	compare(t, reflect.ValueOf(Step{}), reflect.ValueOf(runtime.Step{}))
+	compare(t, reflect.ValueOf(StepMetrics{}), reflect.ValueOf(runtime.StepMetrics{}))
 }
 
 // TestTheLoopEndsWhenItIsLeft: the sequence of package runtime gets no more calls.
