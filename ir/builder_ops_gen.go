@@ -355,3 +355,28 @@ func (f *FuncBuilder) Pack(x *Value, to dtype.Layout) *Value {
 func (f *FuncBuilder) Concat(axis int, x ...*Value) *Value {
 	return f.Op(OpConcat, &ConcatAttr{Axis: axis}, x...)
 }
+
+// AllReduce appends all_reduce(x): x, of which every device has a summand: every device
+// gets the sum, added in the order of the devices. Result of the type of x, dense.
+func (f *FuncBuilder) AllReduce(x *Value) *Value {
+	return f.Op(OpAllReduce, nil, x)
+}
+
+// AllGather appends all_gather(x): x, of which the devices have parts: every device gets
+// all of them. Result of the type of x, dense.
+func (f *FuncBuilder) AllGather(x *Value) *Value {
+	return f.Op(OpAllGather, nil, x)
+}
+
+// ReduceScatter appends reduce_scatter(x): x, of which every device has a summand: each
+// device gets its part of the sum, added in the order of the devices. Result of the type
+// of x, dense.
+func (f *FuncBuilder) ReduceScatter(x *Value) *Value {
+	return f.Op(OpReduceScatter, nil, x)
+}
+
+// TakePart appends take_part(x): x, which every device has: each device keeps its part.
+// Nothing is moved. Result of the type of x, dense.
+func (f *FuncBuilder) TakePart(x *Value) *Value {
+	return f.Op(OpTakePart, nil, x)
+}

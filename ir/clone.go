@@ -97,6 +97,7 @@ func (c *cloner) fn(f *Func, owner *Node) *Func {
 		Name: f.Name, Module: c.m, Doc: f.Doc, Owner: owner, Epochs: f.Epochs, HeadBarrier: f.HeadBarrier,
 		ResultNames: slices.Clone(f.ResultNames), Observed: f.Observed,
 		nextValue: f.nextValue, nextNode: f.nextNode,
+		shards: cloneEach(f.shards, (*Sharding).clone),
 	}
 	g.names = maps.Clone(f.names)
 	values := make([]*Value, f.nextValue) // copies, by the number of the value

@@ -98,6 +98,7 @@ func (c *comparer) fn(a, b *Func) {
 func (c *comparer) value(a, b *Value) {
 	c.same(a.Name() == b.Name(), "value", a, b)
 	c.same(a.Type.Equal(b.Type), "type of "+a.String(), a.Type, b.Type)
+	c.same(a.Sharding().Equal(b.Sharding()), "state of "+a.String(), a.Sharding(), b.Sharding())
 	c.place(a.String(), a.Place, b.Place)
 }
 

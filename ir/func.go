@@ -31,6 +31,8 @@ type Func struct {
 	// a barrier; set by partition.
 	HeadBarrier bool
 
+	shards []*Sharding // states of values, by number; nil if there are none
+
 	nextValue, nextNode int
 	names               map[string]int // taken names, with the last suffix of each
 

@@ -89,6 +89,12 @@ const (
 	OpPack     // into the layout of a tile
 	OpConcat   // along an axis
 
+	// Collectives of a group of devices.
+	OpAllReduce
+	OpAllGather
+	OpReduceScatter
+	OpTakePart
+
 	// Functions.
 	OpCall
 	OpRepeat
@@ -346,6 +352,10 @@ func init() {
 		OpQuantize:        quantizeInfo,
 		OpPack:            packInfo,
 		OpConcat:          concatInfo,
+		OpAllReduce:       allReduceInfo,
+		OpAllGather:       allGatherInfo,
+		OpReduceScatter:   reduceScatterInfo,
+		OpTakePart:        takePartInfo,
 		OpCall:            callInfo,
 		OpRepeat:          repeatInfo,
 		OpForeign:         foreignInfo,

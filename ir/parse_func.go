@@ -197,7 +197,7 @@ func (p *parser) node() {
 	p.operation(&l)
 	n := p.f.nodeSlab.next()
 	*n = Node{Op: l.op, Func: p.f, Args: l.args, Attr: l.attr, Split: -1}
-	places := p.tail(n)
+	places, state := p.tail(n)
 	for !p.bad && p.at(";") {
 		n.Cause(p.cause())
 	}
@@ -211,6 +211,9 @@ func (p *parser) node() {
 		n.Body = p.body()
 	}
 	p.define(&l, n, places)
+	if r := n.Result(); !p.bad && state.Kind != ShardNone && r != nil {
+		r.SetSharding(state)
+	}
 }
 
 // operation parses op, attributes, operands and types.
@@ -262,12 +265,13 @@ func (p *parser) resultType(op Op) Type {
 }
 
 // tail parses the decisions of passes about a node.
-func (p *parser) tail(n *Node) (places []*Place) {
+func (p *parser) tail(n *Node) (places []*Place, state Sharding) {
 	read := map[string]func(){
 		"backend":    func() { n.Backend = p.word("a backend") },
 		"split":      func() { n.Split = p.natural() },
 		"epoch":      func() { n.Epoch = p.natural() },
 		"part":       func() { n.Part = p.partition() },
+		"shard":      func() { state = p.sharding() },
 		"pos":        func() { n.Pos = p.str("a text in quotes") },
 		"queue":      func() { n.Submitted().Queue = p.word("a queue") },
 		"slots":      func() { n.Submitted().Slots = p.natural() },
@@ -286,16 +290,16 @@ func (p *parser) tail(n *Node) (places []*Place) {
 			at := p.tok
 			name := p.ident("a key")
 			if read[name] == nil {
-				p.errorAt(at, "unknown key %s: the known ones are backend, split, epoch, part, queue, slots, concurrent, wait, waitprev, event, pos and at", name)
-				return nil
+				p.errorAt(at, "unknown key %s: the known ones are backend, split, epoch, part, queue, slots, concurrent, wait, waitprev, event, shard, pos and at", name)
+				return nil, state
 			}
 			p.expect("=")
 			read[name]()
 		default:
-			return places
+			return places, state
 		}
 	}
-	return places
+	return places, state
 }
 
 // waits parses a list of events and appends w for each of them.

@@ -86,6 +86,9 @@ func (p *printer) tail(n *Node) string {
 	if p.has(ShowQueue) {
 		b.WriteString(queueText(n))
 	}
+	if r := n.Result(); p.has(ShowShard) && r != nil && r.Sharding().Kind != ShardNone {
+		b.WriteString(" shard=" + r.Sharding().String())
+	}
 	if p.has(ShowPos) && n.Pos != "" {
 		b.WriteString(" pos=" + quote(n.Pos))
 	}

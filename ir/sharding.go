@@ -93,6 +93,15 @@ func (s Sharding) Equal(t Sharding) bool {
 	})
 }
 
+func (s *Sharding) clone() *Sharding {
+	if s == nil {
+		return nil
+	}
+	t := *s
+	t.Segments = cloneEach(s.Segments, func(g Segment) Segment { return Segment{g.Times, slices.Clone(g.Counts)} })
+	return &t
+}
+
 // String returns the state in the text form.
 func (s Sharding) String() string {
 	switch s.Kind {

@@ -18,6 +18,7 @@ const (
 	ShowQueue                      // queue, slots and events
 	ShowPlace                      // addresses
 	ShowPos                        // origins of nodes in the model file
+	ShowShard                      // states of values in a group of devices
 	ShowCause                      // the last cause of each node, without its pass
 	ShowCauses                     // all causes
 
@@ -31,7 +32,7 @@ const (
 // ShowNames are the names of the columns, separated by commas.
 var ShowNames = (ShowAll | ShowWhy).String()
 
-var showNames = []string{"head", "type", "backend", "split", "partition", "queue", "place", "pos", "cause", "causes", "why"}
+var showNames = []string{"head", "type", "backend", "split", "partition", "queue", "place", "pos", "shard", "cause", "causes", "why"}
 
 // String returns the names of the columns, separated by commas.
 func (s Show) String() string {

@@ -108,6 +108,8 @@ func onCPU(op ir.Op) string {
 		return strings.Join(rows, ", ")
 	case op == ir.OpCall:
 		return "the nodes of the function, if it touches no state; a call of one that does is refused"
+	case ir.IsCollective(op):
+		return "the slices, adds and concatenations that pass `spread` writes"
 	case op == ir.OpRepeat:
 		return "the nodes of the body"
 	case op.Info().Traits&(ir.View|ir.Leaf) != 0:

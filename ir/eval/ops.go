@@ -84,11 +84,17 @@ func init() {
 
 		ir.OpStateWrite: stateWrite,
 
-		ir.OpCopy:     one(func(c *call) (Tensor, error) { return c.args[0].Dense(), nil }),
+		ir.OpCopy:     one(dense),
 		ir.OpCast:     one(cast),
 		ir.OpQuantize: one(quantize),
-		ir.OpPack:     one(func(c *call) (Tensor, error) { return c.args[0].Dense(), nil }),
+		ir.OpPack:     one(dense),
 		ir.OpConcat:   one(concat),
+
+		// The devices of a group have the same value before and after.
+		ir.OpAllReduce:     one(dense),
+		ir.OpAllGather:     one(dense),
+		ir.OpReduceScatter: one(dense),
+		ir.OpTakePart:      one(dense),
 
 		ir.OpCall:    callFunc,
 		ir.OpRepeat:  repeat,
@@ -112,6 +118,9 @@ func one(f func(c *call) (Tensor, error)) evalFunc {
 		return []value{{Tensor: t}}, err
 	}
 }
+
+// dense is operand 0.
+func dense(c *call) (Tensor, error) { return c.args[0].Dense(), nil }
 
 // view returns the function of an op whose result names bytes of operand 0.
 func view(f func(c *call) (Tensor, error)) evalFunc {

@@ -1,0 +1,207 @@
+package ir
+
+import "slices"
+
+// Fit is how devices compute a node: a way, with the states in which it needs operands and leaves the result.
+type Fit struct {
+	Args   []Sharding // of kind ShardNone for absent operands
+	Result Sharding
+
+	way  Way
+	attr func(device int) any // nil: those that the way gives
+}
+
+// AttrOf returns the attributes of a device's node.
+func (f *Fit) AttrOf(n *Node, device int) any {
+	switch {
+	case f.attr != nil:
+		return f.attr(device)
+	case f.way.Attr != nil:
+		return f.way.Attr(f.Result.Count(device))
+	}
+	return n.Attr
+}
+
+// Fits returns how devices can compute n, whose operands are in these states or are brought into those that a fit needs. The
+// segments of a split axis are those of an operand that is split there already. The first fit is that in which every device
+// computes all of n.
+func Fits(n *Node, states func(*Value) Sharding) []Fit {
+	var fits []Fit
+	for _, w := range append([]Way{mirroredWay(n)}, Ways(n)...) {
+		if f, ok := fit(n, w, states); ok {
+			fits = append(fits, f)
+		}
+	}
+	if f, ok := sliceSegments(n, states); ok {
+		fits = append(fits, f)
+	}
+	return fits
+}
+
+// mirroredWay is the way in which every device computes all of n.
+func mirroredWay(n *Node) Way {
+	w := Way{Result: shareAll}
+	for _, a := range n.Args {
+		s := shareAll
+		if a == nil {
+			s = Share{}
+		}
+		w.Args = append(w.Args, s)
+	}
+	return w
+}
+
+// fit returns the fit of a way.
+func fit(n *Node, w Way, states func(*Value) Sharding) (Fit, bool) {
+	f := Fit{way: w, Result: Sharding{Kind: w.Result.Kind}}
+	base, ok := baseSegments(n, w, states)
+	if !ok {
+		return f, false
+	}
+	if w.Result.Kind == ShardSplit {
+		f.Result = SplitOn(w.Result.Axis, base...)
+	}
+	for _, s := range w.Args {
+		need := Sharding{Kind: s.Kind}
+		if s.Kind == ShardSplit {
+			segments, whole := scaled(base, s.Num, s.Den)
+			if !whole {
+				return f, false
+			}
+			need = SplitOn(s.Axis, segments...)
+		}
+		f.Args = append(f.Args, need)
+	}
+	return f, true
+}
+
+// baseSegments returns the segments of the result's split axis that the first split operand gives. Of a way with a sum
+// they are those of the summed axes, and of others none.
+func baseSegments(n *Node, w Way, states func(*Value) Sharding) ([]Segment, bool) {
+	needed := w.Result.Kind == ShardSplit
+	for i, s := range w.Args {
+		if s.Kind != ShardSplit {
+			continue
+		}
+		needed = true
+		if have := states(n.Args[i]); have.IsSplit() && have.Axis == s.Axis {
+			if base, whole := scaled(have.Segments, s.Den, s.Num); whole && fitsGranule(base, w.Granule(n)) {
+				return base, true
+			}
+		}
+	}
+	return nil, !needed
+}
+
+func fitsGranule(segments []Segment, granule int64) bool {
+	return !slices.ContainsFunc(segments, func(s Segment) bool {
+		return slices.ContainsFunc(s.Counts, func(n int64) bool { return n%granule != 0 })
+	})
+}
+
+// scaled returns segments of num/den times the size; it reports false if a count is no whole number then.
+func scaled(segments []Segment, num, den int64) ([]Segment, bool) {
+	var list []Segment
+	for _, s := range segments {
+		t := Segment{Times: s.Times}
+		for _, n := range s.Counts {
+			if n*num%den != 0 {
+				return nil, false
+			}
+			t.Counts = append(t.Counts, n*num/den)
+		}
+		list = append(list, t)
+	}
+	return list, true
+}
+
+// sliceSegments returns the fit of a slice of a split axis that is whole segments, such as the keys of fused queries, keys and
+// values: each device takes what it has of them.
+func sliceSegments(n *Node, states func(*Value) Sharding) (Fit, bool) {
+	a, isSlice := n.Attr.(*SliceAttr)
+	if !isSlice {
+		return Fit{}, false
+	}
+	have := states(n.Args[0])
+	start, ok1 := a.Start.IsConst()
+	size, ok2 := a.Len.IsConst()
+	if !have.IsSplit() || have.Axis != a.Axis || !ok1 || !ok2 {
+		return Fit{}, false
+	}
+	first := make([]int64, have.devices()) // of what each device has of them
+	var taken []Segment
+	at := int64(0)
+	for _, s := range have.Segments {
+		once := int64(0)
+		for _, c := range s.Counts {
+			once += c
+		}
+		before, inside := repetitions(at, once, s.Times, start, size)
+		if before < 0 {
+			return Fit{}, false
+		}
+		for j, c := range s.Counts {
+			first[j] += c * before
+		}
+		if inside > 0 {
+			taken = append(taken, Segment{Times: inside, Counts: s.Counts})
+		}
+		at += once * s.Times
+	}
+	f := Fit{Result: SplitOn(a.Axis, taken...), Args: []Sharding{have}}
+	f.attr = func(j int) any {
+		return &SliceAttr{Axis: a.Axis, Start: Const(first[j]), Len: Const(f.Result.Count(j))}
+	}
+	return f, len(taken) > 0
+}
+
+// repetitions returns how many repetitions of a segment, which begins at an element and has so many elements in each, are
+// before and inside a range. before is -1 if the range begins or ends within one.
+func repetitions(at, once, times, start, size int64) (before, inside int64) {
+	clamp := func(x int64) int64 { return min(max(x-at, 0), once*times) }
+	lo, hi := clamp(start), clamp(start+size)
+	if once == 0 {
+		return 0, 0
+	}
+	if lo%once != 0 || hi%once != 0 {
+		return -1, 0
+	}
+	return lo / once, (hi - lo) / once
+}
+
+// Sharding returns the state of v: of kind ShardNone unless pass shard has derived it. Parameters are mirrored.
+func (v *Value) Sharding() Sharding {
+	if v.IsParam() && v.Func.Sharded() {
+		return Mirrored()
+	}
+	if s := v.Func.shards; v.ID < len(s) && s[v.ID] != nil {
+		return *s[v.ID]
+	}
+	return Sharding{}
+}
+
+// SetSharding sets the state of v.
+func (v *Value) SetSharding(s Sharding) {
+	f := v.Func
+	if v.ID >= len(f.shards) {
+		f.shards = append(f.shards, make([]*Sharding, f.nextValue-len(f.shards))...)
+	}
+	f.shards[v.ID] = &s
+}
+
+// Sharded reports whether values of f have states.
+func (f *Func) Sharded() bool { return f.shards != nil }
+
+// ForgetSharding removes the states of all values of f.
+func (f *Func) ForgetSharding() { f.shards = nil }
+
+// FitOf returns how devices compute a node in the states that its operands and its result have; ok is false if they cannot.
+func FitOf(n *Node) (f Fit, ok bool) {
+	states := (*Value).Sharding
+	for _, f := range Fits(n, states) {
+		if f.Result.Equal(states(n.Result())) && slices.EqualFunc(f.Args, n.Args, func(s Sharding, a *Value) bool { return a == nil || s.Equal(states(a)) }) {
+			return f, true
+		}
+	}
+	return Fit{}, false
+}

@@ -1,0 +1,77 @@
+package ir
+
+// sharding checks the states of values: all nodes of a function have one or none has, each is possible for its type, and that
+// of a node follows from those of its operands.
+func (v *verifier) sharding(f *Func) {
+	if !f.Sharded() || v.m.Props&PropShaped == 0 {
+		return
+	}
+	devices := 0
+	for _, n := range f.Nodes {
+		v.node = n
+		if !v.must(len(n.Results) == 1 && n.Body == nil, "shard", "a node with %d results or a body has no state", len(n.Results)) {
+			continue
+		}
+		s := n.Result().Sharding()
+		v.must(s.Kind != ShardNone, "shard", "it has no state, and other nodes have")
+		if err := s.check(n.Result().Type, &devices); err != "" {
+			v.fail("shard", "%v: %s", s, err)
+			continue
+		}
+		v.follows(n, s)
+	}
+	v.node = nil
+}
+
+// follows checks that the state of a node follows from those of its operands.
+func (v *verifier) follows(n *Node, s Sharding) {
+	switch {
+	case n.Op == OpWeight || n.Op == OpState:
+		v.must(s.Kind != ShardPartial, "shard", "a weight or state is split or mirrored")
+	case IsCollective(n.Op):
+		op, ok := CollectiveOp(n.Args[0].Sharding(), s)
+		v.must(ok && op == n.Op, "shard", "%v does not make %v of %v", n.Op, s, n.Args[0].Sharding())
+	default:
+		_, ok := FitOf(n)
+		v.must(ok, "shard", "devices cannot compute it as %v from %v", s, argStates(n))
+	}
+}
+
+func argStates(n *Node) []Sharding {
+	var list []Sharding
+	for _, a := range n.Args {
+		if a != nil {
+			list = append(list, a.Sharding())
+		}
+	}
+	return list
+}
+
+// check returns why a type cannot have a state; empty if it can. All states have one number of devices.
+func (s Sharding) check(t Type, devices *int) string {
+	if !s.IsSplit() {
+		return ""
+	}
+	if s.Axis < 0 || s.Axis >= t.Rank() || len(s.Segments) == 0 {
+		return "there is no such axis"
+	}
+	sum := int64(0)
+	for _, seg := range s.Segments {
+		if *devices == 0 {
+			*devices = len(seg.Counts)
+		}
+		if len(seg.Counts) != *devices || *devices < 2 {
+			return "the numbers of devices differ"
+		}
+		for _, n := range seg.Counts {
+			if seg.Times < 1 || n < 0 || n > (maxDivided-sum)/seg.Times {
+				return "a count is out of bounds"
+			}
+			sum += seg.Times * n
+		}
+	}
+	if !t.Shape[s.Axis].Is(sum) {
+		return "the parts are not the whole axis"
+	}
+	return ""
+}
