@@ -38,6 +38,8 @@ type compileFlags struct {
 	allLogits, embeddings      bool
 	wholeCache                 bool
 	observe                    string // expression; empty for none
+	group                      string // empty for none
+	shard                      []string
 	targetText                 string // contents of targetFile, read once as it may be a pipe
 	tuned                      string // measurements of --tune, as a target file
 	json                       bool
@@ -75,6 +77,8 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	fs.StringVar(&f.targetFile, "target-file", "", "read the backends from a file in text form")
 	fs.StringVar(&f.rules, "rules", "cost", "how backends are chosen: cost, ggml-2024 or ggml-2026")
 	fs.StringArrayVar(&f.pins, "pin", nil, "`REGEX=backend`: put nodes on a backend whose name, position or weight matches")
+	fs.StringVar(&f.group, "group", "", "`NAME=A*3,B*1`: these backends compute each node together, with these shares of the work (default: by memory and speed)")
+	fs.StringArrayVar(&f.shard, "shard", nil, "`REGEX=STATE`: how the group has weights whose name matches: axis0, axis1, …, or mirrored")
 	fs.StringArrayVar(&f.deny, "deny", nil, "`backend` that must not be used: fail with the reasons if it is needed")
 	fs.StringArrayVar(&f.maxMemory, "max-memory", nil, "`BACKEND=SIZE`: fail if a backend or space needs more, such as gpu=7.5GiB")
 	fs.IntVar(&f.pipeline, "pipeline", 1, "steps that may be in flight at once, each with buffers of its own for the inputs of splits")
@@ -258,6 +262,9 @@ func (f *compileFlags) passOptions() (pass.Options, error) {
 	if o.Pins, err = f.parsePins(); err != nil {
 		return o, err
 	}
+	if err := f.parseGroup(&o); err != nil {
+		return o, usageError{err}
+	}
 	for _, d := range f.debug {
 		settings, err := passes.ParseDebug(d)
 		if err != nil {
@@ -290,6 +297,23 @@ func (f *compileFlags) passOptions() (pass.Options, error) {
 		o.MaxMemory[name] = n
 	}
 	return o, nil
+}
+
+// parseGroup parses the group and the states of its weights.
+func (f *compileFlags) parseGroup(o *pass.Options) (err error) {
+	if f.group != "" {
+		if o.Group, err = pass.ParseGroup(f.group); err != nil {
+			return err
+		}
+	}
+	for _, text := range f.shard {
+		r, err := pass.ParseShardRule(text)
+		if err != nil {
+			return err
+		}
+		o.Shard = append(o.Shard, r)
+	}
+	return nil
 }
 
 // parsePins parses the pins and refuses those that no node could follow.

@@ -25,7 +25,7 @@ import (
 // recorded lists the flags that affect passes. The head of a dump records those that were set, and the backends, so
 // that compiling continues in the same way.
 var recorded = []string{
-	"rules", "pin", "deny", "max-memory", "pipeline", "plan-time", "ctx", "batch", "sequences", "kv", "quantize", "all-logits", "embeddings", "whole-cache", "cpu", "allow-bf16", "disable", "profile", "observe", "debug",
+	"rules", "pin", "deny", "max-memory", "pipeline", "plan-time", "ctx", "batch", "sequences", "kv", "quantize", "all-logits", "embeddings", "whole-cache", "cpu", "allow-bf16", "disable", "profile", "observe", "group", "shard", "debug",
 }
 
 // open loads a model and returns it with the options for compiling it. They come from the flags, or from the head of
@@ -281,12 +281,34 @@ func targetText(l *target.List) string {
 // targetList returns the backends that the flags select.
 func (f *compileFlags) targetList() (*target.List, error) {
 	if f.targetFile == "" {
-		return target.Select(f.targets)
+		names, err := f.expandGroup(f.targets)
+		if err != nil {
+			return nil, err
+		}
+		return target.Select(names)
 	}
 	if err := f.readTargets(); err != nil {
 		return nil, fmt.Errorf("--target-file %s: %w", f.targetFile, err)
 	}
 	return target.Parse(f.targetFile, f.targetText)
+}
+
+// expandGroup replaces the name of the group in a list of targets by its members.
+func (f *compileFlags) expandGroup(targets string) (string, error) {
+	if f.group == "" {
+		return targets, nil
+	}
+	g, err := pass.ParseGroup(f.group)
+	if err != nil {
+		return "", err
+	}
+	names := strings.Split(targets, ",")
+	for i, name := range names {
+		if strings.TrimSpace(name) == g.Name {
+			names[i] = strings.Join(g.Members, ",")
+		}
+	}
+	return strings.Join(names, ","), nil
 }
 
 // readTargets reads the target file, once.

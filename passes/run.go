@@ -18,6 +18,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/plan"
 	"github.com/ggmlc/ggmlc/passes/rewrite"
+	"github.com/ggmlc/ggmlc/passes/shard"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -87,7 +88,7 @@ func newRunner(m *ir.Module, o RunOptions) (*runner, error) {
 	}
 	off, rulesOff, disableErr := o.table.disabled(&o.Options)
 	todo, rangeErr := selectPasses(m, &o, off)
-	if err := errors.Join(deniedErr, debugErr, disableErr, rangeErr, checkPins(&o.Options, targets)); err != nil {
+	if err := errors.Join(deniedErr, debugErr, disableErr, rangeErr, checkPins(&o.Options, targets), checkGroup(&o.Options, targets)); err != nil {
 		return nil, err
 	}
 	r := &runner{o: o, m: m, todo: todo, stats: &pass.Stats{}, targets: targets, debug: all, rulesOff: rulesOff}
@@ -114,6 +115,30 @@ func checkPins(o *pass.Options, targets *target.List) error {
 			errs = append(errs, fmt.Errorf("pin %v contradicts pin %v: drop one of the two", p, other))
 		}
 		before[p.Match.String()] = p
+	}
+	return errors.Join(errs...)
+}
+
+// checkGroup reports members of a group that are denied or do not exist, and states for a group that there is not.
+func checkGroup(o *pass.Options, targets *target.List) error {
+	g := o.Group
+	if g == nil {
+		if len(o.Shard) > 0 {
+			return fmt.Errorf("shard %v: there is no group whose devices could divide it: name one with --group", o.Shard[0])
+		}
+		return nil
+	}
+	var errs []error
+	for _, m := range g.Members {
+		switch {
+		case slices.Contains(o.Deny, m):
+			errs = append(errs, fmt.Errorf("group %s: %s is denied: drop one of the two", g.Name, m))
+		case targets != nil && targets.Get(m) == nil:
+			errs = append(errs, fmt.Errorf("group %s: there is no target %s: there are %s", g.Name, m, targets.Names()))
+		}
+	}
+	if o.Rules != "" && o.Rules != "cost" {
+		errs = append(errs, fmt.Errorf("group %s: the rules %s divide nothing over devices: use --rules cost", g.Name, o.Rules))
 	}
 	return errors.Join(errs...)
 }
@@ -240,6 +265,8 @@ func inTurn(t passTable, p *pass.Pass, m *ir.Module) error {
 	case p.Breaks&m.Props != 0:
 		return fmt.Errorf("pass %s would undo what pass %s has decided; this module, after %s, is %v already: start from a dump after an earlier pass",
 			p.Name, t.giver(p.Breaks&m.Props), last, p.Breaks&m.Props)
+	case p.Name != shard.SpreadPass.Name && slices.ContainsFunc(m.Funcs, (*ir.Func).Sharded):
+		return fmt.Errorf("pass %s needs a module that is written out; the values of this one, after %s, have states of a group: run spread first", p.Name, last)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pipeline"
 	"github.com/ggmlc/ggmlc/passes/plan"
 	"github.com/ggmlc/ggmlc/passes/roll"
+	"github.com/ggmlc/ggmlc/passes/shard"
 	"github.com/ggmlc/ggmlc/passes/simplify"
 )
 
@@ -23,7 +24,7 @@ type passTable []pass.Pass
 
 // table is the pipeline. It is only written here.
 var table = passTable{
-	simplify.Shape, simplify.Inline, simplify.Fold, simplify.CSE, simplify.DCE, simplify.Canonicalize,
+	simplify.Shape, simplify.Inline, simplify.Fold, simplify.CSE, simplify.DCE, simplify.Canonicalize, shard.Pass, shard.SpreadPass,
 	simplify.Fuse, simplify.DCE.As("dce-fuse"),
 	assign.Pass, simplify.Unfuse, pack.Pass, simplify.FuseLate, simplify.DCE.As("dce-late"), simplify.Observe,
 	copies.Split, copies.Copy, copies.ElideCopy, simplify.DCE.As("dce-copy"),
@@ -47,6 +48,12 @@ var mustPrecede = []Constraint{
 	{"fold", "cse", "equal constants become one value"},
 	{"cse", "dce", "what was merged is dead"},
 	{"canonicalize", "fuse", "the patterns know one spelling of views and operand order"},
+	{"canonicalize", "shard", "reshapes of reshapes divide fewer axes than one"},
+	{"shard", "spread", "only values with states can be written out"},
+	{"cse", "spread", "it would merge views of what several devices have alike"},
+	{"spread", "fuse", "a fused product has rows of several weights, and what is fused belongs to one device"},
+	{"spread", "dce-fuse", "what devices other than the first gather for results is dead"},
+	{"spread", "assign", "the devices of a group are backends that assign does not choose"},
 	{"fuse", "dce-fuse", "the pieces of what was fused are dead"},
 	{"dce-fuse", "assign", "nothing dead gets a backend or pulls others to it"},
 	{"fuse", "assign", "a backend is asked about the op that will run"},

@@ -55,7 +55,7 @@ var layers = []struct {
 	{"passes/partition", []string{"ir", "ir/dtype", "passes/flow", "passes/pass", "passes/rewrite", "passes/target"}, nil},
 	{"passes/shard/foreign", []string{"ir", "ir/dtype"}, nil},
 	{"passes/shard/foreign/foreigntest", []string{"ir", "ir/dtype", "passes/shard/foreign"}, nil},
-	{"passes/shard", []string{"ir", "passes/shard/foreign"}, nil},
+	{"passes/shard", []string{"ir", "passes/pass", "passes/shard/foreign", "passes/target"}, nil},
 	{"passes/check/group", []string{"ir", "passes/shard/foreign"}, nil},
 	{"passes/plan", []string{"ir", "passes/assign", "passes/flow", "passes/mem", "passes/partition", "passes/pass", "passes/pipeline", "passes/target"}, nil},
 	{"passes", []string{"ir", "ir/spell", "passes/..."}, []string{"gonum.org/v1/gonum"}},

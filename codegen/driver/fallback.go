@@ -35,7 +35,7 @@ func (md *Model) Fallback(name string, o CompileOptions) (*Model, CompileOptions
 	copied.Module.Headers = slices.DeleteFunc(copied.Module.Headers, func(h ir.Header) bool { return h.Key == "target" })
 	copied.Module.Headers = append(copied.Module.Headers, ir.Header{Key: "target", Text: strings.TrimPrefix(last.String(), "target ")})
 	o.Targets, o.Pinned, o.Done = alone, nil, nil
-	o.Passes.Deny = nil
+	o.Passes.Deny, o.Passes.Group, o.Passes.Shard = nil, nil, nil
 	o.Passes.Pins = slices.DeleteFunc(slices.Clone(o.Passes.Pins), func(p pass.Pin) bool { return p.Backend != name })
 	o.Passes.MaxMemory = maps.Clone(o.Passes.MaxMemory)
 	maps.DeleteFunc(o.Passes.MaxMemory, func(limited string, _ int64) bool { return limited != name && !last.Addresses(limited) })

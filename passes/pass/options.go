@@ -21,4 +21,6 @@ type Options struct {
 	Disable   []string         // passes and rules to leave out
 	Debug     []Setting        // of --debug
 	Observe   *regexp.Regexp   // of the values that programs hand out; nil for none
+	Group     *Group           // of targets that compute nodes together; nil for none
+	Shard     []ShardRule      // states of weights for the group; the first match wins
 }

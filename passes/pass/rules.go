@@ -20,6 +20,15 @@ const (
 	RuleCanonicalizeUnit    RuleName = "canonicalize.unit"
 	RuleCanonicalizeOrder   RuleName = "canonicalize.order"
 
+	RuleShardReduce  RuleName = "shard.reduce"
+	RuleShardGather  RuleName = "shard.gather"
+	RuleShardScatter RuleName = "shard.scatter"
+	RuleShardPart    RuleName = "shard.part"
+
+	RuleSpreadMember   RuleName = "spread.member"
+	RuleSpreadOnce     RuleName = "spread.once"
+	RuleSpreadFallback RuleName = "spread.fallback"
+
 	RuleFuseSwiGLU   RuleName = "fuse.swiglu"
 	RuleFuseGateUp   RuleName = "fuse.gate-up"
 	RuleFuseResidual RuleName = "fuse.residual"

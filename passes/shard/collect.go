@@ -6,63 +6,41 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// bring brings a value into a state, for all readers that follow.
-func (s *spreader) bring(v *ir.Value, need ir.Sharding) error {
-	have := s.state[v]
-	if have.Equal(need) {
-		return nil
-	}
-	if have.Kind != ir.ShardMirrored {
-		whole, kind := s.gather, AllGather
-		if have.Kind == ir.ShardPartial {
-			whole, kind = s.reduce, AllReduce
+// collective writes out a collective for a device.
+func (s *spreader) collective(n *ir.Node, j int) (*ir.Value, error) {
+	v, name, to := n.Args[0], n.Result().Name(), n.Result().Sharding()
+	switch n.Op {
+	case ir.OpTakePart:
+		return s.cut(s.parts[v][j], to, name, j)
+	case ir.OpAllGather:
+		return s.gather(v, name, j)
+	case ir.OpReduceScatter:
+		if to.Count(j) == 0 {
+			return nil, nil
 		}
-		s.collectives = append(s.collectives, Collective{s.f.Name, v.Name(), kind, v.Type.Bytes()})
-		parts := make([]*ir.Value, s.devices)
-		for j := range parts {
-			p, err := whole(v, j)
-			if err != nil {
-				return err
-			}
-			parts[j] = p
-		}
-		s.set(v, ir.Mirrored(), parts)
+		return s.reduce(v, name, j, func(p *ir.Value) (*ir.Value, error) { return s.cut(p, to, name, j) })
 	}
-	if need.IsSplit() {
-		return s.cutAll(v, need)
-	}
-	return nil
+	return s.reduce(v, name, j, func(p *ir.Value) (*ir.Value, error) { return p, nil })
 }
 
-// cutAll makes each device's part of a whole value that value.
-func (s *spreader) cutAll(v *ir.Value, need ir.Sharding) error {
-	parts := make([]*ir.Value, s.devices)
-	for j := range parts {
-		p, err := s.cut(s.parts[v][j], need, j)
-		if err != nil {
-			return err
-		}
-		parts[j] = p
-	}
-	s.set(v, need, parts)
-	return nil
-}
-
-// reduce returns the sum of all summands on device j. Every device adds in the order of devices, so that all have the
-// same result.
-func (s *spreader) reduce(v *ir.Value, j int) (*ir.Value, error) {
+// reduce returns the sum of what take takes of all summands, on device j. Every device adds in the order of devices, so that
+// all have the same result.
+func (s *spreader) reduce(v *ir.Value, name string, j int, take func(*ir.Value) (*ir.Value, error)) (*ir.Value, error) {
 	var sum *ir.Value
 	for _, p := range s.parts[v] {
-		switch {
-		case p == nil:
-		case sum == nil:
+		if p == nil {
+			continue
+		}
+		p, err := take(p)
+		if err != nil {
+			return nil, err
+		}
+		if sum == nil {
 			sum = p
-		default:
-			next, err := s.emit(ir.OpAdd, nil, []*ir.Value{sum, p}, v.Name()+".sum", j)
-			if err != nil {
-				return nil, err
-			}
-			sum = next
+			continue
+		}
+		if sum, err = s.emit(ir.OpAdd, nil, []*ir.Value{sum, p}, name, j); err != nil {
+			return nil, err
 		}
 	}
 	if sum == nil {
@@ -72,8 +50,8 @@ func (s *spreader) reduce(v *ir.Value, j int) (*ir.Value, error) {
 }
 
 // gather returns the whole of a split value on device j: the pieces of all devices in the order of the whole.
-func (s *spreader) gather(v *ir.Value, j int) (*ir.Value, error) {
-	state := s.state[v]
+func (s *spreader) gather(v *ir.Value, name string, j int) (*ir.Value, error) {
+	state := v.Sharding()
 	var pieces []*ir.Value
 	at := make([]int64, s.devices)
 	for _, seg := range state.Segments {
@@ -82,7 +60,7 @@ func (s *spreader) gather(v *ir.Value, j int) (*ir.Value, error) {
 				if n == 0 {
 					continue
 				}
-				p, err := s.slice(s.parts[v][k], state.Axis, at[k], n, j)
+				p, err := s.slice(s.parts[v][k], state.Axis, at[k], n, name, j)
 				if err != nil {
 					return nil, err
 				}
@@ -91,5 +69,37 @@ func (s *spreader) gather(v *ir.Value, j int) (*ir.Value, error) {
 			}
 		}
 	}
-	return s.join(pieces, state.Axis, v.Name()+".all", j)
+	return s.join(pieces, state.Axis, name, j)
+}
+
+// cut returns what device j has of a whole value in a split state; nil if that is nothing.
+func (s *spreader) cut(v *ir.Value, state ir.Sharding, name string, j int) (*ir.Value, error) {
+	var pieces []*ir.Value
+	for _, r := range piecesOf(state, j) {
+		p, err := s.slice(v, state.Axis, r[0], r[1], name, j)
+		if err != nil {
+			return nil, err
+		}
+		pieces = append(pieces, p)
+	}
+	return s.join(pieces, state.Axis, name, j)
+}
+
+// slice returns a range of an axis.
+func (s *spreader) slice(v *ir.Value, axis int, at, n int64, name string, j int) (*ir.Value, error) {
+	if v.Type.Shape[axis].Is(n) {
+		return v, nil
+	}
+	return s.emit(ir.OpSlice, &ir.SliceAttr{Axis: axis, Start: ir.Const(at), Len: ir.Const(n)}, []*ir.Value{v}, name, j)
+}
+
+// join returns pieces one after another; nil if there are none.
+func (s *spreader) join(pieces []*ir.Value, axis int, name string, j int) (*ir.Value, error) {
+	switch len(pieces) {
+	case 0:
+		return nil, nil
+	case 1:
+		return pieces[0], nil
+	}
+	return s.emit(ir.OpConcat, &ir.ConcatAttr{Axis: axis}, pieces, name, j)
 }

@@ -2,11 +2,13 @@ package shard
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// Collective is a value of which devices need what others have.
+// Collective is a value of which devices need what others have, or of which they take parts.
 type Collective struct {
 	Func, Value string
 	Kind        CollectiveKind
@@ -17,8 +19,10 @@ type Collective struct {
 type CollectiveKind string
 
 const (
-	AllReduce CollectiveKind = "all_reduce" // every device gets the sum of all summands
-	AllGather CollectiveKind = "all_gather" // every device gets the parts of all
+	AllReduce     CollectiveKind = "all_reduce"     // every device gets the sum of all summands
+	AllGather     CollectiveKind = "all_gather"     // every device gets the parts of all
+	ReduceScatter CollectiveKind = "reduce_scatter" // every device gets its part of the sum
+	TakePart      CollectiveKind = "take_part"      // every device keeps its part
 )
 
 // Spread returns a copy of a module that is written out for the devices of a group: each node is one node for every
@@ -33,20 +37,63 @@ func Spread(m *ir.Module, devices int, given map[string]ir.Sharding) (*ir.Module
 		return nil, nil, fmt.Errorf("a group of %d: it needs two devices or more", devices)
 	}
 	c := m.Clone()
-	if err := checkGiven(c, devices, given); err != nil {
+	all, err := divide(c, devices, given, func(*ir.Node, pass.RuleName, ...string) {})
+	if err != nil {
 		return nil, nil, err
 	}
-	c.States = spreadStates(c.States, devices, given)
-	parts := spreadWeights(c, devices, given)
-	var all []Collective
-	for _, f := range c.Funcs {
-		s := &spreader{f: f, devices: devices, given: given, weights: parts, parts: make(map[*ir.Value][]*ir.Value), state: make(map[*ir.Value]ir.Sharding)}
-		if err := s.run(); err != nil {
-			return nil, nil, fmt.Errorf("@%s: %w", f.Name, err)
-		}
-		all = append(all, s.collectives...)
+	if err := ir.Verify(c); err != nil {
+		return nil, nil, err
+	}
+	if err := writeOut(c, devices, func(*ir.Node, int, bool) {}); err != nil {
+		return nil, nil, err
 	}
 	return c, all, ir.Verify(c)
+}
+
+// writeOut writes out a module whose values have states. place is called with each node that does work, the device that does
+// it, and whether it does it for all of them.
+func writeOut(m *ir.Module, devices int, place func(n *ir.Node, device int, all bool)) error {
+	given, err := leafStates(m)
+	if err != nil {
+		return err
+	}
+	if err := checkGiven(m, devices, given); err != nil {
+		return err
+	}
+	m.States = spreadStates(m.States, devices, given)
+	parts := spreadWeights(m, devices, given)
+	for _, f := range m.Funcs {
+		s := &spreader{f: f, devices: devices, weights: parts, place: place, parts: make(map[*ir.Value][]*ir.Value)}
+		if err := s.run(); err != nil {
+			return fmt.Errorf("@%s: %w", f.Name, err)
+		}
+		f.ForgetSharding()
+	}
+	return nil
+}
+
+// leafStates returns the states of weights and states, which all functions have to agree on.
+func leafStates(m *ir.Module) (map[string]ir.Sharding, error) {
+	given := make(map[string]ir.Sharding)
+	for _, f := range m.Funcs {
+		for _, n := range f.Nodes {
+			name := ""
+			switch a := n.Attr.(type) {
+			case *ir.WeightAttr:
+				name = a.Name
+			case *ir.StateAttr:
+				name = a.Name
+			default:
+				continue
+			}
+			s := n.Result().Sharding()
+			if other, known := given[name]; known && !other.Equal(s) {
+				return nil, fmt.Errorf("@%s %v is %v, and in another function %v", f.Name, n, s, other)
+			}
+			given[name] = s
+		}
+	}
+	return given, nil
 }
 
 // spreadStates returns the states of the devices.
@@ -65,62 +112,6 @@ func spreadStates(states []*ir.State, devices int, given map[string]ir.Sharding)
 // memberName returns the name of what device j has of something.
 func memberName(name string, j int) string { return fmt.Sprintf("%s@%d", name, j) }
 
-// checkGiven reports states that name nothing, or do not fit.
-func checkGiven(m *ir.Module, devices int, given map[string]ir.Sharding) error {
-	types := make(map[string]ir.Type)
-	for _, w := range m.Weights {
-		types[w.Name] = w.Type
-	}
-	for _, s := range m.States {
-		types[s.Name] = s.Type
-	}
-	for name, s := range given {
-		t, ok := types[name]
-		if !ok {
-			return fmt.Errorf("%q is given a state and is no weight or state of the module", name)
-		}
-		if err := checkSharding(s, t, devices); err != nil {
-			return fmt.Errorf("%q, %v: the state %v %w", name, t, s, err)
-		}
-		if m.Weight(name) != nil && s.IsSplit() && s.Axis == t.Rank()-1 && !inOneRun(s) {
-			return fmt.Errorf("%q, %v: the state %v has separate pieces of rows on a device, which weights cannot: give each device one", name, t, s)
-		}
-	}
-	return nil
-}
-
-// checkSharding reports a state that a type cannot have on so many devices.
-func checkSharding(s ir.Sharding, t ir.Type, devices int) error {
-	if !s.IsSplit() {
-		if s.Kind != ir.ShardMirrored {
-			return fmt.Errorf("cannot be given: split it or mirror it")
-		}
-		return nil
-	}
-	if s.Axis < 0 || s.Axis >= t.Rank() {
-		return fmt.Errorf("has no such axis: there are %d", t.Rank())
-	}
-	sum, block := int64(0), int64(1)
-	if s.Axis == t.Rank()-1 {
-		block = int64(t.DType.BlockElems())
-	}
-	for _, seg := range s.Segments {
-		if len(seg.Counts) != devices {
-			return fmt.Errorf("has %d parts for %d devices", len(seg.Counts), devices)
-		}
-		for _, n := range seg.Counts {
-			if n < 0 || n%block != 0 {
-				return fmt.Errorf("cuts blocks of %d elements", block)
-			}
-			sum += seg.Times * n
-		}
-	}
-	if !t.Shape[s.Axis].Is(sum) {
-		return fmt.Errorf("has %d elements of %v", sum, t.Shape[s.Axis])
-	}
-	return nil
-}
-
 // partType returns the type of what device j has; has is false if that is nothing.
 func partType(t ir.Type, s ir.Sharding, j int) (part ir.Type, has bool) {
 	if !s.IsSplit() {
@@ -136,32 +127,25 @@ func partType(t ir.Type, s ir.Sharding, j int) (part ir.Type, has bool) {
 type spreader struct {
 	f       *ir.Func
 	devices int
-	given   map[string]ir.Sharding
-	weights map[string][]*ir.Weight   // of the devices, by name of the whole
+	weights map[string][]*ir.Weight   // of the devices, by name of the whole; nil for one that they share
 	parts   map[*ir.Value][]*ir.Value // of each value of the original: what the devices have, nil for nothing
-	state   map[*ir.Value]ir.Sharding
-	pos     string // of the node that is written out
-
-	collectives []Collective
+	place   func(n *ir.Node, device int, all bool)
+	from    *ir.Node // the node that is written out
+	all     bool     // one device computes it for all
 }
 
 func (s *spreader) run() error {
 	nodes := s.f.Nodes
 	s.f.Nodes = nil
 	for _, p := range s.f.Params {
-		s.set(p, ir.Mirrored(), s.same(p))
+		s.parts[p] = s.same(p)
 	}
 	for _, n := range nodes {
-		s.pos = n.Pos
 		if err := s.node(n); err != nil {
 			return err
 		}
 	}
 	for i, r := range s.f.Results {
-		s.pos = ""
-		if err := s.bring(r, ir.Mirrored()); err != nil {
-			return err
-		}
 		s.f.Results[i] = s.parts[r][0]
 	}
 	return nil
@@ -176,11 +160,7 @@ func (s *spreader) same(v *ir.Value) []*ir.Value {
 	return list
 }
 
-func (s *spreader) set(v *ir.Value, state ir.Sharding, parts []*ir.Value) {
-	s.state[v], s.parts[v] = state, parts
-}
-
-// emit appends a node for device j.
+// emit appends a node for device j. The node that is written out passes its causes on.
 func (s *spreader) emit(op ir.Op, attr any, args []*ir.Value, name string, j int) (*ir.Value, error) {
 	n := &ir.Node{Op: op, Attr: attr, Args: args, Func: s.f}
 	types, err := ir.Infer(n)
@@ -188,142 +168,97 @@ func (s *spreader) emit(op ir.Op, attr any, args []*ir.Value, name string, j int
 		return nil, fmt.Errorf("%s on device %d: %w", name, j, err)
 	}
 	made := s.f.NewNode(op, attr, args, memberName(name, j), types...)
-	made.Pos = s.pos
+	made.Pos = s.from.Pos
+	made.CausedAs(s.from)
+	if !made.Is(ir.View) && !made.Is(ir.Leaf) {
+		s.place(made, j, s.all)
+	}
 	return s.f.Append(made).Result(), nil
 }
 
 // node writes out one node.
-func (s *spreader) node(n *ir.Node) error {
+func (s *spreader) node(n *ir.Node) (err error) {
 	v := n.Result()
+	s.from, s.all = n, false
+	parts := make([]*ir.Value, s.devices)
 	switch a := n.Attr.(type) {
 	case *ir.WeightAttr:
-		return s.weight(n, a.Name)
+		parts, err = s.weight(n, a.Name)
 	case *ir.StateAttr:
-		return s.stateParts(n, a.Name)
+		parts, err = s.stateParts(n, a.Name)
 	case *ir.ConstantAttr:
 		s.f.Append(n)
-		s.set(v, ir.Mirrored(), s.same(v))
-		return nil
-	}
-	if v == nil || len(n.Results) != 1 {
-		return fmt.Errorf("%v has %d results: a group computes nodes with one", n, len(n.Results))
-	}
-	c, err := choose(n, func(v *ir.Value) ir.Sharding { return s.state[v] }, s.devices)
-	if err != nil {
-		return err
-	}
-	for i, a := range n.Args {
-		if a != nil && c.args[i].Kind != ir.ShardPartial && !(s.state[a].Kind == ir.ShardMirrored && c.args[i].IsSplit()) {
-			if err := s.bring(a, c.args[i]); err != nil {
-				return err
+		parts = s.same(v)
+	default:
+		write := s.member
+		if ir.IsCollective(n.Op) {
+			write = s.collective
+		}
+		for j := range parts {
+			if parts[j], err = write(n, j); err != nil {
+				break
+			}
+			if j == 0 && s.readsShared(n) && v.Sharding().Kind == ir.ShardMirrored {
+				parts = s.same(parts[0])
+				break
 			}
 		}
 	}
-	return s.members(n, &c)
+	s.parts[v] = parts
+	return err
 }
 
-// members appends the node of each device that has a part.
-func (s *spreader) members(n *ir.Node, c *choice) error {
-	v := n.Result()
-	parts := make([]*ir.Value, s.devices)
-	for j := range parts {
-		args, has, err := s.operands(n, c, j)
-		if err != nil {
-			return err
-		}
-		if !has {
-			continue
-		}
-		attr := n.Attr
-		if c.way.Attr != nil {
-			attr = c.way.Attr(c.state.Count(j))
-		}
-		if parts[j], err = s.emit(n.Op, attr, args, v.Name(), j); err != nil {
-			return err
-		}
+// member appends the node of a device. It returns nil if the device has no part.
+func (s *spreader) member(n *ir.Node, j int) (*ir.Value, error) {
+	f, ok := ir.FitOf(n)
+	state := n.Result().Sharding()
+	if !ok {
+		return nil, fmt.Errorf("%v: devices cannot compute it as %v from%s: %s", n, state, operandStates(n), wayTexts(n))
 	}
-	s.set(v, c.state, parts)
-	return nil
-}
-
-// operands returns the operands of device j; has is false if it has nothing of one.
-func (s *spreader) operands(n *ir.Node, c *choice, j int) (args []*ir.Value, has bool, err error) {
-	for i, a := range n.Args {
+	if state.IsSplit() && state.Count(j) == 0 {
+		return nil, nil
+	}
+	var args []*ir.Value
+	for _, a := range n.Args {
 		if a == nil {
 			args = append(args, nil)
 			continue
 		}
 		part := s.parts[a][j]
-		if need := c.args[i]; need.IsSplit() && s.state[a].Kind == ir.ShardMirrored {
-			if part, err = s.cut(part, need, j); err != nil {
-				return nil, false, err
-			}
-		}
 		if part == nil {
-			return nil, false, nil
+			return nil, nil
 		}
 		args = append(args, part)
 	}
-	return args, true, nil
+	s.all = j == 0 && state.Kind == ir.ShardMirrored && s.readsShared(n)
+	return s.emit(n.Op, f.AttrOf(n, j), args, n.Result().Name(), j)
 }
 
-// cut returns what device j has of a whole value in a split state; nil if that is nothing.
-func (s *spreader) cut(v *ir.Value, state ir.Sharding, j int) (*ir.Value, error) {
-	var pieces []*ir.Value
-	at := int64(0)
-	for _, seg := range state.Segments {
-		for range seg.Times {
-			for k, n := range seg.Counts {
-				if k == j && n > 0 {
-					p, err := s.slice(v, state.Axis, at, n, j)
-					if err != nil {
-						return nil, err
-					}
-					pieces = append(pieces, p)
-				}
-				at += n
-			}
+// readsShared reports whether a node reads a weight of which there is one copy. The first device computes such a node for all
+// of them.
+func (s *spreader) readsShared(n *ir.Node) bool {
+	return slices.ContainsFunc(n.Args, func(v *ir.Value) bool {
+		if v == nil {
+			return false
 		}
-	}
-	return s.join(pieces, state.Axis, v.Name(), j)
-}
-
-// slice returns a range of an axis.
-func (s *spreader) slice(v *ir.Value, axis int, at, n int64, j int) (*ir.Value, error) {
-	if v.Type.Shape[axis].Is(n) {
-		return v, nil
-	}
-	return s.emit(ir.OpSlice, &ir.SliceAttr{Axis: axis, Start: ir.Const(at), Len: ir.Const(n)}, []*ir.Value{v}, v.Name(), j)
-}
-
-// join returns pieces one after another; nil if there are none.
-func (s *spreader) join(pieces []*ir.Value, axis int, name string, j int) (*ir.Value, error) {
-	switch len(pieces) {
-	case 0:
-		return nil, nil
-	case 1:
-		return pieces[0], nil
-	}
-	return s.emit(ir.OpConcat, &ir.ConcatAttr{Axis: axis}, pieces, name, j)
+		r := v.Root()
+		return r.Def != nil && r.Def.Op == ir.OpWeight && s.weights[r.Def.Attr.(*ir.WeightAttr).Name] == nil
+	})
 }
 
 // stateParts writes out a state: each device has one of its own.
-func (s *spreader) stateParts(n *ir.Node, name string) error {
-	v, state := n.Result(), s.given[name]
-	if !state.IsSplit() {
-		state = ir.Mirrored()
-	}
+func (s *spreader) stateParts(n *ir.Node, name string) ([]*ir.Value, error) {
+	v := n.Result()
 	parts := make([]*ir.Value, s.devices)
 	for j := range parts {
-		if _, has := partType(v.Type, state, j); !has {
+		if _, has := partType(v.Type, v.Sharding(), j); !has {
 			continue
 		}
 		p, err := s.emit(ir.OpState, &ir.StateAttr{Name: memberName(name, j)}, nil, v.Name(), j)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		parts[j] = p
 	}
-	s.set(v, state, parts)
-	return nil
+	return parts, nil
 }

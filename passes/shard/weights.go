@@ -2,14 +2,18 @@ package shard
 
 import "github.com/ggmlc/ggmlc/ir"
 
-// spreadWeights replaces each split weight of a module by one weight for each device that has a part. It returns these
-// by the name of the whole, nil where a device has nothing. A mirrored weight stays one, which all devices read.
+// maxCopied is the size in bytes up to which every device has a copy of a mirrored weight, such as those of norms.
+const maxCopied = 64 << 10
+
+// spreadWeights replaces each split weight of a module by one weight for each device that has a part, and each small
+// mirrored one by one for each device. It returns these by the name of the whole, nil where a device has nothing. A large
+// mirrored weight stays one.
 func spreadWeights(m *ir.Module, devices int, given map[string]ir.Sharding) map[string][]*ir.Weight {
 	parts := make(map[string][]*ir.Weight)
 	var list []*ir.Weight
 	for _, w := range m.Weights {
 		state := given[w.Name]
-		if !state.IsSplit() {
+		if !state.IsSplit() && w.Type.MaxBytes() > maxCopied {
 			list = append(list, w)
 			continue
 		}
@@ -29,8 +33,8 @@ func spreadWeights(m *ir.Module, devices int, given map[string]ir.Sharding) map[
 // partExpr returns the expression of what device j has of a weight: rows, or columns if the innermost axis is split. It
 // is nil for a weight without an expression.
 func partExpr(w *ir.Weight, state ir.Sharding, j int) *ir.Expr {
-	if w.Expr == nil {
-		return nil
+	if w.Expr == nil || !state.IsSplit() {
+		return w.Expr.Clone()
 	}
 	pieces := piecesOf(state, j)
 	inner := w.Type.Rank() - 1
@@ -85,13 +89,12 @@ func piecesOf(state ir.Sharding, j int) [][2]int64 {
 	return pieces
 }
 
-// weight writes out a weight: every device reads its own.
-func (s *spreader) weight(n *ir.Node, name string) error {
+// weight writes out a weight: every device reads its own, or all the one that they share.
+func (s *spreader) weight(n *ir.Node, name string) ([]*ir.Value, error) {
 	v, of := n.Result(), s.weights[name]
 	if of == nil {
 		s.f.Append(n)
-		s.set(v, ir.Mirrored(), s.same(v))
-		return nil
+		return s.same(v), nil
 	}
 	parts := make([]*ir.Value, s.devices)
 	for j, w := range of {
@@ -100,12 +103,11 @@ func (s *spreader) weight(n *ir.Node, name string) error {
 		}
 		p, err := s.emit(ir.OpWeight, &ir.WeightAttr{Name: w.Name}, nil, v.Name(), j)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		parts[j] = p
 	}
-	s.set(v, s.given[name], parts)
-	return nil
+	return parts, nil
 }
 
 // inOneRun reports whether every device's part of a state is one range.

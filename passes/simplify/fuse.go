@@ -1,6 +1,8 @@
 package simplify
 
 import (
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/rewrite"
@@ -42,10 +44,19 @@ func fuse(c *pass.Context, m *ir.Module) error {
 	return nil
 }
 
-// someTargetRuns reports whether some target runs op with these operands in place of n. A nil operand is absent.
+// sameMember reports whether the nodes that a rule joins are computed by one member of a group, or by none.
+func sameMember(m *rewrite.Match, below ...*ir.Value) bool {
+	return !slices.ContainsFunc(below, func(v *ir.Value) bool { return v.Def.Backend != m.Root.Backend })
+}
+
+// someTargetRuns reports whether some target runs op with these operands in place of n. A nil operand is absent. If the
+// backend of n is chosen already, it is the only one.
 func someTargetRuns(c *pass.Context, n *ir.Node, op ir.Op, attr any, args ...*ir.Value) bool {
 	trial := &ir.Node{Op: op, Attr: attr, Args: args, Results: n.Results, Func: n.Func}
 	for _, t := range c.Targets.All() {
+		if n.Backend != "" && n.Backend != t.Name {
+			continue
+		}
 		if ok, _ := t.Supports(trial); ok {
 			return true
 		}

@@ -76,8 +76,9 @@ func inferView(n *ir.Node) {
 // format of the weights. Products with a third operand are left out.
 func productGroups(f *ir.Func) [][]*ir.Node {
 	type key struct {
-		x  *ir.Value
-		dt string
+		x       *ir.Value
+		dt      string
+		backend string
 	}
 	uses := ir.Uses(f)
 	index := make(map[key]int)
@@ -90,7 +91,7 @@ func productGroups(f *ir.Func) [][]*ir.Node {
 			continue
 		}
 		w := n.Args[1].Type
-		k := key{n.Args[0], w.DType.String() + w.Layout.String() + w.Space}
+		k := key{n.Args[0], w.DType.String() + w.Layout.String() + w.Space, n.Backend}
 		i, known := index[k]
 		if !known {
 			i = len(groups)

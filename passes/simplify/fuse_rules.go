@@ -17,7 +17,7 @@ var fuseRewrites = []rewrite.Rewrite{
 		}},
 		Where: func(c *pass.Context, m *rewrite.Match) bool {
 			gate, up := m.Value("gate"), m.Value("up")
-			return gate.Type.SameData(up.Type) && someTargetRuns(c, m.Root, ir.OpSwiGLU, nil, gate, up)
+			return gate.Type.SameData(up.Type) && sameMember(m, m.Root.Args[0]) && someTargetRuns(c, m.Root, ir.OpSwiGLU, nil, gate, up)
 		},
 		Build: func(m *rewrite.Match) { m.Become(ir.OpSwiGLU, nil, m.Value("gate"), m.Value("up")) },
 	},
@@ -29,7 +29,7 @@ var fuseRewrites = []rewrite.Rewrite{
 		}},
 		Where: func(c *pass.Context, m *rewrite.Match) bool {
 			x, gate, up := m.Value("x"), m.Value("gate"), m.Value("up")
-			return x == m.Value("x2") && gate.Type.SameData(up.Type) &&
+			return x == m.Value("x2") && sameMember(m, m.Root.Args...) && gate.Type.SameData(up.Type) &&
 				someTargetRuns(c, m.Root, ir.OpMatMulSwiGLU, swiGLUTo(dtype.F32), x, gate, up)
 		},
 		Build: func(m *rewrite.Match) {
@@ -44,7 +44,7 @@ var fuseRewrites = []rewrite.Rewrite{
 		}},
 		Where: func(c *pass.Context, m *rewrite.Match) bool {
 			r := m.Value("r")
-			return r.Type.SameData(m.Value("product").Type) &&
+			return r.Type.SameData(m.Value("product").Type) && sameMember(m, m.Value("product")) &&
 				someTargetRuns(c, m.Root, ir.OpMatMul, m.Value("product").Def.Attr, m.Value("x"), m.Value("w"), r)
 		},
 		Build: func(m *rewrite.Match) {

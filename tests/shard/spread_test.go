@@ -116,6 +116,10 @@ func spreadComputes(t *testing.T, model archtest.Model, m *ir.Module, shares []f
 func addParts(m *ir.Module, env *eval.Env) error {
 	parts := &ir.Module{}
 	for _, w := range m.Weights {
+		base, _, _ := strings.Cut(w.Name, "@")
+		if base != w.Name && len(env.Weights[base].Shape) == w.Type.Rank() && sameShape(env.Weights[base], w.Type) {
+			env.Weights[w.Name] = env.Weights[base]
+		}
 		if _, whole := env.Weights[w.Name]; !whole {
 			parts.Weights = append(parts.Weights, w)
 		}
@@ -135,6 +139,11 @@ func addParts(m *ir.Module, env *eval.Env) error {
 		}
 	}
 	return nil
+}
+
+// sameShape reports whether a weight of a device is all of the weight.
+func sameShape(whole eval.Tensor, t ir.Type) bool {
+	return slices.EqualFunc(whole.Shape, t.Shape, func(n int, d ir.Dim) bool { return d.Is(int64(n)) })
 }
 
 // TestDenseLayersHaveTwoSums spreads dense models. As in ggml, each layer adds up twice, and nothing else is moved but
@@ -177,83 +186,13 @@ func distanceOf(got, want []float64) float64 {
 	return math.Sqrt(diff / norm)
 }
 
-// givenStates divides the layers of a model as llama.cpp does: queries, keys, values and caches by heads, the
-// feed-forward part by its inner dimension, the last product by the vocabulary.
+// givenStates returns the states that the frontend's divisions give.
 func givenStates(t *testing.T, m *ir.Module, shares []float64) map[string]ir.Sharding {
-	given := make(map[string]ir.Sharding)
-	cut := func(name string, axis int, times int64, n int64) {
-		counts, err := shard.Cut(n, shares, 1, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range counts {
-			counts[i] *= times
-		}
-		w := m.Weight(name)
-		if w != nil && w.Type.Rank() > axis && w.Type.Shape[axis].Is(n*times) || m.State(name) != nil {
-			given[name] = ir.SplitOn(axis, ir.Segment{Times: 1, Counts: counts})
-		}
-	}
-	for _, w := range m.Weights {
-		block, suffix, _ := strings.Cut(strings.TrimPrefix(w.Name, "blk."), ".")
-		inner := int64(0)
-		switch suffix {
-		case "ffn_down.weight":
-			inner, _ = w.Type.Shape[1].IsConst()
-		case "ffn_down_exps.weight":
-			inner, _ = w.Type.Shape[2].IsConst()
-		case "attn_k.weight":
-			if !hasAlibi(m) {
-				attentionStates(m, block, cut)
-			}
-		}
-		for _, part := range []string{"ffn_gate", "ffn_up"} {
-			cut(fmt.Sprintf("blk.%s.%s.weight", block, part), 0, 1, inner)
-			cut(fmt.Sprintf("blk.%s.%s.bias", block, part), 0, 1, inner)
-			cut(fmt.Sprintf("blk.%s.%s_exps.weight", block, part), 1, 1, inner)
-		}
-		cut(fmt.Sprintf("blk.%s.ffn_down.weight", block), 1, 1, inner)
-		cut(fmt.Sprintf("blk.%s.ffn_down_exps.weight", block), 2, 1, inner)
-	}
-	if w := m.Weight("output.weight"); w != nil {
-		n, _ := w.Type.Shape[0].IsConst()
-		cut("output.weight", 0, 1, n)
+	given, err := shard.States(m, shares, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return given
-}
-
-// hasAlibi reports whether scores of a model depend on the number of the head. Such attention is not divided by heads.
-func hasAlibi(m *ir.Module) bool {
-	for _, n := range m.Funcs[0].Nodes {
-		if n.Op == ir.OpAttention && ir.ScoringOf(n).Alibi > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// attentionStates divides the attention of a layer by the heads of keys.
-func attentionStates(m *ir.Module, block string, cut func(name string, axis int, times, n int64)) {
-	keys, values := m.State("blk."+block+".keys"), m.State("blk."+block+".values")
-	if keys == nil || values == nil {
-		return
-	}
-	heads, _ := keys.Type.Shape[1].IsConst()
-	for _, part := range []struct {
-		name string
-		axis int
-	}{{"attn_q.weight", 0}, {"attn_q.bias", 0}, {"attn_k.weight", 0}, {"attn_k.bias", 0}, {"attn_v.weight", 0}, {"attn_v.bias", 0}, {"attn_output.weight", 1}} {
-		w := m.Weight("blk." + block + "." + part.name)
-		if w == nil || w.Type.Rank() <= part.axis {
-			continue
-		}
-		n, _ := w.Type.Shape[part.axis].IsConst()
-		if n%heads == 0 {
-			cut("blk."+block+"."+part.name, part.axis, n/heads, heads)
-		}
-	}
-	cut(keys.Name, 1, 1, heads)
-	cut(values.Name, 1, 1, heads)
 }
 
 // TestPassesTakeAGroup plans a model on two made-up devices. The passes after Spread know of no group: pins place the

@@ -1,0 +1,171 @@
+package shard
+
+import (
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/pass"
+)
+
+// divider derives the states of the values of a function and adds the collectives that they need.
+type divider struct {
+	f       *ir.Func
+	devices int
+	given   map[string]ir.Sharding
+	cause   func(n *ir.Node, rule pass.RuleName, operands ...string)
+
+	now  map[*ir.Value]*ir.Value   // what stands for a value since it was brought into another state
+	part map[*ir.Value][]*ir.Value // parts of whole values that devices have taken
+
+	collectives []Collective
+}
+
+// divide derives the states of a module's values.
+func divide(m *ir.Module, devices int, given map[string]ir.Sharding, cause func(*ir.Node, pass.RuleName, ...string)) ([]Collective, error) {
+	if err := checkGiven(m, devices, given); err != nil {
+		return nil, err
+	}
+	var all []Collective
+	for _, f := range m.Funcs {
+		d := &divider{f: f, devices: devices, given: given, cause: cause, now: make(map[*ir.Value]*ir.Value), part: make(map[*ir.Value][]*ir.Value)}
+		if err := d.run(); err != nil {
+			return nil, fmt.Errorf("@%s: %w", f.Name, err)
+		}
+		all = append(all, d.collectives...)
+	}
+	return all, nil
+}
+
+func (d *divider) run() error {
+	nodes := d.f.Nodes
+	d.f.Nodes = nil
+	for _, n := range nodes {
+		if err := d.node(n); err != nil {
+			return err
+		}
+	}
+	for i, r := range d.f.Results {
+		whole, err := d.bring(r, ir.Mirrored(), "return")
+		if err != nil {
+			return err
+		}
+		d.f.Results[i] = whole
+	}
+	return nil
+}
+
+// current returns what stands for a value now.
+func (d *divider) current(v *ir.Value) *ir.Value {
+	if w := d.now[v]; w != nil {
+		return w
+	}
+	return v
+}
+
+// node derives the state of a node's result.
+func (d *divider) node(n *ir.Node) error {
+	v := n.Result()
+	if v == nil || len(n.Results) != 1 || n.Body != nil {
+		return fmt.Errorf("%v has %d results: a group computes nodes with one", n, len(n.Results))
+	}
+	for i, a := range n.Args {
+		if a != nil {
+			n.Args[i] = d.current(a)
+		}
+	}
+	switch n.Attr.(type) {
+	case *ir.WeightAttr, *ir.StateAttr, *ir.ConstantAttr:
+		d.f.Append(n)
+		v.SetSharding(d.leaf(n))
+		return nil
+	}
+	c, err := choose(n, d.devices)
+	if err != nil {
+		return err
+	}
+	for i, a := range n.Args {
+		if a == nil {
+			continue
+		}
+		if n.Args[i], err = d.bring(a, c.Args[i], n.String()); err != nil {
+			return err
+		}
+	}
+	d.f.Append(n)
+	v.SetSharding(c.Result)
+	return nil
+}
+
+// leaf returns the state of a weight, state or constant.
+func (d *divider) leaf(n *ir.Node) ir.Sharding {
+	name := ""
+	switch a := n.Attr.(type) {
+	case *ir.WeightAttr:
+		name = a.Name
+	case *ir.StateAttr:
+		name = a.Name
+	}
+	if s := d.given[name]; s.IsSplit() {
+		return s
+	}
+	return ir.Mirrored()
+}
+
+// rules are the reasons for collectives.
+var rules = map[ir.Op]pass.RuleName{
+	ir.OpAllReduce: pass.RuleShardReduce, ir.OpAllGather: pass.RuleShardGather,
+	ir.OpReduceScatter: pass.RuleShardScatter, ir.OpTakePart: pass.RuleShardPart,
+}
+
+// suffixes are what the names of their results end in.
+var suffixes = map[ir.Op]string{ir.OpAllReduce: ".sum", ir.OpAllGather: ".all", ir.OpReduceScatter: ".part", ir.OpTakePart: ".part"}
+
+// bring returns a value in the state that a reader needs. Later readers read a sum or a gathered value instead of what it
+// was made of; of a whole value several parts may be taken.
+func (d *divider) bring(v *ir.Value, need ir.Sharding, reader string) (*ir.Value, error) {
+	v = d.current(v)
+	have := v.Sharding()
+	if have.Equal(need) {
+		return v, nil
+	}
+	for _, p := range d.part[v] {
+		if p.Sharding().Equal(need) {
+			return p, nil
+		}
+	}
+	op, ok := ir.CollectiveOp(have, need)
+	if !ok { // from one split into another
+		whole, err := d.bring(v, ir.Mirrored(), reader)
+		if err != nil {
+			return nil, err
+		}
+		return d.bring(whole, need, reader)
+	}
+	made, err := d.collective(op, v, need, reader)
+	if err != nil {
+		return nil, err
+	}
+	if op == ir.OpTakePart {
+		d.part[v] = append(d.part[v], made)
+	} else {
+		d.now[v] = made
+	}
+	return made, nil
+}
+
+// collective appends a collective.
+func (d *divider) collective(op ir.Op, v *ir.Value, need ir.Sharding, reader string) (*ir.Value, error) {
+	types, err := ir.Infer(&ir.Node{Op: op, Args: []*ir.Value{v}, Func: d.f})
+	if err != nil {
+		return nil, fmt.Errorf("%v %v: %w", op, v, err)
+	}
+	n := d.f.NewNode(op, nil, []*ir.Value{v}, v.Name()+suffixes[op], types...)
+	if v.Def != nil {
+		n.Pos = v.Def.Pos
+	}
+	d.f.Append(n)
+	n.Result().SetSharding(need)
+	d.cause(n, rules[op], reader, v.Sharding().String(), need.String())
+	d.collectives = append(d.collectives, Collective{d.f.Name, v.Name(), CollectiveKind(op.String()), v.Type.Bytes()})
+	return n.Result(), nil
+}

@@ -1,0 +1,174 @@
+package shard
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// Pass derives how the devices of a group have the values of a module: their states.
+//
+// Before: every node is for one device. After: with a group, every value has a state, and where the states of operands do not
+// fit, there are collectives. The module computes what it did. Without a group, nothing changes. Either way the divisions of
+// weights and states, which no other pass reads, are gone.
+//
+// Not earlier: reshapes of reshapes divide fewer axes than one. Not later: fuse makes products of several weights, whose rows
+// are divided in segments.
+//
+// Derivation goes forward from the weights. For each node it takes the way that moves the fewest bytes (ir.Fits).
+//
+// Cost: one walk; O(nodes * ways).
+var Pass = pass.Pass{
+	Name:     "shard",
+	Doc:      "derive how the devices of a group have each value",
+	Run:      run,
+	Required: true,
+	Needs:    ir.PropShaped,
+	Breaks:   pass.FromAssigned,
+	Rules: []pass.Rule{
+		{Name: pass.RuleShardReduce, Doc: "a reader needs the sum of what the devices have"},
+		{Name: pass.RuleShardGather, Doc: "a reader needs all of a value of which the devices have parts"},
+		{Name: pass.RuleShardScatter, Doc: "a reader needs parts of the sum of what the devices have"},
+		{Name: pass.RuleShardPart, Doc: "a reader needs parts of a value that every device has"},
+	},
+}
+
+// SpreadPass writes a module out for the devices of a group.
+//
+// Before: every value has a state. After: each node is one node for every device that has a part of it, with the device as its
+// backend; collectives are slices, adds and concatenations. No value has a state.
+//
+// Not earlier: the states are derived on whole values. Not later: fuse joins nodes of one device, and assign places what is
+// left open. cse, which comes before, would merge what several devices compute alike if they had no backends.
+//
+// A device that does not run a node of its own leaves it open: assign finds another backend, and copy moves the values.
+//
+// Cost: one walk; O(nodes * devices).
+var SpreadPass = pass.Pass{
+	Name:     "spread",
+	Doc:      "write nodes out for the devices of a group",
+	Run:      runSpread,
+	Required: true,
+	Needs:    ir.PropShaped,
+	Breaks:   pass.FromAssigned,
+	Rules: []pass.Rule{
+		{Name: pass.RuleSpreadMember, Doc: "the member computes its part of the node"},
+		{Name: pass.RuleSpreadOnce, Doc: "the member computes the node for all: it reads a weight of which there is one copy"},
+		{Name: pass.RuleSpreadFallback, Doc: "the member does not run its part of the node, which is placed as if there were no group"},
+	},
+}
+
+func run(c *pass.Context, m *ir.Module) error {
+	defer forget(m)
+	g := c.Options.Group
+	if g == nil {
+		return nil
+	}
+	members, err := membersOf(g, c.Targets)
+	if err != nil {
+		return err
+	}
+	share := shares(g, members)
+	given, err := States(m, share, c.Options.Shard)
+	if err == nil {
+		err = everyMember(g, share, given)
+	}
+	if err != nil {
+		return refusal(err)
+	}
+	collectives, err := divide(m, len(members), given, func(n *ir.Node, rule pass.RuleName, operands ...string) { c.Cause(n, rule, operands...) })
+	if err != nil {
+		return refusal(fmt.Errorf("group %s: %w", g.Name, err))
+	}
+	for _, x := range collectives {
+		c.Count(string(x.Kind), 1)
+	}
+	return nil
+}
+
+func runSpread(c *pass.Context, m *ir.Module) error {
+	g := c.Options.Group
+	if !slices.ContainsFunc(m.Funcs, (*ir.Func).Sharded) {
+		return nil
+	}
+	if g == nil {
+		return refusal(fmt.Errorf("the values of the module are divided over a group, and no group is named: give --group"))
+	}
+	members, err := membersOf(g, c.Targets)
+	if err != nil {
+		return err
+	}
+	if err := writeOut(m, len(members), func(n *ir.Node, j int, all bool) { place(c, n, members[j], all) }); err != nil {
+		return refusal(fmt.Errorf("group %s: %w", g.Name, err))
+	}
+	return nil
+}
+
+// refusal makes an error one about the user's choices.
+func refusal(err error) error { return &pass.RulesError{Text: err.Error()} }
+
+// forget removes the divisions, which later passes do not read.
+func forget(m *ir.Module) {
+	for _, w := range m.Weights {
+		w.Divide = nil
+	}
+	for _, s := range m.States {
+		s.Divide = nil
+	}
+}
+
+// membersOf returns the targets of a group.
+func membersOf(g *pass.Group, l *target.List) ([]*target.Descriptor, error) {
+	members := make([]*target.Descriptor, len(g.Members))
+	for i, name := range g.Members {
+		if members[i] = l.Get(name); members[i] == nil {
+			return nil, refusal(fmt.Errorf("group %s: there is no target %s: there are %s", g.Name, name, l.Names()))
+		}
+	}
+	return members, nil
+}
+
+// place gives a node of a member its backend, if the member runs it.
+func place(c *pass.Context, n *ir.Node, t *target.Descriptor, all bool) {
+	if ok, why := t.Supports(n); !ok {
+		c.Cause(n, pass.RuleSpreadFallback, t.Name, why)
+		c.Count("fallback", 1)
+		return
+	}
+	rule := pass.RuleSpreadMember
+	if all {
+		rule = pass.RuleSpreadOnce
+	}
+	n.Backend = t.Name
+	c.CauseChange(n, rule, "", t.Name, c.Options.Group.Name)
+}
+
+// shares returns the share of each member: those of the user, or the rates at which the members read memory, which is what
+// generating tokens takes. If a rate is not known, they are the sizes of the memories, and if one of these is not, equal.
+func shares(g *pass.Group, members []*target.Descriptor) []float64 {
+	if len(g.Shares) > 0 {
+		return g.Shares
+	}
+	for _, figure := range []func(*target.Descriptor) float64{
+		func(t *target.Descriptor) float64 { return cmp.Or(t.Rates.Bandwidth, t.Rates.WorkerBW) },
+		func(t *target.Descriptor) float64 { return float64(t.Memory) },
+	} {
+		list, known := make([]float64, len(members)), true
+		for i, t := range members {
+			list[i] = figure(t)
+			known = known && list[i] > 0
+		}
+		if known {
+			return list
+		}
+	}
+	list := make([]float64, len(members))
+	for i := range list {
+		list[i] = 1
+	}
+	return list
+}
