@@ -43,7 +43,7 @@ func (w *pinWatch) after(pass string, m *ir.Module) {
 // pinOf returns the pin that put n where it is; empty for none.
 func pinOf(n *ir.Node) string {
 	for _, c := range n.Causes() {
-		if (c.Rule == "assign.pin" || c.Rule == "usr") && len(c.Operands) > 0 {
+		if (c.Rule == "assign.pin" || c.Rule == "spread.pin" || c.Rule == "usr") && len(c.Operands) > 0 {
 			return c.Operands[0]
 		}
 	}

@@ -27,6 +27,7 @@ const (
 
 	RuleSpreadMember   RuleName = "spread.member"
 	RuleSpreadOnce     RuleName = "spread.once"
+	RuleSpreadPin      RuleName = "spread.pin"
 	RuleSpreadFallback RuleName = "spread.fallback"
 
 	RuleFuseSwiGLU   RuleName = "fuse.swiglu"

@@ -15,10 +15,14 @@ type choice struct {
 	cuts  int   // whole operands of which devices take parts
 }
 
-// choose returns the way to compute n that moves the fewest bytes, given the states of its operands.
-func choose(n *ir.Node, devices int) (choice, error) {
+// choose returns the way to compute n that moves the fewest bytes, given the states of its operands. A node that is computed
+// once needs all of them.
+func choose(n *ir.Node, devices int, once bool) (choice, error) {
 	var best *choice
 	fits := ir.Fits(n, (*ir.Value).Sharding)
+	if once {
+		fits = fits[:1]
+	}
 	for _, f := range fits {
 		c := choice{Fit: f}
 		if c.price(n, devices) && (best == nil || c.less(best)) {

@@ -9,10 +9,8 @@ import (
 
 // divider derives the states of the values of a function and adds the collectives that they need.
 type divider struct {
-	f       *ir.Func
-	devices int
-	given   map[string]ir.Sharding
-	cause   func(n *ir.Node, rule pass.RuleName, operands ...string)
+	options
+	f *ir.Func
 
 	now  map[*ir.Value]*ir.Value   // what stands for a value since it was brought into another state
 	part map[*ir.Value][]*ir.Value // parts of whole values that devices have taken
@@ -20,14 +18,25 @@ type divider struct {
 	collectives []Collective
 }
 
+// options are what both passes depend on. Functions may be nil.
+type options struct {
+	devices int
+	given   map[string]ir.Sharding // states of weights and states, by name
+	pins    []pass.Pin             // of nodes that are computed once
+
+	cause  func(n *ir.Node, rule pass.RuleName, operands ...string)
+	place  func(n *ir.Node, device int, all bool) // gives a node of a device, which computes it for all of them if all is set, a backend
+	pinned func(n *ir.Node, p *pass.Pin)          // likewise, a node that is computed once
+}
+
 // divide derives the states of a module's values.
-func divide(m *ir.Module, devices int, given map[string]ir.Sharding, cause func(*ir.Node, pass.RuleName, ...string)) ([]Collective, error) {
-	if err := checkGiven(m, devices, given); err != nil {
+func divide(m *ir.Module, o options) ([]Collective, error) {
+	if err := checkGiven(m, o.devices, o.given); err != nil {
 		return nil, err
 	}
 	var all []Collective
 	for _, f := range m.Funcs {
-		d := &divider{f: f, devices: devices, given: given, cause: cause, now: make(map[*ir.Value]*ir.Value), part: make(map[*ir.Value][]*ir.Value)}
+		d := &divider{options: o, f: f, now: make(map[*ir.Value]*ir.Value), part: make(map[*ir.Value][]*ir.Value)}
 		if err := d.run(); err != nil {
 			return nil, fmt.Errorf("@%s: %w", f.Name, err)
 		}
@@ -79,7 +88,7 @@ func (d *divider) node(n *ir.Node) error {
 		v.SetSharding(d.leaf(n))
 		return nil
 	}
-	c, err := choose(n, d.devices)
+	c, err := choose(n, d.devices, pinOf(d.pins, n) != nil)
 	if err != nil {
 		return err
 	}
@@ -165,7 +174,9 @@ func (d *divider) collective(op ir.Op, v *ir.Value, need ir.Sharding, reader str
 	}
 	d.f.Append(n)
 	n.Result().SetSharding(need)
-	d.cause(n, rules[op], reader, v.Sharding().String(), need.String())
+	if d.cause != nil {
+		d.cause(n, rules[op], reader, v.Sharding().String(), need.String())
+	}
 	d.collectives = append(d.collectives, Collective{d.f.Name, v.Name(), CollectiveKind(op.String()), v.Type.Bytes()})
 	return n.Result(), nil
 }

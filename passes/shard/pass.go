@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/check/parts"
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -58,6 +59,7 @@ var SpreadPass = pass.Pass{
 	Rules: []pass.Rule{
 		{Name: pass.RuleSpreadMember, Doc: "the member computes its part of the node"},
 		{Name: pass.RuleSpreadOnce, Doc: "the member computes the node for all: it reads a weight of which there is one copy"},
+		{Name: pass.RuleSpreadPin, Doc: "the user put the node there: it is computed once, for all members"},
 		{Name: pass.RuleSpreadFallback, Doc: "the member does not run its part of the node, which is placed as if there were no group"},
 	},
 }
@@ -72,6 +74,9 @@ func run(c *pass.Context, m *ir.Module) error {
 	if err != nil {
 		return err
 	}
+	if err := keepPinned(m, c.Options.Pins, c.Options.Shard); err != nil {
+		return refusal(err)
+	}
 	share := shares(g, members)
 	given, err := States(m, share, c.Options.Shard)
 	if err == nil {
@@ -80,7 +85,8 @@ func run(c *pass.Context, m *ir.Module) error {
 	if err != nil {
 		return refusal(err)
 	}
-	collectives, err := divide(m, len(members), given, func(n *ir.Node, rule pass.RuleName, operands ...string) { c.Cause(n, rule, operands...) })
+	collectives, err := divide(m, options{devices: len(members), given: given, pins: c.Options.Pins,
+		cause: func(n *ir.Node, rule pass.RuleName, operands ...string) { c.Cause(n, rule, operands...) }})
 	if err != nil {
 		return refusal(fmt.Errorf("group %s: %w", g.Name, err))
 	}
@@ -102,8 +108,17 @@ func runSpread(c *pass.Context, m *ir.Module) error {
 	if err != nil {
 		return err
 	}
-	if err := writeOut(m, len(members), func(n *ir.Node, j int, all bool) { place(c, n, members[j], all) }); err != nil {
+	o := options{devices: len(members), pins: c.Options.Pins, place: func(n *ir.Node, j int, all bool) { place(c, n, members[j], all) }}
+	o.pinned = func(n *ir.Node, p *pass.Pin) {
+		n.Backend = p.Backend
+		c.CauseChange(n, pass.RuleSpreadPin, "", p.Backend, p.String())
+	}
+	before := m.Clone()
+	if err := writeOut(m, o); err != nil {
 		return refusal(fmt.Errorf("group %s: %w", g.Name, err))
+	}
+	if err := parts.Check(before, m); err != nil {
+		return &pass.InternalError{Pass: c.Pass.Name, Module: m.Name, Err: err}
 	}
 	return nil
 }
@@ -134,6 +149,9 @@ func membersOf(g *pass.Group, l *target.List) ([]*target.Descriptor, error) {
 
 // place gives a node of a member its backend, if the member runs it.
 func place(c *pass.Context, n *ir.Node, t *target.Descriptor, all bool) {
+	if slices.ContainsFunc(c.Options.Pins, func(p pass.Pin) bool { return p.Matches(n) }) {
+		return // a pin of this device's node, which assign follows
+	}
 	if ok, why := t.Supports(n); !ok {
 		c.Cause(n, pass.RuleSpreadFallback, t.Name, why)
 		c.Count("fallback", 1)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/check/parts"
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
@@ -37,33 +38,35 @@ func Spread(m *ir.Module, devices int, given map[string]ir.Sharding) (*ir.Module
 		return nil, nil, fmt.Errorf("a group of %d: it needs two devices or more", devices)
 	}
 	c := m.Clone()
-	all, err := divide(c, devices, given, func(*ir.Node, pass.RuleName, ...string) {})
+	all, err := divide(c, options{devices: devices, given: given})
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := ir.Verify(c); err != nil {
 		return nil, nil, err
 	}
-	if err := writeOut(c, devices, func(*ir.Node, int, bool) {}); err != nil {
+	if err := writeOut(c, options{devices: devices}); err != nil {
 		return nil, nil, err
 	}
-	return c, all, ir.Verify(c)
+	if err := ir.Verify(c); err != nil {
+		return nil, nil, err
+	}
+	return c, all, parts.Check(m, c)
 }
 
-// writeOut writes out a module whose values have states. place is called with each node that does work, the device that does
-// it, and whether it does it for all of them.
-func writeOut(m *ir.Module, devices int, place func(n *ir.Node, device int, all bool)) error {
+// writeOut writes out a module whose values have states.
+func writeOut(m *ir.Module, o options) error {
 	given, err := leafStates(m)
 	if err != nil {
 		return err
 	}
-	if err := checkGiven(m, devices, given); err != nil {
+	if err := checkGiven(m, o.devices, given); err != nil {
 		return err
 	}
-	m.States = spreadStates(m.States, devices, given)
-	parts := spreadWeights(m, devices, given)
+	m.States = spreadStates(m.States, o.devices, given)
+	parts := spreadWeights(m, o.devices, given)
 	for _, f := range m.Funcs {
-		s := &spreader{f: f, devices: devices, weights: parts, place: place, parts: make(map[*ir.Value][]*ir.Value)}
+		s := &spreader{options: o, f: f, weights: parts, parts: make(map[*ir.Value][]*ir.Value)}
 		if err := s.run(); err != nil {
 			return fmt.Errorf("@%s: %w", f.Name, err)
 		}
@@ -125,13 +128,13 @@ func partType(t ir.Type, s ir.Sharding, j int) (part ir.Type, has bool) {
 
 // spreader writes out a function.
 type spreader struct {
+	options
 	f       *ir.Func
-	devices int
 	weights map[string][]*ir.Weight   // of the devices, by name of the whole; nil for one that they share
 	parts   map[*ir.Value][]*ir.Value // of each value of the original: what the devices have, nil for nothing
-	place   func(n *ir.Node, device int, all bool)
-	from    *ir.Node // the node that is written out
-	all     bool     // one device computes it for all
+	from    *ir.Node                  // the node that is written out
+	all     bool                      // one device computes it for all
+	pin     *pass.Pin                 // puts it on one backend
 }
 
 func (s *spreader) run() error {
@@ -170,7 +173,11 @@ func (s *spreader) emit(op ir.Op, attr any, args []*ir.Value, name string, j int
 	made := s.f.NewNode(op, attr, args, memberName(name, j), types...)
 	made.Pos = s.from.Pos
 	made.CausedAs(s.from)
-	if !made.Is(ir.View) && !made.Is(ir.Leaf) {
+	switch {
+	case made.Is(ir.View) || made.Is(ir.Leaf):
+	case s.pin != nil && s.pinned != nil:
+		s.pinned(made, s.pin)
+	case s.place != nil:
 		s.place(made, j, s.all)
 	}
 	return s.f.Append(made).Result(), nil
@@ -179,7 +186,7 @@ func (s *spreader) emit(op ir.Op, attr any, args []*ir.Value, name string, j int
 // node writes out one node.
 func (s *spreader) node(n *ir.Node) (err error) {
 	v := n.Result()
-	s.from, s.all = n, false
+	s.from, s.all, s.pin = n, false, pinOf(s.pins, n)
 	parts := make([]*ir.Value, s.devices)
 	switch a := n.Attr.(type) {
 	case *ir.WeightAttr:
@@ -198,7 +205,7 @@ func (s *spreader) node(n *ir.Node) (err error) {
 			if parts[j], err = write(n, j); err != nil {
 				break
 			}
-			if j == 0 && s.readsShared(n) && v.Sharding().Kind == ir.ShardMirrored {
+			if j == 0 && s.once(n) {
 				parts = s.same(parts[0])
 				break
 			}
@@ -218,24 +225,45 @@ func (s *spreader) member(n *ir.Node, j int) (*ir.Value, error) {
 	if state.IsSplit() && state.Count(j) == 0 {
 		return nil, nil
 	}
-	var args []*ir.Value
-	for _, a := range n.Args {
+	args, missing := make([]*ir.Value, len(n.Args)), 0
+	var one *ir.Value // that the device has
+	for i, a := range n.Args {
 		if a == nil {
-			args = append(args, nil)
 			continue
 		}
-		part := s.parts[a][j]
-		if part == nil {
-			return nil, nil
+		if args[i] = s.parts[a][j]; args[i] == nil {
+			missing++
+		} else {
+			one = args[i]
 		}
-		args = append(args, part)
 	}
-	s.all = j == 0 && state.Kind == ir.ShardMirrored && s.readsShared(n)
+	if missing > 0 {
+		return s.lone(n, one, j)
+	}
+	s.all = s.once(n)
 	return s.emit(n.Op, f.AttrOf(n, j), args, n.Result().Name(), j)
 }
 
-// readsShared reports whether a node reads a weight of which there is one copy. The first device computes such a node for all
-// of them.
+// lone returns what a device has of a node if it has one operand only: of the sum of two partial values, the summand of one. It
+// has nothing of other nodes.
+func (s *spreader) lone(n *ir.Node, operand *ir.Value, j int) (*ir.Value, error) {
+	partial := func(a *ir.Value) bool { return a != nil && a.Sharding().Kind == ir.ShardPartial }
+	switch {
+	case operand == nil || n.Result().Sharding().Kind != ir.ShardPartial || !partial(n.Args[0]) || !partial(n.Arg(1)):
+		return nil, nil
+	case n.Op == ir.OpAdd && ir.EqualDims(n.Args[0].Type.Shape, n.Args[1].Type.Shape):
+		return operand, nil
+	}
+	return nil, fmt.Errorf("%v: device %d has a part of one of its operands and not of the others: give it a larger share, or none", n, j)
+}
+
+// once reports whether the first device computes a node for all of them: it reads a weight of which there is one copy, or the
+// user has put it on one backend.
+func (s *spreader) once(n *ir.Node) bool {
+	return n.Result().Sharding().Kind == ir.ShardMirrored && (s.pin != nil || s.readsShared(n))
+}
+
+// readsShared reports whether a node reads a weight of which there is one copy.
 func (s *spreader) readsShared(n *ir.Node) bool {
 	return slices.ContainsFunc(n.Args, func(v *ir.Value) bool {
 		if v == nil {

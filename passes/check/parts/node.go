@@ -1,0 +1,174 @@
+package parts
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// part returns what a node computes that applies the op of a node x before.
+func (c *checker) part(n, x *ir.Node, args []piece) (piece, error) {
+	if len(args) != len(x.Args) {
+		return piece{}, fmt.Errorf("it has %d operands, and %v had %d", len(args), x, len(x.Args))
+	}
+	all := true
+	for i, a := range x.Args {
+		if (a == nil) != (args[i].of == nil) || a != nil && args[i].of != same(a) {
+			return piece{}, fmt.Errorf("operand %d is %v, and %v reads %v", i, args[i], x, a)
+		}
+		all = all && (a == nil || args[i].isWhole())
+	}
+	if all {
+		if !ir.EqualAttr(n.Op, n.Attr, x.Attr) {
+			return piece{}, fmt.Errorf("it has other attributes than %v", x)
+		}
+		return whole(x.Result()), nil
+	}
+	if p, ok := sliced(n, x, args); ok {
+		return p, nil
+	}
+	for _, w := range ir.Ways(x) {
+		if p, ok := way(n, x, w, args); ok {
+			return p, nil
+		}
+	}
+	return piece{}, fmt.Errorf("it computes no part of %v from %v", x, args)
+}
+
+// sliced returns what a slice of an axis of which its operand has ranges is.
+func sliced(n, x *ir.Node, args []piece) (piece, bool) {
+	a, ok := n.Attr.(*ir.SliceAttr)
+	b, ok2 := x.Attr.(*ir.SliceAttr)
+	if !ok || !ok2 || a.Axis != b.Axis || args[0].axis != a.Axis || !complete(args[0].sums) {
+		return piece{}, false
+	}
+	start, ok1 := a.Start.IsConst()
+	size, ok2 := a.Len.IsConst()
+	first, ok3 := b.Start.IsConst()
+	count, ok4 := b.Len.IsConst()
+	if !ok1 || !ok2 || !ok3 || !ok4 {
+		return piece{}, false
+	}
+	from, ok := args[0].runs.sub(start, size)
+	if !ok {
+		return piece{}, false
+	}
+	p := piece{of: x.Result(), axis: a.Axis}
+	for _, r := range from { // in elements of the operand
+		if r.begin < first || r.end > first+count {
+			return piece{}, false
+		}
+		p.runs = p.runs.add(r.begin-first, r.end-first)
+	}
+	return p, true
+}
+
+// way returns what a node computes if it follows a way of x.
+func way(n, x *ir.Node, w ir.Way, args []piece) (piece, bool) {
+	p := piece{of: x.Result(), axis: -1}
+	var base runs
+	extent := int64(0) // of the axis that base has ranges of
+	for i, s := range w.Args {
+		switch {
+		case x.Args[i] == nil:
+		case s.Kind == ir.ShardSplit:
+			r, ok := args[i].runs.scale(s.Den, s.Num)
+			if args[i].axis != s.Axis || !complete(args[i].sums) || !ok || base != nil && !slices.Equal(base, r) {
+				return p, false
+			}
+			base = r
+			extent, _ = x.Args[i].Type.Shape[s.Axis].IsConst()
+		case s.Kind == ir.ShardPartial:
+			sums, ok := both(p.sums, args[i].summands())
+			if args[i].axis >= 0 || !ok {
+				return p, false
+			}
+			p.sums = sums
+		default:
+			if !args[i].isWhole() {
+				return p, false
+			}
+		}
+	}
+	switch {
+	case w.Result.Kind == ir.ShardSplit:
+		p.axis, p.runs = w.Result.Axis, base
+	case base != nil: // with operands that are added
+		p.sums, _ = both(p.sums, []summand{{x.Result(), base, extent}})
+	}
+	return p, (w.Attr != nil && w.Result.Kind == ir.ShardSplit) || ir.EqualAttr(n.Op, n.Attr, x.Attr)
+}
+
+// moved returns what a node is that only moves or adds pieces: a collective, written out.
+func (c *checker) moved(n *ir.Node, args []piece) (piece, error) {
+	switch a := n.Attr.(type) {
+	case *ir.SliceAttr:
+		return cut(a, args[0])
+	case *ir.ConcatAttr:
+		return joined(a, args)
+	}
+	if n.Op == ir.OpAdd {
+		return c.added(args[0], args[1])
+	}
+	return piece{}, fmt.Errorf("there is no such node before")
+}
+
+// cut returns a range of a piece.
+func cut(a *ir.SliceAttr, p piece) (piece, error) {
+	start, ok1 := a.Start.IsConst()
+	size, ok2 := a.Len.IsConst()
+	have := p.runs
+	if p.axis < 0 {
+		n, _ := p.of.Type.Shape[a.Axis].IsConst()
+		have = runs{{0, n}}
+	}
+	r, ok := have.sub(start, size)
+	if !ok1 || !ok2 || !ok || p.axis >= 0 && p.axis != a.Axis {
+		return piece{}, fmt.Errorf("it takes what %v has not", p)
+	}
+	p.axis, p.runs = a.Axis, r
+	return p, nil
+}
+
+// joined returns pieces one after another.
+func joined(a *ir.ConcatAttr, args []piece) (piece, error) {
+	p := args[0]
+	p.runs = nil
+	for _, q := range args {
+		if q.of != p.of || q.axis != a.Axis || !equalSums(q.sums, p.sums) {
+			return piece{}, fmt.Errorf("it joins %v, which are not parts of one value", args)
+		}
+		p.runs = p.runs.join(q.runs)
+	}
+	return p, nil
+}
+
+// lifted returns a summand p of one operand of the sum q.of as one of q.of: a device has nothing of the other operand.
+func lifted(p, q piece) piece {
+	d := q.of.Def
+	if p.of != q.of && d != nil && d.Op == ir.OpAdd && slices.ContainsFunc(d.Args, func(a *ir.Value) bool { return same(a) == p.of }) {
+		p.of = q.of
+	}
+	return p
+}
+
+// added returns the sum of two summands. All devices have to add up a sum in one order.
+func (c *checker) added(p, q piece) (piece, error) {
+	p, q = lifted(p, q), lifted(q, p)
+	if !p.sameRange(q) || p.sums == nil || q.sums == nil {
+		return piece{}, fmt.Errorf("it adds %v and %v, which are not summands of one value", p, q)
+	}
+	sums, err := together(p.sums, q.sums)
+	if err != nil {
+		return piece{}, fmt.Errorf("it adds %v and %v: %w", p, q, err)
+	}
+	p.sums = sums
+	if complete(sums) {
+		if first, known := c.order[p.of]; known && !equalSums(first, sums) {
+			return piece{}, fmt.Errorf("it adds up %v in another order than a device before", p.of)
+		}
+		c.order[p.of] = sums
+	}
+	return p, nil
+}

@@ -1,0 +1,254 @@
+package shard
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/eval"
+	"github.com/ggmlc/ggmlc/passes/check/parts"
+	"github.com/ggmlc/ggmlc/passes/shard"
+)
+
+// layers has a fused product of three segments, a cache, a sum over heads, a feed-forward part and two sums that are added up
+// together. On three devices with shares 2, 1 and 1 the last has nothing of "small".
+const layers = `ggir 1
+props imported,shaped
+source m "m.gguf" 0
+weight "qkv" : f32[16,8] = m["qkv"] divide "heads" 0 4 [8, 4, 4]
+weight "out" : f32[8,8] = m["out"] divide "heads" 1 4 [8]
+weight "up" : f32[12,8] = m["up"] divide "ffn" 0 12 [12]
+weight "down" : f32[8,12] = m["down"] divide "ffn" 1 12 [12]
+weight "small" : f32[2,8] = m["small"] divide "small" 0 2 [2]
+weight "grow" : f32[8,2] = m["grow"] divide "small" 1 2 [2]
+state "seen" : f32[1,4,8,1] divide "heads" 1 4 [4]
+func @f(%x: f32[3,8], %slot: i32[3], %pos: i32[3], %lengths: i32[1]) -> (y: f32[3,8], a: f32[3,12]) {
+  %qkv = weight "qkv" : f32[16,8]
+  %out = weight "out" : f32[8,8]
+  %up = weight "up" : f32[12,8]
+  %down = weight "down" : f32[8,12]
+  %small = weight "small" : f32[2,8]
+  %grow = weight "grow" : f32[8,2]
+  %all = matmul %x, %qkv : f32[3,16]
+  %q0 = slice %all {axis=1, start=0, len=8} : f32[3,8 strides 16,1]
+  %k0 = slice %all {axis=1, start=8, len=4} : f32[3,4 strides 16,1]
+  %v0 = slice %all {axis=1, start=12, len=4} : f32[3,4 strides 16,1]
+  %q1 = tanh %q0 : f32[3,8]
+  %k1 = tanh %k0 : f32[3,4]
+  %v1 = add %k1, %v0 : f32[3,4]
+  %k = reshape %v1 {shape=[3,4,1]} : f32[3,4,1]
+  %seen = state "seen" : f32[1,4,8,1]
+  %now = state_write %seen, %k, %slot, %pos : f32[1,4,8,1]
+  %q = reshape %k1 {shape=[3,4,1]} : f32[3,4,1]
+  %h = attention %q, %now, %now, %slot, %pos, %lengths {scale=1} : f32[3,4,1]
+  %h2 = concat %h, %q {axis=2} : f32[3,4,2]
+  %h3 = reshape %h2 {shape=[3,8]} : f32[3,8]
+  %h4 = mul %h3, %q1 : f32[3,8]
+  %o = matmul %h4, %out : f32[3,8]
+  %r = add %o, %x : f32[3,8]
+  %a = matmul %r, %up : f32[3,12]
+  %b = silu %a : f32[3,12]
+  %c = matmul %b, %down : f32[3,8]
+  %s = matmul %r, %small : f32[3,2]
+  %t = tanh %s : f32[3,2]
+  %g = matmul %t, %grow : f32[3,8]
+  %sum = add %c, %g : f32[3,8]
+  %y = add %r, %sum : f32[3,8]
+  return %y, %a
+}
+`
+
+// layersOn returns the module and what it is on the devices.
+func layersOn(t *testing.T, shares []float64) (before, after *ir.Module) {
+	t.Helper()
+	before, err := ir.Parse("layers", []byte(layers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, _, err = shard.Spread(before, len(shares), givenStates(t, before, shares))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return before, after
+}
+
+// computed returns the results of two steps of a module: the second reads what the first has written.
+func computed(t *testing.T, before, after *ir.Module) ([]float64, error) {
+	r := rand.New(rand.NewPCG(1, 2))
+	random := func(shape ...int) eval.Tensor {
+		n := 1
+		for _, k := range shape {
+			n *= k
+		}
+		list := make([]float64, n)
+		for i := range list {
+			list[i] = r.NormFloat64()
+		}
+		return eval.Of(list, shape...)
+	}
+	env := &eval.Env{Weights: make(map[string]eval.Tensor), Inputs: make(map[string]eval.Tensor), States: make(map[string]eval.Tensor)}
+	for _, w := range before.Weights {
+		var shape []int
+		for _, d := range w.Type.Shape {
+			n, _ := d.IsConst()
+			shape = append(shape, int(n))
+		}
+		env.Weights[w.Name] = random(shape...)
+	}
+	if err := addParts(after, env); err != nil {
+		return nil, err
+	}
+	var all []float64
+	for step := range 2 {
+		p := float64(3 * step)
+		env.Inputs["x"], env.Inputs["slot"] = random(3, 8), eval.Of([]float64{0, 0, 0}, 3)
+		env.Inputs["pos"], env.Inputs["lengths"] = eval.Of([]float64{p, p + 1, p + 2}, 3), eval.Of([]float64{p + 3}, 1)
+		got, err := eval.Run(t.Context(), after, "f", env)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range got {
+			all = append(all, g.Flat()...)
+		}
+	}
+	return all, nil
+}
+
+var groupShares = [][]float64{{1, 1}, {2, 1, 1}, {1, 0, 3}, {1, 1, 1, 1}}
+
+func TestLayersComputeTheSame(t *testing.T) {
+	for _, shares := range groupShares {
+		before, after := layersOn(t, shares)
+		want, err := computed(t, before, before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := computed(t, before, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := distanceOf(got, want); !(d < 1e-12) {
+			t.Errorf("shares %v: distance %.3g", shares, d)
+		}
+	}
+}
+
+// TestCheckObjectsToMutants changes written-out modules in all ways of a list: what computes something else has to be found
+// without computing it.
+func TestCheckObjectsToMutants(t *testing.T) {
+	found := make(map[string]int)
+	for _, shares := range groupShares[:3] {
+		before, after := layersOn(t, shares)
+		want, err := computed(t, before, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range mutants(before, after) {
+			changed := after.Clone()
+			m.change(changed)
+			if ir.Verify(changed) != nil {
+				continue
+			}
+			err := parts.Check(before, changed)
+			got, runErr := computed(t, before, changed)
+			same := runErr == nil && distanceOf(got, want) < 1e-9
+			switch {
+			case err == nil && !same:
+				t.Errorf("shares %v: %s: it computes something else, and nothing is reported", shares, m.what)
+			case err != nil:
+				found[m.kind]++
+			}
+		}
+	}
+	t.Logf("reported: %v", found)
+	for _, kind := range []string{"operand", "summand", "slice", "weight", "result", "exchange"} {
+		if found[kind] == 0 {
+			t.Errorf("no mutant of the kind %s is reported", kind)
+		}
+	}
+}
+
+// mutant is a change of a module.
+type mutant struct {
+	kind, what string
+	change     func(m *ir.Module)
+}
+
+// mutants returns changes of a module: operands exchanged for others of the same type, among them sums that are read before they
+// are added up and summands that are dropped; slices and parts of weights moved; parts exchanged; other results.
+func mutants(before, m *ir.Module) (list []mutant) {
+	f := m.Funcs[0]
+	for i, n := range f.Nodes {
+		for k, a := range n.Args {
+			for j := range f.Nodes[:i] {
+				v := f.Nodes[j].Result()
+				if v == a || !v.Type.Equal(a.Type) {
+					continue
+				}
+				list = append(list, mutant{"operand", fmt.Sprintf("%v reads %v in place of %v", n, v, a), func(m *ir.Module) {
+					m.Funcs[0].Nodes[i].Args[k] = m.Funcs[0].Nodes[j].Result()
+				}})
+			}
+		}
+		switch n.Attr.(type) {
+		case *ir.SliceAttr:
+			list = append(list, mutant{"slice", fmt.Sprintf("%v begins one later", n), func(m *ir.Module) {
+				s := m.Funcs[0].Nodes[i].Attr.(*ir.SliceAttr)
+				s.Start = s.Start.Add(ir.Const(1))
+			}})
+		case *ir.ConcatAttr:
+			list = append(list, mutant{"exchange", fmt.Sprintf("%v has two parts exchanged", n), func(m *ir.Module) {
+				args := m.Funcs[0].Nodes[i].Args
+				args[0], args[1] = args[1], args[0]
+			}})
+		}
+		if n.Op == ir.OpAdd && len(n.Result().Name()) > 4 {
+			list = append(list, mutant{"summand", fmt.Sprintf("readers of %v read its first operand", n), func(m *ir.Module) { dropSummand(m.Funcs[0], i) }})
+		}
+	}
+	for i, w := range m.Weights {
+		if w.Expr.Op == ir.ExprRows || w.Expr.Op == ir.ExprColumns {
+			whole := before.Weight(w.Name[:strings.IndexByte(w.Name, '@')])
+			limit, _ := whole.Type.Shape[whole.Divide.Axis].IsConst()
+			for _, by := range []int64{-1, 1} {
+				list = append(list, mutant{"weight", fmt.Sprintf("%q is moved by %d", w.Name, by), func(m *ir.Module) {
+					e := m.Weights[i].Expr
+					if e.First+by >= 0 && e.First+e.Count+by <= limit {
+						e.First += by
+					}
+				}})
+			}
+		}
+	}
+	for i, r := range f.Results {
+		for j, n := range f.Nodes {
+			if v := n.Result(); v != r && v.Type.Equal(r.Type) {
+				list = append(list, mutant{"result", fmt.Sprintf("%v is returned in place of %v", v, r), func(m *ir.Module) {
+					m.Funcs[0].Results[i] = m.Funcs[0].Nodes[j].Result()
+				}})
+			}
+		}
+	}
+	return list
+}
+
+// dropSummand makes all readers of an addition read its first operand.
+func dropSummand(f *ir.Func, i int) {
+	n := f.Nodes[i]
+	for _, r := range f.Nodes[i+1:] {
+		for k, a := range r.Args {
+			if a == n.Result() {
+				r.Args[k] = n.Args[0]
+			}
+		}
+	}
+	f.Results = slices.Clone(f.Results)
+	for k, r := range f.Results {
+		if r == n.Result() {
+			f.Results[k] = n.Args[0]
+		}
+	}
+}
