@@ -6,6 +6,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/partition"
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/plan"
+	"github.com/ggmlc/ggmlc/passes/shard"
 )
 
 // Summary is what a person should know about a compiled module.
@@ -29,6 +30,8 @@ type EntrySummary struct {
 	Backends []BackendShare `json:"backends,omitempty"`
 	Splits   []SplitReport  `json:"splits,omitempty"`
 	Copies   *CopySummary   `json:"copies,omitempty"`
+
+	Group *shard.Figures `json:"group,omitempty"`
 
 	Barriers       *int64  `json:"barriers,omitempty"`        // that run
 	BarrierSeconds float64 `json:"barrier_seconds,omitempty"` // part of Seconds
@@ -127,7 +130,7 @@ func eachWorkNode(f *ir.Func, yield func(n *ir.Node, times int64)) {
 }
 
 func (x *explainer) entry(f *ir.Func) *EntrySummary {
-	e := &EntrySummary{Func: f.Name, Assigned: assignedStep(f)}
+	e := &EntrySummary{Func: f.Name, Assigned: assignedStep(f), Group: shard.FiguresOf(x.m, f.Name)}
 	shares := make(map[string]*BackendShare)
 	eachWorkNode(f, func(n *ir.Node, times int64) {
 		e.Nodes += times

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/shard"
 )
 
 // summary writes a summary in paragraphs: what each entry point takes, how memory is used, which decisions take most
@@ -40,6 +41,9 @@ func (t *explainText) summary(s *Summary) {
 
 func (t *explainText) entry(e *EntrySummary) {
 	t.line(0, "@%s: %s run%s%s", e.Func, plural(e.Nodes, "node", "nodes"), copiesAmong(e), predicted(e))
+	if g := e.Group; g != nil {
+		t.group(g)
+	}
 	for _, b := range e.Backends {
 		t.line(1, "%-10s %s, %s, %s moved%s", b.Target, plural(b.Nodes, "node", "nodes"), flopsText(b.FLOPs), pass.BytesText(b.Bytes), inSeconds(b.Seconds))
 	}
@@ -49,6 +53,16 @@ func (t *explainText) entry(e *EntrySummary) {
 	}
 	if e.Barriers != nil {
 		t.line(1, "%s%s", plural(*e.Barriers, "barrier", "barriers"), inSeconds(e.BarrierSeconds))
+	}
+}
+
+// group writes what the devices of a group send each other, and what other ways would take.
+func (t *explainText) group(g *shard.Figures) {
+	t.line(1, "group %s: %s added up, %s gathered: %s, %s", g.Group, plural(g.Sums, "value", "values"), plural(g.Gathers, "value", "values"),
+		plural(g.Messages, "message", "messages"), pass.BytesText(g.Bytes))
+	t.line(2, "ggml's exchange for the same sums: %s, %s", plural(g.GGMLMessages, "message", "messages"), pass.BytesText(g.GGMLBytes))
+	if g.Seconds > 0 && g.Layers > 0 {
+		t.line(2, "predicted: %s, and %s with layers on one device each", pass.SecondsText(g.Seconds), pass.SecondsText(g.Layers))
 	}
 }
 

@@ -31,17 +31,15 @@ var errStrided = errors.New("a value that is added up is not contiguous")
 // steps, then the sums go back.
 func (d *Division) Exchange() (Exchange, error) {
 	n := int64(d.Devices)
-	steps := int64(bits.Len64(uint64(n)) - 1)
-	p := int64(1) << steps
-	each := 2*(n-p) + p*steps
 	var e Exchange
 	for _, v := range d.Reduce {
 		t := d.at(v)
 		if !t.Contiguous() {
 			return Exchange{}, errStrided
 		}
-		e.Messages += each
-		e.Bytes += each * t.Bytes
+		messages, bytes := exchanged(n, t.Bytes)
+		e.Messages += messages
+		e.Bytes += bytes
 	}
 	largest := int64(0)
 	for _, t := range d.late {
@@ -49,6 +47,14 @@ func (d *Division) Exchange() (Exchange, error) {
 	}
 	e.Scratch = int64(bits.Len64(uint64(n-1))) * largest
 	return e, nil
+}
+
+// exchanged returns the messages and bytes of one sum.
+func exchanged(devices, bytes int64) (messages, sent int64) {
+	steps := int64(bits.Len64(uint64(devices)) - 1)
+	p := int64(1) << steps
+	each := 2*(devices-p) + p*steps
+	return each, each * bytes
 }
 
 // keptAlign is the alignment of parts of weights and states, in bytes.

@@ -132,6 +132,7 @@ type spreader struct {
 	f       *ir.Func
 	weights map[string][]*ir.Weight   // of the devices, by name of the whole; nil for one that they share
 	parts   map[*ir.Value][]*ir.Value // of each value of the original: what the devices have, nil for nothing
+	pending [][]*ir.Node              // of each device, since the last collective
 	from    *ir.Node                  // the node that is written out
 	all     bool                      // one device computes it for all
 	pin     *pass.Pin                 // puts it on one backend
@@ -140,18 +141,33 @@ type spreader struct {
 func (s *spreader) run() error {
 	nodes := s.f.Nodes
 	s.f.Nodes = nil
+	s.pending = make([][]*ir.Node, s.devices)
 	for _, p := range s.f.Params {
 		s.parts[p] = s.same(p)
 	}
 	for _, n := range nodes {
+		if ir.IsCollective(n.Op) {
+			s.flush()
+		}
 		if err := s.node(n); err != nil {
 			return err
 		}
 	}
+	s.flush()
 	for i, r := range s.f.Results {
 		s.f.Results[i] = s.parts[r][0]
 	}
 	return nil
+}
+
+// flush appends the pending nodes, those of each device together. What one device computes for all is among those of the first.
+func (s *spreader) flush() {
+	for j, nodes := range s.pending {
+		for _, n := range nodes {
+			s.f.Append(n)
+		}
+		s.pending[j] = nil
+	}
 }
 
 // same returns a value as what every device has.
@@ -180,7 +196,8 @@ func (s *spreader) emit(op ir.Op, attr any, args []*ir.Value, name string, j int
 	case s.place != nil:
 		s.place(made, j, s.all)
 	}
-	return s.f.Append(made).Result(), nil
+	s.pending[j] = append(s.pending[j], made)
+	return made.Result(), nil
 }
 
 // node writes out one node.

@@ -44,14 +44,14 @@ func TestLayerIsWrittenOut(t *testing.T) {
 	}
 	want := `func @f
   %"a@0" = matmul %x, %"up@0"
-  %"a@1" = matmul %x, %"up@1"
   %"b@0" = silu %"a@0"
-  %"b@1" = silu %"a@1"
   %"c@0" = matmul %"b@0", %"down@0"
+  %"a@1" = matmul %x, %"up@1"
+  %"b@1" = silu %"a@1"
   %"c@1" = matmul %"b@1", %"down@1"
   %"c.sum@0" = add %"c@0", %"c@1"
-  %"c.sum@1" = add %"c@0", %"c@1"
   %"y@0" = add %x, %"c.sum@0"
+  %"c.sum@1" = add %"c@0", %"c@1"
   %"y@1" = add %x, %"c.sum@1"
 `
 	var b strings.Builder

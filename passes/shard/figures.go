@@ -1,0 +1,226 @@
+package shard
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// Figures are what a step of a group takes: one call of an entry point, at the upper bounds of its sizes.
+type Figures struct {
+	Group   string `json:"group"`
+	Sums    int64  `json:"sums"`    // values that are added up
+	Gathers int64  `json:"gathers"` // values of which devices get the parts of others
+
+	// Messages and Bytes are what devices send each other for that: every device gets what it needs from each of the others.
+	Messages int64 `json:"messages"`
+	Bytes    int64 `json:"bytes"`
+
+	// GGMLMessages and GGMLBytes are what ggml sends for the same sums. It reads the parts of results on the host.
+	GGMLMessages int64 `json:"ggml_messages"`
+	GGMLBytes    int64 `json:"ggml_bytes"`
+
+	// Seconds is the predicted time of the step: of each node that of its slowest device, and of the exchanges. Layers is that
+	// with layers on one device each, by the same shares. 0 is not known.
+	Seconds float64 `json:"seconds,omitempty"`
+	Layers  float64 `json:"layer_seconds,omitempty"`
+}
+
+// figuresKey is the key of the note that keeps the figures of an entry point in the module.
+const figuresKey = "group."
+
+const figuresFormat = "sums=%d gathers=%d messages=%d bytes=%d ggml_messages=%d ggml_bytes=%d seconds=%g layers=%g"
+
+// FiguresOf returns the figures of an entry point, which pass shard has noted in the module; nil if there are none.
+func FiguresOf(m *ir.Module, entry string) *Figures {
+	group, text, ok := strings.Cut(m.GetMeta(figuresKey+entry), " ")
+	f := &Figures{Group: group}
+	if !ok {
+		return nil
+	}
+	_, err := fmt.Sscanf(text, figuresFormat, &f.Sums, &f.Gathers, &f.Messages, &f.Bytes, &f.GGMLMessages, &f.GGMLBytes, &f.Seconds, &f.Layers)
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+// note keeps the figures in the module.
+func (f *Figures) note(m *ir.Module, entry string) {
+	m.SetMeta(figuresKey+entry, f.Group+" "+fmt.Sprintf(figuresFormat, f.Sums, f.Gathers, f.Messages, f.Bytes, f.GGMLMessages, f.GGMLBytes, f.Seconds, f.Layers))
+}
+
+// measure returns the figures of a function whose values have states.
+func measure(f *ir.Func, group string, members []*target.Descriptor, share []float64) *Figures {
+	x := &Figures{Group: group}
+	for _, n := range f.Nodes {
+		switch {
+		case n.Op == ir.OpAllReduce || n.Op == ir.OpReduceScatter || n.Op == ir.OpAllGather:
+			x.exchange(n, members, returned(f, n))
+		case flow.DoesWork(n) && !ir.IsCollective(n.Op):
+			x.Seconds += slowest(n, members)
+		}
+	}
+	x.Layers = layerSeconds(f, members, share)
+	if !known(members) {
+		x.Seconds, x.Layers = 0, 0
+	}
+	return x
+}
+
+func known(members []*target.Descriptor) bool {
+	for _, t := range members {
+		if !t.Rates.Known() {
+			return false
+		}
+	}
+	return true
+}
+
+// returned reports whether a value is a result and nothing else reads it: then one device needs it.
+func returned(f *ir.Func, n *ir.Node) bool {
+	v := n.Result()
+	for _, m := range f.Nodes {
+		for _, a := range m.Args {
+			if a == v {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// exchange adds what devices send each other for a collective. once means that one device needs the result.
+func (x *Figures) exchange(n *ir.Node, members []*target.Descriptor, once bool) {
+	v := n.Args[0]
+	devices, bytes := int64(len(members)), v.MaxBytes()
+	if n.Op == ir.OpAllGather {
+		x.Gathers++
+	} else {
+		x.Sums++
+		messages, ggml := exchanged(devices, bytes)
+		x.GGMLMessages += messages
+		x.GGMLBytes += ggml
+	}
+	longest := 0.0
+	for j, t := range members {
+		if once && j > 0 {
+			break
+		}
+		seconds := 0.0
+		for k, from := range members {
+			part := bytes
+			switch {
+			case n.Op == ir.OpAllGather:
+				part = partBytes(v, v.Sharding(), k)
+			case n.Op == ir.OpReduceScatter:
+				part = partBytes(v, n.Result().Sharding(), j)
+			}
+			if k != j && part > 0 {
+				x.Messages++
+				x.Bytes += part
+				seconds += t.TransferSeconds(from, float64(part))
+			}
+		}
+		longest = max(longest, seconds)
+	}
+	x.Seconds += longest
+}
+
+// partBytes returns the bytes of a device's part of a value.
+func partBytes(v *ir.Value, s ir.Sharding, device int) int64 {
+	n, _ := v.Type.Shape[s.Axis].IsConst()
+	return v.MaxBytes() / max(n, 1) * s.Count(device)
+}
+
+// slowest returns the time of the device that takes longest for its part of a node.
+func slowest(n *ir.Node, members []*target.Descriptor) float64 {
+	e, longest := flow.EffortOf(n), 0.0
+	for j, t := range members {
+		if part := fraction(n, j); part > 0 {
+			longest = max(longest, t.Seconds(e.Flops*part, (e.Read+e.Written)*part, e.Weight, max(t.Hint, 1)))
+		}
+	}
+	return longest
+}
+
+// fraction returns which part of the work of a node a device does.
+func fraction(n *ir.Node, device int) float64 {
+	of := func(v *ir.Value) (float64, bool) {
+		s := v.Sharding()
+		if !s.IsSplit() {
+			return 1, false
+		}
+		size, _ := v.Type.Shape[s.Axis].IsConst()
+		return float64(s.Count(device)) / float64(max(size, 1)), true
+	}
+	if part, split := of(n.Result()); split {
+		return part
+	}
+	for _, a := range n.Args {
+		if a != nil {
+			if part, split := of(a); split {
+				return part
+			}
+		}
+	}
+	return 1
+}
+
+// layerSeconds returns the time of a step whose layers are on one device each: the first ones on the first, and so on.
+func layerSeconds(f *ir.Func, members []*target.Descriptor, share []float64) float64 {
+	layer := make(map[string]int)
+	for _, n := range f.Nodes {
+		if name := layerOf(n); name != "" {
+			if _, known := layer[name]; !known {
+				layer[name] = len(layer)
+			}
+		}
+	}
+	if len(layer) == 0 {
+		return 0
+	}
+	last, err := Cut(int64(len(layer)), share, 1, 0)
+	if err != nil {
+		return 0
+	}
+	seconds, at := 0.0, 0
+	for _, n := range f.Nodes {
+		if !flow.DoesWork(n) || ir.IsCollective(n.Op) {
+			continue
+		}
+		if i, ok := layer[layerOf(n)]; ok {
+			if j := deviceOf(last, int64(i)); j != at {
+				seconds += members[j].TransferSeconds(members[at], float64(n.Args[0].MaxBytes()))
+				at = j
+			}
+		}
+		e, t := flow.EffortOf(n), members[at]
+		seconds += t.Seconds(e.Flops, e.Read+e.Written, e.Weight, max(t.Hint, 1))
+	}
+	return seconds
+}
+
+// layerOf returns the layer that a node belongs to by its position, such as blk.3; empty for none.
+func layerOf(n *ir.Node) string {
+	rest, ok := strings.CutPrefix(n.Pos, "blk.")
+	number, _, _ := strings.Cut(rest, ".")
+	if !ok {
+		return ""
+	}
+	return number
+}
+
+// deviceOf returns the device that has element i, where each has so many.
+func deviceOf(counts []int64, i int64) int {
+	for j, n := range counts {
+		if i < n {
+			return j
+		}
+		i -= n
+	}
+	return len(counts) - 1
+}
