@@ -93,13 +93,25 @@ func (s *spreader) slice(v *ir.Value, axis int, at, n int64, name string, j int)
 	return s.emit(ir.OpSlice, &ir.SliceAttr{Axis: axis, Start: ir.Const(at), Len: ir.Const(n)}, []*ir.Value{v}, name, j)
 }
 
-// join returns pieces one after another; nil if there are none.
+// join returns pieces one after another; nil if there are none. It joins neighbours, then pairs of these and so on: kernels take
+// two operands.
 func (s *spreader) join(pieces []*ir.Value, axis int, name string, j int) (*ir.Value, error) {
-	switch len(pieces) {
-	case 0:
+	if len(pieces) == 0 {
 		return nil, nil
-	case 1:
-		return pieces[0], nil
 	}
-	return s.emit(ir.OpConcat, &ir.ConcatAttr{Axis: axis}, pieces, name, j)
+	for len(pieces) > 1 {
+		var pairs []*ir.Value
+		for i := 0; i+1 < len(pieces); i += 2 {
+			p, err := s.emit(ir.OpConcat, &ir.ConcatAttr{Axis: axis}, pieces[i:i+2:i+2], name, j)
+			if err != nil {
+				return nil, err
+			}
+			pairs = append(pairs, p)
+		}
+		if len(pieces)%2 == 1 {
+			pairs = append(pairs, pieces[len(pieces)-1])
+		}
+		pieces = pairs
+	}
+	return pieces[0], nil
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/frontend/arch"
 	"github.com/ggmlc/ggmlc/frontend/arch/archtest"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
@@ -19,6 +18,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/eval"
 	"github.com/ggmlc/ggmlc/ir/opcase"
+	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/shard"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -195,43 +195,68 @@ func givenStates(t *testing.T, m *ir.Module, shares []float64) map[string]ir.Sha
 	return given
 }
 
-// TestPassesTakeAGroup plans a model on two made-up devices. The passes after Spread know of no group: pins place the
-// nodes of each device, and the last pass proves the plan.
-func TestPassesTakeAGroup(t *testing.T) {
-	path := needtest.Data(t, "aidreams260K.gguf")
-	md, err := driver.Load(t.Context(), path, driver.LoadOptions{Batch: 16})
+// TestGroupsArePlanned plans models on simulated devices. The last pass proves the plans, and they compute what the models do.
+func TestGroupsArePlanned(t *testing.T) {
+	for _, tt := range []struct {
+		model  string
+		shares []float64
+	}{
+		{"llama-linear", []float64{1, 1}},
+		{"llama-linear", []float64{3, 1, 2, 1, 1, 1, 1, 1}},
+		{"mistral3", []float64{1, 2, 1}},
+		{"chatglm", []float64{3, 1}},
+		{"phi3", []float64{1, 1, 1}},
+		{"starcoder", []float64{1, 0, 2, 1}},
+		{"qwen2moe", []float64{1, 1, 1, 1}},
+		{"dots1", []float64{5, 2}},
+	} {
+		t.Run(fmt.Sprint(tt.model, tt.shares), func(t *testing.T) {
+			models := archtest.Models()
+			i := slices.IndexFunc(models, func(m archtest.Model) bool { return m.Name == tt.model })
+			if i < 0 {
+				t.Fatal("archtest has no such model")
+			}
+			m := importModel(t, models[i])
+			planned := m.Clone()
+			o := planOptions(t, tt.shares)
+			if _, err := passes.Run(t.Context(), planned, o); err != nil {
+				t.Fatal(err)
+			}
+			if planned.Props&ir.PropChecked == 0 {
+				t.Error("the plan was not checked")
+			}
+			prompt := archtest.Prompts()[0]
+			var got [2][]float64
+			for k, mod := range []*ir.Module{m, planned} {
+				env, err := models[i].Env(m, prompt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := addParts(mod, env); err != nil {
+					t.Fatal(err)
+				}
+				result, err := eval.Run(t.Context(), mod, "prefill", env)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got[k] = result[0].Flat()
+			}
+			if d := distanceOf(got[1], got[0]); !(d < 1e-5) { // roundings of the kernels of products
+				t.Errorf("distance %.3g from the model", d)
+			}
+		})
+	}
+}
+
+// planOptions returns the options of a plan for a group of simulated devices.
+func planOptions(t *testing.T, shares []float64) passes.RunOptions {
+	names := make([]string, len(shares))
+	for i := range names {
+		names[i] = fmt.Sprintf("fake:%d", i)
+	}
+	targets, err := target.Select(strings.Join(names, ",") + ",cpu")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer md.Close()
-	spread, collectives, err := shard.Spread(md.Module, 2, givenStates(t, md.Module, []float64{1, 1}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	md.Module = spread
-	targets, err := target.Parse("targets", "target gpu0 space=dev0 ops=*\ntarget gpu1 space=dev1 ops=*\ntarget cpu like=cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := driver.CompileOptions{Targets: targets, Passes: pass.Options{Rules: "cost"}}
-	for j := range 2 {
-		p, err := pass.ParsePin(fmt.Sprintf("@%d$=gpu%d", j, j))
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Passes.Pins = append(o.Passes.Pins, p)
-	}
-	if _, err := driver.Compile(t.Context(), md, o); err != nil {
-		t.Fatal(err)
-	}
-	if md.Module.Props&ir.PropChecked == 0 {
-		t.Error("the plan was not checked")
-	}
-	crossed := 0
-	for _, n := range md.Module.Func("decode").Nodes {
-		if n.Op == ir.OpCopy {
-			crossed++
-		}
-	}
-	t.Logf("%d collectives, %d copies in decode", len(collectives), crossed)
+	return passes.RunOptions{Targets: targets, Options: pass.Options{Group: &pass.Group{Name: "tp", Members: names, Shares: shares}}}
 }
