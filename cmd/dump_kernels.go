@@ -11,6 +11,7 @@ import (
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/kernels/gpu"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 	"github.com/ggmlc/ggmlc/kernels/gpu/ptx"
 	"github.com/ggmlc/ggmlc/kernels/gpu/spirv"
@@ -124,11 +125,11 @@ func (f *dumpFlags) dumpKernels(ctx context.Context, w io.Writer, md *driver.Mod
 
 // noKernels returns what to do where a plan has no kernels.
 func (f *dumpFlags) noKernels(l *target.List) string {
-	isGPU := func(d *target.Descriptor) bool { return d.Kind != "cpu" && d.Kind != "fake" }
-	switch gpu := slices.ContainsFunc(l.All(), isGPU); {
-	case !gpu && f.head != nil:
+	isGPU := func(d *target.Descriptor) bool { _, known := gpu.Of(d.Kind); return known }
+	switch has := slices.ContainsFunc(l.All(), isGPU); {
+	case !has && f.head != nil:
 		return "its head names none: start from the model file, as with --targets vulkan,cpu"
-	case !gpu:
+	case !has:
 		return "name one, as with --targets vulkan,cpu"
 	case f.head != nil:
 		return "its head has the rules: start from the model file, with --rules ggml-2026, --pin or --deny cpu"

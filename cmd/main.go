@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ggmlc/ggmlc/codegen/backend"
 )
 
 // Main runs ggmlc with the arguments of the process, and ends the process.
@@ -33,6 +35,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	if err := backend.Err(); err != nil {
+		report(stderr, err, formOf(root))
+		return exitStatus(err)
+	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ggmlc/ggmlc/codegen"
 )
 
 // version returns the release of the module that this command was built from, or "devel" for a checkout. Generated
@@ -16,7 +18,23 @@ func version() string {
 	if !ok {
 		return devel
 	}
-	return release(info)
+	return release(ours(info))
+}
+
+// ours returns the information with the module of this package as the main one, which it is not in a command of another
+// module.
+func ours(info *debug.BuildInfo) *debug.BuildInfo {
+	for _, m := range info.Deps {
+		if m.Path == codegen.ModulePath {
+			own := *info
+			own.Main, own.Settings = *m, nil
+			if m.Replace != nil { // a folder
+				own.Main.Version = ""
+			}
+			return &own
+		}
+	}
+	return info
 }
 
 // exactVersion returns the version with the commit of the checkout, if Go has recorded it. Executables contain it.
@@ -25,7 +43,7 @@ func exactVersion() string {
 	if !ok {
 		return devel
 	}
-	return exact(info)
+	return exact(ours(info))
 }
 
 // devel is the version of a build that is no release.

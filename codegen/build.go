@@ -155,6 +155,12 @@ func writeBuildTree(dir string, p *Package, o BuildOptions) error {
 	if p.drives {
 		mod, sum = mod+DriverMod, DriverSum
 	}
+	for _, b := range p.backends {
+		if err := writeBackend(filepath.Join(dir, backendFolder(b)), b); err != nil {
+			return err
+		}
+		mod += fmt.Sprintf("\nrequire %s %s\n\nreplace %s => ./%s\n", b.Module, anyVersion(b.Module), b.Module, backendFolder(b))
+	}
 	files := append([]SourceFile{{"go.mod", []byte(mod)}, {"go.sum", []byte(sum)}}, p.Files...)
 	if err := writeFiles(dir, files); err != nil {
 		return err

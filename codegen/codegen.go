@@ -17,6 +17,7 @@ import (
 	"github.com/dave/jennifer/jen"
 	"golang.org/x/tools/imports"
 
+	"github.com/ggmlc/ggmlc/codegen/backend"
 	"github.com/ggmlc/ggmlc/codegen/readback"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -66,7 +67,8 @@ type Options struct {
 type Package struct {
 	Files []SourceFile
 
-	drives bool // it imports a loader that calls a driver through purego
+	drives   bool               // it imports a loader that calls a driver through purego
+	backends []*backend.Backend // of other modules, whose packages it imports
 }
 
 // SourceFile is one file of a package.
@@ -130,9 +132,9 @@ func write(m *ir.Module, o Options) (*Package, error) {
 		g.emitEntry(f)
 	}
 	g.declareShapes()
-	p := &Package{drives: slices.ContainsFunc(g.layout.devices, func(d device) bool {
-		k := gpuKinds[d.Kind]
-		return k != nil && k.purego
+	p := &Package{backends: g.layout.backends(), drives: slices.ContainsFunc(g.layout.devices, func(d device) bool {
+		k, b := gpuKinds[d.Kind], backend.Get(d.Kind)
+		return k != nil && k.purego || b != nil && b.CallsDriver()
 	})}
 	if err := g.emitProgram(); err != nil {
 		return nil, err
@@ -245,6 +247,9 @@ func (g *generator) newFile(about string) *jen.File {
 	f.ImportName(g.gpuPath(), "gpu")
 	for _, k := range gpuKinds {
 		f.ImportName(k.path(), k.pkg)
+	}
+	for _, b := range backend.All() {
+		f.ImportName(b.Package, b.PackageName())
 	}
 	f.ImportName(g.dtypePath(), "dtype")
 	return f

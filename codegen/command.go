@@ -7,6 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/ggmlc/ggmlc/codegen/backend"
 	"github.com/ggmlc/ggmlc/ir"
 )
 
@@ -185,6 +186,7 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 	kernels := g.top.pick(name + "Kernels")
 	k := newFuncEmitter(g, f)
 	k.on, k.memory = &on, make(map[int]bool)
+	b := backend.Get(on.Kind)
 	var nodes []jen.Code
 	for _, n := range c.nodes {
 		whole := *n // a device shares nothing among workers
@@ -197,6 +199,11 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 			nodes = append(nodes, jen.Lit(nodeName(n)))
 			continue
 		}
+		if b != nil {
+			k.stmts = append(k.stmts, k.foreignCall(b, &whole))
+			nodes = append(nodes, jen.Lit(nodeName(n)))
+			continue
+		}
 		emit := cpuEmitters[n.Op]
 		if emit == nil {
 			panic(fmt.Sprintf("codegen: internal error: %v: no emitter for %v", n, n.Op))
@@ -205,9 +212,14 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 	}
 	comment(g.steps, fmt.Sprintf("%s is part of @%s, split %d, on %s.", name, entry(f).Name, c.split, g.layout.queues[c.queue].name))
 	path, typ := g.fakePath(), "Kernel"
+	if b != nil {
+		path = b.Package
+	}
 	fields := []jen.Code{jen.Id("Label").Op(":").Add(g.label(f, c.split, ""))}
 	if gpuKinds[on.Kind] != nil {
 		path, typ = g.gpuPath(), "Command"
+	}
+	if nodes != nil {
 		fields = append(fields, jen.Id("Nodes").Op(":").Index().String().Values(nodes...))
 	}
 	fields = append(fields, jen.Id("Kernel").Op(":").Qual(path, typ).Call(jen.Id(kernels)))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/ggmlc/ggmlc/codegen/backend"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -73,7 +74,7 @@ func newLayout(m *ir.Module, targets *target.List) (*layout, error) {
 		case t.Kind == kindCPU && t.Home() != target.Host:
 			errs = append(errs, fmt.Errorf("target %s: the program's own processor keeps its memory in the space %s, not %s: write space=%s", t.Name, target.Host, t.Home(), target.Host))
 		case t.Kind == kindCPU:
-		case t.Kind != kindFake && gpuKinds[t.Kind] == nil:
+		case t.Kind != kindFake && gpuKinds[t.Kind] == nil && backend.Get(t.Kind) == nil:
 			errs = append(errs, fmt.Errorf("target %s: code is emitted for targets of kind %s, not %s: leave it out, or only plan with it (ggmlc dump)", t.Name, emittedKinds(), t.Kind))
 		default:
 			l.addDevice(t)
@@ -94,6 +95,9 @@ func newLayout(m *ir.Module, targets *target.List) (*layout, error) {
 // emittedKinds lists the kinds of targets that code is emitted for.
 func emittedKinds() string {
 	kinds := append([]string{kindCPU, kindFake}, slices.Sorted(maps.Keys(gpuKinds))...)
+	for _, b := range backend.All() {
+		kinds = append(kinds, b.Name())
+	}
 	return strings.Join(kinds[:len(kinds)-1], ", ") + " and " + kinds[len(kinds)-1]
 }
 
@@ -273,6 +277,9 @@ func loader(kind string) string {
 	if k := gpuKinds[kind]; k != nil {
 		return k.loader
 	}
+	if b := backend.Get(kind); b != nil {
+		return b.LoaderName()
+	}
 	return "simulated"
 }
 
@@ -291,6 +298,17 @@ func (g *generator) emitLoaders() {
 			g.program.Var().Id(k.loader).Qual(k.path(), "Loader")
 		}
 	}
+	for _, b := range g.layout.backends() {
+		comment(g.program, b.LoaderName()+" opens all backends of "+b.Module+".")
+		g.program.Var().Id(b.LoaderName()).Qual(b.Package, "Loader")
+	}
+}
+
+// backends returns the backends of other modules that the program has devices of.
+func (l *layout) backends() []*backend.Backend {
+	return slices.DeleteFunc(backend.All(), func(b *backend.Backend) bool {
+		return !slices.ContainsFunc(l.devices, func(d device) bool { return d.Kind == b.Name() })
+	})
 }
 
 func (g *generator) deviceRows() []jen.Code {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ggmlc/ggmlc/codegen/backend"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -59,13 +60,14 @@ func (l *layout) checkPieces() error {
 	return nil
 }
 
-// checkSpaces reports devices that address the memory of a GPU of another name: it is that GPU's alone.
+// checkSpaces reports devices that address the memory of a device of another name: unless both are simulated, it is that
+// device's alone.
 func (l *layout) checkSpaces() error {
 	var errs []error
 	for i := range l.devices {
 		for k := range l.devices {
 			a, b := &l.devices[i], &l.devices[k]
-			if i != k && gpuKinds[a.Kind] != nil && a.Home() != target.Host && b.Addresses(a.Home()) {
+			if i != k && a.Kind != kindFake && a.Home() != target.Host && b.Addresses(a.Home()) {
 				errs = append(errs, fmt.Errorf("target %s: the space %s is the memory of %s, which no other device addresses: write space=%s", b.Name, a.Home(), a.Name, b.Name))
 			}
 		}
@@ -100,6 +102,12 @@ func (l *layout) checkNodes() error {
 				errs = append(errs, err)
 				continue
 			}
+			if d >= 0 && backend.Get(l.devices[d].Kind) != nil {
+				err := checkCall(f, n, backend.Get(l.devices[d].Kind))
+				missing[key] = err != nil
+				errs = append(errs, err)
+				continue
+			}
 			if cpu.Reads(n) {
 				continue
 			}
@@ -113,6 +121,14 @@ func (l *layout) checkNodes() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkCall reports a node that a backend of another module has no call for.
+func checkCall(f *ir.Func, n *ir.Node, b *backend.Backend) error {
+	if _, err := b.Call(n); err != nil {
+		return fmt.Errorf("@%s: %v: %w: leave the op out with ops=-%v, and tell the authors of %s", f.Name, n, err, n.Op, b.Module)
+	}
+	return nil
 }
 
 // unread returns the error for a node whose operands no kernel of the processor reads. Foreign nodes have their own.

@@ -9,22 +9,23 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ggmlc/ggmlc/codegen/backend"
 	"github.com/ggmlc/ggmlc/ir"
 )
 
 // locals are the identifiers that step functions declare themselves.
 var locals = []string{"w", "a", "l", "m", "s", "io", "x", "t", "e", "i", "q", shareVar, "slot"}
 
-// packages are the names of the packages that emitted files import.
-var packages = []string{
-	"context", "cpu", "cuda", "dtype", "embed", "fake", "fallback", "gpu", "gpusim", "grammar", "io", "iter", "jsonschema", "maps", "math", "runtime",
-	"sample", "slices", "slog", "tile", "time", "token", "unsafe", "vulkan",
-}
-
 // isReserved reports whether an identifier has a meaning in emitted code already: as a keyword
 // or predeclared by Go, as a package, or in step functions.
 func isReserved(id string) bool {
-	return token.IsKeyword(id) || doc.IsPredeclared(id) || slices.Contains(locals, id) || slices.Contains(packages, id) || rangeLike(id)
+	return token.IsKeyword(id) || doc.IsPredeclared(id) || slices.Contains(locals, id) || isPackage(id) || rangeLike(id)
+}
+
+// isPackage reports whether id is the name of a package that emitted files import.
+func isPackage(id string) bool {
+	return slices.Contains(backend.EmittedNames, id) ||
+		slices.ContainsFunc(backend.All(), func(b *backend.Backend) bool { return b.PackageName() == id })
 }
 
 // apiNames are the names of functions and types in codegen/model that are not exported.
@@ -78,6 +79,9 @@ func newNames(m *ir.Module) names {
 	ns.top.take(apiNames...)
 	for _, k := range gpuKinds {
 		ns.top.take(k.loader, k.embed)
+	}
+	for _, b := range backend.All() {
+		ns.top.take(b.LoaderName())
 	}
 	methods, sizes := make(namer), make(namer)
 	methods.take("Reset", "Runtime")

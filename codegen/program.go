@@ -55,7 +55,7 @@ func (g *generator) emitProgram() error {
 }
 
 // handshake emits the two constants that fail to compile against a runtime of another
-// generation, as protobuf's generated code has them.
+// generation, as protobuf's generated code has them, and two for each backend of another module.
 func (g *generator) handshake(f *jen.File) {
 	enforce := func(x, y jen.Code) jen.Code {
 		return jen.Const().Id("_").Op("=").Qual(g.runtimePath(), "EnforceVersion").Call(jen.Add(x).Op("-").Add(y))
@@ -65,6 +65,13 @@ func (g *generator) handshake(f *jen.File) {
 		" in go.mod are of different generations: run go generate again, or go get the version that made this code.")
 	f.Add(enforce(gen, jen.Qual(g.runtimePath(), "MinVersion")))
 	f.Add(enforce(jen.Qual(g.runtimePath(), "MaxVersion"), gen))
+	for _, b := range g.layout.backends() {
+		version := jen.Qual(b.Package, "Version")
+		comment(f, "If a line below does not compile, this code and the module "+b.Module+
+			" in go.mod are of different versions: run go generate again, or go get the version that made this code.")
+		f.Add(enforce(jen.Lit(b.Version()), version))
+		f.Add(enforce(version, jen.Lit(b.Version())))
+	}
 	f.Line()
 }
 

@@ -84,12 +84,15 @@ var layers = []struct {
 	{"frontend/arch/archtest", []string{"frontend/gguf", "ir", "ir/dtype", "ir/eval"}, nil},
 	// codegen writes the trailer of weights and runtime reads it. As its format is defined in one place, codegen may
 	// import runtime.
-	{"codegen", []string{".", "codegen/model", "codegen/readback", "ir", "ir/dtype", "kernels/cpu/tile", "kernels/gpu", "kernels/gpu/kir", "kernels/gpu/ptx", "kernels/gpu/spirv", "passes/target", "runtime", "runtime/printable"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},
+	// What both have in common with backends of other modules is data that these modules register.
+	{"codegen/backend", []string{".", "ir", "passes/target", "runtime"}, nil},
+	{"codegen/backend/backendtest", []string{"codegen", "codegen/backend", "ir", "ir/dtype", "ir/eval", "ir/opcase", "passes", "passes/pass", "passes/target", "runtime"}, nil},
+	{"codegen", []string{".", "codegen/backend", "codegen/model", "codegen/readback", "ir", "ir/dtype", "kernels/cpu/tile", "kernels/gpu", "kernels/gpu/kir", "kernels/gpu/ptx", "kernels/gpu/spirv", "passes/target", "runtime", "runtime/printable"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},
 	// The source of generated packages' API imports what they import.
 	{"codegen/model", []string{"runtime", "runtime/grammar", "runtime/grammar/jsonschema", "runtime/sample", "runtime/token"}, nil},
 	// The reader of emitted code shares nothing with its writer, nor with the passes, but the text of that API.
-	{"codegen/readback", []string{"codegen/model", "ir", "ir/dtype", "kernels/cpu/tile", "passes/target"}, nil},
-	{"codegen/driver", []string{"codegen", "codegen/readback", "frontend/...", "ir", "ir/dtype", "passes", "passes/check", "passes/pass", "passes/target", "runtime/grammar", "runtime/grammar/jsonschema", "runtime/jinja", "runtime/token"}, []string{"github.com/google/go-cmp"}},
+	{"codegen/readback", []string{"codegen/backend", "codegen/model", "ir", "ir/dtype", "kernels/cpu/tile", "passes/target"}, nil},
+	{"codegen/driver", []string{"codegen", "codegen/backend", "codegen/readback", "frontend/...", "ir", "ir/dtype", "passes", "passes/check", "passes/pass", "passes/target", "runtime/grammar", "runtime/grammar/jsonschema", "runtime/jinja", "runtime/token"}, []string{"github.com/google/go-cmp"}},
 	{"codegen/compare", []string{"codegen", "ir", "ir/dtype", "ir/eval", "passes/flow", "runtime"}, nil},
 	{"codegen/tune", []string{"ir", "ir/dtype", "kernels/cpu", "kernels/cpu/tile", "passes/target", "runtime"}, nil},
 	{"cmd/ggmlc/demo", nil, nil},

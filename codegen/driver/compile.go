@@ -9,6 +9,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/passes/pass"
 
+	"github.com/ggmlc/ggmlc/codegen/backend"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -39,6 +40,9 @@ func optionf(format string, args ...any) error { return &OptionError{fmt.Errorf(
 
 // Compile runs the passes that have not yet run on the model's module.
 func Compile(ctx context.Context, md *Model, o CompileOptions) (*pass.Stats, error) {
+	if err := backend.Err(); err != nil {
+		return nil, err
+	}
 	if err := checkOptions(ctx, o); err != nil {
 		return nil, err
 	}

@@ -112,12 +112,14 @@ func (x *runner) field(v value, e *ast.SelectorExpr) value {
 			return num(lo)
 		}
 		return num(hi)
-	case (v.isObject(objEnv) || v.isObject(objGPU)) && field == "Slot":
+	case (v.isObject(objEnv) || v.isObject(objGPU) || v.isObject(objForeign)) && field == "Slot":
 		return num(slot)
 	case v.isObject(objArgs) && field == "Queues":
 		return obj(objQueues)
 	case v.isObject(objArgs) && (field == "Weights" || field == "State" || field == "IO" || field == "Arena" || field == "Scratch"):
 		return value{kind: pointer, base: base{class: field}}
+	case v.isObject(objForeign) && field == "Dims":
+		return value{kind: name, text: v.text + "." + field}
 	case (v.isObject(objArgs) || v.isObject(objEnv) || v.isObject(objGPU)) && (field == "Dims" || field == "Mem"):
 		return value{kind: name, text: v.text + "." + field}
 	}
@@ -133,7 +135,7 @@ func (x *runner) index(s scope, e *ast.IndexExpr) value {
 		x.unknown(e, "index")
 	}
 	switch {
-	case of.kind == name && (of.text == objArgs+".Dims" || of.text == objEnv+".Dims" || of.text == objGPU+".Dims"):
+	case of.kind == name && (of.text == objArgs+".Dims" || of.text == objEnv+".Dims" || of.text == objGPU+".Dims" || of.text == objForeign+".Dims"):
 		if i < int64(len(x.c.m.Symbols)) {
 			return num(ir.Sym(x.c.m.Symbols[i]))
 		}
@@ -265,7 +267,7 @@ func (x *runner) callExpr(s scope, e *ast.CallExpr) value {
 		return num(slot)
 	case fn == "gpu.Part" && len(args) == 3:
 		return x.part(e, args)
-	case fn == "math.Float32frombits" || fn == "fake.Kernel" || fn == "gpu.Command" || fn == "runtime.NewDevices" || fn == "runtime.NewProfile":
+	case fn == "math.Float32frombits" || fn == "fake.Kernel" || fn == "gpu.Command" || fn == "runtime.NewDevices" || fn == "runtime.NewProfile" || x.c.commandsOf(fn) != "":
 		return value{kind: call, text: fn, list: args}
 	}
 	x.unknown(e, "call of "+fn)

@@ -11,6 +11,7 @@
 //   - steps: a walk over the plan demands these events (steps.go, gap.go); a kernel's
 //     arguments are those of its node (kernels.go, arguments.go), its ranges are what the partition gives a
 //     worker (ranges.go), its pointers are where the plan places values (places.go)
+//   - foreign: calls of the kernels of backends from other modules are those that these modules name (foreign.go)
 //   - comments: the comment after a call names its node (comments.go)
 //   - tables: arenas, symbols, functions, devices, the language model (tables.go, inputs.go, language.go)
 //   - face: exported methods pass their arguments to the right function (face.go)
@@ -21,8 +22,8 @@
 // all numbers of workers. Iterations of a repeat are run one by one, so that strides and tables of
 // offsets are compared by the addresses that they yield.
 //
-// Two things are trusted: kernels compute what their comments state, and the runtime does what its
-// comments state. Both have tests of their own.
+// Three things are trusted: kernels compute what their comments state, a backend of another module names the right kernel
+// for a node (backend.Call), and the runtime does what its comments state. All have tests of their own.
 package readback
 
 import (
@@ -85,11 +86,11 @@ func (e *Error) Unwrap() []error { return e.Findings }
 func Check(m *ir.Module, targets *target.List, files []File, facts Facts) error {
 	c := &checker{m: m, targets: targets, facts: facts, files: files, marked: make(map[int]bool), calls: make(map[line]*ir.Node)}
 	c.recovering("the package", func() {
+		c.number()
 		p := c.parse(files)
 		if c.failed() {
 			return // what is missing would be reported once more for each use
 		}
-		c.number()
 		c.full = c.tabled()
 		c.tables(p)
 		for _, f := range m.Funcs {

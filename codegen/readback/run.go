@@ -42,6 +42,7 @@ type command struct {
 	iteration ir.Dim
 	label     value
 	nodes     []value // what the dispatches that are still to come compute
+	backend   string  // name of the package of a backend of another module; "" for others
 }
 
 // next returns what the next dispatch computes.
@@ -112,8 +113,10 @@ func (x *runner) function(id string, args []value) {
 }
 
 // parameterType returns the type of the parameter that takes a value.
-func parameterType(v value) string {
+func (x *runner) parameterType(v value) string {
 	switch {
+	case v.isObject(objForeign):
+		return "*" + x.on.backend + ".Env"
 	case v.isObject(objWorker):
 		return "*runtime.Worker"
 	case v.isObject(objArgs):
@@ -133,7 +136,7 @@ func (x *runner) parameters(d *ast.FuncDecl, args []value) scope {
 	s, i := make(scope), 0
 	for _, field := range d.Type.Params.List {
 		for _, id := range field.Names {
-			if i == len(args) || typeText(field.Type) != parameterType(args[i]) {
+			if i == len(args) || typeText(field.Type) != x.parameterType(args[i]) {
 				fail("%s: %s is called with other arguments than it takes", x.p.at(d.Pos()), d.Name.Name)
 			}
 			s[id.Name] = args[i]
@@ -275,6 +278,8 @@ func (x *runner) call(s scope, e *ast.CallExpr) {
 		x.after = besideDispatch
 	case fn == objGPU+"."+barrierCall && len(args) == 0 && x.after == besideDispatch:
 		x.after = afterBarrier
+	case pkg == objForeign:
+		x.emit(event{kind: kernelEvent, what: id, args: args, on: x.on, node: x.on.next()}, e)
 	case pkg == objQueues:
 		x.emit(event{kind: queueEvent, what: id, args: args}, e)
 	default:
@@ -297,15 +302,19 @@ func (x *runner) submit(e *ast.CallExpr, args []value) {
 	c := x.variable(args[1].text)
 	kernel := c.fields["Kernel"]
 	env, known := environments[kernel.text]
+	b := x.c.commandsOf(kernel.text)
+	if b != "" {
+		env, known = objForeign, true
+	}
 	fields := 2
-	if env == objGPU {
+	if env != objEnv {
 		fields = 3 // Nodes too
 	}
 	if c.text != "runtime.Command" || len(c.fields) != fields || kernel.kind != call || !known || len(kernel.list) != 1 || kernel.list[0].kind != name {
 		x.unknown(e, "command")
 	}
 	x.after = afterCommand
-	x.on = &command{queue: queue, iteration: args[2].n, label: c.fields["Label"], nodes: c.fields["Nodes"].list}
+	x.on = &command{queue: queue, iteration: args[2].n, label: c.fields["Label"], nodes: c.fields["Nodes"].list, backend: b}
 	x.function(kernel.list[0].text, []value{obj(env), args[2]})
 	if len(x.on.nodes) > 0 {
 		x.unknown(e, "command that names more nodes than it computes")

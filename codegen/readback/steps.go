@@ -3,6 +3,7 @@ package readback
 import (
 	"fmt"
 
+	"github.com/ggmlc/ggmlc/codegen/backend"
 	"github.com/ggmlc/ggmlc/ir"
 )
 
@@ -158,6 +159,9 @@ func (w *walker) match(fr *frame, n *ir.Node, e *event, queue int) error {
 	}
 	if queue >= 0 && isGPU(w.c.devices[w.c.queues[queue].device].Kind) {
 		return w.dispatch(a, queue)
+	}
+	if queue >= 0 && backend.Get(w.c.devices[w.c.queues[queue].device].Kind) != nil {
+		return w.foreign(a, queue)
 	}
 	a.kernel = kernels[n.Op]
 	if a.kernel == nil {

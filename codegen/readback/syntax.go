@@ -2,6 +2,7 @@ package readback
 
 import (
 	"bytes"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ggmlc/ggmlc/codegen/backend"
 )
 
 // modulePath is the module whose packages emitted programs import.
@@ -121,6 +124,11 @@ func (c *checker) names(files []File) {
 // handshakes demands the constants that do not compile with a runtime of another generation.
 func (c *checker) handshakes(p *program) {
 	want := []string{"runtime.EnforceVersion(4 - runtime.MinVersion)", "runtime.EnforceVersion(runtime.MaxVersion - 4)"}
+	for _, b := range c.foreign() {
+		version := b.PackageName() + ".Version"
+		want = append(want, fmt.Sprintf("runtime.EnforceVersion(%d - %s)", b.Version(), version), fmt.Sprintf("runtime.EnforceVersion(%s - %d)", version, b.Version()))
+	}
+	slices.Sort(want)
 	if slices.Sort(p.handshake); !slices.Equal(p.handshake, want) {
 		c.report("the constants are %q, not %q", p.handshake, want)
 	}
@@ -229,7 +237,7 @@ func (c *checker) spec(p *program, d *ast.GenDecl, s ast.Spec) {
 func (c *checker) importSpec(p *program, s *ast.ImportSpec) {
 	from, _ := strconv.Unquote(s.Path.Value)
 	blank := s.Name != nil && s.Name.Name == "_" && from == "embed"
-	needed := imports[from] || apiImports[from] && p.inFace(s)
+	needed := imports[from] || c.isForeign(from) || apiImports[from] && p.inFace(s)
 	if !needed || s.Name != nil && !blank {
 		c.report("%s: import of %s, which emitted code does not need, or under another name", p.at(s.Pos()), s.Path.Value)
 		return
@@ -275,6 +283,9 @@ func loader(kind string) string {
 	if isGPU(kind) {
 		return gpuKinds[kind].loader
 	}
+	if backend.Get(kind) != nil {
+		return kind + "Loader"
+	}
 	return "simulated"
 }
 
@@ -283,6 +294,11 @@ func loaderType(id string) string {
 	for _, k := range gpuKinds {
 		if k.loader == id {
 			return k.loaderType
+		}
+	}
+	for _, b := range backend.All() {
+		if loader(b.Name()) == id {
+			return b.PackageName() + ".Loader"
 		}
 	}
 	if id == loader("fake") {

@@ -60,6 +60,8 @@ const (
 	objGPU    = "GPU environment"
 	objQueues = "queues"
 	objShare  = "share"
+
+	objForeign = "environment of another module"
 )
 
 func num(d ir.Dim) value     { return value{kind: number, n: d} }

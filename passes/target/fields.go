@@ -26,7 +26,7 @@ var fields = []Field{
 	{"like", "built-in target whose fields are the defaults",
 		func(*Descriptor, string) error { return nil }, // base has read it
 		func(d *Descriptor) string { return d.Like }},
-	{"kind", "backend that code is emitted for: cpu, fake, cuda, gpusim or vulkan; any other word makes a target for plans only",
+	{"kind", "backend that code is emitted for: cpu, fake, cuda, gpusim, vulkan, or one of another module; any other word makes a target for plans only",
 		func(d *Descriptor, v string) error { d.Kind = v; return nil },
 		func(d *Descriptor) string { return d.Kind }},
 	{"space", "memory spaces that it reads and writes; its results go to the first",

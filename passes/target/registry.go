@@ -3,6 +3,8 @@ package target
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -82,11 +84,59 @@ func (l *List) Without(names []string) (*List, error) {
 // descriptor, which the caller may change.
 var builtins = []func() *Descriptor{CUDA, Vulkan, GPUSim, Fake, CPU}
 
-// Builtins returns the built-in descriptors. The last one can be the last target of a list.
+// registered are the functions that make the descriptors of other modules' backends, by name.
+var registered = make(map[string]func() *Descriptor)
+
+// Register adds a descriptor to the built-in ones, before all of them. describe makes a new one with each call. Its name is
+// also its kind and what it is like. Only init functions call Register, by way of package codegen/backend.
+func Register(describe func() *Descriptor) error {
+	d := describe()
+	if err := checkName("backend", d.Name); err != nil {
+		return err
+	}
+	if strings.Contains(d.Name, ":") || d.Kind != d.Name || d.Like != d.Name {
+		return fmt.Errorf("its descriptor has the name %q, the kind %q and is like %q: write one word for all three, without a colon", d.Name, d.Kind, d.Like)
+	}
+	if Builtin(d.Name) != nil {
+		return fmt.Errorf("there is a target %s already: choose another name", d.Name)
+	}
+	registered[d.Name] = describe
+	if err := d.readable(); err != nil {
+		delete(registered, d.Name)
+		return err
+	}
+	return nil
+}
+
+// readable reports a descriptor whose text does not mean the same, or no target at all: dumps have it.
+func (d *Descriptor) readable() error {
+	if len(d.Spaces) == 0 {
+		return errors.New("its descriptor has no memory: fill in Spaces")
+	}
+	everything := "target " + d.Name
+	for _, f := range fields {
+		if v := f.get(d); v != "" {
+			everything += " " + f.Name + "=" + v
+		}
+	}
+	l, err := Parse(d.Name, everything)
+	if err != nil {
+		return fmt.Errorf("its descriptor is not read from its text: %w", err)
+	}
+	if got := l.All()[0]; got.String() != d.String() {
+		return fmt.Errorf("its descriptor prints as %q, which is read as %q", d, got)
+	}
+	return nil
+}
+
+// Builtins returns the built-in descriptors, those of other modules first. The last one can be the last target of a list.
 func Builtins() []*Descriptor {
-	ds := make([]*Descriptor, len(builtins))
-	for i, b := range builtins {
-		ds[i] = b()
+	var ds []*Descriptor
+	for _, name := range slices.Sorted(maps.Keys(registered)) {
+		ds = append(ds, registered[name]())
+	}
+	for _, b := range builtins {
+		ds = append(ds, b())
 	}
 	return ds
 }

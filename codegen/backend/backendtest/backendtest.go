@@ -1,0 +1,229 @@
+// Package backendtest shows that a backend computes what its descriptor claims.
+package backendtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/codegen/backend"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/eval"
+	"github.com/ggmlc/ggmlc/ir/opcase"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// Conformance runs the sample cases of the ops that a registered backend claims, and compares the results with those of
+// ir/eval within the tolerances of the ops.
+//
+// All cases become functions of one program, which is compiled, read back and built as those of models are. Each is called
+// by name, in a process of its own, and is a subtest. The test fails if a row of the descriptor, or a dtype that it names,
+// has no case.
+func Conformance(t *testing.T, name string) {
+	t.Helper()
+	if err := backend.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if backend.Get(name) == nil {
+		t.Fatalf("no backend %s is registered: import the package that does it", name)
+	}
+	targets, err := target.Select(name + "," + target.CPU().Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := targets.Get(name)
+	cases, err := casesOf(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, claim := range unshown(d, cases) {
+		t.Errorf("%s: no sample case shows it", claim)
+	}
+	if len(cases) == 0 {
+		return
+	}
+	p, err := compile(t, cases, targets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		t.Run(c.fn, func(t *testing.T) {
+			if !p.runsOn(c, name) {
+				t.Fatalf("%v, case %q: %s does not run it", c.op, c.name, name)
+			}
+			want, err := p.expected(t, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := p.call(t, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := opcase.Compare(got, want, c.op.Info().Tol); err != nil {
+				t.Errorf("%v, case %q: %v", c.op, c.name, err)
+			}
+		})
+	}
+}
+
+// opCase is a sample case of an op as a function of the program.
+type opCase struct {
+	op   ir.Op
+	name string // of the case
+	fn   string // of the function
+	call *opcase.Call
+	row  *target.Row
+}
+
+// node returns the node of the op.
+func (c *opCase) node() *ir.Node { return c.call.Module.Funcs[0].Results[0].Def }
+
+// casesOf returns the cases that a backend claims to run, and that can be called.
+func casesOf(d *target.Descriptor) ([]*opCase, error) {
+	var cases []*opCase
+	done := make(map[ir.Op]bool)
+	for _, r := range d.Rows {
+		if done[r.Op] || r.Op.Info().Cases == nil {
+			continue
+		}
+		done[r.Op] = true
+		i := 0
+		for sample := range r.Op.Info().Cases {
+			fn := fmt.Sprintf("%v%d", r.Op, i)
+			i++
+			call, err := opcase.Case(r.Op, sample, 1)
+			if err != nil {
+				return nil, err
+			}
+			c := &opCase{op: r.Op, name: sample.Name, fn: fn, call: call}
+			if c.row, _ = d.Kernel(c.node()); c.row == nil || !callable(call.Module) {
+				continue
+			}
+			if err := c.rename(); err != nil {
+				return nil, err
+			}
+			cases = append(cases, c)
+		}
+	}
+	return cases, nil
+}
+
+// callable reports whether the arrays that go in and out are of dtypes and in the layout that callers have.
+func callable(m *ir.Module) bool {
+	f := m.Funcs[0]
+	for _, v := range slices.Concat(f.Params, f.Results) {
+		if !slices.Contains([]dtype.DType{dtype.F32, dtype.F16, dtype.I32}, v.Type.DType) || v.Type.Layout != dtype.Plain {
+			return false
+		}
+	}
+	for _, p := range f.Params {
+		for _, e := range p.Type.Shape {
+			if _, _, _, linear := e.Linear(); !linear {
+				return false
+			}
+		}
+	}
+	return len(m.States) == 0
+}
+
+// unshown returns the claims of a descriptor that no case shows: rows, and dtypes of operands.
+func unshown(d *target.Descriptor, cases []*opCase) (claims []string) {
+	for i := range d.Rows {
+		r := &d.Rows[i]
+		own := slices.DeleteFunc(slices.Clone(cases), func(c *opCase) bool { return c.row != r })
+		if len(own) == 0 {
+			claims = append(claims, "ops="+r.String())
+			continue
+		}
+		for arg, f := range r.Args {
+			for _, dt := range f.DTypes {
+				reads := func(c *opCase) bool {
+					v := c.node().Arg(arg)
+					return v != nil && v.Type.DType == dt
+				}
+				if !slices.ContainsFunc(own, reads) {
+					claims = append(claims, fmt.Sprintf("ops=%s: operand %d of %v", r, arg, dt))
+				}
+			}
+		}
+	}
+	return claims
+}
+
+// program is an executable with a function for each case.
+type program struct {
+	exe, dir string
+	module   *ir.Module // after all passes
+	weights  map[string]eval.Tensor
+}
+
+// compile builds the program. The nodes of all ops are pinned to the first target.
+func compile(t *testing.T, cases []*opCase, targets *target.List) (*program, error) {
+	var all joined
+	for _, c := range cases {
+		all.add(c.call.Module)
+	}
+	m, err := ir.Parse("cases.ggir", []byte(all.String()))
+	if err != nil {
+		return nil, err
+	}
+	pin, err := pass.ParsePin("^y$=" + targets.All()[0].Name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := passes.Run(t.Context(), m, passes.RunOptions{Targets: targets, Options: pass.Options{Pins: []pass.Pin{pin}}}); err != nil {
+		return nil, err
+	}
+	p := &program{dir: t.TempDir(), module: m, weights: make(map[string]eval.Tensor)}
+	for _, c := range cases {
+		for name, w := range c.call.Env.Weights {
+			p.weights[name] = w
+		}
+	}
+	return p, p.build(t, cases, targets)
+}
+
+func (p *program) build(t *testing.T, cases []*opCase, targets *target.List) error {
+	blob, err := os.Create(filepath.Join(p.dir, "weights"))
+	if err != nil {
+		return err
+	}
+	defer blob.Close()
+	hash, err := codegen.PackWeights(t.Context(), p.module, tensorsOf(cases), blob, nil)
+	if err != nil {
+		return err
+	}
+	const id = "conformance"
+	emitted, err := codegen.Emit(p.module, codegen.Options{Package: "main", Compiler: "ggmlc backendtest", Name: id, PlanID: id, WeightsHash: hash, Targets: targets})
+	if err != nil {
+		return err
+	}
+	p.exe = filepath.Join(p.dir, "program.exe") // the ending that Windows wants
+	return codegen.Build(t.Context(), emitted, codegen.BuildOptions{
+		Out: p.exe, WeightsFile: blob.Name(), WeightsSize: codegen.WeightsBytes(p.module), WeightsHash: hash, PlanID: id})
+}
+
+// runsOn reports whether the op of a case has a node on a backend.
+func (p *program) runsOn(c *opCase, backend string) bool {
+	return slices.ContainsFunc(p.module.Func(c.fn).Nodes, func(n *ir.Node) bool { return n.Op == c.op && n.Backend == backend })
+}
+
+// expected is what the definition of the function computes after all passes.
+func (p *program) expected(t *testing.T, c *opCase) (eval.Tensor, error) {
+	env := *c.call.Env
+	var err error
+	if env.Weights, err = opcase.Weights(p.module, p.weights); err != nil {
+		return eval.Tensor{}, err
+	}
+	want, err := eval.Run(t.Context(), p.module, c.fn, &env)
+	if err != nil {
+		return eval.Tensor{}, err
+	}
+	return want[0], nil
+}
