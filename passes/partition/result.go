@@ -20,11 +20,21 @@ func ownResults(c *pass.Context, f *ir.Func) error {
 			taken[o] = true
 			continue
 		}
-		n := rewrite.CopyNode(c, f, r)
+		n := rewrite.CopyNodeOn(c, f, r, copier(c, r))
 		n.Split = flow.SplitAtEnd(f, n.Backend)
 		f.Append(n)
 		c.Cause(n, pass.RulePartitionResult, r.String())
 		f.Results[i] = n.Result()
 	}
 	return nil
+}
+
+// copier returns the backend that copies a result: the one that made it, or the last target where that one has no kernel
+// for copies and both share the memory.
+func copier(c *pass.Context, r *ir.Value) string {
+	d, last := c.Targets.Get(rewrite.CopiesOn(c, r)), c.Targets.Last()
+	if d.Has(ir.OpCopy) || !last.Addresses(d.Home()) {
+		return d.Name
+	}
+	return last.Name
 }
