@@ -251,7 +251,7 @@ func packInto(l dtype.Layout, dt dtype.DType, dst, src []byte, rows, k int) {
 	case dtype.Planar:
 		dtype.PackPlanes(dt, dst, src, rows, k)
 	default:
-		panic(fmt.Sprintf("codegen: internal error: nothing lays out %v", l))
+		l.PackRows(dt, dst, src, rows, k)
 	}
 }
 

@@ -66,6 +66,9 @@ func (t Type) Bytes() Dim {
 	case dtype.Planar:
 		return t.Rows().Mul(t.planes(blocks))
 	}
+	if group := t.Layout.GroupBytes(t.DType); group != 0 {
+		return t.panels().Mul(blocks).Mul(Const(int64(group)))
+	}
 	return t.Rows().Mul(blocks).Mul(Const(int64(t.DType.BlockBytes())))
 }
 
@@ -80,7 +83,7 @@ func (t Type) planes(blocks Dim) (n Dim) {
 
 // panels returns the number of panels of a packed value. Each of its matrices begins with a new panel.
 func (t Type) panels() Dim {
-	n := t.Shape[len(t.Shape)-2].CeilDiv(dtype.PanelRows)
+	n := t.Shape[len(t.Shape)-2].CeilDiv(t.Layout.Rows())
 	for _, d := range t.Shape[:len(t.Shape)-2] {
 		n = n.Mul(d)
 	}

@@ -85,7 +85,7 @@ var layers = []struct {
 	// codegen writes the trailer of weights and runtime reads it. As its format is defined in one place, codegen may
 	// import runtime.
 	// What both have in common with backends of other modules is data that these modules register.
-	{"codegen/backend", []string{".", "ir", "passes/target", "runtime"}, nil},
+	{"codegen/backend", []string{".", "ir", "ir/dtype", "passes/target", "runtime"}, nil},
 	{"codegen/backend/backendtest", []string{"codegen", "codegen/backend", "ir", "ir/dtype", "ir/eval", "ir/opcase", "passes", "passes/pass", "passes/target", "runtime"}, nil},
 	{"codegen", []string{".", "codegen/backend", "codegen/model", "codegen/readback", "ir", "ir/dtype", "kernels/cpu/tile", "kernels/gpu", "kernels/gpu/kir", "kernels/gpu/ptx", "kernels/gpu/spirv", "passes/target", "runtime", "runtime/printable"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},
 	// The source of generated packages' API imports what they import.

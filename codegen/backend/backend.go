@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes/target"
 	"github.com/ggmlc/ggmlc/runtime"
 )
@@ -89,6 +90,16 @@ var all = &registry{byName: make(map[string]*Backend)}
 
 // Register adds a backend. It is called by init functions. Err returns what is wrong with the backend.
 func Register(b Backend) { all.register(&b) }
+
+// NewLayout declares a layout that a backend of another module reads, for the initialization of a variable. Err returns what
+// is wrong with it.
+func NewLayout(p dtype.Packing) dtype.Layout {
+	l, err := dtype.NewLayout(p)
+	if err != nil {
+		all.errs = append(all.errs, err)
+	}
+	return l
+}
 
 // Err returns what is wrong with the registered backends; nil if nothing is. Nothing is compiled if it is an error.
 func Err() error { return errors.Join(all.errs...) }

@@ -82,10 +82,7 @@ func (w *weightReader) weight(weight *ir.Weight) error {
 		each, _ = t.Shape[t.Rank()-2].IsConst()
 	}
 	for from := int64(0); from < all; from += max(each, 1) {
-		size := int64(1) // rows of a panel
-		if t.Layout == dtype.R16 {
-			size = dtype.PanelRows
-		}
+		size := t.Layout.Rows() // of a panel
 		last := (each - 1) / size
 		for _, panel := range slices.Compact([]int64{0, last / 2, last}) {
 			first := panel * size
@@ -129,6 +126,10 @@ func unpack(t ir.Type, packed []byte, rows, cols int) []byte {
 		return interleaved(t.DType, packed, cols)
 	}
 	plain := make([]byte, rows*t.DType.RowBytes(cols))
+	if t.Layout != dtype.R16 { // of another module
+		t.Layout.UnpackRows(t.DType, plain, packed, rows, cols)
+		return plain
+	}
 	tile.UnpackPanel(t.DType, plain, packed, rows, cols)
 	return plain
 }

@@ -39,7 +39,7 @@ func Target() *target.Descriptor {
 		Doc:    "an imaginary device in the processor's memory; example.com/npu brings it",
 		Spaces: []string{target.Host},
 		Rows: []target.Row{
-			{Op: ir.OpMatMul, Args: []target.Format{f32, f32, f32}},
+			{Op: ir.OpMatMul, Args: []target.Format{f32, target.Packed(lanes, dtype.F32), f32}},
 			{Op: ir.OpRMSNorm, Args: []target.Format{f32, f32}},
 			{Op: ir.OpSwiGLU, Args: []target.Format{f32, f32}, Check: sameShape},
 		},

@@ -47,7 +47,7 @@ func TestReferenceTokens(t *testing.T) {
 	if n := strings.Count(plan, " on npu"); n < 20 {
 		t.Errorf("only %d splits are on the device:\n%s", n, plan)
 	}
-	if strings.Contains(plan, "copies") {
+	if strings.Contains(plan, "copies in") {
 		t.Errorf("the plan has copies, though there is one memory:\n%s", plan)
 	}
 	for _, r := range refs {

@@ -1,6 +1,10 @@
 package dtype
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Layout is the order of the elements of a matrix [n, k] in memory. The zero value is Plain.
 type Layout uint8
@@ -17,7 +21,7 @@ const (
 	// of every block, such as all scales. GPUs load it 16 bytes at a time. See Plane.
 	Planar
 
-	// NumLayouts is the length of a table keyed by Layout.
+	// NumLayouts is the length of a table keyed by Layout. Layouts of other modules follow: see NewLayout.
 	NumLayouts
 )
 
@@ -39,6 +43,9 @@ var panelBlockBytes = [NumDTypes]int{
 
 // String returns the name in the text form, such as "r16".
 func (l Layout) String() string {
+	if p := l.packing(); p != nil {
+		return p.Name
+	}
 	if l >= NumLayouts {
 		return fmt.Sprintf("layout(%d)", uint8(l))
 	}
@@ -47,17 +54,16 @@ func (l Layout) String() string {
 
 // ParseLayout returns the layout with the name that String gives.
 func ParseLayout(name string) (Layout, error) {
-	for l, s := range layoutNames {
-		if s == name {
-			return Layout(l), nil
-		}
+	names := LayoutNames()
+	if i := slices.Index(names, name); i >= 0 {
+		return Layout(i), nil
 	}
-	return Plain, fmt.Errorf("unknown layout %q: the known ones are plain, r16, planar", name)
+	return Plain, fmt.Errorf("unknown layout %q: the known ones are %s", name, strings.Join(names, ", "))
 }
 
 // Holds reports whether a matrix of d may have layout l.
 func (l Layout) Holds(d DType) bool {
-	return d.Valid() && (l == Plain || l == R16 && d.PanelBlockBytes() != 0 || l == Planar && planes[d] != nil)
+	return d.Valid() && (l == Plain || l == R16 && d.PanelBlockBytes() != 0 || l == Planar && planes[d] != nil || l.GroupBytes(d) != 0)
 }
 
 // Rows returns how many rows of a matrix share bytes that only they have. The bytes of each matrix of a list, and of a
@@ -65,6 +71,9 @@ func (l Layout) Holds(d DType) bool {
 func (l Layout) Rows() int64 {
 	if l == R16 {
 		return PanelRows
+	}
+	if p := l.packing(); p != nil {
+		return int64(p.Rows)
 	}
 	return 1
 }
@@ -95,5 +104,9 @@ func PackedBytes(d DType, l Layout, n, k int64) int64 {
 	case Planar:
 		return n * planarBytes(d, blocks)
 	}
-	return (n + PanelRows - 1) / PanelRows * blocks * int64(d.PanelBlockBytes())
+	group := d.PanelBlockBytes()
+	if l != R16 {
+		group = l.GroupBytes(d)
+	}
+	return (n + l.Rows() - 1) / l.Rows() * blocks * int64(group)
 }

@@ -22,7 +22,7 @@ import (
 // Conformance runs the sample cases of the ops that a registered backend claims, and compares the results with those of
 // ir/eval within the tolerances of the ops.
 //
-// All cases become functions of one program, which is compiled, read back and built as those of models are. Each is called
+// Where the result of an op may take the bytes of an operand, it does so in a further case. All cases become functions of one program, which is compiled, read back and built as those of models are. Each is called
 // by name, in a process of its own, and is a subtest. The test fails if a row of the descriptor, or a dtype that it names,
 // has no case.
 func Conformance(t *testing.T, name string) {
@@ -81,8 +81,11 @@ type opCase struct {
 	row  *target.Row
 }
 
-// node returns the node of the op.
-func (c *opCase) node() *ir.Node { return c.call.Module.Funcs[0].Results[0].Def }
+// node returns the node of the op, whose result is called y.
+func (c *opCase) node() *ir.Node {
+	nodes := c.call.Module.Funcs[0].Nodes
+	return nodes[slices.IndexFunc(nodes, func(n *ir.Node) bool { return n.Result().Name() == "y" })]
+}
 
 // casesOf returns the cases that a backend claims to run, and that can be called.
 func casesOf(d *target.Descriptor) ([]*opCase, error) {
@@ -95,23 +98,55 @@ func casesOf(d *target.Descriptor) ([]*opCase, error) {
 		done[r.Op] = true
 		i := 0
 		for sample := range r.Op.Info().Cases {
-			fn := fmt.Sprintf("%v%d", r.Op, i)
-			i++
-			call, err := opcase.Case(r.Op, sample, 1)
+			own, err := variants(d, r.Op, sample, fmt.Sprintf("%v%d", r.Op, i))
 			if err != nil {
 				return nil, err
 			}
-			c := &opCase{op: r.Op, name: sample.Name, fn: fn, call: call}
-			if c.row, _ = d.Kernel(c.node()); c.row == nil || !callable(call.Module) {
-				continue
-			}
-			if err := c.rename(); err != nil {
-				return nil, err
-			}
-			cases = append(cases, c)
+			cases = append(cases, own...)
+			i++
 		}
 	}
 	return cases, nil
+}
+
+// variants returns a sample case, and the case once more for each operand whose bytes the result may take. There are none if the backend does not claim to
+// run the case, or if it cannot be called.
+func variants(d *target.Descriptor, op ir.Op, sample ir.Case, fn string) (cases []*opCase, err error) {
+	for _, arg := range append([]int{-1}, op.Info().InPlace...) {
+		call, err := opcase.Case(op, sample, 1)
+		if err != nil {
+			return nil, err
+		}
+		c := &opCase{op: op, name: sample.Name, fn: fn, call: call}
+		if arg >= 0 {
+			if v := c.node().Arg(arg); v == nil || !v.IsParam() || !v.Type.Equal(c.node().Result().Type) {
+				continue
+			}
+			c.between(arg)
+			c.fn += fmt.Sprint("inplace", arg)
+		}
+		if c.row, _ = d.Kernel(c.node()); c.row == nil || !callable(call.Module) {
+			continue
+		}
+		if err := c.rename(); err != nil {
+			return nil, err
+		}
+		cases = append(cases, c)
+	}
+	return cases, nil
+}
+
+// between applies the op three times, each time with the result of the time before as an operand. The bytes of parameters
+// and results are not used again, those between them are.
+func (c *opCase) between(arg int) {
+	f, y := c.call.Module.Funcs[0], c.node()
+	again := func(name string) *ir.Node {
+		return f.NewNode(y.Op, y.Attr, slices.Clone(y.Args), name, y.Result().Type)
+	}
+	before, after := again("before"), again("after")
+	f.Nodes = append(slices.Insert(f.Nodes, slices.Index(f.Nodes, y), before), after)
+	y.Args[arg], after.Args[arg] = before.Result(), y.Result()
+	f.Results[0] = after.Result()
 }
 
 // callable reports whether the arrays that go in and out are of dtypes and in the layout that callers have.
@@ -173,7 +208,7 @@ func compile(t *testing.T, cases []*opCase, targets *target.List) (*program, err
 	if err != nil {
 		return nil, err
 	}
-	pin, err := pass.ParsePin("^y$=" + targets.All()[0].Name)
+	pin, err := pass.ParsePin("^(before|y|after)$=" + targets.All()[0].Name)
 	if err != nil {
 		return nil, err
 	}

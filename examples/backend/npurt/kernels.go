@@ -26,24 +26,41 @@ func (e *Env) floats(s runtime.Span, n int) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Add(m.Base, s.Offset)), n)
 }
 
+// Lanes is the number of rows of a weight that are stored together: the numbers of column c of the rows 8*g to 8*g+7 begin at
+// 8*(g*columns + c).
+const Lanes = 8
+
 // MatMul computes dst[r, o] = Σ x[r, i]*w[o, i] + residual[r, o]. The residual may have the memory -1, and is then 0. It may
 // be dst.
 func (e *Env) MatMul(dst, x, w, residual runtime.Span, rows, in, out int) {
-	y, a, b := e.floats(dst, rows*out), e.floats(x, rows*in), e.floats(w, out*in)
+	groups := (out + Lanes - 1) / Lanes
+	y, a, b := e.floats(dst, rows*out), e.floats(x, rows*in), e.floats(w, groups*Lanes*in)
 	var plus []float32
 	if residual.Memory >= 0 {
 		plus = e.floats(residual, rows*out)
 	}
 	for r := range rows {
-		row := a[r*in:][:in]
-		for o := range out {
-			sum := dot(row, b[o*in:][:in])
-			if plus != nil {
-				sum += plus[r*out+o]
+		for g := range groups {
+			sums := products(a[r*in:][:in], b[g*Lanes*in:])
+			for lane := range min(Lanes, out-g*Lanes) {
+				o := r*out + g*Lanes + lane
+				if plus != nil {
+					sums[lane] += plus[o] // which may be y[o]
+				}
+				y[o] = sums[lane]
 			}
-			y[r*out+o] = sum
 		}
 	}
+}
+
+// products returns the products of x with a group of rows.
+func products(x, group []float32) (sums [Lanes]float32) {
+	for i, v := range x {
+		for lane, w := range group[i*Lanes:][:Lanes] {
+			sums[lane] += v * w
+		}
+	}
+	return sums
 }
 
 // dot adds the products in the order of the elements, in eight sums.
