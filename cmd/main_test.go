@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/ggmlc/ggmlc/codegen/backend"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes/target"
+	"github.com/ggmlc/ggmlc/runtime"
 )
 
 // asCommand makes this test binary a ggmlc with a backend that is registered twice and a layout that is none.
@@ -25,8 +27,8 @@ func init() {
 			Target: func() *target.Descriptor {
 				return &target.Descriptor{Name: "dsp", Kind: "dsp", Like: "dsp", Spaces: []string{"dsp"}, Threads: 1, Hint: 1, Align: 64}
 			},
-			Module: module, Package: module + "/dsprt", Sources: fstest.MapFS{"dsprt/dsp.go": {Data: []byte(
-				"package dsprt\n\nconst Version, Generation = 1, 3\n\ntype (\n\tLoader struct{}\n\tKernel func(e *Env, iteration int)\n\tEnv struct{}\n)\n")}},
+			Module: module, Package: module + "/dsprt", Sources: fstest.MapFS{"dsprt/dsp.go": {Data: fmt.Appendf(nil,
+				"package dsprt\n\nconst Version, Generation = 1, %d\n\ntype (\n\tLoader struct{}\n\tKernel func(e *Env, iteration int)\n\tEnv struct{}\n)\n", runtime.MaxVersion)}},
 		})
 	}
 	Main()

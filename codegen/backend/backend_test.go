@@ -2,6 +2,7 @@ package backend
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -9,14 +10,15 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes/target"
+	"github.com/ggmlc/ggmlc/runtime"
 )
 
 // source is the package of a backend that is as it should be.
-const source = `package dsprt
+var source = fmt.Sprintf(`package dsprt
 
 import "github.com/ggmlc/ggmlc/runtime"
 
-const Version, Generation = 2, 3
+const Version, Generation = 2, %d
 
 type (
 	Loader struct{}
@@ -25,7 +27,10 @@ type (
 )
 
 func (e *Env) Neg(dst, x runtime.Span, n int) {}
-`
+`, runtime.MaxVersion)
+
+// now is the generation of package runtime.
+var now = fmt.Sprint("= 2, ", runtime.MaxVersion)
 
 // dsp returns a backend of that name that is as it should be.
 func dsp(name string) *Backend {
@@ -56,11 +61,11 @@ func TestRegisterRefuses(t *testing.T) {
 		{"no sources", func(b *Backend) { b.Sources = nil }, "Target or Sources is nil"},
 		{"a claim without a kernel", func(b *Backend) { b.Kernels = nil }, "its descriptor has a row for neg, and Kernels has no function"},
 		{"a kernel without a claim", func(b *Backend) { b.Kernels[ir.OpAbs] = b.Kernels[ir.OpNeg] }, "Kernels has a function for abs, which no row"},
-		{"an older runtime", func(b *Backend) { b.Sources = edited("= 2, 3", "= 2, 2") },
-			"it is written for generation 2 of package runtime, and this ggmlc has 3: get a newer version of the backend"},
-		{"a newer runtime", func(b *Backend) { b.Sources = edited("= 2, 3", "= 2, 4") },
-			"it is written for generation 4 of package runtime, and this ggmlc has 3: get a newer version of github.com/ggmlc/ggmlc"},
-		{"no version", func(b *Backend) { b.Sources = edited("const Version, Generation = 2, 3", "") }, "declares no constant Version"},
+		{"an older runtime", func(b *Backend) { b.Sources = edited(now, "= 2, 2") },
+			fmt.Sprintf("it is written for generation 2 of package runtime, and this ggmlc has %d: get a newer version of the backend", runtime.MaxVersion)},
+		{"a newer runtime", func(b *Backend) { b.Sources = edited(now, "= 2, 9999") },
+			fmt.Sprintf("it is written for generation 9999 of package runtime, and this ggmlc has %d: get a newer version of github.com/ggmlc/ggmlc", runtime.MaxVersion)},
+		{"no version", func(b *Backend) { b.Sources = edited("const Version, Generation "+now, "") }, "declares no constant Version"},
 		{"no environment", func(b *Backend) { b.Sources = edited("Env    struct", "Other struct") }, "declares no type Env"},
 		{"files of another folder", func(b *Backend) { b.Package = "example.com/dsp/other" }, "Sources has no Go file of example.com/dsp/other"},
 		{"a package of another module", func(b *Backend) { b.Package = "example.com/npu/dsprt" }, "is not in its module"},

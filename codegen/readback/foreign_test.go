@@ -1,6 +1,7 @@
 package readback_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -9,13 +10,14 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes/target"
+	"github.com/ggmlc/ggmlc/runtime"
 )
 
-const dspSource = `package dsprt
+var dspSource = fmt.Sprintf(`package dsprt
 
 import "github.com/ggmlc/ggmlc/runtime"
 
-const Version, Generation = 7, 3
+const Version, Generation = 7, %d
 
 type (
 	Loader struct{}
@@ -25,7 +27,7 @@ type (
 
 func (e *Env) Scale(dst, x runtime.Span, n int, scale, bias float32)      {}
 func (e *Env) MatMul(dst, x, w, residual runtime.Span, in int, fast bool) {}
-`
+`, runtime.MaxVersion)
 
 // The backend dsp has memory and a queue of its own.
 func init() {
