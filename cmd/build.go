@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,11 +17,13 @@ import (
 // buildFlags holds the flags of build, including those of compiling.
 type buildFlags struct {
 	compileFlags
+	progressFlags
 	out, metafile, weights string
 	goos, goarch           string // empty: this machine's
 	tags                   []string
 	race                   bool
 	fallback               string // target
+	forRun                 bool   // the executable goes into the user's cache, for run
 }
 
 func buildCommand() *cobra.Command {
@@ -49,6 +52,7 @@ func buildCommand() *cobra.Command {
 	f.register(cmd)
 	f.registerFallback(cmd)
 	f.registerGrammar(cmd)
+	f.registerProgress(cmd, &f.quiet)
 	fs := cmd.Flags()
 	fs.StringVarP(&f.out, "output", "o", "", "path of the executable (default: the model's name)")
 	fs.StringVar(&f.metafile, "metafile", "", "write sizes, splits, kernels and hashes to this JSON file")
@@ -71,7 +75,11 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 			f.out += ".exe"
 		}
 	}
-	p := newProgress(cmd.ErrOrStderr(), f.form())
+	begun := time.Now()
+	p, err := f.newProgress(cmd)
+	if err != nil {
+		return err
+	}
 	defer p.done()
 	out := outputs(namedPath{"-o", f.out}, namedPath{"--metafile", f.metafile}, namedPath{"--weights", f.weights}, namedPath{"--tune", f.tunedFile(f.out)})
 	md, co, err := f.openFor(ctx, cmd, model, out)
@@ -90,10 +98,11 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 	if _, err := driver.Compile(ctx, md, co); err != nil {
 		return fmt.Errorf("%s: %w", model, err)
 	}
+	var result driver.Result
 	err = f.blame(model, driver.Build(ctx, md, driver.OutputOptions{
 		Compiler: "ggmlc " + exactVersion(), Out: f.out, Metafile: f.metafile, WeightsFile: f.weights, CPU: f.cpu, Profile: f.profile,
 		GOOS: cmp.Or(f.goos, runtime.GOOS), GOARCH: cmp.Or(f.goarch, runtime.GOARCH), Tags: f.tags, Race: f.race,
-		Progress: p.bytes, Fallback: second,
+		Progress: p.bytes, Fallback: second, Building: p.building, Done: func(r driver.Result) { result = r },
 	}))
 	if err != nil {
 		return err
@@ -102,7 +111,23 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 	if err := errors.Join(noteExpanded(cmd.ErrOrStderr(), f.form(), md), noteModel(cmd.ErrOrStderr(), f.form(), model, md)); err != nil {
 		return fmt.Errorf("%s: %w", model, err)
 	}
-	return f.writeTuned(cmd, f.tunedFile(f.out))
+	if err := f.writeTuned(cmd, f.tunedFile(f.out)); err != nil {
+		return err
+	}
+	if f.forRun { // the output is that of the program
+		p.finishCached(result, time.Since(begun))
+		return nil
+	}
+	return p.finish(cmd.OutOrStdout(), f.form(), result, time.Since(begun))
+}
+
+// newProgress returns the progress that the flags ask for.
+func (f *buildFlags) newProgress(cmd *cobra.Command) (*progress, error) {
+	form := f.form()
+	if err := f.checkProgress(form); err != nil {
+		return nil, err
+	}
+	return newProgress(cmd.ErrOrStderr(), form, f.progressFlags), nil
 }
 
 // compileFallback compiles a copy of the model for the fallback; nil if none is wanted.

@@ -63,7 +63,7 @@ func (f *devicesFlags) contradiction(cmd *cobra.Command) error {
 
 // run runs the program of package devices. ggmlc does not link it, since executables that call drivers are not static.
 func (f *devicesFlags) run(ctx context.Context, cmd *cobra.Command) error {
-	p := newProgress(cmd.ErrOrStderr(), asText)
+	p := newProgress(cmd.ErrOrStderr(), asText, progressFlags{})
 	defer p.done()
 	exe, inUse, err := devicesProgram(ctx, p)
 	if err != nil {

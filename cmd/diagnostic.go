@@ -96,15 +96,29 @@ func kindOf(err error) kind {
 func exitStatus(err error) int { return kindOf(err).status }
 
 // outputForm is the form in which a command prints diagnostics and results.
-type outputForm bool
+type outputForm int
 
 const (
-	asText outputForm = false // lines for people
-	asJSON outputForm = true
+	asText   outputForm = iota // lines for people
+	asJSON                     // objects, one on a line
+	asErrors                   // lines for people, without notes
 )
 
+// formFor returns the form that --json selects.
+func formFor(json bool) outputForm {
+	if json {
+		return asJSON
+	}
+	return asText
+}
+
 // form returns the form that the command's flags select.
-func (f *compileFlags) form() outputForm { return outputForm(f.json) }
+func (f *compileFlags) form() outputForm {
+	if f.quiet {
+		return asErrors
+	}
+	return formFor(f.json)
+}
 
 // report writes a line, or an object, for each fault of an error.
 func report(w io.Writer, err error, form outputForm) {
@@ -166,7 +180,7 @@ func firstLines(text string, room int) (kept string, more int) {
 }
 
 func (d diagnostic) print(w io.Writer, form outputForm) {
-	if form == asText {
+	if form != asJSON {
 		fmt.Fprintf(w, "ggmlc: %s\n", printable.Text(d.Message)) // it may contain arbitrary names and paths
 		return
 	}
@@ -174,8 +188,11 @@ func (d diagnostic) print(w io.Writer, form outputForm) {
 	fmt.Fprintf(w, "%s\n", printable.JSON(line))
 }
 
-// notice prints a note on one line.
+// notice prints a note on one line, unless only errors are printed.
 func notice(w io.Writer, form outputForm, code, format string, args ...any) {
+	if form == asErrors {
+		return
+	}
 	text := printable.Line(fmt.Sprintf(format, args...))
 	diagnostic{Level: "note", Code: code, Message: text}.print(w, form)
 }

@@ -43,6 +43,7 @@ type compileFlags struct {
 	targetText                 string // contents of targetFile, read once as it may be a pipe
 	tuned                      string // measurements of --tune, as a target file
 	json                       bool
+	quiet                      bool // only errors are printed; the flag of progressFlags
 
 	plansOnly bool // sources may be missing, as their bytes are not used
 

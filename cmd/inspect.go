@@ -31,7 +31,7 @@ func inspectCommand() *cobra.Command {
 			if err := nameGiven(path); err != nil {
 				return err
 			}
-			return inspect(cmd.OutOrStdout(), path, outputForm(useJSON), limit)
+			return inspect(cmd.OutOrStdout(), path, formFor(useJSON), limit)
 		},
 	}
 	cmd.Flags().BoolVar(&useJSON, "json", false, "one JSON document")

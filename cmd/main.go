@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -36,7 +37,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	if err := backend.Err(); err != nil {
-		report(stderr, err, formOf(root))
+		report(stderr, err, formOf(root, args))
 		return exitStatus(err)
 	}
 	cmd, err := root.ExecuteContextC(ctx)
@@ -47,14 +48,27 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if errors.As(err, &status) {
 		return status.code // the program has reported its error
 	}
-	report(stderr, err, formOf(cmd))
+	report(stderr, err, formOf(cmd, args))
 	return exitStatus(err)
 }
 
-// formOf returns the form that --json selects for the command that ran.
-func formOf(cmd *cobra.Command) outputForm {
+// formOf returns the form of errors that --json selects for the command that ran. Where a flag before it is wrong, it was
+// not parsed.
+func formOf(cmd *cobra.Command, args []string) outputForm {
 	f := cmd.Flags().Lookup("json")
-	return outputForm(f != nil && f.Value.String() == "true")
+	if f == nil {
+		return asText
+	}
+	written := slices.Contains(beforeDashes(args), "--json") && !f.Changed
+	return formFor(written || f.Value.String() == "true")
+}
+
+// beforeDashes returns the arguments before "--".
+func beforeDashes(args []string) []string {
+	if i := slices.Index(args, "--"); i >= 0 {
+		return args[:i]
+	}
+	return args
 }
 
 // newRoot returns the command with all its subcommands.

@@ -4,29 +4,77 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
 )
 
-// progress shows the compiler's progress on a terminal: a line for each pass, and a bar while bytes are counted. It
-// is silent in a pipe.
+// progressFlags are the flags of commands that show progress.
+type progressFlags struct {
+	verbose bool
+	shown   string // one of progressForms; empty: a terminal decides
+}
+
+// progressForms are the values of --progress.
+var progressForms = []string{"plain", "tty", "none"}
+
+// registerProgress adds the flags. quiet is that of the command's [compileFlags].
+func (f *progressFlags) registerProgress(cmd *cobra.Command, quiet *bool) {
+	fs := cmd.Flags()
+	fs.BoolVarP(&f.verbose, "verbose", "v", false, "a line for each pass that has ended, with its figures")
+	fs.BoolVar(quiet, "quiet", false, "print errors only: no progress, no notes, no closing line")
+	fs.StringVar(&f.shown, "progress", "", "plain (lines, also in a pipe), tty (bars) or none (default: bars on a terminal, nothing in a pipe)")
+	complete(cmd, "progress", progressForms...)
+}
+
+// check refuses flags that contradict each other.
+func (f *progressFlags) checkProgress(o outputForm) error {
+	switch visible := f.shown != "" && f.shown != "none"; {
+	case f.shown != "" && !slices.Contains(progressForms, f.shown):
+		return usagef("--progress %s: choose one of %s", value(f.shown), strings.Join(progressForms, ", "))
+	case o == asErrors && (f.verbose || visible):
+		return usagef("--quiet and --verbose or --progress exclude each other: leave one out")
+	case o == asJSON && (f.verbose || visible):
+		return usagef("--json prints objects only: leave --verbose and --progress out")
+	}
+	return nil
+}
+
+// progress shows what the compiler does: a bar while bytes are counted, a line for each pass if asked for, and a
+// closing line.
 type progress struct {
-	w   io.Writer // nil: silent
-	bar *progressbar.ProgressBar
+	w     io.Writer // nil: nothing is shown
+	lines bool      // each step is shown as a line
+	bars  bool      // bytes are shown as a bar
+	bar   *progressbar.ProgressBar
+	begun bool // bytes were reported
 
 	// after is called after each pass. It is nil if nothing is shown, which avoids comparing dumps.
 	after func(passes.Step, *ir.Module) error
 }
 
-// newProgress shows progress on w if it is a terminal that a person reads, which is not the case with --json.
-func newProgress(w io.Writer, form outputForm) *progress {
+// newProgress shows progress on w as the flags say. Without them it is shown on a terminal that a person reads, which
+// is not the case with --json.
+func newProgress(w io.Writer, form outputForm, f progressFlags) *progress {
 	p := &progress{}
-	if f, ok := w.(*os.File); ok && form == asText && term.IsTerminal(int(f.Fd())) {
-		p.w = w
+	if form != asText {
+		return p
+	}
+	file, ok := w.(*os.File)
+	terminal := ok && term.IsTerminal(int(file.Fd()))
+	if !terminal && !f.verbose && (f.shown == "" || f.shown == "none") {
+		return p
+	}
+	p.w = w
+	p.bars = f.shown == "tty" || f.shown == "" && terminal
+	p.lines = f.shown == "plain"
+	if f.verbose {
 		p.after = p.pass
 	}
 	return p
@@ -37,10 +85,10 @@ func (p *progress) pass(s passes.Step, _ *ir.Module) error {
 	fig := s.Figures
 	fmt.Fprintf(p.w, "%-14s %6.1f ms  %5d nodes", s.Pass, float64(s.Stats.Time.Microseconds())/1000, fig.Nodes)
 	if fig.Splits > 0 {
-		fmt.Fprintf(p.w, "  %d splits  %d copies", fig.Splits, fig.Copies)
+		fmt.Fprintf(p.w, "  splits %d  copies %d", fig.Splits, fig.Copies)
 	}
 	if fig.ArenaBytes > 0 {
-		fmt.Fprintf(p.w, "  arenas %.1f MiB", float64(fig.ArenaBytes)/(1<<20))
+		fmt.Fprintf(p.w, "  arenas %s", roundSize(fig.ArenaBytes))
 	}
 	fmt.Fprintln(p.w)
 	return nil
@@ -48,14 +96,22 @@ func (p *progress) pass(s passes.Step, _ *ir.Module) error {
 
 // line prints the next action.
 func (p *progress) line(what string) {
-	if p.w != nil {
+	if p.w != nil && (p.bars || p.lines) {
+		p.done()
 		fmt.Fprintln(p.w, what)
 	}
 }
 
+// building prints that the Go command is called, which takes most of the time of small models.
+func (p *progress) building() { p.line("building the executable") }
+
 // bytes advances the bar.
 func (p *progress) bytes(done, total int64) {
-	if p.w == nil {
+	if p.lines && !p.begun {
+		fmt.Fprintf(p.w, "packing %s of weights\n", sizeText(total))
+	}
+	p.begun = true
+	if !p.bars {
 		return
 	}
 	if p.bar == nil {
@@ -65,8 +121,10 @@ func (p *progress) bytes(done, total int64) {
 	p.bar.Set64(done)
 }
 
+// done removes the bar.
 func (p *progress) done() {
 	if p.bar != nil {
 		p.bar.Finish()
+		p.bar = nil
 	}
 }

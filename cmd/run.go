@@ -63,6 +63,8 @@ a model it runs the demo model that ggmlc carries: write -- before the program's
 	}
 	f.register(cmd)
 	f.registerFallback(cmd)
+	f.registerProgress(cmd, &f.quiet)
+	f.forRun = true
 	cmd.SetFlagErrorFunc(misusedRunFlag)
 	cmd.Flags().StringVar(&f.cacheLimit, "cache-limit", defaultCacheLimit, "`SIZE` of the cache: the least recently used programs are removed above it")
 	cmd.Flags().BoolVar(&f.verify, "verify", false, "pass --verify on to the program: it hashes its weights first, even if they exceed 64 MiB")
@@ -241,7 +243,9 @@ func (f *buildFlags) cacheKey(model string) (string, error) {
 	_ = f.readTargets() // the parser reports errors in it
 	h := sha256.New()
 	abs, _ := filepath.Abs(model)
-	fmt.Fprintf(h, "%s\n%s\n%s\n%+v\n%q\n", selfID(), abs, fileID(info), f.compileFlags, f.fallback)
+	flags := f.compileFlags
+	flags.json, flags.quiet = false, false // these change what is printed only
+	fmt.Fprintf(h, "%s\n%s\n%s\n%+v\n%q\n", selfID(), abs, fileID(info), flags, f.fallback)
 	if _, err := io.CopyN(h, file, headerBytes); err != nil && err != io.EOF {
 		return "", err
 	}

@@ -39,7 +39,7 @@ func isProcessor(d *target.Descriptor) bool { return d.Kind == "cpu" }
 // tuneTargets returns the backends with figures of the CPU that are measured for a model. They are also recorded in
 // the dump's head, and in the file that writeTuned writes.
 func (f *compileFlags) tuneTargets(ctx context.Context, cmd *cobra.Command, m *ir.Module, l *target.List) (*target.List, error) {
-	p := newProgress(cmd.ErrOrStderr(), f.form())
+	p := newProgress(cmd.ErrOrStderr(), f.form(), progressFlags{})
 	defer p.done()
 	r, err := tune.Measure(ctx, m, f.cpu, p.line)
 	if errors.Is(err, tune.ErrKernels) {

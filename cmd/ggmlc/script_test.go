@@ -149,6 +149,9 @@ var ggufKinds = map[string]func(*gguf.Writer){
 	},
 	"other-architecture": func(w *gguf.Writer) { w.Set("general.architecture", "parrot") },
 	"mlp":                writeMLP,
+	"large": func(w *gguf.Writer) { // more than gen embeds
+		w.Tensor("w", gguf.TensorF32, []int{4224, 4096}, zeros(4*4224*4096))
+	},
 }
 
 func zeros(n int) func(io.Writer) error {

@@ -49,6 +49,10 @@ type OutputOptions struct {
 	Race         bool
 
 	Progress func(done, total int64) // bytes of weights packed; nil for none
+	Building func()                  // called by Build before it calls Go; nil for none
+	Done     func(Result)            // called when everything is written; nil for none
+
+	from string // the model's files as a package's header names them
 }
 
 // embedLimit is the largest blob that go:embed carries; larger ones are appended, since
@@ -83,6 +87,9 @@ func Build(ctx context.Context, md *Model, o OutputOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.Building != nil {
+		o.Building()
+	}
 	err = codegen.Build(ctx, pkg, codegen.BuildOptions{
 		Out: o.Out, GOOS: o.GOOS, GOARCH: o.GOARCH, Tags: o.Tags, Race: o.Race,
 		WeightsFile: w.path, WeightsSize: w.size, Weights: where, WeightsHash: w.hash, PlanID: planID, Fallback: packed,
@@ -95,7 +102,10 @@ func Build(ctx context.Context, md *Model, o OutputOptions) error {
 			return err
 		}
 	}
-	return writeMetafile(md, o, planID, w)
+	if err := writeMetafile(md, o, planID, w); err != nil {
+		return err
+	}
+	return o.done(md, planID, where, 0)
 }
 
 // emit returns the source of a compiled model.
@@ -105,7 +115,7 @@ func emit(md *Model, o OutputOptions, pkg string, w *blob, where codegen.Where) 
 		return nil, "", err
 	}
 	p, err := emitSafely(md.Module, codegen.Options{
-		Package: pkg, Compiler: o.Compiler, Name: md.Module.Name, Tokenizer: md.Tokenizer, Chat: md.Chat, Grammar: md.Grammar,
+		Package: pkg, Compiler: o.Compiler, Name: md.Module.Name, From: o.from, Tokenizer: md.Tokenizer, Chat: md.Chat, Grammar: md.Grammar,
 		Weights: where, WeightsFile: filepath.Base(o.WeightsFile), WeightsHash: w.hash, PlanID: planID, CPU: o.CPU, Profile: o.Profile,
 		Targets: md.targets,
 	})
