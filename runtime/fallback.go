@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/runtime/printable"
@@ -17,14 +16,14 @@ func (c *cli) openSession() (*Session, error) {
 		return s, err
 	}
 	if err == nil {
-		fmt.Fprintf(c.err, "%s: runs on %s\n", c.name, printable.Line(strings.Join(c.program.Devices.names(), ", ")))
+		c.note("runs-on", "runs on %s", printable.Line(strings.Join(c.program.Devices.names(), ", ")))
 		return s, nil
 	}
 	var device *DeviceError
 	if !errors.As(err, &device) || errors.Is(err, ErrWeights) {
 		return nil, err
 	}
-	fmt.Fprintf(c.err, "%s: runs on the processor alone, by the plan of --fallback: %s\n", c.name, printable.Text(err.Error()))
+	c.note("runs-on", "runs on the processor alone, by the plan of --fallback: %v", err)
 	c.program = next
 	return openWith(next, c.options)
 }

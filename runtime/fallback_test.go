@@ -28,7 +28,7 @@ func withDevice(p, fallback *Program, err error) *Program {
 
 func TestFallbackRunsWhereDevicesCannotBeOpened(t *testing.T) {
 	p := withDevice(toyProgram(), toyProgram(), errors.New("there is no driver: install one"))
-	want := "toy: runs on the processor alone, by the plan of --fallback: gpu0: there is no driver: install one\n"
+	want := `{"level":"note","code":"runs-on","message":"runs on the processor alone, by the plan of --fallback: gpu0: there is no driver: install one"}` + "\n"
 	status, out, errs := invoke(p, "--tokens", "1", "-n", "3", "--json")
 	plain, wantOut, _ := invoke(toyProgram(), "--tokens", "1", "-n", "3", "--json")
 	if status != 0 || plain != 0 || !strings.HasPrefix(errs, want) {

@@ -83,14 +83,14 @@ func run(ctx context.Context, p *Program, args []string, out, errs io.Writer) (s
 
 // runWith is run for a command line whose program and files are set.
 func runWith(ctx context.Context, c *cli, args []string) (status int) {
-	p, errs := c.program, c.err
+	p := c.program
 	c.name = printable.Line(p.Name)
 	if len(args) > 0 {
 		c.name, args = filepath.Base(args[0]), args[1:]
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			fmt.Fprintf(errs, "%s: internal error: %s: please report it with this text\n%s", c.name, printable.Text(fmt.Sprint(v)), debug.Stack())
+			c.panicked(v, debug.Stack())
 			status = exitBug
 		}
 	}()
@@ -117,6 +117,7 @@ func (c *cli) dispatch(ctx context.Context, args []string) error {
 		return c.version()(ctx)
 	}
 	if err != nil {
+		c.json = c.json || wantsJSON(args)
 		return err
 	}
 	if c.rest = rest; cmd.args == "" || cmd.name == "" {
@@ -137,24 +138,6 @@ func (c *cli) find(name string) *command {
 		}
 	}
 	return nil
-}
-
-// exit prints an error and returns the status for it.
-func (c *cli) exit(err error) int {
-	if err == nil {
-		return exitDone
-	}
-	text := printable.Text(err.Error()) // it may contain arbitrary names and paths
-	fmt.Fprintf(c.err, "%s: %s\n", c.name, strings.ReplaceAll(text, "\n", "\n"+c.name+": "))
-	var usage usageError
-	var fault *FaultError
-	switch {
-	case errors.As(err, &usage), errors.Is(err, ErrInput):
-		return exitUsage
-	case errors.As(err, &fault) && !fault.Surroundings():
-		return exitBug
-	}
-	return exitFailed
 }
 
 // helpOf prints the usage of the command that is named, or of all.
@@ -242,8 +225,8 @@ func (c *cli) open() (*Session, func() error, error) {
 	}
 	m := s.model
 	if n := m.Threads(); n < c.options.Threads {
-		fmt.Fprintf(c.err, "%s: --threads %d: cut to %d: there are %d processors (GOMAXPROCS), and the plan is for at most %s\n",
-			c.name, c.options.Threads, n, goruntime.GOMAXPROCS(0), threadsText(c.program.maxThreads()))
+		c.note("threads", "--threads %d: cut to %d: there are %d processors (GOMAXPROCS), and the plan is for at most %s",
+			c.options.Threads, n, goruntime.GOMAXPROCS(0), threadsText(c.program.maxThreads()))
 	}
 	if profile != nil {
 		c.program.Profile.begin(m.pool.workers)

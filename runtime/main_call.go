@@ -156,7 +156,7 @@ func (c *cli) callOn(ctx context.Context, s *Session, f *Func, arrays []Array, d
 		t := &f.Outputs[i]
 		path := filepath.Join(dir, file)
 		if file != t.Name+".npy" {
-			fmt.Fprintf(c.err, "%s: output %q is in %s, as its name is not one for a file, or that of two\n", c.name, t.Name, path)
+			c.note("output", "output %q is in %s, as its name is not one for a file, or that of two", t.Name, path)
 		}
 		if err := s.writeOutput(t, path); err != nil {
 			return err

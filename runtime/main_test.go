@@ -128,7 +128,7 @@ func TestPromptsFromFiles(t *testing.T) {
 
 func TestContextFullIsAnError(t *testing.T) {
 	status, out, errs := invoke(hello(t), "--prompt", "a", "-n", "100", "--ignore-eos", "--json")
-	if status != 1 || !strings.Contains(errs, "toy: the context is full: 64 positions") {
+	if status != 1 || !strings.Contains(errs, `"message":"the context is full: 64 positions`) {
 		t.Errorf("status %d, %s", status, errs)
 	}
 	// 64 positions without 2 of the prompt, and the last token, which needs no position.
@@ -206,7 +206,8 @@ func TestUsageErrors(t *testing.T) {
 	}
 	for _, c := range cases {
 		status, out, errs := invoke(c.p, strings.Fields(c.args)...)
-		if status != exitUsage || !strings.HasPrefix(errs, "toy: ") || !strings.Contains(errs, c.want) || out != "" {
+		line := strings.HasPrefix(errs, "toy: ") != strings.Contains(c.args+" ", "--json ") // or an object
+		if status != exitUsage || !line || !strings.Contains(errs, c.want) || out != "" {
 			t.Errorf("%q: status %d, output %q, errors %q, want %q", c.args, status, out, errs, c.want)
 		}
 	}
@@ -328,7 +329,7 @@ func TestInterruptStopsWithASummary(t *testing.T) {
 	}
 	var out, errs bytes.Buffer
 	status := run(ctx, p, []string{"toy", "--prompt", "a", "--json"}, &out, &errs)
-	if status != exitFailed || !strings.Contains(out.String(), `"generated":4`) || !strings.Contains(errs.String(), "toy: cancelled") {
+	if status != exitFailed || !strings.Contains(out.String(), `"generated":4`) || !strings.Contains(errs.String(), `{"code":"interrupted","message":"cancelled: `) {
 		t.Errorf("status %d, %q, %q", status, &out, &errs)
 	}
 }

@@ -14,12 +14,13 @@ import (
 const jsonPage = "docs/reference/json.md"
 
 var (
-	jsonTag   = regexp.MustCompile("`json:\"([a-z0-9_]+)[,\"]|[.]begin[(]\"([a-z]+)\"[)]")
-	errorKind = regexp.MustCompile(`(?m)^\t\{"([a-z-]+)", exit`)
-	noteCode  = regexp.MustCompile(`notice\([^"\n]*, "([a-z-]+)", "|Code: "([a-z-]+)"`)
-	cellWord  = regexp.MustCompile("`([a-z0-9_-]+)`")
-	fieldRow  = regexp.MustCompile(`(?m)^\| [^|]+ \| ([^|]+) \|$`)
-	codeRow   = regexp.MustCompile(`(?m)^\| ([^|]+) \| [1-4-] \| [^|]+ \|$`)
+	jsonTag     = regexp.MustCompile("`json:\"([a-z0-9_]+)[,\"]|[.]begin[(]\"([a-z]+)\"[)]")
+	errorKind   = regexp.MustCompile(`(?m)^\t\{"([a-z-]+)", exit`)
+	noteCode    = regexp.MustCompile(`notice\([^"\n]*, "([a-z-]+)", "|Code: "([a-z-]+)"`)
+	programNote = regexp.MustCompile(`c\.note\("([a-z-]+)"`)
+	cellWord    = regexp.MustCompile("`([a-z0-9_-]+)`")
+	fieldRow    = regexp.MustCompile(`(?m)^\| [^|]+ \| ([^|]+) \|$`)
+	codeRow     = regexp.MustCompile(`(?m)^\| ([^|]+) \| [1-4-] \| [^|]+ \|$`)
 )
 
 // TestJSONPageIsComplete compares the names of fields and codes on the page with those in the source.
@@ -32,6 +33,12 @@ func TestJSONPageIsComplete(t *testing.T) {
 		codes[code] = true
 	}
 	codes["failed"] = true // cmd.unknown
+	programs := sourceOf(t, root, "runtime")
+	for _, pattern := range []*regexp.Regexp{errorKind, programNote} {
+		for code := range wordsOf(pattern, programs) {
+			codes[code] = true
+		}
+	}
 	shownFields, shownCodes := shown(fieldRow, page), shown(codeRow, page)
 	compareNames(t, "field", fields, shownFields)
 	compareNames(t, "code", codes, shownCodes)
