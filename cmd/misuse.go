@@ -27,20 +27,6 @@ func misusedFlag(cmd *cobra.Command, err error) error {
 	return usagef("%w: see %s --help", err, cmd.CommandPath())
 }
 
-// misusedRunFlag is misusedFlag for run. A flag that it does not know may be one of the program.
-func misusedRunFlag(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
-		return misusedFlag(cmd, err)
-	}
-	name, hint := unknown.GetSpecifiedName(), ""
-	flag := "-" + name
-	if unknown.GetSpecifiedShortnames() == "" {
-		flag, hint = "--"+name, flagHint(cmd, name)
-	}
-	return usagef("unknown flag: %s:%s flags of the program come after the model, or after -- if there is none, as in ggmlc run -- %[1]s: see ggmlc run --help", flag, hint)
-}
-
 // flagHint returns " did you mean --NAME?" with the flag of the nearest name; see [spell.Hint].
 func flagHint(cmd *cobra.Command, name string) string {
 	var names []string

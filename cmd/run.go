@@ -36,8 +36,12 @@ func runCommand() *cobra.Command {
 		Use:   "run [compile flags] [model] [program flags]",
 		Short: "compile a model into the user's cache and run it; without a model, the demo",
 		Long: `run compiles a model, keeps the executable in the user's cache, and runs it. Flags of
-the compiler come before the model; what follows the model goes to the program. Without
-a model it runs the demo model that ggmlc carries: write -- before the program's flags. ggmlc cache shows what is kept.`,
+the compiler come before the model; what follows the model goes to the program:
+
+  ggmlc run [flags of the compiler] model.gguf [flags of the program]
+  ggmlc run [flags of the compiler] -- [flags of the program]     the demo model of ggmlc
+
+ggmlc run model.gguf --help lists the program's flags. ggmlc cache shows what is kept.`,
 		Example: `  ggmlc run -- --prompt "One day" -n 64
   ggmlc run model.gguf --prompt "One day" --temp 0.8
   ggmlc run --ctx 2048 model.gguf bench
@@ -70,36 +74,6 @@ a model it runs the demo model that ggmlc carries: write -- before the program's
 	cmd.Flags().BoolVar(&f.verify, "verify", false, "pass --verify on to the program: it hashes its weights first, even if they exceed 64 MiB")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
-}
-
-// splitRunArgs returns the model and the program's arguments. The model is empty if the demo is to run.
-func splitRunArgs(cmd *cobra.Command, args []string) (model string, rest []string, err error) {
-	if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
-		return "", args, nil
-	}
-	if err := nameGiven(args[0]); err != nil {
-		return "", nil, err
-	}
-	model, rest = args[0], args[1:]
-	if len(rest) > 0 && rest[0] == "--" {
-		rest = rest[1:]
-	}
-	return model, rest, misplacedFlag(cmd, rest)
-}
-
-// sharedFlags are flags that the compiler and programs have.
-var sharedFlags = []string{"help", "json", "profile", "verify"}
-
-// misplacedFlag returns an error if the program's arguments begin with a flag of the compiler.
-func misplacedFlag(cmd *cobra.Command, rest []string) error {
-	if len(rest) == 0 || !strings.HasPrefix(rest[0], "--") {
-		return nil
-	}
-	name, _, _ := strings.Cut(rest[0][len("--"):], "=")
-	if slices.Contains(sharedFlags, name) || cmd.Flags().Lookup(name) == nil {
-		return nil
-	}
-	return usagef("--%s is a flag of the compiler: write it before the model", name)
 }
 
 // withVerify adds --verify to a program's arguments, after the command if they begin with one.
