@@ -51,20 +51,28 @@ func dumpCommand() *cobra.Command {
 	}
 	f.register(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&f.function, "func", "", "print only this function, or of it the split that a label of an error or timeline names: '@decode split 3'")
+	f.registerPrint(cmd, "file, or folder with --all or --kernels (default, or -: standard output)")
 	fs.StringVar(&f.after, "after", "", "stop after this pass (default: the last)")
 	fs.StringVar(&f.before, "before", "", "stop before this pass")
 	fs.BoolVar(&f.all, "all", false, "a file for every pass, and index.tsv, into the folder of -o")
-	fs.StringVar(&f.show, "show", "", showUsage())
-	fs.StringVar(&f.format, "format", "text", "text, json or dot")
 	fs.BoolVar(&f.kernels, "kernels", false, "print each kernel for GPUs, with the nodes that it computes; with -o into a folder")
 	fs.StringSliceVar(&f.kernelForms, "kernel-form", nil, "with --kernels: "+strings.Join(kernelFormNames(), ", ")+" (default: all)")
-	fs.StringVarP(&f.out, "output", "o", "", "file, or folder with --all or --kernels (default, or -: standard output)")
 	complete(cmd, "after", append([]string{imported}, passNames()...)...)
 	complete(cmd, "before", passNames()...)
-	complete(cmd, "format", formats...)
-	complete(cmd, "kernel-form", kernelFormNames()...)
+	completeList(cmd, "kernel-form", kernelFormNames()...)
 	return cmd
+}
+
+// registerPrint adds the flags of commands that print modules.
+func (f *dumpFlags) registerPrint(cmd *cobra.Command, output string) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.function, "func", "", "print only this function, or of it the split that a label of an error or timeline names: '@decode split 3'")
+	fs.StringVar(&f.show, "show", "", showUsage())
+	fs.StringVar(&f.format, "format", "text", "text, json or dot")
+	fs.StringVarP(&f.out, "output", "o", "", output)
+	completeBy(cmd, "func", completeFunctions)
+	completeList(cmd, "show", append(strings.Split(ir.ShowNames, ","), "all")...)
+	complete(cmd, "format", formats...)
 }
 
 func (f *dumpFlags) dump(ctx context.Context, cmd *cobra.Command, model string) error {

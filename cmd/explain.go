@@ -55,6 +55,7 @@ sums up splits, copies, memory, barriers and the most expensive decisions.`,
 	cmd.Flags().StringVar(&f.after, "after", "", "explain what is decided after this pass (default: the last)")
 	cmd.Flags().Lookup("json").Usage = "one JSON document; diagnostics as one object a line"
 	complete(cmd, "after", passNames()...)
+	cmd.ValidArgsFunction = completeNode
 	return cmd
 }
 

@@ -100,29 +100,15 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 func (f *compileFlags) completions(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = completeModel
 	for flag, words := range map[string][]string{
-		"targets": targetNames(), "deny": targetNames(), "rules": {"cost", "ggml-2024", "ggml-2026"},
-		"kv": {"f16", "f32", "q8_0"}, "quantize": quantizeNames(), "stats": pass.StatsFormats,
-		"cpu": cpuNames, "disable": passNames(),
+		"deny": targetNames(), "rules": assign.RuleSets(), "kv": {"f16", "f32", "q8_0", "q4_0"}, "quantize": quantizeNames(),
+		"stats": pass.StatsFormats, "disable": passNames(),
 	} {
 		if cmd.Flags().Lookup(flag) != nil {
 			complete(cmd, flag, words...)
 		}
 	}
-}
-
-// complete offers words for a flag.
-func complete(cmd *cobra.Command, flag string, words ...string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // no such flag
-	}
-}
-
-// completeModel offers models as the only argument.
-func completeModel(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return []string{"gguf", "ggir"}, cobra.ShellCompDirectiveFilterFileExt
+	completeList(cmd, "targets", targetNames()...)
+	completeList(cmd, "cpu", cpuNames...)
 }
 
 func targetNames() []string {

@@ -35,12 +35,8 @@ is refused.`,
 	f.registerPasses(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&names, "passes", "", "passes to run, in this order, separated by commas")
-	fs.StringVar(&f.function, "func", "", "print only this function")
-	fs.StringVar(&f.show, "show", "", showUsage())
-	fs.StringVar(&f.format, "format", "text", "text, json or dot")
-	fs.StringVarP(&f.out, "output", "o", "", "file (default, or -: standard output)")
-	complete(cmd, "passes", passNames()...)
-	complete(cmd, "format", formats...)
+	f.registerPrint(cmd, "file (default, or -: standard output)")
+	completeList(cmd, "passes", passNames()...)
 	return cmd
 }
 
