@@ -254,10 +254,11 @@ func cacheCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cache",
 		Short: "show what ggmlc run keeps; cache clean removes it",
-		Long: `cache lists the programs that ggmlc run has compiled, the one used last first: size, last use,
-model. The program of ggmlc devices is among them. run removes those that were not used for
-longest when all have more than --cache-limit.
-Neither run nor cache clean removes a program while another ggmlc run compiles or runs it.`,
+		Long: `cache lists the programs that ggmlc run has compiled, the one used last first:
+size, last use, model. The program of ggmlc devices is among them. run removes
+those that were not used for longest when all have more than --cache-limit.
+Neither run nor cache clean removes a program while another ggmlc run compiles
+or runs it.`,
 		Example: `  ggmlc cache
   ggmlc cache clean`,
 		Args: noArgs,

@@ -38,18 +38,20 @@ func compareCommand() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare [flags] model --with TARGETS|FLAGS|eval [call FUNC name=x.npy …]",
-		Short: "run two plans, or a plan and its definition in float64, and compare them node by node",
-		Long: `compare compiles a model, runs it, and compares the values of all nodes with those of another run on the same inputs:
+		Short: "compare the values of two plans, or of a plan and its definition",
+		Long: `compare compiles a model, runs it, and compares the values of all nodes with
+those of another run on the same inputs:
 
   --with cpu             another list of targets, without the pins
   --with "--kv f32"      other flags of the compiler, in addition to those given
-  --with eval            what the graph of the file means, in float64, without --quantize
+  --with eval            the file's graph in float64, without --quantize
 
-The inputs are a prompt, or those of a function. The result is a table of distances. The status is 1 if a value
-differs by more than its tolerance; the first one is named, with the element that differs most.`,
+The inputs are a prompt, or those of a function. The result is a table of
+distances. The status is 1 if a value differs by more than its tolerance; the
+first one is named, with the element that differs most.`,
 		Example: `  ggmlc compare model.gguf --with eval --prompt "One day"
   ggmlc compare model.gguf --targets vulkan,cpu --with cpu --tokens 1,2,3
-  ggmlc compare model.gguf --with "--quantize q8_0" --tokens 1,2,3 --tolerance 1e-3
+  ggmlc compare model.gguf --with "--quantize q8_0" --tokens 1 --tolerance 1e-3
   ggmlc compare mlp.ggir --with eval call forward x=x.npy`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.debugHelp(cmd.OutOrStdout()) {

@@ -22,11 +22,12 @@ func devicesCommand() *cobra.Command {
 	var f devicesFlags
 	cmd := &cobra.Command{
 		Use:   "devices [flags]",
-		Short: "list the GPUs and the processor of this machine, check them, measure their rates",
-		Long: `devices lists the GPUs that a driver makes available, with what kernels may use of them, and the
-processor. With --check it compares what a GPU computes with the definitions of ops and kernels,
-with --measure it writes a target file for builds with --target-file. The first call builds the
-program that talks to drivers, which is kept where ggmlc run keeps programs.`,
+		Short: "list the GPUs and the processor of this machine, check, measure",
+		Long: `devices lists the GPUs that a driver makes available, with what kernels may use
+of them, and the processor. With --check it compares what a GPU computes with
+the definitions of ops and kernels, with --measure it writes a target file for
+builds with --target-file. The first call builds the program that talks to
+drivers, which is kept where ggmlc run keeps programs.`,
 		Example: `  ggmlc devices
   ggmlc devices --check --device vulkan:0
   ggmlc devices --measure -o gpu.target

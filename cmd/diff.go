@@ -30,11 +30,12 @@ func diffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [flags] A [B]",
 		Short: "print what differs between two plans: figures and decisions",
-		Long: `diff compiles two models, or one under two sets of flags, and prints which figures and decisions
-differ. Flags are for both; those of --with are for the second alone, in place of the same flags
-for both. Without B the second is A again. With -o it writes an HTML page, with both texts.`,
+		Long: `diff compiles two models, or one under two sets of flags, and prints which
+figures and decisions differ. Flags are for both; those of --with are for the
+second alone, in place of the same flags for both. Without B the second is A
+again. With -o it writes an HTML page, with both texts.`,
 		Example: `  ggmlc diff model.gguf --with rules=ggml-2026 --targets vulkan,cpu
-  ggmlc diff model.gguf --with 'pin=blk\.[01]\.=gpu' --target-file machine.targets -o diff.html
+  ggmlc diff model.gguf --with 'pin=blk\.0\.=fake' --targets fake,cpu
   ggmlc diff old.ggir new.ggir`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.debugHelp(cmd.OutOrStdout()) {

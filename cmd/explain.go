@@ -26,17 +26,19 @@ func explainCommand() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain [flags] model [node]",
-		Short: "explain why a node is where it is, or what decides the whole plan",
-		Long: `explain compiles a model and describes in words what was decided, why, and what it costs.
+		Short: "explain where a node runs and why, or what decides the plan",
+		Long: `explain compiles a model and describes in words what was decided, why, and what
+it costs.
 
-With a node it says where the node runs, what was tried and refused, which copies it causes,
-and who has its bytes before and after. A node is named by its value (v25, or decode.v25), by
-a tensor (blk.3.ffn_up.weight), a state, or a position in the model file (blk.3.ffn); * stands
-for any text (blk.*.ffn). A split is named as errors and timelines name it. Of many nodes there
-is a list.
+With a node it says where the node runs, what was tried and refused, which
+copies it causes, and who has its bytes before and after. A node is named by its
+value (v25, or decode.v25), by a tensor (blk.3.ffn_up.weight), a state, or a
+position in the model file (blk.3.ffn); * stands for any text (blk.*.ffn). A
+split is named as errors and timelines name it. Of many nodes there is a list.
 
-Without one it states how long a call is predicted to take and how good the assignment is, and
-sums up splits, copies, memory, barriers and the most expensive decisions.`,
+Without one it states how long a call is predicted to take and how good the
+assignment is, and sums up splits, copies, memory, barriers and the most
+expensive decisions.`,
 		Example: `  ggmlc explain model.gguf
   ggmlc explain model.gguf blk.3.ffn_up.weight
   ggmlc explain model.gguf '@prefill split 3[l=2]'

@@ -36,10 +36,11 @@ func newGen() (*cobra.Command, *genFlags) {
 	cmd := &cobra.Command{
 		Use:   "gen [flags] model -o dir --package name",
 		Short: "compile a model into a typed Go package",
-		Long: `gen writes a Go package that computes the model: Open, sessions, and a typed method for
-each function. With the code comes model.ggir, from which --check recompiles without
-the weights. Without a model it reads ggmlc.json, which lists several models with their
-flags, and writes or checks all of their packages (docs/howto/packages.md).`,
+		Long: `gen writes a Go package that computes the model: Open, sessions, and a typed
+method for each function. With the code comes model.ggir, from which --check
+recompiles without the weights. Without a model it reads ggmlc.json, which lists
+several models with their flags, and writes or checks all of their packages
+(docs/howto/packages.md).`,
 		Example: `  //go:generate go tool ggmlc gen model.gguf -o story --package story
   ggmlc gen -o story --check
   ggmlc gen                            # all packages of ./ggmlc.json

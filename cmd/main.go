@@ -10,9 +10,11 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/ggmlc/ggmlc/codegen/backend"
 )
@@ -31,7 +33,7 @@ func Main() {
 
 // run is Main with its environment as parameters. It returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRoot()
+	root := newRoot(helpWidth(stdout))
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -71,17 +73,21 @@ func beforeDashes(args []string) []string {
 	return args
 }
 
-// newRoot returns the command with all its subcommands.
-func newRoot() *cobra.Command {
+// newRoot returns the command with all its subcommands. Help is wrapped to so many columns; 0: it is not.
+func newRoot(width int) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ggmlc",
 		Short: "compile models into static executables and Go packages",
 		Long: `ggmlc compiles a model into one static executable, or into a typed Go package.
-Everything about the execution is planned before it runs, and every plan can be read.`,
+Everything about the execution is planned before it runs, and every plan can be
+read.`,
 		Example: `  ggmlc run -- --prompt "One day"      the demo model
   ggmlc build model.gguf -o story      one static executable
-  ggmlc gen model.gguf -o story --package story
-  ggmlc dump model.gguf --after plan   what was decided`,
+  ggmlc gen model.gguf -o story        a Go package
+  ggmlc inspect model.gguf             what is in the file
+  ggmlc explain model.gguf             what was decided, and why
+  ggmlc targets > machine.targets      backends as text, to be changed for
+  ggmlc view model.gguf --target-file machine.targets -o plan.html`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -94,13 +100,41 @@ Everything about the execution is planned before it runs, and every plan can be 
 	}
 	root.SetFlagErrorFunc(misusedFlag)
 	root.SetHelpCommand(helpCommand(root))
-	for _, c := range []func() *cobra.Command{
-		runCommand, buildCommand, genCommand, dumpCommand, optCommand, explainCommand, viewCommand, diffCommand, inspectCommand, tokenizeCommand, compareCommand, packCommand, cacheCommand,
-		devicesCommand, passesCommand, targetsCommand, opsCommand, versionCommand,
-	} {
-		root.AddCommand(c())
+	cobra.EnableCommandSorting = false
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprint(".FlagUsagesWrapped ", width)))
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, c := range g.commands {
+			cmd := c()
+			cmd.GroupID = g.title
+			root.AddCommand(cmd)
+		}
 	}
 	return root
+}
+
+// groups are the commands in the order of their help: what most users need first.
+var groups = []struct {
+	title    string
+	commands []func() *cobra.Command
+}{
+	{"Make programs", []func() *cobra.Command{runCommand, buildCommand, genCommand, cacheCommand}},
+	{"See what was decided, and why", []func() *cobra.Command{inspectCommand, explainCommand, viewCommand, dumpCommand, diffCommand, compareCommand, tokenizeCommand}},
+	{"Work with passes", []func() *cobra.Command{optCommand, packCommand}},
+	{"List what there is", []func() *cobra.Command{targetsCommand, devicesCommand, passesCommand, opsCommand, versionCommand}},
+}
+
+// helpWidth returns the columns to which help is wrapped: those of a terminal; 0, no wrapping, elsewhere.
+func helpWidth(w io.Writer) int {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
 }
 
 // noArgs is cobra.NoArgs with this command's exit status.

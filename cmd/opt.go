@@ -16,10 +16,11 @@ func optCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "opt [flags] --passes a,b x.ggir",
 		Short: "run exactly these passes on a .ggir text and print the result",
-		Long: `opt reads a .ggir text, such as ggmlc dump writes, runs exactly the passes of --passes on it, in
-their order there, and prints the result. Without passes it checks the text and prints it. A pass whose
-turn it is not, as it needs what passes before it decide or would undo what passes after it have decided,
-is refused.`,
+		Long: `opt reads a .ggir text, such as ggmlc dump writes, runs exactly the passes of
+--passes on it, in their order there, and prints the result. Without passes it
+checks the text and prints it. A pass whose turn it is not, as it needs what
+passes before it decide or would undo what passes after it have decided, is
+refused.`,
 		Example: `  ggmlc dump model.gguf --before split -o x.ggir
   ggmlc opt --passes split,copy x.ggir`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -38,16 +38,18 @@ func packCommand() *cobra.Command {
 	names, docs := mem.TechniqueNames()
 	cmd := &cobra.Command{
 		Use:   "pack problem.csv",
-		Short: "the memory planner alone: give buffers with known lives their offsets",
-		Long: `pack reads buffers, a row each, with the columns id, lower, upper and size: live in
-[lower, upper), of size bytes. There may be alignment, and gaps: parts of the life without
-bytes, such as "3-5 8-9"; where there is an offset, the buffer has to lie there. It writes
-the same with a column offset, such that no two buffers that are live at once share bytes.
-This is the form of github.com/google/minimalloc.
+		Short: "the memory planner alone: offsets for buffers with known lives",
+		Long: `pack reads buffers, a row each, with the columns id, lower, upper and size: live
+in [lower, upper), of size bytes. There may be alignment, and gaps: parts of the
+life without bytes, such as "3-5 8-9"; where there is an offset, the buffer has
+to lie there. It writes the same with a column offset, such that no two buffers
+that are live at once share bytes. This is the form of
+github.com/google/minimalloc.
 
-With --capacity all buffers have to end within so many bytes (exit status 3 where no such
-packing is found, and nothing is written); without it the lowest packing found is written.
-Equal inputs give equal outputs, unless --plan-time cuts the search.
+With --capacity all buffers have to end within so many bytes (exit status 3
+where no such packing is found, and nothing is written); without it the lowest
+packing found is written. Equal inputs give equal outputs, unless --plan-time
+cuts the search.
 
 Techniques that --disable switches off:
 ` + techniqueHelp(names, docs),

@@ -34,14 +34,16 @@ func runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run [compile flags] [model] [program flags]",
-		Short: "compile a model into the user's cache and run it; without a model, the demo",
-		Long: `run compiles a model, keeps the executable in the user's cache, and runs it. Flags of
-the compiler come before the model; what follows the model goes to the program:
+		Short: "compile a model into a cache and run it; without one, the demo",
+		Long: `run compiles a model, keeps the executable in the user's cache, and runs it.
+Flags of the compiler come before the model; what follows the model goes to the
+program:
 
   ggmlc run [flags of the compiler] model.gguf [flags of the program]
-  ggmlc run [flags of the compiler] -- [flags of the program]     the demo model of ggmlc
+  ggmlc run [flags of the compiler] -- [flags of the program]   (the demo model)
 
-ggmlc run model.gguf --help lists the program's flags. ggmlc cache shows what is kept.`,
+ggmlc run model.gguf --help lists the program's flags. ggmlc cache shows what is
+kept.`,
 		Example: `  ggmlc run -- --prompt "One day" -n 64
   ggmlc run model.gguf --prompt "One day" --temp 0.8
   ggmlc run --ctx 2048 model.gguf bench

@@ -15,7 +15,7 @@ import (
 func passesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "passes",
-		Short: "list the passes in order, their rules, and the reasons for the order",
+		Short: "list the passes, their rules, and the reasons for their order",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)

@@ -28,11 +28,12 @@ func tokenizeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tokenize model [TEXT]",
 		Short: "print the token ids of a text",
-		Long: `tokenize prints the ids of a text's tokens with the vocabulary of a GGUF file, separated by spaces.
-Nothing is added before or after the text. The file may be a vocabulary without a model.
+		Long: `tokenize prints the ids of a text's tokens with the vocabulary of a GGUF file,
+separated by spaces. Nothing is added before or after the text. The file may be
+a vocabulary without a model.
 
-With --split, --file holds several texts, each followed by that string, and there is a line for each.
-What follows the last one is no text.`,
+With --split, --file holds several texts, each followed by that string, and
+there is a line for each. What follows the last one is no text.`,
 		Example: `  ggmlc tokenize model.gguf "Once upon a time"
   ggmlc tokenize vocab.gguf --file texts --split "
 __ggml_vocab_test__

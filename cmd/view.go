@@ -25,13 +25,14 @@ func viewCommand() *cobra.Command {
 	var f viewFlags
 	cmd := &cobra.Command{
 		Use:   "view [flags] model",
-		Short: "write one HTML page that shows what every pass did, the plan, and why",
-		Long: `view compiles a model and writes one HTML page: a summary, the text after every pass with
-what it changed, and for each node everything that explain reports. The page is one file that
-needs no network; a browser opens it. Its address can name a node: plan.html#decode.v25`,
+		Short: "write one HTML page: what every pass did, the plan, and why",
+		Long: `view compiles a model and writes one HTML page: a summary, the text after every
+pass with what it changed, and for each node everything that explain reports.
+The page is one file that needs no network; a browser opens it. Its address can
+name a node: plan.html#decode.v25`,
 		Example: `  ggmlc view model.gguf -o plan.html
   ggmlc view dumps/09-assign.ggir -o plan.html
-  ggmlc view model.gguf -o plan.html --trace trace.json   # of a program built with --profile`,
+  ggmlc view model.gguf -o plan.html --trace trace.json   # what --profile wrote`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.debugHelp(cmd.OutOrStdout()) {
 				return nil
