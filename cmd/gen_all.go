@@ -32,10 +32,10 @@ func (f *genFlags) all(cmd *cobra.Command, args []string) error {
 	}
 	var errs []error
 	for _, e := range c.entries {
-		if err := cmd.Context().Err(); err != nil {
-			return errors.Join(append(errs, err)...)
-		}
 		errs = append(errs, f.each(cmd, c, e))
+		if cmd.Context().Err() != nil {
+			break // interrupted, which is among the errors
+		}
 	}
 	return errors.Join(errs...)
 }

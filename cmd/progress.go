@@ -103,7 +103,9 @@ func (p *progress) line(what string) {
 }
 
 // building prints that the Go command is called, which takes most of the time of small models.
-func (p *progress) building() { p.line("building the executable") }
+func (p *progress) building() {
+	p.line("building the executable (the first time, Go compiles its library too: a minute or more)")
+}
 
 // bytes advances the bar.
 func (p *progress) bytes(done, total int64) {
