@@ -84,7 +84,7 @@ type Env struct {
 func (d *device) Bind(b *runtime.Block) (any, error) {
 	e := &Env{Block: b, Mem: make([]unsafe.Pointer, len(b.Memory))}
 	for _, i := range d.info.Memory {
-		e.Mem[i] = unsafe.Pointer(unsafe.SliceData(octets(b.Memory[i])))
+		e.Mem[i] = address(b.Memory[i])
 	}
 	return e, nil
 }
@@ -100,17 +100,17 @@ func (d *device) Idle(b *runtime.Block) {
 
 // Run implements runtime.Device.
 func (d *device) Run(queue int, c *runtime.Command, b *runtime.Block, iteration int) {
-	d.queues[queue].submit(entry{kind: run, command: c, block: b, iteration: iteration})
+	d.queues[queue].entries.Submit(runtime.QueueEntry{Kind: runtime.RunEntry, Command: c, Block: b, Iteration: iteration})
 }
 
 // Copy implements runtime.Device.
 func (d *device) Copy(queue int, t runtime.Transfer, b *runtime.Block) {
-	d.queues[queue].submit(entry{kind: transfer, transfer: t, block: b})
+	d.queues[queue].entries.Submit(runtime.QueueEntry{Kind: runtime.CopyEntry, Transfer: t, Block: b})
 }
 
 // Record implements runtime.Device.
 func (d *device) Record(queue int, e *runtime.Event, n uint64) {
-	if q := d.queues[queue]; !q.submit(entry{kind: record, event: e, count: n}) {
+	if q := d.queues[queue]; !q.entries.Submit(runtime.QueueEntry{Kind: runtime.RecordEntry, Event: e, Count: n}) {
 		<-q.ended // earlier records come first
 		e.Signal(n)
 	}
@@ -118,7 +118,7 @@ func (d *device) Record(queue int, e *runtime.Event, n uint64) {
 
 // Wait implements runtime.Device.
 func (d *device) Wait(queue int, e *runtime.Event, n uint64) {
-	d.queues[queue].submit(entry{kind: wait, event: e, count: n})
+	d.queues[queue].entries.Submit(runtime.QueueEntry{Kind: runtime.WaitEntry, Event: e, Count: n})
 }
 
 // Close implements runtime.Device.

@@ -1,7 +1,6 @@
 package fake
 
 import (
-	"encoding/binary"
 	"fmt"
 	"unsafe"
 
@@ -55,65 +54,13 @@ func (m *memory) fill() {
 	}
 }
 
-// octets returns the bytes of a memory. Simulated devices only use memory that the CPU can address.
-func octets(m runtime.Memory) []byte {
-	switch m := m.(type) {
-	case *memory:
-		return m.bytes
-	case runtime.HostMemory:
-		return unsafe.Slice((*byte)(m.Base), m.Size)
+// Address implements runtime.Addressable.
+func (m *memory) Address() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(m.bytes)) }
+
+// address returns the address of a memory. Simulated devices only use memory that the CPU can address.
+func address(m runtime.Memory) unsafe.Pointer {
+	if m, ok := m.(runtime.Addressable); ok {
+		return m.Address()
 	}
 	panic(fmt.Sprintf("fake: memory of another kind of device: %T", m))
-}
-
-// move carries out a transfer. It panics if any byte is outside of the memory.
-func move(t *runtime.Transfer, b *runtime.Block) {
-	if t.Len() == 0 {
-		return
-	}
-	dst, src := cut(b, t.Dst, t.Len()), cut(b, t.Src, t.Reach())
-	switch {
-	case t.Picks > 0:
-		pick(t, dst, src, cut(b, t.Index, i32Bytes*t.Picks))
-		return
-	case t.Dense():
-		copy(dst, src)
-		return
-	}
-	for i := range t.Shape[0] {
-		for j := range t.Shape[1] {
-			for k := range t.Shape[2] {
-				from := src[i*t.Stride[0]+j*t.Stride[1]+k*t.Stride[2]:]
-				dst = line(dst, from, t.Elem, t.Shape[3], t.Stride[3])
-			}
-		}
-	}
-}
-
-const i32Bytes = 4
-
-// pick copies the elements whose numbers are in index.
-func pick(t *runtime.Transfer, dst, src, index []byte) {
-	for ; len(index) > 0; index = index[i32Bytes:] {
-		at := t.Elem * int(int32(binary.NativeEndian.Uint32(index)))
-		copy(dst[at:at+t.Elem], src[at:])
-	}
-}
-
-// line copies n elements at intervals of stride bytes and returns the rest of dst after them.
-func line(dst, src []byte, elem, n, stride int) []byte {
-	for i := range n {
-		copy(dst[:elem], src[i*stride:])
-		dst = dst[elem:]
-	}
-	return dst
-}
-
-// cut returns the n bytes of a memory that begin at s.
-func cut(b *runtime.Block, s runtime.Span, n int) []byte {
-	all := octets(b.Memory[s.Memory])
-	if s.Offset < 0 || s.Offset+n > len(all) {
-		panic(fmt.Sprintf("bytes %d to %d of a memory of %d", s.Offset, s.Offset+n, len(all)))
-	}
-	return all[s.Offset : s.Offset+n]
 }
