@@ -185,12 +185,16 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 	name := g.top.pick(fmt.Sprintf("%sSplit%d", g.goName(f), c.split))
 	kernels := g.top.pick(name + "Kernels")
 	k := newFuncEmitter(g, f)
-	k.on, k.memory = &on, make(map[int]bool)
+	k.on, k.memory, k.self = &on, make(map[int]bool), "e"
 	b := backend.Get(on.Kind)
 	var nodes []jen.Code
 	for _, n := range c.nodes {
-		whole := *n // a device shares nothing among workers
+		whole := *n // workers of the host share nothing that a device runs
 		whole.Part = ir.Partition{}
+		if on.Kind == kindGroup {
+			whole.Part = n.Submit.Within
+			k.meet(n)
+		}
 		if gpuKinds[on.Kind] != nil {
 			if len(k.stmts) > 0 && !concurrent(n) {
 				k.stmts = append(k.stmts, jen.Id("e").Dot("Barrier").Call())
@@ -208,14 +212,19 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 		if emit == nil {
 			panic(fmt.Sprintf("codegen: internal error: %v: no emitter for %v", n, n.Op))
 		}
-		k.stmts = append(k.stmts, nodeComment(jen.Qual(g.cpuPath(), emit.kernel(n)).Call(emit.args(k, &whole)...), n))
+		k.outer = nil
+		call := nodeComment(jen.Qual(g.cpuPath(), emit.kernel(n)).Call(emit.args(k, &whole)...), n)
+		k.stmts = append(k.stmts, k.byOwners(&whole, call))
 	}
 	comment(g.steps, fmt.Sprintf("%s is part of @%s, split %d, on %s.", name, entry(f).Name, c.split, g.layout.queues[c.queue].name))
-	path, typ := g.fakePath(), "Kernel"
+	path, typ, env := g.fakePath(), "Kernel", "Env"
 	if b != nil {
 		path = b.Package
 	}
 	fields := []jen.Code{jen.Id("Label").Op(":").Add(g.label(f, c.split, ""))}
+	if on.Kind == kindGroup {
+		path, typ, env = g.runtimePath(), "GroupKernel", "GroupEnv"
+	}
 	if gpuKinds[on.Kind] != nil {
 		path, typ = g.gpuPath(), "Command"
 	}
@@ -225,10 +234,18 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 	fields = append(fields, jen.Id("Kernel").Op(":").Qual(path, typ).Call(jen.Id(kernels)))
 	g.steps.Var().Id(name).Op("=").Qual(g.runtimePath(), "Command").Values(fields...)
 	g.steps.Line()
-	g.steps.Func().Id(kernels).Params(jen.Id("e").Op("*").Qual(path, "Env"), jen.Id("l").Int()).
+	g.steps.Func().Id(kernels).Params(jen.Id("e").Op("*").Qual(path, env), jen.Id("l").Int()).
 		Block(append(k.commandPrologue(), k.stmts...)...)
 	g.steps.Line()
 	return name
+}
+
+// meet emits the barrier of a group's threads before a node, unless it is the first of its command or may run at the same
+// time as the one before it.
+func (e *funcEmitter) meet(n *ir.Node) {
+	if len(e.stmts) > 0 && !concurrent(n) {
+		e.stmts = append(e.stmts, jen.Id(e.self).Dot("Barrier").Call())
+	}
 }
 
 // concurrent reports whether a node may run at the same time as the one before it on its queue.
@@ -248,7 +265,10 @@ func (e *funcEmitter) commandPrologue() []jen.Code {
 	for _, k := range slices.Sorted(maps.Keys(e.memory)) {
 		out = append(out, jen.Id(memoryVar(k)).Op(":=").Id("e").Dot("Mem").Index(jen.Lit(k)))
 	}
-	return append(out, e.declareSymbols("e")...)
+	for _, o := range e.ranges { // may name more symbols
+		e.dim(o.n)
+	}
+	return append(append(out, e.declareSymbols("e")...), e.declareRanges()...)
 }
 
 // memoryVar is the variable of a command that points to the beginning of a chunk.

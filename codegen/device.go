@@ -16,8 +16,9 @@ import (
 
 // Kinds of targets for which code is emitted.
 const (
-	kindCPU  = "cpu"  // kernels/cpu, run by the program's workers
-	kindFake = "fake" // the same kernels, run by a device of runtime/fake
+	kindCPU   = "cpu"      // kernels/cpu, run by the program's workers
+	kindGroup = "cpugroup" // the same kernels, run by threads of the processor that are a device
+	kindFake  = "fake"     // the same kernels, run by a device of runtime/fake
 )
 
 // TargetError reports a plan for a backend for which no code can be emitted.
@@ -74,7 +75,7 @@ func newLayout(m *ir.Module, targets *target.List) (*layout, error) {
 		case t.Kind == kindCPU && t.Home() != target.Host:
 			errs = append(errs, fmt.Errorf("target %s: the program's own processor keeps its memory in the space %s, not %s: write space=%s", t.Name, target.Host, t.Home(), target.Host))
 		case t.Kind == kindCPU:
-		case t.Kind != kindFake && gpuKinds[t.Kind] == nil && backend.Get(t.Kind) == nil:
+		case t.Kind != kindFake && t.Kind != kindGroup && gpuKinds[t.Kind] == nil && backend.Get(t.Kind) == nil:
 			errs = append(errs, fmt.Errorf("target %s: code is emitted for targets of kind %s, not %s: leave it out, or only plan with it (ggmlc dump)", t.Name, emittedKinds(), t.Kind))
 		default:
 			l.addDevice(t)
@@ -94,7 +95,7 @@ func newLayout(m *ir.Module, targets *target.List) (*layout, error) {
 
 // emittedKinds lists the kinds of targets that code is emitted for.
 func emittedKinds() string {
-	kinds := append([]string{kindCPU, kindFake}, slices.Sorted(maps.Keys(gpuKinds))...)
+	kinds := append([]string{kindCPU, kindGroup, kindFake}, slices.Sorted(maps.Keys(gpuKinds))...)
 	for _, b := range backend.All() {
 		kinds = append(kinds, b.Name())
 	}
@@ -274,8 +275,11 @@ func (g *generator) emitDevices() jen.Code {
 
 // loader returns the variable that opens the devices of a kind.
 func loader(kind string) string {
-	if k := gpuKinds[kind]; k != nil {
+	switch k := gpuKinds[kind]; {
+	case k != nil:
 		return k.loader
+	case kind == kindGroup:
+		return "groups"
 	}
 	if b := backend.Get(kind); b != nil {
 		return b.LoaderName()
@@ -291,6 +295,10 @@ func (g *generator) emitLoaders() {
 	if has(kindFake) {
 		comment(g.program, "simulated opens all simulated backends.")
 		g.program.Var().Id(loader(kindFake)).Qual(g.fakePath(), "Loader")
+	}
+	if has(kindGroup) {
+		comment(g.program, "groups opens all groups of the processor's threads.")
+		g.program.Var().Id(loader(kindGroup)).Qual(g.runtimePath(), "Groups")
 	}
 	for _, kind := range slices.Sorted(maps.Keys(gpuKinds)) {
 		if k := gpuKinds[kind]; has(kind) {
@@ -324,14 +332,27 @@ func (g *generator) deviceRows() []jen.Code {
 				memory = append(memory, jen.Lit(k))
 			}
 		}
-		rows = append(rows, jen.Values(jen.Dict{
+		fields := jen.Dict{
 			jen.Id("Name"):   jen.Lit(d.Name),
 			jen.Id("Loader"): jen.Op("&").Id(loader(d.Kind)),
 			jen.Id("Queues"): jen.Index().String().Values(names...),
 			jen.Id("Memory"): jen.Index().Int().Values(memory...),
-		}))
+		}
+		if d.Kind == kindGroup {
+			fields[jen.Id("Cores")] = coreNumbers(d.Cores)
+		}
+		rows = append(rows, jen.Values(fields))
 	}
 	return rows
+}
+
+// coreNumbers returns a list of cores.
+func coreNumbers(cores []int) jen.Code {
+	var list []jen.Code
+	for _, c := range cores {
+		list = append(list, jen.Lit(c))
+	}
+	return jen.Index().Int().Values(list...)
 }
 
 func (g *generator) queueRows() []jen.Code {

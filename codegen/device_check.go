@@ -116,7 +116,7 @@ func (l *layout) checkNodes() error {
 				errs = append(errs, unread(f, n))
 				continue
 			}
-			errs = append(errs, fmt.Errorf("@%s: %v: simulated backends run the kernels of the CPU, and none for %v reads operands as %s does: "+
+			errs = append(errs, fmt.Errorf("@%s: %v: simulated backends and groups of threads run the kernels of the CPU, and none for %v reads operands as %s does: "+
 				"write like=fake, and leave ops out with ops=-NAME: an op that is named without formats reads any", f.Name, n, n.Op, n.Backend))
 		}
 	}
@@ -164,12 +164,15 @@ func (l *layout) checkRoute(f *ir.Func, n *ir.Node) error {
 		return nil
 	}
 	from, to := l.home(n.Args[0]), l.home(n.Result())
-	if from < 0 || to < 0 || from == to || l.devices[from].Kind == kindFake && l.devices[to].Kind == kindFake {
+	if from < 0 || to < 0 || from == to || l.devices[from].inHostMemory() && l.devices[to].inHostMemory() {
 		return nil
 	}
 	return fmt.Errorf("@%s: %v copies from %s to %s, which do not address each other's memory: write staged=true in one of the two targets, and compile the model again, or its dump from before the pass copy",
 		f.Name, n, l.devices[from].Name, l.devices[to].Name)
 }
+
+// inHostMemory reports whether the processor addresses the device's memory.
+func (d *device) inHostMemory() bool { return d.Kind == kindFake || d.Kind == kindGroup }
 
 // checkForeign reports a node whose meaning only another program knows. A leaf is reported too, as nothing would fill it.
 func checkForeign(f *ir.Func, n *ir.Node) error {

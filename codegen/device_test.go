@@ -48,7 +48,7 @@ func TestUnsupportedTargetsAreRefused(t *testing.T) {
 		{"a device", "target fake like=fake\ntarget cpu like=cpu", "fake", io, nil},
 		{"a kind that nobody emits, idle", "target x kind=x space=x ops=*\ntarget cpu like=cpu", "cpu", io, nil},
 		{"a kind that nobody emits", "target x kind=x space=x ops=*\ntarget cpu like=cpu", "x", io,
-			[]string{"target x: code is emitted for targets of kind cpu, fake, cuda, gpusim and vulkan, not x"}},
+			[]string{"target x: code is emitted for targets of kind cpu, cpugroup, fake, cuda, gpusim and vulkan, not x"}},
 		{"another memory of the processor", "target cpu like=cpu space=ram", "cpu", io, []string{"write space=host"}},
 		{"several chunks", "target cpu like=cpu", "cpu", strings.Replace(io, "[512]", "[256, 256]", 1), []string{"in 2 chunks", "from the pass before plan"}},
 		{"inputs on a device", "target fake like=fake space=dev", "fake", strings.Replace(io, "host", "dev", 1),

@@ -46,6 +46,9 @@ type funcEmitter struct {
 	driven []jen.Code
 	slots  bool // something exists once for each step under way
 
+	// self is the variable that has the number of the worker, and of all of them.
+	self string
+
 	// Of a command: the device that runs it, and the memory that it uses.
 	on     *device
 	memory map[int]bool
@@ -83,7 +86,7 @@ func (g *generator) emitFunc(f *ir.Func, name string) {
 }
 
 func newFuncEmitter(g *generator, f *ir.Func) *funcEmitter {
-	return &funcEmitter{g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool), offsetNames: make(map[offset]string), locals: make(map[string]int)}
+	return &funcEmitter{self: "w", g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool), offsetNames: make(map[offset]string), locals: make(map[string]int)}
 }
 
 // mark emits a note of what the worker begins, in programs with a profile.
@@ -150,13 +153,19 @@ func (e *funcEmitter) call(n *ir.Node) {
 	e.outer = nil
 	call := nodeComment(jen.Qual(e.g.cpuPath(), emit.kernel(n)).Call(emit.args(e, n)...), n)
 	e.calls++
+	e.stmts = append(e.stmts, e.byOwners(n, call))
+}
+
+// byOwners returns the call of a node's kernel by the workers that the node's partition names, as often as it has to be
+// made.
+func (e *funcEmitter) byOwners(n *ir.Node, call jen.Code) jen.Code {
 	if e.outer != nil {
 		call = jen.For(jen.Id("i").Op(":=").Range().Add(e.outer)).Block(call)
 	}
 	if n.Part.Mode == ir.PartOne {
-		call = jen.If(jen.Id("w").Dot("Part").Op("==").Lit(0)).Block(call)
+		call = jen.If(jen.Id(e.self).Dot("Part").Op("==").Lit(0)).Block(call)
 	}
-	e.stmts = append(e.stmts, call)
+	return call
 }
 
 // beginShare begins the loop over a worker's dynamic share of a run of nodes, if n is the first of
@@ -265,9 +274,14 @@ func (e *funcEmitter) prologue() []jen.Code {
 	if e.slots {
 		out = append(out, jen.Id("slot").Op(":=").Id("a").Dot("Queues").Dot("Slot").Call())
 	}
+	return append(out, e.declareRanges()...)
+}
+
+// declareRanges declares the borders of what the worker owns.
+func (e *funcEmitter) declareRanges() (out []jen.Code) {
 	for i, o := range e.ranges {
 		out = append(out, jen.List(jen.Id(rangeVar(i, 0)), jen.Id(rangeVar(i, 1))).Op(":=").
-			Qual(e.g.tilePath(), "Range").Call(e.dim(o.n), jen.Lit(int(o.granule)), jen.Id("w").Dot("Part"), jen.Id("w").Dot("Parts")))
+			Qual(e.g.tilePath(), "Range").Call(e.dim(o.n), jen.Lit(int(o.granule)), jen.Id(e.self).Dot("Part"), jen.Id(e.self).Dot("Parts")))
 	}
 	return out
 }

@@ -103,6 +103,9 @@ func (g *generator) programFields() (jen.Dict, error) {
 		}
 		d[jen.Id("CPU")] = jen.Index().String().Values(names...)
 	}
+	if cores := orCPU(g.o.Targets).Last().Cores; len(cores) > 0 {
+		d[jen.Id("Cores")] = coreNumbers(cores)
+	}
 	if tiles := g.tiles(); tiles != nil {
 		d[jen.Id("Tiles")] = tiles
 	}

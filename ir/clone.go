@@ -136,7 +136,9 @@ func (c *cloner) node(n *Node, f *Func) *Node {
 	m.CausedAs(n)
 	c.attrDims(m.Attr)
 	m.Part.N = c.dim(n.Part.N)
-	m.Submit = n.Submit.clone()
+	if m.Submit = n.Submit.clone(); m.Submit != nil {
+		m.Submit.Within.N = c.dim(n.Submit.Within.N)
+	}
 	if n.Body != nil {
 		m.Body = c.fn(n.Body, m)
 	}

@@ -51,6 +51,10 @@ type Submission struct {
 	Waits []Wait
 	Event int
 
+	// Within is how the threads of the queue's target divide the node, if it is a group of the processor's threads.
+	// They meet before each node that is not Concurrent. Set by partition.
+	Within Partition
+
 	// Concurrent means that the node may run at the same time as those before it on its queue, back to the last one
 	// that is not Concurrent. Set by sync.
 	Concurrent bool

@@ -276,6 +276,7 @@ func (p *parser) tail(n *Node) (places []*Place, state Sharding) {
 		"queue":      func() { n.Submitted().Queue = p.word("a queue") },
 		"slots":      func() { n.Submitted().Slots = p.natural() },
 		"event":      func() { n.Submitted().Event = p.natural() },
+		"within":     func() { n.Submitted().Within = p.partition() },
 		"concurrent": func() { n.Submitted().Concurrent = p.boolean() },
 		"wait":       func() { p.waits(n.Submitted(), Wait{}) },
 		"waitprev":   func() { p.waits(n.Submitted(), Wait{Prev: true}) },
@@ -290,7 +291,7 @@ func (p *parser) tail(n *Node) (places []*Place, state Sharding) {
 			at := p.tok
 			name := p.ident("a key")
 			if read[name] == nil {
-				p.errorAt(at, "unknown key %s: the known ones are backend, split, epoch, part, queue, slots, concurrent, wait, waitprev, event, shard, pos and at", name)
+				p.errorAt(at, "unknown key %s: the known ones are backend, split, epoch, part, queue, slots, within, concurrent, wait, waitprev, event, shard, pos and at", name)
 				return nil, state
 			}
 			p.expect("=")

@@ -111,6 +111,9 @@ func queueText(n *Node) string {
 	if s.Slots > 1 {
 		fmt.Fprintf(&b, " slots=%d", s.Slots)
 	}
+	if s.Within.Mode != PartNone {
+		b.WriteString(" within=" + divisionText(s.Within))
+	}
 	if s.Concurrent {
 		b.WriteString(" concurrent=true")
 	}
@@ -141,17 +144,22 @@ func waitText(waits []Wait) string {
 }
 
 func partText(part Partition) string {
-	switch part.Mode {
-	case PartNone:
+	if part.Mode == PartNone {
 		return ""
-	case PartSplit:
-		share := ""
-		if part.Dynamic {
-			share = ", dynamic"
-		}
-		return fmt.Sprintf(" part=split(%d, %v, %d%s)", part.Axis, part.N, part.Granule, share)
 	}
-	return " part=" + part.Mode.String()
+	return " part=" + divisionText(part)
+}
+
+// divisionText returns a partition as the parser reads it.
+func divisionText(part Partition) string {
+	if part.Mode != PartSplit {
+		return part.Mode.String()
+	}
+	share := ""
+	if part.Dynamic {
+		share = ", dynamic"
+	}
+	return fmt.Sprintf("split(%d, %v, %d%s)", part.Axis, part.N, part.Granule, share)
 }
 
 func places(n *Node) string {

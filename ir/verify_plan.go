@@ -107,23 +107,34 @@ func lastSplit(f *Func) int {
 	return last
 }
 
-// partitioned checks that a divided axis exists, that its length is the recorded one, and the granule.
+// partitioned checks the divisions of a node: that of the host's workers, and that of its queue's threads.
 func (v *verifier) partitioned(n *Node) {
-	if n.Part.Mode != PartSplit {
+	v.partition(n, &n.Part)
+	if n.Submit == nil || n.Submit.Within.Mode == PartNone {
+		return
+	}
+	v.must(n.Submit.Queue != "", "partition", "it is divided within a queue, and runs on none")
+	v.must(n.Submit.Within.Mode != PartReplicated && !n.Submit.Within.Dynamic, "partition", "within a queue a node is divided, or one thread computes it")
+	v.partition(n, &n.Submit.Within)
+}
+
+// partition checks that a divided axis exists, that its length is the recorded one, and the granule.
+func (v *verifier) partition(n *Node, p *Partition) {
+	if p.Mode != PartSplit {
 		return
 	}
 	if !v.must(len(n.Results) > 0, "partition", "there is no result to divide") {
 		return
 	}
 	shape := n.Results[0].Type.Shape
-	if !v.must(n.Part.Axis >= 0 && n.Part.Axis < len(shape), "partition", "axis %d is outside rank %d", n.Part.Axis, len(shape)) {
+	if !v.must(p.Axis >= 0 && p.Axis < len(shape), "partition", "axis %d is outside rank %d", p.Axis, len(shape)) {
 		return
 	}
-	if !n.Part.N.Equal(shape[n.Part.Axis]) {
-		v.fail("partition", "%v elements of axis %d are divided, it has %v", n.Part.N, n.Part.Axis, shape[n.Part.Axis])
+	if !p.N.Equal(shape[p.Axis]) {
+		v.fail("partition", "%v elements of axis %d are divided, it has %v", p.N, p.Axis, shape[p.Axis])
 	}
-	if n.Part.Granule <= 0 || n.Part.Granule > maxGranule {
-		v.fail("partition", "the granule %d is outside 1 to %d", n.Part.Granule, maxGranule)
+	if p.Granule <= 0 || p.Granule > maxGranule {
+		v.fail("partition", "the granule %d is outside 1 to %d", p.Granule, maxGranule)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 )
 
 // Devices is the value of Program.Devices in a program that has backends besides the CPU, made by NewDevices. Other
@@ -20,6 +21,8 @@ type Devices interface {
 type opened interface {
 	session(s *Session) (stepper, error)
 	close() error
+	notes() []string              // for the user, about how the devices run on this machine
+	share(host *pool)             // tells all pools of threads of each other
 	trace(e *events, process int) // prints what the queues have done, after close
 }
 
@@ -64,6 +67,7 @@ type KernelFile struct {
 // DeviceInfo is one backend.
 type DeviceInfo struct {
 	Name   string // of the target
+	Cores  []int  // of a group of the processor's threads
 	Loader Loader
 	Queues []string // names, indexed by the device's own numbers
 	Memory []int    // the numbers of Layout.Memory that its commands use
@@ -136,7 +140,8 @@ type openDevices struct {
 	queues  []deviceQueue // indexed by number
 	weights []Memory      // indexed by number of Layout.Memory; nil for chunks that are not weights
 	Supervisor
-	out io.Writer // for the timeline
+	out  io.Writer     // for the timeline
+	spin time.Duration // that the host polls for an event before it parks
 }
 
 // deviceQueue is a queue with its number on its device.
@@ -153,6 +158,7 @@ func (l *Layout) open(m *Model) (opened, error) {
 	if o.out != nil || m.options.profiled {
 		o.Timeline = newTimeline()
 	}
+	o.Threads = m.options.Threads
 	for i := range l.Devices {
 		d, err := l.Devices[i].Loader.Open(&l.Devices[i], i, &o.Supervisor)
 		if err != nil {
@@ -210,6 +216,10 @@ func (o *openDevices) loadWeights() error {
 			continue
 		}
 		d := o.devices[c.Device]
+		if _, isGroup := d.(*group); isGroup {
+			o.weights[i] = hostMemory(from)
+			continue
+		}
 		m, err := d.Alloc(Weights, c.Bytes)
 		if err == nil {
 			err = o.model.weights.readable(func() error { return d.Load(m, from) })
@@ -245,6 +255,29 @@ func (o *openDevices) close() error {
 		err = errors.Join(err, o.Timeline.write(o.out))
 	}
 	return err
+}
+
+func (o *openDevices) notes() []string { return o.Supervisor.notes }
+
+// share makes the pools of groups, and that of the host, know how many threads there are besides their own, and the host
+// poll for events of groups, which are soon there.
+func (o *openDevices) share(host *pool) {
+	pools := []*pool{host}
+	for _, d := range o.devices {
+		if g, ok := d.(*group); ok {
+			pools = append(pools, g.pool)
+		}
+	}
+	total := 0
+	for _, p := range pools {
+		total += len(p.workers)
+	}
+	for _, p := range pools {
+		p.others = total - len(p.workers)
+	}
+	if len(pools) > 1 {
+		o.spin = host.usualSpin()
+	}
 }
 
 func (o *openDevices) trace(e *events, process int) { o.Timeline.events(e, process) }
@@ -319,7 +352,7 @@ func (o *openDevices) allocate(s *Session) ([]Memory, error) {
 
 func (o *openDevices) deviceMemory(c *Chunk) (Memory, error) {
 	m, err := o.devices[c.Device].Alloc(c.Class, c.Bytes)
-	if err == nil && c.Class == State {
+	if _, isGroup := o.devices[c.Device].(*group); err == nil && c.Class == State && !isGroup { // a group's is zero
 		err = o.devices[c.Device].Clear(m)
 	}
 	return m, err
@@ -380,6 +413,22 @@ func (d *deviceSession) idle() {
 	}
 	if poison {
 		d.session.active.poison()
+	}
+	if d.session.model.options.Poison {
+		d.poisonGroups()
+	}
+}
+
+// poisonGroups poisons the activations of groups.
+func (d *deviceSession) poisonGroups() {
+	for i := range d.set.layout.Memory {
+		c := &d.set.layout.Memory[i]
+		if c.Device < 0 || c.Class != Activations {
+			continue
+		}
+		if _, isGroup := d.set.devices[c.Device].(*group); isGroup {
+			arena{d.block.Memory[i].(HostMemory).octets()}.poison()
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package runtime
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Event is a counter on which queues and goroutines wait. Signal raises it to a given count, Await waits for a given
@@ -21,6 +22,13 @@ func (e *Event) Signal(n uint64) {
 		e.changed.Broadcast()
 	}
 	e.mu.Unlock()
+}
+
+// AwaitSpinning is Await that polls for the time spin before it parks.
+func (e *Event) AwaitSpinning(n uint64, spin time.Duration) {
+	if !spinUntil(spin, func() bool { return e.Reached(n) }) {
+		e.Await(n)
+	}
 }
 
 // Await returns when the event has reached n.

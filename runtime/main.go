@@ -224,6 +224,9 @@ func (c *cli) open() (*Session, func() error, error) {
 		return nil, nil, errors.Join(err, profile.close(), timeline.close())
 	}
 	m := s.model
+	for _, note := range m.Notes() {
+		fmt.Fprintf(c.err, "%s: %s\n", c.name, note)
+	}
 	if n := m.Threads(); n < c.options.Threads {
 		c.note("threads", "--threads %d: cut to %d: there are %d processors (GOMAXPROCS), and the plan is for at most %s",
 			c.options.Threads, n, goruntime.GOMAXPROCS(0), threadsText(c.program.maxThreads()))

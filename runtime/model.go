@@ -19,7 +19,8 @@ import (
 // Options control how a model is opened. The zero Options are good defaults.
 type Options struct {
 	// Threads is the number of workers. 0 means one per core that the process may use. It is limited to GOMAXPROCS
-	// and to the bound for which the program was planned. Results do not depend on it.
+	// and to the bound for which the program was planned. Results do not depend on it. In a program with groups of
+	// threads it is the largest number of each of them, and 0 means one per core of the group.
 	Threads int
 
 	// Weights is the weights file. "" means the place that the compiler chose: the program's data, the end of the
@@ -82,7 +83,8 @@ type Model struct {
 	own     func() (ownGrammar, error)
 	devices opened        // nil without devices
 	closed  chan struct{} // closed by Close
-	watcher watcher       // nil if no values are observed
+	notes   []string
+	watcher watcher // nil if no values are observed
 
 	reading   sync.RWMutex // of weights, by Verify and Close
 	observing sync.Mutex   // held while a step is observed
@@ -132,10 +134,33 @@ func Open(p *Program, o Options) (*Model, error) {
 			return nil, errors.Join(&DeviceError{err}, w.close())
 		}
 	}
-	m.pool = newPool(threads(p, o.Threads), p.ScratchBytes)
+	m.startPool()
 	m.opened(begin)
 	return m, nil
 }
+
+// startPool makes the host's pool of workers.
+func (m *Model) startPool() {
+	p, n := m.program, threads(m.program, m.options.Threads)
+	var cores []int
+	if len(p.Cores) > 0 {
+		var note string
+		if cores, n, note = useCores("the host", p.Cores, m.options.Threads); note != "" {
+			m.notes = append(m.notes, note)
+		}
+		n = min(n, p.maxThreads())
+	}
+	m.pool = newPool(n, p.ScratchBytes)
+	m.pool.bindTo(cores)
+	if m.devices != nil {
+		m.notes = append(m.notes, m.devices.notes()...)
+		m.devices.share(m.pool)
+	}
+}
+
+// Notes returns what the user of the program should know about how it runs on this machine, such as that cores are
+// missing. It is empty where all is as compiled.
+func (m *Model) Notes() []string { return m.notes }
 
 // selectKernels chooses the most demanding kernels that the program allows and the processor has, and their tiles.
 func (p *Program) selectKernels() error {

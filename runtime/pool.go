@@ -71,6 +71,9 @@ type pool struct {
 	scratch arena
 	each    int64 // bytes of scratch of a worker
 	queue   queue
+	masks   []coreMask // the cores of workers, indexed by worker; empty for any
+	caller  coreMask   // where the caller of a step ran before it
+	others  int        // threads of the program's other pools
 
 	// The step in progress.
 	barrier barrier
@@ -106,6 +109,7 @@ func newWorker(p *pool, part int) *Worker {
 // work runs the steps of a worker other than 0 until the pool is closed.
 func (w *Worker) work() {
 	debug.SetPanicOnFault(true)
+	w.pool.bind(w.Part)
 	for spin := spinTime; ; {
 		w.start.await(w, w.steps, spin)
 		w.steps++
@@ -133,6 +137,8 @@ func (p *pool) run(ctx context.Context, t *ticket, f *Func, a *Args, c *pace) er
 		return err
 	}
 	defer p.queue.leave()
+	p.bindCaller()
+	defer p.releaseCaller()
 
 	if n := p.parts(f); n == 1 || c == nil {
 		p.prepare(n, ctx, f, a, spinTime)
@@ -189,7 +195,7 @@ func (p *pool) prepare(parts int, ctx context.Context, f *Func, a *Args, spin ti
 	p.stop = [2]bool{}
 	p.fault.reset()
 	p.spin = spin
-	if parts > numCPU {
+	if parts+p.others > numCPU {
 		p.spin = 0 // a spinning worker would occupy the processor that the last one needs
 	}
 	for _, w := range p.workers[:parts] {

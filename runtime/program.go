@@ -40,6 +40,7 @@ type Program struct {
 	// Tiles are the choices that ggmlc build --tune has measured. They affect speed, not results.
 	Tiles []tile.Choice
 
+	Cores      []int    // that the workers run on, one on each; nil for any
 	MaxThreads int      // the bound of the symbol "threads"; 0 means MaxThreads
 	Symbols    []Symbol // in the order of Args.Dims
 	Funcs      []Func

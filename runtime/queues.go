@@ -100,14 +100,14 @@ func (q *Queues) wait(queue int, p *point, n uint64) {
 // Await returns after the event.
 func (q *Queues) Await(event int) {
 	p := &q.events[event]
-	p.event.Await(p.inStep(q.block.Step))
+	p.event.AwaitSpinning(p.inStep(q.block.Step), q.set.spin)
 	q.stop()
 }
 
 // AwaitPrev is Await for the event's record in the step before.
 func (q *Queues) AwaitPrev(event int) {
 	p := &q.events[event]
-	p.event.Await(p.inStep(q.block.Step - 1))
+	p.event.AwaitSpinning(p.inStep(q.block.Step-1), q.set.spin)
 	q.stop()
 }
 

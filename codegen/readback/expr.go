@@ -102,9 +102,9 @@ func (x *runner) selector(s scope, e *ast.SelectorExpr) value {
 func (x *runner) field(v value, e *ast.SelectorExpr) value {
 	field := e.Sel.Name
 	switch {
-	case v.isObject(objWorker) && field == "Part":
+	case (v.isObject(objWorker) || v.isObject(objGroup)) && field == "Part":
 		return num(part)
-	case v.isObject(objWorker) && field == "Parts":
+	case (v.isObject(objWorker) || v.isObject(objGroup)) && field == "Parts":
 		return num(parts)
 	case v.isObject(objShare) && (field == "Lo" || field == "Hi"):
 		lo, hi := share(v.n, x.share.granule)
@@ -112,7 +112,7 @@ func (x *runner) field(v value, e *ast.SelectorExpr) value {
 			return num(lo)
 		}
 		return num(hi)
-	case (v.isObject(objEnv) || v.isObject(objGPU) || v.isObject(objForeign)) && field == "Slot":
+	case (v.isEnvironment() || v.isObject(objForeign)) && field == "Slot":
 		return num(slot)
 	case v.isObject(objArgs) && field == "Queues":
 		return obj(objQueues)
@@ -120,7 +120,7 @@ func (x *runner) field(v value, e *ast.SelectorExpr) value {
 		return value{kind: pointer, base: base{class: field}}
 	case v.isObject(objForeign) && field == "Dims":
 		return value{kind: name, text: v.text + "." + field}
-	case (v.isObject(objArgs) || v.isObject(objEnv) || v.isObject(objGPU)) && (field == "Dims" || field == "Mem"):
+	case (v.isObject(objArgs) || v.isEnvironment()) && (field == "Dims" || field == "Mem"):
 		return value{kind: name, text: v.text + "." + field}
 	}
 	x.unknown(e, "field")
@@ -135,11 +135,11 @@ func (x *runner) index(s scope, e *ast.IndexExpr) value {
 		x.unknown(e, "index")
 	}
 	switch {
-	case of.kind == name && (of.text == objArgs+".Dims" || of.text == objEnv+".Dims" || of.text == objGPU+".Dims" || of.text == objForeign+".Dims"):
+	case of.kind == name && (of.text == objArgs+".Dims" || of.text == objEnv+".Dims" || of.text == objGPU+".Dims" || of.text == objGroup+".Dims" || of.text == objForeign+".Dims"):
 		if i < int64(len(x.c.m.Symbols)) {
 			return num(ir.Sym(x.c.m.Symbols[i]))
 		}
-	case of.kind == name && (of.text == objEnv+".Mem" || of.text == objGPU+".Mem"):
+	case of.kind == name && (of.text == objEnv+".Mem" || of.text == objGPU+".Mem" || of.text == objGroup+".Mem"):
 		return value{kind: pointer, base: base{memory: int(i)}}
 	case of.kind == name:
 		if table := x.variable(of.text); i < int64(len(table.list)) {
@@ -267,7 +267,7 @@ func (x *runner) callExpr(s scope, e *ast.CallExpr) value {
 		return num(slot)
 	case fn == "gpu.Part" && len(args) == 3:
 		return x.part(e, args)
-	case fn == "math.Float32frombits" || fn == "fake.Kernel" || fn == "gpu.Command" || fn == "runtime.NewDevices" || fn == "runtime.NewProfile" || x.c.commandsOf(fn) != "":
+	case fn == "math.Float32frombits" || fn == "fake.Kernel" || fn == "runtime.GroupKernel" || fn == "gpu.Command" || fn == "runtime.NewDevices" || fn == "runtime.NewProfile" || x.c.commandsOf(fn) != "":
 		return value{kind: call, text: fn, list: args}
 	}
 	x.unknown(e, "call of "+fn)

@@ -10,7 +10,8 @@ import (
 // event is what a step function does that others can see.
 type event struct {
 	kind  eventKind
-	first bool // worker 0 alone does it
+	first bool // worker 0 of the host alone does it
+	one   bool // of a kernel that a group runs: its first thread alone does it
 	pos   token.Pos
 	end   token.Pos
 
@@ -20,7 +21,7 @@ type event struct {
 	times *ir.Dim       // of a kernel that is called in a loop over index: how often
 	share *shareLoop    // around a kernel; nil for none
 	on    *command      // of a kernel that a device runs; nil for the host
-	after dispatchOrder // of a dispatch
+	after dispatchOrder // of a dispatch, and of a kernel that a group runs
 	node  value         // what a dispatch computes, as its command names it
 	count int64         // of iterations
 }
@@ -65,6 +66,7 @@ type runner struct {
 	events []event
 	active map[string]bool // functions that are being run
 	first  bool            // inside of `if w.Part == 0`
+	one    bool            // inside of `if e.Part == 0` of a command of a group
 	share  *shareLoop
 	times  *ir.Dim
 	on     *command
@@ -123,6 +125,8 @@ func (x *runner) parameterType(v value) string {
 		return "*runtime.Args"
 	case v.isObject(objEnv):
 		return "*fake.Env"
+	case v.isObject(objGroup):
+		return "*runtime.GroupEnv"
 	case v.isObject(objGPU):
 		return "*gpu.Env"
 	case v.kind == number:
@@ -266,7 +270,8 @@ func (x *runner) call(s scope, e *ast.CallExpr) {
 	case pkg == "":
 		x.function(id, args)
 	case pkg == "cpu":
-		x.emit(event{kind: kernelEvent, what: id, args: args, times: x.times, share: x.share, on: x.on}, e)
+		x.emit(event{kind: kernelEvent, what: id, args: args, times: x.times, share: x.share, on: x.on, one: x.one, after: x.after}, e)
+		x.after = besideDispatch
 	case fn == objWorker+".Barrier" && len(args) == 0:
 		x.emit(event{kind: barrierEvent}, e)
 	case fn == objWorker+".Mark" && len(args) == 1:
@@ -276,7 +281,7 @@ func (x *runner) call(s scope, e *ast.CallExpr) {
 	case fn == objGPU+"."+dispatchCall:
 		x.emit(event{kind: kernelEvent, what: dispatchCall, args: args, on: x.on, node: x.on.next(), after: x.after}, e)
 		x.after = besideDispatch
-	case fn == objGPU+"."+barrierCall && len(args) == 0 && x.after == besideDispatch:
+	case (fn == objGPU+"."+barrierCall || fn == objGroup+"."+barrierCall && !x.one) && len(args) == 0 && x.after == besideDispatch:
 		x.after = afterBarrier
 	case pkg == objForeign:
 		x.emit(event{kind: kernelEvent, what: id, args: args, on: x.on, node: x.on.next()}, e)
@@ -288,7 +293,7 @@ func (x *runner) call(s scope, e *ast.CallExpr) {
 }
 
 // environments are what the functions of commands are given, by the type of commands.
-var environments = map[string]string{"fake.Kernel": objEnv, "gpu.Command": objGPU}
+var environments = map[string]string{"fake.Kernel": objEnv, "gpu.Command": objGPU, "runtime.GroupKernel": objGroup}
 
 // submit runs q.Run(queue, &command, iteration): the kernels of a command.
 func (x *runner) submit(e *ast.CallExpr, args []value) {
@@ -335,15 +340,20 @@ func (x *runner) ifStmt(s scope, st *ast.IfStmt) {
 		return
 	}
 	cond, ok := st.Cond.(*ast.BinaryExpr)
-	if !ok || cond.Op != token.EQL || x.first {
+	inGroup := x.on != nil && !x.one // in a command, Part is that of the group's thread
+	if !ok || cond.Op != token.EQL || x.first && !inGroup {
 		x.unknown(st, "condition")
 	}
 	if a, b := x.eval(s, cond.X), x.eval(s, cond.Y); a.kind != number || !a.n.Equal(part) || b.kind != number || !b.n.Is(0) {
 		x.unknown(st, "condition")
 	}
-	x.first = true
+	only := &x.first
+	if inGroup {
+		only = &x.one
+	}
+	*only = true
 	x.block(inner(s), st.Body, plainBlock)
-	x.first = false
+	*only = false
 }
 
 func onlyReturns(b *ast.BlockStmt) bool {

@@ -174,9 +174,10 @@ func (w *walker) match(fr *frame, n *ir.Node, e *event, queue int) error {
 		return fmt.Errorf("%s, where %s is due", e, want)
 	}
 	if queue >= 0 {
-		a.part = ir.Partition{} // devices have no workers
+		a.part = ir.Partition{} // the host's workers share nothing that a device runs
 		a.on = &w.c.devices[w.c.queues[queue].device]
 		w.command(a, queue)
+		w.within(a)
 	} else {
 		w.worker(a)
 	}
@@ -229,6 +230,36 @@ func (w *walker) worker(a *arguments) {
 	var err error
 	if a.lo, a.hi, err = shareBorders(e.share, p); err != nil {
 		a.differ("%v", err)
+	}
+}
+
+// within demands that the threads of a group compute a node as the plan divides it, and meet before it unless it is
+// concurrent. On other devices no kernel is one thread's alone.
+func (w *walker) within(a *arguments) {
+	e := a.e
+	if !a.on.IsGroup() {
+		if e.one {
+			a.differ("a condition is on it, and the device has one thread")
+		}
+		return
+	}
+	concurrent := a.n.Submit != nil && a.n.Submit.Concurrent
+	switch {
+	case e.after == besideDispatch && !concurrent:
+		a.differ("the threads of %s do not meet before it", a.on.Name)
+	case e.after == afterBarrier && concurrent:
+		a.differ("the threads of %s meet before it, and it is concurrent", a.on.Name)
+	}
+	if a.n.Submit == nil {
+		a.differ("the plan does not divide it")
+		return
+	}
+	a.part = a.n.Submit.Within
+	if one := a.part.Mode != ir.PartSplit; e.one != one {
+		a.differ("one thread of %s alone: %v, not %v", a.on.Name, e.one, one)
+	}
+	if a.part.Mode == ir.PartSplit {
+		a.lo, a.hi = borders(a.part.N, a.part.Granule)
 	}
 }
 

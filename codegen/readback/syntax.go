@@ -280,8 +280,11 @@ func (c *checker) variable(p *program, d *ast.GenDecl, s *ast.ValueSpec) {
 
 // loader returns the variable that opens the devices of a kind of target.
 func loader(kind string) string {
-	if isGPU(kind) {
+	switch {
+	case isGPU(kind):
 		return gpuKinds[kind].loader
+	case kind == "cpugroup":
+		return "groups"
 	}
 	if backend.Get(kind) != nil {
 		return kind + "Loader"
@@ -301,8 +304,11 @@ func loaderType(id string) string {
 			return b.PackageName() + ".Loader"
 		}
 	}
-	if id == loader("fake") {
+	switch id {
+	case loader("fake"):
 		return "fake.Loader"
+	case loader("cpugroup"):
+		return "runtime.Groups"
 	}
 	return ""
 }

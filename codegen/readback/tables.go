@@ -91,7 +91,7 @@ func (c *checker) wantProgram() record {
 		"ActivationBytes": c.hostBytes(ir.ClassActivations),
 		"IOBytes":         c.hostBytes(ir.ClassIO),
 		"ScratchBytes":    c.scratchBytes(),
-		"CPU":             names, "Tiles": c.wantTiles(), "MaxThreads": int64(c.m.Plan.Workers()),
+		"CPU":             names, "Tiles": c.wantTiles(), "MaxThreads": int64(c.m.Plan.Workers()), "Cores": coreList(c.targets.Last().Cores),
 		"Symbols": symbols, "Funcs": funcs, "LM": anything{}, "Encoder": anything{}, "Tokenizer": declared(""), "ChatTemplates": declared(""), "Grammar": declared(""), "Devices": anything{}, // compared by themselves
 		"PlanText": declared("planText"), "PlanJSON": declared("planJSON"), "Profile": anything{},
 	}
@@ -139,6 +139,15 @@ func (c *checker) wantWeights() record {
 		if c.facts.Embedded {
 			want["Embedded"] = declared("weights")
 		}
+	}
+	return want
+}
+
+// coreList is a list of cores.
+func coreList(cores []int) list {
+	var want list
+	for _, core := range cores {
+		want = append(want, int64(core))
 	}
 	return want
 }
@@ -332,7 +341,11 @@ func (c *checker) layout(got value) {
 				numbers = append(numbers, int64(k))
 			}
 		}
-		devices = append(devices, record{"Name": d.Name, "Loader": declared("&" + loader(d.Kind)), "Queues": names, "Memory": numbers})
+		row := record{"Name": d.Name, "Loader": declared("&" + loader(d.Kind)), "Queues": names, "Memory": numbers, "Cores": list(nil)}
+		if d.IsGroup() {
+			row["Cores"] = coreList(d.Cores)
+		}
+		devices = append(devices, row)
 	}
 	for _, q := range c.queues {
 		queues = append(queues, record{"Device": int64(q.device), "Local": int64(q.local)})

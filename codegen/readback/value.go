@@ -58,6 +58,7 @@ const (
 	objArgs   = "args"
 	objEnv    = "env"
 	objGPU    = "GPU environment"
+	objGroup  = "group environment"
 	objQueues = "queues"
 	objShare  = "share"
 
@@ -67,6 +68,11 @@ const (
 func num(d ir.Dim) value     { return value{kind: number, n: d} }
 func constant(n int64) value { return num(ir.Const(n)) }
 func obj(which string) value { return value{kind: object, text: which} }
+
+// isEnvironment reports whether v is what a command of a device is given.
+func (v value) isEnvironment() bool {
+	return v.isObject(objEnv) || v.isObject(objGPU) || v.isObject(objGroup)
+}
 
 // isObject reports whether v is that object of the runtime's.
 func (v value) isObject(which string) bool { return v.kind == object && v.text == which }

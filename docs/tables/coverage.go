@@ -22,9 +22,10 @@ has the formats that the processor reads.
 
 `
 
-// coveragePage returns the table of the ops that backends have kernels for. The simulated device has those of the processor.
+// coveragePage returns the table of the ops that backends have kernels for. The simulated device and groups of threads have those of the
+// processor.
 func coveragePage() string {
-	backends := slices.DeleteFunc(target.Builtins(), func(d *target.Descriptor) bool { return d.Kind == "fake" })
+	backends := slices.DeleteFunc(target.Builtins(), func(d *target.Descriptor) bool { return d.Kind == "fake" || d.IsGroup() })
 	var b strings.Builder
 	b.WriteString(generated + coverageHead + "| op | cases |")
 	for _, d := range backends {

@@ -30,7 +30,8 @@ type checker struct {
 	targets *target.List
 	spaces  map[string]target.Space
 	queues  map[string]queue
-	owners  map[*ir.Node]*owners // of the nodes that were laid out
+	owners  map[*ir.Node]*owners  // of the nodes that were laid out
+	shared  map[*ir.Node]*ir.Node // see asShared
 
 	found []*Violation
 	more  int             // violations that are not in found
@@ -39,7 +40,7 @@ type checker struct {
 
 func newChecker(m *ir.Module, targets *target.List) *checker {
 	c := &checker{m: m, targets: targets, spaces: make(map[string]target.Space), queues: queuesOf(targets),
-		owners: make(map[*ir.Node]*owners), seen: make(map[string]bool)}
+		owners: make(map[*ir.Node]*owners), shared: make(map[*ir.Node]*ir.Node), seen: make(map[string]bool)}
 	for _, s := range targets.Spaces() {
 		c.spaces[s.Name] = s
 	}
@@ -72,6 +73,7 @@ func (c *checker) function(f *ir.Func) {
 	c.resultAddresses(f)
 	for _, n := range f.Nodes {
 		c.partition(n)
+		c.within(n)
 		c.reach(n)
 		c.copies(n)
 		c.submission(n)

@@ -65,6 +65,7 @@ func (r *region) step(st *step) {
 		r.end()
 	}
 	r.dynamicShares(st)
+	r.threadsAgree(st)
 	for i, o := range st.args {
 		r.add(access{st, o, i, &st.own.reads[i]})
 	}

@@ -215,11 +215,23 @@ func valueList(vs []*ir.Value) string {
 	return strings.Join(names, ", ")
 }
 
+// withinText describes who computes a node that one worker of the host computes or submits.
+func withinText(n *ir.Node) string {
+	if n.Submit == nil || n.Submit.Within.Mode == ir.PartNone {
+		return "one worker computes it"
+	}
+	p := n.Submit.Within
+	if p.Mode == ir.PartOne {
+		return "one thread of the group computes it"
+	}
+	return fmt.Sprintf("the group's threads divide axis %d (%v long) in units of %d", p.Axis, p.N, p.Granule)
+}
+
 // partitionText describes which workers compute what.
 func partitionText(n *ir.Node) string {
 	switch n.Part.Mode {
 	case ir.PartOne:
-		return "one worker computes it"
+		return withinText(n)
 	case ir.PartReplicated:
 		return "every worker computes all of it for itself"
 	case ir.PartSplit:

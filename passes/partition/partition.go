@@ -11,6 +11,7 @@
 //	region.go        what runs between two barriers, and which accesses conflict
 //	class.go         nodes whose units belong to the same workers
 //	dynamic.go       dynamic shares, after the walk
+//	within.go        nodes of groups of threads, each by itself
 //	workers.go       how many workers a step can use
 //
 // The words that these files use:
@@ -78,6 +79,7 @@ var Pass = pass.Pass{
 		{Name: pass.RulePartitionWAW, Doc: "a barrier comes before it: it overwrites what another worker writes"},
 		{Name: pass.RulePartitionHead, Doc: "each iteration begins with a barrier: it uses what another worker used at the end of the iteration before"},
 		{Name: pass.RulePartitionWait, Doc: "a barrier comes before it: there worker 0 may wait for devices"},
+		{Name: pass.RulePartitionWithin, Doc: "the threads of a group divide it: they meet before and after it"},
 		{Name: pass.RulePartitionResult, Doc: "a result without bytes of its own is copied: the caller finds each result in one piece"},
 	},
 }
@@ -95,6 +97,7 @@ func partition(c *pass.Context, m *ir.Module) error {
 		e := newEntry(c, f)
 		e.walk(f)
 		e.shareDynamically(f, barrierFollows)
+		e.divideWithin(f)
 		c.Count("barriers", Barriers(f))
 		c.Count("private", int64(len(e.private)))
 	}

@@ -123,6 +123,7 @@ const (
 	RulePartitionOwn        RuleName = "partition.own"
 	RulePartitionDynamic    RuleName = "partition.dynamic"
 	RulePartitionReplicated RuleName = "partition.replicated"
+	RulePartitionWithin     RuleName = "partition.within"
 	RulePartitionOne        RuleName = "partition.one"
 	RulePartitionRAW        RuleName = "partition.raw"
 	RulePartitionWAR        RuleName = "partition.war"

@@ -237,7 +237,7 @@ func onlyInPlace(before []event, write *event) bool {
 	for i := len(before) - 1; i >= 0 && before[i].Node == n; i-- {
 		e := &before[i]
 		mayOverwrite := slices.Contains(n.InPlace(), e.Arg) && flow.SameShape(n.Args[e.Arg], n.Result())
-		if !mayOverwrite || n.Part.Mode != ir.PartReplicated && !flow.SameOwner(e.Access, write.Access) {
+		if !mayOverwrite || !flow.OwnUnitsWithin(n, e.Arg) || n.Part.Mode != ir.PartReplicated && !flow.SameOwner(e.Access, write.Access) {
 			return false
 		}
 	}

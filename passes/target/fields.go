@@ -26,7 +26,7 @@ var fields = []Field{
 	{"like", "built-in target whose fields are the defaults",
 		func(*Descriptor, string) error { return nil }, // base has read it
 		func(d *Descriptor) string { return d.Like }},
-	{"kind", "backend that code is emitted for: cpu, fake, cuda, gpusim, vulkan, or one of another module; any other word makes a target for plans only",
+	{"kind", "backend that code is emitted for: cpu, cpugroup, fake, cuda, gpusim, vulkan, or one of another module; any other word makes a target for plans only",
 		func(d *Descriptor, v string) error { d.Kind = v; return nil },
 		func(d *Descriptor) string { return d.Kind }},
 	{"space", "memory spaces that it reads and writes; its results go to the first",
@@ -39,6 +39,8 @@ var fields = []Field{
 		func(d *Descriptor) *int { return &d.Segment }),
 	boolField("workers", "true: threads share each node",
 		func(d *Descriptor) *bool { return &d.Workers }),
+	{"cores", "cores that its threads run on, one on each, such as 0-7 or 0-3+8-11; sets threads and hint",
+		setCores, coresText},
 	{"threads", "largest number of threads, from 1 to 64",
 		setThreads, func(d *Descriptor) string { return strconv.Itoa(d.Threads) }},
 	intField("hint", "number of threads that predictions assume",

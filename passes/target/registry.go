@@ -28,6 +28,9 @@ func NewList(ds ...*Descriptor) (*List, error) {
 		l.byName[d.Name] = d
 		l.targets = append(l.targets, d)
 	}
+	if err := checkCores(ds); err != nil {
+		return nil, err
+	}
 	return l, nil
 }
 
@@ -82,7 +85,7 @@ func (l *List) Without(names []string) (*List, error) {
 
 // builtins are the functions that make the built-in descriptors, in order of priority. Each call makes a new
 // descriptor, which the caller may change.
-var builtins = []func() *Descriptor{CUDA, Vulkan, GPUSim, Fake, CPU}
+var builtins = []func() *Descriptor{CUDA, Vulkan, GPUSim, Fake, CPUGroup, CPU}
 
 // registered are the functions that make the descriptors of other modules' backends, by name.
 var registered = make(map[string]func() *Descriptor)
@@ -151,7 +154,9 @@ func Builtin(name string) *Descriptor {
 	return nil
 }
 
-// Select returns the list of the targets that names has, separated by commas, each in the form that New reads.
+// Select returns the list of the targets that names has, separated by commas, each in the form that New reads. Of
+// several cpu targets all but the last become groups: cpu:cores=0-7,cpu:cores=8-15 is the group cpu:0 and the host's
+// target cpu:1.
 func Select(names string) (*List, error) {
 	var ds []*Descriptor
 	var errs []error
@@ -164,6 +169,10 @@ func Select(names string) (*List, error) {
 		ds = append(ds, d)
 	}
 	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	ds, err := groupCPUs(ds)
+	if err != nil {
 		return nil, err
 	}
 	return NewList(ds...)
@@ -179,10 +188,11 @@ func New(text string) (*Descriptor, error) {
 		return nil, fmt.Errorf("unknown target %q: the built-in ones are %s; others are described in a --target-file",
 			text, builtinNames())
 	}
-	if !more {
-		return d, nil
+	var words []string
+	if more {
+		words = strings.Split(rest, ":")
 	}
-	for i, word := range strings.Split(rest, ":") {
+	for i, word := range words {
 		if err := d.parameter(i, word); err != nil {
 			return nil, fmt.Errorf("target %s: %w", text, err)
 		}
@@ -200,13 +210,14 @@ func (d *Descriptor) parameter(i int, word string) error {
 		if key == "like" || key == "kind" {
 			return fmt.Errorf("%s is decided by the name: write a --target-file for another", key)
 		}
+		d.spaceGiven = d.spaceGiven || key == "space"
 		return setField(d, key, value)
 	}
 	if _, err := strconv.ParseUint(word, 10, 31); err != nil || i > 0 {
 		return fmt.Errorf("%q is not a parameter: write %s:NUMBER for one of several, or %s:FIELD=VALUE; "+
 			"ggmlc targets lists the fields", word, d.kindName(), d.kindName())
 	}
-	if d.Home() == Host {
+	if d.Home() == Host && d.Kind != "cpu" { // several cpu targets have numbers: see groupCPUs
 		return fmt.Errorf("there is one %s: leave the number %s out", d.Name, word)
 	}
 	if d.Spaces[0] == d.Name {

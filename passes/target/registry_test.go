@@ -36,7 +36,7 @@ func TestSelectAppliesParameters(t *testing.T) {
 
 func TestSelectRefusesWrongParameters(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"tpu", `unknown target "tpu": the built-in ones are cuda, vulkan, gpusim, fake, cpu`},
+		{"tpu", `unknown target "tpu": the built-in ones are cuda, vulkan, gpusim, fake, cpugroup, cpu`},
 		{"cpu:0", "there is one cpu"},
 		{"cpu:fast", `"fast" is not a parameter`},
 		{"fake:0:1", `"1" is not a parameter`},
@@ -49,12 +49,57 @@ func TestSelectRefusesWrongParameters(t *testing.T) {
 		{"fake:quues=1", `did you mean queues?`},
 		{"cpu:queues=2", "queues: nodes of cpu are shared by the program's threads"},
 		{"cpu:threads=65", "threads: 65 is not a number of threads: write 1 to 64"},
+		{"cpu:cores=0-1,cpu:cores=1", "core 1 belongs to both cpu:0 and cpu:1: give each target cores of its own"},
+		{"cpu:cores=0,cpu:cores=0,cpu:cores=1", "core 0 belongs to both cpu:0 and cpu:1"},
+		{"cpu,cpu:cores=1", "target cpu:0: of several cpu targets each needs cores of its own"},
+		{"cpu:1:cores=0,cpu:cores=1", `target "cpu:1" is listed twice`},
+		{"cpu:cores=", "cores has no value: write cores=VALUE"},
+		{"cpu:cores=3-1", "cores: the range 3-1 is empty"},
+		{"cpu:cores=x", `cores: "x" is no core and no range of cores: write numbers and ranges with + between them, such as 0-3+8`},
+		{"cpu:cores=-1", `cores: "-1" is no core`},
+		{"cpu:cores=0-", `cores: "0-" is no core`},
+		{"cpu:cores=0+", `cores: "" is no core`},
+		{"cpu:cores=0-2+1", "cores: core 1 is listed twice"},
+		{"cpu:cores=0-64", "cores: 0-64 has more than 64 cores"},
+		{"cpu:cores=9000", "cores: core 9000: the largest number of a core is 8191"},
+		{"cpu:cores=99999999999999999999", `cores: "99999999999999999999" is no core`},
+		{"cpu:cores=0-1:threads=3", "threads: cpu has 3 threads and 2 cores: each thread needs one"},
+		{"cpugroup:cores=0:queues=2,cpu", "queues: the threads of cpugroup have one queue"},
+		{"cpugroup:cores=0:queues=0,cpu", "queues: the threads of cpugroup have one queue"},
 		{"cpu:threads=x,tpu", `unknown target "tpu"`},
 	} {
 		_, err := Select(tt.text)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Select(%q): %v, want %q", tt.text, err, tt.want)
 		}
+	}
+}
+
+// TestSelectMakesGroups: of several cpu targets all but the last become groups.
+func TestSelectMakesGroups(t *testing.T) {
+	l, err := Select("cpu:cores=0-2+8:memory=1GiB:ops=*,fake,cpu:7:cores=3:space=host,cpu:cores=4-5:threads=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Names() != "cpu:0, fake, cpu:7, cpu:2" {
+		t.Fatalf("names %s", l.Names())
+	}
+	for _, tt := range []struct{ name, want string }{
+		{"cpu:0", "cpu:0 like=cpugroup space=cpu:0 cores=0-2+8 threads=4 hint=4 memory=1073741824"},
+		{"cpu:7", "cpu:7 like=cpugroup space=host cores=3"},
+		{"cpu:2", "cpu:2 like=cpu cores=4-5 threads=1 hint=2"},
+	} {
+		d := l.Get(tt.name)
+		if d.String() != tt.want {
+			t.Errorf("%s is %v, want %s", tt.name, d, tt.want)
+		}
+		again, err := ParseDescriptor(d.String())
+		if err != nil || again.String() != d.String() {
+			t.Errorf("%v is read back as %v, %v", d, again, err)
+		}
+	}
+	if g := l.Get("cpu:0"); !g.IsGroup() || g.Threads != 4 || g.Queues != 1 || g.Workers || l.MaxWorkers() != 1 {
+		t.Errorf("cpu:0 has %d threads, %d queues; the host has %d threads", g.Threads, g.Queues, l.MaxWorkers())
 	}
 }
 
@@ -114,7 +159,7 @@ func TestRefusalNamesTheOpAndTheOperand(t *testing.T) {
 // TestGPUsAreStaged: the loaders of GPUs copy to and from the processor's memory only.
 func TestGPUsAreStaged(t *testing.T) {
 	for _, d := range Builtins() {
-		if gpu := d.Kind != "cpu" && d.Kind != "fake"; d.Staged != gpu {
+		if gpu := d.Kind != "cpu" && d.Kind != "fake" && !d.IsGroup(); d.Staged != gpu {
 			t.Errorf("%s: staged=%v, want %v", d.Name, d.Staged, gpu)
 		}
 	}

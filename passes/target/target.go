@@ -30,8 +30,12 @@ type Descriptor struct {
 	Segment int
 
 	Workers bool // worker threads share each node, as partition decides
-	Threads int  // largest number of workers of a program; 1 without Workers
+	Threads int  // largest number of threads; 1 for a device
 	Hint    int  // number of workers that predictions assume
+
+	// Cores are the numbers of the processor's cores, as the system counts them, that its threads run on, one on each.
+	// Empty means any.
+	Cores []int
 
 	// Queues is the number of queues on which the backend runs work in the order of submission while the host
 	// continues. With 0, a submission returns when the work is done. With 2, the second queue makes copies into the
@@ -76,6 +80,8 @@ type Descriptor struct {
 
 	// Measured is the machine on which figures were measured, as GOOS/GOARCH/KERNELS; empty if it is not known.
 	Measured string
+
+	spaceGiven bool // the text that New has read names its spaces
 }
 
 // Row is one kernel: an op and the formats of the operands that it reads.

@@ -37,6 +37,14 @@ func (d *Descriptor) contradiction() (field string, err error) {
 		return "queues", fmt.Errorf("nodes of %s are shared by the program's threads, which have no queue: "+
 			"leave queues out, or write workers=false", d.Name)
 	}
+	if d.IsGroup() {
+		if field, err := d.groupContradiction(); err != nil {
+			return field, err
+		}
+	}
+	if d.Workers && len(d.Cores) > 0 && d.Threads > len(d.Cores) {
+		return "threads", fmt.Errorf("%s has %d threads and %d cores: each thread needs one", d.Name, d.Threads, len(d.Cores))
+	}
 	for i, space := range d.Spaces {
 		if slices.Contains(d.Spaces[:i], space) {
 			return "space", fmt.Errorf("%s is listed twice", space)

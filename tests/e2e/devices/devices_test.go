@@ -52,7 +52,7 @@ func TestDevicesTellTheSame(t *testing.T) {
 		e2etest.Executable(exe, "--fake-seed", fmt.Sprint(seed)).TellsAll(t, refs[:2])
 	}
 	e2etest.Executable(exe, "--fake-delay", "0s", "--threads", "1").Tells(t, refs[2])
-	t.Run("timeline", func(t *testing.T) { stepsOverlap(t, exe, true) })
+	t.Run("timeline", func(t *testing.T) { stepsOverlap(t, exe, true, "--fake-delay", "1ms") })
 	t.Run("plan", func(t *testing.T) { planNamesDevices(t, exe) })
 }
 
@@ -86,7 +86,7 @@ func TestOneStepAtATimeDoesNotOverlap(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	exe := twoDevices.MustBuildOn(t)
 	e2etest.Executable(exe).Tells(t, e2etest.AIDreamsReferences(t)[0])
-	stepsOverlap(t, exe, false)
+	stepsOverlap(t, exe, false, "--fake-delay", "1ms")
 }
 
 // TestEachDeviceHasAStepInFlight pins layers to three devices. With three steps in flight each is to have one, so the
@@ -99,7 +99,7 @@ func TestEachDeviceHasAStepInFlight(t *testing.T) {
 	for _, rules := range []string{"cost", "ggml-2026"} {
 		exe := m.MustBuildOn(t, "--pipeline", "3", "--rules", rules)
 		e2etest.Executable(exe).Tells(t, e2etest.AIDreamsReferences(t)[0])
-		if got := mostInFlight(timelineOf(t, exe)); got != 3 {
+		if got := mostInFlight(timelineOf(t, exe, "--fake-delay", "1ms")); got != 3 {
 			t.Errorf("%s: at most %d steps are under way at once, want 3", rules, got)
 		}
 	}
@@ -135,11 +135,11 @@ type span struct {
 }
 
 // timelineOf runs a prompt of several steps and returns the work of each queue.
-func timelineOf(t *testing.T, exe string) []span {
+func timelineOf(t *testing.T, exe string, flags ...string) []span {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "timeline.json")
 	prompt := strings.TrimSuffix(strings.Repeat("5,", 64), ",")
-	e2etest.Command{Args: []string{exe, "--tokens", prompt, "-n", "1", "--timeline", file, "--fake-delay", "1ms"}}.Run(t)
+	e2etest.Command{Args: append([]string{exe, "--tokens", prompt, "-n", "1", "--timeline", file}, flags...)}.Run(t)
 	var spans []span
 	if err := json.Unmarshal(e2etest.ReadFile(t, file), &spans); err != nil {
 		t.Fatal(err)
@@ -149,9 +149,9 @@ func timelineOf(t *testing.T, exe string) []span {
 
 // stepsOverlap runs a prompt of several steps and checks in the timeline whether a step begins before the previous
 // one has ended.
-func stepsOverlap(t *testing.T, exe string, want bool) {
+func stepsOverlap(t *testing.T, exe string, want bool, flags ...string) {
 	t.Helper()
-	spans := timelineOf(t, exe)
+	spans := timelineOf(t, exe, flags...)
 	end := make(map[int]float64)
 	for _, s := range spans {
 		end[s.Args.Step] = max(end[s.Args.Step], s.TS+s.Dur)
@@ -283,7 +283,7 @@ func TestDevicesHaveNoRaces(t *testing.T) {
 func TestUnknownKindIsRefused(t *testing.T) {
 	m := e2etest.Machine{Name: "tpu", Targets: "target tpu kind=tpu space=tpu ops=*\ntarget cpu like=cpu\n"}
 	_, refusal := m.BuildOn(t)
-	if !strings.Contains(refusal, "exit status 2") || !strings.Contains(refusal, "kind cpu, fake, cuda, gpusim and vulkan, not tpu") {
+	if !strings.Contains(refusal, "exit status 2") || !strings.Contains(refusal, "kind cpu, cpugroup, fake, cuda, gpusim and vulkan, not tpu") {
 		t.Errorf("refused with:\n%s", refusal)
 	}
 }
