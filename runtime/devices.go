@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	goruntime "runtime"
 	"slices"
 	"time"
 )
@@ -259,8 +260,8 @@ func (o *openDevices) close() error {
 
 func (o *openDevices) notes() []string { return o.Supervisor.notes }
 
-// share makes the pools of groups, and that of the host, know how many threads there are besides their own, and the host
-// poll for events of groups, which are soon there.
+// share makes the pools of groups, and that of the host, know whether there are more threads than processors, and the
+// host poll for events of groups, which are soon there.
 func (o *openDevices) share(host *pool) {
 	pools := []*pool{host}
 	for _, d := range o.devices {
@@ -273,7 +274,7 @@ func (o *openDevices) share(host *pool) {
 		total += len(p.workers)
 	}
 	for _, p := range pools {
-		p.others = total - len(p.workers)
+		p.crowded = total > min(numCPU, goruntime.GOMAXPROCS(0))
 	}
 	if len(pools) > 1 {
 		o.spin = host.usualSpin()

@@ -73,7 +73,7 @@ type pool struct {
 	queue   queue
 	masks   []coreMask // the cores of workers, indexed by worker; empty for any
 	caller  coreMask   // where the caller of a step ran before it
-	others  int        // threads of the program's other pools
+	crowded bool       // the program has more threads, in all pools, than processors
 
 	// The step in progress.
 	barrier barrier
@@ -195,7 +195,7 @@ func (p *pool) prepare(parts int, ctx context.Context, f *Func, a *Args, spin ti
 	p.stop = [2]bool{}
 	p.fault.reset()
 	p.spin = spin
-	if parts+p.others > numCPU {
+	if parts > numCPU || p.crowded {
 		p.spin = 0 // a spinning worker would occupy the processor that the last one needs
 	}
 	for _, w := range p.workers[:parts] {

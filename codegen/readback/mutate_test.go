@@ -211,7 +211,7 @@ func (k *trial) tryAll() {
 	if testing.Short() {
 		each = 5
 	}
-	names := []string{"cpu", "cpu package", "shared, no queues", "two fakes cost", "gpu"}
+	names := []string{"cpu", "cpu package", "shared, no queues", "two fakes cost", "gpu", "groups"}
 	if *allMutants {
 		const ofCases = 25
 		for _, s := range []setting{{}, {targets: twoFakes, pins: ".*=fake:0"}} {
@@ -244,7 +244,7 @@ func TestNoFalseAlarm(t *testing.T) {
 	}
 	const least = 150
 	for _, s := range []setting{
-		{}, {targets: "gpusim,cpu", rules: "ggml-2026"}, {profile: true, pkg: "ops"}, {targets: twoFakes, pins: ".*=fake:0", pipeline: 2}, {targets: sharing, pins: ".*=d0", profile: true},
+		{}, {targets: "gpusim,cpu", rules: "ggml-2026"}, {profile: true, pkg: "ops"}, {targets: twoFakes, pins: ".*=fake:0", pipeline: 2}, {targets: "cpu:cores=0-3,cpu:cores=4", pins: ".*=cpu:0"}, {targets: sharing, pins: ".*=d0", profile: true},
 	} {
 		if n := len(opSubjects(t, s)); n < least {
 			t.Errorf("%d sample cases were emitted on %q, not %d", n, s.targets, least)

@@ -128,6 +128,8 @@ var llamas = map[string]setting{
 	"chunks":            {targets: chunked, rules: "ggml-2026", pipeline: 3, pins: llamaPins},
 	"gpu":               {targets: "vulkan,cpu", pins: `blk\.[0-2]\.=vulkan blk\.3\.=cpu`, pipeline: 2, rules: "ggml-2026"},
 	"simulated GPU":     {targets: "gpusim,cpu", pins: `blk\.[0-2]\.=gpusim`, pipeline: 2, rules: "ggml-2026"},
+	"groups":            {targets: "cpu:cores=0-2,cpu:cores=3-4,cpu:cores=5", pins: `blk\.[01]\.=cpu:0 (blk\.[34]\.|output)=cpu:1`, pipeline: 2},
+	"groups, profile":   {targets: "cpu:cores=0-2:space=host,cpu:cores=5", pins: `blk\.[01]\.=cpu:0`, pipeline: 1, profile: true},
 	"no events":         {targets: noEvents, rules: "ggml-2026", pipeline: 2, pins: `blk\.[01]\.=d0 blk\.[23]\.=d1`},
 }
 

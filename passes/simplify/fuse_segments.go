@@ -148,7 +148,7 @@ func (cut *contextCutter) canCut(n *ir.Node) bool {
 // backend that divides its nodes itself has a number of workgroups that is not known; there the number of segments decides.
 func (cut *contextCutter) pays(n *ir.Node) bool {
 	d, workers := *cut.c.Target(n), pass.MostWorkers(cut.c, cut.c.Target(n))
-	if !d.Workers {
+	if !d.Workers && !d.IsGroup() {
 		_, positions, _ := cacheOf(n)
 		return positions >= fewSegments*int64(d.Segment)
 	}

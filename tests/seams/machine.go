@@ -69,18 +69,26 @@ func reached(drawn []string, own string) string {
 	return strings.Join(list, ",")
 }
 
-// device draws a simulated device. space is the name of its own memory, if it has one.
+// device draws a simulated device, or a group of threads. space is the name of its own memory, if it has one.
 func (m *machine) device(d draw, name, space string) string {
 	var b strings.Builder
 	memory := m.memory(d, space)
 	first, _, _ := strings.Cut(memory, ",")
-	fmt.Fprintf(&b, "target %s like=fake space=%s", name, memory)
+	isGroup := d.oneIn(3)
+	if isGroup { // of threads of the processor; cores that a machine does not have bind none
+		from := 100 * len(m.names)
+		fmt.Fprintf(&b, "target %s like=cpugroup space=%s cores=%d-%d", name, memory, from, from+pick(d, 0, 1, 2, 4))
+	} else {
+		fmt.Fprintf(&b, "target %s like=fake space=%s", name, memory)
+	}
 	field := func(odds int, name string, values ...string) {
 		if d.oneIn(odds) {
 			fmt.Fprintf(&b, " %s=%s", name, pick(d, values...))
 		}
 	}
-	field(1, "queues", "0", "0", "1", "1", "2")
+	if queues := pick(d, "0", "0", "1", "1", "2"); !isGroup {
+		fmt.Fprintf(&b, " queues=%s", queues)
+	}
 	field(2, "events", "true", "false")
 	field(4, "extra", "1", "4", "64", "100", "512", "4096")
 	field(5, "align", "1", "4", "32", "128", "256", "4096")
