@@ -13,6 +13,9 @@ import (
 // threads, the threads run on any core. A note for the user describes both.
 func useCores(name string, cores []int, limit int) (use []int, threads int, note string) {
 	threads = min(len(cores), goruntime.GOMAXPROCS(0))
+	if limit > 0 {
+		threads = min(threads, limit)
+	}
 	var mask coreMask
 	mask.load()
 	allowed := mask.cores()
@@ -29,9 +32,6 @@ func useCores(name string, cores []int, limit int) (use []int, threads int, note
 	case len(use) < len(cores):
 		note = fmt.Sprintf("%s: not all of the cores %s are among those that this process may use (%s): it runs on %s", name, coreList(cores), coreList(allowed), coreList(use))
 		threads = min(threads, len(use))
-	}
-	if limit > 0 {
-		threads = min(threads, limit)
 	}
 	return use[:min(len(use), threads)], threads, note
 }
