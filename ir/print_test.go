@@ -25,7 +25,7 @@ func @decode(%x: f32[tokens,32] @host at 2:0x0+128, %"p q": i32[1]) -> (logits: 
   %w = weight "w" : q8_0.r16[16,32] @dev0
   %n = weight "e" : f32[32] backend=cpu
   %c = constant "0000803f" : f32[]
-  %h = rms_norm %x, %n {eps=1e-05} : f32[tokens,32] in dev0 @gpu0 split=1 part=split(0, tokens, 16) epoch=3 queue=gpu0.in slots=4 concurrent=true wait=[1,2] waitprev=[3] event=4 pos="blk.0" at 2:0x40+256 ; assign/1.wgt %w "a b" @gpu0 was "cpu" now "gpu0" ; fuse/norm-scale
+  %h = rms_norm %x, %n {eps=1e-05} : f32[tokens,32] in dev0 @gpu0 split=1 part=split(0, tokens, 16) epoch=3 queue=gpu0.in slots=4 within=split(0, tokens, 16) concurrent=true wait=[1,2] waitprev=[3] event=4 pos="blk.0" at 2:0x40+256 ; assign/1.wgt %w "a b" @gpu0 was "cpu" now "gpu0" ; fuse/norm-scale
   %y = matmul %h, %w : f32[tokens,16] @cpu
   %s = slice %y {axis=1, start=0, len=8} : f32[tokens,8 strides 16,1]
   %o, %o.1 = foreign "MUL_MAT" %s, _, %c {source="x.txt", srcs=[0,2]} : f32[(tokens+31)/32], i32[2*((tokens+1)/2)] @"gpu 0" part=split(0, tokens, 8, dynamic) at -, 3:0x10+4
