@@ -274,7 +274,7 @@ func (o *openDevices) share(host *pool) {
 		total += len(p.workers)
 	}
 	for _, p := range pools {
-		p.crowded = total > min(numCPU, goruntime.GOMAXPROCS(0))
+		p.crowded.Store(total > min(numCPU, goruntime.GOMAXPROCS(0)))
 	}
 	if len(pools) > 1 {
 		o.spin = host.usualSpin()

@@ -71,9 +71,9 @@ type pool struct {
 	scratch arena
 	each    int64 // bytes of scratch of a worker
 	queue   queue
-	masks   []coreMask // the cores of workers, indexed by worker; empty for any
-	caller  coreMask   // where the caller of a step ran before it
-	crowded bool       // the program has more threads, in all pools, than processors
+	masks   []coreMask  // the cores of workers, indexed by worker; empty for any
+	caller  coreMask    // where the caller of a step ran before it
+	crowded atomic.Bool // the program has more threads, in all pools, than processors
 
 	// The step in progress.
 	barrier barrier
@@ -195,7 +195,7 @@ func (p *pool) prepare(parts int, ctx context.Context, f *Func, a *Args, spin ti
 	p.stop = [2]bool{}
 	p.fault.reset()
 	p.spin = spin
-	if parts > numCPU || p.crowded {
+	if parts > numCPU || p.crowded.Load() {
 		p.spin = 0 // a spinning worker would occupy the processor that the last one needs
 	}
 	for _, w := range p.workers[:parts] {
