@@ -75,3 +75,15 @@ func TestMissingCoresAreNoted(t *testing.T) {
 		}
 	}
 }
+
+// TestGroupsHaveNoRaces runs groups and workers under Go's race detector, with kernels in Go.
+func TestGroupsHaveNoRaces(t *testing.T) {
+	needtest.Slow(t, "race")
+	needtest.Tool(t, "race", "gcc")
+	for i, m := range []e2etest.Machine{groupMachines[1], groupMachines[4], groupMachines[5]} {
+		exe := buildGroups(t, m, "--pipeline", "2", "--race", "--tags", "purego")
+		p := e2etest.Executable(exe)
+		p.Env = []string{"GORACE=halt_on_error=1", "GOMAXPROCS=6"}
+		p.Tells(t, e2etest.AIDreamsReferences(t)[i])
+	}
+}
