@@ -182,9 +182,9 @@ func (t *Transfer) Dense() bool {
 
 // Supervisor is shared by the devices of a model.
 type Supervisor struct {
-	Timeline *Timeline // nil unless one is wanted
-	Threads  int       // of a group, at most; 0 means one per core
-	notes    []string  // for the user, about how the program runs on this machine
+	Timeline *Timeline    // nil unless one is wanted
+	most     atomic.Int32 // threads of a group; 0 means one per core
+	notes    []string     // for the user, about how the program runs on this machine
 	fault    atomic.Pointer[FaultError]
 }
 

@@ -24,6 +24,7 @@ type opened interface {
 	close() error
 	notes() []string              // for the user, about how the devices run on this machine
 	share(host *pool)             // tells all pools of threads of each other
+	setThreads(n int)             // limits the threads of groups; 0 is no limit
 	trace(e *events, process int) // prints what the queues have done, after close
 }
 
@@ -159,7 +160,7 @@ func (l *Layout) open(m *Model) (opened, error) {
 	if o.out != nil || m.options.profiled {
 		o.Timeline = newTimeline()
 	}
-	o.Threads = m.options.Threads
+	o.setThreads(m.options.Threads)
 	for i := range l.Devices {
 		d, err := l.Devices[i].Loader.Open(&l.Devices[i], i, &o.Supervisor)
 		if err != nil {
@@ -259,6 +260,8 @@ func (o *openDevices) close() error {
 }
 
 func (o *openDevices) notes() []string { return o.Supervisor.notes }
+
+func (o *openDevices) setThreads(n int) { o.most.Store(int32(n)) }
 
 // share makes the pools of groups, and that of the host, know whether there are more threads than processors, and the
 // host poll for events of groups, which are soon there.

@@ -52,7 +52,7 @@ type group struct {
 
 // Open implements Loader.
 func (*Groups) Open(info *DeviceInfo, index int, s *Supervisor) (Device, error) {
-	cores, n, note := useCores(info.Name, info.Cores, s.Threads)
+	cores, n, note := useCores(info.Name, info.Cores)
 	if note != "" {
 		s.notes = append(s.notes, note)
 	}
@@ -102,7 +102,7 @@ func (g *group) Bind(b *Block) (any, error) {
 	}
 	envs := make([]GroupEnv, len(g.pool.workers))
 	for i, w := range g.pool.workers {
-		envs[i] = GroupEnv{Block: b, Part: i, Parts: len(envs), Mem: mem, worker: w}
+		envs[i] = GroupEnv{Block: b, Part: i, Mem: mem, worker: w}
 	}
 	return envs, nil
 }
@@ -186,17 +186,27 @@ func (g *group) move(e *QueueEntry) {
 func (g *group) run(e *QueueEntry) {
 	p := g.pool
 	g.now = e
-	p.prepare(len(p.workers), context.Background(), &g.fn, &g.args, p.usualSpin())
+	p.prepare(g.threads(), context.Background(), &g.fn, &g.args, p.usualSpin())
 	p.dispatch()
 	if p.fault.failed.Load() {
 		g.fail(e, p.fault.value)
 	}
 }
 
+// threads returns how many threads run a command.
+func (g *group) threads() int {
+	n := len(g.pool.workers)
+	if most := int(g.supervisor.most.Load()); most > 0 {
+		n = min(n, most)
+	}
+	return n
+}
+
 // part is one thread's part of the command.
 func (g *group) part(w *Worker, _ *Args) {
-	envs := g.now.Block.Bound[g.index].([]GroupEnv)
-	g.now.Command.Kernel.(GroupKernel)(&envs[w.Part], g.now.Iteration)
+	e := &g.now.Block.Bound[g.index].([]GroupEnv)[w.Part]
+	e.Parts = w.Parts
+	g.now.Command.Kernel.(GroupKernel)(e, g.now.Iteration)
 }
 
 // fail reports that an entry has failed.

@@ -83,6 +83,7 @@ type Model struct {
 	own     func() (ownGrammar, error)
 	devices opened        // nil without devices
 	closed  chan struct{} // closed by Close
+	cores   int           // threads of the host if it has cores of its own, else 0
 	notes   []string
 	watcher watcher // nil if no values are observed
 
@@ -141,16 +142,15 @@ func Open(p *Program, o Options) (*Model, error) {
 
 // startPool makes the host's pool of workers.
 func (m *Model) startPool() {
-	p, n := m.program, threads(m.program, m.options.Threads)
+	p := m.program
 	var cores []int
 	if len(p.Cores) > 0 {
 		var note string
-		if cores, n, note = useCores("the host", p.Cores, m.options.Threads); note != "" {
+		if cores, m.cores, note = useCores("the host", p.Cores); note != "" {
 			m.notes = append(m.notes, note)
 		}
-		n = min(n, p.maxThreads())
 	}
-	m.pool = newPool(n, p.ScratchBytes)
+	m.pool = newPool(m.workers(m.options.Threads), p.ScratchBytes)
 	m.pool.bindTo(cores)
 	if m.devices != nil {
 		m.notes = append(m.notes, m.devices.notes()...)
@@ -181,6 +181,18 @@ func threads(p *Program, wanted int) int {
 		return usualThreads(limit)
 	}
 	return min(wanted, limit)
+}
+
+// workers limits the wanted number of workers, as threads does, and to one per core if the host has cores of its own.
+func (m *Model) workers(wanted int) int {
+	if m.cores == 0 {
+		return threads(m.program, wanted)
+	}
+	most := min(m.cores, m.program.maxThreads())
+	if wanted == 0 {
+		return most
+	}
+	return min(wanted, most)
 }
 
 // Program returns the description from which the model was opened.

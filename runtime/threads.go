@@ -11,7 +11,10 @@ func (m *Model) SetThreads(n int) error {
 	if n < 0 {
 		return inputError("%d threads: at least 1, or 0 for one per core", n)
 	}
-	return m.pool.resize(threads(m.program, n))
+	if m.devices != nil {
+		m.devices.setThreads(n)
+	}
+	return m.pool.resize(m.workers(n))
 }
 
 // resize changes the number of workers between two steps. Those that are not needed stay parked.

@@ -68,7 +68,7 @@ func TestMissingCoresAreNoted(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"cpu:0: the cores 8000 are not among those that this process may use", "its thread runs on any",
+	for _, want := range []string{"cpu:0: the cores 8000 are not among those that this process may use", "its threads run on any",
 		"the host: not all of the cores 0,8001 are among those", "it runs on 0\n"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the program does not state %q:\n%s", want, out)
