@@ -24,6 +24,7 @@ type opened interface {
 	close() error
 	notes() []string              // for the user, about how the devices run on this machine
 	share(host *pool)             // tells all pools of threads of each other
+	groups() []int                // numbers of threads of groups
 	setThreads(n int)             // limits the threads of groups; 0 is no limit
 	trace(e *events, process int) // prints what the queues have done, after close
 }
@@ -260,6 +261,16 @@ func (o *openDevices) close() error {
 }
 
 func (o *openDevices) notes() []string { return o.Supervisor.notes }
+
+// groups returns the numbers of threads of groups.
+func (o *openDevices) groups() (threads []int) {
+	for _, d := range o.devices {
+		if g, ok := d.(*group); ok {
+			threads = append(threads, g.threads())
+		}
+	}
+	return threads
+}
 
 func (o *openDevices) setThreads(n int) { o.most.Store(int32(n)) }
 

@@ -270,7 +270,7 @@ func (r *promptsRun) summarize() error {
 		_, err := r.out.Write(append(b, '}', '}', '\n'))
 		return err
 	}
-	fmt.Fprintf(r.err, "%s: %d prompts, %d at a time: %d tokens, %d more were in the cache, then generated %d, %.0f tok/s with the prompts; loaded in %.1f ms, ran for %.1f s; threads %d%s\n",
-		r.name, len(r.lines), r.parallel, tokens, reused, generated, rate(generated, took), load, took.Seconds(), r.sessions.Model().Threads(), r.seedText())
+	fmt.Fprintf(r.err, "%s: %d prompts, %d at a time: %d tokens, %d more were in the cache, then generated %d, %.0f tok/s with the prompts; loaded in %.1f ms, ran for %.1f s; threads %s%s\n",
+		r.name, len(r.lines), r.parallel, tokens, reused, generated, rate(generated, took), load, took.Seconds(), r.sessions.Model().threadsInUse(), r.seedText())
 	return nil
 }

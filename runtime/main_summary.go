@@ -17,9 +17,9 @@ func (g *generateCommand) summary(gen *generation, err error) error {
 	if terminal(g.out) {
 		fmt.Fprintln(g.out)
 	}
-	fmt.Fprintf(g.err, "%s: prompt %d tokens, %.0f tok/s; generated %d tokens, %.0f tok/s, until %s; loaded in %.1f ms, ran for %.1f s; threads %d%s\n",
+	fmt.Fprintf(g.err, "%s: prompt %d tokens, %.0f tok/s; generated %d tokens, %.0f tok/s, until %s; loaded in %.1f ms, ran for %.1f s; threads %s%s\n",
 		g.name, g.promptTokens, rate(g.promptTokens, gen.prefill), gen.made, rate(gen.made-1, gen.decoding), finishText(finish), milliseconds(g.loaded),
-		(gen.prefill + gen.decoding).Seconds(), gen.s.model.Threads(), g.seedText())
+		(gen.prefill + gen.decoding).Seconds(), gen.s.model.threadsInUse(), g.seedText())
 	return nil
 }
 

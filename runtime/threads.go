@@ -3,7 +3,19 @@ package runtime
 import (
 	"context"
 	"slices"
+	"strconv"
 )
+
+// threadsInUse returns the numbers of threads of all groups and of the host, in the order of targets, such as 8+8.
+func (m *Model) threadsInUse() string {
+	text := ""
+	if m.devices != nil {
+		for _, n := range m.devices.groups() {
+			text += strconv.Itoa(n) + "+"
+		}
+	}
+	return text + strconv.Itoa(m.Threads())
+}
 
 // SetThreads changes the number of workers for later steps of all sessions, with the meaning and the limits of
 // Options.Threads; Threads returns the result. It waits for the step in progress. Results do not depend on the number.
