@@ -283,12 +283,13 @@ func (o *openDevices) share(host *pool) {
 			pools = append(pools, g.pool)
 		}
 	}
-	total := 0
-	for _, p := range pools {
+	total, procs := 0, min(numCPU, goruntime.GOMAXPROCS(0))
+	for _, p := range pools[1:] {
 		total += len(p.workers)
 	}
-	for _, p := range pools {
-		p.crowded.Store(total > min(numCPU, goruntime.GOMAXPROCS(0)))
+	host.crowded.Store(total+len(host.workers) > procs)
+	for _, p := range pools[1:] { // a host without cores waits while groups work
+		p.crowded.Store(total > procs || len(host.masks) > 0 && host.crowded.Load())
 	}
 	if len(pools) > 1 {
 		o.spin = host.usualSpin()

@@ -128,11 +128,11 @@ func groupCPUs(ds []*Descriptor) ([]*Descriptor, error) {
 		if name == "cpu" {
 			name = "cpu:" + strconv.Itoa(i)
 		}
-		if len(d.Cores) == 0 {
-			errs = append(errs, fmt.Errorf("target %s: of several cpu targets each needs cores of its own: write cpu:cores=0-3,cpu:cores=4-7", name))
+		if d.Name = name; i == len(cpus)-1 {
 			continue
 		}
-		if d.Name = name; i == len(cpus)-1 {
+		if len(d.Cores) == 0 {
+			errs = append(errs, fmt.Errorf("target %s: of several cpu targets each but the last needs cores of its own: write cpu:cores=0-3,cpu:cores=4-7", name))
 			continue
 		}
 		g, err := d.asGroup()

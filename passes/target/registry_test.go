@@ -51,7 +51,7 @@ func TestSelectRefusesWrongParameters(t *testing.T) {
 		{"cpu:threads=65", "threads: 65 is not a number of threads: write 1 to 64"},
 		{"cpu:cores=0-1,cpu:cores=1", "core 1 belongs to both cpu:0 and cpu:1: give each target cores of its own"},
 		{"cpu:cores=0,cpu:cores=0,cpu:cores=1", "core 0 belongs to both cpu:0 and cpu:1"},
-		{"cpu,cpu:cores=1", "target cpu:0: of several cpu targets each needs cores of its own"},
+		{"cpu,cpu:cores=1", "target cpu:0: of several cpu targets each but the last needs cores of its own"},
 		{"cpu:1:cores=0,cpu:cores=1", `target "cpu:1" is listed twice`},
 		{"cpu:cores=", "cores has no value: write cores=VALUE"},
 		{"cpu:cores=3-1", "cores: the range 3-1 is empty"},

@@ -18,6 +18,7 @@ var groupMachines = []e2etest.Machine{
 	{Name: "several threads in a group", Targets: "cpu:cores=0-2,cpu:cores=3", Flags: []string{"--pin", `(blk\.[0-3]\.|output).*=cpu:0`}},
 	{Name: "three groups", Targets: "cpu:cores=0,cpu:cores=1,cpu:cores=2",
 		Flags: []string{"--pin", `blk\.[01]\..*=cpu:0`, "--pin", `(blk\.[34]\.|output).*=cpu:1`}},
+	{Name: "a host that waits", Targets: "cpu:cores=0,cpu:cores=1,cpu", Flags: []string{"--pin", `blk\.[0-1]\..*=cpu:0`, "--pin", `.*=cpu:1`}},
 	{Name: "in every layer", Targets: "cpu:cores=0-1,cpu:cores=2", Flags: []string{"--pin", `blk\..*\.attn.*=cpu:0`}},
 	{Name: "memory of the host", Targets: "cpu:cores=0-1:space=host,cpu:cores=2", Flags: []string{"--pin", `blk\.[0-2]\..*=cpu:0`}},
 	{Name: "memory of both", Targets: "target cpu:0 like=cpugroup cores=0-1 space=cpu:0,host\ntarget cpu:1 like=cpu cores=2\n", Flags: []string{"--pin", `blk\.[0-2]\..*=cpu:0`}},
@@ -56,7 +57,7 @@ func TestGroupsTellTheSame(t *testing.T) {
 // has ended on the second.
 func TestChunksOverlapOnGroups(t *testing.T) {
 	for i, want := range []bool{false, true} {
-		exe := buildGroups(t, groupMachines[2], "--pipeline", fmt.Sprint(i+1))
+		exe := buildGroups(t, groupMachines[3], "--pipeline", fmt.Sprint(i+1))
 		stepsOverlap(t, exe, want)
 	}
 }
@@ -80,7 +81,7 @@ func TestMissingCoresAreNoted(t *testing.T) {
 func TestGroupsHaveNoRaces(t *testing.T) {
 	needtest.Slow(t, "race")
 	needtest.Tool(t, "race", "gcc")
-	for i, m := range []e2etest.Machine{groupMachines[1], groupMachines[4], groupMachines[5]} {
+	for i, m := range []e2etest.Machine{groupMachines[1], groupMachines[5], groupMachines[6]} {
 		exe := buildGroups(t, m, "--pipeline", "2", "--race", "--tags", "purego")
 		p := e2etest.Executable(exe)
 		p.Env = []string{"GORACE=halt_on_error=1", "GOMAXPROCS=6"}
