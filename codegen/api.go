@@ -94,13 +94,22 @@ func (g *generator) packageDoc() []string {
 		"Open the model once, then make a session for each user.",
 		"# Goroutines",
 	}
-	if g.m.LM == nil {
-		return append(doc, "Several goroutines may use a Model at once. A Session is for one goroutine at a time; a second one gets ErrBusy. Steps of all sessions "+
-			"run one after another, on the threads of the model.")
+	shared := "a Model"
+	switch {
+	case g.features()[withChat]:
+		shared = "a Model, Sessions, a Tokenizer or a Grammar"
+	case g.m.LM != nil:
+		shared = "a Model or Sessions"
+	case g.o.Tokenizer != nil:
+		shared = "a Model or a Tokenizer"
 	}
-	return append(doc, "Several goroutines may use a Model, Sessions, a Tokenizer or a Grammar at once. A Session is for one goroutine at a time; a second one gets ErrBusy. "+
-		"Steps of all sessions run one after another, on the threads of the model; those of Sessions run together. A Sampler is called by the goroutine that "+
-		"generates, Metrics and Logger by all that use sessions. Close may be called at any time: the step in progress ends, all others return ErrClosed.")
+	goroutines := "Several goroutines may use " + shared + " at once. A Session is for one goroutine at a time; a second one gets ErrBusy. " +
+		"Steps of all sessions run one after another, on the threads of the model"
+	calls := ". Metrics and Logger are called by all goroutines that use sessions."
+	if g.m.LM != nil {
+		calls = "; those of Sessions run together. A Sampler is called by the goroutine that generates, Metrics and Logger by all that use sessions."
+	}
+	return append(doc, goroutines+calls+" Close may be called at any time: the step in progress ends, all others return ErrClosed.")
 }
 
 // goElem is the Go type of the elements of an array that callers see.

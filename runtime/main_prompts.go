@@ -264,7 +264,7 @@ func (r *promptsRun) summarize() error {
 	}
 	took, load := time.Since(r.begin), milliseconds(r.loaded)
 	if r.json {
-		b := fmt.Appendf(nil, `{"summary":{"prompts":%d,"failed":%d,"parallel":%d,"prompt_tokens":%d,"reused":%d,"generated":%d`, len(r.lines), failed, r.parallel, tokens, reused, generated)
+		b := fmt.Appendf(nil, `{"summary":{"prompts":%d,"failed":%d,"parallel":%d,"prompt_tokens":%d,"cached_tokens":%d,"generated":%d`, len(r.lines), failed, r.parallel, tokens+reused, reused, generated)
 		b = r.appendSeed(b)
 		b = appendFields(b, field{"seconds", took.Seconds()}, field{"tok_s", rate(generated, took)}, field{"load_ms", load})
 		_, err := r.out.Write(append(b, '}', '}', '\n'))

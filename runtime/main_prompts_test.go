@@ -56,7 +56,7 @@ func TestPromptsCountWhatWasRun(t *testing.T) {
 	p.Tokenizer = toyTokenizer(t)
 	file := writeText(t, "abcdefgh\nabcdefgi\n")
 	_, out, errs := invoke(p, "--prompts", file, "--parallel", "1", "-n", "1", "--json")
-	if !strings.Contains(out, `"prompt_tokens":10,"reused":8,"generated":2`) { // <s>abcdefgh, then i
+	if !strings.Contains(out, `"prompt_tokens":18,"cached_tokens":8,"generated":2`) { // <s>abcdefgh, then i
 		t.Errorf("%q, %q", out, errs)
 	}
 }

@@ -46,8 +46,11 @@ type Options struct {
 	// ones gives wrong results and no error.
 	Verify bool
 
-	// Logger, if not nil, gets what happens: the model is opened and closed (info), a generation ends (debug) or fails
-	// (warning), a step fails (error). It may be called by several goroutines at once.
+	// Logger, if not nil, gets what happens, maybe from several goroutines at once: the model is opened and closed (info), a step
+	// fails (error).
+	//api:if language
+	// A generation ends (debug) or fails (warning).
+	//api:end
 	Logger *slog.Logger
 
 	// Metrics, if not nil, gets figures of all work.
@@ -115,8 +118,8 @@ func (m *Model) Plan() string { return program.PlanText }
 // PlanJSON returns the plan as a JSON document.
 func (m *Model) PlanJSON() string { return program.PlanJSON }
 
-// Session is one conversation, or one user of a plain graph. It is for one goroutine at a time: a call while another one is in
-// progress returns ErrBusy. It holds memory and no other resources.
+// Session is one user of the model. It is for one goroutine at a time: a call while another one is in progress returns ErrBusy.
+// It holds memory and no other resources.
 type Session struct{ s *runtime.Session }
 
 // NewSession returns a session with an empty state. It needs no Close.
