@@ -33,6 +33,8 @@ type Session struct {
 
 	flow flow
 
+	generating atomic.Bool // a loop over its tokens has begun and not ended
+
 	past *past // nil for a session that other sessions use as memory
 	seat *seat // nil for a session with memory of its own
 }

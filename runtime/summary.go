@@ -58,9 +58,15 @@ func (g *generation) summary(err error) Summary {
 	}
 }
 
-// GenerateTokens is Generate for a prompt of token ids, taken as they are.
+// GenerateTokens is Generate for a prompt of token ids, taken as they are. While a loop over the tokens of a session has not ended,
+// another one gets ErrBusy.
 func (s *Session) GenerateTokens(ctx context.Context, prompt []int32, o GenerateOptions) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
+		if !s.generating.CompareAndSwap(false, true) {
+			yield(Token{Finish: FinishError}, ErrBusy)
+			return
+		}
+		defer s.generating.Store(false)
 		defer s.leave()
 		s.summary = Summary{Finish: FinishError, Seed: o.Sampling.Seed}
 		g, err := newGeneration(s, o)
@@ -105,6 +111,11 @@ func (g *generation) generate(ctx context.Context, prompt []int32, yield func(To
 // failed is a generation that cannot begin.
 func (s *Session) failed(ctx context.Context, err error) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
+		if !s.generating.CompareAndSwap(false, true) {
+			yield(Token{Finish: FinishError}, ErrBusy)
+			return
+		}
+		defer s.generating.Store(false)
 		s.summary = Summary{Finish: finishOf(FinishNone, err)}
 		s.ended(ctx, err)
 		yield(Token{Finish: s.summary.Finish}, err)

@@ -220,6 +220,37 @@ func TestSamplerAndGrammar(t *testing.T) {
 	}
 }
 
+// TestOneGenerationAtATime begins another generation in the loop of one. It gets ErrBusy, and the first one does not notice.
+func TestOneGenerationAtATime(t *testing.T) {
+	m := &counts{}
+	_, s := openProgram(t, hello(t), Options{Metrics: m})
+	text := ""
+	for tok, err := range s.Generate(t.Context(), "a", GenerateOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += tok.Text
+		for _, err := range s.Generate(t.Context(), "b", GenerateOptions{}) {
+			if !errors.Is(err, ErrBusy) {
+				t.Errorf("a generation in a generation: %v", err)
+			}
+		}
+		for _, err := range s.Chat(t.Context(), nil, ChatOptions{}) {
+			if !errors.Is(err, ErrBusy) {
+				t.Errorf("a conversation in a generation: %v", err)
+			}
+		}
+	}
+	if text != "héc" || len(m.done) != 1 || s.Summary() != m.done[0] || m.done[0].Finish != FinishEnd {
+		t.Errorf("%q, %+v, %+v", text, s.Summary(), m.done)
+	}
+	for tok, err := range s.Generate(t.Context(), "a", GenerateOptions{MaxTokens: 1}) {
+		if err != nil || tok.Finish != FinishLength {
+			t.Errorf("afterwards: %v, %v", tok.Finish, err)
+		}
+	}
+}
+
 // TestTheSummarysSeedMakesTheTokensAgain chooses a seed, and draws with it twice.
 func TestTheSummarysSeedMakesTheTokensAgain(t *testing.T) {
 	_, s := openToy(t, 1)

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/signal"
@@ -37,12 +38,13 @@ func run(ctx context.Context, addr string, sessions, threads int) error {
 	if sessions < 1 {
 		return fmt.Errorf("-sessions %d: at least one is needed", sessions)
 	}
-	model, err := stories.Open(stories.Options{Threads: threads})
+	counts := &counts{}
+	model, err := stories.Open(stories.Options{Threads: threads, Logger: slog.Default(), Metrics: counts})
 	if err != nil {
 		return err
 	}
 	defer model.Close()
-	srv := &http.Server{Addr: addr, Handler: newServer(model, sessions), ReadHeaderTimeout: 10 * time.Second}
+	srv := &http.Server{Addr: addr, Handler: newServer(model, sessions, counts), ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan error, 1)
 	go func() {
 		<-ctx.Done()

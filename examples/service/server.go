@@ -27,14 +27,16 @@ type server struct {
 //
 //	POST /generate   {"prompt": "…", "max_tokens": 50, "temperature": 0.8, "seed": 1}
 //	GET  /healthz
+//	GET  /metrics    what the model has done, as Prometheus reads it
 //
 // The answer of generate is text as it is made. Trailers follow it: Finish is why it ended, Seed is what makes the same text
 // again, Usage is the numbers of tokens of the prompt and of the text, and Error is an error after the first byte.
-func newServer(model *stories.Model, sessions int) http.Handler {
+func newServer(model *stories.Model, sessions int, done *counts) http.Handler {
 	s := &server{model: model, slots: make(chan struct{}, sessions)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /generate", s.generate)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.Handle("GET /metrics", done)
 	return mux
 }
 

@@ -76,7 +76,7 @@ func post(t *testing.T, url string, body any) (status int, text, trailer string)
 }
 
 func TestGreedyTextIsTheModels(t *testing.T) {
-	srv := httptest.NewServer(newServer(openModel(t), 1))
+	srv := httptest.NewServer(newServer(openModel(t), 1, nil))
 	defer srv.Close()
 	for _, r := range references(t) {
 		status, text, trailer := post(t, srv.URL, request{Prompt: r.Prompt, MaxTokens: 64})
@@ -88,7 +88,7 @@ func TestGreedyTextIsTheModels(t *testing.T) {
 
 func TestConcurrentRequestsDoNotMix(t *testing.T) {
 	refs := references(t)
-	srv := httptest.NewServer(newServer(openModel(t), 2*len(refs)))
+	srv := httptest.NewServer(newServer(openModel(t), 2*len(refs), nil))
 	defer srv.Close()
 	var wg sync.WaitGroup
 	for i := range 2 * len(refs) {
@@ -103,7 +103,7 @@ func TestConcurrentRequestsDoNotMix(t *testing.T) {
 }
 
 func TestSeedDecides(t *testing.T) {
-	srv := httptest.NewServer(newServer(openModel(t), 1))
+	srv := httptest.NewServer(newServer(openModel(t), 1, nil))
 	defer srv.Close()
 	ask := func(seed uint64) string {
 		_, text, _ := post(t, srv.URL, request{Prompt: "One day", MaxTokens: 40, Temperature: 1, Seed: seed})
@@ -119,7 +119,7 @@ func TestSeedDecides(t *testing.T) {
 
 // TestTrailersSayWhatWasDone: the seed in a trailer makes the text again, a stop string ends it, and tokens are counted.
 func TestTrailersSayWhatWasDone(t *testing.T) {
-	srv := httptest.NewServer(newServer(openModel(t), 1))
+	srv := httptest.NewServer(newServer(openModel(t), 1, nil))
 	defer srv.Close()
 	ask := func(body string) (string, http.Header) {
 		resp, err := http.Post(srv.URL+"/generate", "application/json", strings.NewReader(body))
@@ -142,6 +142,33 @@ func TestTrailersSayWhatWasDone(t *testing.T) {
 	}
 	if text, trailer := ask(`{"prompt":"Once upon a time","stop":["."]}`); trailer.Get("Finish") != "stop" || strings.Contains(text, ".") || text == "" {
 		t.Errorf("%q, trailers %v", text, trailer)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	c := &counts{}
+	m, err := stories.Open(stories.Options{Metrics: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	srv := httptest.NewServer(newServer(m, 1, c))
+	defer srv.Close()
+	post(t, srv.URL, request{Prompt: "One day", MaxTokens: 7})
+	post(t, srv.URL, request{Prompt: strings.Repeat("One day. ", 200)}) // longer than the context
+	resp, err := http.Get(srv.URL + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"generated_tokens_total 7\n", "failed_steps_total 0\n", "generations_total{finish=\"context\"} 1\ngenerations_total{finish=\"length\"} 1\n"} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
 	}
 }
 
@@ -196,7 +223,7 @@ func TestAClientThatLeavesStopsTheModel(t *testing.T) {
 }
 
 func TestBadRequests(t *testing.T) {
-	srv := httptest.NewServer(newServer(openModel(t), 1))
+	srv := httptest.NewServer(newServer(openModel(t), 1, nil))
 	defer srv.Close()
 	for body, want := range map[string]int{
 		`{`:                                 http.StatusBadRequest,
