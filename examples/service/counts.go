@@ -21,7 +21,7 @@ type counts struct {
 }
 
 // Step counts steps that failed.
-func (c *counts) Step(s stories.Step) {
+func (c *counts) Step(s stories.StepMetrics) {
 	if s.Err == nil {
 		return
 	}

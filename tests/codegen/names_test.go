@@ -23,7 +23,7 @@ func takenNames() []string {
 	for tok := token.BREAK; tok <= token.VAR; tok++ {
 		names = append(names, tok.String())
 	}
-	names = append(names, "context", "cpu", "dtype", "embed", "fake", "grammar", "io", "iter", "jsonschema", "maps", "math", "runtime", "sample", "slices", "slog", "tile", "time", "token", "unsafe", "jen",
+	names = append(names, "context", "cpu", "dtype", "embed", "fake", "grammar", "fs", "io", "iter", "jsonschema", "maps", "math", "runtime", "sample", "slices", "slog", "tile", "time", "token", "unsafe", "jen",
 		"metrics", "messagesOf", "summaryOf", "tokensOf", "ownGrammar", "Runtime", "Plan", "Summary", "Choice", "Sampling", "Tokenizer",
 		"init", "main", "program", "simulated", "planText", "planJSON", "weights", "tokenizer", "offsets",
 		"w", "a", "l", "m", "s", "io", "x", "t", "e", "i", "u", "q", "slot", "mem", "mem0", "a0", "k0_10", "err", "ctx", "in", "out", "o", "n",

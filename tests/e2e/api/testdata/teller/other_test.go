@@ -22,7 +22,7 @@ type counts struct {
 	done   []story.Summary
 }
 
-func (c *counts) Step(s story.Step) {
+func (c *counts) Step(s story.StepMetrics) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tokens[s.Func] += s.Tokens
@@ -83,9 +83,9 @@ func TestCloseWhileGenerating(t *testing.T) {
 }
 
 // calls counts steps of a graph.
-type calls []parity.Step
+type calls []parity.StepMetrics
 
-func (c *calls) Step(s parity.Step) { *c = append(*c, s) }
+func (c *calls) Step(s parity.StepMetrics) { *c = append(*c, s) }
 
 func TestGraph(t *testing.T) {
 	var c calls
