@@ -30,13 +30,6 @@ func comment(f *jen.File, paragraphs ...string) {
 // headerComment writes a line at the head of a file.
 func headerComment(f *jen.File, line string) { f.HeaderComment(commentLine(line)) }
 
-// packageComment writes lines of a package's documentation.
-func packageComment(f *jen.File, lines ...string) {
-	for _, line := range lines {
-		f.PackageComment(commentLine(line))
-	}
-}
-
 // trailingComment writes a comment at the end of a statement's line.
 func trailingComment(s *jen.Statement, text string) *jen.Statement {
 	return s.Comment(commentLine(text))
