@@ -101,6 +101,16 @@ func examples(t *testing.T) (program string, parts []string) {
 	return program, parts
 }
 
+// howto returns the file that the Go texts of the how-to page make together.
+func howto(t *testing.T) (file string) {
+	t.Helper()
+	page := string(e2etest.ReadFile(t, filepath.Join(needtest.Root(t), "docs", "howto", "service.md")))
+	for _, m := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(page, -1) {
+		file += m[1] + "\n"
+	}
+	return strings.Replace(file, "package teller", "package main", 1)
+}
+
 // TestUsers runs the tests of testdata/teller in a module that uses generated packages, and the program of the reference page.
 func TestUsers(t *testing.T) {
 	needtest.Slow(t, "e2e")
@@ -112,6 +122,7 @@ func TestUsers(t *testing.T) {
 	e2etest.WriteFile(t, filepath.Join(dir, "main.go"), []byte(program))
 	e2etest.WriteFile(t, filepath.Join(dir, "part.go"), []byte("package main\n\nimport (\n\t\"math\"\n\n\t\""+module+"/story\"\n)\n\n"+
 		"func part(options story.GenerateOptions) story.GenerateOptions {\n"+parts[0]+"\treturn options\n}\n\nvar _ = part\n"))
+	e2etest.WriteFile(t, filepath.Join(dir, "service.go"), []byte(howto(t)))
 	tests, err := os.ReadDir("testdata/teller")
 	if err != nil || len(tests) == 0 {
 		t.Fatal(err)
