@@ -5,7 +5,6 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // languageModel emits how sessions drive a module that generates tokens; nil for other
@@ -39,9 +38,6 @@ func (g *generator) languageModel() jen.Code {
 	if rows, window := g.m.Ring(); rows > 0 {
 		d[jen.Id("Ring")] = jen.Op("&").Qual(g.runtimePath(), "Ring").Values(jen.Dict{jen.Id("Rows"): jen.Lit(int(rows)), jen.Id("Window"): jen.Lit(int(window))})
 	}
-	if states := g.stateInfos(); states != nil {
-		d[jen.Id("States")] = states
-	}
 	return jen.Op("&").Qual(g.runtimePath(), "LanguageModel").Values(d)
 }
 
@@ -55,29 +51,6 @@ func (g *generator) encoder() jen.Code {
 		jen.Id("Func"): jen.Lit(g.funcIndex(e.Func)), jen.Id("Tokens"): jen.Lit(e.Tokens), jen.Id("Pos"): jen.Lit(e.Pos), jen.Id("Last"): jen.Lit(e.Last),
 		jen.Id("Slot"): jen.Lit(e.Slot), jen.Id("Lengths"): jen.Lit(e.Lengths), jen.Id("Hidden"): jen.Lit(e.Hidden), jen.Id("Pooling"): jen.Lit(e.Pooling.String()),
 	})
-}
-
-// stateInfos emits where the states of sequences are; nil if some of them are not in the host's memory.
-func (g *generator) stateInfos() jen.Code {
-	var rows []jen.Code
-	for _, s := range g.m.States {
-		if g.m.Plan.Arenas[s.Place.Arena].Space != target.Host || s.Place.Chunk != 0 || s.Type.Rank() != 4 {
-			return nil
-		}
-		heads, _ := s.Type.Shape[1].IsConst()
-		d := jen.Dict{jen.Id("Offset"): jen.Lit(int(s.Place.Offset)), jen.Id("Bytes"): jen.Lit(int(s.Type.MaxBytes())), jen.Id("Heads"): jen.Lit(int(heads))}
-		if n := s.Type.Layout.Rows(); n > 1 {
-			d[jen.Id("Group")] = jen.Lit(int(n))
-		}
-		if n, ok := s.Type.Shape[2].IsConst(); ok && n < g.m.Context() {
-			d[jen.Id("Rows")] = jen.Lit(int(n))
-		}
-		rows = append(rows, jen.Values(d))
-	}
-	if rows == nil {
-		return nil
-	}
-	return jen.Index().Qual(g.runtimePath(), "StateInfo").Values(rows...)
 }
 
 // languageEntry emits the indexes of an entry point and of its inputs and outputs.

@@ -133,6 +133,9 @@ func (g *generator) programFields() (jen.Dict, error) {
 		return nil, err
 	}
 	d[jen.Id("Funcs")] = funcs
+	if states := g.stateTable(); states != nil {
+		d[jen.Id("States")] = states
+	}
 	if devices := g.emitDevices(); devices != nil {
 		d[jen.Id("Devices")] = devices
 	}

@@ -36,7 +36,7 @@ func TestBenchSharesCountTheWorkOfEachStep(t *testing.T) {
 func TestBenchTextNamesDepthsOnlyToTellThemApart(t *testing.T) {
 	p := toyProgram()
 	b := &benchCommand{cli: &cli{program: p}, prompts: []int{8}, depths: []int{7, 30}, n: 4, repeats: 3}
-	m := &Model{pool: &pool{workers: make([]*Worker, 2)}}
+	m := &Model{pool: newPool(2, 0)}
 	list := []contender{{size: 7, rate: 2, limit: 1}, {size: 30, rate: 1, limit: 1, ratio: figures{0.5, 0.4, 0.6}}}
 	for i, want := range [][]string{{}, {", after 30, 0.50 (0.40 to 0.60) of the rate of generation after 7"}} {
 		n := i + 1

@@ -15,6 +15,7 @@ type Devices interface {
 	flags(f *flags)
 	pipeline() int
 	names() []string
+	stateBytes(memory int) int64 // the size of a chunk of states; -1 for a number of none
 	open(m *Model) (opened, error)
 }
 
@@ -48,6 +49,8 @@ type stepper interface {
 	flying() (slot int, number uint64)
 	landed(number uint64) error
 	upcoming() int
+
+	ferries
 }
 
 // Layout describes what a compiled module needs of devices.
@@ -106,6 +109,13 @@ type Configurable interface {
 func NewDevices(l Layout) Devices { return &l }
 
 func (l *Layout) pipeline() int { return max(l.Pipeline, 1) }
+
+func (l *Layout) stateBytes(memory int) int64 {
+	if uint(memory) >= uint(len(l.Memory)) || l.Memory[memory].Class != State {
+		return -1
+	}
+	return l.Memory[memory].Bytes
+}
 
 // names returns the names of the devices.
 func (l *Layout) names() []string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // flow is the steps of a session that Start has begun and that have not ended, in the order of the calls.
@@ -21,11 +22,11 @@ type flow struct {
 	used atomic.Bool // it is open, or a failure has not been reported: what a call that does not use it looks at
 
 	mu      sync.Mutex
-	changed sync.Cond // with mu; set by the first Start
-	waiting []*Step   // not begun
-	flight  []*Step   // submitted to devices and not landed, oldest first
-	running bool      // there is a goroutine
-	failure *failure  // that no caller has seen: steps are skipped until then
+	changed sync.Cond  // with mu; set by the first Start
+	waiting []*Step // not begun
+	flight  []*Step // submitted to devices and not landed, oldest first
+	running bool       // there is a goroutine
+	failure *failure   // that no caller has seen: steps are skipped until then
 }
 
 // failure is the error of a step, which those after it share.
@@ -61,6 +62,9 @@ func (fl *flow) work(s *Session) {
 		if err != nil {
 			fl.landAll(s) // so that the next step begins alone: this one may not have recorded its events
 		}
+		if err != nil || take == nil {
+			st.report(err)
+		}
 		fl.begun(s, st, take, err)
 	}
 }
@@ -80,7 +84,7 @@ func (fl *flow) next(s *Session) *Step {
 }
 
 // begun notes the result of Step.run. The steps after one that failed are skipped.
-func (fl *flow) begun(s *Session, st *Step, take func(), err error) {
+func (fl *flow) begun(s *Session, st *Step, take func() error, err error) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	switch {
@@ -122,8 +126,9 @@ func (fl *flow) land(s *Session, st *Step) {
 	st.once.Do(func() {
 		err := s.device.landed(st.mark)
 		if err == nil {
-			st.take()
+			err = st.take()
 		}
+		st.report(err)
 		fl.mu.Lock()
 		defer fl.mu.Unlock()
 		if err != nil {
@@ -230,13 +235,10 @@ func (s *Session) settle() {
 }
 
 // enqueue adds a step to the session's flow.
-func (s *Session) enqueue(ctx context.Context, fn int, run func(context.Context) (take func(), err error)) (*Step, error) {
+func (s *Session) enqueue(ctx context.Context, st *Step) error {
 	if s.model.pool.queue.isClosed() {
-		return nil, ErrClosed
+		return ErrClosed
 	}
-	st := &Step{session: s, ctx: ctx, fn: fn, run: run, told: make(chan struct{})}
-	if err := s.flow.add(s, st); err != nil {
-		return nil, err
-	}
-	return st, nil
+	st.session, st.ctx, st.since, st.told = s, ctx, time.Now(), make(chan struct{})
+	return s.flow.add(s, st)
 }

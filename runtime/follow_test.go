@@ -90,7 +90,7 @@ func TestGenerationsThatContinueGoOn(t *testing.T) {
 			if tt.grammar != "" {
 				p = following(t, tt.grammar, asTable)
 			}
-			p.LM.States = []StateInfo{{Bytes: 4 * toyContext, Heads: 1}}
+			p.States = []StateInfo{{Bytes: 4 * toyContext, Heads: 1}}
 			args := []string{"--prompt", "a"}
 			for i, want := range tt.pieces {
 				status, out, errs := invoke(p, append(args, "-n", tt.n, "--save", file)...)
@@ -129,7 +129,7 @@ func TestCallsThatContinueGoOn(t *testing.T) {
 // TestOtherGrammarsDoNotContinue: a text that was generated without this grammar does not follow it.
 func TestOtherGrammarsDoNotContinue(t *testing.T) {
 	p := following(t, `root ::= "h" "b"`, true)
-	p.LM.States = []StateInfo{{Bytes: 4 * toyContext, Heads: 1}}
+	p.States = []StateInfo{{Bytes: 4 * toyContext, Heads: 1}}
 	file := filepath.Join(t.TempDir(), "sequence")
 	if status, _, errs := invoke(p, "--prompt", "a", "-n", "1", "--save", file); status != 0 {
 		t.Fatal(errs)

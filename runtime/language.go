@@ -49,17 +49,18 @@ func (p *Program) checkLanguage() {
 	if r := lm.Ring; r != nil && (r.Window < 1 || r.Rows < r.Window || r.Rows >= lm.Context) {
 		p.broken("LM keeps %d of %d positions for windows of %d", r.Rows, lm.Context, r.Window)
 	}
-	for i := range lm.States {
-		p.checkState(&lm.States[i])
+	for i := range p.States {
+		if st := &p.States[i]; st.Heads != 0 {
+			p.checkPositionsOf(st)
+		}
 	}
 }
 
-// checkState panics when a state is not in the arena, or is not made of equal heads of whole groups of positions.
-func (p *Program) checkState(st *StateInfo) {
-	if st.Offset < 0 || st.Bytes < 0 || st.Offset > p.StateBytes-st.Bytes || st.Heads < 1 || st.Group < 0 ||
-		st.Rows != 0 && (p.LM.Ring == nil || st.Rows != p.LM.Ring.Rows) ||
+// checkPositionsOf panics when a state is not made of equal heads of whole groups of positions.
+func (p *Program) checkPositionsOf(st *StateInfo) {
+	if st.Heads < 1 || st.Rows != 0 && (p.LM.Ring == nil || st.Rows != p.LM.Ring.Rows) ||
 		st.Bytes != st.groupBytes(p.LM)*int64(p.LM.sequences()*st.Heads*st.groups(st.room(p.LM))) {
-		p.broken("LM has a state of %d bytes at %d, in %d heads, groups of %d and a ring of %d", st.Bytes, st.Offset, st.Heads, st.Group, st.Rows)
+		p.broken("LM has a state of %d bytes, in %d heads, groups of %d and a ring of %d", st.Bytes, st.Heads, st.group(), st.Rows)
 	}
 }
 
@@ -72,6 +73,14 @@ func (p *Program) checkJoint(e *Entry) {
 	if rows := f.Outputs[e.Logits].Dims; len(rows) != 2 || rows[0] != f.Inputs[e.Tokens].Dims[0] {
 		p.broken("%s: there is no row of logits for each token", f.Name)
 	}
+}
+
+// context returns the most positions of a sequence; 0 for a module that is no language model.
+func (p *Program) context() int {
+	if p.LM == nil {
+		return 0
+	}
+	return p.LM.Context
 }
 
 // sequences returns the number of sequences that the state has room for.

@@ -83,6 +83,14 @@ func (p *past) first(n int) []int32 {
 	return p.ids[:min(n, len(p.ids))]
 }
 
+// lowest returns the first position that is there.
+func (p *past) lowest() int {
+	if p == nil {
+		return 0
+	}
+	return p.low
+}
+
 // common returns how many of the first positions have the given tokens; 0 if a sequence cannot continue after them.
 func (p *past) common(tokens []int32) int {
 	n := min(len(p.ids), len(tokens))
@@ -154,7 +162,7 @@ func (g *Sessions) share(ctx context.Context, s *Session, tokens []int32) (int, 
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	best, own := s.seat, s.past.common(tokens)
-	most := own
+	m, most := g.memory.model, own
 	for _, c := range g.seats {
 		if n := c.past.common(tokens); n > most {
 			best, most = c, n
@@ -166,10 +174,14 @@ func (g *Sessions) share(ctx context.Context, s *Session, tokens []int32) (int, 
 		g.left++
 		s.seat.owner, s.seat.used = nil, g.left
 		best.take(s)
-	case g.memory.copyRows(s.slot, best.slot, own, most):
-		s.past.copy(best.past, most)
-	default:
+	case m.program.statesBySequence() != nil || len(m.program.States) == 0:
 		return own, nil
+	default:
+		if err := g.memory.copyRows(s.slot, g.memory, best.slot, own, most); err != nil {
+			s.past.cut(own)
+			return 0, err
+		}
+		s.past.copy(best.past, most)
 	}
 	return most, nil
 }

@@ -44,6 +44,7 @@ type Program struct {
 	MaxThreads int      // the bound of the symbol "threads"; 0 means MaxThreads
 	Symbols    []Symbol // in the order of Args.Dims
 	Funcs      []Func
+	States     []StateInfo // those of sessions
 
 	LM        *LanguageModel // nil if the module generates no tokens
 	Encoder   *Encoder       // nil if the module makes no embeddings of texts, or is a language model
@@ -153,9 +154,6 @@ type LanguageModel struct {
 	// Ring is there if some states keep only the last positions of a sequence.
 	Ring *Ring
 
-	// States are the states of the sequences, which Session.Save writes; nil if some of them are in a device's memory.
-	States []StateInfo
-
 	// The least cost of one step, for the shares that `bench` prints. A multiply and an add count as two operations.
 	PrefillOpsPerToken, PrefillOpsPerStep float64
 	DecodeBytes                           float64 // of weights read per generated token
@@ -166,15 +164,6 @@ type LanguageModel struct {
 type Ring struct {
 	Rows   int
 	Window int // a token reads at most so many positions there, which end with its own
-}
-
-// StateInfo describes a state [Sequences, Heads, rows, elements] in the state arena. The rows of positions follow
-// each other, or in layouts of panels groups of them.
-type StateInfo struct {
-	Offset, Bytes int64
-	Heads         int
-	Group         int // positions that share bytes; 0 means 1
-	Rows          int // of a ring; 0: there is a row for each position
 }
 
 // Entry describes a function of a language model by the indexes of its Inputs and Outputs. The index of an input that
@@ -280,6 +269,7 @@ func (p *Program) check() {
 			}
 		}
 	}
+	p.checkStateTable()
 	if p.LM != nil {
 		p.checkLanguage()
 	}

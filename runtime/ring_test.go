@@ -30,7 +30,7 @@ func toyRing(sequences int, steps *stepCounts, before func()) *Program {
 		}
 	}
 	p.LM.Ring = &Ring{Rows: toyRows, Window: toyWindow}
-	p.LM.States = []StateInfo{{Bytes: int64(4 * toyRows * sequences), Heads: 1, Rows: toyRows}}
+	p.States = []StateInfo{{Bytes: int64(4 * toyRows * sequences), Heads: 1, Rows: toyRows}}
 	p.StateBytes = int64(4 * toyRows * sequences)
 	return p
 }

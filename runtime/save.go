@@ -26,7 +26,7 @@ const savedMagic = "ggmlcsq\x02"
 //	136  tokens at the end that a grammar has followed, which goes on after them, u64
 //	144  ids of the positions and of the token that was not run, i32 each
 //	     for each state and head the bytes of the positions, with those that share bytes with them; of a ring those of
-//	     the rows in use
+//	     the rows in use; of a module that is no language model, which has no positions, all bytes of each state
 //	     SHA-256 of all of the above, 32 bytes
 //
 // with integers little-endian. The layout of the states is that of the program, so only the same program reads it.
@@ -55,39 +55,52 @@ func savedError(format string, args ...any) error {
 	return &SavedError{Why: fmt.Sprintf(format, args...)}
 }
 
-// Save writes the sequence: its tokens and its part of the state. Load of the same program continues from it.
+// Save writes the sequence: its tokens and its part of the state. Load of the same program continues from it. Of a module that
+// is no language model it writes all states. States in memory of devices are copied from there.
 func (s *Session) Save(w io.Writer) error {
 	if err := s.holdState(); err != nil {
 		return err
 	}
 	defer s.busy.Store(false)
-	if len(s.past.ids) < s.length {
+	if s.past != nil && len(s.past.ids) < s.length {
 		return inputError("functions have been run one by one: the tokens of the sequence are not known")
 	}
-	lm, sum := s.model.program.LM, sha256.New()
+	sum := sha256.New()
 	to := io.MultiWriter(w, sum)
 	if _, err := to.Write(s.savedHead()); err != nil {
 		return err
 	}
-	err := lm.eachRow(s.slot, 0, s.length, func(r byteRange) error {
-		_, err := to.Write(s.states()[r.from:r.to])
-		return err
-	})
-	if err != nil {
+	if err := s.saveStates(to); err != nil {
 		return err
 	}
-	_, err = w.Write(sum.Sum(nil))
+	_, err := w.Write(sum.Sum(nil))
 	return err
+}
+
+// saveStates writes the bytes of the states.
+func (s *Session) saveStates(w io.Writer) error {
+	p, m := s.model.program, newMover(s.memory(), s.length)
+	for i := range p.States {
+		st := &p.States[i]
+		b, err := m.read(st, st.runs(p, s.slot, 0, s.length))
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // holdState reserves the session for a call that reads or writes the bytes of its states.
 func (s *Session) holdState() error {
-	lm := s.model.program.LM
-	switch {
-	case lm == nil:
-		return inputError("%s is no language model: it has no sequence", s.model.program.Name)
-	case lm.States == nil:
-		return inputError("%s keeps its sequences in the memory of devices: only those in host memory can be saved", s.model.program.Name)
+	p := s.model.program
+	if len(p.States) == 0 {
+		return inputError("%s has no states: there is nothing to save or to copy", p.Name)
+	}
+	if err := p.statesBySequence(); err != nil {
+		return err
 	}
 	if err := s.reserve(); err != nil {
 		return err
@@ -102,12 +115,12 @@ func (s *Session) holdState() error {
 	return nil
 }
 
-// states returns the state arena.
-func (s *Session) states() []byte {
+// memory returns the session that has the states of s.
+func (s *Session) memory() *Session {
 	if s.seat != nil {
-		return s.seat.all.memory.state.bytes
+		return s.seat.all.memory
 	}
-	return s.state.bytes
+	return s
 }
 
 // savedHead returns what a saved sequence begins with, up to the states.
@@ -119,10 +132,10 @@ func (s *Session) savedHead() []byte {
 	hex.Decode(b[72:104], []byte(p.Weights.SHA256)) // made by the compiler; empty without weights
 	b = binary.LittleEndian.AppendUint64(b, uint64(s.length))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(s.pending)))
-	b = binary.LittleEndian.AppendUint64(b, uint64(p.LM.rowBytes(0, s.length)))
-	b = binary.LittleEndian.AppendUint64(b, uint64(s.past.low))
+	b = binary.LittleEndian.AppendUint64(b, uint64(p.rowBytes(0, s.length)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(s.past.lowest()))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(s.followed())))
-	for _, ids := range [][]int32{s.past.ids[:s.length], s.pending} {
+	for _, ids := range [][]int32{s.past.first(s.length), s.pending} {
 		b = append(b, raw(ids)...)
 	}
 	return b
@@ -144,10 +157,13 @@ func (s *Session) Load(r io.Reader) error {
 	s.length, s.pending = 0, s.pending[:0]
 	s.lose()
 	if err := l.rows(h.length); err != nil {
+		s.zeroStates()
 		return err
 	}
-	s.widen(h.length)
-	s.regain(h.ids[:h.length], h.low)
+	if s.past != nil {
+		s.widen(h.length)
+		s.regain(h.ids[:h.length], h.low)
+	}
 	s.length, s.pending = h.length, append(s.pending, h.ids[h.length:]...)
 	s.grammar = followedEnd{h.followed, len(h.ids)}
 	return nil
@@ -217,11 +233,11 @@ func (l *loader) head() (h savedSequence, err error) {
 	}
 	field := func(at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
 	positions, pending, size, grammar := field(104), field(112), field(120), field(136)
-	if positions > uint64(p.LM.Context) || pending > 1 || grammar > positions+pending || size != uint64(p.LM.rowBytes(0, int(positions))) {
+	if positions > uint64(p.context()) || pending > min(1, uint64(p.context())) || grammar > positions+pending || size != uint64(p.rowBytes(0, int(positions))) {
 		return h, savedError("%d positions, %d tokens to run and %d bytes of states are impossible: it is damaged", positions, pending, size)
 	}
 	h = savedSequence{length: int(positions), low: int(min(field(128), positions)), followed: int(grammar)}
-	if there := (&past{ring: p.LM.Ring, low: h.low}); h.low > 0 && (there.ring == nil || !there.has(h.length)) {
+	if h.low > 0 && (p.LM.Ring == nil || !(&past{ring: p.LM.Ring, low: h.low}).has(h.length)) {
 		return h, savedError("%d positions cannot continue after those before %d: it is damaged", positions, h.low)
 	}
 	h.ids = make([]int32, positions+pending)
@@ -255,11 +271,16 @@ func (p *Program) checkSaved(b []byte) error {
 
 // rows reads the states, and compares the sum of everything.
 func (l *loader) rows(length int) error {
-	err := l.s.model.program.LM.eachRow(l.s.slot, 0, length, func(r byteRange) error {
-		return l.read(l.s.states()[r.from:r.to])
-	})
-	if err != nil {
-		return err
+	p, m := l.s.model.program, newMover(l.s.memory(), length)
+	for i := range p.States {
+		st := &p.States[i]
+		r := st.runs(p, l.s.slot, 0, length)
+		if err := l.read(m.bytes[:r.bytes()]); err != nil {
+			return err
+		}
+		if err := m.write(st, r); err != nil {
+			return err
+		}
 	}
 	var sum [sha256.Size]byte
 	if _, err := io.ReadFull(l.r, sum[:]); err != nil {

@@ -158,10 +158,10 @@ func TestSaveRefusesWhatItCannotSave(t *testing.T) {
 		t.Errorf("after a raw call: %v", err)
 	}
 	p := toySessions(2, nil)
-	p.LM.States = nil
+	p.States = nil
 	_, s = openProgram(t, p, Options{Threads: 1})
-	if err := s.Save(io.Discard); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "memory of devices") {
-		t.Errorf("without states on the host: %v", err)
+	if err := s.Save(io.Discard); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "no states") {
+		t.Errorf("without states: %v", err)
 	}
 	closed := seatOf(t, openSessions(t, 1, nil))
 	closed.Close()

@@ -102,6 +102,11 @@ func (s *Session) Len() int {
 func (s *Session) Reset() {
 	s.settle()
 	s.length, s.pending = 0, s.pending[:0]
+	s.zeroStates()
+}
+
+// zeroStates zeros the states of a module that is no language model.
+func (s *Session) zeroStates() {
 	if s.model.program.LM != nil {
 		return
 	}

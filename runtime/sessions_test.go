@@ -56,7 +56,7 @@ func toySessions(sequences int, steps *stepCounts) *Program {
 	if e := entry(2); sequences > 1 {
 		p.LM.Joint = &e
 	}
-	p.LM.States = []StateInfo{{Bytes: int64(4 * toyContext * sequences), Heads: 1}}
+	p.States = []StateInfo{{Bytes: int64(4 * toyContext * sequences), Heads: 1}}
 	p.StateBytes, p.IOBytes = int64(4*toyContext*sequences), int64(manyLogits+4*toyVocab*max(sequences, 1))
 	return p
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 )
 
 // ErrSkipped means that a step did not run because an earlier step of its session had failed. The error is a
@@ -37,13 +38,15 @@ type Step struct {
 	session *Session
 	ctx     context.Context
 	fn      int
-	run     func(context.Context) (take func(), err error)
+	run     func(context.Context) (take func() error, err error)
+	what    StepMetrics          // for Metrics; no Func if others report it
+	since   time.Time     // the call of Start
 	told    chan struct{} // closed when the step has ended, or has been submitted to devices
 
 	// Of a submitted step.
-	slot int    // its instance of inputs and outputs
-	mark uint64 // its number among the session's steps
-	take func() // copies its outputs
+	slot int          // its instance of inputs and outputs
+	mark uint64       // its number among the session's steps
+	take func() error // copies its outputs
 	once sync.Once
 
 	err   error
@@ -61,6 +64,14 @@ func (st *Step) Wait() error {
 	defer fl.mu.Unlock()
 	fl.seen(st.chain)
 	return st.err
+}
+
+// report reports that the step has ended.
+func (st *Step) report(err error) {
+	if st.what.Func != "" {
+		st.what.Err = err
+		st.session.model.stepped(st.ctx, st.since, st.what)
+	}
 }
 
 // skip ends a step that does not run. With the lock of the flow.
@@ -82,18 +93,28 @@ func (s *Session) Start(ctx context.Context, fn int, in, out []any) (*Step, erro
 		return nil, err
 	}
 	out = slices.Clone(out)
-	return s.enqueue(ctx, fn, func(ctx context.Context) (func(), error) {
-		return s.startCall(ctx, fn, arrays, out)
-	})
+	st := &Step{fn: fn, what: StepMetrics{Func: f.Name, Sessions: 1}}
+	st.run = func(ctx context.Context) (func() error, error) { return s.startCall(ctx, st, arrays, out) }
+	return started(st, s.enqueue(ctx, st))
+}
+
+// started returns a step in progress, or nil if it could not be started.
+func started[T any](st *T, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return st, nil
 }
 
 // startCall runs a function, or submits it and returns what copies its outputs.
-func (s *Session) startCall(ctx context.Context, fn int, arrays [][]byte, out []any) (func(), error) {
+func (s *Session) startCall(ctx context.Context, st *Step, arrays [][]byte, out []any) (func() error, error) {
+	fn := st.fn
 	f := &s.model.program.Funcs[fn]
 	s.past.cut(0) // the function may write any positions
 	if err := s.sizeByLengths(f, arrays); err != nil {
 		return nil, err
 	}
+	st.what.Tokens = s.encoded(fn)
 	s.begin(s.flow.order(fn))
 	if err := s.storeArrays(f, arrays); err != nil {
 		return nil, err
@@ -102,13 +123,14 @@ func (s *Session) startCall(ctx context.Context, fn int, arrays [][]byte, out []
 		return nil, err
 	}
 	io, dims := s.io, s.args.Dims
-	take := func() {
+	take := func() error {
 		for i := range f.Outputs {
 			t := &f.Outputs[i]
 			copyOut(allocate(out[i], t.elems(&dims)), io, t)
 		}
+		return nil
 	}
-	return s.later(take), nil
+	return s.later(take)
 }
 
 // submitted returns err. If a step could not be submitted whole, it first waits until what was has ended.
@@ -120,12 +142,11 @@ func (s *Session) submitted(err error) error {
 }
 
 // later returns take for a step that may be in flight. For one that has ended it calls it and returns nil.
-func (s *Session) later(take func()) func() {
+func (s *Session) later(take func() error) (func() error, error) {
 	if s.device != nil {
-		return take
+		return take, nil
 	}
-	take()
-	return nil
+	return nil, take()
 }
 
 // LogitsStep is a step whose result are logits.
@@ -158,10 +179,12 @@ func (s *Session) startTokens(ctx context.Context, tokens []int32, d *driver) (*
 	if err := s.takesTokens(tokens); err != nil {
 		return nil, err
 	}
-	st := &LogitsStep{}
+	st := &LogitsStep{step: &Step{fn: d.fn}}
 	ids := slices.Clone(tokens)
-	var err error
-	st.step, err = s.enqueue(ctx, d.fn, func(ctx context.Context) (func(), error) {
+	if s.seat == nil {
+		st.step.what = StepMetrics{Func: s.model.program.Funcs[d.fn].Name, Tokens: len(ids), Sessions: 1}
+	}
+	st.step.run = func(ctx context.Context) (func() error, error) {
 		if err := s.room(len(ids), after); err != nil {
 			return nil, err
 		}
@@ -169,11 +192,8 @@ func (s *Session) startTokens(ctx context.Context, tokens []int32, d *driver) (*
 			return nil, s.seat.start(ctx, s, ids, d, st)
 		}
 		return s.startChunks(ctx, ids, d, st)
-	})
-	if err != nil {
-		return nil, err
 	}
-	return st, nil
+	return started(st, s.enqueue(ctx, st.step))
 }
 
 // takesTokens refuses what is wrong with tokens, whatever the sequence.
@@ -188,7 +208,7 @@ func (s *Session) takesTokens(tokens []int32) error {
 }
 
 // startChunks runs tokens at the end of the sequence, or submits their steps.
-func (s *Session) startChunks(ctx context.Context, tokens []int32, d *driver, st *LogitsStep) (func(), error) {
+func (s *Session) startChunks(ctx context.Context, tokens []int32, d *driver, st *LogitsStep) (func() error, error) {
 	was := s.length
 	batch := s.model.program.LM.Batch
 	if d == s.model.decode {
@@ -203,11 +223,12 @@ func (s *Session) startChunks(ctx context.Context, tokens []int32, d *driver, st
 	s.past.put(was, tokens)
 	t, vocab := d.logits, s.model.program.LM.Vocab
 	io, elems := s.io, t.elems(&s.args.Dims)
-	return s.later(func() {
+	return s.later(func() error {
 		all := make([]float32, elems)
 		copyOut(raw(all), io, t)
 		st.logits = slices.Clip(all[elems-vocab:])
-	}), nil
+		return nil
+	})
 }
 
 // start runs tokens of a session of Sessions, in steps with other sessions if d decodes.

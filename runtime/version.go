@@ -4,7 +4,7 @@ package runtime
 // generated, and compiles only if that version is in [MinVersion, MaxVersion]. A change that breaks old emitted code
 // raises both.
 const (
-	MinVersion = 3
+	MinVersion = 4
 	MaxVersion = 4
 )
 

@@ -2,8 +2,6 @@ package readback
 
 import (
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // language compares how the runtime drives a language model with the types of its entries.
@@ -33,7 +31,6 @@ func (c *checker) language(got value) {
 		c.report("program.LM is %v", got)
 		return
 	}
-	want["States"] = c.wantStates()
 	if ring := c.wantRing(); ring != nil {
 		want["Ring"] = ring
 	}
@@ -78,25 +75,6 @@ func (c *checker) wantEntry(e *ir.LanguageEntry) record {
 		"Func": c.funcNumber(e.Func), "Tokens": int64(e.Tokens), "Pos": int64(e.Pos),
 		"Slot": int64(e.Slot), "Lengths": int64(e.Lengths), "Logits": int64(e.Logits),
 	}
-}
-
-// wantStates returns where the states are in the host's memory; none if one is elsewhere.
-func (c *checker) wantStates() list {
-	var states list
-	for _, s := range c.m.States {
-		if c.m.Plan.Arenas[s.Place.Arena].Space != target.Host || s.Place.Chunk != 0 || len(s.Type.Shape) != 4 {
-			return nil
-		}
-		group, rows := int64(0), s.Type.Shape[2].Upper() // as absent
-		if rows == c.leastRoom(2) {
-			rows = 0
-		}
-		if s.Type.Layout == dtype.R16 {
-			group = dtype.PanelRows
-		}
-		states = append(states, record{"Offset": s.Place.Offset, "Bytes": s.Type.MaxBytes(), "Heads": s.Type.Shape[1].Upper(), "Group": group, "Rows": rows})
-	}
-	return states
 }
 
 // wantRing returns the rows of rings and the largest window in which an attention reads them; nil if there are none.

@@ -92,7 +92,7 @@ func (c *checker) wantProgram() record {
 		"IOBytes":         c.hostBytes(ir.ClassIO),
 		"ScratchBytes":    c.scratchBytes(),
 		"CPU":             names, "Tiles": c.wantTiles(), "MaxThreads": int64(c.m.Plan.Workers()), "Cores": coreList(c.targets.Last().Cores),
-		"Symbols": symbols, "Funcs": funcs, "LM": anything{}, "Encoder": anything{}, "Tokenizer": declared(""), "ChatTemplates": declared(""), "Grammar": declared(""), "Devices": anything{}, // compared by themselves
+		"Symbols": symbols, "Funcs": funcs, "States": c.wantStates(), "LM": anything{}, "Encoder": anything{}, "Tokenizer": declared(""), "ChatTemplates": declared(""), "Grammar": declared(""), "Devices": anything{}, // compared by themselves
 		"PlanText": declared("planText"), "PlanJSON": declared("planJSON"), "Profile": anything{},
 	}
 	if c.facts.Tokenizer != nil {
