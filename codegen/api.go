@@ -20,6 +20,7 @@ const (
 	withEmbeddings feature = "embeddings" // it makes embeddings
 	withTokenizer  feature = "tokenizer"
 	withChat       feature = "chat" // it generates texts
+	withStates     feature = "states"
 )
 
 // features returns what the package can do.
@@ -28,6 +29,7 @@ func (g *generator) features() map[feature]bool {
 	return map[feature]bool{
 		withLanguage: language, withTokenizer: tokenizer, withChat: language && tokenizer,
 		withEncoder:    !language && g.m.Encoder != nil,
+		withStates:     len(g.m.States) > 0,
 		withEmbeddings: g.m.Encoder != nil || language && g.m.LM.Pooling != ir.NoEmbeddings,
 	}
 }
@@ -150,6 +152,8 @@ func (g *generator) emitCall(f *jen.File, index int, fn *ir.Func) error {
 			jen.Add(anys).Values(inArgs...), jen.Index().Any().Values(outArgs...)),
 		jen.Return(jen.Id("out"), jen.Err()),
 	)
+	_, starts, _ := g.arrays(fn, fn.Results[:fn.Returned()], outputNames(fn), "st.out", "&")
+	g.emitStart(f, index, fn, inArgs, starts)
 	return nil
 }
 

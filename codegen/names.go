@@ -65,6 +65,7 @@ func (n namer) take(names ...string) {
 // also where the module's differ only in what Go does not allow.
 type names struct {
 	steps, methods map[*ir.Func]string
+	starts         map[*ir.Func]string       // of the methods that start them
 	symbols        map[*ir.Symbol]*ir.Symbol // renamed
 
 	top namer // functions and variables of the package
@@ -72,7 +73,7 @@ type names struct {
 
 func newNames(m *ir.Module) names {
 	ns := names{
-		steps: make(map[*ir.Func]string), methods: make(map[*ir.Func]string),
+		steps: make(map[*ir.Func]string), methods: make(map[*ir.Func]string), starts: make(map[*ir.Func]string),
 		symbols: make(map[*ir.Symbol]*ir.Symbol), top: make(namer),
 	}
 	ns.top.take("main", "init", "program", "simulated", "planText", "planJSON", "weights", "tokenizer", "chatTemplates", "ownGrammar", "FallbackProgram")
@@ -85,9 +86,15 @@ func newNames(m *ir.Module) names {
 	}
 	methods, sizes := make(namer), make(namer)
 	methods.take("Reset", "Runtime")
+	if len(m.States) > 0 {
+		methods.take(sessionMethods...)
+	}
 	for _, f := range m.Funcs {
 		ns.steps[f] = ns.top.pick(stepName(f.Name))
 		ns.methods[f] = methods.pick(exportedName(f.Name))
+	}
+	for _, f := range m.Funcs {
+		ns.starts[f] = methods.pick("Start" + ns.methods[f])
 	}
 	for name := range ns.top { // a symbol's variable must not hide what its function calls
 		sizes.take(name)

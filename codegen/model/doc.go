@@ -9,6 +9,7 @@
 //	embeddings  it makes embeddings
 //	tokenizer   it has a tokenizer
 //	chat        it generates texts: language and tokenizer
+//	states      its module has states
 //
 // A package without language and encoder also gets a method of Session for each function of its module.
 //
@@ -24,12 +25,13 @@ import (
 
 // Source holds the Files.
 //
-//go:embed model.go metrics.go context.go generate.go sampling.go grammar.go chat.go language.go embed.go tokenizer.go
+//go:embed model.go metrics.go context.go generate.go sampling.go grammar.go chat.go language.go embed.go tokenizer.go steps.go states.go
 var Source embed.FS
 
 // Files are the names of the files that become part of generated packages, in the order there.
 var Files = []string{
 	"model.go", "metrics.go", "context.go", "generate.go", "sampling.go", "grammar.go", "chat.go", "language.go", "embed.go", "tokenizer.go",
+	"steps.go", "states.go",
 }
 
 // program takes the place of the variable that generated packages have in program.go.

@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"io"
 
 	"github.com/ggmlc/ggmlc/runtime"
 )
@@ -37,12 +36,6 @@ func (s *Session) Prompt(ctx context.Context, tokens []int32) ([]float32, error)
 func (s *Session) Score(ctx context.Context, tokens []int32, first int, visit func(i int, logits []float32) error) error {
 	return s.s.Score(ctx, tokens, first, visit)
 }
-
-// Save writes the sequence, so that Load of the same program can continue it.
-func (s *Session) Save(w io.Writer) error { return s.s.Save(w) }
-
-// Load continues a sequence that Save has written.
-func (s *Session) Load(r io.Reader) error { return s.s.Load(r) }
 
 // Len returns how many positions of the context are filled.
 func (s *Session) Len() int { return s.s.Len() }

@@ -19,7 +19,9 @@ var (
 	ErrWeights   = runtime.ErrWeights   // weights are missing, cut or other ones: a *runtime.WeightsError
 	//api:if language
 	ErrContextFull = runtime.ErrContextFull // the context has no room: a *runtime.ContextError
-	ErrSaved       = runtime.ErrSaved       // a saved sequence is damaged or of another program: a *runtime.SavedError
+	//api:end
+	//api:if language states
+	ErrSaved = runtime.ErrSaved // a saved sequence is damaged or of another program: a *runtime.SavedError
 	//api:end
 	//api:if chat
 	ErrTemplate = runtime.ErrTemplate // the chat template is missing, wrong, or refuses the messages
@@ -102,6 +104,9 @@ func (m *Model) Close() error { return m.m.Close() }
 
 // Threads returns how many threads the model has.
 func (m *Model) Threads() int { return m.m.Threads() }
+
+// SetThreads changes the number of threads for later steps: 0 is one for each core. It waits for the step in progress.
+func (m *Model) SetThreads(n int) error { return m.m.SetThreads(n) }
 
 // Verify reads all weights and compares their SHA-256 with the one that was compiled in. Steps run meanwhile.
 func (m *Model) Verify() error { return m.m.Verify() }

@@ -91,6 +91,7 @@ func (c *checker) forFeatures(src string) string {
 	language, tokenizer := c.m.LM != nil, c.facts.Tokenizer != nil
 	has := map[string]bool{
 		"language": language, "tokenizer": tokenizer, "chat": language && tokenizer, "encoder": !language && c.m.Encoder != nil,
+		"states":     len(c.m.States) > 0,
 		"embeddings": c.m.Encoder != nil || language && c.m.LM.Pooling != ir.NoEmbeddings,
 	}
 	lines := strings.Split(src, "\n")
@@ -127,12 +128,21 @@ func (c *checker) callFace(p *program, i int, f *ir.Func) string {
 	}
 	in, inFields := c.fields(p, id+"Inputs", f.Params, params)
 	out, outFields := c.fields(p, id+"Outputs", f.Results[:f.Returned()], resultNames(f)[:f.Returned()])
-	return fmt.Sprintf(callFace, id, i, inFields, outFields, prefixed("in.", in), prefixed("&out.", out))
+	call := fmt.Sprintf(callFace, id, i, inFields, outFields, prefixed("in.", in), prefixed("&out.", out))
+	return call + fmt.Sprintf(startFace, id, i, c.startOf(p, i, id), prefixed("in.", in), prefixed("&st.out.", out))
 }
 
 // methodOf returns the name of the method that calls the i-th function.
 func (c *checker) methodOf(p *program, i int) string {
-	call := fmt.Sprintf("s.s.Call(ctx, %d,", i)
+	if id := p.methodThat(fmt.Sprintf("s.s.Call(ctx, %d,", i)); id != "" {
+		return id
+	}
+	fail("no method runs @%s", c.m.Funcs[i].Name)
+	return ""
+}
+
+// methodThat returns the name of the method that assigns the result of a call; "" if there is none.
+func (p *program) methodThat(call string) string {
 	for _, id := range slices.Sorted(maps.Keys(p.methods)) {
 		for _, st := range p.methods[id].Body.List {
 			a, ok := st.(*ast.AssignStmt)
@@ -141,7 +151,6 @@ func (c *checker) methodOf(p *program, i int) string {
 			}
 		}
 	}
-	fail("no method runs @%s", c.m.Funcs[i].Name)
 	return ""
 }
 
