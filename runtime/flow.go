@@ -22,11 +22,11 @@ type flow struct {
 	used atomic.Bool // it is open, or a failure has not been reported: what a call that does not use it looks at
 
 	mu      sync.Mutex
-	changed sync.Cond  // with mu; set by the first Start
-	waiting []*Step // not begun
-	flight  []*Step // submitted to devices and not landed, oldest first
-	running bool       // there is a goroutine
-	failure *failure   // that no caller has seen: steps are skipped until then
+	changed sync.Cond // with mu; set by the first Start
+	waiting []*Step   // not begun
+	flight  []*Step   // submitted to devices and not landed, oldest first
+	running bool      // there is a goroutine
+	failure *failure  // that no caller has seen: steps are skipped until then
 }
 
 // failure is the error of a step, which those after it share.

@@ -39,7 +39,7 @@ type Step struct {
 	ctx     context.Context
 	fn      int
 	run     func(context.Context) (take func() error, err error)
-	what    StepMetrics          // for Metrics; no Func if others report it
+	what    StepMetrics   // for Metrics; no Func if others report it
 	since   time.Time     // the call of Start
 	told    chan struct{} // closed when the step has ended, or has been submitted to devices
 
