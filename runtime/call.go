@@ -229,8 +229,13 @@ func (s *Session) sizes() string {
 	return text[2:]
 }
 
-// store copies a dense array into the arena.
-func (s *Session) store(t *Tensor, dense []byte) { copy(s.bytes(t, len(dense)), dense) }
+// store copies a dense array into the arena, unless it is there already: the caller may have it from Input.
+func (s *Session) store(t *Tensor, dense []byte) {
+	to := s.bytes(t, len(dense))
+	if unsafe.SliceData(to) != unsafe.SliceData(dense) {
+		copy(to, dense)
+	}
+}
 
 // load copies a tensor out of the arena into a dense array.
 func (s *Session) load(t *Tensor, dense []byte) { copy(dense, s.bytes(t, len(dense))) }

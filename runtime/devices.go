@@ -50,6 +50,8 @@ type stepper interface {
 	landed(number uint64) error
 	upcoming() int
 
+	place(all arena) error // moves inputs and outputs
+
 	ferries
 }
 
@@ -332,9 +334,8 @@ func (o *openDevices) session(s *Session) (stepper, error) {
 	n := l.pipeline()
 	d := &deviceSession{session: s, blocks: make([]*Block, n)}
 	d.Queues = Queues{set: o, events: make([]point, l.Events), ends: make([]Event, len(l.Queues)), drains: make([]finish, len(l.Queues))}
-	stride := wholePages(s.model.program.IOBytes)
 	var err error
-	if d.all, err = allocateArena(stride*int64(n), inputsAndOutputs); err != nil {
+	if d.all, err = allocateArena(wholePages(s.model.program.IOBytes)*int64(n), inputsAndOutputs); err != nil {
 		return nil, err
 	}
 	memory, err := o.allocate(s)
@@ -342,8 +343,7 @@ func (o *openDevices) session(s *Session) (stepper, error) {
 		return nil, err
 	}
 	for i := range d.blocks {
-		io := arena{d.all.bytes[int64(i)*stride : int64(i)*stride+s.model.program.IOBytes]}
-		if d.blocks[i], err = o.bind(i, memory, io); err != nil {
+		if d.blocks[i], err = o.bind(i, memory, d.instance(d.all, i)); err != nil {
 			return nil, err
 		}
 	}
@@ -405,9 +405,7 @@ func (o *openDevices) bind(slot int, memory []Memory, io arena) (*Block, error) 
 // use makes the session read and write the inputs and outputs of a block.
 func (d *deviceSession) use(b *Block) {
 	d.block = b
-	stride := wholePages(d.session.model.program.IOBytes)
-	at := int64(b.Slot) * stride
-	d.session.io = arena{d.all.bytes[at : at+d.session.model.program.IOBytes]}
+	d.session.io = d.instance(d.all, b.Slot)
 	d.session.args.IO = d.session.io.base()
 }
 

@@ -230,3 +230,38 @@ func TestCancelledReads(t *testing.T) {
 	}
 	decodes(t, s, nil, 3)
 }
+
+// TestPlacedIOOnDevices moves the inputs and outputs of a session with steps in flight to memory of the caller's, several times.
+func TestPlacedIOOnDevices(t *testing.T) {
+	for pipeline := range 4 {
+		m := openLedger(t, 5, pipeline)
+		s := newSession(t, m)
+		size, align := m.IOSize()
+		var all []int32
+		for range 3 {
+			room := make([]byte, size+int64(align))
+			skip := -uintptr(unsafe.Pointer(&room[0])) % uintptr(align)
+			mem := room[skip : int64(skip)+size]
+			if err := s.PlaceIO(mem); err != nil {
+				t.Fatal(err)
+			}
+			var last *runtime.LogitsStep
+			for _, id := range toyPrompt(5) {
+				var err error
+				if last, err = s.StartDecode(t.Context(), id); err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, id)
+			}
+			if logits, err := last.Wait(); err != nil || best(logits) != ledgerNext(all) {
+				t.Errorf("%d, want %d, error %v", best(logits), ledgerNext(all), err)
+			}
+			if out, err := s.Output(0, "logits"); err != nil || uintptr(unsafe.Pointer(&out.Data[0]))-uintptr(unsafe.Pointer(&mem[0])) >= uintptr(size) {
+				t.Errorf("the outputs are elsewhere (%v)", err)
+			}
+		}
+		if err := s.PlaceIO(make([]byte, 1)); err == nil {
+			t.Error("a byte is enough")
+		}
+	}
+}
