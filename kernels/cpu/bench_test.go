@@ -70,7 +70,7 @@ func benchEach(b *testing.B, f func(b *testing.B)) {
 // VPDPBUSD for quantized weights and of VDPBF16PS for bfloat16 where there are these, of
 // multiply-adds otherwise.
 func BenchmarkGEMM(b *testing.B) {
-	for _, s := range []struct{ rows, k int }{{128, 2048}, {512, 2048}, {512, 5632}} {
+	for _, s := range []struct{ rows, k int }{{128, 2048}, {512, 2048}, {512, 5632}, {128, 8192}} {
 		b.Run(fmt.Sprintf("%dx%d", s.rows, s.k), func(b *testing.B) { benchProducts(b, s.rows, 2048, s.k) })
 	}
 }

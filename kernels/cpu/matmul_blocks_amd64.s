@@ -11276,6 +11276,7 @@ TEXT ·tileIQ4NLAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), CX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
+	VMOVUPS signedIQ4NL<>+0(SB), Y0
 	MOVQ    blocks+48(FP), DX
 	TESTQ   DX, DX
 	JZ      done185
@@ -11286,178 +11287,150 @@ block184:
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
-	VMOVUPS      (AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y5
-	VPBROADCASTD (CX), Y6
+	VPBROADCASTD (CX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      (AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VMOVDQU      32(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
 	VPSIGNB      Y3, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDUBSW   Y6, Y4, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y5
-	VPBROADCASTD 16(CX), Y6
-	VPSIGNB      Y4, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y4
-	VMOVUPS      64(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 4(CX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 20(CX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPBROADCASTD 4(CX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      64(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      128(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 8(CX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 24(CX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      96(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      192(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 12(CX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 28(CX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 8(CX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      128(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    -32(AX), Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VBROADCASTSS 32(CX), Y4
-	VFMADD231PS  Y4, Y3, Y1
-	VMOVUPS      32(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y5
-	VPBROADCASTD (CX), Y6
-	VPSIGNB      Y3, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y5
-	VPBROADCASTD 16(CX), Y6
-	VPSIGNB      Y4, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y4
-	VMOVUPS      96(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 4(CX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 20(CX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      160(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      160(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 8(CX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 24(CX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 12(CX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      192(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      224(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 12(CX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 28(CX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      224(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    -16(AX), Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VBROADCASTSS 32(CX), Y4
-	VFMADD231PS  Y4, Y3, Y2
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 16(CX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      (AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      32(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 20(CX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      64(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      96(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 24(CX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      128(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      160(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 28(CX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      192(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      224(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VCVTPH2PS    -32(AX), Y3
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VBROADCASTSS 32(CX), Y3
+	VFMADD231PS  Y3, Y5, Y1
+	VCVTPH2PS    -16(AX), Y3
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VBROADCASTSS 32(CX), Y3
+	VFMADD231PS  Y3, Y6, Y2
 	ADDQ         $+48, CX
 	ADDQ         $+256, AX
 	DECQ         DX
@@ -11488,6 +11461,24 @@ noResidual186:
 	VZEROUPPER
 	RET
 
+DATA signedIQ4NL<>+0(SB)/4, $0xbfad9881
+DATA signedIQ4NL<>+4(SB)/4, $0xf6eaddcf
+DATA signedIQ4NL<>+8(SB)/4, $0x26190d01
+DATA signedIQ4NL<>+12(SB)/4, $0x71594535
+DATA signedIQ4NL<>+16(SB)/4, $0xbfad9881
+DATA signedIQ4NL<>+20(SB)/4, $0xf6eaddcf
+DATA signedIQ4NL<>+24(SB)/4, $0x26190d01
+DATA signedIQ4NL<>+28(SB)/4, $0x71594535
+DATA signedIQ4NL<>+32(SB)/4, $0xbfad9881
+DATA signedIQ4NL<>+36(SB)/4, $0xf6eaddcf
+DATA signedIQ4NL<>+40(SB)/4, $0x26190d01
+DATA signedIQ4NL<>+44(SB)/4, $0x71594535
+DATA signedIQ4NL<>+48(SB)/4, $0xbfad9881
+DATA signedIQ4NL<>+52(SB)/4, $0xf6eaddcf
+DATA signedIQ4NL<>+56(SB)/4, $0x26190d01
+DATA signedIQ4NL<>+60(SB)/4, $0x71594535
+GLOBL signedIQ4NL<>(SB), RODATA|NOPTR, $64
+
 // func swigluIQ4NLAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·swigluIQ4NLAVX2r1(SB), NOSPLIT, $0-80
@@ -11500,6 +11491,7 @@ TEXT ·swigluIQ4NLAVX2r1(SB), NOSPLIT, $0-80
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
 	VXORPS  Y4, Y4, Y4
+	VMOVUPS signedIQ4NL<>+0(SB), Y0
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done188
@@ -11510,354 +11502,298 @@ block187:
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
-	VMOVUPS      (AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (DX), Y8
+	VPBROADCASTD (DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVDQU      32(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
 	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDUBSW   Y8, Y6, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      64(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(DX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPBROADCASTD 4(DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      128(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(DX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      192(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(DX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    -32(AX), Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y6, Y5, Y5
-	VBROADCASTSS 32(DX), Y6
-	VFMADD231PS  Y6, Y5, Y1
-	VMOVUPS      32(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (DX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      96(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(DX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      160(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(DX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      224(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(DX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    -16(AX), Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y6, Y5, Y5
-	VBROADCASTSS 32(DX), Y6
-	VFMADD231PS  Y6, Y5, Y2
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      32(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTPH2PS    -32(AX), Y5
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VBROADCASTSS 32(DX), Y5
+	VFMADD231PS  Y5, Y7, Y1
+	VCVTPH2PS    -16(AX), Y5
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VBROADCASTSS 32(DX), Y5
+	VFMADD231PS  Y5, Y8, Y2
 	PREFETCHT0   8192(AX)(CX*1)
 	PREFETCHT0   8256(AX)(CX*1)
 	PREFETCHT0   8320(AX)(CX*1)
 	PREFETCHT0   8384(AX)(CX*1)
-	VMOVUPS      (AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (DX), Y8
+	VPBROADCASTD (DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVDQU      32(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
 	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDUBSW   Y8, Y6, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      64(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(DX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPBROADCASTD 4(DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      128(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(DX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      192(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(DX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    -32(AX)(CX*1), Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y6, Y5, Y5
-	VBROADCASTSS 32(DX), Y6
-	VFMADD231PS  Y6, Y5, Y3
-	VMOVUPS      32(AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (DX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      96(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(DX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      160(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(DX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      224(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(DX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(DX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    -16(AX)(CX*1), Y6
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y6, Y5, Y5
-	VBROADCASTSS 32(DX), Y6
-	VFMADD231PS  Y6, Y5, Y4
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      32(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(DX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTPH2PS    -32(AX)(CX*1), Y5
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VBROADCASTSS 32(DX), Y5
+	VFMADD231PS  Y5, Y7, Y3
+	VCVTPH2PS    -16(AX)(CX*1), Y5
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y5, Y8, Y8
+	VBROADCASTSS 32(DX), Y5
+	VFMADD231PS  Y5, Y8, Y4
 	ADDQ         $+48, DX
 	ADDQ         $+256, AX
 	DECQ         BX
@@ -12690,6 +12626,7 @@ TEXT ·tileIQ4XSAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), DX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
+	VMOVUPS signedIQ4XS<>+0(SB), Y0
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done207
@@ -12705,184 +12642,156 @@ part208:
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
-	VMOVUPS      (AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y5
-	VPBROADCASTD (DX), Y6
+	VPBROADCASTD (DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      (AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VMOVDQU      32(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
 	VPSIGNB      Y3, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDUBSW   Y6, Y4, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y5
-	VPBROADCASTD 16(DX), Y6
-	VPSIGNB      Y4, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y4
-	VMOVUPS      64(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 4(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 20(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPBROADCASTD 4(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      64(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      128(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 8(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 24(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      96(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      192(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 12(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 28(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 8(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      128(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    (CX), Y4
-	VPMOVSXBD    256(AX), Y5
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      160(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 12(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      192(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      224(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 16(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      (AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      32(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 20(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      64(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      96(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 24(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      128(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      160(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 28(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      192(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      224(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VCVTPH2PS    (CX), Y3
+	VPMOVSXBD    256(AX), Y4
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y3, Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y4, Y5, Y5
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VBROADCASTSS 32(DX), Y4
-	VFMADD231PS  Y4, Y3, Y1
-	VMOVUPS      32(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y5
-	VPBROADCASTD (DX), Y6
-	VPSIGNB      Y3, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y5
-	VPBROADCASTD 16(DX), Y6
-	VPSIGNB      Y4, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y4
-	VMOVUPS      96(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 4(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 20(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      160(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 8(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 24(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      224(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 12(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 28(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    16(CX), Y4
-	VPMOVSXBD    264(AX), Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y4, Y5, Y5
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VBROADCASTSS 32(DX), Y4
-	VFMADD231PS  Y4, Y3, Y2
+	VBROADCASTSS 32(DX), Y3
+	VFMADD231PS  Y3, Y5, Y1
+	VCVTPH2PS    16(CX), Y3
+	VPMOVSXBD    264(AX), Y4
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y3, Y4, Y4
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VBROADCASTSS 32(DX), Y3
+	VFMADD231PS  Y3, Y6, Y2
 	ADDQ         $+48, DX
 	ADDQ         $+272, AX
 	DECQ         SI
@@ -12915,6 +12824,24 @@ noResidual209:
 	VZEROUPPER
 	RET
 
+DATA signedIQ4XS<>+0(SB)/4, $0xbfad9881
+DATA signedIQ4XS<>+4(SB)/4, $0xf6eaddcf
+DATA signedIQ4XS<>+8(SB)/4, $0x26190d01
+DATA signedIQ4XS<>+12(SB)/4, $0x71594535
+DATA signedIQ4XS<>+16(SB)/4, $0xbfad9881
+DATA signedIQ4XS<>+20(SB)/4, $0xf6eaddcf
+DATA signedIQ4XS<>+24(SB)/4, $0x26190d01
+DATA signedIQ4XS<>+28(SB)/4, $0x71594535
+DATA signedIQ4XS<>+32(SB)/4, $0xbfad9881
+DATA signedIQ4XS<>+36(SB)/4, $0xf6eaddcf
+DATA signedIQ4XS<>+40(SB)/4, $0x26190d01
+DATA signedIQ4XS<>+44(SB)/4, $0x71594535
+DATA signedIQ4XS<>+48(SB)/4, $0xbfad9881
+DATA signedIQ4XS<>+52(SB)/4, $0xf6eaddcf
+DATA signedIQ4XS<>+56(SB)/4, $0x26190d01
+DATA signedIQ4XS<>+60(SB)/4, $0x71594535
+GLOBL signedIQ4XS<>(SB), RODATA|NOPTR, $64
+
 // func swigluIQ4XSAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·swigluIQ4XSAVX2r1(SB), NOSPLIT, $0-80
@@ -12927,6 +12854,7 @@ TEXT ·swigluIQ4XSAVX2r1(SB), NOSPLIT, $0-80
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
 	VXORPS  Y4, Y4, Y4
+	VMOVUPS signedIQ4XS<>+0(SB), Y0
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done211
@@ -12942,367 +12870,311 @@ part212:
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
-	VMOVUPS      (AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (BX), Y8
+	VPBROADCASTD (BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVDQU      32(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
 	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDUBSW   Y8, Y6, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(BX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      64(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPBROADCASTD 4(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      128(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      192(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    (DX), Y6
-	VPMOVSXBD    256(AX), Y7
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      32(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTPH2PS    (DX), Y5
+	VPMOVSXBD    256(AX), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y6, Y7, Y7
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VBROADCASTSS 32(BX), Y6
-	VFMADD231PS  Y6, Y5, Y1
-	VMOVUPS      32(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (BX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(BX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      96(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      160(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      224(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    16(DX), Y6
-	VPMOVSXBD    264(AX), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y6, Y7, Y7
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VBROADCASTSS 32(BX), Y6
-	VFMADD231PS  Y6, Y5, Y2
+	VBROADCASTSS 32(BX), Y5
+	VFMADD231PS  Y5, Y7, Y1
+	VCVTPH2PS    16(DX), Y5
+	VPMOVSXBD    264(AX), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VBROADCASTSS 32(BX), Y5
+	VFMADD231PS  Y5, Y8, Y2
 	PREFETCHT0   8192(AX)(CX*1)
 	PREFETCHT0   8256(AX)(CX*1)
 	PREFETCHT0   8320(AX)(CX*1)
 	PREFETCHT0   8384(AX)(CX*1)
 	PREFETCHT0   8448(AX)(CX*1)
-	VMOVUPS      (AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (BX), Y8
+	VPBROADCASTD (BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVDQU      32(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
 	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDUBSW   Y8, Y6, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(BX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      64(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPBROADCASTD 4(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      128(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      192(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    (DX)(CX*1), Y6
-	VPMOVSXBD    256(AX)(CX*1), Y7
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      32(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTPH2PS    (DX)(CX*1), Y5
+	VPMOVSXBD    256(AX)(CX*1), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y6, Y7, Y7
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VBROADCASTSS 32(BX), Y6
-	VFMADD231PS  Y6, Y5, Y3
-	VMOVUPS      32(AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (BX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(BX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      96(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      160(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      224(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    16(DX)(CX*1), Y6
-	VPMOVSXBD    264(AX)(CX*1), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y6, Y7, Y7
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VBROADCASTSS 32(BX), Y6
-	VFMADD231PS  Y6, Y5, Y4
+	VBROADCASTSS 32(BX), Y5
+	VFMADD231PS  Y5, Y7, Y3
+	VCVTPH2PS    16(DX)(CX*1), Y5
+	VPMOVSXBD    264(AX)(CX*1), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VBROADCASTSS 32(BX), Y5
+	VFMADD231PS  Y5, Y8, Y4
 	ADDQ         $+48, BX
 	ADDQ         $+272, AX
 	DECQ         DI
@@ -15241,6 +15113,7 @@ TEXT ·tileIQ2XAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), DX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
+	VMOVUPS signedIQ2X<>+0(SB), Y0
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done248
@@ -15256,186 +15129,158 @@ part249:
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
-	VMOVUPS      (AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y5
-	VPBROADCASTD (DX), Y6
+	VPBROADCASTD (DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      (AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VMOVDQU      32(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
 	VPSIGNB      Y3, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDUBSW   Y6, Y4, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y5
-	VPBROADCASTD 16(DX), Y6
-	VPSIGNB      Y4, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y4
-	VMOVUPS      64(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 4(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 20(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPBROADCASTD 4(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      64(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      128(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 8(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 24(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      96(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      192(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 12(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 28(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 8(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      128(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    (CX), Y4
-	VMULPS       shift3<>+0(SB), Y4, Y4
-	VPMOVSXBD    256(AX), Y5
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      160(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 12(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      192(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      224(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 16(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      (AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      32(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 20(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      64(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      96(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 24(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      128(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      160(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 28(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      192(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      224(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VCVTPH2PS    (CX), Y3
+	VMULPS       shift3<>+0(SB), Y3, Y3
+	VPMOVSXBD    256(AX), Y4
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y3, Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y4, Y5, Y5
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VBROADCASTSS 32(DX), Y4
-	VFMADD231PS  Y4, Y3, Y1
-	VMOVUPS      32(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y5
-	VPBROADCASTD (DX), Y6
-	VPSIGNB      Y3, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y5
-	VPBROADCASTD 16(DX), Y6
-	VPSIGNB      Y4, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y4
-	VMOVUPS      96(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 4(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 20(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      160(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 8(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 24(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      224(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 12(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 28(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    16(CX), Y4
-	VMULPS       shift3<>+0(SB), Y4, Y4
-	VPMOVSXBD    264(AX), Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y4, Y5, Y5
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VBROADCASTSS 32(DX), Y4
-	VFMADD231PS  Y4, Y3, Y2
+	VBROADCASTSS 32(DX), Y3
+	VFMADD231PS  Y3, Y5, Y1
+	VCVTPH2PS    16(CX), Y3
+	VMULPS       shift3<>+0(SB), Y3, Y3
+	VPMOVSXBD    264(AX), Y4
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y3, Y4, Y4
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VBROADCASTSS 32(DX), Y3
+	VFMADD231PS  Y3, Y6, Y2
 	ADDQ         $+48, DX
 	ADDQ         $+272, AX
 	DECQ         SI
@@ -15468,6 +15313,24 @@ noResidual250:
 	VZEROUPPER
 	RET
 
+DATA signedIQ2X<>+0(SB)/4, $0x012b1908
+DATA signedIQ2X<>+4(SB)/4, $0x00000907
+DATA signedIQ2X<>+8(SB)/4, $0xffd5e7f8
+DATA signedIQ2X<>+12(SB)/4, $0x0000f7f9
+DATA signedIQ2X<>+16(SB)/4, $0x012b1908
+DATA signedIQ2X<>+20(SB)/4, $0x00000907
+DATA signedIQ2X<>+24(SB)/4, $0xffd5e7f8
+DATA signedIQ2X<>+28(SB)/4, $0x0000f7f9
+DATA signedIQ2X<>+32(SB)/4, $0x012b1908
+DATA signedIQ2X<>+36(SB)/4, $0x00000907
+DATA signedIQ2X<>+40(SB)/4, $0xffd5e7f8
+DATA signedIQ2X<>+44(SB)/4, $0x0000f7f9
+DATA signedIQ2X<>+48(SB)/4, $0x012b1908
+DATA signedIQ2X<>+52(SB)/4, $0x00000907
+DATA signedIQ2X<>+56(SB)/4, $0xffd5e7f8
+DATA signedIQ2X<>+60(SB)/4, $0x0000f7f9
+GLOBL signedIQ2X<>(SB), RODATA|NOPTR, $64
+
 // func swigluIQ2XAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·swigluIQ2XAVX2r1(SB), NOSPLIT, $0-80
@@ -15480,6 +15343,7 @@ TEXT ·swigluIQ2XAVX2r1(SB), NOSPLIT, $0-80
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
 	VXORPS  Y4, Y4, Y4
+	VMOVUPS signedIQ2X<>+0(SB), Y0
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done252
@@ -15495,371 +15359,315 @@ part253:
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
-	VMOVUPS      (AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (BX), Y8
+	VPBROADCASTD (BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVDQU      32(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
 	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDUBSW   Y8, Y6, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(BX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      64(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPBROADCASTD 4(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      128(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      192(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    (DX), Y6
-	VMULPS       shift3<>+0(SB), Y6, Y6
-	VPMOVSXBD    256(AX), Y7
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      32(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTPH2PS    (DX), Y5
+	VMULPS       shift3<>+0(SB), Y5, Y5
+	VPMOVSXBD    256(AX), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y6, Y7, Y7
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VBROADCASTSS 32(BX), Y6
-	VFMADD231PS  Y6, Y5, Y1
-	VMOVUPS      32(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (BX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(BX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      96(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      160(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      224(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    16(DX), Y6
-	VMULPS       shift3<>+0(SB), Y6, Y6
-	VPMOVSXBD    264(AX), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y6, Y7, Y7
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VBROADCASTSS 32(BX), Y6
-	VFMADD231PS  Y6, Y5, Y2
+	VBROADCASTSS 32(BX), Y5
+	VFMADD231PS  Y5, Y7, Y1
+	VCVTPH2PS    16(DX), Y5
+	VMULPS       shift3<>+0(SB), Y5, Y5
+	VPMOVSXBD    264(AX), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VBROADCASTSS 32(BX), Y5
+	VFMADD231PS  Y5, Y8, Y2
 	PREFETCHT0   8192(AX)(CX*1)
 	PREFETCHT0   8256(AX)(CX*1)
 	PREFETCHT0   8320(AX)(CX*1)
 	PREFETCHT0   8384(AX)(CX*1)
 	PREFETCHT0   8448(AX)(CX*1)
-	VMOVUPS      (AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (BX), Y8
+	VPBROADCASTD (BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVDQU      32(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
 	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDUBSW   Y8, Y6, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(BX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      64(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPBROADCASTD 4(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      128(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      192(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    (DX)(CX*1), Y6
-	VMULPS       shift3<>+0(SB), Y6, Y6
-	VPMOVSXBD    256(AX)(CX*1), Y7
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      32(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTPH2PS    (DX)(CX*1), Y5
+	VMULPS       shift3<>+0(SB), Y5, Y5
+	VPMOVSXBD    256(AX)(CX*1), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y6, Y7, Y7
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VBROADCASTSS 32(BX), Y6
-	VFMADD231PS  Y6, Y5, Y3
-	VMOVUPS      32(AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (BX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(BX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      96(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      160(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      224(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    16(DX)(CX*1), Y6
-	VMULPS       shift3<>+0(SB), Y6, Y6
-	VPMOVSXBD    264(AX)(CX*1), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y6, Y7, Y7
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VBROADCASTSS 32(BX), Y6
-	VFMADD231PS  Y6, Y5, Y4
+	VBROADCASTSS 32(BX), Y5
+	VFMADD231PS  Y5, Y7, Y3
+	VCVTPH2PS    16(DX)(CX*1), Y5
+	VMULPS       shift3<>+0(SB), Y5, Y5
+	VPMOVSXBD    264(AX)(CX*1), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VBROADCASTSS 32(BX), Y5
+	VFMADD231PS  Y5, Y8, Y4
 	ADDQ         $+48, BX
 	ADDQ         $+272, AX
 	DECQ         DI
@@ -18066,6 +17874,7 @@ TEXT ·tileIQ3XAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), DX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
+	VMOVUPS signedIQ3X<>+0(SB), Y0
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done296
@@ -18081,186 +17890,158 @@ part297:
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
-	VMOVUPS      (AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y5
-	VPBROADCASTD (DX), Y6
+	VPBROADCASTD (DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      (AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VMOVDQU      32(AX), Y6
+	VPAND        nibbles0<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y0, Y6
 	VPSIGNB      Y3, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDUBSW   Y6, Y4, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y5
-	VPBROADCASTD 16(DX), Y6
-	VPSIGNB      Y4, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y4
-	VMOVUPS      64(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 4(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 20(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPBROADCASTD 4(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      64(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      128(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 8(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 24(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      96(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      192(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 12(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 28(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 8(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      128(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
 	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    (CX), Y4
-	VMULPS       shift2<>+0(SB), Y4, Y4
-	VPMOVSXBD    256(AX), Y5
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      160(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 12(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      192(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      224(AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 16(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      (AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      32(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 20(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      64(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      96(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 24(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      128(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      160(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VPBROADCASTD 28(DX), Y3
+	VPABSB       Y3, Y4
+	VMOVDQU      192(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y5, Y5
+	VMOVDQU      224(AX), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y3, Y7, Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VCVTPH2PS    (CX), Y3
+	VMULPS       shift2<>+0(SB), Y3, Y3
+	VPMOVSXBD    256(AX), Y4
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y3, Y4, Y4
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y4, Y5, Y5
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VBROADCASTSS 32(DX), Y4
-	VFMADD231PS  Y4, Y3, Y1
-	VMOVUPS      32(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y5
-	VPBROADCASTD (DX), Y6
-	VPSIGNB      Y3, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPXOR        flip<>+0(SB), Y4, Y4
-	VPABSB       Y4, Y5
-	VPBROADCASTD 16(DX), Y6
-	VPSIGNB      Y4, Y6, Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VMOVDQA      Y6, Y4
-	VMOVUPS      96(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 4(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 20(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      160(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 8(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 24(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VMOVUPS      224(AX), Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 12(DX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y3, Y3
-	VPSRLW       $0x04, Y5, Y5
-	VPAND        nibbles0<>+0(SB), Y5, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y6
-	VPBROADCASTD 28(DX), Y7
-	VPSIGNB      Y5, Y7, Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    16(CX), Y4
-	VMULPS       shift2<>+0(SB), Y4, Y4
-	VPMOVSXBD    264(AX), Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y4, Y5, Y5
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y5, Y3, Y3
-	VBROADCASTSS 32(DX), Y4
-	VFMADD231PS  Y4, Y3, Y2
+	VBROADCASTSS 32(DX), Y3
+	VFMADD231PS  Y3, Y5, Y1
+	VCVTPH2PS    16(CX), Y3
+	VMULPS       shift2<>+0(SB), Y3, Y3
+	VPMOVSXBD    264(AX), Y4
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y3, Y4, Y4
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VBROADCASTSS 32(DX), Y3
+	VFMADD231PS  Y3, Y6, Y2
 	ADDQ         $+48, DX
 	ADDQ         $+272, AX
 	DECQ         SI
@@ -18293,6 +18074,24 @@ noResidual298:
 	VZEROUPPER
 	RET
 
+DATA signedIQ3X<>+0(SB)/4, $0x1c140c04
+DATA signedIQ3X<>+4(SB)/4, $0x3e342c24
+DATA signedIQ3X<>+8(SB)/4, $0xe4ecf4fc
+DATA signedIQ3X<>+12(SB)/4, $0xc2ccd4dc
+DATA signedIQ3X<>+16(SB)/4, $0x1c140c04
+DATA signedIQ3X<>+20(SB)/4, $0x3e342c24
+DATA signedIQ3X<>+24(SB)/4, $0xe4ecf4fc
+DATA signedIQ3X<>+28(SB)/4, $0xc2ccd4dc
+DATA signedIQ3X<>+32(SB)/4, $0x1c140c04
+DATA signedIQ3X<>+36(SB)/4, $0x3e342c24
+DATA signedIQ3X<>+40(SB)/4, $0xe4ecf4fc
+DATA signedIQ3X<>+44(SB)/4, $0xc2ccd4dc
+DATA signedIQ3X<>+48(SB)/4, $0x1c140c04
+DATA signedIQ3X<>+52(SB)/4, $0x3e342c24
+DATA signedIQ3X<>+56(SB)/4, $0xe4ecf4fc
+DATA signedIQ3X<>+60(SB)/4, $0xc2ccd4dc
+GLOBL signedIQ3X<>(SB), RODATA|NOPTR, $64
+
 // func swigluIQ3XAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·swigluIQ3XAVX2r1(SB), NOSPLIT, $0-80
@@ -18305,6 +18104,7 @@ TEXT ·swigluIQ3XAVX2r1(SB), NOSPLIT, $0-80
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
 	VXORPS  Y4, Y4, Y4
+	VMOVUPS signedIQ3X<>+0(SB), Y0
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done300
@@ -18320,371 +18120,315 @@ part301:
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
-	VMOVUPS      (AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (BX), Y8
+	VPBROADCASTD (BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVDQU      32(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
 	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDUBSW   Y8, Y6, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(BX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      64(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPBROADCASTD 4(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      128(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      192(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    (DX), Y6
-	VMULPS       shift2<>+0(SB), Y6, Y6
-	VPMOVSXBD    256(AX), Y7
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      32(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTPH2PS    (DX), Y5
+	VMULPS       shift2<>+0(SB), Y5, Y5
+	VPMOVSXBD    256(AX), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y6, Y7, Y7
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VBROADCASTSS 32(BX), Y6
-	VFMADD231PS  Y6, Y5, Y1
-	VMOVUPS      32(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (BX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(BX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      96(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      160(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      224(AX), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    16(DX), Y6
-	VMULPS       shift2<>+0(SB), Y6, Y6
-	VPMOVSXBD    264(AX), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y6, Y7, Y7
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VBROADCASTSS 32(BX), Y6
-	VFMADD231PS  Y6, Y5, Y2
+	VBROADCASTSS 32(BX), Y5
+	VFMADD231PS  Y5, Y7, Y1
+	VCVTPH2PS    16(DX), Y5
+	VMULPS       shift2<>+0(SB), Y5, Y5
+	VPMOVSXBD    264(AX), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VBROADCASTSS 32(BX), Y5
+	VFMADD231PS  Y5, Y8, Y2
 	PREFETCHT0   8192(AX)(CX*1)
 	PREFETCHT0   8256(AX)(CX*1)
 	PREFETCHT0   8320(AX)(CX*1)
 	PREFETCHT0   8384(AX)(CX*1)
 	PREFETCHT0   8448(AX)(CX*1)
-	VMOVUPS      (AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (BX), Y8
+	VPBROADCASTD (BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX)(CX*1), Y7
+	VPAND        nibbles0<>+0(SB), Y7, Y7
+	VPSHUFB      Y7, Y0, Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVDQU      32(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSHUFB      Y8, Y0, Y8
 	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VPMADDUBSW   Y8, Y6, Y8
 	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(BX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      64(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPBROADCASTD 4(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      128(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      192(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 8(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
 	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    (DX)(CX*1), Y6
-	VMULPS       shift2<>+0(SB), Y6, Y6
-	VPMOVSXBD    256(AX)(CX*1), Y7
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 12(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 16(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      (AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      32(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      64(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      128(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      160(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(BX), Y5
+	VPABSB       Y5, Y6
+	VMOVDQU      192(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      224(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y5, Y9, Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTPH2PS    (DX)(CX*1), Y5
+	VMULPS       shift2<>+0(SB), Y5, Y5
+	VPMOVSXBD    256(AX)(CX*1), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y6, Y7, Y7
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VBROADCASTSS 32(BX), Y6
-	VFMADD231PS  Y6, Y5, Y3
-	VMOVUPS      32(AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPXOR        flip<>+0(SB), Y5, Y5
-	VPABSB       Y5, Y7
-	VPBROADCASTD (BX), Y8
-	VPSIGNB      Y5, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y5
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSHUFB      Y6, Y0, Y6
-	VPXOR        flip<>+0(SB), Y6, Y6
-	VPABSB       Y6, Y7
-	VPBROADCASTD 16(BX), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VMOVDQA      Y8, Y6
-	VMOVUPS      96(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 4(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 20(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      160(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 24(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VMOVUPS      224(AX)(CX*1), Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y8
-	VPSHUFB      Y8, Y0, Y8
-	VPXOR        flip<>+0(SB), Y8, Y8
-	VPABSB       Y8, Y9
-	VPBROADCASTD 12(BX), Y10
-	VPSIGNB      Y8, Y10, Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPADDD       Y10, Y5, Y5
-	VPSRLW       $0x04, Y7, Y7
-	VPAND        nibbles0<>+0(SB), Y7, Y7
-	VPSHUFB      Y7, Y0, Y7
-	VPXOR        flip<>+0(SB), Y7, Y7
-	VPABSB       Y7, Y8
-	VPBROADCASTD 28(BX), Y9
-	VPSIGNB      Y7, Y9, Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPADDD       Y9, Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VCVTPH2PS    16(DX)(CX*1), Y6
-	VMULPS       shift2<>+0(SB), Y6, Y6
-	VPMOVSXBD    264(AX)(CX*1), Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y6, Y7, Y7
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VBROADCASTSS 32(BX), Y6
-	VFMADD231PS  Y6, Y5, Y4
+	VBROADCASTSS 32(BX), Y5
+	VFMADD231PS  Y5, Y7, Y3
+	VCVTPH2PS    16(DX)(CX*1), Y5
+	VMULPS       shift2<>+0(SB), Y5, Y5
+	VPMOVSXBD    264(AX)(CX*1), Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y5, Y6, Y6
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VBROADCASTSS 32(BX), Y5
+	VFMADD231PS  Y5, Y8, Y4
 	ADDQ         $+48, BX
 	ADDQ         $+272, AX
 	DECQ         DI

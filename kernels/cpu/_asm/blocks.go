@@ -151,16 +151,16 @@ func (g *generator) newBlockSource(s *scheme, w rows) *blockSource {
 	}
 	if s.values != nil {
 		b.table = g.vec()
-		g.VMOVUPS(g.valueTable(s), b.table)
+		g.VMOVUPS(g.valueTable(s, "values", 0), b.table)
 	}
 	return b
 }
 
-// valueTable returns the values, repeated for each 128 bits.
-func (g *generator) valueTable(s *scheme) operand.Mem {
-	return g.table("values"+string(s.format), 16, func(i int) (word uint32) {
+// valueTable returns the values less an offset, repeated for each 128 bits.
+func (g *generator) valueTable(s *scheme, name string, offset byte) operand.Mem {
+	return g.table(name+string(s.format), 16, func(i int) (word uint32) {
 		for j := range 4 {
-			word |= uint32(s.values[i%4*4+j]) << (8 * j)
+			word |= uint32(s.values[i%4*4+j]-offset) << (8 * j)
 		}
 		return word
 	})
@@ -373,12 +373,15 @@ func (g *generator) blockRow(s *scheme, t *tile) {
 	g.begin(t)
 	b := g.newBlockSource(s, g.panelAddresses(t))
 	x, sums := g.xAddresses(t), g.newSums(t)
+	add := b.addPanel
+	if s.signed() && !g.wide() {
+		g.VMOVUPS(g.valueTable(s, "signed", byte(s.offset)), b.table)
+		add = b.addSigned
+	}
 	b.overParts(g.arg("blocks"), func() {
 		for p := range t.panels {
 			g.prefetchPart(t, b, p)
-			for h := range g.halves() {
-				b.addPart(x, p, h, sums[0][p][h])
-			}
+			add(x, p, sums[0][p])
 		}
 		g.advance(x, q8aBytes)
 	})
@@ -393,6 +396,43 @@ func (g *generator) prefetchPart(t *tile, b *blockSource, p int) {
 	}
 	for at := 0; at < b.sub(); at += lineBytes {
 		g.PREFETCHT0(b.w.at(p, ahead+at))
+	}
+}
+
+// addPanel adds the products of a part to the sums of panel p.
+func (b *blockSource) addPanel(x rows, p int, sums []reg.VecVirtual) {
+	for h := range b.halves() {
+		b.addPart(x, p, h, sums[h])
+	}
+}
+
+// addSigned is addPanel for AVX2 and values whose offset of 128 the table does not have. They get the signs of x, whose
+// magnitudes are the unsigned operand: those of a word serve both vectors of the panel.
+func (b *blockSource) addSigned(x rows, p int, sums []reg.VecVirtual) {
+	acc, bits := b.vecs(len(sums)), b.planes()[0]
+	for j := range partWords {
+		v, magnitude := b.vec(), b.vec()
+		b.VPBROADCASTD(x.at(0, 4*j), v)
+		b.VPABSB(v, magnitude)
+		for h := range acc {
+			u := b.vec()
+			b.VMOVDQU(b.w.at(p, j%bits*64+h*b.bytes()), u)
+			u = b.field(u, bits*(j/bits), 0, bits)
+			b.VPSHUFB(u, b.table, u)
+			b.VPSIGNB(v, u, u)
+			b.VPMADDUBSW(u, magnitude, u)
+			b.VPMADDWD(b.word("ones16", 0x00010001), u, u)
+			if j == 0 {
+				acc[h] = u
+			} else {
+				b.VPADDD(u, acc[h], acc[h])
+			}
+		}
+	}
+	term := b.newTerm(1, true, nil)
+	for h := range acc {
+		term.add(0, 0, 1, acc[h], b.scale(p, h, 0), nil, x)
+		term.finish(0, sums[h], x)
 	}
 }
 

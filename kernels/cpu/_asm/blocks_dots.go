@@ -9,7 +9,7 @@ import (
 // words as cannot overflow there.
 type dots struct {
 	*generator
-	signed  bool // bytes are taken without an offset of 128
+	signed  bool // bytes have an offset of 128; not with AVX2
 	atOnce  int  // words that are added in 16 bits
 	narrow  map[*accumulator]int
 	started map[*accumulator]bool
@@ -31,15 +31,13 @@ func (d *dots) accumulators(rows int) *accumulator {
 		d.zero(a.wide...)
 		return a
 	}
-	if !d.signed {
-		a.narrow = d.vecs(rows)
-	}
+	a.narrow = d.vecs(rows)
 	return a
 }
 
-// start begins sums with what undoes the offset of signed bytes, plus startBits; with AVX2 they have no offset.
+// start begins sums with what undoes the offset of signed bytes, plus startBits.
 func (d *dots) start(a *accumulator, x rows) {
-	if !d.signed || !d.generator.wide() {
+	if !d.signed {
 		return
 	}
 	for r := range a.wide {
@@ -49,45 +47,17 @@ func (d *dots) start(a *accumulator, x rows) {
 
 // word adds word j of a vector of a panel.
 func (d *dots) word(a *accumulator, j int, u reg.VecVirtual, x rows) {
-	switch {
-	case d.generator.wide():
-		for r := range a.wide {
-			d.dot(x.at(r, 4*j), u, a.wide[r])
-		}
-	case d.signed:
-		d.signedWord(a, j, u, x)
-	default:
+	if !d.generator.wide() {
 		d.narrowWord(a, j, u, x)
+		return
 	}
-}
-
-// signedWord is word for signed bytes and AVX2: see avx2Bytes.
-func (d *dots) signedWord(a *accumulator, j int, u reg.VecVirtual, x rows) {
-	magnitude := d.vec()
-	d.VPXOR(d.word32("flip", 0x80808080), u, u)
-	d.VPABSB(u, magnitude)
 	for r := range a.wide {
-		product := d.vec()
-		d.VPBROADCASTD(x.at(r, 4*j), product)
-		d.VPSIGNB(u, product, product)
-		d.VPMADDUBSW(product, magnitude, product)
-		d.VPMADDWD(d.word32("ones16", 0x00010001), product, product)
-		d.addWide(a, r, product)
+		d.dot(x.at(r, 4*j), u, a.wide[r])
 	}
-	d.started[a] = true
 }
 
 // word32 is generator.word, whose name word of dots hides.
 func (d *dots) word32(name string, bits uint32) operand.Mem { return d.generator.word(name, bits) }
-
-// addWide adds to a sum of 32 bits, or begins it.
-func (d *dots) addWide(a *accumulator, r int, product reg.VecVirtual) {
-	if d.started[a] {
-		d.VPADDD(product, a.wide[r], a.wide[r])
-	} else {
-		d.VMOVDQA(product, a.wide[r])
-	}
-}
 
 // narrowWord is word for unsigned bytes and AVX2.
 func (d *dots) narrowWord(a *accumulator, j int, u reg.VecVirtual, x rows) {
