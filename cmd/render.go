@@ -1,18 +1,13 @@
 package cmd
 
 import (
-	"fmt"
 	"io"
 	"strings"
-
-	"gonum.org/v1/gonum/graph/encoding"
-	"gonum.org/v1/gonum/graph/encoding/dot"
-	"gonum.org/v1/gonum/graph/multi"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/explain"
-	"github.com/ggmlc/ggmlc/runtime/printable"
+	"github.com/ggmlc/ggmlc/passes/view"
 )
 
 // formats are the values of --format.
@@ -35,7 +30,7 @@ func render(w io.Writer, m *ir.Module, format, function, show string) error {
 	case "json":
 		return renderJSON(w, m, function)
 	case "dot":
-		return renderDOT(w, m, function)
+		return view.WriteDOT(w, m, shown(m, function))
 	}
 	o, err := printOptions(show)
 	if err != nil {
@@ -197,59 +192,4 @@ func names(vs []*ir.Value) []string {
 		}
 	}
 	return ns
-}
-
-// dotNode is a node of a drawing.
-type dotNode struct {
-	id    int64
-	label string
-	shape string
-}
-
-func (n dotNode) ID() int64 { return n.id }
-
-func (n dotNode) Attributes() []encoding.Attribute {
-	return []encoding.Attribute{{Key: "label", Value: fmt.Sprintf("%q", n.label)}, {Key: "shape", Value: n.shape}}
-}
-
-// renderDOT draws entry points: parameters, nodes and the values between them.
-func renderDOT(w io.Writer, m *ir.Module, function string) error {
-	for _, f := range shown(m, function) {
-		g := multi.NewDirectedGraph()
-		at := make(map[*ir.Value]dotNode)
-		add := func(label, shape string) dotNode {
-			n := dotNode{g.NewNode().ID(), label, shape}
-			g.AddNode(n)
-			return n
-		}
-		for _, p := range f.Params {
-			at[p] = add(p.String(), "ellipse")
-		}
-		for _, n := range f.Nodes {
-			label := n.Op.String()
-			if n.Backend != "" {
-				label += " @" + n.Backend
-			}
-			dn := add(label+"\n"+n.String(), "box")
-			for _, r := range n.Results {
-				at[r] = dn
-			}
-			for _, a := range n.Args {
-				if a != nil {
-					g.SetLine(g.NewLine(at[a], dn))
-				}
-			}
-		}
-		for i, r := range f.Results {
-			g.SetLine(g.NewLine(at[r], add(f.ResultNames[i], "ellipse")))
-		}
-		text, err := dot.MarshalMulti(g, printable.Line(f.Name), "", "  ")
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(append(text, '\n')); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -39,10 +39,12 @@ const (
 // graphMaker makes a graph.
 type graphMaker struct {
 	page *GraphPage
-	doc  *Document
+	ids  map[string]int    // indexes of Document.Nodes
 	at   map[*ir.Node]int  // index of page.Nodes
 	in   map[*ir.Value]int // of the entry point's parameters
 	key  boxKey            // of the last box
+
+	drawnIn map[int][]*ir.Node // of boxes: the nodes in them
 
 	within map[int][]int // of nodes: what they read in their boxes
 	inBox  map[int][]int // of boxes: their nodes
@@ -57,13 +59,7 @@ type boxKey struct {
 
 // graph returns the graph of an entry point.
 func (d *Document) graph(f *ir.Func) *GraphPage {
-	g := &graphMaker{page: &GraphPage{Func: ir.QuoteName(f.Name)}, doc: d, at: make(map[*ir.Node]int), in: make(map[*ir.Value]int)}
-	g.page.Boxes = append(g.page.Boxes, BoxPage{Label: "inputs", Parent: -1})
-	for _, p := range f.Params {
-		g.in[p] = g.add(idOf(p), 0)
-	}
-	g.boxes(f, -1)
-	g.edges(f)
+	g := draw(f, d.at)
 	g.index()
 	for box := range g.page.Boxes {
 		g.lay(box)
@@ -71,8 +67,20 @@ func (d *Document) graph(f *ir.Func) *GraphPage {
 	return g.page
 }
 
+// draw returns the boxes, nodes and edges of an entry point, without places.
+func draw(f *ir.Func, ids map[string]int) *graphMaker {
+	g := &graphMaker{page: &GraphPage{Func: ir.QuoteName(f.Name)}, ids: ids, at: make(map[*ir.Node]int), in: make(map[*ir.Value]int), drawnIn: make(map[int][]*ir.Node)}
+	g.page.Boxes = append(g.page.Boxes, BoxPage{Label: "inputs", Parent: -1})
+	for _, p := range f.Params {
+		g.in[p] = g.add(idOf(p), 0)
+	}
+	g.boxes(f, -1)
+	g.edges(f)
+	return g
+}
+
 func (g *graphMaker) add(id string, box int) int {
-	g.page.Nodes = append(g.page.Nodes, [5]int{g.doc.at[id], box})
+	g.page.Nodes = append(g.page.Nodes, [5]int{g.ids[id], box})
 	return len(g.page.Nodes) - 1
 }
 
@@ -90,7 +98,9 @@ func (g *graphMaker) boxes(f *ir.Func, parent int) {
 				g.key = key
 				g.page.Boxes = append(g.page.Boxes, BoxPage{Label: boxLabel(n), Backend: n.Backend, Parent: parent})
 			}
-			g.at[n] = g.add(idOfNode(n), len(g.page.Boxes)-1)
+			box := len(g.page.Boxes) - 1
+			g.at[n] = g.add(idOfNode(n), box)
+			g.drawnIn[box] = append(g.drawnIn[box], n)
 		}
 	}
 }
