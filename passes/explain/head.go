@@ -109,11 +109,31 @@ func (x *explainer) head(s *Summary) []string {
 	if text := x.timesText(s.Entries); text != "" {
 		list = append(list, text)
 	}
-	return append(list, x.choiceText(s.Quality)...)
+	list = append(list, x.choiceText(s.Quality)...)
+	if text := copiedText(s.Entries); text != "" {
+		list = append(list, text)
+	}
+	return list
+}
+
+// copiedText states what calls copy between memories; empty if there is one memory.
+func copiedText(entries []*EntrySummary) string {
+	var parts []string
+	some := false
+	for _, e := range entries {
+		if c := e.Copies; c != nil {
+			parts = append(parts, fmt.Sprintf("@%s %s, %s", e.Func, plural(c.Count, "copy", "copies"), pass.BytesText(c.Bytes)))
+			some = some || c.Count > 0
+		}
+	}
+	if !some {
+		return ""
+	}
+	return "copied between memories in a call: " + strings.Join(parts, "; ")
 }
 
 // timesText states the predicted times of calls, where all of them are known: what assign predicted, else the sum of all
-// nodes; and the barriers between threads.
+// nodes; and the barriers between threads, which may overlap with what devices do.
 func (x *explainer) timesText(entries []*EntrySummary) string {
 	if len(x.unrated()) > 0 {
 		return ""
@@ -121,16 +141,16 @@ func (x *explainer) timesText(entries []*EntrySummary) string {
 	var parts []string
 	for i, f := range x.m.Funcs {
 		e := entries[i]
-		seconds := e.Seconds
+		seconds := e.Seconds - e.BarrierSeconds
 		if p, ok := stepOf(f); ok {
-			seconds = p.Seconds + e.BarrierSeconds
+			seconds = p.Seconds
 		}
-		if seconds == 0 {
+		if seconds <= 0 {
 			continue
 		}
 		text := fmt.Sprintf("@%s %s", f.Name, pass.SecondsText(seconds))
 		if e.BarrierSeconds > 0 {
-			text += fmt.Sprintf(" (%s of it for barriers between threads)", pass.SecondsText(e.BarrierSeconds))
+			text += " and up to " + pass.SecondsText(e.BarrierSeconds) + " for barriers"
 		}
 		parts = append(parts, text)
 	}

@@ -151,7 +151,7 @@ func (h *history) cover(s *stay, list []*stay) []Resident {
 	for _, t := range list {
 		left := cut(free, byteRange{t.at.Offset, t.at.Offset + t.at.Bytes})
 		if total(left) < total(free) {
-			out = append(out, Resident{plan.Qualified(h.entry, t.v), t.at.Offset, t.at.Bytes, nodeName(t.from), nodeName(t.until)})
+			out = append(out, Resident{qualified(h.entry, t.v), t.at.Offset, t.at.Bytes, nodeName(t.from), nodeName(t.until)})
 		}
 		if free = left; len(free) == 0 {
 			break
@@ -221,7 +221,7 @@ func (x *explainer) whyAt(h *history, s *stay, o *ir.Value, arena *ir.Arena) str
 		return "at the bottom: nothing below it is live at the same time"
 	}
 	if below := h.below(s, arena.Align); below != nil {
-		return fmt.Sprintf("on top of %%%s, which is live at the same time", plan.Qualified(h.entry, below.v))
+		return fmt.Sprintf("on top of %%%s, which is live at the same time", qualified(h.entry, below.v))
 	}
 	return "where the search for a small arena put it"
 }

@@ -29,7 +29,8 @@ type found struct {
 func (f *found) empty() bool { return len(f.nodes)+len(f.params)+len(f.members) == 0 }
 
 // find looks a name up: as a label of a split; as a value, weight, state or tensor; then as a position in the model
-// file; then as the beginning of positions; at last as a node that a pass has merged into another one. A name with * is
+// file; then as the beginning of positions, or of names of weights; at last as a node that a pass has merged into another
+// one. A name with * is
 // a pattern for all of them. A name that ends with [l=2] is that of one iteration.
 func (x *explainer) find(query string) (*found, error) {
 	f := &found{}
@@ -83,7 +84,24 @@ func (x *explainer) findName(f *found, fn, name string) {
 		x.findPositions(f, func(pos string) bool { return strings.HasPrefix(pos, name+".") })
 	}
 	if f.empty() {
+		x.findMembersBelow(f, name+".")
+	}
+	if f.empty() {
 		x.findMerged(f, name)
+	}
+}
+
+// findMembersBelow looks for weights and states by the beginning of their names: blk.3.ffn_up for blk.3.ffn_up.weight.
+func (x *explainer) findMembersBelow(f *found, prefix string) {
+	for _, w := range x.m.Weights {
+		if strings.HasPrefix(w.Name, prefix) {
+			x.addMember(f, leafMember{weight: w})
+		}
+	}
+	for _, s := range x.m.States {
+		if strings.HasPrefix(s.Name, prefix) {
+			x.addMember(f, leafMember{state: s})
+		}
 	}
 }
 

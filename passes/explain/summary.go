@@ -91,6 +91,7 @@ type ArenaSummary struct {
 // Setter is a value that is live when an arena's lower bound is reached.
 type Setter struct {
 	Value string `json:"value"`
+	ID    string `json:"id"` // as the text form has it: in quotes where it is no word, after its body's name if it is in one
 	Bytes int64  `json:"bytes"`
 }
 
@@ -262,13 +263,13 @@ func (x *explainer) arenas() []ArenaSummary {
 	if x.m.Plan == nil {
 		return nil
 	}
-	sizes := x.sizes()
+	values := x.planned()
 	var list []ArenaSummary
 	for i := range x.m.Plan.Arenas {
 		a := &x.m.Plan.Arenas[i]
 		s := ArenaSummary{Space: a.Space, Class: a.Class.String(), Bytes: a.Bytes(), Chunks: len(a.Chunks), Bound: a.Bound, BoundFunc: a.BoundFunc}
 		for _, name := range a.Setters {
-			s.Setters = append(s.Setters, Setter{name, sizes[setterKey{a.BoundFunc, name}]})
+			s.Setters = append(s.Setters, setterOf(name, values[setterKey{a.BoundFunc, name}]))
 		}
 		list = append(list, s)
 	}
@@ -278,11 +279,28 @@ func (x *explainer) arenas() []ArenaSummary {
 // setterKey names a value as plan does; see qualified.
 type setterKey struct{ entry, name string }
 
-func (x *explainer) sizes() map[setterKey]int64 {
-	sizes := make(map[setterKey]int64)
+// setterOf returns the setter that a plan names; v is nil if the module has no such value any more.
+func setterOf(name string, v *ir.Value) Setter {
+	if v == nil {
+		return Setter{Value: name, ID: ir.QuoteName(name)}
+	}
+	return Setter{name, qualified(entryOf(v.Func), v), v.Type.MaxBytes()}
+}
+
+// qualified returns the name of a value of an entry point as the text form has it, after that of the body if it is in one.
+func qualified(entry *ir.Func, v *ir.Value) string {
+	if v.Func == entry {
+		return ir.QuoteName(v.Name())
+	}
+	return ir.QuoteName(v.Func.Name) + "." + ir.QuoteName(v.Name())
+}
+
+// planned returns the values of all functions by the names that plans give them.
+func (x *explainer) planned() map[setterKey]*ir.Value {
+	values := make(map[setterKey]*ir.Value)
 	for _, f := range x.m.AllFuncs() {
 		entry := entryOf(f)
-		note := func(v *ir.Value) { sizes[setterKey{entry.Name, plan.Qualified(entry, v)}] = v.Type.MaxBytes() }
+		note := func(v *ir.Value) { values[setterKey{entry.Name, plan.Qualified(entry, v)}] = v }
 		for _, p := range f.Params {
 			note(p)
 		}
@@ -292,5 +310,5 @@ func (x *explainer) sizes() map[setterKey]int64 {
 			}
 		}
 	}
-	return sizes
+	return values
 }

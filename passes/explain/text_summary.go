@@ -212,7 +212,7 @@ func setterText(list []Setter) string {
 			parts = append(parts, fmt.Sprintf("and %d more", len(list)-i))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%%%s %s", s.Value, pass.BytesText(s.Bytes)))
+		parts = append(parts, fmt.Sprintf("%%%s %s", s.ID, pass.BytesText(s.Bytes)))
 	}
 	return strings.Join(parts, ", ")
 }

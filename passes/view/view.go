@@ -169,12 +169,37 @@ func NewDocument(m *ir.Module, r *Recorder, o Options) (*Document, error) {
 			d.Time = append(d.Time, p)
 		}
 	}
+	quoteFuncs(d.Summary)
 	if o.Trace == nil {
 		return d, nil
 	}
 	var err error
 	d.Measured, err = d.measured(m, o.Trace)
 	return d, err
+}
+
+// quoteFuncs gives functions in a summary the names that they have in the text form, of which ids are made.
+func quoteFuncs(s *explain.Summary) {
+	quote := func(name *string) { *name = ir.QuoteName(*name) }
+	for _, e := range s.Entries {
+		quote(&e.Func)
+		for i := range e.Splits {
+			quote(&e.Splits[i].Func)
+		}
+		if e.Copies != nil {
+			for i := range e.Copies.Needless {
+				quote(&e.Copies.Needless[i].Func)
+			}
+		}
+	}
+	for i := range s.Arenas {
+		if a := &s.Arenas[i]; a.BoundFunc != "" {
+			quote(&a.BoundFunc)
+		}
+	}
+	for i := range s.Expensive {
+		quote(&s.Expensive[i].Func)
+	}
 }
 
 // index notes which node has which id; of several with one id it is the first.

@@ -145,10 +145,12 @@ func testPage(t *testing.T, b *browser) {
 		}
 	}
 
-	// A deep link is a name as explain takes it.
+	// A deep link is a name as explain takes it, or a label of an error or timeline.
 	for name, want := range map[string]string{
 		"decode.v37": "decode.loop0.v37", "decode.loop0.v37": "decode.loop0.v37", "%25v143": "prefill.v143", "blk.3.ffn_up.weight": "blk.3.ffn_up.weight",
 		"decode.v5": "decode.v5", "blk.0.keys": "blk.0.keys", "prefill.tokens": "prefill.tokens",
+		"blk.3.ffn_up": "blk.3.ffn_up.weight", "decode.v37[l=2]": "decode.loop0.v37", "@decode split 0": "decode.v5",
+		"@decode split 0[l=2]: %25v37 = copy %25v1": "decode.loop0.v37", "@nobody split 0": "@nobody split 0",
 	} {
 		p.load(file, "#"+name)
 		if got := eval[string](p, whyName); got != want {
@@ -218,11 +220,24 @@ func testQuestions(t *testing.T, b *browser) {
 	if text := eval[string](p, whyText); !strings.Contains(text, "read by %v136 (matmul_swiglu) on cpu in @decode") {
 		t.Fatalf("why says %s", text)
 	}
+	readers := `[...document.querySelectorAll('#why .line')].filter(l => l.textContent.startsWith('read by'))`
+	inOwn := `.every(l => l.querySelector('a.id').dataset.id.startsWith(/ in @(\w+)/.exec(l.textContent)[1] + '.'))`
+	if !eval[bool](p, readers+".length > 1 && "+readers+inOwn) {
+		t.Error("readers in two functions link to the same node")
+	}
 	p.click("#why a.id", "%v136")
 	text := eval[string](p, `document.querySelector('#why .tried').innerText`)
 	for _, want := range []string{"npu", "npu has no kernel for matmul_swiglu", "gpu", "moving would add"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the alternatives lack %q: %s", want, text)
+		}
+	}
+	p.key("5")
+	p.wait(`document.getElementById('view').innerText.includes('Where threads wait')`)
+	waits := eval[string](p, `document.getElementById('view').innerText`)
+	for _, want := range []string{"gpu has to end decode.v73.cpu copy", "it reads what another worker writes (partition.raw): %v91", "% of a call, as predicted"} {
+		if !strings.Contains(waits, want) {
+			t.Errorf("the waits lack %q: %s", want, waits)
 		}
 	}
 	p.key("j")
@@ -373,6 +388,13 @@ func testHostileNamesAreShown(t *testing.T, b *browser) {
 		if eval[bool](p, overflowed) {
 			t.Errorf("view %s of %.50q is larger than the window", view, id)
 		}
+	}
+	p.load(file, "#&view=summary")
+	if got := eval[int](p, `document.querySelectorAll('#view a.id').length`); got < 3 {
+		t.Errorf("the summary has %d links", got)
+	}
+	if got := eval[[]string](p, `[...document.querySelectorAll('#view a.id')].map(a => a.dataset.id).filter(id => !byID.has(id))`); len(got) > 0 {
+		t.Errorf("the summary links to %.300q, which are no values of the page", got)
 	}
 	if got := eval[string](p, `document.title`); !strings.HasSuffix(got, ": plan") {
 		t.Errorf("the title is %q", got)

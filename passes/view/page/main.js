@@ -43,13 +43,28 @@ function applyAddress() {
   if (changed) show(); else showChosen();
 }
 
-// canonical returns the id that a name of the command explain means: decode.v37, %v37, blk.3.ffn.
-function canonical(name) {
+// ofLabel returns the id of the node that a label of an error or timeline names, such as @prefill split 3[l=2]: %a = copy
+// %b, or of the first node of its split; nothing if there is none.
+function ofLabel([, func, split, what]) {
+  const entry = doc.summary.entries.find(e => e.func === func || e.func === JSON.stringify(func));
+  if (!entry) return '';
+  const node = /^%("(?:[^"\\]|\\.)*"|[^\s,:]+)/.exec(what || '');
+  if (node && byID.has(resolve(node[1], entry.func))) return resolve(node[1], entry.func);
+  const s = (entry.splits || []).find(s => s.number === +split);
+  return s ? resolve(s.first, s.func) : '';
+}
+
+// canonical returns the id that a name of the command explain means: decode.v37, %v37, blk.3.ffn, blk.3.ffn_up, a label.
+function canonical(text) {
+  const label = /^@(.+?) split (\d+)(?:\[l=\d+\])?(?:: ?(.*))?$/.exec(text.trim());
+  if (label) return ofLabel(label) || text;
+  const name = text.trim().replace(/\[l=\d+\]$/, '');
   const id = resolve(name, '');
   if (byID.has(id)) return id;
   for (const e of doc.summary.entries) if (byID.has(resolve(name, e.func))) return resolve(name, e.func);
   const at = doc.nodes.find(n => n.pos === name && n.backend) || doc.nodes.find(n => n.pos === name);
-  return at ? at.id : id;
+  const below = at || doc.nodes.find(n => !n.func && n.id.startsWith(name + '.')) || doc.nodes.find(n => n.pos && n.pos.startsWith(name + '.') && n.backend);
+  return below ? below.id : id;
 }
 
 function findAll(text) {

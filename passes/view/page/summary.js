@@ -117,7 +117,7 @@ const manySetters = 6;
 function settersOf(a) {
   const list = a.setters || [];
   if (!list.length) return '';
-  return h('span', null, 'in @' + a.bound_func + ': ', list.slice(0, manySetters).map((s, i) => [i ? ', ' : '', link(resolve(s.value, a.bound_func), '%' + s.value), ' ' + bytesText(s.bytes)]).flat(),
+  return h('span', null, 'in @' + a.bound_func + ': ', list.slice(0, manySetters).map((s, i) => [i ? ', ' : '', link(resolve(s.id, a.bound_func), '%' + s.id), ' ' + bytesText(s.bytes)]).flat(),
     list.length > manySetters ? ` and ${list.length - manySetters} more` : '');
 }
 

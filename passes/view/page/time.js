@@ -15,7 +15,53 @@ function timeView() {
   return h('div', {class: 'page wide'}, entryTools(list, time, ''), h('div', {class: 'tools inline'}, h('button', {type: 'button', onclick: zoom(2), title: 'key +'}, '+'), h('button', {type: 'button', onclick: zoom(0.5), title: 'key −'}, '−'), h('span', {class: 'dim'}, `${time.zoom}×; barriers are grey, waits are hollow`)),
     doc.time ? lanesCard('Predicted', page, scaleFor(page, measured)) : null,
     measured ? lanesCard('Measured', measured, scaleFor(measured, page)) : null,
+    doc.time ? waitsCard(page) : null,
     busiest(page, measured));
+}
+
+// manyWaits is how many waits a table shows at first.
+const manyWaits = 10;
+
+// waitsCard lists where threads wait, as predicted: before which node, and for what.
+function waitsCard(page) {
+  const rows = new Map();
+  let whole = 0;
+  page.bars.forEach(([lane, thing, begin, duration], i) => {
+    if (thing !== barrierThing && thing !== waitThing) return;
+    const next = page.bars.slice(i + 1, i + 50).find(b => b[1] >= 0);
+    const other = thing === waitThing ? endingAt(page, lane, begin + duration) : null;
+    const key = [thing, next ? next[1] : '', other ? other[1] : ''].join();
+    const row = rows.get(key) || {thing, next, other, times: 0, time: 0};
+    row.times++;
+    row.time += duration;
+    whole += duration;
+    rows.set(key, row);
+  });
+  const list = [...rows.values()].sort((a, b) => b.time - a.time);
+  if (!list.length) return h('section', {class: 'card'}, h('h2', null, 'Where threads wait'), h('p', null, 'Nowhere, as predicted.'));
+  const rowOf = r => [r.next ? h('span', null, link(doc.nodes[r.next[1]].id), ' ' + doc.nodes[r.next[1]].op) : 'the end', r.thing === barrierThing ? 'barrier' : 'queue', h('span', null, r.thing === barrierThing ? barrierReason(r.next) : queueReason(page, r.other)),
+    countText(r.times), secondsText(r.time / 1e9), bar(r.time, page.seconds * 1e9)];
+  return h('section', {class: 'card'}, h('h2', null, 'Where threads wait', h('span', {class: 'figure'}, `${secondsText(whole / 1e9)}, ${(100 * whole / (page.seconds * 1e9 || 1)).toFixed(0)} % of a call, as predicted`)),
+    foldedTable('waits', ['before', 'at a', 'because', '>times a call', '>time', 'share'], list.map(rowOf), manyWaits));
+}
+
+// endingAt returns what ends on another lane when a wait does; null for nothing.
+function endingAt(page, lane, end) {
+  let last = null;
+  for (const b of page.bars) if (b[0] !== lane && b[1] >= 0 && b[2] + b[3] <= end + 2 && (!last || b[2] + b[3] > last[2] + last[3])) last = b;
+  return last;
+}
+
+// barrierReason returns the cause that the node after a barrier has for it.
+function barrierReason(next) {
+  if (!next) return '';
+  const n = doc.nodes[next[1]];
+  const line = n.text.map(i => doc.lines[i]).find(l => /because a barrier comes before it: /.test(l));
+  return line ? explained(line.replace(/^.*a barrier comes before it: /, ''), n.func) : 'each iteration begins with a barrier: it uses what another thread used at the end of the one before';
+}
+
+function queueReason(page, other) {
+  return other ? [`${page.lanes[other[0]]} has to end `, link(doc.nodes[other[1]].id), ' ' + doc.nodes[other[1]].op] : 'a queue is not empty';
 }
 
 const lane = {height: 26, left: 110};

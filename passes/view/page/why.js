@@ -20,11 +20,12 @@ function whyOf(id) {
     ...whyLines(lines.slice(0, cut), n.func), n.tried ? triedTable(n.tried) : null, ...whyLines(lines.slice(cut), n.func)].filter(Boolean);
 }
 
-// whyLines returns the lines of an explanation; their blanks are their depth.
+// whyLines returns the lines of an explanation; their blanks are their depth. Readers of a weight are in the functions
+// that their lines name.
 function whyLines(lines, func) {
   return lines.map(l => {
     const depth = /^ */.exec(l)[0].length / 2;
-    return h('p', {class: 'line d' + Math.min(depth, 4)}, explained(l.trim(), func));
+    return h('p', {class: 'line d' + Math.min(depth, 4)}, explained(l.trim(), func || (/ in @((?:"(?:[^"\\]|\\.)*"|[^\s,:])+)/.exec(l) || [])[1]));
   });
 }
 
@@ -47,7 +48,11 @@ function goneOf(id) {
       ...candidates('Named by the causes of', n => n.text.some(i => new RegExp('%' + escapeRegExp(name) + '(?![\\w.-])').test(doc.lines[i]) && /\(\w[\w-]*\.[\w-]+\)/.test(doc.lines[i])), line.func),
       ...(pos ? candidates('Of the same place in the model file, ' + pos[1], n => n.pos === pos[1], line.func) : [])];
   }
-  return [h('p', null, 'Nothing in this plan has this name.')];
+  const words = id.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+  let like = [];
+  while (words.length && !(like = findAll(words.join(' ')).slice(0, 12)).length) words.pop();
+  return [h('p', null, 'Nothing in this plan has this name.'),
+    ...(like.length ? [h('h3', null, 'Similar names'), ...like.map(n => h('p', null, link(n.id), ' ' + [n.op || n.kind, n.pos].filter(Boolean).join(', ')))] : [])];
 }
 
 function candidates(head, test, func) {
