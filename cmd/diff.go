@@ -173,7 +173,7 @@ func (f *compileFlags) side(ctx context.Context, cmd *cobra.Command, model strin
 // write prints the difference, and writes the page of -o.
 func (f *diffFlags) write(w io.Writer, d *diff.Difference, a, b diff.Plan) error {
 	var text bytes.Buffer
-	write, escape := d.WriteText, func(text []byte) []byte { return []byte(printable.Text(string(text))) }
+	write, escape := d.WriteText, func(text []byte) []byte { return []byte(wrap(printable.Text(string(text)), columns, "")) }
 	if f.json {
 		write, escape = d.WriteJSON, printable.JSON
 	}

@@ -255,6 +255,12 @@ func TestStatsInAllFormats(t *testing.T) {
 			t.Errorf("%s: no %q (%v) in:\n%s", format, want, err, &b)
 		}
 	}
+	p := stats.Passes[len(stats.Passes)-1]
+	p.Counters = append(p.Counters, pass.Counter{Name: p.Pass + ".step-ns", Value: 28_400}, pass.Counter{Name: p.Pass + ".start.gpu-ns", Value: -1}, pass.Counter{Name: p.Pass + ".bytes.host.io", Value: 26 << 10})
+	var b bytes.Buffer
+	if err := stats.Write(&b, "table"); err != nil || !strings.Contains(b.String(), "bytes.host.io 26.0 KiB") || !strings.Contains(b.String(), "start.gpu none, step 28.4 µs") {
+		t.Errorf("times and sizes have no units (%v) in:\n%s", err, &b)
+	}
 	if err := stats.Write(&bytes.Buffer{}, "xml"); err == nil {
 		t.Error("xml is accepted")
 	}

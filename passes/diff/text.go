@@ -94,10 +94,14 @@ func changeText(a, b float64) string {
 	if a == 0 || b == 0 {
 		return ""
 	}
-	if b/a >= 10 {
-		return fmt.Sprintf("x%.1f", b/a)
+	switch change := b/a - 1; {
+	case b/a >= 10:
+		return fmt.Sprintf("%.1f times", b/a)
+	case change < 0:
+		return fmt.Sprintf("%.1f %% less", -100*change)
+	default:
+		return fmt.Sprintf("%.1f %% more", 100*change)
 	}
-	return fmt.Sprintf("%+.1f%%", 100*(b/a-1))
 }
 
 func timesText(n int) string {

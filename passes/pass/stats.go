@@ -104,10 +104,20 @@ func (s *Stats) writeTable(w io.Writer) error {
 	return t.Flush()
 }
 
+// counterText lists counters. Those of nanoseconds and bytes have units; a negative time is that of nothing.
 func counterText(cs []Counter, prefix string) string {
 	items := make([]string, len(cs))
 	for i, c := range cs {
-		items[i] = fmt.Sprintf("%s %d", strings.TrimPrefix(c.Name, prefix), c.Value)
+		name, value := strings.TrimPrefix(c.Name, prefix), fmt.Sprint(c.Value)
+		if rest, ok := strings.CutSuffix(name, "-ns"); ok {
+			name, value = rest, "none"
+			if c.Value >= 0 {
+				value = SecondsText(float64(c.Value) / 1e9)
+			}
+		} else if name == "bytes" || strings.HasPrefix(name, "bytes.") || strings.HasSuffix(name, "-bytes") {
+			value = BytesText(c.Value)
+		}
+		items[i] = name + " " + value
 	}
 	return strings.Join(items, ", ")
 }

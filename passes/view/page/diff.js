@@ -20,7 +20,7 @@ function figuresCards(figures) {
 }
 
 function figureText(f, x) { return f.unit === 'bytes' ? bytesText(x) : f.unit === 'seconds' ? secondsText(x) || '–' : countText(x); }
-function changeText(a, b) { return b / a >= 10 ? '×' + (b / a).toFixed(1) : (b > a ? '+' : '') + (100 * (b / a - 1)).toFixed(1) + ' %'; }
+function changeText(a, b) { return b / a >= 10 ? (b / a).toFixed(1) + ' times' : (100 * Math.abs(b / a - 1)).toFixed(1) + (b < a ? ' % less' : ' % more'); }
 
 function changesCard(d) {
   const changes = d.changes || [], only = d.only || [];
