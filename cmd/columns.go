@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -36,7 +37,7 @@ func wrap(text string, width int, prefix string) string {
 func breakAt(line string, width, least int) int {
 	last, column := 0, 0
 	for i, r := range line {
-		if r == ' ' && i > least {
+		if r == ' ' && i > least && !beforeUnit(line, i) {
 			last = i
 		}
 		if column == width {
@@ -48,6 +49,18 @@ func breakAt(line string, width, least int) int {
 		column++
 	}
 	return len(line)
+}
+
+// units are the words that stay on the line of their number.
+var units = []string{"B", "KiB", "MiB", "GiB", "ns", "µs", "us", "ms", "s", "%", "FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"}
+
+// beforeUnit reports whether a blank is between a number and its unit.
+func beforeUnit(line string, at int) bool {
+	if at == 0 || line[at-1] < '0' || line[at-1] > '9' {
+		return false
+	}
+	word, _, _ := strings.Cut(line[at+1:], " ")
+	return slices.Contains(units, strings.TrimRight(word, ",;:)"))
 }
 
 // restIndent returns what the rest of a line begins with.
