@@ -20,6 +20,9 @@ func render(w io.Writer, m *ir.Module, format, function, show string) error {
 		if err := label.Check(m); err != nil {
 			return usageError{err}
 		}
+		if format != "text" {
+			return usagef("--func %s narrows the text to a split: with --format %s name the function alone, %s", value(function), format, label.Func)
+		}
 		function = label.Func
 	}
 	function = strings.TrimPrefix(function, "@")

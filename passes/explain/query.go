@@ -64,8 +64,11 @@ func (f *found) inIteration(query string, iteration int64) error {
 	}
 	f.nodes = slices.DeleteFunc(f.nodes, func(s spot) bool { return s.round != iteration })
 	f.params, f.members = nil, nil
-	if f.nodes == nil || iteration >= times {
+	switch {
+	case iteration >= times:
 		return fmt.Errorf("%s: %s", query, iterationsText(times))
+	case len(f.nodes) == 0:
+		return fmt.Errorf("%s: what has this name is in another iteration: leave out [l=%d]", query, iteration)
 	}
 	return nil
 }

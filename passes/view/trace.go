@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
@@ -102,6 +103,8 @@ type window struct {
 	begin, end float64
 }
 
+func (w window) seconds() float64 { return w.end - w.begin }
+
 // measured returns for each entry point the step of the trace that takes as long as half of the others. It returns an
 // error if nothing in the trace is of the module.
 func (d *Document) measured(m *ir.Module, t *Trace) ([]*TimePage, error) {
@@ -118,13 +121,11 @@ func (d *Document) measured(m *ir.Module, t *Trace) ([]*TimePage, error) {
 		}
 		slices.SortStableFunc(own, func(a, b window) int { return cmp.Compare(a.end-a.begin, b.end-b.begin) })
 		p := t.page(own[len(own)/2], names)
-		p.Note = fmt.Sprintf("the median of %d steps, from %s to %s", len(own), micros(own[0]), micros(own[len(own)-1]))
+		p.Note = fmt.Sprintf("the median of %d steps, from %s to %s", len(own), pass.SecondsText(own[0].seconds()), pass.SecondsText(own[len(own)-1].seconds()))
 		pages = append(pages, p)
 	}
 	return pages, nil
 }
-
-func micros(w window) string { return fmt.Sprintf("%.1f µs", (w.end-w.begin)*1e6) }
 
 // steps returns the steps of a trace. On the first thread a step begins where another entry point does, or where a node
 // of the entry point itself comes again. A trace without threads has numbers of steps.

@@ -51,7 +51,7 @@ func TestMedianStepIsShown(t *testing.T) {
 		t.Fatalf("%d entry points are measured", len(d.Measured))
 	}
 	p := d.Measured[0]
-	if got := fmt.Sprintf("%s %q %q %d %s", p.Func, p.Lanes, p.Names, len(p.Bars), p.Note); got != `decode ["thread 0" "thread 1"] ["decode nothing"] 10 the median of 3 steps, from 30.0 µs to 110.0 µs` {
+	if got := fmt.Sprintf("%s %q %q %d %s", p.Func, p.Lanes, p.Names, len(p.Bars), p.Note); got != `decode ["thread 0" "thread 1"] ["decode nothing"] 10 the median of 3 steps, from 30 µs to 110 µs` {
 		t.Errorf("the step is %s", got)
 	}
 	var got []string
@@ -94,7 +94,7 @@ func TestQueuesHaveNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := d.Measured[0]
-	if got := fmt.Sprintf("%q %q %v %s", p.Lanes, p.Names, p.Bars, p.Note); got != `["gpu"] ["@decode split 1"] [[0 -3 0 8000 0]] the median of 2 steps, from 6.0 µs to 8.0 µs` {
+	if got := fmt.Sprintf("%q %q %v %s", p.Lanes, p.Names, p.Bars, p.Note); got != `["gpu"] ["@decode split 1"] [[0 -3 0 8000 0]] the median of 2 steps, from 6 µs to 8 µs` {
 		t.Errorf("the step is %s", got)
 	}
 }
