@@ -107,7 +107,7 @@ func (x *explainer) keyOf(n *ir.Node) groupKey {
 	if flow.IsTransfer(n) {
 		return groupKey{n.Args[0].Type.Space + " to " + n.Result().Type.Space, n.Backend, lastRule(n, byPass("copy", "elide-copy"))}
 	}
-	return groupKey{n.Op.String() + foreignOp(n), n.Backend, lastRule(n, byPass("assign"))}
+	return groupKey{n.Op.String() + foreignOp(n), n.Backend, lastRule(n, byPass("assign", "spread"))}
 }
 
 // foreignOp returns the name that a foreign node has where it comes from.

@@ -66,7 +66,7 @@ func (x *explainer) node(at spot) *NodeReport {
 		r.Round = &at.round
 		r.Pos = x.posInIteration(n, at.round)
 	}
-	r.Assigned = causesOf(n, byPass("assign", "unfuse"))
+	r.Assigned = causesOf(n, byPass("spread", "assign", "unfuse"))
 	r.Tried = x.attempts(n)
 	r.SplitWhy = x.splitWhy(n)
 	r.PartWhy = causesOf(n, byPass("partition", "roll", "order"))

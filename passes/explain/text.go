@@ -362,7 +362,7 @@ func (t *explainText) residents(level int, word string, list []Resident) {
 func (t *explainText) history(n *NodeReport) {
 	for _, c := range n.Causes {
 		switch c.Pass {
-		case "assign", "unfuse", "split", "partition", "roll", "order", "plan":
+		case "spread", "assign", "unfuse", "split", "partition", "roll", "order", "plan":
 		default:
 			t.line(1, "%s: %s", c.Pass, c.String())
 		}

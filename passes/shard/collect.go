@@ -9,6 +9,7 @@ import (
 // collective writes out a collective for a device.
 func (s *spreader) collective(n *ir.Node, j int) (*ir.Value, error) {
 	v, name, to := n.Args[0], n.Result().Name(), n.Result().Sharding()
+	s.all = s.once(n)
 	switch n.Op {
 	case ir.OpTakePart:
 		return s.cut(s.parts[v][j], to, name, j)

@@ -15,7 +15,7 @@ type Figures struct {
 	Sums    int64  `json:"sums"`    // values that are added up
 	Gathers int64  `json:"gathers"` // values of which devices get the parts of others
 
-	// Messages and Bytes are what devices send each other for that: every device gets what it needs from each of the others.
+	// Messages and Bytes are what devices send each other for that.
 	Messages int64 `json:"messages"`
 	Bytes    int64 `json:"bytes"`
 
@@ -106,6 +106,13 @@ func (x *Figures) exchange(n *ir.Node, members []*target.Descriptor, once bool) 
 		x.GGMLBytes += ggml
 	}
 	longest := 0.0
+	sent := 0.0 // seconds of sending the sum to the others
+	if n.Op == ir.OpAllReduce && !addedByAll(len(members)) {
+		if !once {
+			sent = x.sendSum(members, bytes)
+		}
+		once = true
+	}
 	for j, t := range members {
 		if once && j > 0 {
 			break
@@ -127,7 +134,18 @@ func (x *Figures) exchange(n *ir.Node, members []*target.Descriptor, once bool) 
 		}
 		longest = max(longest, seconds)
 	}
-	x.Seconds += longest
+	x.Seconds += longest + sent
+}
+
+// sendSum adds what the first device sends the others, and returns its time.
+func (x *Figures) sendSum(members []*target.Descriptor, bytes int64) float64 {
+	longest := 0.0
+	for _, t := range members[1:] {
+		x.Messages++
+		x.Bytes += bytes
+		longest = max(longest, t.TransferSeconds(members[0], float64(bytes)))
+	}
+	return longest
 }
 
 // partBytes returns the bytes of a device's part of a value.

@@ -58,7 +58,7 @@ var SpreadPass = pass.Pass{
 	Breaks:   pass.FromAssigned,
 	Rules: []pass.Rule{
 		{Name: pass.RuleSpreadMember, Doc: "the member computes its part of the node"},
-		{Name: pass.RuleSpreadOnce, Doc: "the member computes the node for all: it reads a weight of which there is one copy"},
+		{Name: pass.RuleSpreadOnce, Doc: "the member computes the node for all: it reads a weight of which there is one copy, or adds up what three or more have"},
 		{Name: pass.RuleSpreadPin, Doc: "the user put the node there: it is computed once, for all members"},
 		{Name: pass.RuleSpreadFallback, Doc: "the member does not run its part of the node, which is placed as if there were no group"},
 	},

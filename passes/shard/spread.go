@@ -222,7 +222,7 @@ func (s *spreader) node(n *ir.Node) (err error) {
 			if parts[j], err = write(n, j); err != nil {
 				break
 			}
-			if j == 0 && s.once(n) {
+			if j == 0 && (s.all || s.once(n)) {
 				parts = s.same(parts[0])
 				break
 			}
@@ -274,9 +274,16 @@ func (s *spreader) lone(n *ir.Node, operand *ir.Value, j int) (*ir.Value, error)
 	return nil, fmt.Errorf("%v: device %d has a part of one of its operands and not of the others: give it a larger share, or none", n, j)
 }
 
-// once reports whether the first device computes a node for all of them: it reads a weight of which there is one copy, or the
-// user has put it on one backend.
+// addedByAll reports whether every device adds up a sum. Two send each other their summands. Of more, the first adds and sends
+// the sum to the others: with n devices that is 2(n-1) messages instead of n(n-1).
+func addedByAll(devices int) bool { return devices == 2 }
+
+// once reports whether the first device computes a node for all of them: it reads a weight of which there is one copy, the user
+// has put it on one backend, or it is a sum of many.
 func (s *spreader) once(n *ir.Node) bool {
+	if n.Op == ir.OpAllReduce {
+		return !addedByAll(s.devices)
+	}
 	return n.Result().Sharding().Kind == ir.ShardMirrored && (s.pin != nil || s.readsShared(n))
 }
 

@@ -3,6 +3,8 @@ package fake
 import (
 	"errors"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -13,6 +15,10 @@ import (
 type Options struct {
 	Seed  uint64        // of the delays; one seed gives similar orders, not equal ones
 	Delay time.Duration // the longest; negative means none
+
+	// The command number FailAt, counted from 1, of the device Fail fails. 0 is none.
+	Fail   string
+	FailAt int64
 }
 
 // defaultDelay is longer than most commands take, so that queues overtake each other.
@@ -21,7 +27,7 @@ const defaultDelay = 100 * time.Microsecond
 // Loader opens simulated devices.
 type Loader struct{ Options }
 
-// Flags adds --fake-seed and --fake-delay to a program's command line.
+// Flags adds --fake-seed, --fake-delay and --fake-fail to a program's command line.
 func (l *Loader) Flags(add func(name, value, help string, set func(string) error)) {
 	add("fake-seed", "N", "of the delays of simulated backends (default: 0)", func(s string) error {
 		n, err := strconv.ParseUint(s, 0, 64)
@@ -42,11 +48,23 @@ func (l *Loader) Flags(add func(name, value, help string, set func(string) error
 		}
 		return nil
 	})
+	add("fake-fail", "BACKEND=N", "command number N of this simulated backend fails", func(s string) error {
+		at := strings.LastIndexByte(s, '=')
+		n, err := strconv.ParseInt(s[at+1:], 10, 64)
+		if at <= 0 || err != nil || n < 1 {
+			return errors.New("it must be a backend and a number from 1 on, such as fake:1=20")
+		}
+		l.Fail, l.FailAt = s[:at], n
+		return nil
+	})
 }
 
 // Open implements runtime.Loader.
 func (l *Loader) Open(info *runtime.DeviceInfo, index int, s *runtime.Supervisor) (runtime.Device, error) {
 	d := &device{info: info, index: index, supervisor: s}
+	if l.Fail == info.Name {
+		d.failAt = l.FailAt
+	}
 	delay := l.Delay
 	if delay == 0 {
 		delay = defaultDelay
@@ -65,6 +83,9 @@ type device struct {
 	index      int
 	supervisor *runtime.Supervisor
 	queues     []*queue
+
+	failAt   int64        // the number of the command that fails; 0 for none
+	commands atomic.Int64 // that ran
 }
 
 // Kernel is the type of Command.Kernel for simulated devices. It calls kernels of the CPU on the memory of e.

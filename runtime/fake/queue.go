@@ -48,6 +48,9 @@ func (q *queue) do(e *runtime.QueueEntry) {
 	defer q.failure(e)
 	begin := time.Now()
 	if e.Kind == runtime.RunEntry {
+		if q.device.commands.Add(1) == q.device.failAt {
+			panic("it was told to fail (--fake-fail)")
+		}
 		e.Command.Kernel.(Kernel)(e.Block.Bound[q.device.index].(*Env), e.Iteration)
 	} else {
 		e.Transfer.Move(e.Block)
