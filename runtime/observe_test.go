@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -102,5 +104,69 @@ func TestObserveToWritesAFolderForEachStep(t *testing.T) {
 	file := filepath.Join(dir, "000000", "sum.npy")
 	if status, _, _ := invoke(observedToy(), "--tokens", "3,4", "--observe-to", file); status != exitFailed {
 		t.Errorf("a folder that cannot be made: status %d, want %d", status, exitFailed)
+	}
+}
+
+// TestObserversErrorEndsAPrompt: no step begins after the one whose value the observer has refused.
+func TestObserversErrorEndsAPrompt(t *testing.T) {
+	stop := errors.New("seen enough")
+	calls := 0
+	_, s := openProgram(t, observedToy(), Options{Threads: 2, Observe: func(string, int, Array) error {
+		calls++
+		return stop
+	}})
+	prompt := []int32{5, 9, 1, 30, 2, 2, 7, 8, 4, 3} // two chunks
+	if _, err := s.Prefill(t.Context(), prompt); !errors.Is(err, stop) || calls != 1 || s.Len() != 0 {
+		t.Errorf("error %v after %d calls, %d positions filled, want %v, 1 and 0", err, calls, s.Len(), stop)
+	}
+}
+
+// TestSessionsAreObservedOneAtATime runs two sessions at once. The observer refuses the values of one of them.
+func TestSessionsAreObservedOneAtATime(t *testing.T) {
+	const rounds = 20
+	stop := errors.New("seen enough")
+	own, other := []int32{5, 9, 1}, []int32{7, 8, 4, 3}
+	refused := toyWant(other)
+	var inside atomic.Int32
+	var steps []int
+	m, first := openProgram(t, observedToy(), Options{Threads: 2, Observe: func(_ string, step int, v Array) error {
+		if inside.Add(1) != 1 {
+			t.Error("two calls at once")
+		}
+		defer inside.Add(-1)
+		steps = append(steps, step)
+		if slices.Equal(unsafeFloats(v.Data), refused) {
+			return stop
+		}
+		return nil
+	}})
+	second, err := m.NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range rounds {
+			if got, err := first.Prefill(t.Context(), own); err != nil || !slices.Equal(got, toyWant(own)) {
+				t.Errorf("the first session: %v, error %v", got, err)
+			}
+			first.Reset()
+		}
+	})
+	wg.Go(func() {
+		for range rounds {
+			if _, err := second.Prefill(t.Context(), other); !errors.Is(err, stop) || second.Len() != 0 {
+				t.Errorf("the second session: error %v, %d positions", err, second.Len())
+			}
+		}
+	})
+	wg.Wait()
+	for i, step := range steps {
+		if step != i {
+			t.Fatalf("steps %v, want 0 to %d in turn", steps, 2*rounds-1)
+		}
+	}
+	if len(steps) != 2*rounds {
+		t.Errorf("%d calls, want %d", len(steps), 2*rounds)
 	}
 }

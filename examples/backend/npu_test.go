@@ -1,16 +1,22 @@
 package npu
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/codegen/backend/backendtest"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/runtime"
 )
 
 // TestConformance compares the kernels with the meaning of their ops.
@@ -39,9 +45,7 @@ func TestReferenceTokens(t *testing.T) {
 	if err := json.Unmarshal(data, &refs); err != nil || len(refs) == 0 {
 		t.Fatalf("%d references, error %v", len(refs), err)
 	}
-	dir := t.TempDir()
-	ggmlc, story := filepath.Join(dir, "ggmlc.exe"), filepath.Join(dir, "story.exe")
-	run(t, "go", "build", "-o", ggmlc, "./ggmlc")
+	ggmlc, story := compiler(t, "."), filepath.Join(t.TempDir(), "story.exe")
 	run(t, ggmlc, "build", filepath.Join(sharedData, "aidreams260K.gguf"), "-o", story, "--targets", "npu,cpu", "--rules", "ggml-2026", "--kv", "f32")
 	plan := run(t, story, "plan")
 	if n := strings.Count(plan, " on npu"); n < 20 {
@@ -55,6 +59,82 @@ func TestReferenceTokens(t *testing.T) {
 			t.Errorf("%q: tokens %v, want %v", r.Prompt, got, r.Greedy)
 		}
 	}
+}
+
+// TestCompareFindsAWrongKernel makes a copy of this module in which the last of eight lanes of swiglu is wrong. ggmlc compare
+// names the first node that it computes, and none before.
+func TestCompareFindsAWrongKernel(t *testing.T) {
+	const right, wrong = "y[i] = float32(", "y[i] = (1 + float32(i%8/7)/64) * float32("
+	dir := filepath.Join(t.TempDir(), "wrong")
+	if err := os.CopyFS(dir, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	edit(t, filepath.Join(dir, "npurt", "kernels.go"), right, wrong)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(t, filepath.Join(dir, "go.mod"), "=> ../..", "=> "+filepath.ToSlash(root))
+	text := filepath.Join(dir, "gated.ggir")
+	if err := os.WriteFile(text, []byte(gated), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"compare", text, "--targets", "npu,cpu", "--rules", "ggml-2026", "--with", "eval", "call", "f", "x=" + filepath.Join(dir, "x.npy")}
+	writeArray(t, filepath.Join(dir, "x.npy"), 3, 16)
+	cmd := exec.Command(compiler(t, dir), args...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 1 {
+		t.Fatalf("%v, want status 1\n%s", err, out)
+	}
+	if text := string(out); !strings.Contains(text, "%gate") || !regexp.MustCompile(`(?m)^ggmlc: .*%both = swiglu`).MatchString(text) {
+		t.Errorf("it does not name %%both as the first wrong node:\n%s", text)
+	}
+}
+
+// gated is a function whose second node is the first one that a wrong swiglu falsifies.
+const gated = `func @f(%x: f32[3,16]) -> (y: f32[3,16]) {
+  %gate = neg %x
+  %both = swiglu %gate, %x
+  %more = abs %both
+  %y = swiglu %more, %x
+  return %y
+}
+`
+
+// writeArray writes numbers from -1 to 1 as a NumPy file.
+func writeArray(t *testing.T, path string, rows, cols int) {
+	t.Helper()
+	a := runtime.Array{Type: dtype.F32, Shape: []int{rows, cols}}
+	for i := range rows * cols {
+		a.Data = binary.LittleEndian.AppendUint32(a.Data, math.Float32bits(float32(i%17)/8-1))
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(runtime.WriteNPY(f, a), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// edit puts a text in the place of the only one that is equal to old.
+func edit(t *testing.T, path, old, replacement string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(data), old) != 1 {
+		t.Fatalf("%s has %q %d times, error %v", path, old, strings.Count(string(data), old), err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(data), old, replacement, 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compiler returns a ggmlc with the backend of a module's folder.
+func compiler(t *testing.T, dir string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ggmlc.exe")
+	run(t, "go", "build", "-C", dir, "-o", path, "./ggmlc")
+	return path
 }
 
 // generated returns the ids in the output of a program.
