@@ -70,7 +70,7 @@ func (b *Backend) Call(n *ir.Node) (Call, error) {
 	if k == nil {
 		return Call{}, fmt.Errorf("the backend %s has no kernel for %v", b.Name(), n.Op)
 	}
-	c, err := k(n)
+	c, err := k.call(n)
 	if err != nil {
 		return Call{}, fmt.Errorf("the backend %s has no kernel for this %v: %w", b.Name(), n.Op, err)
 	}

@@ -1,9 +1,35 @@
 package backend
 
-import "github.com/ggmlc/ggmlc/ir"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
 
 // Kernel returns the call that computes a node, or an error if no method does.
 type Kernel func(n *ir.Node) (Call, error)
+
+// call returns the call of a node, checked. A panic of the kernel is an error: it is code of another module.
+func (k Kernel) call(n *ir.Node) (c Call, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("its function panics: %v", v)
+		}
+	}()
+	if c, err = k(n); err != nil {
+		return c, err
+	}
+	for i, a := range c.Args {
+		if a.Kind == AddressArg && a.Value != nil && !slices.Contains(n.Args, a.Value) && !slices.Contains(n.Results, a.Value) {
+			return c, fmt.Errorf("argument %d is the address of %v, which is neither an operand nor a result", i, a.Value)
+		}
+		if a.Kind > BoolArg {
+			return c, fmt.Errorf("argument %d is of the kind %d, which there is not", i, a.Kind)
+		}
+	}
+	return c, nil
+}
 
 // Call is a call of a method of the run-time package's Env.
 type Call struct {
