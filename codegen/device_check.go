@@ -126,7 +126,7 @@ func (l *layout) checkNodes() error {
 // checkCall reports a node that a backend of another module has no call for.
 func checkCall(f *ir.Func, n *ir.Node, b *backend.Backend) error {
 	if _, err := b.Call(n); err != nil {
-		return fmt.Errorf("@%s: %v: %w: leave the op out with ops=-%v, and tell the authors of %s", f.Name, n, err, n.Op, b.Module)
+		return fmt.Errorf("@%s: %v: %w (%s): leave the op out with ops=-%v, or name it without formats, which are then those of its kernels", f.Name, n, err, b.Module, n.Op)
 	}
 	return nil
 }

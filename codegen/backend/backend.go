@@ -6,6 +6,7 @@
 package backend
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,9 +45,10 @@ type Backend struct {
 	// are ignored.
 	Sources fs.FS
 
-	version int
-	driver  bool            // the sources call a driver through purego
-	methods map[string]bool // of *Env
+	descriptor *target.Descriptor
+	version    int
+	driver     bool            // the sources call a driver through purego
+	methods    map[string]bool // of *Env
 }
 
 // Name returns the name of the backend, which is that of its descriptor.
@@ -64,11 +66,15 @@ func (b *Backend) LoaderName() string { return b.Name() + "Loader" }
 // CallsDriver reports whether the sources import purego, which programs take from the module cache.
 func (b *Backend) CallsDriver() bool { return b.driver }
 
-// Call returns the call that computes a node. The error states why there is none.
+// Call returns the call that computes a node. The error states why there is none: a target file may claim that a backend
+// runs more than its own descriptor does.
 func (b *Backend) Call(n *ir.Node) (Call, error) {
 	k := b.Kernels[n.Op]
 	if k == nil {
 		return Call{}, fmt.Errorf("the backend %s has no kernel for %v", b.Name(), n.Op)
+	}
+	if row, why := b.descriptor.Kernel(n); row == nil || !b.descriptor.Reads(n) {
+		return Call{}, fmt.Errorf("the backend %s does not read these operands of %v: %s", b.Name(), n.Op, cmp.Or(why, "they are in other formats"))
 	}
 	c, err := k.call(n)
 	if err != nil {
@@ -148,6 +154,7 @@ func (r *registry) add(b *Backend) error {
 	if err := errors.Join(b.checkKernels(), b.readSources()); err != nil {
 		return err
 	}
+	b.descriptor = b.Target()
 	if err := target.Register(b.Target); err != nil {
 		return err
 	}

@@ -172,14 +172,16 @@ func TestCallsNameMethods(t *testing.T) {
 	if r.register(b); len(r.errs) > 0 {
 		t.Fatal(r.errs)
 	}
+	half := new(ir.Module).AddFunc("f").AddParam("x", ir.Type{DType: dtype.F16, Shape: ir.Dims(4)})
 	const none = "the backend calls has no kernel for this neg: "
 	for want, n := range map[string]*ir.Node{
-		"the backend calls computes neg with Env.Negate, which example.com/dsp/dsprt does not declare": {Op: ir.OpNeg},
-		"the backend calls has no kernel for this neg: it has an attribute":                            {Op: ir.OpNeg, Attr: &ir.ScaleAttr{}},
-		none + "its function panics: runtime error: index out of range":                                {Op: ir.OpNeg, Attr: &ir.NormAttr{}},
-		none + "argument 0 is the address of ":                                                         {Op: ir.OpNeg, Attr: &ir.ClampAttr{}},
-		none + "argument 0 is of the kind 9, which there is not":                                       {Op: ir.OpNeg, Attr: &ir.CastAttr{}},
-		"the backend calls has no kernel for abs":                                                      {Op: ir.OpAbs},
+		"the backend calls computes neg with Env.Negate, which example.com/dsp/dsprt does not declare":                   {Op: ir.OpNeg},
+		"the backend calls has no kernel for this neg: it has an attribute":                                              {Op: ir.OpNeg, Attr: &ir.ScaleAttr{}},
+		"the backend calls does not read these operands of neg: calls: neg: operand 0 %x is f16, which it does not read": {Op: ir.OpNeg, Args: []*ir.Value{half}},
+		none + "its function panics: runtime error: index out of range":                                                  {Op: ir.OpNeg, Attr: &ir.NormAttr{}},
+		none + "argument 0 is the address of ":                                                                           {Op: ir.OpNeg, Attr: &ir.ClampAttr{}},
+		none + "argument 0 is of the kind 9, which there is not":                                                         {Op: ir.OpNeg, Attr: &ir.CastAttr{}},
+		"the backend calls has no kernel for abs":                                                                        {Op: ir.OpAbs},
 	} {
 		if _, err := b.Call(n); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
