@@ -67,7 +67,7 @@ func TestRegisterRefuses(t *testing.T) {
 			fmt.Sprintf("it is written for generation 9999 of package runtime, and this ggmlc has %d: get a newer version of github.com/ggmlc/ggmlc", runtime.MaxVersion)},
 		{"no version", func(b *Backend) { b.Sources = edited("const Version, Generation "+now, "") }, "declares no constant Version"},
 		{"no environment", func(b *Backend) { b.Sources = edited("Env    struct", "Other struct") }, "declares no type Env"},
-		{"files of another folder", func(b *Backend) { b.Package = "example.com/dsp/other" }, "Sources has no Go file of example.com/dsp/other"},
+		{"files of another folder", func(b *Backend) { b.Package = "example.com/dsp/other" }, "no Go file of example.com/dsp/other is in the folder other of Sources"},
 		{"a package of another module", func(b *Backend) { b.Package = "example.com/npu/dsprt" }, "is not in its module"},
 		{"a package that is called as another one", func(b *Backend) { b.Package = "example.com/dsp/runtime" }, `"runtime" is not a name for its package`},
 		{"another package clause", func(b *Backend) { b.Sources = edited("package dsprt", "package dsp") }, "package dsp, not dsprt"},

@@ -147,7 +147,7 @@ func (r *reader) numbers(s *ast.ValueSpec) {
 // declared demands the declarations that emitted code refers to.
 func (r *reader) declared() error {
 	if r.files == 0 {
-		return fmt.Errorf("Sources has no Go file of %s in the folder %s: embed them from the root of the module, as in //go:embed %s/*.go", r.b.Package, r.folder, r.b.PackageName())
+		return fmt.Errorf("no Go file of %s is in the folder %s of Sources: embed them from the root of the module, as in //go:embed %s/*.go", r.b.Package, r.folder, r.b.PackageName())
 	}
 	var errs []error
 	for _, id := range []string{"Loader", "Kernel", "Env"} {

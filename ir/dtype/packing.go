@@ -77,7 +77,7 @@ func (p *Packing) check(d DType) error {
 		p.Pack(d, packed, plain, rows, k)
 		p.Unpack(d, again, packed, rows, k)
 		if !bytes.Equal(plain, again) {
-			return errors.New("Unpack does not return what Pack was given")
+			return errors.New("its Unpack does not return what Pack was given")
 		}
 	}
 	return nil

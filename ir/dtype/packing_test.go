@@ -47,7 +47,7 @@ func TestNewLayoutRefuses(t *testing.T) {
 		{func(p *Packing) { p.Unpack = nil }, "Bytes, Pack or Unpack is nil"},
 		{func(p *Packing) { p.Bytes = func(DType) int { return 0 } }, "Bytes is 0 for every dtype"},
 		{func(p *Packing) { p.Bytes = func(d DType) int { return d.BlockBytes() } }, "4 bytes for a block of each of 2 rows, which have 8"},
-		{func(p *Packing) { p.Pack = func(DType, []byte, []byte, int, int) {} }, "layout pairs of f32: Unpack does not return what Pack was given"},
+		{func(p *Packing) { p.Pack = func(DType, []byte, []byte, int, int) {} }, "layout pairs of f32: its Unpack does not return what Pack was given"},
 	} {
 		p := pairs()
 		c.edit(&p)
