@@ -4,43 +4,43 @@ package cpu
 
 import "unsafe"
 
-// Tiles in assembly of formats with a scheme: of one row of x, and with VNNI of few rows, by format, and of more rows by
-// the kind of expanded parts.
+// Tiles in assembly of formats with a scheme: of one row of x, and with VNNI and for some formats with AVX2 of few rows, by
+// format, and of more rows by the kind of expanded parts.
 
 var avx2BlockMatMul = [numFormats]tileSet{
-	formatQ41:    {{panels: 1, tiles: []rowTile{{1, tileQ41AVX2r1p1}}}},
-	formatQ50:    {{panels: 1, tiles: []rowTile{{1, tileQ50AVX2r1p1}}}},
-	formatQ51:    {{panels: 1, tiles: []rowTile{{1, tileQ51AVX2r1p1}}}},
+	formatQ41:    {{panels: 1, tiles: []rowTile{{4, tileQ41AVX2r4p1}, {2, tileQ41AVX2r2p1}, {1, tileQ41AVX2r1p1}}}},
+	formatQ50:    {{panels: 1, tiles: []rowTile{{4, tileQ50AVX2r4p1}, {2, tileQ50AVX2r2p1}, {1, tileQ50AVX2r1p1}}}},
+	formatQ51:    {{panels: 1, tiles: []rowTile{{4, tileQ51AVX2r4p1}, {2, tileQ51AVX2r2p1}, {1, tileQ51AVX2r1p1}}}},
 	formatQ2K:    {{panels: 1, tiles: []rowTile{{1, tileQ2KAVX2r1p1}}}},
 	formatQ3K:    {{panels: 1, tiles: []rowTile{{1, tileQ3KAVX2r1p1}}}},
-	formatQ4K:    {{panels: 1, tiles: []rowTile{{1, tileQ4KAVX2r1p1}}}},
-	formatQ5K:    {{panels: 1, tiles: []rowTile{{1, tileQ5KAVX2r1p1}}}},
+	formatQ4K:    {{panels: 1, tiles: []rowTile{{4, tileQ4KAVX2r4p1}, {2, tileQ4KAVX2r2p1}, {1, tileQ4KAVX2r1p1}}}},
+	formatQ5K:    {{panels: 1, tiles: []rowTile{{4, tileQ5KAVX2r4p1}, {2, tileQ5KAVX2r2p1}, {1, tileQ5KAVX2r1p1}}}},
 	formatQ6K:    {{panels: 1, tiles: []rowTile{{1, tileQ6KAVX2r1p1}}}},
 	formatIQ4NL:  {{panels: 1, tiles: []rowTile{{1, tileIQ4NLAVX2r1p1}}}},
 	formatIQ4XS:  {{panels: 1, tiles: []rowTile{{1, tileIQ4XSAVX2r1p1}}}},
-	formatMXFP4:  {{panels: 1, tiles: []rowTile{{1, tileMXFP4AVX2r1p1}}}},
+	formatMXFP4:  {{panels: 1, tiles: []rowTile{{4, tileMXFP4AVX2r4p1}, {2, tileMXFP4AVX2r2p1}, {1, tileMXFP4AVX2r1p1}}}},
 	formatIQ2X:   {{panels: 1, tiles: []rowTile{{1, tileIQ2XAVX2r1p1}}}},
 	formatIQ2X16: {{panels: 1, tiles: []rowTile{{1, tileIQ2X16AVX2r1p1}}}},
 	formatIQ3X:   {{panels: 1, tiles: []rowTile{{1, tileIQ3XAVX2r1p1}}}},
-	formatIQ3SX:  {{panels: 1, tiles: []rowTile{{1, tileIQ3SXAVX2r1p1}}}},
+	formatIQ3SX:  {{panels: 1, tiles: []rowTile{{4, tileIQ3SXAVX2r4p1}, {2, tileIQ3SXAVX2r2p1}, {1, tileIQ3SXAVX2r1p1}}}},
 }
 
 var avx2BlockSwiGLU = [numFormats]tileSet{
-	formatQ41:    {{panels: 1, tiles: []rowTile{{1, swigluQ41AVX2r1}}}},
-	formatQ50:    {{panels: 1, tiles: []rowTile{{1, swigluQ50AVX2r1}}}},
-	formatQ51:    {{panels: 1, tiles: []rowTile{{1, swigluQ51AVX2r1}}}},
+	formatQ41:    {{panels: 1, tiles: []rowTile{{4, swigluQ41AVX2r4}, {2, swigluQ41AVX2r2}, {1, swigluQ41AVX2r1}}}},
+	formatQ50:    {{panels: 1, tiles: []rowTile{{4, swigluQ50AVX2r4}, {2, swigluQ50AVX2r2}, {1, swigluQ50AVX2r1}}}},
+	formatQ51:    {{panels: 1, tiles: []rowTile{{4, swigluQ51AVX2r4}, {2, swigluQ51AVX2r2}, {1, swigluQ51AVX2r1}}}},
 	formatQ2K:    {{panels: 1, tiles: []rowTile{{1, swigluQ2KAVX2r1}}}},
 	formatQ3K:    {{panels: 1, tiles: []rowTile{{1, swigluQ3KAVX2r1}}}},
-	formatQ4K:    {{panels: 1, tiles: []rowTile{{1, swigluQ4KAVX2r1}}}},
-	formatQ5K:    {{panels: 1, tiles: []rowTile{{1, swigluQ5KAVX2r1}}}},
+	formatQ4K:    {{panels: 1, tiles: []rowTile{{4, swigluQ4KAVX2r4}, {2, swigluQ4KAVX2r2}, {1, swigluQ4KAVX2r1}}}},
+	formatQ5K:    {{panels: 1, tiles: []rowTile{{4, swigluQ5KAVX2r4}, {2, swigluQ5KAVX2r2}, {1, swigluQ5KAVX2r1}}}},
 	formatQ6K:    {{panels: 1, tiles: []rowTile{{1, swigluQ6KAVX2r1}}}},
 	formatIQ4NL:  {{panels: 1, tiles: []rowTile{{1, swigluIQ4NLAVX2r1}}}},
 	formatIQ4XS:  {{panels: 1, tiles: []rowTile{{1, swigluIQ4XSAVX2r1}}}},
-	formatMXFP4:  {{panels: 1, tiles: []rowTile{{1, swigluMXFP4AVX2r1}}}},
+	formatMXFP4:  {{panels: 1, tiles: []rowTile{{4, swigluMXFP4AVX2r4}, {2, swigluMXFP4AVX2r2}, {1, swigluMXFP4AVX2r1}}}},
 	formatIQ2X:   {{panels: 1, tiles: []rowTile{{1, swigluIQ2XAVX2r1}}}},
 	formatIQ2X16: {{panels: 1, tiles: []rowTile{{1, swigluIQ2X16AVX2r1}}}},
 	formatIQ3X:   {{panels: 1, tiles: []rowTile{{1, swigluIQ3XAVX2r1}}}},
-	formatIQ3SX:  {{panels: 1, tiles: []rowTile{{1, swigluIQ3SXAVX2r1}}}},
+	formatIQ3SX:  {{panels: 1, tiles: []rowTile{{4, swigluIQ3SXAVX2r4}, {2, swigluIQ3SXAVX2r2}, {1, swigluIQ3SXAVX2r1}}}},
 }
 
 var vnniBlockMatMul = [numFormats]tileSet{
@@ -79,15 +79,21 @@ var vnniBlockSwiGLU = [numFormats]tileSet{
 	formatIQ3SX:  {{panels: 1, tiles: []rowTile{{8, swigluIQ3SXVNNIr8}, {4, swigluIQ3SXVNNIr4}, {2, swigluIQ3SXVNNIr2}, {1, swigluIQ3SXVNNIr1}}}},
 }
 
+// avx2Few is the most rows of x that read panels of a format with a scheme as they are stored with AVX2, if the format has
+// such tiles.
+const avx2Few = 4
+
 // The tiles of expanded parts for AVX2; pairKinds of _asm describes the kinds.
 var (
 	avx2Nibbles = expansion{
+		least:     [2]int{avx2Few + 1, avx2Few + 1},
 		ask:       true,
 		partBytes: int(unsafe.Sizeof(part{})),
 		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileNibblesAVX2r6p1}, {2, tileNibblesAVX2r2p1}, {1, tileNibblesAVX2r1p1}}}},
 		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluNibblesAVX2r6}, {2, swigluNibblesAVX2r2}, {1, swigluNibblesAVX2r1}}}},
 	}
 	avx2Bytes = expansion{
+		least:     [2]int{avx2Few + 1, avx2Few + 1},
 		ask:       true,
 		partBytes: int(unsafe.Sizeof(part{})),
 		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileBytesAVX2r6p1}, {2, tileBytesAVX2r2p1}, {1, tileBytesAVX2r1p1}}}},

@@ -6,6 +6,146 @@ package cpu
 
 import "unsafe"
 
+// tileQ41AVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ41AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ41AVX2r4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluQ41AVX2r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ41AVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ41AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ41AVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluQ41AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ50AVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ50AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ50AVX2r4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluQ50AVX2r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ50AVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ50AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ50AVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluQ50AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ51AVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ51AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ51AVX2r4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluQ51AVX2r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ51AVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ51AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ51AVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluQ51AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ4KAVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4KAVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ4KAVX2r4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluQ4KAVX2r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ4KAVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4KAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ4KAVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluQ4KAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ5KAVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ5KAVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ5KAVX2r4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluQ5KAVX2r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ5KAVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ5KAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ5KAVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluQ5KAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileMXFP4AVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileMXFP4AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluMXFP4AVX2r4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluMXFP4AVX2r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileMXFP4AVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileMXFP4AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluMXFP4AVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluMXFP4AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ3SXAVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3SXAVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluIQ3SXAVX2r4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluIQ3SXAVX2r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ3SXAVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3SXAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluIQ3SXAVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluIQ3SXAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // tileQ41VNNIr8p1 computes 8 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape

@@ -1,10 +1,21 @@
 package main
 
-import "github.com/mmcloughlin/avo/reg"
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
 
-// fewTiles generates the tiles of a few rows of x for formats with a scheme, with VNNI. They read panels as they are stored:
-// what is unpacked is used for all rows and goes through no memory.
+// fewTiles generates the tiles of a few rows of x for formats with a scheme. They read panels as they are stored: what is
+// unpacked is used for all rows and goes through no memory.
 func fewTiles(g *generator) {
+	for i := range schemes {
+		if s := &schemes[i]; s.groups() == 1 && !s.signed() {
+			for _, rows := range []int{4, 2} {
+				g.narrowFewTile(s, &tile{format: s.format, isa: avx2, level: avx2.name, rows: rows, panels: 1})
+				g.narrowFewTile(s, &tile{format: s.format, isa: avx2, level: avx2.name, rows: rows, panels: 2, swiglu: true})
+			}
+		}
+	}
 	g.isa = avx512
 	for i := range schemes {
 		s := &schemes[i]
@@ -96,4 +107,50 @@ func (b *fewBlock) accumulators() *accumulator {
 		}
 	}
 	return a
+}
+
+// narrowFewTile generates a tile for AVX2 and a format of one group without signs. Registers hold the integer sums of a part
+// of half a panel, and the frame those of float32, as in avx2FewTile. Prefetches are those of one row: with prefetchFew 2
+// rows from memory had 0.5 to 0.6 of the speed on Zen 4.
+func (g *generator) narrowFewTile(s *scheme, t *tile) {
+	g.begin(t)
+	b := &narrowFewBlock{g.newBlockSource(s, g.panelAddresses(t)), &pairBlock{generator: g, tile: t, scratch: g.GP64()}}
+	b.sums.x = g.xAddresses(t)
+	g.LEAQ(g.local(t.panels*t.rows*vectorSize+vectorSize).Offset(vectorSize-1), b.sums.scratch)
+	g.ANDQ(operand.I8(-vectorSize), b.sums.scratch)
+	b.sums.clear()
+	b.overParts(g.arg("blocks"), func() {
+		for p := range t.panels {
+			g.prefetchPart(t, b.blockSource, p)
+			for h := range g.halves() {
+				b.add(p, h)
+			}
+		}
+		g.advance(b.sums.x, q8aBytes)
+	})
+	b.sums.write()
+	g.ret()
+}
+
+// narrowFewBlock is what the code for a part uses.
+type narrowFewBlock struct {
+	*blockSource
+	sums *pairBlock
+}
+
+// add adds the products of a part of half h of panel p.
+func (b *narrowFewBlock) add(p, h int) {
+	x := b.sums.x
+	d := b.newDots(false, b.most())
+	acc := d.accumulators(b.sums.rows)
+	b.bytesOf(p, h, func(j int, u reg.VecVirtual) { d.word(acc, j, u, x) })
+	t, s := b.newTerm(b.sums.rows, false, nil), b.scale(p, h, 0)
+	low := b.min(p, h, 0, s)
+	for r, v := range d.result(acc) {
+		t.add(r, 0, 1, v, s, low, x)
+		sum := b.vec()
+		b.VMOVUPS(b.sums.sum(p, r, h), sum)
+		t.finish(r, sum, x)
+		b.VMOVUPS(sum, b.sums.sum(p, r, h))
+	}
 }
