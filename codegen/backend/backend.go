@@ -137,7 +137,7 @@ var word = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 
 func (r *registry) add(b *Backend) error {
 	if b.Target == nil || b.Sources == nil {
-		return errors.New("Target or Sources is nil: fill in both")
+		return errors.New("its Target or its Sources is nil: fill in both")
 	}
 	name := b.Name()
 	if !word.MatchString(name) {
@@ -175,7 +175,7 @@ func (b *Backend) checkKernels() error {
 	}
 	for _, op := range slices.Sorted(maps.Keys(b.Kernels)) {
 		if !claimed[op] {
-			errs = append(errs, fmt.Errorf("Kernels has a function for %v, which no row of its descriptor runs: add a row, or leave the function out", op))
+			errs = append(errs, fmt.Errorf("its Kernels have a function for %v, which no row of its descriptor runs: add a row, or leave the function out", op))
 		}
 	}
 	if d.Workers {

@@ -58,9 +58,9 @@ func TestRegisterRefuses(t *testing.T) {
 		edit func(b *Backend)
 		want string
 	}{
-		{"no sources", func(b *Backend) { b.Sources = nil }, "Target or Sources is nil"},
+		{"no sources", func(b *Backend) { b.Sources = nil }, "its Target or its Sources is nil"},
 		{"a claim without a kernel", func(b *Backend) { b.Kernels = nil }, "its descriptor has a row for neg, and Kernels has no function"},
-		{"a kernel without a claim", func(b *Backend) { b.Kernels[ir.OpAbs] = b.Kernels[ir.OpNeg] }, "Kernels has a function for abs, which no row"},
+		{"a kernel without a claim", func(b *Backend) { b.Kernels[ir.OpAbs] = b.Kernels[ir.OpNeg] }, "its Kernels have a function for abs, which no row"},
 		{"an older runtime", func(b *Backend) { b.Sources = edited(now, "= 2, 2") },
 			fmt.Sprintf("it is written for generation 2 of package runtime, and this ggmlc has %d: get a newer version of the backend", runtime.MaxVersion)},
 		{"a newer runtime", func(b *Backend) { b.Sources = edited(now, "= 2, 9999") },
