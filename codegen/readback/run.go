@@ -312,7 +312,7 @@ func (x *runner) submit(e *ast.CallExpr, args []value) {
 		env, known = objForeign, true
 	}
 	fields := 2
-	if env != objEnv {
+	if env == objGPU || env == objForeign {
 		fields = 3 // Nodes too
 	}
 	if c.text != "runtime.Command" || len(c.fields) != fields || kernel.kind != call || !known || len(kernel.list) != 1 || kernel.list[0].kind != name {
