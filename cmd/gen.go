@@ -149,7 +149,8 @@ func (f *genFlags) gen(ctx context.Context, cmd *cobra.Command, model string, o 
 		return fmt.Errorf("%s: %w", model, err)
 	}
 	if f.weights == "" && result.WeightsFile != "" {
-		notice(cmd.ErrOrStderr(), f.form(), "weights-file", "%s: %s of weights, too many for Go code, which embeds up to 64 MiB: ship this file beside the program, or name it in Options.Weights",
+		notice(cmd.ErrOrStderr(), f.form(), "weights-file", "%s: %s of weights, too many for Go code, which embeds up to 64 MiB: "+
+			"ship this file beside the program, or name it in Options.Weights",
 			result.WeightsFile, sizeText(result.WeightsBytes))
 	}
 	if err := f.writeTuned(cmd, f.tunedFile(filepath.Join(o.Out, "cpu"))); err != nil {

@@ -37,7 +37,8 @@ var programFlags = map[string]bool{
 func splitRunArgs(cmd *cobra.Command, args []string) (model string, rest []string, err error) {
 	if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
 		if len(args) > 0 && isModelName(args[0]) {
-			return "", nil, usagef("%s: what follows -- goes to the program, which is then that of the demo model: write the model before --, as in ggmlc run %[1]s --prompt TEXT", args[0])
+			return "", nil, usagef("%s: what follows -- goes to the program, which is then that of the demo model: "+
+				"write the model before --, as in ggmlc run %[1]s --prompt TEXT", args[0])
 		}
 		return "", args, misplacedFlag(cmd, args, "--")
 	}
@@ -94,9 +95,11 @@ func misusedRunFlag(cmd *cobra.Command, err error) error {
 		flag = "--" + name
 	}
 	if _, known := programFlags[name]; known {
-		return usagef("%s is a flag of the program: write it after the model, or after -- to run the demo model, as in ggmlc run -- %[1]s", flag)
+		return usagef("%s is a flag of the program: write it after the model, "+
+			"or after -- to run the demo model, as in ggmlc run -- %[1]s", flag)
 	}
-	return usagef("unknown flag: %s:%s see ggmlc run --help for flags of the compiler, and ggmlc run MODEL --help for those of the program", flag, runFlagHint(cmd, name))
+	return usagef("unknown flag: %s:%s see ggmlc run --help for flags of the compiler, "+
+		"and ggmlc run MODEL --help for those of the program", flag, runFlagHint(cmd, name))
 }
 
 // runFlagHint is flagHint among the flags of the compiler and the program.
