@@ -8,7 +8,7 @@ var (
 	allReduceInfo     = collective("all_reduce", "x, of which every device has a summand: every device gets the sum, added in the order of the devices.")
 	allGatherInfo     = collective("all_gather", "x, of which the devices have parts: every device gets all of them.")
 	reduceScatterInfo = collective("reduce_scatter", "x, of which every device has a summand: each device gets its part of the sum, added in the order of the devices.")
-	takePartInfo      = collective("take_part", "x, which every device has: each device keeps its part. Nothing is moved.")
+	takePartInfo      = collective("take_part", "x, which every device has: each device keeps its part, or the first keeps all of it as its summand. Nothing is moved.")
 )
 
 func collective(name, doc string) OpInfo {
@@ -35,7 +35,7 @@ func CollectiveOp(from, to Sharding) (op Op, ok bool) {
 		return OpReduceScatter, true
 	case from.Kind == ShardSplit && to.Kind == ShardMirrored:
 		return OpAllGather, true
-	case from.Kind == ShardMirrored && to.Kind == ShardSplit:
+	case from.Kind == ShardMirrored && (to.Kind == ShardSplit || to.Kind == ShardPartial):
 		return OpTakePart, true
 	}
 	return OpInvalid, false

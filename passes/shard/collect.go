@@ -12,6 +12,12 @@ func (s *spreader) collective(n *ir.Node, j int) (*ir.Value, error) {
 	s.all = s.once(n)
 	switch n.Op {
 	case ir.OpTakePart:
+		if to.Kind == ir.ShardPartial && j > 0 {
+			return nil, nil
+		}
+		if to.Kind == ir.ShardPartial {
+			return s.parts[v][0], nil
+		}
 		return s.cut(s.parts[v][j], to, name, j)
 	case ir.OpAllGather:
 		return s.gather(v, name, j)

@@ -42,6 +42,9 @@ func (c *choice) price(n *ir.Node, devices int) bool {
 			continue
 		}
 		have := n.Args[i].Sharding()
+		if need.Kind == ir.ShardPartial && have.Kind == ir.ShardMirrored && addsSummand(n, i) {
+			continue // one device adds it, and the sum is needed later
+		}
 		if isState(n.Args[i]) && !have.Equal(need) {
 			return false // other devices' states are not read
 		}
@@ -55,6 +58,12 @@ func (c *choice) price(n *ir.Node, devices int) bool {
 		}
 	}
 	return true
+}
+
+// addsSummand reports whether a node adds operand i to a partial value of the same shape. Then the sum can be partial too: several
+// are added up at once where blocks are parallel.
+func addsSummand(n *ir.Node, i int) bool {
+	return n.Op == ir.OpAdd && n.Args[1-i].Sharding().Kind == ir.ShardPartial && ir.EqualDims(n.Args[0].Type.Shape, n.Args[1].Type.Shape)
 }
 
 // less reports whether c is better than d: fewer bytes, then fewer cuts, then less work that all devices do.

@@ -154,7 +154,7 @@ func (d *divider) bring(v *ir.Value, need ir.Sharding, reader string) (*ir.Value
 	if err != nil {
 		return nil, err
 	}
-	if op == ir.OpTakePart {
+	if op == ir.OpTakePart { // others may need all of it
 		d.part[v] = append(d.part[v], made)
 	} else {
 		d.now[v] = made

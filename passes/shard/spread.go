@@ -45,13 +45,14 @@ func Spread(m *ir.Module, devices int, given map[string]ir.Sharding) (*ir.Module
 	if err := ir.Verify(c); err != nil {
 		return nil, nil, err
 	}
+	before := c.Clone()
 	if err := writeOut(c, options{devices: devices}); err != nil {
 		return nil, nil, err
 	}
 	if err := ir.Verify(c); err != nil {
 		return nil, nil, err
 	}
-	return c, all, parts.Check(m, c)
+	return c, all, parts.Check(before, c)
 }
 
 // writeOut writes out a module whose values have states.
@@ -146,7 +147,7 @@ func (s *spreader) run() error {
 		s.parts[p] = s.same(p)
 	}
 	for _, n := range nodes {
-		if ir.IsCollective(n.Op) {
+		if ir.IsCollective(n.Op) && n.Op != ir.OpTakePart { // which reads what the same device has
 			s.flush()
 		}
 		if err := s.node(n); err != nil {

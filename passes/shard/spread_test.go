@@ -46,13 +46,12 @@ func TestLayerIsWrittenOut(t *testing.T) {
   %"a@0" = matmul %x, %"up@0"
   %"b@0" = silu %"a@0"
   %"c@0" = matmul %"b@0", %"down@0"
+  %"y@0" = add %x, %"c@0"
   %"a@1" = matmul %x, %"up@1"
   %"b@1" = silu %"a@1"
   %"c@1" = matmul %"b@1", %"down@1"
-  %"c.sum@0" = add %"c@0", %"c@1"
-  %"y@0" = add %x, %"c.sum@0"
-  %"c.sum@1" = add %"c@0", %"c@1"
-  %"y@1" = add %x, %"c.sum@1"
+  %"y.sum@0" = add %"y@0", %"c@1"
+  %"y.sum@1" = add %"y@0", %"c@1"
 `
 	var b strings.Builder
 	if err := ir.Print(&b, spread, ir.PrintOptions{}); err != nil {
@@ -61,7 +60,7 @@ func TestLayerIsWrittenOut(t *testing.T) {
 	if text := b.String(); !strings.HasSuffix(text, want) {
 		t.Errorf("the layer is\n%swant\n%s", text, want)
 	}
-	if y := spread.Funcs[0].Results[0].Name(); y != "y@0" {
+	if y := spread.Funcs[0].Results[0].Name(); y != "y.sum@0" {
 		t.Errorf("the result is %s", y)
 	}
 	for i, want := range []string{`rows(m["up"], 0, 8)`, `rows(m["up"], 8, 4)`, `columns(m["down"], 0, 8)`, `columns(m["down"], 8, 4)`} {
@@ -69,7 +68,7 @@ func TestLayerIsWrittenOut(t *testing.T) {
 			t.Errorf("weight %q is %s, want %s", spread.Weights[i].Name, got, want)
 		}
 	}
-	if len(collectives) != 1 || collectives[0].Kind != AllReduce || collectives[0].Value != "c" || !collectives[0].Bytes.Is(96) {
+	if len(collectives) != 2 || collectives[0].Kind != TakePart || collectives[1].Kind != AllReduce || collectives[1].Value != "y" || !collectives[1].Bytes.Is(96) {
 		t.Errorf("the collectives are %v", collectives)
 	}
 }

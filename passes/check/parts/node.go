@@ -14,6 +14,9 @@ func (c *checker) part(n, x *ir.Node, args []piece) (piece, error) {
 	}
 	all := true
 	for i, a := range x.Args {
+		if a != nil && args[i].of != nil {
+			args[i] = lifted(args[i], same(a))
+		}
 		if (a == nil) != (args[i].of == nil) || a != nil && args[i].of != same(a) {
 			return piece{}, fmt.Errorf("operand %d is %v, and %v reads %v", i, args[i], x, a)
 		}
@@ -40,7 +43,7 @@ func (c *checker) part(n, x *ir.Node, args []piece) (piece, error) {
 func sliced(n, x *ir.Node, args []piece) (piece, bool) {
 	a, ok := n.Attr.(*ir.SliceAttr)
 	b, ok2 := x.Attr.(*ir.SliceAttr)
-	if !ok || !ok2 || a.Axis != b.Axis || args[0].axis != a.Axis || !complete(args[0].sums) {
+	if !ok || !ok2 || a.Axis != b.Axis || args[0].axis != a.Axis || !args[0].isComplete() {
 		return piece{}, false
 	}
 	start, ok1 := a.Start.IsConst()
@@ -74,7 +77,7 @@ func way(n, x *ir.Node, w ir.Way, args []piece) (piece, bool) {
 		case x.Args[i] == nil:
 		case s.Kind == ir.ShardSplit:
 			r, ok := args[i].runs.scale(s.Den, s.Num)
-			if args[i].axis != s.Axis || !complete(args[i].sums) || !ok || base != nil && !slices.Equal(base, r) {
+			if args[i].axis != s.Axis || !args[i].isComplete() || !ok || base != nil && !slices.Equal(base, r) {
 				return p, false
 			}
 			base = r
@@ -84,7 +87,7 @@ func way(n, x *ir.Node, w ir.Way, args []piece) (piece, bool) {
 			if args[i].axis >= 0 || !ok {
 				return p, false
 			}
-			p.sums = sums
+			p.sums, p.lacking = sums, append(p.lacking, args[i].lacking...)
 		default:
 			if !args[i].isWhole() {
 				return p, false
@@ -100,8 +103,9 @@ func way(n, x *ir.Node, w ir.Way, args []piece) (piece, bool) {
 	return p, (w.Attr != nil && w.Result.Kind == ir.ShardSplit) || ir.EqualAttr(n.Op, n.Attr, x.Attr)
 }
 
-// moved returns what a node is that only moves or adds pieces: a collective, written out.
-func (c *checker) moved(n *ir.Node, args []piece) (piece, error) {
+// moved returns what a node is that only moves or adds pieces: a collective, written out. By its name it makes x, if that is not
+// nil.
+func (c *checker) moved(n *ir.Node, x *ir.Value, args []piece) (piece, error) {
 	switch a := n.Attr.(type) {
 	case *ir.SliceAttr:
 		return cut(a, args[0])
@@ -109,7 +113,11 @@ func (c *checker) moved(n *ir.Node, args []piece) (piece, error) {
 		return joined(a, args)
 	}
 	if n.Op == ir.OpAdd {
-		return c.added(args[0], args[1])
+		p, q := args[0], args[1]
+		if x != nil {
+			p, q = lifted(p, same(x)), lifted(q, same(x))
+		}
+		return c.added(p, q)
 	}
 	return piece{}, fmt.Errorf("there is no such node before")
 }
@@ -136,7 +144,7 @@ func joined(a *ir.ConcatAttr, args []piece) (piece, error) {
 	p := args[0]
 	p.runs = nil
 	for _, q := range args {
-		if q.of != p.of || q.axis != a.Axis || !equalSums(q.sums, p.sums) {
+		if q.of != p.of || q.axis != a.Axis || !equalSums(q.sums, p.sums) || len(q.lacking)+len(p.lacking) > 0 {
 			return piece{}, fmt.Errorf("it joins %v, which are not parts of one value", args)
 		}
 		p.runs = p.runs.join(q.runs)
@@ -144,18 +152,8 @@ func joined(a *ir.ConcatAttr, args []piece) (piece, error) {
 	return p, nil
 }
 
-// lifted returns a summand p of one operand of the sum q.of as one of q.of: a device has nothing of the other operand.
-func lifted(p, q piece) piece {
-	d := q.of.Def
-	if p.of != q.of && d != nil && d.Op == ir.OpAdd && slices.ContainsFunc(d.Args, func(a *ir.Value) bool { return same(a) == p.of }) {
-		p.of = q.of
-	}
-	return p
-}
-
 // added returns the sum of two summands. All devices have to add up a sum in one order.
 func (c *checker) added(p, q piece) (piece, error) {
-	p, q = lifted(p, q), lifted(q, p)
 	if !p.sameRange(q) || p.sums == nil || q.sums == nil {
 		return piece{}, fmt.Errorf("it adds %v and %v, which are not summands of one value", p, q)
 	}
@@ -163,8 +161,8 @@ func (c *checker) added(p, q piece) (piece, error) {
 	if err != nil {
 		return piece{}, fmt.Errorf("it adds %v and %v: %w", p, q, err)
 	}
-	p.sums = sums
-	if complete(sums) {
+	p.sums, p.lacking = sums, common(p.lacking, q.lacking)
+	if p.isComplete() {
 		if first, known := c.order[p.of]; known && !equalSums(first, sums) {
 			return piece{}, fmt.Errorf("it adds up %v in another order than a device before", p.of)
 		}

@@ -147,7 +147,7 @@ func (c *checker) node(n *ir.Node) (piece, error) {
 		}
 		return p, err
 	}
-	return c.moved(n, args)
+	return c.moved(n, x, args)
 }
 
 // note counts reads and writes of states.

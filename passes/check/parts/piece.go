@@ -16,6 +16,9 @@ type piece struct {
 	// sums, if there are any, mean that the piece is a summand: of each of these sums it has a part. A value that is linear in
 	// several sums has several. They may be complete: a device can have all of a sum to which others add nothing.
 	sums []summand
+
+	// lacking are operands of additions of which the device has nothing: another device has to add them.
+	lacking []*ir.Value
 }
 
 // summand is a part of a sum: the ranges, in the order in which they were added, of the dimension over which the node at sums.
@@ -112,7 +115,31 @@ func (r runs) sub(start, n int64) (runs, bool) {
 func whole(v *ir.Value) piece { return piece{of: v, axis: -1} }
 
 // isWhole reports whether a piece is all of a value, added up.
-func (p piece) isWhole() bool { return p.axis < 0 && complete(p.sums) }
+func (p piece) isWhole() bool { return p.axis < 0 && p.isComplete() }
+
+// isComplete reports whether nothing has to be added to a piece.
+func (p piece) isComplete() bool { return len(p.lacking) == 0 && complete(p.sums) }
+
+// common returns the values that two lists have in common.
+func common(a, b []*ir.Value) []*ir.Value {
+	return slices.DeleteFunc(slices.Clone(a), func(v *ir.Value) bool { return !slices.Contains(b, v) })
+}
+
+// lifted returns a summand of an operand of the sum v as one of v, where a device has nothing of the other operand; p itself if
+// it is none. An operand may be a sum, too.
+func lifted(p piece, v *ir.Value) piece {
+	if p.of == v || v.Def == nil || v.Def.Op != ir.OpAdd {
+		return p
+	}
+	for i, a := range v.Def.Args {
+		if q := lifted(p, same(a)); q.of == same(a) {
+			q.sums = q.summands()
+			q.of, q.lacking = v, append(slices.Clone(q.lacking), same(v.Def.Args[1-i]))
+			return q
+		}
+	}
+	return p
+}
 
 // normal returns a piece of which all ranges are there as a whole.
 func (p piece) normal() piece {
