@@ -58,7 +58,7 @@ func (g *generator) emitAPI() error {
 		}
 	}
 	var err error
-	g.api, err = api.source(g.o.Compiler, g.o.Package, g.packageDoc())
+	g.api, err = api.source(g.o.generated(), g.o.Package, g.packageDoc())
 	return err
 }
 

@@ -16,8 +16,8 @@ func TestIterationsWaitForQueues(t *testing.T) {
 	targets := "target d0 like=fake space=host queues=0 events=false\ntarget d1 like=fake space=va queues=1\ntarget cpu like=cpu\n"
 	down := []string{"--pin", `blk\.1\..*ffn_down=d1`}
 	for _, m := range []e2etest.Machine{
-		{Name: "issue17-2 ggml-2026", Targets: targets, Flags: append([]string{"--rules", "ggml-2026"}, down...)},
-		{Name: "issue17-2 cost", Targets: targets, Flags: append([]string{"--rules", "cost"}, append(down, "--pin", "blk=d0")...)},
+		{Name: "ggml-2026", Targets: targets, Flags: append([]string{"--rules", "ggml-2026"}, down...)},
+		{Name: "cost", Targets: targets, Flags: append([]string{"--rules", "cost"}, append(down, "--pin", "blk=d0")...)},
 	} {
 		t.Run(m.Name, func(t *testing.T) {
 			exe := m.MustBuildOn(t)
@@ -32,7 +32,7 @@ func TestIterationsWaitForQueues(t *testing.T) {
 // several CPU workers share. All workers have to wait, not worker 0 alone.
 func TestWorkersWaitForQueues(t *testing.T) {
 	m := e2etest.Machine{
-		Name:    "find 4",
+		Name:    "an epoch of several workers",
 		Targets: "target fake:0 like=fake space=m0\ntarget d1 like=fake space=m1 queues=0\ntarget cpu like=cpu\n",
 		Flags:   []string{"--rules", "ggml-2026", "--pin", `blk\.1\.=cpu`, "--pin", "token_embd=d1"},
 	}
