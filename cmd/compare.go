@@ -146,6 +146,9 @@ func (f *compareFlags) compare(ctx context.Context, cmd *cobra.Command, model st
 	if r := compare.First(rows); r != nil {
 		return &differError{model, other, r}
 	}
+	if !slices.ContainsFunc(rows, func(r compare.Row) bool { return r.Missing == "" }) {
+		return fmt.Errorf("%s: nothing was compared: no value is there on both sides under one name. Devices of a group have parts of values; compare what the programs print, with --logits", model)
+	}
 	return nil
 }
 

@@ -61,6 +61,47 @@ func TestGenerateContinuesWhereItStopped(t *testing.T) {
 	}
 }
 
+// TestTokensAfterAGenerationReplaceTheOneThatDidNotRun: what the caller appends follows the positions that are filled, and
+// the token that Generate yielded last is no part of the sequence any more.
+func TestTokensAfterAGenerationReplaceTheOneThatDidNotRun(t *testing.T) {
+	ctx := context.Background()
+	for name, appendTokens := range map[string]func(*Session, ...int32) error{
+		"Decode":  func(s *Session, ids ...int32) error { _, err := s.Decode(ctx, ids[0]); return err },
+		"Prefill": func(s *Session, ids ...int32) error { _, err := s.Prefill(ctx, ids); return err },
+		"StartDecode": func(s *Session, ids ...int32) error {
+			st, err := s.StartDecode(ctx, ids[0])
+			if err == nil {
+				_, err = st.Wait()
+			}
+			return err
+		},
+	} {
+		_, s := openToy(t, 2)
+		var all []int32
+		generate := func(prompt ...int32) {
+			all = append(all, prompt...)
+			for tok, err := range s.GenerateTokens(ctx, prompt, GenerateOptions{MaxTokens: 1, IgnoreEOG: true}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, _ := sample.New(sample.Options{}, toyVocab)
+				if id, _ := want.Next(toyWant(all)); id != tok.ID {
+					t.Errorf("%s: after %v: %d, want %d", name, all, tok.ID, id)
+				}
+			}
+		}
+		generate(4, 5)
+		if err := appendTokens(s, 9); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, 9)
+		generate(7, 3)
+		if s.Len() != len(all) {
+			t.Errorf("%s: Len %d, want %d", name, s.Len(), len(all))
+		}
+	}
+}
+
 func TestGenerateRefusesBadInput(t *testing.T) {
 	ctx := context.Background()
 	_, s := openToy(t, 1)

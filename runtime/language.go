@@ -152,7 +152,17 @@ func (s *Session) Prefill(ctx context.Context, tokens []int32) ([]float32, error
 	if err := s.checkTokens(tokens); err != nil {
 		return nil, err
 	}
-	return s.append(ctx, tokens)
+	logits, err := s.append(ctx, tokens)
+	return logits, s.supersede(err)
+}
+
+// supersede forgets the token that Generate yielded last and did not run, as others are in its place now. It returns err, which
+// means that they are not.
+func (s *Session) supersede(err error) error {
+	if err == nil {
+		s.pending = s.pending[:0]
+	}
+	return err
 }
 
 // Decode appends one token and returns the logits after it, as Prefill does. It allocates nothing.
@@ -165,10 +175,14 @@ func (s *Session) Decode(ctx context.Context, token int32) ([]float32, error) {
 	if err := s.checkTokens(one[:]); err != nil {
 		return nil, err
 	}
+	var logits []float32
+	var err error
 	if s.seat != nil {
-		return s.seat.decode(ctx, s, token)
+		logits, err = s.seat.decode(ctx, s, token)
+	} else {
+		logits, err = s.chunks(ctx, s.model.decode, one[:], 1)
 	}
-	return s.chunks(ctx, s.model.decode, one[:], 1)
+	return logits, s.supersede(err)
 }
 
 // where says where a call puts tokens.

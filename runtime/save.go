@@ -63,7 +63,7 @@ func (s *Session) Save(w io.Writer) error {
 	}
 	defer s.busy.Store(false)
 	if s.past != nil && len(s.past.ids) < s.length {
-		return inputError("functions have been run one by one: the tokens of the sequence are not known")
+		return inputError("functions have been run one by one, or a state was written: the tokens of the sequence are not known")
 	}
 	sum := sha256.New()
 	to := io.MultiWriter(w, sum)

@@ -189,9 +189,10 @@ func (s *Session) startTokens(ctx context.Context, tokens []int32, d *driver) (*
 			return nil, err
 		}
 		if s.seat != nil {
-			return nil, s.seat.start(ctx, s, ids, d, st)
+			return nil, s.supersede(s.seat.start(ctx, s, ids, d, st))
 		}
-		return s.startChunks(ctx, ids, d, st)
+		take, err := s.startChunks(ctx, ids, d, st)
+		return take, s.supersede(err)
 	}
 	return started(st, s.enqueue(ctx, st.step))
 }

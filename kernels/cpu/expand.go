@@ -14,12 +14,8 @@ import (
 //	d·(s0·Σ q·u - m0·Σ q + s1·Σ q·u - m1·Σ q)          for two
 //
 // where q and d are those of the activations, and sums are exact integers. An offset is a min of offset·s. Scales and mins
-// are exact in float32: products of a float16 and at most 8 bits. Formats with integer scales, an offset and two groups
-// (q3_k, q6_k) have D taken out:
-//
-//	(D·d)·(s0·Σ q·(u - offset) + s1·Σ q·(u - offset))
-//
-// What D·d is multiplied by is an integer, which float32 holds.
+// are exact in float32: products of a float16 and at most 8 bits. AVX2 takes D out of the sums of q3_k and q6_k, and adds
+// what is left as integers, offset and all.
 //
 // One row of x, and with VNNI few rows, read panels as they are stored. More rows read a panel that is expanded once for all
 // of them.
@@ -34,18 +30,6 @@ type part struct {
 type part16 struct {
 	u    [blockLen / 4][panelRows][4]uint8
 	s, m [2]lanes
-}
-
-// partScaled is 32 k of a panel in groups of 16 with integer scales. Assembly has other forms of it.
-type partScaled struct {
-	u [blockLen / 4][panelRows][4]uint8
-	s [2]lanes // integers
-	d lanes
-}
-
-// integerScales reports whether D is taken out of the sums of a format.
-func integerScales(s *dtype.Scheme) bool {
-	return s.Super && !s.Mins && s.Group < blockLen && s.Values == nil
 }
 
 // schemed are the dtypes of the formats with a scheme.
@@ -74,11 +58,8 @@ func shapeOf(d dtype.DType) blockShape {
 
 // partBytes returns the size of an expanded part.
 func partBytes(s *dtype.Scheme) int {
-	switch {
-	case s.Group == blockLen:
+	if s.Group == blockLen {
 		return int(unsafe.Sizeof(part{}))
-	case integerScales(s):
-		return int(unsafe.Sizeof(partScaled{}))
 	}
 	return int(unsafe.Sizeof(part16{}))
 }
@@ -119,15 +100,10 @@ func expandBlock(s *dtype.Scheme, dst unsafe.Pointer, block []byte) {
 		from := block[s.PanelHead()+p*s.PanelSub():][:s.PanelSub()]
 		to := unsafe.Add(dst, p*partBytes(s))
 		expandBytes(s, planes, (*part)(to), from)
-		switch {
-		case s.Group == blockLen:
+		if s.Group == blockLen {
 			e := (*part)(to)
 			expandScales(s, e.s[:], e.m[:], &d, &m, from)
-		case integerScales(s):
-			e := (*partScaled)(to)
-			expandIntegers(s, e, from)
-			e.d = d
-		default:
+		} else {
 			e := (*part16)(to)
 			expandScales(s, e.s[:], e.m[:], &d, &m, from)
 		}
@@ -187,16 +163,6 @@ func expandScales(s *dtype.Scheme, scale, low []lanes, d, m *lanes, from []byte)
 	}
 }
 
-// expandIntegers sets the integer scales of a part.
-func expandIntegers(s *dtype.Scheme, to *partScaled, from []byte) {
-	scales, _ := s.PanelScales()
-	for g := range to.s {
-		for r := range panelRows {
-			to.s[g][r] = float32(int8(from[scales+g*panelRows+r]))
-		}
-	}
-}
-
 // genericBlockMatMul and genericBlockSwiGLU are the tiles of formats with a scheme.
 func genericBlockMatMul(d dtype.DType) tileSet {
 	s := d.Scheme()
@@ -248,12 +214,9 @@ func (a *lanes) addParts(s *dtype.Scheme, x, w unsafe.Pointer, parts int) {
 	size := partBytes(s)
 	for i := range parts {
 		v, from := (*q8aBlock)(unsafe.Add(x, i*q8aBytes)), unsafe.Add(w, i*size)
-		switch {
-		case s.Group == blockLen:
+		if s.Group == blockLen {
 			a.addPart(v, (*part)(from))
-		case integerScales(s):
-			a.addScaled(v, (*partScaled)(from), float32(s.Offset))
-		default:
+		} else {
 			a.addPart16(v, (*part16)(from))
 		}
 	}
@@ -289,17 +252,6 @@ func (a *lanes) addPart16(v *q8aBlock, p *part16) {
 		t += float32(float32(dotWords(v.q[16:], p.u[4:], r)) * p.s[1][r])
 		t -= float32(second * p.m[1][r])
 		a[r] += float32(t * v.d)
-	}
-}
-
-// addScaled adds the products of a part with integer scales. All but the last two products are of integers below 2^24.
-func (a *lanes) addScaled(v *q8aBlock, p *partScaled, offset float32) {
-	first := v.first / 8
-	second := float32(startBits-v.start4)/8 - first
-	for r := range a {
-		t := p.s[0][r] * (float32(dotWords(v.q[:16], p.u[:4], r)) - float32(offset*first))
-		t += float32(p.s[1][r] * (float32(dotWords(v.q[16:], p.u[4:], r)) - float32(offset*second)))
-		a[r] += float32(t * float32(p.d[r]*v.d))
 	}
 }
 

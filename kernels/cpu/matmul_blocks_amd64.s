@@ -5105,8 +5105,6 @@ done74:
 TEXT ·expandQ3KVNNI(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), AX
 	MOVQ  panel+8(FP), CX
-	MOVL  $0xaaaaaaaa, DX
-	KMOVD DX, K1
 	MOVQ  blocks+16(FP), BX
 	TESTQ BX, BX
 	JZ    done77
@@ -5165,20 +5163,19 @@ part78:
 	VPANDD    ones2<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 448(AX)
-	VPMOVSXBD 192(CX), Z0
-	VPMOVSXBD 208(CX), Z1
-	VPSLLD    $0x01, Z0, Z2
-	VCVTDQ2PS Z2, Z2
-	VMOVUPS   Z2, 512(AX)
-	VPSLLD    $0x01, Z1, Z2
-	VCVTDQ2PS Z2, Z2
-	VMOVUPS   Z2, 576(AX)
-	VPSUBD    Z0, Z1, Z0
-	VPSLLD    $0x10, Z1, Z1
-	VPBLENDMW Z1, Z0, K1, Z1
-	VMOVUPS   Z1, 640(AX)
 	VCVTPH2PS (DX), Z0
-	VMULPS    unitQ3K<>+0(SB), Z0, Z0
+	VPMOVSXBD 192(CX), Z1
+	VCVTDQ2PS Z1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 512(AX)
+	VMULPS    offsetQ3K<>+0(SB), Z1, Z0
+	VMOVUPS   Z0, 640(AX)
+	VCVTPH2PS (DX), Z0
+	VPMOVSXBD 208(CX), Z1
+	VCVTDQ2PS Z1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 576(AX)
+	VMULPS    offsetQ3K<>+0(SB), Z1, Z0
 	VMOVUPS   Z0, 704(AX)
 	ADDQ      $+768, AX
 	ADDQ      $+224, CX
@@ -5209,30 +5206,28 @@ DATA ones2<>+56(SB)/4, $0x04040404
 DATA ones2<>+60(SB)/4, $0x04040404
 GLOBL ones2<>(SB), RODATA|NOPTR, $64
 
-DATA unitQ3K<>+0(SB)/4, $0x3f000000
-DATA unitQ3K<>+4(SB)/4, $0x3f000000
-DATA unitQ3K<>+8(SB)/4, $0x3f000000
-DATA unitQ3K<>+12(SB)/4, $0x3f000000
-DATA unitQ3K<>+16(SB)/4, $0x3f000000
-DATA unitQ3K<>+20(SB)/4, $0x3f000000
-DATA unitQ3K<>+24(SB)/4, $0x3f000000
-DATA unitQ3K<>+28(SB)/4, $0x3f000000
-DATA unitQ3K<>+32(SB)/4, $0x3f000000
-DATA unitQ3K<>+36(SB)/4, $0x3f000000
-DATA unitQ3K<>+40(SB)/4, $0x3f000000
-DATA unitQ3K<>+44(SB)/4, $0x3f000000
-DATA unitQ3K<>+48(SB)/4, $0x3f000000
-DATA unitQ3K<>+52(SB)/4, $0x3f000000
-DATA unitQ3K<>+56(SB)/4, $0x3f000000
-DATA unitQ3K<>+60(SB)/4, $0x3f000000
-GLOBL unitQ3K<>(SB), RODATA|NOPTR, $64
+DATA offsetQ3K<>+0(SB)/4, $0x3f000000
+DATA offsetQ3K<>+4(SB)/4, $0x3f000000
+DATA offsetQ3K<>+8(SB)/4, $0x3f000000
+DATA offsetQ3K<>+12(SB)/4, $0x3f000000
+DATA offsetQ3K<>+16(SB)/4, $0x3f000000
+DATA offsetQ3K<>+20(SB)/4, $0x3f000000
+DATA offsetQ3K<>+24(SB)/4, $0x3f000000
+DATA offsetQ3K<>+28(SB)/4, $0x3f000000
+DATA offsetQ3K<>+32(SB)/4, $0x3f000000
+DATA offsetQ3K<>+36(SB)/4, $0x3f000000
+DATA offsetQ3K<>+40(SB)/4, $0x3f000000
+DATA offsetQ3K<>+44(SB)/4, $0x3f000000
+DATA offsetQ3K<>+48(SB)/4, $0x3f000000
+DATA offsetQ3K<>+52(SB)/4, $0x3f000000
+DATA offsetQ3K<>+56(SB)/4, $0x3f000000
+DATA offsetQ3K<>+60(SB)/4, $0x3f000000
+GLOBL offsetQ3K<>(SB), RODATA|NOPTR, $64
 
 // func tileQ3KVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ3KVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
-	MOVL   $0xaaaaaaaa, CX
-	KMOVD  CX, K1
 	MOVQ   x+8(FP), DX
 	VPXORD Z0, Z0, Z0
 	MOVQ   blocks+48(FP), BX
@@ -5245,87 +5240,87 @@ block79:
 	MOVQ $0x00000008, SI
 
 part81:
-	PREFETCHT0     4096(AX)
-	PREFETCHT0     4160(AX)
-	PREFETCHT0     4224(AX)
-	PREFETCHT0     4288(AX)
-	VPMOVSXBD      192(AX), Z1
-	VPMOVSXBD      208(AX), Z2
-	VPXORD         Z3, Z3, Z3
-	VPXORD         Z4, Z4, Z4
-	VMOVUPS        (AX), Z5
-	VPANDD         pairs0<>+0(SB), Z5, Z6
-	VMOVUPS        128(AX), Z7
-	VPSLLW         $0x02, Z7, Z8
-	VPANDD         ones2<>+0(SB), Z8, Z8
-	VPORD          Z8, Z6, Z6
-	VPDPBUSD.BCST  (DX), Z6, Z3
-	VPSRLW         $0x04, Z5, Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z6
-	VPSRLW         $0x02, Z7, Z8
-	VPANDD         ones2<>+0(SB), Z8, Z8
-	VPORD          Z8, Z6, Z6
-	VPDPBUSD.BCST  16(DX), Z6, Z4
-	VMOVUPS        64(AX), Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z8
-	VPSLLW         $0x01, Z7, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z8, Z8
-	VPDPBUSD.BCST  4(DX), Z8, Z3
-	VPSRLW         $0x04, Z6, Z8
-	VPANDD         pairs0<>+0(SB), Z8, Z8
-	VPSRLW         $0x03, Z7, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z8, Z8
-	VPDPBUSD.BCST  20(DX), Z8, Z4
-	VPSRLW         $0x02, Z5, Z8
-	VPANDD         pairs0<>+0(SB), Z8, Z8
-	VPANDD         ones2<>+0(SB), Z7, Z9
-	VPORD          Z9, Z8, Z8
-	VPDPBUSD.BCST  8(DX), Z8, Z3
-	VPSRLW         $0x06, Z5, Z5
-	VPANDD         pairs0<>+0(SB), Z5, Z5
-	VPSRLW         $0x04, Z7, Z8
-	VPANDD         ones2<>+0(SB), Z8, Z8
-	VPORD          Z8, Z5, Z5
-	VPDPBUSD.BCST  24(DX), Z5, Z4
-	VPSRLW         $0x02, Z6, Z5
-	VPANDD         pairs0<>+0(SB), Z5, Z5
-	VPSRLW         $0x01, Z7, Z8
-	VPANDD         ones2<>+0(SB), Z8, Z8
-	VPORD          Z8, Z5, Z5
-	VPDPBUSD.BCST  12(DX), Z5, Z3
-	VPSRLW         $0x06, Z6, Z5
-	VPANDD         pairs0<>+0(SB), Z5, Z5
-	VPSRLW         $0x05, Z7, Z6
-	VPANDD         ones2<>+0(SB), Z6, Z6
-	VPORD          Z6, Z5, Z5
-	VPDPBUSD.BCST  28(DX), Z5, Z4
-	VPSUBD         Z1, Z2, Z5
-	VPSLLD         $0x10, Z2, Z6
-	VPBLENDMW      Z6, Z5, K1, Z6
-	VCVTPS2DQ.BCST 44(DX), Z5
-	VPBROADCASTW   36(DX), K1, Z5
-	VPMADDWD       Z6, Z5, Z5
-	VCVTDQ2PS      Z5, Z5
-	VPSLLD         $0x01, Z1, Z1
-	VCVTDQ2PS      Z1, Z1
-	VCVTDQ2PS      Z3, Z3
-	VFMADD231PS    Z1, Z3, Z5
-	VPSLLD         $0x01, Z2, Z1
-	VCVTDQ2PS      Z1, Z1
-	VCVTDQ2PS      Z4, Z4
-	VFMADD231PS    Z1, Z4, Z5
-	VCVTPH2PS      (CX), Z1
-	VMULPS         unitQ3K<>+0(SB), Z1, Z1
-	VMULPS.BCST    32(DX), Z1, Z1
-	VFMADD231PS    Z1, Z5, Z0
-	ADDQ           $+48, DX
-	ADDQ           $+224, AX
-	DECQ           SI
-	JNZ            part81
-	DECQ           BX
-	JNZ            block79
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	VPXORD           Z1, Z1, Z1
+	VPXORD           Z2, Z2, Z2
+	VMOVUPS          (AX), Z3
+	VPANDD           pairs0<>+0(SB), Z3, Z4
+	VMOVUPS          128(AX), Z5
+	VPSLLW           $0x02, Z5, Z6
+	VPANDD           ones2<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    (DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPSRLW           $0x02, Z5, Z6
+	VPANDD           ones2<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    16(DX), Z4, Z2
+	VMOVUPS          64(AX), Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z6
+	VPSLLW           $0x01, Z5, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z6, Z6
+	VPDPBUSD.BCST    4(DX), Z6, Z1
+	VPSRLW           $0x04, Z4, Z6
+	VPANDD           pairs0<>+0(SB), Z6, Z6
+	VPSRLW           $0x03, Z5, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z6, Z6
+	VPDPBUSD.BCST    20(DX), Z6, Z2
+	VPSRLW           $0x02, Z3, Z6
+	VPANDD           pairs0<>+0(SB), Z6, Z6
+	VPANDD           ones2<>+0(SB), Z5, Z7
+	VPORD            Z7, Z6, Z6
+	VPDPBUSD.BCST    8(DX), Z6, Z1
+	VPSRLW           $0x06, Z3, Z3
+	VPANDD           pairs0<>+0(SB), Z3, Z3
+	VPSRLW           $0x04, Z5, Z6
+	VPANDD           ones2<>+0(SB), Z6, Z6
+	VPORD            Z6, Z3, Z3
+	VPDPBUSD.BCST    24(DX), Z3, Z2
+	VPSRLW           $0x02, Z4, Z3
+	VPANDD           pairs0<>+0(SB), Z3, Z3
+	VPSRLW           $0x01, Z5, Z6
+	VPANDD           ones2<>+0(SB), Z6, Z6
+	VPORD            Z6, Z3, Z3
+	VPDPBUSD.BCST    12(DX), Z3, Z1
+	VPSRLW           $0x06, Z4, Z3
+	VPANDD           pairs0<>+0(SB), Z3, Z3
+	VPSRLW           $0x05, Z5, Z4
+	VPANDD           ones2<>+0(SB), Z4, Z4
+	VPORD            Z4, Z3, Z3
+	VPDPBUSD.BCST    28(DX), Z3, Z2
+	VCVTPH2PS        (CX), Z3
+	VPMOVSXBD        192(AX), Z4
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z3, Z4, Z4
+	VMULPS           offsetQ3K<>+0(SB), Z4, Z3
+	VCVTDQ2PS        Z1, Z1
+	VMULPS           Z4, Z1, Z1
+	VBROADCASTSS     44(DX), Z4
+	VFNMADD231PS     Z3, Z4, Z1
+	VCVTPH2PS        (CX), Z3
+	VPMOVSXBD        208(AX), Z4
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z3, Z4, Z4
+	VMULPS           offsetQ3K<>+0(SB), Z4, Z3
+	VCVTDQ2PS        Z2, Z2
+	VFMADD231PS      Z4, Z2, Z1
+	VMOVUPS          start<>+0(SB), Z4
+	VSUBPS.BCST      36(DX), Z4, Z4
+	VSUBPS.BCST      44(DX), Z4, Z4
+	VFNMADD231PS     Z3, Z4, Z1
+	VFMADD231PS.BCST 32(DX), Z1, Z0
+	ADDQ             $+48, DX
+	ADDQ             $+224, AX
+	DECQ             SI
+	JNZ              part81
+	DECQ             BX
+	JNZ              block79
 
 done80:
 	MOVQ      dstStride+40(FP), AX
@@ -5351,8 +5346,6 @@ noResidual82:
 TEXT ·tileQ3KVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
-	MOVL   $0xaaaaaaaa, DX
-	KMOVD  DX, K1
 	MOVQ   x+8(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -5366,162 +5359,162 @@ block83:
 	MOVQ $0x00000008, DI
 
 part85:
-	PREFETCHT0     4096(AX)
-	PREFETCHT0     4160(AX)
-	PREFETCHT0     4224(AX)
-	PREFETCHT0     4288(AX)
-	VPMOVSXBD      192(AX), Z2
-	VPMOVSXBD      208(AX), Z3
-	VPXORD         Z4, Z4, Z4
-	VPXORD         Z5, Z5, Z5
-	VMOVUPS        (AX), Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z7
-	VMOVUPS        128(AX), Z8
-	VPSLLW         $0x02, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z7, Z7
-	VPDPBUSD.BCST  (BX), Z7, Z4
-	VPSRLW         $0x04, Z6, Z7
-	VPANDD         pairs0<>+0(SB), Z7, Z7
-	VPSRLW         $0x02, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z7, Z7
-	VPDPBUSD.BCST  16(BX), Z7, Z5
-	VMOVUPS        64(AX), Z7
-	VPANDD         pairs0<>+0(SB), Z7, Z9
-	VPSLLW         $0x01, Z8, Z12
-	VPANDD         ones2<>+0(SB), Z12, Z12
-	VPORD          Z12, Z9, Z9
-	VPDPBUSD.BCST  4(BX), Z9, Z4
-	VPSRLW         $0x04, Z7, Z9
-	VPANDD         pairs0<>+0(SB), Z9, Z9
-	VPSRLW         $0x03, Z8, Z12
-	VPANDD         ones2<>+0(SB), Z12, Z12
-	VPORD          Z12, Z9, Z9
-	VPDPBUSD.BCST  20(BX), Z9, Z5
-	VPSRLW         $0x02, Z6, Z9
-	VPANDD         pairs0<>+0(SB), Z9, Z9
-	VPANDD         ones2<>+0(SB), Z8, Z12
-	VPORD          Z12, Z9, Z9
-	VPDPBUSD.BCST  8(BX), Z9, Z4
-	VPSRLW         $0x06, Z6, Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z6
-	VPSRLW         $0x04, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z6, Z6
-	VPDPBUSD.BCST  24(BX), Z6, Z5
-	VPSRLW         $0x02, Z7, Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z6
-	VPSRLW         $0x01, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z6, Z6
-	VPDPBUSD.BCST  12(BX), Z6, Z4
-	VPSRLW         $0x06, Z7, Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z6
-	VPSRLW         $0x05, Z8, Z7
-	VPANDD         ones2<>+0(SB), Z7, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  28(BX), Z6, Z5
-	VPSUBD         Z2, Z3, Z6
-	VPSLLD         $0x10, Z3, Z7
-	VPBLENDMW      Z7, Z6, K1, Z7
-	VCVTPS2DQ.BCST 44(BX), Z6
-	VPBROADCASTW   36(BX), K1, Z6
-	VPMADDWD       Z7, Z6, Z6
-	VCVTDQ2PS      Z6, Z6
-	VPSLLD         $0x01, Z2, Z2
-	VCVTDQ2PS      Z2, Z2
-	VCVTDQ2PS      Z4, Z4
-	VFMADD231PS    Z2, Z4, Z6
-	VPSLLD         $0x01, Z3, Z2
-	VCVTDQ2PS      Z2, Z2
-	VCVTDQ2PS      Z5, Z5
-	VFMADD231PS    Z2, Z5, Z6
-	VCVTPH2PS      (DX), Z2
-	VMULPS         unitQ3K<>+0(SB), Z2, Z2
-	VMULPS.BCST    32(BX), Z2, Z2
-	VFMADD231PS    Z2, Z6, Z0
-	PREFETCHT0     4096(AX)(CX*1)
-	PREFETCHT0     4160(AX)(CX*1)
-	PREFETCHT0     4224(AX)(CX*1)
-	PREFETCHT0     4288(AX)(CX*1)
-	VPMOVSXBD      192(AX)(CX*1), Z2
-	VPMOVSXBD      208(AX)(CX*1), Z3
-	VPXORD         Z10, Z10, Z10
-	VPXORD         Z11, Z11, Z11
-	VMOVUPS        (AX)(CX*1), Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z7
-	VMOVUPS        128(AX)(CX*1), Z8
-	VPSLLW         $0x02, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z7, Z7
-	VPDPBUSD.BCST  (BX), Z7, Z10
-	VPSRLW         $0x04, Z6, Z7
-	VPANDD         pairs0<>+0(SB), Z7, Z7
-	VPSRLW         $0x02, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z7, Z7
-	VPDPBUSD.BCST  16(BX), Z7, Z11
-	VMOVUPS        64(AX)(CX*1), Z7
-	VPANDD         pairs0<>+0(SB), Z7, Z9
-	VPSLLW         $0x01, Z8, Z12
-	VPANDD         ones2<>+0(SB), Z12, Z12
-	VPORD          Z12, Z9, Z9
-	VPDPBUSD.BCST  4(BX), Z9, Z10
-	VPSRLW         $0x04, Z7, Z9
-	VPANDD         pairs0<>+0(SB), Z9, Z9
-	VPSRLW         $0x03, Z8, Z12
-	VPANDD         ones2<>+0(SB), Z12, Z12
-	VPORD          Z12, Z9, Z9
-	VPDPBUSD.BCST  20(BX), Z9, Z11
-	VPSRLW         $0x02, Z6, Z9
-	VPANDD         pairs0<>+0(SB), Z9, Z9
-	VPANDD         ones2<>+0(SB), Z8, Z12
-	VPORD          Z12, Z9, Z9
-	VPDPBUSD.BCST  8(BX), Z9, Z10
-	VPSRLW         $0x06, Z6, Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z6
-	VPSRLW         $0x04, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z6, Z6
-	VPDPBUSD.BCST  24(BX), Z6, Z11
-	VPSRLW         $0x02, Z7, Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z6
-	VPSRLW         $0x01, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z6, Z6
-	VPDPBUSD.BCST  12(BX), Z6, Z10
-	VPSRLW         $0x06, Z7, Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z6
-	VPSRLW         $0x05, Z8, Z7
-	VPANDD         ones2<>+0(SB), Z7, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  28(BX), Z6, Z11
-	VPSUBD         Z2, Z3, Z6
-	VPSLLD         $0x10, Z3, Z7
-	VPBLENDMW      Z7, Z6, K1, Z7
-	VCVTPS2DQ.BCST 44(BX), Z6
-	VPBROADCASTW   36(BX), K1, Z6
-	VPMADDWD       Z7, Z6, Z6
-	VCVTDQ2PS      Z6, Z6
-	VPSLLD         $0x01, Z2, Z2
-	VCVTDQ2PS      Z2, Z2
-	VCVTDQ2PS      Z10, Z10
-	VFMADD231PS    Z2, Z10, Z6
-	VPSLLD         $0x01, Z3, Z2
-	VCVTDQ2PS      Z2, Z2
-	VCVTDQ2PS      Z11, Z11
-	VFMADD231PS    Z2, Z11, Z6
-	VCVTPH2PS      (DX)(CX*1), Z2
-	VMULPS         unitQ3K<>+0(SB), Z2, Z2
-	VMULPS.BCST    32(BX), Z2, Z2
-	VFMADD231PS    Z2, Z6, Z1
-	ADDQ           $+48, BX
-	ADDQ           $+224, AX
-	DECQ           DI
-	JNZ            part85
-	DECQ           SI
-	JNZ            block83
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	VPXORD           Z2, Z2, Z2
+	VPXORD           Z3, Z3, Z3
+	VMOVUPS          (AX), Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z5
+	VMOVUPS          128(AX), Z6
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z5
+	VPSRLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z3
+	VMOVUPS          64(AX), Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z7
+	VPSLLW           $0x01, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    4(BX), Z7, Z2
+	VPSRLW           $0x04, Z5, Z7
+	VPANDD           pairs0<>+0(SB), Z7, Z7
+	VPSRLW           $0x03, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    20(BX), Z7, Z3
+	VPSRLW           $0x02, Z4, Z7
+	VPANDD           pairs0<>+0(SB), Z7, Z7
+	VPANDD           ones2<>+0(SB), Z6, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    8(BX), Z7, Z2
+	VPSRLW           $0x06, Z4, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPSRLW           $0x04, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z4, Z4
+	VPDPBUSD.BCST    24(BX), Z4, Z3
+	VPSRLW           $0x02, Z5, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPSRLW           $0x01, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z4, Z4
+	VPDPBUSD.BCST    12(BX), Z4, Z2
+	VPSRLW           $0x06, Z5, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPSRLW           $0x05, Z6, Z5
+	VPANDD           ones2<>+0(SB), Z5, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    28(BX), Z4, Z3
+	VCVTPH2PS        (DX), Z4
+	VPMOVSXBD        192(AX), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z2, Z2
+	VMULPS           Z5, Z2, Z2
+	VBROADCASTSS     44(BX), Z5
+	VFNMADD231PS     Z4, Z5, Z2
+	VCVTPH2PS        (DX), Z4
+	VPMOVSXBD        208(AX), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z3, Z3
+	VFMADD231PS      Z5, Z3, Z2
+	VMOVUPS          start<>+0(SB), Z5
+	VSUBPS.BCST      36(BX), Z5, Z5
+	VSUBPS.BCST      44(BX), Z5, Z5
+	VFNMADD231PS     Z4, Z5, Z2
+	VFMADD231PS.BCST 32(BX), Z2, Z0
+	PREFETCHT0       4096(AX)(CX*1)
+	PREFETCHT0       4160(AX)(CX*1)
+	PREFETCHT0       4224(AX)(CX*1)
+	PREFETCHT0       4288(AX)(CX*1)
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
+	VMOVUPS          (AX)(CX*1), Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z5
+	VMOVUPS          128(AX)(CX*1), Z6
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z5
+	VPSRLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z9
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z7
+	VPSLLW           $0x01, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    4(BX), Z7, Z8
+	VPSRLW           $0x04, Z5, Z7
+	VPANDD           pairs0<>+0(SB), Z7, Z7
+	VPSRLW           $0x03, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    20(BX), Z7, Z9
+	VPSRLW           $0x02, Z4, Z7
+	VPANDD           pairs0<>+0(SB), Z7, Z7
+	VPANDD           ones2<>+0(SB), Z6, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    8(BX), Z7, Z8
+	VPSRLW           $0x06, Z4, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPSRLW           $0x04, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z4, Z4
+	VPDPBUSD.BCST    24(BX), Z4, Z9
+	VPSRLW           $0x02, Z5, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPSRLW           $0x01, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z4, Z4
+	VPDPBUSD.BCST    12(BX), Z4, Z8
+	VPSRLW           $0x06, Z5, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPSRLW           $0x05, Z6, Z5
+	VPANDD           ones2<>+0(SB), Z5, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    28(BX), Z4, Z9
+	VCVTPH2PS        (DX)(CX*1), Z4
+	VPMOVSXBD        192(AX)(CX*1), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z5, Z8, Z8
+	VBROADCASTSS     44(BX), Z5
+	VFNMADD231PS     Z4, Z5, Z8
+	VCVTPH2PS        (DX)(CX*1), Z4
+	VPMOVSXBD        208(AX)(CX*1), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z9, Z9
+	VFMADD231PS      Z5, Z9, Z8
+	VMOVUPS          start<>+0(SB), Z5
+	VSUBPS.BCST      36(BX), Z5, Z5
+	VSUBPS.BCST      44(BX), Z5, Z5
+	VFNMADD231PS     Z4, Z5, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
+	ADDQ             $+48, BX
+	ADDQ             $+224, AX
+	DECQ             DI
+	JNZ              part85
+	DECQ             SI
+	JNZ              block83
 
 done84:
 	MOVQ      dstStride+40(FP), AX
@@ -5551,8 +5544,6 @@ TEXT ·swigluQ3KVNNIr1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
-	MOVL   $0xaaaaaaaa, DX
-	KMOVD  DX, K1
 	MOVQ   x+8(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -5566,162 +5557,162 @@ block87:
 	MOVQ $0x00000008, DI
 
 part89:
-	PREFETCHT0     4096(AX)
-	PREFETCHT0     4160(AX)
-	PREFETCHT0     4224(AX)
-	PREFETCHT0     4288(AX)
-	VPMOVSXBD      192(AX), Z2
-	VPMOVSXBD      208(AX), Z3
-	VPXORD         Z4, Z4, Z4
-	VPXORD         Z5, Z5, Z5
-	VMOVUPS        (AX), Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z7
-	VMOVUPS        128(AX), Z8
-	VPSLLW         $0x02, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z7, Z7
-	VPDPBUSD.BCST  (BX), Z7, Z4
-	VPSRLW         $0x04, Z6, Z7
-	VPANDD         pairs0<>+0(SB), Z7, Z7
-	VPSRLW         $0x02, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z7, Z7
-	VPDPBUSD.BCST  16(BX), Z7, Z5
-	VMOVUPS        64(AX), Z7
-	VPANDD         pairs0<>+0(SB), Z7, Z9
-	VPSLLW         $0x01, Z8, Z12
-	VPANDD         ones2<>+0(SB), Z12, Z12
-	VPORD          Z12, Z9, Z9
-	VPDPBUSD.BCST  4(BX), Z9, Z4
-	VPSRLW         $0x04, Z7, Z9
-	VPANDD         pairs0<>+0(SB), Z9, Z9
-	VPSRLW         $0x03, Z8, Z12
-	VPANDD         ones2<>+0(SB), Z12, Z12
-	VPORD          Z12, Z9, Z9
-	VPDPBUSD.BCST  20(BX), Z9, Z5
-	VPSRLW         $0x02, Z6, Z9
-	VPANDD         pairs0<>+0(SB), Z9, Z9
-	VPANDD         ones2<>+0(SB), Z8, Z12
-	VPORD          Z12, Z9, Z9
-	VPDPBUSD.BCST  8(BX), Z9, Z4
-	VPSRLW         $0x06, Z6, Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z6
-	VPSRLW         $0x04, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z6, Z6
-	VPDPBUSD.BCST  24(BX), Z6, Z5
-	VPSRLW         $0x02, Z7, Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z6
-	VPSRLW         $0x01, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z6, Z6
-	VPDPBUSD.BCST  12(BX), Z6, Z4
-	VPSRLW         $0x06, Z7, Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z6
-	VPSRLW         $0x05, Z8, Z7
-	VPANDD         ones2<>+0(SB), Z7, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  28(BX), Z6, Z5
-	VPSUBD         Z2, Z3, Z6
-	VPSLLD         $0x10, Z3, Z7
-	VPBLENDMW      Z7, Z6, K1, Z7
-	VCVTPS2DQ.BCST 44(BX), Z6
-	VPBROADCASTW   36(BX), K1, Z6
-	VPMADDWD       Z7, Z6, Z6
-	VCVTDQ2PS      Z6, Z6
-	VPSLLD         $0x01, Z2, Z2
-	VCVTDQ2PS      Z2, Z2
-	VCVTDQ2PS      Z4, Z4
-	VFMADD231PS    Z2, Z4, Z6
-	VPSLLD         $0x01, Z3, Z2
-	VCVTDQ2PS      Z2, Z2
-	VCVTDQ2PS      Z5, Z5
-	VFMADD231PS    Z2, Z5, Z6
-	VCVTPH2PS      (DX), Z2
-	VMULPS         unitQ3K<>+0(SB), Z2, Z2
-	VMULPS.BCST    32(BX), Z2, Z2
-	VFMADD231PS    Z2, Z6, Z0
-	PREFETCHT0     4096(AX)(CX*1)
-	PREFETCHT0     4160(AX)(CX*1)
-	PREFETCHT0     4224(AX)(CX*1)
-	PREFETCHT0     4288(AX)(CX*1)
-	VPMOVSXBD      192(AX)(CX*1), Z2
-	VPMOVSXBD      208(AX)(CX*1), Z3
-	VPXORD         Z10, Z10, Z10
-	VPXORD         Z11, Z11, Z11
-	VMOVUPS        (AX)(CX*1), Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z7
-	VMOVUPS        128(AX)(CX*1), Z8
-	VPSLLW         $0x02, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z7, Z7
-	VPDPBUSD.BCST  (BX), Z7, Z10
-	VPSRLW         $0x04, Z6, Z7
-	VPANDD         pairs0<>+0(SB), Z7, Z7
-	VPSRLW         $0x02, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z7, Z7
-	VPDPBUSD.BCST  16(BX), Z7, Z11
-	VMOVUPS        64(AX)(CX*1), Z7
-	VPANDD         pairs0<>+0(SB), Z7, Z9
-	VPSLLW         $0x01, Z8, Z12
-	VPANDD         ones2<>+0(SB), Z12, Z12
-	VPORD          Z12, Z9, Z9
-	VPDPBUSD.BCST  4(BX), Z9, Z10
-	VPSRLW         $0x04, Z7, Z9
-	VPANDD         pairs0<>+0(SB), Z9, Z9
-	VPSRLW         $0x03, Z8, Z12
-	VPANDD         ones2<>+0(SB), Z12, Z12
-	VPORD          Z12, Z9, Z9
-	VPDPBUSD.BCST  20(BX), Z9, Z11
-	VPSRLW         $0x02, Z6, Z9
-	VPANDD         pairs0<>+0(SB), Z9, Z9
-	VPANDD         ones2<>+0(SB), Z8, Z12
-	VPORD          Z12, Z9, Z9
-	VPDPBUSD.BCST  8(BX), Z9, Z10
-	VPSRLW         $0x06, Z6, Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z6
-	VPSRLW         $0x04, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z6, Z6
-	VPDPBUSD.BCST  24(BX), Z6, Z11
-	VPSRLW         $0x02, Z7, Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z6
-	VPSRLW         $0x01, Z8, Z9
-	VPANDD         ones2<>+0(SB), Z9, Z9
-	VPORD          Z9, Z6, Z6
-	VPDPBUSD.BCST  12(BX), Z6, Z10
-	VPSRLW         $0x06, Z7, Z6
-	VPANDD         pairs0<>+0(SB), Z6, Z6
-	VPSRLW         $0x05, Z8, Z7
-	VPANDD         ones2<>+0(SB), Z7, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  28(BX), Z6, Z11
-	VPSUBD         Z2, Z3, Z6
-	VPSLLD         $0x10, Z3, Z7
-	VPBLENDMW      Z7, Z6, K1, Z7
-	VCVTPS2DQ.BCST 44(BX), Z6
-	VPBROADCASTW   36(BX), K1, Z6
-	VPMADDWD       Z7, Z6, Z6
-	VCVTDQ2PS      Z6, Z6
-	VPSLLD         $0x01, Z2, Z2
-	VCVTDQ2PS      Z2, Z2
-	VCVTDQ2PS      Z10, Z10
-	VFMADD231PS    Z2, Z10, Z6
-	VPSLLD         $0x01, Z3, Z2
-	VCVTDQ2PS      Z2, Z2
-	VCVTDQ2PS      Z11, Z11
-	VFMADD231PS    Z2, Z11, Z6
-	VCVTPH2PS      (DX)(CX*1), Z2
-	VMULPS         unitQ3K<>+0(SB), Z2, Z2
-	VMULPS.BCST    32(BX), Z2, Z2
-	VFMADD231PS    Z2, Z6, Z1
-	ADDQ           $+48, BX
-	ADDQ           $+224, AX
-	DECQ           DI
-	JNZ            part89
-	DECQ           SI
-	JNZ            block87
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	VPXORD           Z2, Z2, Z2
+	VPXORD           Z3, Z3, Z3
+	VMOVUPS          (AX), Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z5
+	VMOVUPS          128(AX), Z6
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z5
+	VPSRLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z3
+	VMOVUPS          64(AX), Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z7
+	VPSLLW           $0x01, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    4(BX), Z7, Z2
+	VPSRLW           $0x04, Z5, Z7
+	VPANDD           pairs0<>+0(SB), Z7, Z7
+	VPSRLW           $0x03, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    20(BX), Z7, Z3
+	VPSRLW           $0x02, Z4, Z7
+	VPANDD           pairs0<>+0(SB), Z7, Z7
+	VPANDD           ones2<>+0(SB), Z6, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    8(BX), Z7, Z2
+	VPSRLW           $0x06, Z4, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPSRLW           $0x04, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z4, Z4
+	VPDPBUSD.BCST    24(BX), Z4, Z3
+	VPSRLW           $0x02, Z5, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPSRLW           $0x01, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z4, Z4
+	VPDPBUSD.BCST    12(BX), Z4, Z2
+	VPSRLW           $0x06, Z5, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPSRLW           $0x05, Z6, Z5
+	VPANDD           ones2<>+0(SB), Z5, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    28(BX), Z4, Z3
+	VCVTPH2PS        (DX), Z4
+	VPMOVSXBD        192(AX), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z2, Z2
+	VMULPS           Z5, Z2, Z2
+	VBROADCASTSS     44(BX), Z5
+	VFNMADD231PS     Z4, Z5, Z2
+	VCVTPH2PS        (DX), Z4
+	VPMOVSXBD        208(AX), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z3, Z3
+	VFMADD231PS      Z5, Z3, Z2
+	VMOVUPS          start<>+0(SB), Z5
+	VSUBPS.BCST      36(BX), Z5, Z5
+	VSUBPS.BCST      44(BX), Z5, Z5
+	VFNMADD231PS     Z4, Z5, Z2
+	VFMADD231PS.BCST 32(BX), Z2, Z0
+	PREFETCHT0       4096(AX)(CX*1)
+	PREFETCHT0       4160(AX)(CX*1)
+	PREFETCHT0       4224(AX)(CX*1)
+	PREFETCHT0       4288(AX)(CX*1)
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
+	VMOVUPS          (AX)(CX*1), Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z5
+	VMOVUPS          128(AX)(CX*1), Z6
+	VPSLLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z5
+	VPSRLW           $0x02, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    16(BX), Z5, Z9
+	VMOVUPS          64(AX)(CX*1), Z5
+	VPANDD           pairs0<>+0(SB), Z5, Z7
+	VPSLLW           $0x01, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    4(BX), Z7, Z8
+	VPSRLW           $0x04, Z5, Z7
+	VPANDD           pairs0<>+0(SB), Z7, Z7
+	VPSRLW           $0x03, Z6, Z10
+	VPANDD           ones2<>+0(SB), Z10, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    20(BX), Z7, Z9
+	VPSRLW           $0x02, Z4, Z7
+	VPANDD           pairs0<>+0(SB), Z7, Z7
+	VPANDD           ones2<>+0(SB), Z6, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    8(BX), Z7, Z8
+	VPSRLW           $0x06, Z4, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPSRLW           $0x04, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z4, Z4
+	VPDPBUSD.BCST    24(BX), Z4, Z9
+	VPSRLW           $0x02, Z5, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPSRLW           $0x01, Z6, Z7
+	VPANDD           ones2<>+0(SB), Z7, Z7
+	VPORD            Z7, Z4, Z4
+	VPDPBUSD.BCST    12(BX), Z4, Z8
+	VPSRLW           $0x06, Z5, Z4
+	VPANDD           pairs0<>+0(SB), Z4, Z4
+	VPSRLW           $0x05, Z6, Z5
+	VPANDD           ones2<>+0(SB), Z5, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    28(BX), Z4, Z9
+	VCVTPH2PS        (DX)(CX*1), Z4
+	VPMOVSXBD        192(AX)(CX*1), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z5, Z8, Z8
+	VBROADCASTSS     44(BX), Z5
+	VFNMADD231PS     Z4, Z5, Z8
+	VCVTPH2PS        (DX)(CX*1), Z4
+	VPMOVSXBD        208(AX)(CX*1), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z9, Z9
+	VFMADD231PS      Z5, Z9, Z8
+	VMOVUPS          start<>+0(SB), Z5
+	VSUBPS.BCST      36(BX), Z5, Z5
+	VSUBPS.BCST      44(BX), Z5, Z5
+	VFNMADD231PS     Z4, Z5, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
+	ADDQ             $+48, BX
+	ADDQ             $+224, AX
+	DECQ             DI
+	JNZ              part89
+	DECQ             SI
+	JNZ              block87
 
 done88:
 	MOVQ         dstStride+40(FP), AX
@@ -5778,62 +5769,62 @@ part92:
 	VPSLLW    $0x02, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y1, Y1
-	VMOVUPS   Y1, (AX)
+	VMOVDQU   Y1, (AX)
 	VPSRLW    $0x04, Y0, Y1
 	VPAND     pairs0<>+0(SB), Y1, Y1
 	VPSRLW    $0x02, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y1, Y1
-	VMOVUPS   Y1, 256(AX)
+	VMOVDQU   Y1, 256(AX)
 	VMOVUPS   64(CX), Y1
 	VPAND     pairs0<>+0(SB), Y1, Y3
 	VPSLLW    $0x01, Y2, Y4
 	VPAND     ones2<>+0(SB), Y4, Y4
 	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 64(AX)
+	VMOVDQU   Y3, 64(AX)
 	VPSRLW    $0x04, Y1, Y3
 	VPAND     pairs0<>+0(SB), Y3, Y3
 	VPSRLW    $0x03, Y2, Y4
 	VPAND     ones2<>+0(SB), Y4, Y4
 	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 320(AX)
+	VMOVDQU   Y3, 320(AX)
 	VPSRLW    $0x02, Y0, Y3
 	VPAND     pairs0<>+0(SB), Y3, Y3
 	VPAND     ones2<>+0(SB), Y2, Y4
 	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 128(AX)
+	VMOVDQU   Y3, 128(AX)
 	VPSRLW    $0x06, Y0, Y0
 	VPAND     pairs0<>+0(SB), Y0, Y0
 	VPSRLW    $0x04, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y0, Y0
-	VMOVUPS   Y0, 384(AX)
+	VMOVDQU   Y0, 384(AX)
 	VPSRLW    $0x02, Y1, Y0
 	VPAND     pairs0<>+0(SB), Y0, Y0
 	VPSRLW    $0x01, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y0, Y0
-	VMOVUPS   Y0, 192(AX)
+	VMOVDQU   Y0, 192(AX)
 	VPSRLW    $0x06, Y1, Y0
 	VPAND     pairs0<>+0(SB), Y0, Y0
 	VPSRLW    $0x05, Y2, Y1
 	VPAND     ones2<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 448(AX)
+	VMOVDQU   Y0, 448(AX)
 	VPMOVSXBD 192(CX), Y0
 	VPMOVSXBD 208(CX), Y1
 	VPSLLD    $0x01, Y0, Y3
 	VPSLLD    $0x11, Y0, Y2
 	VPBLENDW  $0xaa, Y2, Y3, Y2
-	VMOVUPS   Y2, 512(AX)
+	VMOVDQU   Y2, 512(AX)
 	VPSLLD    $0x01, Y1, Y3
 	VPSLLD    $0x11, Y1, Y2
 	VPBLENDW  $0xaa, Y2, Y3, Y2
-	VMOVUPS   Y2, 576(AX)
+	VMOVDQU   Y2, 576(AX)
 	VPSUBD    Y0, Y1, Y0
 	VPSLLD    $0x10, Y1, Y1
 	VPBLENDW  $0xaa, Y1, Y0, Y1
-	VMOVUPS   Y1, 640(AX)
+	VMOVDQU   Y1, 640(AX)
 	VCVTPH2PS (DX), Y0
 	VMULPS    unitQ3K<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 704(AX)
@@ -5843,62 +5834,62 @@ part92:
 	VPSLLW    $0x02, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y1, Y1
-	VMOVUPS   Y1, 32(AX)
+	VMOVDQU   Y1, 32(AX)
 	VPSRLW    $0x04, Y0, Y1
 	VPAND     pairs0<>+0(SB), Y1, Y1
 	VPSRLW    $0x02, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y1, Y1
-	VMOVUPS   Y1, 288(AX)
+	VMOVDQU   Y1, 288(AX)
 	VMOVUPS   96(CX), Y1
 	VPAND     pairs0<>+0(SB), Y1, Y3
 	VPSLLW    $0x01, Y2, Y4
 	VPAND     ones2<>+0(SB), Y4, Y4
 	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 96(AX)
+	VMOVDQU   Y3, 96(AX)
 	VPSRLW    $0x04, Y1, Y3
 	VPAND     pairs0<>+0(SB), Y3, Y3
 	VPSRLW    $0x03, Y2, Y4
 	VPAND     ones2<>+0(SB), Y4, Y4
 	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 352(AX)
+	VMOVDQU   Y3, 352(AX)
 	VPSRLW    $0x02, Y0, Y3
 	VPAND     pairs0<>+0(SB), Y3, Y3
 	VPAND     ones2<>+0(SB), Y2, Y4
 	VPOR      Y4, Y3, Y3
-	VMOVUPS   Y3, 160(AX)
+	VMOVDQU   Y3, 160(AX)
 	VPSRLW    $0x06, Y0, Y0
 	VPAND     pairs0<>+0(SB), Y0, Y0
 	VPSRLW    $0x04, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y0, Y0
-	VMOVUPS   Y0, 416(AX)
+	VMOVDQU   Y0, 416(AX)
 	VPSRLW    $0x02, Y1, Y0
 	VPAND     pairs0<>+0(SB), Y0, Y0
 	VPSRLW    $0x01, Y2, Y3
 	VPAND     ones2<>+0(SB), Y3, Y3
 	VPOR      Y3, Y0, Y0
-	VMOVUPS   Y0, 224(AX)
+	VMOVDQU   Y0, 224(AX)
 	VPSRLW    $0x06, Y1, Y0
 	VPAND     pairs0<>+0(SB), Y0, Y0
 	VPSRLW    $0x05, Y2, Y1
 	VPAND     ones2<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 480(AX)
+	VMOVDQU   Y0, 480(AX)
 	VPMOVSXBD 200(CX), Y0
 	VPMOVSXBD 216(CX), Y1
 	VPSLLD    $0x01, Y0, Y3
 	VPSLLD    $0x11, Y0, Y2
 	VPBLENDW  $0xaa, Y2, Y3, Y2
-	VMOVUPS   Y2, 544(AX)
+	VMOVDQU   Y2, 544(AX)
 	VPSLLD    $0x01, Y1, Y3
 	VPSLLD    $0x11, Y1, Y2
 	VPBLENDW  $0xaa, Y2, Y3, Y2
-	VMOVUPS   Y2, 608(AX)
+	VMOVDQU   Y2, 608(AX)
 	VPSUBD    Y0, Y1, Y0
 	VPSLLD    $0x10, Y1, Y1
 	VPBLENDW  $0xaa, Y1, Y0, Y1
-	VMOVUPS   Y1, 672(AX)
+	VMOVDQU   Y1, 672(AX)
 	VCVTPH2PS 16(DX), Y0
 	VMULPS    unitQ3K<>+0(SB), Y0, Y0
 	VMOVUPS   Y0, 736(AX)
@@ -5912,6 +5903,24 @@ part92:
 done91:
 	VZEROUPPER
 	RET
+
+DATA unitQ3K<>+0(SB)/4, $0x3f000000
+DATA unitQ3K<>+4(SB)/4, $0x3f000000
+DATA unitQ3K<>+8(SB)/4, $0x3f000000
+DATA unitQ3K<>+12(SB)/4, $0x3f000000
+DATA unitQ3K<>+16(SB)/4, $0x3f000000
+DATA unitQ3K<>+20(SB)/4, $0x3f000000
+DATA unitQ3K<>+24(SB)/4, $0x3f000000
+DATA unitQ3K<>+28(SB)/4, $0x3f000000
+DATA unitQ3K<>+32(SB)/4, $0x3f000000
+DATA unitQ3K<>+36(SB)/4, $0x3f000000
+DATA unitQ3K<>+40(SB)/4, $0x3f000000
+DATA unitQ3K<>+44(SB)/4, $0x3f000000
+DATA unitQ3K<>+48(SB)/4, $0x3f000000
+DATA unitQ3K<>+52(SB)/4, $0x3f000000
+DATA unitQ3K<>+56(SB)/4, $0x3f000000
+DATA unitQ3K<>+60(SB)/4, $0x3f000000
+GLOBL unitQ3K<>(SB), RODATA|NOPTR, $64
 
 // func tileQ3KAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -5934,74 +5943,74 @@ part95:
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
-	VPMOVSXBD    192(AX), Y2
-	VPMOVSXBD    208(AX), Y3
-	VMOVUPS      (AX), Y4
-	VPAND        pairs0<>+0(SB), Y4, Y5
-	VMOVUPS      128(AX), Y6
-	VPSLLW       $0x02, Y6, Y7
+	VMOVUPS      (AX), Y2
+	VPAND        pairs0<>+0(SB), Y2, Y3
+	VMOVUPS      128(AX), Y4
+	VPSLLW       $0x02, Y4, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y3, Y3
+	VPBROADCASTD (DX), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPSRLW       $0x04, Y2, Y3
+	VPAND        pairs0<>+0(SB), Y3, Y3
+	VPSRLW       $0x02, Y4, Y6
+	VPAND        ones2<>+0(SB), Y6, Y6
+	VPOR         Y6, Y3, Y3
+	VPBROADCASTD 16(DX), Y6
+	VPMADDUBSW   Y6, Y3, Y6
+	VMOVUPS      64(AX), Y3
+	VPAND        pairs0<>+0(SB), Y3, Y7
+	VPSLLW       $0x01, Y4, Y8
+	VPAND        ones2<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 4(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y5, Y8, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPSRLW       $0x04, Y3, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPSRLW       $0x03, Y4, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
 	VPOR         Y7, Y5, Y5
-	VPBROADCASTD (DX), Y7
+	VPBROADCASTD 20(DX), Y7
 	VPMADDUBSW   Y7, Y5, Y7
-	VPSRLW       $0x04, Y4, Y5
+	VPADDW       Y6, Y7, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y2, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y6, Y8
-	VPAND        ones2<>+0(SB), Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VPBROADCASTD 16(DX), Y8
-	VPMADDUBSW   Y8, Y5, Y8
-	VMOVUPS      64(AX), Y5
-	VPAND        pairs0<>+0(SB), Y5, Y9
-	VPSLLW       $0x01, Y6, Y10
-	VPAND        ones2<>+0(SB), Y10, Y10
-	VPOR         Y10, Y9, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y7, Y10, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPSRLW       $0x04, Y5, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPSRLW       $0x03, Y6, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y7, Y7
-	VPBROADCASTD 20(DX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y8, Y9, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPSRLW       $0x02, Y4, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPAND        ones2<>+0(SB), Y6, Y8
-	VPOR         Y8, Y7, Y7
-	VPBROADCASTD 8(DX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPSRLW       $0x06, Y4, Y4
-	VPAND        pairs0<>+0(SB), Y4, Y4
-	VPSRLW       $0x04, Y6, Y7
-	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y4, Y4
-	VPBROADCASTD 24(DX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPSRLW       $0x02, Y5, Y4
-	VPAND        pairs0<>+0(SB), Y4, Y4
-	VPSRLW       $0x01, Y6, Y11
-	VPAND        ones2<>+0(SB), Y11, Y11
-	VPOR         Y11, Y4, Y4
-	VPBROADCASTD 12(DX), Y11
-	VPMADDUBSW   Y11, Y4, Y11
-	VPADDW       Y8, Y11, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y10, Y10
-	VPSRLW       $0x06, Y5, Y4
-	VPAND        pairs0<>+0(SB), Y4, Y4
-	VPSRLW       $0x05, Y6, Y5
+	VPAND        ones2<>+0(SB), Y4, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 8(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPSRLW       $0x06, Y2, Y2
+	VPAND        pairs0<>+0(SB), Y2, Y2
+	VPSRLW       $0x04, Y4, Y5
 	VPAND        ones2<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD 28(DX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y7, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y9, Y9
+	VPOR         Y5, Y2, Y2
+	VPBROADCASTD 24(DX), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPSRLW       $0x02, Y3, Y2
+	VPAND        pairs0<>+0(SB), Y2, Y2
+	VPSRLW       $0x01, Y4, Y9
+	VPAND        ones2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y2, Y2
+	VPBROADCASTD 12(DX), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y6, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSRLW       $0x06, Y3, Y2
+	VPAND        pairs0<>+0(SB), Y2, Y2
+	VPSRLW       $0x05, Y4, Y3
+	VPAND        ones2<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPBROADCASTD 28(DX), Y3
+	VPMADDUBSW   Y3, Y2, Y3
+	VPADDW       Y5, Y3, Y3
+	VPMADDWD     ones16<>+0(SB), Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPMOVSXBD    192(AX), Y2
+	VPMOVSXBD    208(AX), Y3
 	VPSUBD       Y2, Y3, Y4
 	VPSLLD       $0x10, Y3, Y5
 	VPBLENDW     $0xaa, Y5, Y4, Y5
@@ -6011,85 +6020,85 @@ part95:
 	VPBLENDW     $0xaa, Y6, Y4, Y4
 	VPMADDWD     Y4, Y5, Y5
 	VPSLLD       $0x01, Y2, Y2
-	VPMULLD      Y2, Y10, Y10
-	VPADDD       Y10, Y5, Y5
+	VPMULLD      Y2, Y8, Y8
+	VPADDD       Y8, Y5, Y5
 	VPSLLD       $0x01, Y3, Y3
-	VPMULLD      Y3, Y9, Y9
-	VPADDD       Y9, Y5, Y5
+	VPMULLD      Y3, Y7, Y7
+	VPADDD       Y7, Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VBROADCASTSS 32(DX), Y2
 	VCVTPH2PS    (CX), Y3
 	VMULPS       unitQ3K<>+0(SB), Y3, Y3
 	VMULPS       Y3, Y2, Y2
 	VFMADD231PS  Y2, Y5, Y0
-	VPMOVSXBD    200(AX), Y2
-	VPMOVSXBD    216(AX), Y3
-	VMOVUPS      32(AX), Y4
-	VPAND        pairs0<>+0(SB), Y4, Y5
-	VMOVUPS      160(AX), Y6
-	VPSLLW       $0x02, Y6, Y7
+	VMOVUPS      32(AX), Y2
+	VPAND        pairs0<>+0(SB), Y2, Y3
+	VMOVUPS      160(AX), Y4
+	VPSLLW       $0x02, Y4, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y3, Y3
+	VPBROADCASTD (DX), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPSRLW       $0x04, Y2, Y3
+	VPAND        pairs0<>+0(SB), Y3, Y3
+	VPSRLW       $0x02, Y4, Y6
+	VPAND        ones2<>+0(SB), Y6, Y6
+	VPOR         Y6, Y3, Y3
+	VPBROADCASTD 16(DX), Y6
+	VPMADDUBSW   Y6, Y3, Y6
+	VMOVUPS      96(AX), Y3
+	VPAND        pairs0<>+0(SB), Y3, Y7
+	VPSLLW       $0x01, Y4, Y8
+	VPAND        ones2<>+0(SB), Y8, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 4(DX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPADDW       Y5, Y8, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPSRLW       $0x04, Y3, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPSRLW       $0x03, Y4, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
 	VPOR         Y7, Y5, Y5
-	VPBROADCASTD (DX), Y7
+	VPBROADCASTD 20(DX), Y7
 	VPMADDUBSW   Y7, Y5, Y7
-	VPSRLW       $0x04, Y4, Y5
+	VPADDW       Y6, Y7, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPSRLW       $0x02, Y2, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPSRLW       $0x02, Y6, Y8
-	VPAND        ones2<>+0(SB), Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VPBROADCASTD 16(DX), Y8
-	VPMADDUBSW   Y8, Y5, Y8
-	VMOVUPS      96(AX), Y5
-	VPAND        pairs0<>+0(SB), Y5, Y9
-	VPSLLW       $0x01, Y6, Y10
-	VPAND        ones2<>+0(SB), Y10, Y10
-	VPOR         Y10, Y9, Y9
-	VPBROADCASTD 4(DX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPADDW       Y7, Y10, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPSRLW       $0x04, Y5, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPSRLW       $0x03, Y6, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y7, Y7
-	VPBROADCASTD 20(DX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y8, Y9, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VPSRLW       $0x02, Y4, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPAND        ones2<>+0(SB), Y6, Y8
-	VPOR         Y8, Y7, Y7
-	VPBROADCASTD 8(DX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPSRLW       $0x06, Y4, Y4
-	VPAND        pairs0<>+0(SB), Y4, Y4
-	VPSRLW       $0x04, Y6, Y7
-	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y4, Y4
-	VPBROADCASTD 24(DX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPSRLW       $0x02, Y5, Y4
-	VPAND        pairs0<>+0(SB), Y4, Y4
-	VPSRLW       $0x01, Y6, Y11
-	VPAND        ones2<>+0(SB), Y11, Y11
-	VPOR         Y11, Y4, Y4
-	VPBROADCASTD 12(DX), Y11
-	VPMADDUBSW   Y11, Y4, Y11
-	VPADDW       Y8, Y11, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y10, Y10
-	VPSRLW       $0x06, Y5, Y4
-	VPAND        pairs0<>+0(SB), Y4, Y4
-	VPSRLW       $0x05, Y6, Y5
+	VPAND        ones2<>+0(SB), Y4, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 8(DX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPSRLW       $0x06, Y2, Y2
+	VPAND        pairs0<>+0(SB), Y2, Y2
+	VPSRLW       $0x04, Y4, Y5
 	VPAND        ones2<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD 28(DX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y7, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y9, Y9
+	VPOR         Y5, Y2, Y2
+	VPBROADCASTD 24(DX), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPSRLW       $0x02, Y3, Y2
+	VPAND        pairs0<>+0(SB), Y2, Y2
+	VPSRLW       $0x01, Y4, Y9
+	VPAND        ones2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y2, Y2
+	VPBROADCASTD 12(DX), Y9
+	VPMADDUBSW   Y9, Y2, Y9
+	VPADDW       Y6, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSRLW       $0x06, Y3, Y2
+	VPAND        pairs0<>+0(SB), Y2, Y2
+	VPSRLW       $0x05, Y4, Y3
+	VPAND        ones2<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPBROADCASTD 28(DX), Y3
+	VPMADDUBSW   Y3, Y2, Y3
+	VPADDW       Y5, Y3, Y3
+	VPMADDWD     ones16<>+0(SB), Y3, Y3
+	VPADDD       Y3, Y7, Y7
+	VPMOVSXBD    200(AX), Y2
+	VPMOVSXBD    216(AX), Y3
 	VPSUBD       Y2, Y3, Y4
 	VPSLLD       $0x10, Y3, Y5
 	VPBLENDW     $0xaa, Y5, Y4, Y5
@@ -6099,11 +6108,11 @@ part95:
 	VPBLENDW     $0xaa, Y6, Y4, Y4
 	VPMADDWD     Y4, Y5, Y5
 	VPSLLD       $0x01, Y2, Y2
-	VPMULLD      Y2, Y10, Y10
-	VPADDD       Y10, Y5, Y5
+	VPMULLD      Y2, Y8, Y8
+	VPADDD       Y8, Y5, Y5
 	VPSLLD       $0x01, Y3, Y3
-	VPMULLD      Y3, Y9, Y9
-	VPADDD       Y9, Y5, Y5
+	VPMULLD      Y3, Y7, Y7
+	VPADDD       Y7, Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VBROADCASTSS 32(DX), Y2
 	VCVTPH2PS    16(CX), Y3
@@ -6167,74 +6176,74 @@ part99:
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
-	VPMOVSXBD    192(AX), Y4
-	VPMOVSXBD    208(AX), Y5
-	VMOVUPS      (AX), Y6
-	VPAND        pairs0<>+0(SB), Y6, Y7
-	VMOVUPS      128(AX), Y8
-	VPSLLW       $0x02, Y8, Y9
+	VMOVUPS      (AX), Y4
+	VPAND        pairs0<>+0(SB), Y4, Y5
+	VMOVUPS      128(AX), Y6
+	VPSLLW       $0x02, Y6, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones2<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 16(BX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VMOVUPS      64(AX), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y9
+	VPSLLW       $0x01, Y6, Y10
+	VPAND        ones2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y9, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPSRLW       $0x04, Y5, Y7
+	VPAND        pairs0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y9
 	VPAND        ones2<>+0(SB), Y9, Y9
 	VPOR         Y9, Y7, Y7
-	VPBROADCASTD (BX), Y9
+	VPBROADCASTD 20(BX), Y9
 	VPMADDUBSW   Y9, Y7, Y9
-	VPSRLW       $0x04, Y6, Y7
+	VPADDW       Y8, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPSRLW       $0x02, Y4, Y7
 	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPSRLW       $0x02, Y8, Y10
-	VPAND        ones2<>+0(SB), Y10, Y10
-	VPOR         Y10, Y7, Y7
-	VPBROADCASTD 16(BX), Y10
-	VPMADDUBSW   Y10, Y7, Y10
-	VMOVUPS      64(AX), Y7
-	VPAND        pairs0<>+0(SB), Y7, Y11
-	VPSLLW       $0x01, Y8, Y12
-	VPAND        ones2<>+0(SB), Y12, Y12
-	VPOR         Y12, Y11, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPADDW       Y9, Y12, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPSRLW       $0x04, Y7, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPSRLW       $0x03, Y8, Y11
-	VPAND        ones2<>+0(SB), Y11, Y11
-	VPOR         Y11, Y9, Y9
-	VPBROADCASTD 20(BX), Y11
-	VPMADDUBSW   Y11, Y9, Y11
-	VPADDW       Y10, Y11, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPSRLW       $0x02, Y6, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPAND        ones2<>+0(SB), Y8, Y10
-	VPOR         Y10, Y9, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPSRLW       $0x06, Y6, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x04, Y8, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y6, Y6
-	VPBROADCASTD 24(BX), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPSRLW       $0x02, Y7, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x01, Y8, Y13
-	VPAND        ones2<>+0(SB), Y13, Y13
-	VPOR         Y13, Y6, Y6
-	VPBROADCASTD 12(BX), Y13
-	VPMADDUBSW   Y13, Y6, Y13
-	VPADDW       Y10, Y13, Y13
-	VPMADDWD     ones16<>+0(SB), Y13, Y13
-	VPADDD       Y13, Y12, Y12
-	VPSRLW       $0x06, Y7, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x05, Y8, Y7
+	VPAND        ones2<>+0(SB), Y6, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPSRLW       $0x06, Y4, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x04, Y6, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y9, Y7, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y11, Y11
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 24(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPSRLW       $0x02, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x01, Y6, Y11
+	VPAND        ones2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y4, Y4
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y4, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x06, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x05, Y6, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 28(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y9, Y9
+	VPMOVSXBD    192(AX), Y4
+	VPMOVSXBD    208(AX), Y5
 	VPSUBD       Y4, Y5, Y6
 	VPSLLD       $0x10, Y5, Y7
 	VPBLENDW     $0xaa, Y7, Y6, Y7
@@ -6244,85 +6253,85 @@ part99:
 	VPBLENDW     $0xaa, Y8, Y6, Y6
 	VPMADDWD     Y6, Y7, Y7
 	VPSLLD       $0x01, Y4, Y4
-	VPMULLD      Y4, Y12, Y12
-	VPADDD       Y12, Y7, Y7
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y7, Y7
 	VPSLLD       $0x01, Y5, Y5
-	VPMULLD      Y5, Y11, Y11
-	VPADDD       Y11, Y7, Y7
+	VPMULLD      Y5, Y9, Y9
+	VPADDD       Y9, Y7, Y7
 	VCVTDQ2PS    Y7, Y7
 	VBROADCASTSS 32(BX), Y4
 	VCVTPH2PS    (DX), Y5
 	VMULPS       unitQ3K<>+0(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VFMADD231PS  Y4, Y7, Y0
-	VPMOVSXBD    200(AX), Y4
-	VPMOVSXBD    216(AX), Y5
-	VMOVUPS      32(AX), Y6
-	VPAND        pairs0<>+0(SB), Y6, Y7
-	VMOVUPS      160(AX), Y8
-	VPSLLW       $0x02, Y8, Y9
+	VMOVUPS      32(AX), Y4
+	VPAND        pairs0<>+0(SB), Y4, Y5
+	VMOVUPS      160(AX), Y6
+	VPSLLW       $0x02, Y6, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones2<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 16(BX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VMOVUPS      96(AX), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y9
+	VPSLLW       $0x01, Y6, Y10
+	VPAND        ones2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y9, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPSRLW       $0x04, Y5, Y7
+	VPAND        pairs0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y9
 	VPAND        ones2<>+0(SB), Y9, Y9
 	VPOR         Y9, Y7, Y7
-	VPBROADCASTD (BX), Y9
+	VPBROADCASTD 20(BX), Y9
 	VPMADDUBSW   Y9, Y7, Y9
-	VPSRLW       $0x04, Y6, Y7
+	VPADDW       Y8, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPSRLW       $0x02, Y4, Y7
 	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPSRLW       $0x02, Y8, Y10
-	VPAND        ones2<>+0(SB), Y10, Y10
-	VPOR         Y10, Y7, Y7
-	VPBROADCASTD 16(BX), Y10
-	VPMADDUBSW   Y10, Y7, Y10
-	VMOVUPS      96(AX), Y7
-	VPAND        pairs0<>+0(SB), Y7, Y11
-	VPSLLW       $0x01, Y8, Y12
-	VPAND        ones2<>+0(SB), Y12, Y12
-	VPOR         Y12, Y11, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPADDW       Y9, Y12, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPSRLW       $0x04, Y7, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPSRLW       $0x03, Y8, Y11
-	VPAND        ones2<>+0(SB), Y11, Y11
-	VPOR         Y11, Y9, Y9
-	VPBROADCASTD 20(BX), Y11
-	VPMADDUBSW   Y11, Y9, Y11
-	VPADDW       Y10, Y11, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPSRLW       $0x02, Y6, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPAND        ones2<>+0(SB), Y8, Y10
-	VPOR         Y10, Y9, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPSRLW       $0x06, Y6, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x04, Y8, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y6, Y6
-	VPBROADCASTD 24(BX), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPSRLW       $0x02, Y7, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x01, Y8, Y13
-	VPAND        ones2<>+0(SB), Y13, Y13
-	VPOR         Y13, Y6, Y6
-	VPBROADCASTD 12(BX), Y13
-	VPMADDUBSW   Y13, Y6, Y13
-	VPADDW       Y10, Y13, Y13
-	VPMADDWD     ones16<>+0(SB), Y13, Y13
-	VPADDD       Y13, Y12, Y12
-	VPSRLW       $0x06, Y7, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x05, Y8, Y7
+	VPAND        ones2<>+0(SB), Y6, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPSRLW       $0x06, Y4, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x04, Y6, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y9, Y7, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y11, Y11
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 24(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPSRLW       $0x02, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x01, Y6, Y11
+	VPAND        ones2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y4, Y4
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y4, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x06, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x05, Y6, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 28(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y9, Y9
+	VPMOVSXBD    200(AX), Y4
+	VPMOVSXBD    216(AX), Y5
 	VPSUBD       Y4, Y5, Y6
 	VPSLLD       $0x10, Y5, Y7
 	VPBLENDW     $0xaa, Y7, Y6, Y7
@@ -6332,11 +6341,11 @@ part99:
 	VPBLENDW     $0xaa, Y8, Y6, Y6
 	VPMADDWD     Y6, Y7, Y7
 	VPSLLD       $0x01, Y4, Y4
-	VPMULLD      Y4, Y12, Y12
-	VPADDD       Y12, Y7, Y7
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y7, Y7
 	VPSLLD       $0x01, Y5, Y5
-	VPMULLD      Y5, Y11, Y11
-	VPADDD       Y11, Y7, Y7
+	VPMULLD      Y5, Y9, Y9
+	VPADDD       Y9, Y7, Y7
 	VCVTDQ2PS    Y7, Y7
 	VBROADCASTSS 32(BX), Y4
 	VCVTPH2PS    16(DX), Y5
@@ -6347,74 +6356,74 @@ part99:
 	PREFETCHT0   8256(AX)(CX*1)
 	PREFETCHT0   8320(AX)(CX*1)
 	PREFETCHT0   8384(AX)(CX*1)
-	VPMOVSXBD    192(AX)(CX*1), Y4
-	VPMOVSXBD    208(AX)(CX*1), Y5
-	VMOVUPS      (AX)(CX*1), Y6
-	VPAND        pairs0<>+0(SB), Y6, Y7
-	VMOVUPS      128(AX)(CX*1), Y8
-	VPSLLW       $0x02, Y8, Y9
+	VMOVUPS      (AX)(CX*1), Y4
+	VPAND        pairs0<>+0(SB), Y4, Y5
+	VMOVUPS      128(AX)(CX*1), Y6
+	VPSLLW       $0x02, Y6, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones2<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 16(BX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VMOVUPS      64(AX)(CX*1), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y9
+	VPSLLW       $0x01, Y6, Y10
+	VPAND        ones2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y9, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPSRLW       $0x04, Y5, Y7
+	VPAND        pairs0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y9
 	VPAND        ones2<>+0(SB), Y9, Y9
 	VPOR         Y9, Y7, Y7
-	VPBROADCASTD (BX), Y9
+	VPBROADCASTD 20(BX), Y9
 	VPMADDUBSW   Y9, Y7, Y9
-	VPSRLW       $0x04, Y6, Y7
+	VPADDW       Y8, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPSRLW       $0x02, Y4, Y7
 	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPSRLW       $0x02, Y8, Y10
-	VPAND        ones2<>+0(SB), Y10, Y10
-	VPOR         Y10, Y7, Y7
-	VPBROADCASTD 16(BX), Y10
-	VPMADDUBSW   Y10, Y7, Y10
-	VMOVUPS      64(AX)(CX*1), Y7
-	VPAND        pairs0<>+0(SB), Y7, Y11
-	VPSLLW       $0x01, Y8, Y12
-	VPAND        ones2<>+0(SB), Y12, Y12
-	VPOR         Y12, Y11, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPADDW       Y9, Y12, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPSRLW       $0x04, Y7, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPSRLW       $0x03, Y8, Y11
-	VPAND        ones2<>+0(SB), Y11, Y11
-	VPOR         Y11, Y9, Y9
-	VPBROADCASTD 20(BX), Y11
-	VPMADDUBSW   Y11, Y9, Y11
-	VPADDW       Y10, Y11, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPSRLW       $0x02, Y6, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPAND        ones2<>+0(SB), Y8, Y10
-	VPOR         Y10, Y9, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPSRLW       $0x06, Y6, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x04, Y8, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y6, Y6
-	VPBROADCASTD 24(BX), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPSRLW       $0x02, Y7, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x01, Y8, Y13
-	VPAND        ones2<>+0(SB), Y13, Y13
-	VPOR         Y13, Y6, Y6
-	VPBROADCASTD 12(BX), Y13
-	VPMADDUBSW   Y13, Y6, Y13
-	VPADDW       Y10, Y13, Y13
-	VPMADDWD     ones16<>+0(SB), Y13, Y13
-	VPADDD       Y13, Y12, Y12
-	VPSRLW       $0x06, Y7, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x05, Y8, Y7
+	VPAND        ones2<>+0(SB), Y6, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPSRLW       $0x06, Y4, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x04, Y6, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y9, Y7, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y11, Y11
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 24(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPSRLW       $0x02, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x01, Y6, Y11
+	VPAND        ones2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y4, Y4
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y4, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x06, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x05, Y6, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 28(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y9, Y9
+	VPMOVSXBD    192(AX)(CX*1), Y4
+	VPMOVSXBD    208(AX)(CX*1), Y5
 	VPSUBD       Y4, Y5, Y6
 	VPSLLD       $0x10, Y5, Y7
 	VPBLENDW     $0xaa, Y7, Y6, Y7
@@ -6424,85 +6433,85 @@ part99:
 	VPBLENDW     $0xaa, Y8, Y6, Y6
 	VPMADDWD     Y6, Y7, Y7
 	VPSLLD       $0x01, Y4, Y4
-	VPMULLD      Y4, Y12, Y12
-	VPADDD       Y12, Y7, Y7
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y7, Y7
 	VPSLLD       $0x01, Y5, Y5
-	VPMULLD      Y5, Y11, Y11
-	VPADDD       Y11, Y7, Y7
+	VPMULLD      Y5, Y9, Y9
+	VPADDD       Y9, Y7, Y7
 	VCVTDQ2PS    Y7, Y7
 	VBROADCASTSS 32(BX), Y4
 	VCVTPH2PS    (DX)(CX*1), Y5
 	VMULPS       unitQ3K<>+0(SB), Y5, Y5
 	VMULPS       Y5, Y4, Y4
 	VFMADD231PS  Y4, Y7, Y2
-	VPMOVSXBD    200(AX)(CX*1), Y4
-	VPMOVSXBD    216(AX)(CX*1), Y5
-	VMOVUPS      32(AX)(CX*1), Y6
-	VPAND        pairs0<>+0(SB), Y6, Y7
-	VMOVUPS      160(AX)(CX*1), Y8
-	VPSLLW       $0x02, Y8, Y9
+	VMOVUPS      32(AX)(CX*1), Y4
+	VPAND        pairs0<>+0(SB), Y4, Y5
+	VMOVUPS      160(AX)(CX*1), Y6
+	VPSLLW       $0x02, Y6, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones2<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 16(BX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VMOVUPS      96(AX)(CX*1), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y9
+	VPSLLW       $0x01, Y6, Y10
+	VPAND        ones2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y9, Y9
+	VPBROADCASTD 4(BX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPSRLW       $0x04, Y5, Y7
+	VPAND        pairs0<>+0(SB), Y7, Y7
+	VPSRLW       $0x03, Y6, Y9
 	VPAND        ones2<>+0(SB), Y9, Y9
 	VPOR         Y9, Y7, Y7
-	VPBROADCASTD (BX), Y9
+	VPBROADCASTD 20(BX), Y9
 	VPMADDUBSW   Y9, Y7, Y9
-	VPSRLW       $0x04, Y6, Y7
+	VPADDW       Y8, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPSRLW       $0x02, Y4, Y7
 	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPSRLW       $0x02, Y8, Y10
-	VPAND        ones2<>+0(SB), Y10, Y10
-	VPOR         Y10, Y7, Y7
-	VPBROADCASTD 16(BX), Y10
-	VPMADDUBSW   Y10, Y7, Y10
-	VMOVUPS      96(AX)(CX*1), Y7
-	VPAND        pairs0<>+0(SB), Y7, Y11
-	VPSLLW       $0x01, Y8, Y12
-	VPAND        ones2<>+0(SB), Y12, Y12
-	VPOR         Y12, Y11, Y11
-	VPBROADCASTD 4(BX), Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPADDW       Y9, Y12, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPSRLW       $0x04, Y7, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPSRLW       $0x03, Y8, Y11
-	VPAND        ones2<>+0(SB), Y11, Y11
-	VPOR         Y11, Y9, Y9
-	VPBROADCASTD 20(BX), Y11
-	VPMADDUBSW   Y11, Y9, Y11
-	VPADDW       Y10, Y11, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPSRLW       $0x02, Y6, Y9
-	VPAND        pairs0<>+0(SB), Y9, Y9
-	VPAND        ones2<>+0(SB), Y8, Y10
-	VPOR         Y10, Y9, Y9
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y9, Y10
-	VPSRLW       $0x06, Y6, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x04, Y8, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y6, Y6
-	VPBROADCASTD 24(BX), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPSRLW       $0x02, Y7, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x01, Y8, Y13
-	VPAND        ones2<>+0(SB), Y13, Y13
-	VPOR         Y13, Y6, Y6
-	VPBROADCASTD 12(BX), Y13
-	VPMADDUBSW   Y13, Y6, Y13
-	VPADDW       Y10, Y13, Y13
-	VPMADDWD     ones16<>+0(SB), Y13, Y13
-	VPADDD       Y13, Y12, Y12
-	VPSRLW       $0x06, Y7, Y6
-	VPAND        pairs0<>+0(SB), Y6, Y6
-	VPSRLW       $0x05, Y8, Y7
+	VPAND        ones2<>+0(SB), Y6, Y8
+	VPOR         Y8, Y7, Y7
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y7, Y8
+	VPSRLW       $0x06, Y4, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x04, Y6, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 28(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VPADDW       Y9, Y7, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VPADDD       Y7, Y11, Y11
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 24(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPSRLW       $0x02, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x01, Y6, Y11
+	VPAND        ones2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y4, Y4
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y4, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x06, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x05, Y6, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 28(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y9, Y9
+	VPMOVSXBD    200(AX)(CX*1), Y4
+	VPMOVSXBD    216(AX)(CX*1), Y5
 	VPSUBD       Y4, Y5, Y6
 	VPSLLD       $0x10, Y5, Y7
 	VPBLENDW     $0xaa, Y7, Y6, Y7
@@ -6512,11 +6521,11 @@ part99:
 	VPBLENDW     $0xaa, Y8, Y6, Y6
 	VPMADDWD     Y6, Y7, Y7
 	VPSLLD       $0x01, Y4, Y4
-	VPMULLD      Y4, Y12, Y12
-	VPADDD       Y12, Y7, Y7
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y7, Y7
 	VPSLLD       $0x01, Y5, Y5
-	VPMULLD      Y5, Y11, Y11
-	VPADDD       Y11, Y7, Y7
+	VPMULLD      Y5, Y9, Y9
+	VPADDD       Y9, Y7, Y7
 	VCVTDQ2PS    Y7, Y7
 	VBROADCASTSS 32(BX), Y4
 	VCVTPH2PS    16(DX)(CX*1), Y5
@@ -9069,8 +9078,6 @@ done146:
 TEXT ·expandQ6KVNNI(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), AX
 	MOVQ  panel+8(FP), CX
-	MOVL  $0xaaaaaaaa, DX
-	KMOVD DX, K1
 	MOVQ  blocks+16(FP), BX
 	TESTQ BX, BX
 	JZ    done149
@@ -9129,18 +9136,19 @@ part150:
 	VPANDD    pairs4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
 	VMOVUPS   Z0, 448(AX)
-	VPMOVSXBD 384(CX), Z0
-	VPMOVSXBD 400(CX), Z1
-	VCVTDQ2PS Z0, Z2
-	VMOVUPS   Z2, 512(AX)
-	VCVTDQ2PS Z1, Z2
-	VMOVUPS   Z2, 576(AX)
-	VPSUBD    Z0, Z1, Z0
-	VPSLLD    $0x02, Z0, Z0
-	VPSLLD    $0x12, Z1, Z1
-	VPBLENDMW Z1, Z0, K1, Z1
-	VMOVUPS   Z1, 640(AX)
 	VCVTPH2PS (DX), Z0
+	VPMOVSXBD 384(CX), Z1
+	VCVTDQ2PS Z1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 512(AX)
+	VMULPS    offsetQ6K<>+0(SB), Z1, Z0
+	VMOVUPS   Z0, 640(AX)
+	VCVTPH2PS (DX), Z0
+	VPMOVSXBD 400(CX), Z1
+	VCVTDQ2PS Z1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 576(AX)
+	VMULPS    offsetQ6K<>+0(SB), Z1, Z0
 	VMOVUPS   Z0, 704(AX)
 	ADDQ      $+768, AX
 	ADDQ      $+416, CX
@@ -9171,12 +9179,28 @@ DATA pairs4<>+56(SB)/4, $0x30303030
 DATA pairs4<>+60(SB)/4, $0x30303030
 GLOBL pairs4<>(SB), RODATA|NOPTR, $64
 
+DATA offsetQ6K<>+0(SB)/4, $0x40800000
+DATA offsetQ6K<>+4(SB)/4, $0x40800000
+DATA offsetQ6K<>+8(SB)/4, $0x40800000
+DATA offsetQ6K<>+12(SB)/4, $0x40800000
+DATA offsetQ6K<>+16(SB)/4, $0x40800000
+DATA offsetQ6K<>+20(SB)/4, $0x40800000
+DATA offsetQ6K<>+24(SB)/4, $0x40800000
+DATA offsetQ6K<>+28(SB)/4, $0x40800000
+DATA offsetQ6K<>+32(SB)/4, $0x40800000
+DATA offsetQ6K<>+36(SB)/4, $0x40800000
+DATA offsetQ6K<>+40(SB)/4, $0x40800000
+DATA offsetQ6K<>+44(SB)/4, $0x40800000
+DATA offsetQ6K<>+48(SB)/4, $0x40800000
+DATA offsetQ6K<>+52(SB)/4, $0x40800000
+DATA offsetQ6K<>+56(SB)/4, $0x40800000
+DATA offsetQ6K<>+60(SB)/4, $0x40800000
+GLOBL offsetQ6K<>(SB), RODATA|NOPTR, $64
+
 // func tileQ6KVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ6KVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
-	MOVL   $0xaaaaaaaa, CX
-	KMOVD  CX, K1
 	MOVQ   x+8(FP), DX
 	VPXORD Z0, Z0, Z0
 	MOVQ   blocks+48(FP), BX
@@ -9189,88 +9213,90 @@ block151:
 	MOVQ $0x00000008, SI
 
 part153:
-	PREFETCHT0     4096(AX)
-	PREFETCHT0     4160(AX)
-	PREFETCHT0     4224(AX)
-	PREFETCHT0     4288(AX)
-	PREFETCHT0     4352(AX)
-	PREFETCHT0     4416(AX)
-	PREFETCHT0     4480(AX)
-	VPMOVSXBD      384(AX), Z1
-	VPMOVSXBD      400(AX), Z2
-	VPXORD         Z3, Z3, Z3
-	VPXORD         Z4, Z4, Z4
-	VMOVUPS        (AX), Z5
-	VPANDD         nibbles0<>+0(SB), Z5, Z6
-	VMOVUPS        256(AX), Z7
-	VPSLLW         $0x04, Z7, Z8
-	VPANDD         pairs4<>+0(SB), Z8, Z8
-	VPORD          Z8, Z6, Z6
-	VPDPBUSD.BCST  (DX), Z6, Z3
-	VPSRLW         $0x04, Z5, Z5
-	VPANDD         nibbles0<>+0(SB), Z5, Z5
-	VPANDD         pairs4<>+0(SB), Z7, Z6
-	VPORD          Z6, Z5, Z5
-	VPDPBUSD.BCST  16(DX), Z5, Z4
-	VMOVUPS        64(AX), Z5
-	VPANDD         nibbles0<>+0(SB), Z5, Z6
-	VMOVUPS        320(AX), Z8
-	VPSLLW         $0x04, Z8, Z9
-	VPANDD         pairs4<>+0(SB), Z9, Z9
-	VPORD          Z9, Z6, Z6
-	VPDPBUSD.BCST  4(DX), Z6, Z3
-	VPSRLW         $0x04, Z5, Z5
-	VPANDD         nibbles0<>+0(SB), Z5, Z5
-	VPANDD         pairs4<>+0(SB), Z8, Z6
-	VPORD          Z6, Z5, Z5
-	VPDPBUSD.BCST  20(DX), Z5, Z4
-	VMOVUPS        128(AX), Z5
-	VPANDD         nibbles0<>+0(SB), Z5, Z6
-	VPSLLW         $0x02, Z7, Z9
-	VPANDD         pairs4<>+0(SB), Z9, Z9
-	VPORD          Z9, Z6, Z6
-	VPDPBUSD.BCST  8(DX), Z6, Z3
-	VPSRLW         $0x04, Z5, Z5
-	VPANDD         nibbles0<>+0(SB), Z5, Z5
-	VPSRLW         $0x02, Z7, Z6
-	VPANDD         pairs4<>+0(SB), Z6, Z6
-	VPORD          Z6, Z5, Z5
-	VPDPBUSD.BCST  24(DX), Z5, Z4
-	VMOVUPS        192(AX), Z5
-	VPANDD         nibbles0<>+0(SB), Z5, Z6
-	VPSLLW         $0x02, Z8, Z7
-	VPANDD         pairs4<>+0(SB), Z7, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  12(DX), Z6, Z3
-	VPSRLW         $0x04, Z5, Z5
-	VPANDD         nibbles0<>+0(SB), Z5, Z5
-	VPSRLW         $0x02, Z8, Z6
-	VPANDD         pairs4<>+0(SB), Z6, Z6
-	VPORD          Z6, Z5, Z5
-	VPDPBUSD.BCST  28(DX), Z5, Z4
-	VPSUBD         Z1, Z2, Z5
-	VPSLLD         $0x02, Z5, Z6
-	VPSLLD         $0x12, Z2, Z5
-	VPBLENDMW      Z5, Z6, K1, Z5
-	VCVTPS2DQ.BCST 44(DX), Z6
-	VPBROADCASTW   36(DX), K1, Z6
-	VPMADDWD       Z5, Z6, Z5
-	VCVTDQ2PS      Z5, Z5
-	VCVTDQ2PS      Z1, Z1
-	VCVTDQ2PS      Z3, Z3
-	VFMADD231PS    Z1, Z3, Z5
-	VCVTDQ2PS      Z2, Z1
-	VCVTDQ2PS      Z4, Z4
-	VFMADD231PS    Z1, Z4, Z5
-	VCVTPH2PS      (CX), Z1
-	VMULPS.BCST    32(DX), Z1, Z1
-	VFMADD231PS    Z1, Z5, Z0
-	ADDQ           $+48, DX
-	ADDQ           $+416, AX
-	DECQ           SI
-	JNZ            part153
-	DECQ           BX
-	JNZ            block151
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	PREFETCHT0       4416(AX)
+	PREFETCHT0       4480(AX)
+	VPXORD           Z1, Z1, Z1
+	VPXORD           Z2, Z2, Z2
+	VMOVUPS          (AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VMOVUPS          256(AX), Z5
+	VPSLLW           $0x04, Z5, Z6
+	VPANDD           pairs4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z4, Z4
+	VPDPBUSD.BCST    (DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z3
+	VPANDD           pairs4<>+0(SB), Z5, Z4
+	VPORD            Z4, Z3, Z3
+	VPDPBUSD.BCST    16(DX), Z3, Z2
+	VMOVUPS          64(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VMOVUPS          320(AX), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           pairs4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z4, Z4
+	VPDPBUSD.BCST    4(DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z3
+	VPANDD           pairs4<>+0(SB), Z6, Z4
+	VPORD            Z4, Z3, Z3
+	VPDPBUSD.BCST    20(DX), Z3, Z2
+	VMOVUPS          128(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPSLLW           $0x02, Z5, Z7
+	VPANDD           pairs4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z4, Z4
+	VPDPBUSD.BCST    8(DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z3
+	VPSRLW           $0x02, Z5, Z4
+	VPANDD           pairs4<>+0(SB), Z4, Z4
+	VPORD            Z4, Z3, Z3
+	VPDPBUSD.BCST    24(DX), Z3, Z2
+	VMOVUPS          192(AX), Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z4
+	VPSLLW           $0x02, Z6, Z5
+	VPANDD           pairs4<>+0(SB), Z5, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    12(DX), Z4, Z1
+	VPSRLW           $0x04, Z3, Z3
+	VPANDD           nibbles0<>+0(SB), Z3, Z3
+	VPSRLW           $0x02, Z6, Z4
+	VPANDD           pairs4<>+0(SB), Z4, Z4
+	VPORD            Z4, Z3, Z3
+	VPDPBUSD.BCST    28(DX), Z3, Z2
+	VCVTPH2PS        (CX), Z3
+	VPMOVSXBD        384(AX), Z4
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z3, Z4, Z4
+	VMULPS           offsetQ6K<>+0(SB), Z4, Z3
+	VCVTDQ2PS        Z1, Z1
+	VMULPS           Z4, Z1, Z1
+	VBROADCASTSS     44(DX), Z4
+	VFNMADD231PS     Z3, Z4, Z1
+	VCVTPH2PS        (CX), Z3
+	VPMOVSXBD        400(AX), Z4
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z3, Z4, Z4
+	VMULPS           offsetQ6K<>+0(SB), Z4, Z3
+	VCVTDQ2PS        Z2, Z2
+	VFMADD231PS      Z4, Z2, Z1
+	VMOVUPS          start<>+0(SB), Z4
+	VSUBPS.BCST      36(DX), Z4, Z4
+	VSUBPS.BCST      44(DX), Z4, Z4
+	VFNMADD231PS     Z3, Z4, Z1
+	VFMADD231PS.BCST 32(DX), Z1, Z0
+	ADDQ             $+48, DX
+	ADDQ             $+416, AX
+	DECQ             SI
+	JNZ              part153
+	DECQ             BX
+	JNZ              block151
 
 done152:
 	MOVQ      dstStride+40(FP), AX
@@ -9296,8 +9322,6 @@ noResidual154:
 TEXT ·tileQ6KVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
-	MOVL   $0xaaaaaaaa, DX
-	KMOVD  DX, K1
 	MOVQ   x+8(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -9311,164 +9335,168 @@ block155:
 	MOVQ $0x00000008, DI
 
 part157:
-	PREFETCHT0     4096(AX)
-	PREFETCHT0     4160(AX)
-	PREFETCHT0     4224(AX)
-	PREFETCHT0     4288(AX)
-	PREFETCHT0     4352(AX)
-	PREFETCHT0     4416(AX)
-	PREFETCHT0     4480(AX)
-	VPMOVSXBD      384(AX), Z2
-	VPMOVSXBD      400(AX), Z3
-	VPXORD         Z4, Z4, Z4
-	VPXORD         Z5, Z5, Z5
-	VMOVUPS        (AX), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VMOVUPS        256(AX), Z8
-	VPSLLW         $0x04, Z8, Z9
-	VPANDD         pairs4<>+0(SB), Z9, Z9
-	VPORD          Z9, Z7, Z7
-	VPDPBUSD.BCST  (BX), Z7, Z4
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPANDD         pairs4<>+0(SB), Z8, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  16(BX), Z6, Z5
-	VMOVUPS        64(AX), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VMOVUPS        320(AX), Z9
-	VPSLLW         $0x04, Z9, Z12
-	VPANDD         pairs4<>+0(SB), Z12, Z12
-	VPORD          Z12, Z7, Z7
-	VPDPBUSD.BCST  4(BX), Z7, Z4
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPANDD         pairs4<>+0(SB), Z9, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  20(BX), Z6, Z5
-	VMOVUPS        128(AX), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VPSLLW         $0x02, Z8, Z12
-	VPANDD         pairs4<>+0(SB), Z12, Z12
-	VPORD          Z12, Z7, Z7
-	VPDPBUSD.BCST  8(BX), Z7, Z4
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPSRLW         $0x02, Z8, Z7
-	VPANDD         pairs4<>+0(SB), Z7, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  24(BX), Z6, Z5
-	VMOVUPS        192(AX), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VPSLLW         $0x02, Z9, Z8
-	VPANDD         pairs4<>+0(SB), Z8, Z8
-	VPORD          Z8, Z7, Z7
-	VPDPBUSD.BCST  12(BX), Z7, Z4
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPSRLW         $0x02, Z9, Z7
-	VPANDD         pairs4<>+0(SB), Z7, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  28(BX), Z6, Z5
-	VPSUBD         Z2, Z3, Z6
-	VPSLLD         $0x02, Z6, Z7
-	VPSLLD         $0x12, Z3, Z6
-	VPBLENDMW      Z6, Z7, K1, Z6
-	VCVTPS2DQ.BCST 44(BX), Z7
-	VPBROADCASTW   36(BX), K1, Z7
-	VPMADDWD       Z6, Z7, Z6
-	VCVTDQ2PS      Z6, Z6
-	VCVTDQ2PS      Z2, Z2
-	VCVTDQ2PS      Z4, Z4
-	VFMADD231PS    Z2, Z4, Z6
-	VCVTDQ2PS      Z3, Z2
-	VCVTDQ2PS      Z5, Z5
-	VFMADD231PS    Z2, Z5, Z6
-	VCVTPH2PS      (DX), Z2
-	VMULPS.BCST    32(BX), Z2, Z2
-	VFMADD231PS    Z2, Z6, Z0
-	PREFETCHT0     4096(AX)(CX*1)
-	PREFETCHT0     4160(AX)(CX*1)
-	PREFETCHT0     4224(AX)(CX*1)
-	PREFETCHT0     4288(AX)(CX*1)
-	PREFETCHT0     4352(AX)(CX*1)
-	PREFETCHT0     4416(AX)(CX*1)
-	PREFETCHT0     4480(AX)(CX*1)
-	VPMOVSXBD      384(AX)(CX*1), Z2
-	VPMOVSXBD      400(AX)(CX*1), Z3
-	VPXORD         Z10, Z10, Z10
-	VPXORD         Z11, Z11, Z11
-	VMOVUPS        (AX)(CX*1), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VMOVUPS        256(AX)(CX*1), Z8
-	VPSLLW         $0x04, Z8, Z9
-	VPANDD         pairs4<>+0(SB), Z9, Z9
-	VPORD          Z9, Z7, Z7
-	VPDPBUSD.BCST  (BX), Z7, Z10
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPANDD         pairs4<>+0(SB), Z8, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  16(BX), Z6, Z11
-	VMOVUPS        64(AX)(CX*1), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VMOVUPS        320(AX)(CX*1), Z9
-	VPSLLW         $0x04, Z9, Z12
-	VPANDD         pairs4<>+0(SB), Z12, Z12
-	VPORD          Z12, Z7, Z7
-	VPDPBUSD.BCST  4(BX), Z7, Z10
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPANDD         pairs4<>+0(SB), Z9, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  20(BX), Z6, Z11
-	VMOVUPS        128(AX)(CX*1), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VPSLLW         $0x02, Z8, Z12
-	VPANDD         pairs4<>+0(SB), Z12, Z12
-	VPORD          Z12, Z7, Z7
-	VPDPBUSD.BCST  8(BX), Z7, Z10
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPSRLW         $0x02, Z8, Z7
-	VPANDD         pairs4<>+0(SB), Z7, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  24(BX), Z6, Z11
-	VMOVUPS        192(AX)(CX*1), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VPSLLW         $0x02, Z9, Z8
-	VPANDD         pairs4<>+0(SB), Z8, Z8
-	VPORD          Z8, Z7, Z7
-	VPDPBUSD.BCST  12(BX), Z7, Z10
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPSRLW         $0x02, Z9, Z7
-	VPANDD         pairs4<>+0(SB), Z7, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  28(BX), Z6, Z11
-	VPSUBD         Z2, Z3, Z6
-	VPSLLD         $0x02, Z6, Z7
-	VPSLLD         $0x12, Z3, Z6
-	VPBLENDMW      Z6, Z7, K1, Z6
-	VCVTPS2DQ.BCST 44(BX), Z7
-	VPBROADCASTW   36(BX), K1, Z7
-	VPMADDWD       Z6, Z7, Z6
-	VCVTDQ2PS      Z6, Z6
-	VCVTDQ2PS      Z2, Z2
-	VCVTDQ2PS      Z10, Z10
-	VFMADD231PS    Z2, Z10, Z6
-	VCVTDQ2PS      Z3, Z2
-	VCVTDQ2PS      Z11, Z11
-	VFMADD231PS    Z2, Z11, Z6
-	VCVTPH2PS      (DX)(CX*1), Z2
-	VMULPS.BCST    32(BX), Z2, Z2
-	VFMADD231PS    Z2, Z6, Z1
-	ADDQ           $+48, BX
-	ADDQ           $+416, AX
-	DECQ           DI
-	JNZ            part157
-	DECQ           SI
-	JNZ            block155
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	PREFETCHT0       4416(AX)
+	PREFETCHT0       4480(AX)
+	VPXORD           Z2, Z2, Z2
+	VPXORD           Z3, Z3, Z3
+	VMOVUPS          (AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           pairs4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPANDD           pairs4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    16(BX), Z4, Z3
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          320(AX), Z7
+	VPSLLW           $0x04, Z7, Z10
+	VPANDD           pairs4<>+0(SB), Z10, Z10
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPANDD           pairs4<>+0(SB), Z7, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    20(BX), Z4, Z3
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z10
+	VPANDD           pairs4<>+0(SB), Z10, Z10
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSRLW           $0x02, Z6, Z5
+	VPANDD           pairs4<>+0(SB), Z5, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    24(BX), Z4, Z3
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z7, Z6
+	VPANDD           pairs4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z5, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSRLW           $0x02, Z7, Z5
+	VPANDD           pairs4<>+0(SB), Z5, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    28(BX), Z4, Z3
+	VCVTPH2PS        (DX), Z4
+	VPMOVSXBD        384(AX), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z2, Z2
+	VMULPS           Z5, Z2, Z2
+	VBROADCASTSS     44(BX), Z5
+	VFNMADD231PS     Z4, Z5, Z2
+	VCVTPH2PS        (DX), Z4
+	VPMOVSXBD        400(AX), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z3, Z3
+	VFMADD231PS      Z5, Z3, Z2
+	VMOVUPS          start<>+0(SB), Z5
+	VSUBPS.BCST      36(BX), Z5, Z5
+	VSUBPS.BCST      44(BX), Z5, Z5
+	VFNMADD231PS     Z4, Z5, Z2
+	VFMADD231PS.BCST 32(BX), Z2, Z0
+	PREFETCHT0       4096(AX)(CX*1)
+	PREFETCHT0       4160(AX)(CX*1)
+	PREFETCHT0       4224(AX)(CX*1)
+	PREFETCHT0       4288(AX)(CX*1)
+	PREFETCHT0       4352(AX)(CX*1)
+	PREFETCHT0       4416(AX)(CX*1)
+	PREFETCHT0       4480(AX)(CX*1)
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
+	VMOVUPS          (AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX)(CX*1), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           pairs4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPANDD           pairs4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    16(BX), Z4, Z9
+	VMOVUPS          64(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          320(AX)(CX*1), Z7
+	VPSLLW           $0x04, Z7, Z10
+	VPANDD           pairs4<>+0(SB), Z10, Z10
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPANDD           pairs4<>+0(SB), Z7, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    20(BX), Z4, Z9
+	VMOVUPS          128(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z10
+	VPANDD           pairs4<>+0(SB), Z10, Z10
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSRLW           $0x02, Z6, Z5
+	VPANDD           pairs4<>+0(SB), Z5, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    24(BX), Z4, Z9
+	VMOVUPS          192(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z7, Z6
+	VPANDD           pairs4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z5, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSRLW           $0x02, Z7, Z5
+	VPANDD           pairs4<>+0(SB), Z5, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    28(BX), Z4, Z9
+	VCVTPH2PS        (DX)(CX*1), Z4
+	VPMOVSXBD        384(AX)(CX*1), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z5, Z8, Z8
+	VBROADCASTSS     44(BX), Z5
+	VFNMADD231PS     Z4, Z5, Z8
+	VCVTPH2PS        (DX)(CX*1), Z4
+	VPMOVSXBD        400(AX)(CX*1), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z9, Z9
+	VFMADD231PS      Z5, Z9, Z8
+	VMOVUPS          start<>+0(SB), Z5
+	VSUBPS.BCST      36(BX), Z5, Z5
+	VSUBPS.BCST      44(BX), Z5, Z5
+	VFNMADD231PS     Z4, Z5, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
+	ADDQ             $+48, BX
+	ADDQ             $+416, AX
+	DECQ             DI
+	JNZ              part157
+	DECQ             SI
+	JNZ              block155
 
 done156:
 	MOVQ      dstStride+40(FP), AX
@@ -9498,8 +9526,6 @@ TEXT ·swigluQ6KVNNIr1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
-	MOVL   $0xaaaaaaaa, DX
-	KMOVD  DX, K1
 	MOVQ   x+8(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -9513,164 +9539,168 @@ block159:
 	MOVQ $0x00000008, DI
 
 part161:
-	PREFETCHT0     4096(AX)
-	PREFETCHT0     4160(AX)
-	PREFETCHT0     4224(AX)
-	PREFETCHT0     4288(AX)
-	PREFETCHT0     4352(AX)
-	PREFETCHT0     4416(AX)
-	PREFETCHT0     4480(AX)
-	VPMOVSXBD      384(AX), Z2
-	VPMOVSXBD      400(AX), Z3
-	VPXORD         Z4, Z4, Z4
-	VPXORD         Z5, Z5, Z5
-	VMOVUPS        (AX), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VMOVUPS        256(AX), Z8
-	VPSLLW         $0x04, Z8, Z9
-	VPANDD         pairs4<>+0(SB), Z9, Z9
-	VPORD          Z9, Z7, Z7
-	VPDPBUSD.BCST  (BX), Z7, Z4
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPANDD         pairs4<>+0(SB), Z8, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  16(BX), Z6, Z5
-	VMOVUPS        64(AX), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VMOVUPS        320(AX), Z9
-	VPSLLW         $0x04, Z9, Z12
-	VPANDD         pairs4<>+0(SB), Z12, Z12
-	VPORD          Z12, Z7, Z7
-	VPDPBUSD.BCST  4(BX), Z7, Z4
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPANDD         pairs4<>+0(SB), Z9, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  20(BX), Z6, Z5
-	VMOVUPS        128(AX), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VPSLLW         $0x02, Z8, Z12
-	VPANDD         pairs4<>+0(SB), Z12, Z12
-	VPORD          Z12, Z7, Z7
-	VPDPBUSD.BCST  8(BX), Z7, Z4
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPSRLW         $0x02, Z8, Z7
-	VPANDD         pairs4<>+0(SB), Z7, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  24(BX), Z6, Z5
-	VMOVUPS        192(AX), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VPSLLW         $0x02, Z9, Z8
-	VPANDD         pairs4<>+0(SB), Z8, Z8
-	VPORD          Z8, Z7, Z7
-	VPDPBUSD.BCST  12(BX), Z7, Z4
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPSRLW         $0x02, Z9, Z7
-	VPANDD         pairs4<>+0(SB), Z7, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  28(BX), Z6, Z5
-	VPSUBD         Z2, Z3, Z6
-	VPSLLD         $0x02, Z6, Z7
-	VPSLLD         $0x12, Z3, Z6
-	VPBLENDMW      Z6, Z7, K1, Z6
-	VCVTPS2DQ.BCST 44(BX), Z7
-	VPBROADCASTW   36(BX), K1, Z7
-	VPMADDWD       Z6, Z7, Z6
-	VCVTDQ2PS      Z6, Z6
-	VCVTDQ2PS      Z2, Z2
-	VCVTDQ2PS      Z4, Z4
-	VFMADD231PS    Z2, Z4, Z6
-	VCVTDQ2PS      Z3, Z2
-	VCVTDQ2PS      Z5, Z5
-	VFMADD231PS    Z2, Z5, Z6
-	VCVTPH2PS      (DX), Z2
-	VMULPS.BCST    32(BX), Z2, Z2
-	VFMADD231PS    Z2, Z6, Z0
-	PREFETCHT0     4096(AX)(CX*1)
-	PREFETCHT0     4160(AX)(CX*1)
-	PREFETCHT0     4224(AX)(CX*1)
-	PREFETCHT0     4288(AX)(CX*1)
-	PREFETCHT0     4352(AX)(CX*1)
-	PREFETCHT0     4416(AX)(CX*1)
-	PREFETCHT0     4480(AX)(CX*1)
-	VPMOVSXBD      384(AX)(CX*1), Z2
-	VPMOVSXBD      400(AX)(CX*1), Z3
-	VPXORD         Z10, Z10, Z10
-	VPXORD         Z11, Z11, Z11
-	VMOVUPS        (AX)(CX*1), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VMOVUPS        256(AX)(CX*1), Z8
-	VPSLLW         $0x04, Z8, Z9
-	VPANDD         pairs4<>+0(SB), Z9, Z9
-	VPORD          Z9, Z7, Z7
-	VPDPBUSD.BCST  (BX), Z7, Z10
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPANDD         pairs4<>+0(SB), Z8, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  16(BX), Z6, Z11
-	VMOVUPS        64(AX)(CX*1), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VMOVUPS        320(AX)(CX*1), Z9
-	VPSLLW         $0x04, Z9, Z12
-	VPANDD         pairs4<>+0(SB), Z12, Z12
-	VPORD          Z12, Z7, Z7
-	VPDPBUSD.BCST  4(BX), Z7, Z10
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPANDD         pairs4<>+0(SB), Z9, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  20(BX), Z6, Z11
-	VMOVUPS        128(AX)(CX*1), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VPSLLW         $0x02, Z8, Z12
-	VPANDD         pairs4<>+0(SB), Z12, Z12
-	VPORD          Z12, Z7, Z7
-	VPDPBUSD.BCST  8(BX), Z7, Z10
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPSRLW         $0x02, Z8, Z7
-	VPANDD         pairs4<>+0(SB), Z7, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  24(BX), Z6, Z11
-	VMOVUPS        192(AX)(CX*1), Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z7
-	VPSLLW         $0x02, Z9, Z8
-	VPANDD         pairs4<>+0(SB), Z8, Z8
-	VPORD          Z8, Z7, Z7
-	VPDPBUSD.BCST  12(BX), Z7, Z10
-	VPSRLW         $0x04, Z6, Z6
-	VPANDD         nibbles0<>+0(SB), Z6, Z6
-	VPSRLW         $0x02, Z9, Z7
-	VPANDD         pairs4<>+0(SB), Z7, Z7
-	VPORD          Z7, Z6, Z6
-	VPDPBUSD.BCST  28(BX), Z6, Z11
-	VPSUBD         Z2, Z3, Z6
-	VPSLLD         $0x02, Z6, Z7
-	VPSLLD         $0x12, Z3, Z6
-	VPBLENDMW      Z6, Z7, K1, Z6
-	VCVTPS2DQ.BCST 44(BX), Z7
-	VPBROADCASTW   36(BX), K1, Z7
-	VPMADDWD       Z6, Z7, Z6
-	VCVTDQ2PS      Z6, Z6
-	VCVTDQ2PS      Z2, Z2
-	VCVTDQ2PS      Z10, Z10
-	VFMADD231PS    Z2, Z10, Z6
-	VCVTDQ2PS      Z3, Z2
-	VCVTDQ2PS      Z11, Z11
-	VFMADD231PS    Z2, Z11, Z6
-	VCVTPH2PS      (DX)(CX*1), Z2
-	VMULPS.BCST    32(BX), Z2, Z2
-	VFMADD231PS    Z2, Z6, Z1
-	ADDQ           $+48, BX
-	ADDQ           $+416, AX
-	DECQ           DI
-	JNZ            part161
-	DECQ           SI
-	JNZ            block159
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	PREFETCHT0       4416(AX)
+	PREFETCHT0       4480(AX)
+	VPXORD           Z2, Z2, Z2
+	VPXORD           Z3, Z3, Z3
+	VMOVUPS          (AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           pairs4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPANDD           pairs4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    16(BX), Z4, Z3
+	VMOVUPS          64(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          320(AX), Z7
+	VPSLLW           $0x04, Z7, Z10
+	VPANDD           pairs4<>+0(SB), Z10, Z10
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPANDD           pairs4<>+0(SB), Z7, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    20(BX), Z4, Z3
+	VMOVUPS          128(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z10
+	VPANDD           pairs4<>+0(SB), Z10, Z10
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSRLW           $0x02, Z6, Z5
+	VPANDD           pairs4<>+0(SB), Z5, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    24(BX), Z4, Z3
+	VMOVUPS          192(AX), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z7, Z6
+	VPANDD           pairs4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z5, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z2
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSRLW           $0x02, Z7, Z5
+	VPANDD           pairs4<>+0(SB), Z5, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    28(BX), Z4, Z3
+	VCVTPH2PS        (DX), Z4
+	VPMOVSXBD        384(AX), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z2, Z2
+	VMULPS           Z5, Z2, Z2
+	VBROADCASTSS     44(BX), Z5
+	VFNMADD231PS     Z4, Z5, Z2
+	VCVTPH2PS        (DX), Z4
+	VPMOVSXBD        400(AX), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z3, Z3
+	VFMADD231PS      Z5, Z3, Z2
+	VMOVUPS          start<>+0(SB), Z5
+	VSUBPS.BCST      36(BX), Z5, Z5
+	VSUBPS.BCST      44(BX), Z5, Z5
+	VFNMADD231PS     Z4, Z5, Z2
+	VFMADD231PS.BCST 32(BX), Z2, Z0
+	PREFETCHT0       4096(AX)(CX*1)
+	PREFETCHT0       4160(AX)(CX*1)
+	PREFETCHT0       4224(AX)(CX*1)
+	PREFETCHT0       4288(AX)(CX*1)
+	PREFETCHT0       4352(AX)(CX*1)
+	PREFETCHT0       4416(AX)(CX*1)
+	PREFETCHT0       4480(AX)(CX*1)
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
+	VMOVUPS          (AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          256(AX)(CX*1), Z6
+	VPSLLW           $0x04, Z6, Z7
+	VPANDD           pairs4<>+0(SB), Z7, Z7
+	VPORD            Z7, Z5, Z5
+	VPDPBUSD.BCST    (BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPANDD           pairs4<>+0(SB), Z6, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    16(BX), Z4, Z9
+	VMOVUPS          64(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VMOVUPS          320(AX)(CX*1), Z7
+	VPSLLW           $0x04, Z7, Z10
+	VPANDD           pairs4<>+0(SB), Z10, Z10
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    4(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPANDD           pairs4<>+0(SB), Z7, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    20(BX), Z4, Z9
+	VMOVUPS          128(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z6, Z10
+	VPANDD           pairs4<>+0(SB), Z10, Z10
+	VPORD            Z10, Z5, Z5
+	VPDPBUSD.BCST    8(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSRLW           $0x02, Z6, Z5
+	VPANDD           pairs4<>+0(SB), Z5, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    24(BX), Z4, Z9
+	VMOVUPS          192(AX)(CX*1), Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z5
+	VPSLLW           $0x02, Z7, Z6
+	VPANDD           pairs4<>+0(SB), Z6, Z6
+	VPORD            Z6, Z5, Z5
+	VPDPBUSD.BCST    12(BX), Z5, Z8
+	VPSRLW           $0x04, Z4, Z4
+	VPANDD           nibbles0<>+0(SB), Z4, Z4
+	VPSRLW           $0x02, Z7, Z5
+	VPANDD           pairs4<>+0(SB), Z5, Z5
+	VPORD            Z5, Z4, Z4
+	VPDPBUSD.BCST    28(BX), Z4, Z9
+	VCVTPH2PS        (DX)(CX*1), Z4
+	VPMOVSXBD        384(AX)(CX*1), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z5, Z8, Z8
+	VBROADCASTSS     44(BX), Z5
+	VFNMADD231PS     Z4, Z5, Z8
+	VCVTPH2PS        (DX)(CX*1), Z4
+	VPMOVSXBD        400(AX)(CX*1), Z5
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z4, Z5, Z5
+	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
+	VCVTDQ2PS        Z9, Z9
+	VFMADD231PS      Z5, Z9, Z8
+	VMOVUPS          start<>+0(SB), Z5
+	VSUBPS.BCST      36(BX), Z5, Z5
+	VSUBPS.BCST      44(BX), Z5, Z5
+	VFNMADD231PS     Z4, Z5, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
+	ADDQ             $+48, BX
+	ADDQ             $+416, AX
+	DECQ             DI
+	JNZ              part161
+	DECQ             SI
+	JNZ              block159
 
 done160:
 	MOVQ         dstStride+40(FP), AX
@@ -9727,61 +9757,61 @@ part164:
 	VPSLLW    $0x04, Y2, Y3
 	VPAND     pairs4<>+0(SB), Y3, Y3
 	VPOR      Y3, Y1, Y1
-	VMOVUPS   Y1, (AX)
+	VMOVDQU   Y1, (AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPAND     pairs4<>+0(SB), Y2, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 256(AX)
+	VMOVDQU   Y0, 256(AX)
 	VMOVUPS   64(CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VMOVUPS   320(CX), Y3
 	VPSLLW    $0x04, Y3, Y4
 	VPAND     pairs4<>+0(SB), Y4, Y4
 	VPOR      Y4, Y1, Y1
-	VMOVUPS   Y1, 64(AX)
+	VMOVDQU   Y1, 64(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPAND     pairs4<>+0(SB), Y3, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 320(AX)
+	VMOVDQU   Y0, 320(AX)
 	VMOVUPS   128(CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VPSLLW    $0x02, Y2, Y4
 	VPAND     pairs4<>+0(SB), Y4, Y4
 	VPOR      Y4, Y1, Y1
-	VMOVUPS   Y1, 128(AX)
+	VMOVDQU   Y1, 128(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPSRLW    $0x02, Y2, Y1
 	VPAND     pairs4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 384(AX)
+	VMOVDQU   Y0, 384(AX)
 	VMOVUPS   192(CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VPSLLW    $0x02, Y3, Y2
 	VPAND     pairs4<>+0(SB), Y2, Y2
 	VPOR      Y2, Y1, Y1
-	VMOVUPS   Y1, 192(AX)
+	VMOVDQU   Y1, 192(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPSRLW    $0x02, Y3, Y1
 	VPAND     pairs4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 448(AX)
+	VMOVDQU   Y0, 448(AX)
 	VPMOVSXBD 384(CX), Y0
 	VPMOVSXBD 400(CX), Y1
 	VPSLLD    $0x10, Y0, Y2
 	VPBLENDW  $0xaa, Y2, Y0, Y2
-	VMOVUPS   Y2, 512(AX)
+	VMOVDQU   Y2, 512(AX)
 	VPSLLD    $0x10, Y1, Y2
 	VPBLENDW  $0xaa, Y2, Y1, Y2
-	VMOVUPS   Y2, 576(AX)
+	VMOVDQU   Y2, 576(AX)
 	VPSUBD    Y0, Y1, Y0
 	VPSLLD    $0x02, Y0, Y0
 	VPSLLD    $0x12, Y1, Y1
 	VPBLENDW  $0xaa, Y1, Y0, Y1
-	VMOVUPS   Y1, 640(AX)
+	VMOVDQU   Y1, 640(AX)
 	VCVTPH2PS (DX), Y0
 	VMOVUPS   Y0, 704(AX)
 	VMOVUPS   32(CX), Y0
@@ -9790,61 +9820,61 @@ part164:
 	VPSLLW    $0x04, Y2, Y3
 	VPAND     pairs4<>+0(SB), Y3, Y3
 	VPOR      Y3, Y1, Y1
-	VMOVUPS   Y1, 32(AX)
+	VMOVDQU   Y1, 32(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPAND     pairs4<>+0(SB), Y2, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 288(AX)
+	VMOVDQU   Y0, 288(AX)
 	VMOVUPS   96(CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VMOVUPS   352(CX), Y3
 	VPSLLW    $0x04, Y3, Y4
 	VPAND     pairs4<>+0(SB), Y4, Y4
 	VPOR      Y4, Y1, Y1
-	VMOVUPS   Y1, 96(AX)
+	VMOVDQU   Y1, 96(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPAND     pairs4<>+0(SB), Y3, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 352(AX)
+	VMOVDQU   Y0, 352(AX)
 	VMOVUPS   160(CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VPSLLW    $0x02, Y2, Y4
 	VPAND     pairs4<>+0(SB), Y4, Y4
 	VPOR      Y4, Y1, Y1
-	VMOVUPS   Y1, 160(AX)
+	VMOVDQU   Y1, 160(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPSRLW    $0x02, Y2, Y1
 	VPAND     pairs4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 416(AX)
+	VMOVDQU   Y0, 416(AX)
 	VMOVUPS   224(CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VPSLLW    $0x02, Y3, Y2
 	VPAND     pairs4<>+0(SB), Y2, Y2
 	VPOR      Y2, Y1, Y1
-	VMOVUPS   Y1, 224(AX)
+	VMOVDQU   Y1, 224(AX)
 	VPSRLW    $0x04, Y0, Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y0
 	VPSRLW    $0x02, Y3, Y1
 	VPAND     pairs4<>+0(SB), Y1, Y1
 	VPOR      Y1, Y0, Y0
-	VMOVUPS   Y0, 480(AX)
+	VMOVDQU   Y0, 480(AX)
 	VPMOVSXBD 392(CX), Y0
 	VPMOVSXBD 408(CX), Y1
 	VPSLLD    $0x10, Y0, Y2
 	VPBLENDW  $0xaa, Y2, Y0, Y2
-	VMOVUPS   Y2, 544(AX)
+	VMOVDQU   Y2, 544(AX)
 	VPSLLD    $0x10, Y1, Y2
 	VPBLENDW  $0xaa, Y2, Y1, Y2
-	VMOVUPS   Y2, 608(AX)
+	VMOVDQU   Y2, 608(AX)
 	VPSUBD    Y0, Y1, Y0
 	VPSLLD    $0x02, Y0, Y0
 	VPSLLD    $0x12, Y1, Y1
 	VPBLENDW  $0xaa, Y1, Y0, Y1
-	VMOVUPS   Y1, 672(AX)
+	VMOVDQU   Y1, 672(AX)
 	VCVTPH2PS 16(DX), Y0
 	VMOVUPS   Y0, 736(AX)
 	ADDQ      $+768, AX
@@ -9882,173 +9912,173 @@ part167:
 	PREFETCHT0   8448(AX)
 	PREFETCHT0   8512(AX)
 	PREFETCHT0   8576(AX)
+	VMOVUPS      (AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y3
+	VMOVUPS      256(AX), Y4
+	VPSLLW       $0x04, Y4, Y5
+	VPAND        pairs4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y3, Y3
+	VPBROADCASTD (DX), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y2
+	VPAND        pairs4<>+0(SB), Y4, Y3
+	VPOR         Y3, Y2, Y2
+	VPBROADCASTD 16(DX), Y3
+	VPMADDUBSW   Y3, Y2, Y3
+	VMOVUPS      64(AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y6
+	VMOVUPS      320(AX), Y7
+	VPSLLW       $0x04, Y7, Y8
+	VPAND        pairs4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VPBROADCASTD 4(DX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y5, Y8, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y2
+	VPAND        pairs4<>+0(SB), Y7, Y5
+	VPOR         Y5, Y2, Y2
+	VPBROADCASTD 20(DX), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y3, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VMOVUPS      128(AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y3
+	VPSLLW       $0x02, Y4, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y3, Y3
+	VPBROADCASTD 8(DX), Y6
+	VPMADDUBSW   Y6, Y3, Y6
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y2
+	VPSRLW       $0x02, Y4, Y3
+	VPAND        pairs4<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPBROADCASTD 24(DX), Y3
+	VPMADDUBSW   Y3, Y2, Y3
+	VMOVUPS      192(AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y4
+	VPSLLW       $0x02, Y7, Y9
+	VPAND        pairs4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y4, Y4
+	VPBROADCASTD 12(DX), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y6, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y2
+	VPSRLW       $0x02, Y7, Y4
+	VPAND        pairs4<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VPBROADCASTD 28(DX), Y4
+	VPMADDUBSW   Y4, Y2, Y4
+	VPADDW       Y3, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y5, Y5
 	VPMOVSXBD    384(AX), Y2
 	VPMOVSXBD    400(AX), Y3
-	VMOVUPS      (AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VMOVUPS      256(AX), Y6
-	VPSLLW       $0x04, Y6, Y7
-	VPAND        pairs4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y5, Y5
-	VPBROADCASTD (DX), Y7
-	VPMADDUBSW   Y7, Y5, Y7
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPAND        pairs4<>+0(SB), Y6, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD 16(DX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VMOVUPS      64(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y8
-	VMOVUPS      320(AX), Y9
-	VPSLLW       $0x04, Y9, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 4(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y7, Y10, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPAND        pairs4<>+0(SB), Y9, Y7
-	VPOR         Y7, Y4, Y4
-	VPBROADCASTD 20(DX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPADDW       Y5, Y7, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VMOVUPS      128(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSLLW       $0x02, Y6, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VPBROADCASTD 8(DX), Y8
-	VPMADDUBSW   Y8, Y5, Y8
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSRLW       $0x02, Y6, Y5
-	VPAND        pairs4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD 24(DX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VMOVUPS      192(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y6
-	VPSLLW       $0x02, Y9, Y11
-	VPAND        pairs4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y6, Y6
-	VPBROADCASTD 12(DX), Y11
-	VPMADDUBSW   Y11, Y6, Y11
-	VPADDW       Y8, Y11, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y10, Y10
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSRLW       $0x02, Y9, Y6
-	VPAND        pairs4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y4, Y4
-	VPBROADCASTD 28(DX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPADDW       Y5, Y6, Y6
-	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VPADDD       Y6, Y7, Y7
 	VPSUBD       Y2, Y3, Y4
-	VPSLLD       $0x02, Y4, Y5
+	VPSLLD       $0x02, Y4, Y6
 	VPSLLD       $0x12, Y3, Y4
-	VPBLENDW     $0xaa, Y4, Y5, Y4
-	VBROADCASTSS 44(DX), Y5
-	VCVTPS2DQ    Y5, Y5
-	VPBROADCASTD 34(DX), Y6
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPMADDWD     Y5, Y4, Y4
-	VPMULLD      Y2, Y10, Y10
-	VPADDD       Y10, Y4, Y4
-	VPMULLD      Y3, Y7, Y7
-	VPADDD       Y7, Y4, Y4
+	VPBLENDW     $0xaa, Y4, Y6, Y4
+	VBROADCASTSS 44(DX), Y6
+	VCVTPS2DQ    Y6, Y6
+	VPBROADCASTD 34(DX), Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPMULLD      Y2, Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VPMULLD      Y3, Y5, Y5
+	VPADDD       Y5, Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VBROADCASTSS 32(DX), Y2
 	VCVTPH2PS    (CX), Y3
 	VMULPS       Y3, Y2, Y2
 	VFMADD231PS  Y2, Y4, Y0
+	VMOVUPS      32(AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y3
+	VMOVUPS      288(AX), Y4
+	VPSLLW       $0x04, Y4, Y5
+	VPAND        pairs4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y3, Y3
+	VPBROADCASTD (DX), Y5
+	VPMADDUBSW   Y5, Y3, Y5
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y2
+	VPAND        pairs4<>+0(SB), Y4, Y3
+	VPOR         Y3, Y2, Y2
+	VPBROADCASTD 16(DX), Y3
+	VPMADDUBSW   Y3, Y2, Y3
+	VMOVUPS      96(AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y6
+	VMOVUPS      352(AX), Y7
+	VPSLLW       $0x04, Y7, Y8
+	VPAND        pairs4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VPBROADCASTD 4(DX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y5, Y8, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y2
+	VPAND        pairs4<>+0(SB), Y7, Y5
+	VPOR         Y5, Y2, Y2
+	VPBROADCASTD 20(DX), Y5
+	VPMADDUBSW   Y5, Y2, Y5
+	VPADDW       Y3, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VMOVUPS      160(AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y3
+	VPSLLW       $0x02, Y4, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y3, Y3
+	VPBROADCASTD 8(DX), Y6
+	VPMADDUBSW   Y6, Y3, Y6
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y2
+	VPSRLW       $0x02, Y4, Y3
+	VPAND        pairs4<>+0(SB), Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPBROADCASTD 24(DX), Y3
+	VPMADDUBSW   Y3, Y2, Y3
+	VMOVUPS      224(AX), Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y4
+	VPSLLW       $0x02, Y7, Y9
+	VPAND        pairs4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y4, Y4
+	VPBROADCASTD 12(DX), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y6, Y9, Y9
+	VPMADDWD     ones16<>+0(SB), Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSRLW       $0x04, Y2, Y2
+	VPAND        nibbles0<>+0(SB), Y2, Y2
+	VPSRLW       $0x02, Y7, Y4
+	VPAND        pairs4<>+0(SB), Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VPBROADCASTD 28(DX), Y4
+	VPMADDUBSW   Y4, Y2, Y4
+	VPADDW       Y3, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y5, Y5
 	VPMOVSXBD    392(AX), Y2
 	VPMOVSXBD    408(AX), Y3
-	VMOVUPS      32(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VMOVUPS      288(AX), Y6
-	VPSLLW       $0x04, Y6, Y7
-	VPAND        pairs4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y5, Y5
-	VPBROADCASTD (DX), Y7
-	VPMADDUBSW   Y7, Y5, Y7
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPAND        pairs4<>+0(SB), Y6, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD 16(DX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VMOVUPS      96(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y8
-	VMOVUPS      352(AX), Y9
-	VPSLLW       $0x04, Y9, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPBROADCASTD 4(DX), Y10
-	VPMADDUBSW   Y10, Y8, Y10
-	VPADDW       Y7, Y10, Y10
-	VPMADDWD     ones16<>+0(SB), Y10, Y10
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPAND        pairs4<>+0(SB), Y9, Y7
-	VPOR         Y7, Y4, Y4
-	VPBROADCASTD 20(DX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPADDW       Y5, Y7, Y7
-	VPMADDWD     ones16<>+0(SB), Y7, Y7
-	VMOVUPS      160(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSLLW       $0x02, Y6, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y5, Y5
-	VPBROADCASTD 8(DX), Y8
-	VPMADDUBSW   Y8, Y5, Y8
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSRLW       $0x02, Y6, Y5
-	VPAND        pairs4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTD 24(DX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VMOVUPS      224(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y6
-	VPSLLW       $0x02, Y9, Y11
-	VPAND        pairs4<>+0(SB), Y11, Y11
-	VPOR         Y11, Y6, Y6
-	VPBROADCASTD 12(DX), Y11
-	VPMADDUBSW   Y11, Y6, Y11
-	VPADDW       Y8, Y11, Y11
-	VPMADDWD     ones16<>+0(SB), Y11, Y11
-	VPADDD       Y11, Y10, Y10
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSRLW       $0x02, Y9, Y6
-	VPAND        pairs4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y4, Y4
-	VPBROADCASTD 28(DX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPADDW       Y5, Y6, Y6
-	VPMADDWD     ones16<>+0(SB), Y6, Y6
-	VPADDD       Y6, Y7, Y7
 	VPSUBD       Y2, Y3, Y4
-	VPSLLD       $0x02, Y4, Y5
+	VPSLLD       $0x02, Y4, Y6
 	VPSLLD       $0x12, Y3, Y4
-	VPBLENDW     $0xaa, Y4, Y5, Y4
-	VBROADCASTSS 44(DX), Y5
-	VCVTPS2DQ    Y5, Y5
-	VPBROADCASTD 34(DX), Y6
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPMADDWD     Y5, Y4, Y4
-	VPMULLD      Y2, Y10, Y10
-	VPADDD       Y10, Y4, Y4
-	VPMULLD      Y3, Y7, Y7
-	VPADDD       Y7, Y4, Y4
+	VPBLENDW     $0xaa, Y4, Y6, Y4
+	VBROADCASTSS 44(DX), Y6
+	VCVTPS2DQ    Y6, Y6
+	VPBROADCASTD 34(DX), Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPMULLD      Y2, Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VPMULLD      Y3, Y5, Y5
+	VPADDD       Y5, Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VBROADCASTSS 32(DX), Y2
 	VCVTPH2PS    16(CX), Y3
@@ -10114,173 +10144,173 @@ part171:
 	PREFETCHT0   8448(AX)
 	PREFETCHT0   8512(AX)
 	PREFETCHT0   8576(AX)
+	VMOVUPS      (AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      256(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        pairs4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y6, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 16(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      64(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y8
+	VMOVUPS      320(AX), Y9
+	VPSLLW       $0x04, Y9, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y8, Y8
+	VPBROADCASTD 4(BX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y9, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 20(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPADDW       Y5, Y7, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVUPS      128(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x02, Y6, Y8
+	VPAND        pairs4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y6, Y5
+	VPAND        pairs4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 24(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      192(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y6
+	VPSLLW       $0x02, Y9, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y6, Y6
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y6, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y9, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y4, Y6
+	VPADDW       Y5, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
 	VPMOVSXBD    384(AX), Y4
 	VPMOVSXBD    400(AX), Y5
-	VMOVUPS      (AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y7
-	VMOVUPS      256(AX), Y8
-	VPSLLW       $0x04, Y8, Y9
-	VPAND        pairs4<>+0(SB), Y9, Y9
-	VPOR         Y9, Y7, Y7
-	VPBROADCASTD (BX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPAND        pairs4<>+0(SB), Y8, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 16(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VMOVUPS      64(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y10
-	VMOVUPS      320(AX), Y11
-	VPSLLW       $0x04, Y11, Y12
-	VPAND        pairs4<>+0(SB), Y12, Y12
-	VPOR         Y12, Y10, Y10
-	VPBROADCASTD 4(BX), Y12
-	VPMADDUBSW   Y12, Y10, Y12
-	VPADDW       Y9, Y12, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPAND        pairs4<>+0(SB), Y11, Y9
-	VPOR         Y9, Y6, Y6
-	VPBROADCASTD 20(BX), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y7, Y9, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVUPS      128(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y7
-	VPSLLW       $0x02, Y8, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y7, Y7
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y7, Y10
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x02, Y8, Y7
-	VPAND        pairs4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 24(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VMOVUPS      192(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x02, Y11, Y13
-	VPAND        pairs4<>+0(SB), Y13, Y13
-	VPOR         Y13, Y8, Y8
-	VPBROADCASTD 12(BX), Y13
-	VPMADDUBSW   Y13, Y8, Y13
-	VPADDW       Y10, Y13, Y13
-	VPMADDWD     ones16<>+0(SB), Y13, Y13
-	VPADDD       Y13, Y12, Y12
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x02, Y11, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 28(BX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y7, Y8, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y9, Y9
 	VPSUBD       Y4, Y5, Y6
-	VPSLLD       $0x02, Y6, Y7
+	VPSLLD       $0x02, Y6, Y8
 	VPSLLD       $0x12, Y5, Y6
-	VPBLENDW     $0xaa, Y6, Y7, Y6
-	VBROADCASTSS 44(BX), Y7
-	VCVTPS2DQ    Y7, Y7
-	VPBROADCASTD 34(BX), Y8
-	VPBLENDW     $0xaa, Y8, Y7, Y7
-	VPMADDWD     Y7, Y6, Y6
-	VPMULLD      Y4, Y12, Y12
-	VPADDD       Y12, Y6, Y6
-	VPMULLD      Y5, Y9, Y9
-	VPADDD       Y9, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y8, Y6
+	VBROADCASTSS 44(BX), Y8
+	VCVTPS2DQ    Y8, Y8
+	VPBROADCASTD 34(BX), Y9
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMULLD      Y5, Y7, Y7
+	VPADDD       Y7, Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VBROADCASTSS 32(BX), Y4
 	VCVTPH2PS    (DX), Y5
 	VMULPS       Y5, Y4, Y4
 	VFMADD231PS  Y4, Y6, Y0
+	VMOVUPS      32(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      288(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        pairs4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y6, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 16(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      96(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y8
+	VMOVUPS      352(AX), Y9
+	VPSLLW       $0x04, Y9, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y8, Y8
+	VPBROADCASTD 4(BX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y9, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 20(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPADDW       Y5, Y7, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVUPS      160(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x02, Y6, Y8
+	VPAND        pairs4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y6, Y5
+	VPAND        pairs4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 24(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      224(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y6
+	VPSLLW       $0x02, Y9, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y6, Y6
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y6, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y9, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y4, Y6
+	VPADDW       Y5, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
 	VPMOVSXBD    392(AX), Y4
 	VPMOVSXBD    408(AX), Y5
-	VMOVUPS      32(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y7
-	VMOVUPS      288(AX), Y8
-	VPSLLW       $0x04, Y8, Y9
-	VPAND        pairs4<>+0(SB), Y9, Y9
-	VPOR         Y9, Y7, Y7
-	VPBROADCASTD (BX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPAND        pairs4<>+0(SB), Y8, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 16(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VMOVUPS      96(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y10
-	VMOVUPS      352(AX), Y11
-	VPSLLW       $0x04, Y11, Y12
-	VPAND        pairs4<>+0(SB), Y12, Y12
-	VPOR         Y12, Y10, Y10
-	VPBROADCASTD 4(BX), Y12
-	VPMADDUBSW   Y12, Y10, Y12
-	VPADDW       Y9, Y12, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPAND        pairs4<>+0(SB), Y11, Y9
-	VPOR         Y9, Y6, Y6
-	VPBROADCASTD 20(BX), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y7, Y9, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVUPS      160(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y7
-	VPSLLW       $0x02, Y8, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y7, Y7
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y7, Y10
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x02, Y8, Y7
-	VPAND        pairs4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 24(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VMOVUPS      224(AX), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x02, Y11, Y13
-	VPAND        pairs4<>+0(SB), Y13, Y13
-	VPOR         Y13, Y8, Y8
-	VPBROADCASTD 12(BX), Y13
-	VPMADDUBSW   Y13, Y8, Y13
-	VPADDW       Y10, Y13, Y13
-	VPMADDWD     ones16<>+0(SB), Y13, Y13
-	VPADDD       Y13, Y12, Y12
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x02, Y11, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 28(BX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y7, Y8, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y9, Y9
 	VPSUBD       Y4, Y5, Y6
-	VPSLLD       $0x02, Y6, Y7
+	VPSLLD       $0x02, Y6, Y8
 	VPSLLD       $0x12, Y5, Y6
-	VPBLENDW     $0xaa, Y6, Y7, Y6
-	VBROADCASTSS 44(BX), Y7
-	VCVTPS2DQ    Y7, Y7
-	VPBROADCASTD 34(BX), Y8
-	VPBLENDW     $0xaa, Y8, Y7, Y7
-	VPMADDWD     Y7, Y6, Y6
-	VPMULLD      Y4, Y12, Y12
-	VPADDD       Y12, Y6, Y6
-	VPMULLD      Y5, Y9, Y9
-	VPADDD       Y9, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y8, Y6
+	VBROADCASTSS 44(BX), Y8
+	VCVTPS2DQ    Y8, Y8
+	VPBROADCASTD 34(BX), Y9
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMULLD      Y5, Y7, Y7
+	VPADDD       Y7, Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VBROADCASTSS 32(BX), Y4
 	VCVTPH2PS    16(DX), Y5
@@ -10293,173 +10323,173 @@ part171:
 	PREFETCHT0   8448(AX)(CX*1)
 	PREFETCHT0   8512(AX)(CX*1)
 	PREFETCHT0   8576(AX)(CX*1)
+	VMOVUPS      (AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      256(AX)(CX*1), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        pairs4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y6, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 16(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      64(AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y8
+	VMOVUPS      320(AX)(CX*1), Y9
+	VPSLLW       $0x04, Y9, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y8, Y8
+	VPBROADCASTD 4(BX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y9, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 20(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPADDW       Y5, Y7, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVUPS      128(AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x02, Y6, Y8
+	VPAND        pairs4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y6, Y5
+	VPAND        pairs4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 24(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      192(AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y6
+	VPSLLW       $0x02, Y9, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y6, Y6
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y6, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y9, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y4, Y6
+	VPADDW       Y5, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
 	VPMOVSXBD    384(AX)(CX*1), Y4
 	VPMOVSXBD    400(AX)(CX*1), Y5
-	VMOVUPS      (AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y7
-	VMOVUPS      256(AX)(CX*1), Y8
-	VPSLLW       $0x04, Y8, Y9
-	VPAND        pairs4<>+0(SB), Y9, Y9
-	VPOR         Y9, Y7, Y7
-	VPBROADCASTD (BX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPAND        pairs4<>+0(SB), Y8, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 16(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VMOVUPS      64(AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y10
-	VMOVUPS      320(AX)(CX*1), Y11
-	VPSLLW       $0x04, Y11, Y12
-	VPAND        pairs4<>+0(SB), Y12, Y12
-	VPOR         Y12, Y10, Y10
-	VPBROADCASTD 4(BX), Y12
-	VPMADDUBSW   Y12, Y10, Y12
-	VPADDW       Y9, Y12, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPAND        pairs4<>+0(SB), Y11, Y9
-	VPOR         Y9, Y6, Y6
-	VPBROADCASTD 20(BX), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y7, Y9, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVUPS      128(AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y7
-	VPSLLW       $0x02, Y8, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y7, Y7
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y7, Y10
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x02, Y8, Y7
-	VPAND        pairs4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 24(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VMOVUPS      192(AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x02, Y11, Y13
-	VPAND        pairs4<>+0(SB), Y13, Y13
-	VPOR         Y13, Y8, Y8
-	VPBROADCASTD 12(BX), Y13
-	VPMADDUBSW   Y13, Y8, Y13
-	VPADDW       Y10, Y13, Y13
-	VPMADDWD     ones16<>+0(SB), Y13, Y13
-	VPADDD       Y13, Y12, Y12
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x02, Y11, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 28(BX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y7, Y8, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y9, Y9
 	VPSUBD       Y4, Y5, Y6
-	VPSLLD       $0x02, Y6, Y7
+	VPSLLD       $0x02, Y6, Y8
 	VPSLLD       $0x12, Y5, Y6
-	VPBLENDW     $0xaa, Y6, Y7, Y6
-	VBROADCASTSS 44(BX), Y7
-	VCVTPS2DQ    Y7, Y7
-	VPBROADCASTD 34(BX), Y8
-	VPBLENDW     $0xaa, Y8, Y7, Y7
-	VPMADDWD     Y7, Y6, Y6
-	VPMULLD      Y4, Y12, Y12
-	VPADDD       Y12, Y6, Y6
-	VPMULLD      Y5, Y9, Y9
-	VPADDD       Y9, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y8, Y6
+	VBROADCASTSS 44(BX), Y8
+	VCVTPS2DQ    Y8, Y8
+	VPBROADCASTD 34(BX), Y9
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMULLD      Y5, Y7, Y7
+	VPADDD       Y7, Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VBROADCASTSS 32(BX), Y4
 	VCVTPH2PS    (DX)(CX*1), Y5
 	VMULPS       Y5, Y4, Y4
 	VFMADD231PS  Y4, Y6, Y2
+	VMOVUPS      32(AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      288(AX)(CX*1), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        pairs4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (BX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y6, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 16(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      96(AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y8
+	VMOVUPS      352(AX)(CX*1), Y9
+	VPSLLW       $0x04, Y9, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y8, Y8
+	VPBROADCASTD 4(BX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y7, Y10, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y9, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 20(BX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPADDW       Y5, Y7, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VMOVUPS      160(AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x02, Y6, Y8
+	VPAND        pairs4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 8(BX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y6, Y5
+	VPAND        pairs4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 24(BX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      224(AX)(CX*1), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y6
+	VPSLLW       $0x02, Y9, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y6, Y6
+	VPBROADCASTD 12(BX), Y11
+	VPMADDUBSW   Y11, Y6, Y11
+	VPADDW       Y8, Y11, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y9, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VPBROADCASTD 28(BX), Y6
+	VPMADDUBSW   Y6, Y4, Y6
+	VPADDW       Y5, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPADDD       Y6, Y7, Y7
 	VPMOVSXBD    392(AX)(CX*1), Y4
 	VPMOVSXBD    408(AX)(CX*1), Y5
-	VMOVUPS      32(AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y7
-	VMOVUPS      288(AX)(CX*1), Y8
-	VPSLLW       $0x04, Y8, Y9
-	VPAND        pairs4<>+0(SB), Y9, Y9
-	VPOR         Y9, Y7, Y7
-	VPBROADCASTD (BX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPAND        pairs4<>+0(SB), Y8, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 16(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VMOVUPS      96(AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y10
-	VMOVUPS      352(AX)(CX*1), Y11
-	VPSLLW       $0x04, Y11, Y12
-	VPAND        pairs4<>+0(SB), Y12, Y12
-	VPOR         Y12, Y10, Y10
-	VPBROADCASTD 4(BX), Y12
-	VPMADDUBSW   Y12, Y10, Y12
-	VPADDW       Y9, Y12, Y12
-	VPMADDWD     ones16<>+0(SB), Y12, Y12
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPAND        pairs4<>+0(SB), Y11, Y9
-	VPOR         Y9, Y6, Y6
-	VPBROADCASTD 20(BX), Y9
-	VPMADDUBSW   Y9, Y6, Y9
-	VPADDW       Y7, Y9, Y9
-	VPMADDWD     ones16<>+0(SB), Y9, Y9
-	VMOVUPS      160(AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y7
-	VPSLLW       $0x02, Y8, Y10
-	VPAND        pairs4<>+0(SB), Y10, Y10
-	VPOR         Y10, Y7, Y7
-	VPBROADCASTD 8(BX), Y10
-	VPMADDUBSW   Y10, Y7, Y10
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x02, Y8, Y7
-	VPAND        pairs4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y6, Y6
-	VPBROADCASTD 24(BX), Y7
-	VPMADDUBSW   Y7, Y6, Y7
-	VMOVUPS      224(AX)(CX*1), Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y8
-	VPSLLW       $0x02, Y11, Y13
-	VPAND        pairs4<>+0(SB), Y13, Y13
-	VPOR         Y13, Y8, Y8
-	VPBROADCASTD 12(BX), Y13
-	VPMADDUBSW   Y13, Y8, Y13
-	VPADDW       Y10, Y13, Y13
-	VPMADDWD     ones16<>+0(SB), Y13, Y13
-	VPADDD       Y13, Y12, Y12
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        nibbles0<>+0(SB), Y6, Y6
-	VPSRLW       $0x02, Y11, Y8
-	VPAND        pairs4<>+0(SB), Y8, Y8
-	VPOR         Y8, Y6, Y6
-	VPBROADCASTD 28(BX), Y8
-	VPMADDUBSW   Y8, Y6, Y8
-	VPADDW       Y7, Y8, Y8
-	VPMADDWD     ones16<>+0(SB), Y8, Y8
-	VPADDD       Y8, Y9, Y9
 	VPSUBD       Y4, Y5, Y6
-	VPSLLD       $0x02, Y6, Y7
+	VPSLLD       $0x02, Y6, Y8
 	VPSLLD       $0x12, Y5, Y6
-	VPBLENDW     $0xaa, Y6, Y7, Y6
-	VBROADCASTSS 44(BX), Y7
-	VCVTPS2DQ    Y7, Y7
-	VPBROADCASTD 34(BX), Y8
-	VPBLENDW     $0xaa, Y8, Y7, Y7
-	VPMADDWD     Y7, Y6, Y6
-	VPMULLD      Y4, Y12, Y12
-	VPADDD       Y12, Y6, Y6
-	VPMULLD      Y5, Y9, Y9
-	VPADDD       Y9, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y8, Y6
+	VBROADCASTSS 44(BX), Y8
+	VCVTPS2DQ    Y8, Y8
+	VPBROADCASTD 34(BX), Y9
+	VPBLENDW     $0xaa, Y9, Y8, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPMULLD      Y4, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMULLD      Y5, Y7, Y7
+	VPADDD       Y7, Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VBROADCASTSS 32(BX), Y4
 	VCVTPH2PS    16(DX)(CX*1), Y5

@@ -61,7 +61,7 @@ func (g *Group) check() error {
 	}
 	for i, m := range g.Members {
 		if slices.Contains(g.Members[:i], m) {
-			return fmt.Errorf("group %s has %s twice: number several of one kind, such as %s:0 and %s:1", g.Name, m, m, m)
+			return fmt.Errorf("group %s has %s twice: give each of its backends once", g.Name, m)
 		}
 	}
 	return nil

@@ -146,9 +146,6 @@ func (g *generator) newBlockSource(s *scheme, w rows) *blockSource {
 			b.heads.bases = append(b.heads.bases, g.GP64())
 		}
 	}
-	if s.scaled() && g.wide() {
-		g.selectOdd()
-	}
 	if s.values != nil {
 		b.table = g.vec()
 		g.VMOVUPS(g.valueTable(s, "values", 0), b.table)
@@ -336,10 +333,12 @@ func (g *generator) expand(s *scheme, level string) {
 	b.overParts(g.arg("blocks"), func() {
 		for h := range g.halves() {
 			switch {
+			case g.wide():
+				b.expandHalf(dst, h)
+			case s.signed():
+				b.expandSigned(dst, h)
 			case s.scaled():
 				b.expandScaled(dst, h)
-			case s.signed() && !g.wide():
-				b.expandSigned(dst, h)
 			default:
 				b.expandHalf(dst, h)
 			}
@@ -438,7 +437,7 @@ func (b *blockSource) addSigned(x rows, p int, sums []reg.VecVirtual) {
 
 // addPart adds the products of a part to the sums of vector h of panel p.
 func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
-	if b.scaled() {
+	if b.scaled() && !b.generator.wide() {
 		b.addScaled(x, p, h, sum)
 		return
 	}

@@ -62,10 +62,6 @@ func (b *fewBlock) add(p int) {
 		d.start(acc[i], b.x)
 	}
 	b.bytesOf(p, 0, func(j int, u reg.VecVirtual) { d.word(acc[j*groups/partWords], j, u, b.x) })
-	if b.scaled() {
-		b.addIntegers(p, d.result(acc[0]), d.result(acc[1]))
-		return
-	}
 	t := b.newTerm(b.rows, signed, b.magic)
 	for i := range acc {
 		scale := b.scale(p, 0, i)
@@ -79,21 +75,6 @@ func (b *fewBlock) add(p int) {
 	}
 	for r := range b.rows {
 		t.finish(r, b.s[r][p][0], b.x)
-	}
-}
-
-// addIntegers adds the products of a part, of which first and second are those of the groups, of a format with integer
-// scales.
-func (b *fewBlock) addIntegers(p int, first, second []reg.VecVirtual) {
-	s0, s1 := b.intScale(p, 0, 0), b.intScale(p, 0, 1)
-	bias := b.bias(s0, s1)
-	f0, f1 := b.floatScale(s0), b.floatScale(s1)
-	d := b.scaledD(p, 0)
-	for r := range first {
-		t := newIntegerTerm(b.generator, bias, b.sumPair(b.x, r))
-		t.add(f0, first[r])
-		t.add(f1, second[r])
-		t.finish(d, b.x, r, b.s[r][p][0])
 	}
 }
 

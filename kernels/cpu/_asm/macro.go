@@ -21,9 +21,8 @@ type generator struct {
 	isa    isa
 	labels int
 	words  map[string]operand.Mem
-	frame  *operand.Mem      // room of the current function, if it has some
-	odd    reg.OpmaskVirtual // every second word of 16 bits, if the current function has called selectOdd
-	amxOps map[string]amxOp  // operations on tile registers, by their placeholder opcodes: see encodeUnknown
+	frame  *operand.Mem     // room of the current function, if it has some
+	amxOps map[string]amxOp // operations on tile registers, by their placeholder opcodes: see encodeUnknown
 }
 
 // isa is a vector width: AVX2 means 256 bits with FMA, F16C and BMI2, AVX512 512 bits with

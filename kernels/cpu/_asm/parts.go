@@ -10,15 +10,11 @@ type partKind struct {
 	format
 	groups int
 	signed bool // bytes have an offset of 128, and no mins are read
-	scaled bool // scales are integers, see tile_scaled.go
 }
 
 // partTiles generates the tiles of expanded parts with VNNI; those for AVX2 are pairTiles.
 func partTiles(g *generator) {
-	for _, k := range []partKind{
-		{format: "Part", groups: 1}, {format: "Part16", groups: 2}, {format: "PartSigned", groups: 1, signed: true},
-		{format: "PartScaled", groups: 2, scaled: true},
-	} {
+	for _, k := range []partKind{{"Part", 1, false}, {"Part16", 2, false}, {"PartSigned", 1, true}} {
 		for _, t := range []tile{
 			{rows: 6, panels: 2}, {rows: 4, panels: 2}, {rows: 2, panels: 2}, {rows: 1, panels: 2},
 			{rows: 8, panels: 1}, {rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
@@ -37,25 +33,18 @@ func partTiles(g *generator) {
 // partTile generates a tile.
 func (g *generator) partTile(k partKind, t *tile) {
 	g.begin(t)
-	b := &partBlock{generator: g, kind: k, tile: t}
+	b := &partBlock{generator: g, kind: k, tile: t, magic: g.vec()}
 	b.w, b.x, b.s = g.panelAddresses(t), g.xAddresses(t), g.newSums(t)
-	products := b.integers
-	if k.scaled {
-		g.selectOdd()
-	} else {
-		products = b.products
-		b.magic = g.vec()
-		g.VMOVUPS(g.word("start", startBits), b.magic)
-	}
+	g.VMOVUPS(g.word("start", startBits), b.magic)
 	blocks := g.arg("blocks")
 	loop, done := g.label("loop"), g.label("done")
 	g.TESTQ(blocks, blocks)
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
 	if t.panels == 2 {
-		products(0, 1)
+		b.products(0, 1)
 	} else {
-		products(0)
+		b.products(0)
 	}
 	g.advance(b.w, partBytes(k.groups))
 	g.advance(b.x, q8aBytes)
@@ -75,7 +64,7 @@ type partBlock struct {
 	kind  partKind
 	w, x  rows
 	s     sums
-	magic reg.VecVirtual // startBits, unless scales are integers
+	magic reg.VecVirtual // startBits
 }
 
 // products adds the products of a part of some panels. A word of x is loaded once for two of them.
@@ -104,52 +93,6 @@ func (b *partBlock) products(panels ...int) {
 			terms[n].finish(r, b.s[r][p][0], b.x)
 		}
 	}
-}
-
-// integers is products for a kind with integer scales.
-func (b *partBlock) integers(panels ...int) {
-	d, each := b.newDots(false, vnniMost), partWords/b.kind.groups
-	terms := make([][]*integerTerm, b.rows) // of each panel
-	for i := range b.kind.groups {
-		acc := make([]*accumulator, len(panels))
-		for n := range panels {
-			acc[n] = b.cleared()
-		}
-		for j := i * each; j < (i+1)*each; j++ {
-			b.words(d, acc, panels, j)
-		}
-		scales := b.vecs(len(panels))
-		for n, p := range panels {
-			b.VMOVUPS(b.w.at(p, scaledPairs+i*vectorSize), scales[n])
-		}
-		for r := range terms {
-			if i == 0 {
-				sums := b.sumPair(b.x, r)
-				for _, p := range panels {
-					terms[r] = append(terms[r], newIntegerTerm(b.generator, b.w.at(p, scaledBias), sums))
-				}
-			}
-			for n, t := range terms[r] {
-				t.add(scales[n], acc[n].wide[r])
-			}
-		}
-	}
-	for n, p := range panels {
-		scale := b.vec()
-		b.VMOVUPS(b.w.at(p, scaledD), scale)
-		for r := range terms {
-			terms[r][n].finish(scale, b.x, r, b.s[r][p][0])
-		}
-	}
-}
-
-// cleared returns sums of zero, by an instruction that reads another register, see fewBlock.accumulators.
-func (b *partBlock) cleared() *accumulator {
-	a := &accumulator{wide: b.vecs(b.rows)}
-	for _, v := range a.wide {
-		b.VPXORD(b.s[0][0][0], b.s[0][0][0], v)
-	}
-	return a
 }
 
 // words adds the products of word j of each panel.

@@ -7,16 +7,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// This file has the products of formats of groups of 16 with integer scales and an offset, and without mins. The sum
+// This file has what AVX2 does for formats of groups of 16 with integer scales and an offset, and without mins. The sum
 // over both groups of a part,
 //
 //	Σ scale·Σ q·(u - offset)
 //
-// is an integer of at most 2^24 for q6_k. A float32 holds it, so that tiles may differ in how they compute it. What is left
-// is one product with D and the scale of the activations. AVX2 adds integers; with VNNI the sums of each group become
-// float32 (integerTerm).
+// is an integer below 2^24 for q6_k, so that a float32 holds it, and tiles may differ in how they compute it. What is left
+// is one product with D and the scale of the activations.
 
-// scaled reports whether scales are taken as integers.
+// scaled reports whether AVX2 takes scales as integers.
 func (s *scheme) scaled() bool {
 	return s.super && !s.mins && s.groups() == 2 && s.values == nil
 }
@@ -24,8 +23,8 @@ func (s *scheme) scaled() bool {
 // unit is what integer sums are multiplied by: activations have eight times their sums, and offsets may be less than 8.
 func (s *scheme) unit() int { return max(1, 8/s.offset) }
 
-// Expanded parts of such formats: bytes, then for each group vectors of its scale, twice in each lane of 32 bits or with
-// VNNI as float32, then what sums of activations are multiplied by to undo the offset (see sumPair), then D.
+// Expanded parts of such formats: bytes, then for each group vectors of its scale, twice in each lane of 32 bits, then
+// what sums of activations are multiplied by to undo the offset (see sumPair), then D.
 const (
 	scaledPairs = partScales
 	scaledBias  = scaledPairs + 2*vectorSize
@@ -41,34 +40,17 @@ func (g *generator) pairs(low, high reg.VecVirtual, factor int) reg.VecVirtual {
 		g.VPSLLD(operand.U8(shift), low, a)
 	}
 	g.VPSLLD(operand.U8(16+shift), high, b)
-	if g.wide() {
-		g.VPBLENDMW(b, a, g.odd, b)
-	} else {
-		g.VPBLENDW(operand.U8(oddWords), b, a, b)
-	}
+	g.VPBLENDW(operand.U8(oddWords), b, a, b)
 	return b
 }
 
 // oddWords takes every second word of 16 bits from the second operand.
 const oddWords = 0xaa
 
-// selectOdd sets the mask of every second word of 16 bits for the current function.
-func (g *generator) selectOdd() {
-	ones := g.GP32()
-	g.MOVL(operand.U32(oddWords*0x01010101), ones)
-	g.odd = g.K()
-	g.KMOVD(ones, g.odd)
-}
-
 // sumPair returns eight times the sum of the first 16 activations of row r, and minus eight times the sum of all, as 16
 // bits each. The last 16 bits of q8aStart4 are the latter, as the last 16 of startBits are 0.
 func (g *generator) sumPair(x rows, r int) reg.VecVirtual {
 	first, all := g.vec(), g.vec()
-	if g.wide() {
-		g.VCVTPS2DQ_BCST(x.at(r, q8aFirst), first)
-		g.VPBROADCASTW(x.at(r, q8aStart4), g.odd, first)
-		return first
-	}
 	g.VBROADCASTSS(x.at(r, q8aFirst), first)
 	g.VCVTPS2DQ(first, first)
 	g.VPBROADCASTD(x.at(r, q8aStart4-2), all)
@@ -102,43 +84,19 @@ func (b *blockSource) scaledD(p, h int) reg.VecVirtual {
 // expandScaled expands vector h of a part.
 func (b *blockSource) expandScaled(dst reg.GPVirtual, h int) {
 	to := func(disp int) operand.Mem { return operand.Mem{Base: dst, Disp: disp + h*b.bytes()} }
-	b.bytesOf(0, h, func(j int, u reg.VecVirtual) { b.VMOVUPS(u, to(64*j)) })
+	b.bytesOf(0, h, func(j int, u reg.VecVirtual) { b.VMOVDQU(u, to(64*j)) })
 	scales := [2]reg.VecVirtual{b.intScale(0, h, 0), b.intScale(0, h, 1)}
 	for i, s := range scales {
-		if b.generator.wide() {
-			b.VMOVUPS(b.floatScale(s), to(scaledPairs+i*vectorSize))
-		} else {
-			b.VMOVUPS(b.pairs(s, s, b.unit()), to(scaledPairs+i*vectorSize))
-		}
+		b.VMOVDQU(b.pairs(s, s, b.unit()), to(scaledPairs+i*vectorSize))
 	}
-	b.VMOVUPS(b.bias(scales[0], scales[1]), to(scaledBias))
+	b.VMOVDQU(b.bias(scales[0], scales[1]), to(scaledBias))
 	b.VMOVUPS(b.scaledD(0, h), to(scaledD))
-}
-
-// floatScale returns scales, times unit, as float32.
-func (b *blockSource) floatScale(s reg.VecVirtual) reg.VecVirtual {
-	f := b.vec()
-	if b.unit() == 1 {
-		b.VCVTDQ2PS(s, f)
-		return f
-	}
-	b.VPSLLD(operand.U8(bits.TrailingZeros(uint(b.unit()))), s, f)
-	b.VCVTDQ2PS(f, f)
-	return f
 }
 
 // addScaled is addPart for one row and a format with integer scales.
 func (b *blockSource) addScaled(x rows, p, h int, sum reg.VecVirtual) {
-	s0, s1 := b.intScale(p, h, 0), b.intScale(p, h, 1)
-	if b.generator.wide() {
-		acc := b.wideSums(x, p)
-		t := newIntegerTerm(b.generator, b.bias(s0, s1), b.sumPair(x, 0))
-		t.add(b.floatScale(s0), acc[0])
-		t.add(b.floatScale(s1), acc[1])
-		t.finish(b.scaledD(p, h), x, 0, sum)
-		return
-	}
 	acc := b.groupSums(x, p, h)
+	s0, s1 := b.intScale(p, h, 0), b.intScale(p, h, 1)
 	total := b.bias(s0, s1)
 	b.VPMADDWD(b.sumPair(x, 0), total, total)
 	for i, s := range []reg.VecVirtual{s0, s1} {
@@ -153,41 +111,6 @@ func (b *blockSource) addScaled(x rows, p, h int, sum reg.VecVirtual) {
 	b.VBROADCASTSS(x.at(0, q8aScale), d)
 	b.VMULPS(b.scaledD(p, h), d, d)
 	b.VFMADD231PS(d, total, sum)
-}
-
-// wideSums returns the sums of products of both groups of panel p with VNNI.
-func (b *blockSource) wideSums(x rows, p int) []reg.VecVirtual {
-	acc := b.vecs(2)
-	b.zero(acc...)
-	b.bytesOf(p, 0, func(j int, u reg.VecVirtual) { b.dot(x.at(0, 4*j), u, acc[j/(partWords/2)]) })
-	return acc
-}
-
-// integerTerm is what a part adds to the sums of a row of x, with VNNI. It begins with what undoes the offset. Each of its
-// values is an integer of at most 2^24, so the order of the groups does not matter, nor does fused arithmetic.
-type integerTerm struct {
-	*generator
-	t reg.VecVirtual
-}
-
-func newIntegerTerm(g *generator, bias operand.Op, sums reg.VecVirtual) *integerTerm {
-	t := &integerTerm{g, g.vec()}
-	g.VPMADDWD(bias, sums, t.t)
-	g.VCVTDQ2PS(t.t, t.t)
-	return t
-}
-
-// add adds the sums of products of a group.
-func (t *integerTerm) add(scale operand.Op, acc reg.VecVirtual) {
-	t.VCVTDQ2PS(acc, acc)
-	t.VFMADD231PS(scale, acc, t.t)
-}
-
-// finish adds the term, times D and the scale of row r of x, to a sum.
-func (t *integerTerm) finish(d reg.VecVirtual, x rows, r int, sum reg.VecVirtual) {
-	product := t.vec()
-	t.VMULPS_BCST(x.at(r, q8aScale), d, product)
-	t.VFMADD231PS(product, t.t, sum)
 }
 
 // groupSums returns the sums of products of both groups of vector h of panel p. Two words are added in 16 bits.
