@@ -252,8 +252,8 @@ func testRules(t *testing.T, b *browser) {
 	p := b.open(t)
 	p.load(story().write(t), "#&view=passes")
 	p.click(".rules button", "fuse.swiglu")
-	p.wait(`document.querySelectorAll('#pass-7 .row').length > 0`)
-	if got := eval[bool](p, `[...document.querySelectorAll('#pass-7 .row.mod')].every(e => e.textContent.includes('/fuse.swiglu') || e.previousSibling || e.nextSibling) && document.querySelector('#pass-7 .lines').textContent.includes('/fuse.swiglu')`); !got {
+	p.wait(`document.querySelectorAll('#pass-9 .row').length > 0`)
+	if got := eval[bool](p, `[...document.querySelectorAll('#pass-9 .row.mod')].every(e => e.textContent.includes('/fuse.swiglu') || e.previousSibling || e.nextSibling) && document.querySelector('#pass-9 .lines').textContent.includes('/fuse.swiglu')`); !got {
 		t.Error("the lines of fuse.swiglu are not shown")
 	}
 	p.click(".folded", "5 dce")
