@@ -375,8 +375,9 @@ func (f *FuncBuilder) ReduceScatter(x *Value) *Value {
 	return f.Op(OpReduceScatter, nil, x)
 }
 
-// TakePart appends take_part(x): x, which every device has: each device keeps its part.
-// Nothing is moved. Result of the type of x, dense.
+// TakePart appends take_part(x): x, which every device has: each device keeps its part, or
+// the first keeps all of it as its summand. Nothing is moved. Result of the type of x,
+// dense.
 func (f *FuncBuilder) TakePart(x *Value) *Value {
 	return f.Op(OpTakePart, nil, x)
 }
