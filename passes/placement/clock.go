@@ -29,15 +29,19 @@ type clock struct {
 
 	// The state of one walk.
 	labels []int32
-	host   float64                  // when the host is free
-	queue  []float64                // by target: when its queue is empty
-	link   []float64                // by target: when its queue of copies is empty
-	done   []float64                // by node: when it is done
-	copies map[destination]finished // copies that were made
+	host   float64    // when the host is free
+	queue  []float64  // by target: when its queue is empty
+	link   []float64  // by target: when its queue of copies is empty
+	done   []float64  // by node: when it is done
+	copies []madeCopy // by value and space: the copy that was made last
+	walks  int        // the number of the walk, from 1
 }
 
-// destination identifies a copy.
-type destination struct{ value, space int32 }
+// madeCopy is a copy that a walk has made. It says nothing of other walks, so that a new one need not clear the table.
+type madeCopy struct {
+	finished
+	walk int
+}
 
 // finished is when a result is there, and which target's queue makes it; -1 is the host.
 type finished struct {
@@ -51,7 +55,7 @@ func newClock(g *graph) *clock {
 		queue:  make([]float64, len(g.Targets)),
 		link:   make([]float64, len(g.Targets)),
 		done:   make([]float64, len(g.Nodes)),
-		copies: make(map[destination]finished),
+		copies: make([]madeCopy, len(g.Values)*g.spaces),
 	}
 }
 
@@ -76,7 +80,7 @@ func (c *clock) walk(labels []int32, first, end int) float64 {
 	c.host = 0
 	clear(c.queue)
 	clear(c.link)
-	clear(c.copies)
+	c.walks++
 	for i := first; i < end; i++ {
 		c.run(int32(i))
 	}
@@ -108,13 +112,11 @@ func (c *clock) read(v, t int32) float64 {
 	if c.g.reaches(t, c.g.spaceOf(c.labels, v)) {
 		return c.wait(c.made(v), t)
 	}
-	to := destination{v, c.g.home(t)}
-	f, ok := c.copies[to]
-	if !ok {
-		f = c.makeCopy(v, t)
-		c.copies[to] = f
+	made := &c.copies[int(v)*c.g.spaces+int(c.g.home(t))]
+	if made.walk != c.walks {
+		*made = madeCopy{c.makeCopy(v, t), c.walks}
 	}
-	return c.wait(f, t)
+	return c.wait(made.finished, t)
 }
 
 // made returns when value v itself is there.
