@@ -36,8 +36,9 @@ type Func struct {
 	nextValue, nextNode int
 	names               map[string]int // taken names, with the last suffix of each
 
-	nodeSlab  slab[Node]
-	valueSlab slab[Value]
+	nodeSlab   slab[Node]
+	valueSlab  slab[Value]
+	resultSlab slab[[1]*Value]
 }
 
 // NewValue returns a new value of f without a definition. A suffix .1, .2, … makes the name unique if
@@ -94,6 +95,9 @@ func (f *Func) NewNode(op Op, attr any, args []*Value, name string, types ...Typ
 	n := f.nodeSlab.next()
 	*n = Node{ID: f.nextNode, Op: op, Func: f, Args: args, Attr: attr, Split: -1}
 	f.nextNode++
+	if len(types) == 1 {
+		n.Results = f.resultSlab.next()[:0]
+	}
 	for i, t := range types {
 		r := f.NewValue(name, t)
 		r.Def, r.Index = n, i
