@@ -180,7 +180,7 @@ func (m measured) ratio(base measured) (ratio, deviation float64) {
 func formats() []dtype.DType {
 	list := []dtype.DType{dtype.F32, dtype.BF16, dtype.F16, dtype.Q8_0, dtype.Q4_0}
 	for d := range dtype.NumDTypes {
-		if d.Scheme() != nil && encodes(d) {
+		if d.Scheme() != nil && !d.IsExpansion() && encodes(d) {
 			list = append(list, d)
 		}
 	}

@@ -106,4 +106,7 @@ func TestFormatsCanBeWritten(t *testing.T) {
 	if list[0] != dtype.F32 || len(list) < 16 || !slices.Contains(list, dtype.Q4_K) || !slices.Contains(list, dtype.MXFP4) {
 		t.Errorf("%v", list)
 	}
+	if i := slices.IndexFunc(list, dtype.DType.IsExpansion); i >= 0 {
+		t.Errorf("no file has %v: ggmlc makes it of other formats", list[i])
+	}
 }
