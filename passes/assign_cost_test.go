@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -78,6 +79,84 @@ func TestLimitOfMemoryDecidesHowManyLayersADeviceGets(t *testing.T) {
 		}
 		before, onDevice = time, weights
 	}
+}
+
+// TestReasonsOfMemoryAreThoseOfThePlan plans with limits that take several dry runs, whose last one is not of the
+// assignment that is chosen.
+func TestReasonsOfMemoryAreThoseOfThePlan(t *testing.T) {
+	const npu = "target npu like=fake space=host ops=matmul,add\n"
+	reasons := 0
+	for _, limit := range []int64{120 << 20, 80 << 20, 60 << 20} {
+		m := transformer(t, medium)
+		_, err := passes.Run(t.Context(), m, passes.RunOptions{
+			Targets: targets(t, npu+machine), Options: pass.Options{MaxMemory: map[string]int64{"gpu": limit}, Pipeline: 2},
+		})
+		if err != nil {
+			t.Fatalf("limit %d: %v", limit, err)
+		}
+		reasons += checkShortages(t, m, limit-flow.SpaceBytes(m.Plan)["dev"])
+	}
+	if reasons == 0 {
+		t.Error("no node has too little memory elsewhere")
+	}
+}
+
+// checkShortages reads the reasons of assign for moves that have no room. Only the device has a limit, and a move lacks no
+// more than the bytes of the weights and states that it brings there, beyond those that are free in the plan. It returns
+// how many there are.
+func checkShortages(t *testing.T, m *ir.Module, free int64) (reasons int) {
+	t.Helper()
+	lacks := regexp.MustCompile(`^(\w+) .*, ([0-9.]+) (B|KiB|MiB) too much$`)
+	unit := map[string]float64{"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}
+	for _, f := range m.Funcs {
+		readers := readersOf(f)
+		for _, n := range f.Nodes {
+			for _, c := range n.Causes() {
+				for _, text := range c.Operands {
+					found := lacks.FindStringSubmatch(text)
+					if found == nil {
+						continue
+					}
+					reasons++
+					bytes, err := strconv.ParseFloat(found[2], 64)
+					if err != nil || found[1] != "gpu" {
+						t.Errorf("%v: %s: %s has no limit (%v)", n, text, found[1], err)
+					}
+					if most := broughtWith(n, readers) - free; n.Op == ir.OpWeight && bytes*unit[found[3]] > 1.01*float64(most) {
+						t.Errorf("%v: %s: it brings %d bytes more than are free", n, text, most)
+					}
+				}
+			}
+		}
+	}
+	return reasons
+}
+
+func readersOf(f *ir.Func) map[*ir.Value][]*ir.Node {
+	readers := make(map[*ir.Value][]*ir.Node)
+	for _, n := range f.Nodes {
+		for _, a := range n.Args {
+			readers[a] = append(readers[a], n)
+		}
+	}
+	return readers
+}
+
+// broughtWith returns the bytes of a leaf and of all leaves in the host that its readers read, and so on.
+func broughtWith(leaf *ir.Node, readers map[*ir.Value][]*ir.Node) (bytes int64) {
+	seen := map[*ir.Node]bool{leaf: true}
+	for todo := []*ir.Node{leaf}; len(todo) > 0; todo = todo[1:] {
+		bytes += todo[0].Results[0].Type.MaxBytes()
+		for _, r := range readers[todo[0].Results[0]] {
+			for _, a := range r.Args {
+				if a != nil && a.Def != nil && a.Def.Is(ir.Leaf) && a.Type.Space != "dev" && !seen[a.Def] {
+					seen[a.Def] = true
+					todo = append(todo, a.Def)
+				}
+			}
+		}
+	}
+	return bytes
 }
 
 // TestExpertsLeaveADeviceBeforeOtherWeights gives a mixture less memory than it needs: its experts, of which few

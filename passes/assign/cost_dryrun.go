@@ -60,28 +60,35 @@ func (s *search) relent(reserved, before []int64) (again bool) {
 	return again
 }
 
-// learn compares what the plan of an assignment needs with the limits, and returns by how much it exceeds them. It
-// reserves what the plan needs besides leaves. Where that alone exceeds a limit, values of half the size have to do. It
+// besideLeaves returns what the plan of an assignment needs for all but leaves, by space.
+func (p *problem) besideLeaves(labels []int32, need []int64) []int64 {
+	beside := make([]int64, len(need))
+	for i, leaves := range p.leafBytes(labels) {
+		beside[i] = max(0, need[i]-leaves)
+	}
+	return beside
+}
+
+// learn compares what the plan of an assignment needs, in all and beside leaves, with the limits, and returns by how
+// much it exceeds them. It reserves what the plan needs beside leaves. Where that alone exceeds a limit, values of half the size have to do. It
 // reports whether another assignment may be better: this one does not fit, or more was reserved than it needs.
-func (s *search) learn(labels []int32, need, reserved []int64) (over []int64, again bool) {
+func (s *search) learn(need, beside, reserved []int64) (over []int64, again bool) {
 	over = make([]int64, len(need))
-	leaves := s.leafBytes(labels)
 	for i, limit := range s.limits {
 		if limit < 0 {
 			continue
 		}
-		besides := max(0, need[i]-leaves[i])
 		over[i] = max(0, need[i]-limit)
 		switch {
 		case over[i] > 0:
-			reserved[i] = min(limit, max(besides, reserved[i]+over[i]))
-			if besides > limit {
+			reserved[i] = min(limit, max(beside[i], reserved[i]+over[i]))
+			if beside[i] > limit {
 				s.Room[i] /= 2
 				s.CopyRoom[i] /= 2
 			}
 			again = true
-		case reserved[i]-besides > limit/littleRoom:
-			reserved[i] = besides
+		case reserved[i]-beside[i] > limit/littleRoom:
+			reserved[i] = beside[i]
 			again = true
 		}
 	}

@@ -9,12 +9,19 @@ import (
 // search looks for the best assignment of a problem whose plan keeps the limits of memory.
 //
 // It changes the problem: Limits, Room and CopyRoom follow from the limits and from dry runs, Stay and the spaces of
-// leaves from the way that is tried. They stay as they were for the last way: explain finds them there.
+// leaves from the way that is tried. Afterwards Limits are what the plan of the solution leaves for weights and states,
+// and the others are those of the last way: explain finds them there.
 type search struct {
 	*problem
 	a      *assigner // its module is planned in dry runs
 	trials []trial
 	limits memoryLimits
+}
+
+// attempt is an assignment and what its plan takes.
+type attempt struct {
+	*placement.Result
+	beside []int64 // by space: bytes of all but leaves; nil if no limits were asked for, or the dry run failed
 }
 
 // solution is an assignment with its figures.
@@ -64,14 +71,30 @@ func (s *search) solve() *solution {
 		best = s.betterWay(best, labels)
 	}
 	// Only the first way had all that the limits allow: its bound is that of the module.
-	best.Proved = best.Proved && best == first
+	best.Proved = best.Proved && best.Result == first.Result
 	best.Bound = first.Bound
-	return &solution{best, starts}
+	s.Limits = s.leafLimits(best)
+	return &solution{best.Result, starts}
+}
+
+// leafLimits returns the bytes that leaves may take in each space beside the rest of a plan. They are not less than what
+// the leaves of the plan take.
+func (s *search) leafLimits(a attempt) []int64 {
+	rest := slices.Clone(s.limits)
+	if a.beside != nil {
+		rest = s.limits.less(a.beside)
+	}
+	for i, bytes := range s.leafBytes(a.Labels) {
+		if rest[i] >= 0 {
+			rest[i] = max(rest[i], bytes)
+		}
+	}
+	return rest
 }
 
 // betterWay returns what fit finds for the problem as it is now, if it is better than best, else best.
-func (s *search) betterWay(best *placement.Result, starts [][]int32) *placement.Result {
-	if r, _ := s.fit(starts); betterFit(r, best) {
+func (s *search) betterWay(best attempt, starts [][]int32) attempt {
+	if r, _ := s.fit(starts); betterFit(r.Result, best.Result) {
 		return r
 	}
 	return best
@@ -143,14 +166,14 @@ const fitWork = 200_000
 // which part of each limit is reserved for other bytes than those of leaves, and a dry run, from which it learns how
 // much that should have been: see dryRun. It returns the best assignment, and the first one, for which nothing was
 // reserved.
-func (s *search) fit(starts [][]int32) (best, first *placement.Result) {
+func (s *search) fit(starts [][]int32) (best, first attempt) {
 	reserved := make([]int64, len(s.spaces))
 	before := slices.Clone(reserved) // reserved for the last dry run
 	room, copyRoom := slices.Clone(s.Room), slices.Clone(s.CopyRoom)
 	defer func() { s.Room, s.CopyRoom = room, copyRoom }()
 	for dryRuns, solved := 0, 0; dryRuns < maxDryRuns && solved < 2*maxDryRuns; solved++ {
 		s.Limits = s.limits.less(reserved)
-		r := placement.Solve(s.c.Ctx, &s.Problem, starts, placement.Options{Work: fitWork})
+		r := attempt{Result: placement.Solve(s.c.Ctx, &s.Problem, starts, placement.Options{Work: fitWork})}
 		again := false
 		if !r.Fits() {
 			again = s.relent(reserved, before)
@@ -158,14 +181,14 @@ func (s *search) fit(starts [][]int32) (best, first *placement.Result) {
 			dryRuns++
 			copy(before, reserved)
 			var err error
-			if again, err = s.checkMemory(r, reserved); err != nil {
+			if again, err = s.checkMemory(&r, reserved); err != nil {
 				return r, r // the same error is reported when the passes run on the module itself
 			}
 		}
-		if first == nil {
+		if first.Result == nil {
 			first = r
 		}
-		if best == nil || betterFit(r, best) {
+		if best.Result == nil || betterFit(r.Result, best.Result) {
 			best = r
 		}
 		if !again {
@@ -177,12 +200,13 @@ func (s *search) fit(starts [][]int32) (best, first *placement.Result) {
 
 // checkMemory plans an assignment and notes in r by how much it exceeds the limits. It reports whether another
 // assignment may be better with the new reservation.
-func (s *search) checkMemory(r *placement.Result, reserved []int64) (again bool, err error) {
+func (s *search) checkMemory(r *attempt, reserved []int64) (again bool, err error) {
 	d, err := s.dryRun(r.Labels)
 	if err != nil {
 		return false, err
 	}
-	r.Over, again = s.learn(r.Labels, d.need, reserved)
+	r.beside = s.besideLeaves(r.Labels, d.need)
+	r.Over, again = s.learn(d.need, r.beside, reserved)
 	if r.Fits() {
 		return again, nil
 	}
