@@ -138,12 +138,13 @@ func (kind *nodeKind) reasons() []string {
 	return texts
 }
 
-// moveText describes the effect of a move: "gpu0 1.2 ms more, 2 copies of 1.3 MiB".
+// moveText describes the effect of a move: "gpu0 1.2 ms more, 2 copies of 1.3 MiB". The time of several nodes is that of
+// all steps per item, as flow.StepWeights counts them: a step for up to 512 tokens counts 1/512.
 func (p *problem) moveText(m placement.Move) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", p.backends[m.Target].Name, signed(m.Seconds))
 	if m.Nodes > 1 {
-		fmt.Fprintf(&b, " for %d nodes", m.Nodes)
+		fmt.Fprintf(&b, " per item, for %d nodes", m.Nodes)
 	}
 	switch {
 	case m.Copies > 0 && m.Bytes < 0:
