@@ -256,7 +256,7 @@ func (f *compareFlags) second(cmd *cobra.Command) (*otherSide, error) {
 }
 
 // aboutBackends are flags that the second program does not take over if it has other backends.
-var aboutBackends = []string{"targets", "target-file", "pin", "deny", "max-memory"}
+var aboutBackends = []string{"targets", "target-file", "pin", "deny", "max-memory", "group", "shard"}
 
 // flagTexts returns the texts that set a flag to its value.
 func flagTexts(flag *pflag.Flag) []string {
