@@ -355,6 +355,31 @@ func FinishWeightsFile(path string, size int64, planID string, hash [32]byte) er
 	return errors.Join(err, f.Close())
 }
 
+// WeightsWritable returns an error for a file that exists and that weights must not replace: anything but an empty file
+// and the weights file of an earlier program. An executable that carries weights is no weights file.
+func WeightsWritable(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // there is none, or making it reports why not
+	}
+	if !info.Mode().IsRegular() {
+		return notRegular(path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return &FileError{path, fmt.Errorf("the file exists and cannot be read: %w: name another one, or remove it", errors.Unwrap(err))}
+	}
+	defer f.Close()
+	for end := info.Size(); end > 0; {
+		t, err := runtime.ReadTrailer(f, end)
+		if err != nil || t.Before == 0 && t.Offset > 0 {
+			return &FileError{path, errors.New("the file exists and is no weights file of ggmlc: name another one, or remove it")}
+		}
+		end = t.Before
+	}
+	return nil
+}
+
 // WriteFile writes a file under its name only when it is complete. To a device or pipe,
 // such as /dev/stdout, it just writes.
 func WriteFile(path string, data []byte) error {

@@ -152,12 +152,16 @@ func packWeights(ctx context.Context, md *Model, dir string, o OutputOptions) (b
 	if err := codegen.CheckInputs(md.Module); err != nil {
 		return nil, md.blame(err)
 	}
+	flag := "-o"
 	if o.WeightsFile != "" {
-		dir = filepath.Dir(o.WeightsFile)
+		dir, flag = filepath.Dir(o.WeightsFile), "--weights"
+		if err := codegen.WeightsWritable(o.WeightsFile); err != nil {
+			return nil, optionf("--weights %w", err)
+		}
 	}
 	f, err := os.CreateTemp(dir, ".ggmlc-weights-*")
 	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be written: %w: choose another -o", dir, errors.Unwrap(err))
+		return nil, fmt.Errorf("%s: cannot be written: %w: choose another %s", dir, errors.Unwrap(err), flag)
 	}
 	b = &blob{path: f.Name()}
 	defer func() {
