@@ -1,7 +1,6 @@
 package assign
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -123,17 +122,15 @@ func (a *assigner) refuseRest() {
 func (a *assigner) refuseAll(f *ir.Func, n *ir.Node) bool {
 	t, refusals := pass.FirstSupporting(a.c, n)
 	if t == nil {
-		a.refuse(fmt.Errorf("@%s %v: no target runs this %v%s", f.Name, n, n.Op, ofTypes(n)), refusals)
+		text := fmt.Sprintf("@%s %v: no target runs this %v%s", f.Name, n, n.Op, ofTypes(n))
+		a.refuse(&pass.NoTargetError{Text: text, Refusals: refusals}, refusals)
 	}
 	return t == nil
 }
 
 // refuse adds an error, followed by the reasons of the targets.
 func (a *assigner) refuse(err error, refusals []string) {
-	a.errs = append(a.errs, err)
-	for _, r := range refusals {
-		a.errs = append(a.errs, errors.New("  "+r))
-	}
+	a.errs = append(a.errs, pass.WithRefusals(err, refusals))
 }
 
 // ofTypes lists the types of the node's operands for messages: " of f32[4,8], f32[8,8]".

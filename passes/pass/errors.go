@@ -2,6 +2,7 @@ package pass
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,25 @@ type RulesError struct{ Text string }
 
 // Error returns the text.
 func (e *RulesError) Error() string { return e.Text }
+
+// NoTargetError reports a node that no target runs, whatever the rules.
+type NoTargetError struct {
+	Text     string   // node, op and types
+	Refusals []string // the reason of each target, which the text does not have
+}
+
+// Error returns the text.
+func (e *NoTargetError) Error() string { return e.Text }
+
+// WithRefusals returns an error, joined with one for each reason of a target. Their texts begin with a blank: they continue
+// the first.
+func WithRefusals(err error, refusals []string) error {
+	all := []error{err}
+	for _, r := range refusals {
+		all = append(all, errors.New("  "+r))
+	}
+	return errors.Join(all...)
+}
 
 // BudgetError reports that a plan needs more memory than a target has or the user allows.
 type BudgetError struct {
