@@ -70,7 +70,7 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*pass.Stats, err
 	stats, err := passes.Run(ctx, md.Module, passes.RunOptions{Targets: o.Targets, Options: o.Passes,
 		To: o.To, Before: o.Before, Passes: o.Run, Each: pins.after, After: o.After, ReproDir: o.Repro})
 	if err != nil {
-		return stats, refuted(err, came)
+		return stats, refuted(overridden(err, o), came)
 	}
 	if err := pins.unused(); err != nil {
 		return stats, err
@@ -85,6 +85,21 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*pass.Stats, err
 		return stats, nil
 	}
 	return stats, o.Done(stats)
+}
+
+// overridden makes an error about nodes that no target runs one about the options --shard, if there are any: a node that
+// targets run whole may need kernels that they do not have once it is divided. It names the first node.
+func overridden(err error, o CompileOptions) error {
+	var none *pass.NoTargetError
+	if len(o.Passes.Shard) == 0 || !errors.As(err, &none) {
+		return err
+	}
+	var given []string
+	for _, r := range o.Passes.Shard {
+		given = append(given, "--shard "+r.String())
+	}
+	return optionf("%s: no backend has kernels for what this needs: choose another state, or leave it out: %w", strings.Join(given, ", "),
+		pass.WithRefusals(none, none.Refusals))
 }
 
 // checkOptions reports what the options name and there is not. A run of no passes looks at
