@@ -107,6 +107,11 @@ type Configurable interface {
 	Flags(add func(name, value, help string, set func(string) error))
 }
 
+// Named is a Configurable with flags that name devices.
+type Named interface {
+	SetNames(names []string) // of the devices of this kind of loader; called before Flags
+}
+
 // NewDevices returns the Devices of a program.
 func NewDevices(l Layout) Devices { return &l }
 
@@ -131,10 +136,25 @@ func (l *Layout) names() []string {
 // flags adds the flags of all loaders, once per kind of loader.
 func (l *Layout) flags(f *flags) {
 	for i := range l.Devices {
-		if c, ok := l.Devices[i].Loader.(Configurable); ok && f.find(firstFlag(c)) == nil {
-			c.Flags(f.add)
+		c, ok := l.Devices[i].Loader.(Configurable)
+		if !ok || f.find(firstFlag(c)) != nil {
+			continue
+		}
+		if n, ok := c.(Named); ok {
+			n.SetNames(l.namesFor(firstFlag(c)))
+		}
+		c.Flags(f.add)
+	}
+}
+
+// namesFor returns the names of the devices whose loaders have this first flag.
+func (l *Layout) namesFor(flag string) (names []string) {
+	for i := range l.Devices {
+		if c, ok := l.Devices[i].Loader.(Configurable); ok && firstFlag(c) == flag {
+			names = append(names, l.Devices[i].Name)
 		}
 	}
+	return names
 }
 
 // firstFlag returns the name of the first flag of a loader.

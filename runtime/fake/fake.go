@@ -2,6 +2,8 @@ package fake
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -25,7 +27,13 @@ type Options struct {
 const defaultDelay = 100 * time.Microsecond
 
 // Loader opens simulated devices.
-type Loader struct{ Options }
+type Loader struct {
+	Options
+	names []string // of the devices; nil if they are not known
+}
+
+// SetNames implements runtime.Named.
+func (l *Loader) SetNames(names []string) { l.names = names }
 
 // Flags adds --fake-seed, --fake-delay and --fake-fail to a program's command line.
 func (l *Loader) Flags(add func(name, value, help string, set func(string) error)) {
@@ -53,6 +61,9 @@ func (l *Loader) Flags(add func(name, value, help string, set func(string) error
 		n, err := strconv.ParseInt(s[at+1:], 10, 64)
 		if at <= 0 || err != nil || n < 1 {
 			return errors.New("it must be a backend and a number from 1 on, such as fake:1=20")
+		}
+		if l.names != nil && !slices.Contains(l.names, s[:at]) {
+			return fmt.Errorf("no simulated backend has this name: there are %s", strings.Join(l.names, ", "))
 		}
 		l.Fail, l.FailAt = s[:at], n
 		return nil

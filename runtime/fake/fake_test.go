@@ -332,8 +332,9 @@ func TestCopyPickedCopiesOnlyThePicked(t *testing.T) {
 	}
 }
 
-func TestFlagsSetSeedAndDelay(t *testing.T) {
+func TestFlagsSetOptions(t *testing.T) {
 	l := new(fake.Loader)
+	l.SetNames([]string{"fake:0", "fake:1"})
 	set := make(map[string]func(string) error)
 	l.Flags(func(name, _, _ string, f func(string) error) { set[name] = f })
 	for _, c := range []struct {
@@ -342,6 +343,8 @@ func TestFlagsSetSeedAndDelay(t *testing.T) {
 	}{
 		{"fake-seed", "7", true}, {"fake-seed", "-1", false}, {"fake-seed", "x", false},
 		{"fake-delay", "2ms", true}, {"fake-delay", "0s", true}, {"fake-delay", "3", false}, {"fake-delay", "-1ms", false},
+		{"fake-fail", "fake:1=20", true}, {"fake-fail", "fake:1", false}, {"fake-fail", "fake:1=0", false}, {"fake-fail", "=20", false},
+		{"fake-fail", "fake:2=20", false}, {"fake-fail", "cpu=20", false},
 	} {
 		before := l.Options
 		if err := set[c.flag](c.value); (err == nil) != c.ok {

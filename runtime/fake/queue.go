@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"fmt"
 	"math/rand/v2"
 	goruntime "runtime"
 	"runtime/debug"
@@ -49,7 +50,7 @@ func (q *queue) do(e *runtime.QueueEntry) {
 	begin := time.Now()
 	if e.Kind == runtime.RunEntry {
 		if q.device.commands.Add(1) == q.device.failAt {
-			panic("it was told to fail (--fake-fail)")
+			panic(asked(q.device.failAt))
 		}
 		e.Command.Kernel.(Kernel)(e.Block.Bound[q.device.index].(*Env), e.Iteration)
 	} else {
@@ -58,6 +59,16 @@ func (q *queue) do(e *runtime.QueueEntry) {
 	what, iteration := e.Label()
 	q.device.supervisor.Timeline.Add(q.id, what, iteration, e.Block.Step, begin)
 }
+
+// asked is the number of a command that fails because Options.FailAt asks for it.
+type asked int64
+
+func (n asked) String() string {
+	return fmt.Sprintf("command %d fails because --fake-fail asks for it", int64(n))
+}
+
+// Surroundings tells runtime.FaultError that the reason is not in the program.
+func (asked) Surroundings() bool { return true }
 
 // failure is deferred. It turns a panic into the failure of the device.
 func (q *queue) failure(e *runtime.QueueEntry) {
