@@ -34,20 +34,13 @@ func buildCommand() *cobra.Command {
 		Example: `  ggmlc build model.gguf -o story
   ggmlc build model.gguf -o story --quantize Q8_0 --ctx 2048
   GOOS=windows GOARCH=amd64 ggmlc build model.gguf -o story.exe`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.debugHelp(cmd.OutOrStdout()) {
-				return nil
-			}
-			model, err := modelArg(cmd, args)
-			if err != nil {
-				return err
-			}
+		RunE: f.withModel(func(ctx context.Context, cmd *cobra.Command, model string) error {
 			if err := errors.Join(isFile("-o", f.out), isFile("--metafile", f.metafile), isFile("--weights", f.weights)); err != nil {
 				return err
 			}
 			f.goos, f.goarch = os.Getenv("GOOS"), os.Getenv("GOARCH")
-			return f.build(cmd.Context(), cmd, model)
-		},
+			return f.build(ctx, cmd, model)
+		}),
 	}
 	f.register(cmd)
 	f.registerFallback(cmd)

@@ -38,16 +38,7 @@ func dumpCommand() *cobra.Command {
   ggmlc dump model.gguf --all -o dumps
   ggmlc dump model.gguf --kernels --targets vulkan,cpu --rules ggml-2026
   ggmlc build dumps/11-assign.ggir -o story`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.debugHelp(cmd.OutOrStdout()) {
-				return nil
-			}
-			model, err := modelArg(cmd, args)
-			if err != nil {
-				return err
-			}
-			return f.dump(cmd.Context(), cmd, model)
-		},
+		RunE: f.withModel(f.dump),
 	}
 	f.register(cmd)
 	fs := cmd.Flags()

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -336,6 +337,20 @@ func (f *compileFlags) debugHelp(w io.Writer) bool {
 		}
 	}
 	return false
+}
+
+// withModel returns the RunE of a command that does something with one model: run, unless --debug asks for help.
+func (f *compileFlags) withModel(run func(ctx context.Context, cmd *cobra.Command, model string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if f.debugHelp(cmd.OutOrStdout()) {
+			return nil
+		}
+		model, err := modelArg(cmd, args)
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), cmd, model)
+	}
 }
 
 // modelArg returns the only argument, the model.

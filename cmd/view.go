@@ -33,16 +33,7 @@ name a node: plan.html#decode.v25`,
 		Example: `  ggmlc view model.gguf -o plan.html
   ggmlc view dumps/11-assign.ggir -o plan.html
   ggmlc view model.gguf -o plan.html --trace trace.json   # what --profile wrote`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.debugHelp(cmd.OutOrStdout()) {
-				return nil
-			}
-			model, err := modelArg(cmd, args)
-			if err != nil {
-				return err
-			}
-			return f.view(cmd.Context(), cmd, model)
-		},
+		RunE: f.withModel(f.view),
 	}
 	f.register(cmd)
 	fs := cmd.Flags()
