@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -68,53 +69,11 @@ func startRandomly(t *testing.T, s *runtime.Session, r *rand.Rand) {
 	}
 }
 
-// TestCallsOverlap: with --pipeline 2 the first device works on a call while the second one works on the call before. The
-// second device's kernel waits for that, up to a limit.
-func TestCallsOverlap(t *testing.T) {
-	for _, c := range []struct {
-		pipeline int
-		overlap  bool
-	}{{1, false}, {2, true}, {3, true}} {
-		var sums, hashes, overlaps atomic.Int32
-		o := toy{pipeline: c.pipeline, options: fake.Options{Delay: -1}}
-		o.sum = func(e *fake.Env, i int) {
-			addTokens(e, i)
-			sums.Add(1)
-		}
-		o.hash = func(e *fake.Env, i int) {
-			n := hashes.Add(1)
-			for begin := time.Now(); sums.Load() <= n && time.Since(begin) < 200*time.Millisecond; time.Sleep(time.Millisecond) {
-			}
-			if sums.Load() > n {
-				overlaps.Add(1)
-			}
-			o.hashSum(e, i)
-		}
-		s := newSession(t, o.open(t, runtime.Options{Threads: 1}))
-		var steps []*runtime.LogitsStep
-		const n = 4
-		for range n {
-			st, err := s.StartPrefill(t.Context(), []int32{1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			steps = append(steps, st)
-		}
-		for _, st := range steps {
-			if _, err := st.Wait(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := overlaps.Load(); got > 0 != c.overlap || c.overlap && got < n-1 {
-			t.Errorf("pipeline %d: %d of %d calls overlap with the next", c.pipeline, got, n)
-		}
-	}
-}
-
-// TestSessionsOverlap: the devices work on steps of two sessions at once, also where each has one step in flight at most.
-func TestSessionsOverlap(t *testing.T) {
+// overlapping returns a toy whose second device waits, up to a limit, for the first one to work on a later step, and the
+// number of steps for which it did.
+func overlapping(pipeline int) (*toy, *atomic.Int32) {
 	var sums, hashes, overlaps atomic.Int32
-	o := toy{pipeline: 1, options: fake.Options{Delay: -1}}
+	o := &toy{pipeline: pipeline, options: fake.Options{Delay: -1}}
 	o.sum = func(e *fake.Env, i int) {
 		addTokens(e, i)
 		sums.Add(1)
@@ -128,20 +87,52 @@ func TestSessionsOverlap(t *testing.T) {
 		}
 		o.hashSum(e, i)
 	}
-	m := o.open(t, runtime.Options{Threads: 1})
-	var steps []*runtime.LogitsStep
-	for range 2 {
-		st, err := newSession(t, m).StartPrefill(t.Context(), []int32{1})
+	return o, &overlaps
+}
+
+// startAll starts a step of one token on each session.
+func startAll(t *testing.T, sessions []*runtime.Session) (steps []*runtime.LogitsStep) {
+	t.Helper()
+	for _, s := range sessions {
+		st, err := s.StartPrefill(t.Context(), []int32{1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		steps = append(steps, st)
 	}
+	return steps
+}
+
+func waitAll(t *testing.T, steps []*runtime.LogitsStep) {
+	t.Helper()
 	for _, st := range steps {
 		if _, err := st.Wait(); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestCallsOverlap: with --pipeline 2 the first device works on a call while the second one works on the call before.
+func TestCallsOverlap(t *testing.T) {
+	for _, c := range []struct {
+		pipeline int
+		overlap  bool
+	}{{1, false}, {2, true}, {3, true}} {
+		o, overlaps := overlapping(c.pipeline)
+		s := newSession(t, o.open(t, runtime.Options{Threads: 1}))
+		const n = 4
+		waitAll(t, startAll(t, slices.Repeat([]*runtime.Session{s}, n)))
+		if got := overlaps.Load(); got > 0 != c.overlap || c.overlap && got < n-1 {
+			t.Errorf("pipeline %d: %d of %d calls overlap with the next", c.pipeline, got, n)
+		}
+	}
+}
+
+// TestSessionsOverlap: the devices work on steps of two sessions at once, also where each has one step in flight at most.
+func TestSessionsOverlap(t *testing.T) {
+	o, overlaps := overlapping(1)
+	m := o.open(t, runtime.Options{Threads: 1})
+	waitAll(t, startAll(t, []*runtime.Session{newSession(t, m), newSession(t, m)}))
 	if overlaps.Load() != 1 {
 		t.Error("the second session's step waits for the first one's")
 	}
@@ -159,14 +150,7 @@ func TestFailedStepsInFlight(t *testing.T) {
 			o.hashSum(e, i)
 		}
 		s := newSession(t, o.open(t, runtime.Options{Threads: 1}))
-		var steps []*runtime.LogitsStep
-		for range 8 {
-			st, err := s.StartPrefill(t.Context(), []int32{1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			steps = append(steps, st)
-		}
+		steps := startAll(t, slices.Repeat([]*runtime.Session{s}, 8))
 		for i := len(steps) - 1; i >= 0; i-- {
 			_, err := steps[i].Wait()
 			if i >= 2 && !errors.Is(err, runtime.ErrFault) || err != nil && !errors.Is(err, runtime.ErrFault) {
