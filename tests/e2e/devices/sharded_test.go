@@ -1,11 +1,9 @@
 package devices
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/tests/e2etest"
-	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
 // shardedMachines divide each product of the small model, which has 4 heads and 4 heads of keys, among backends.
@@ -19,16 +17,4 @@ var shardedMachines = []e2etest.Machine{
 }
 
 // TestShardedModelsTellTheSame runs the model on groups of backends, one step at a time and two.
-func TestShardedModelsTellTheSame(t *testing.T) {
-	refs := e2etest.AIDreamsReferences(t)
-	for i, m := range shardedMachines {
-		t.Run(m.Name, func(t *testing.T) {
-			if i > 1 {
-				needtest.Slow(t, "e2e")
-			}
-			exe := buildGroups(t, m, "--pipeline", fmt.Sprint(1+i%2))
-			e2etest.Executable(exe).TellsAll(t, refs)
-			e2etest.Executable(exe, "--threads", "1").Tells(t, refs[i%len(refs)])
-		})
-	}
-}
+func TestShardedModelsTellTheSame(t *testing.T) { tellTheSame(t, shardedMachines) }
