@@ -290,7 +290,20 @@ func (f *compileFlags) targetList() (*target.List, error) {
 	if err := f.readTargets(); err != nil {
 		return nil, fmt.Errorf("--target-file %s: %w", f.targetFile, err)
 	}
-	return target.Parse(f.targetFile, f.targetText)
+	l, err := target.Parse(f.targetFile, f.targetText)
+	if err != nil || f.group == "" {
+		return l, err
+	}
+	g, err := pass.ParseGroup(f.group)
+	if err == nil && l.Get(g.Name) != nil {
+		err = errGroupName(f.group, g.Name)
+	}
+	return l, err
+}
+
+// errGroupName is the error for a group with the name of a target.
+func errGroupName(group, name string) error {
+	return fmt.Errorf("--group %s: there is a target %s already: choose another name", group, name)
 }
 
 // expandGroup replaces the name of the group in a list of targets by its members.
@@ -302,13 +315,26 @@ func (f *compileFlags) expandGroup(targets string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if _, err := target.New(g.Name); err == nil {
+		return "", errGroupName(f.group, g.Name)
+	}
 	names := strings.Split(targets, ",")
-	for i, name := range names {
-		if strings.TrimSpace(name) == g.Name {
-			names[i] = strings.Join(g.Members, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	at := slices.Index(names, g.Name)
+	if at < 0 {
+		return targets, nil
+	}
+	for _, name := range slices.Concat(names[:at], names[at+1:]) {
+		switch {
+		case name == g.Name:
+			return "", fmt.Errorf("--targets %s: the group %s is listed twice: name it once", targets, g.Name)
+		case slices.Contains(g.Members, name):
+			return "", fmt.Errorf("--targets %s: %s is in the group %s: name either the group or its members", targets, name, g.Name)
 		}
 	}
-	return strings.Join(names, ","), nil
+	return strings.Join(slices.Concat(names[:at], g.Members, names[at+1:]), ","), nil
 }
 
 // readTargets reads the target file, once.
