@@ -272,7 +272,8 @@ func deepest(path string) (string, error) {
 	}
 }
 
-// clashes refuses packages that would overwrite each other, or the model of another one.
+// clashes refuses packages that would overwrite each other, or the model of another one, and weights in the folder of
+// another package, whose files they could replace.
 func (c *config) clashes() error {
 	var inputs []namedPath
 	for _, e := range c.entries {
@@ -286,5 +287,13 @@ func (c *config) clashes() error {
 	if err := noClash(inputs, written); err != nil {
 		return fmt.Errorf("%s: %w", c.jsonReader.path, err)
 	}
-	return nil
+	var errs []error
+	for _, e := range c.entries {
+		for _, other := range c.entries {
+			if e != other && e.flags.weights != "" && samePath(filepath.Dir(e.flags.weights), other.flags.out) {
+				errs = append(errs, c.errorf(e.at, "weights %s: another package has this folder: choose a path outside of it", e.flags.weights))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
