@@ -23,8 +23,8 @@ type Options struct {
 	// threads it is the largest number of each of them, and 0 means one per core of the group.
 	Threads int
 
-	// Weights is the weights file. "" means the place that the compiler chose: the program's data, the end of the
-	// executable, or Program.Weights.External.
+	// Weights is the weights file, or an executable that weights were appended to. "" means the place that the compiler
+	// chose: the program's data, the end of the executable, or Program.Weights.External.
 	Weights string
 
 	// WeightsBytes, WeightsReader and WeightsFS give the contents of a weights file in place of its name: bytes, a reader of

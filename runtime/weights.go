@@ -135,9 +135,16 @@ func fileTrailer(p *Program, f *os.File) (Trailer, error) {
 	return checkedTrailer(p, f, st.Size())
 }
 
+// errNoTrailer is the error for weights alone, such as the file that a package embeds: nothing states which plan they are for.
+var errNoTrailer = errors.New("these are weights without the trailer that names their plan, as a package embeds them: " +
+	"leave them out if the program embeds them, or give a file that --weights wrote")
+
 // checkedTrailer reads the trailer of r and compares it with what p was compiled with.
 func checkedTrailer(p *Program, r io.ReaderAt, size int64) (Trailer, error) {
 	t, err := ReadTrailer(r, size)
+	if err != nil && size == p.Weights.Size {
+		return Trailer{}, errNoTrailer
+	}
 	if err != nil {
 		return Trailer{}, err
 	}

@@ -78,6 +78,7 @@ func TestWrongWeightsFromAnywhere(t *testing.T) {
 	}{
 		{damaged, "this program was compiled with"},
 		{good[:len(good)-1], "it does not end with weights"},
+		{good[:p.Weights.Size], "weights without the trailer that names their plan"},
 		{nil, "too short"},
 		{weightsFile(other, 0), "packed for plan another"},
 	} {

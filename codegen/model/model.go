@@ -33,7 +33,8 @@ type Options struct {
 	// Threads is how many threads compute; 0 is one for each core that the process may use. Results do not depend on it.
 	Threads int
 
-	// Weights is the file of weights; "" is the place that the compiler chose.
+	// Weights is a file of weights that the compiler wrote for this plan: with the flag --weights, or because they are too
+	// large to be embedded. The weights.bin that the package embeds is none. "" is the place that the compiler chose.
 	Weights string
 
 	// WeightsBytes, WeightsReader and WeightsFS give the contents of the weights file in place of its name: bytes, a reader
