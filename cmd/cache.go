@@ -304,7 +304,7 @@ func (c cache) list(w io.Writer, all []cached) error {
 		fmt.Fprintln(tw, "SIZE\tLAST USE\tMODEL")
 	}
 	for _, e := range all {
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", sizeText(e.bytes), e.used.Format("2006-01-02 15:04:05"), printable.Line(cmp.Or(e.model, "not known")))
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", ir.BytesText(e.bytes), e.used.Format("2006-01-02 15:04:05"), printable.Line(cmp.Or(e.model, "not known")))
 	}
 	fmt.Fprintf(tw, "%s in %s\n", total(all), printable.Line(c.dir))
 	return tw.Flush()
@@ -325,12 +325,7 @@ func total(all []cached) string {
 		sum += e.bytes
 	}
 	if len(all) == 1 {
-		return "1 program, " + sizeText(sum)
+		return "1 program, " + ir.BytesText(sum)
 	}
-	return fmt.Sprintf("%d programs, %s", len(all), sizeText(sum))
-}
-
-// sizeText formats a number of bytes for people.
-func sizeText(n int64) string {
-	return cmp.Or(strings.Trim(ir.RoundedBytes(n), " ()"), fmt.Sprintf("%d bytes", n))
+	return fmt.Sprintf("%d programs, %s", len(all), ir.BytesText(sum))
 }

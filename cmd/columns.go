@@ -52,7 +52,7 @@ func breakAt(line string, width, least int) int {
 }
 
 // units are the words that stay on the line of their number.
-var units = []string{"B", "KiB", "MiB", "GiB", "ns", "µs", "us", "ms", "s", "%", "FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"}
+var units = []string{"B", "KiB", "MiB", "GiB", "TiB", "ns", "µs", "us", "ms", "s", "%", "FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"}
 
 // beforeUnit reports whether a blank is between a number and its unit.
 func beforeUnit(line string, at int) bool {

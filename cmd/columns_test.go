@@ -15,7 +15,7 @@ func TestWrap(t *testing.T) {
 		{"a word that is too wide", "", "  abcdefghijklmnopqrstuvwxyz\n", "  abcdefghijklmnopqr\n      stuvwxyz\n"},
 		{"runes are columns", "", "µµµµµ µµµµµ µµµµµ µµµµµ\n", "µµµµµ µµµµµ µµµµµ\n    µµµµµ\n"},
 		{"deeper than half", "", strings.Repeat(" ", 15) + "one two three\n", strings.Repeat(" ", 15) + "one\n" + strings.Repeat(" ", 14) + "two\n" + strings.Repeat(" ", 14) + "three\n"},
-		{"a number and its unit", "", "one two three 40.0 KiB, four\n", "one two three\n    40.0 KiB, four\n"},
+		{"a number and its unit", "", "one two three 40 KiB, four\n", "one two three\n    40 KiB, four\n"},
 		{"no end of line", "", "one two three four five six", "one two three four\n    five six"},
 		{"comment", "//", "//   rule two three four\n", "//   rule two three\n//       four\n"},
 	} {

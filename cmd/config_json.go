@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/ir"
 )
 
 // located is a JSON value with the place where it begins. Package json reports neither places nor keys that occur twice.
@@ -72,7 +73,7 @@ func readConfig(path string) ([]byte, error) {
 		return nil, usagef("%s: not a regular file: it has to be a text in JSON", path)
 	}
 	if info.Size() > maxConfig {
-		return nil, usagef("%s: %s: a list of models has at most %s", path, sizeText(info.Size()), sizeText(maxConfig))
+		return nil, usagef("%s: %s: a list of models has at most %s", path, ir.BytesText(info.Size()), ir.BytesText(maxConfig))
 	}
 	return os.ReadFile(path)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
@@ -151,7 +152,7 @@ func (f *genFlags) gen(ctx context.Context, cmd *cobra.Command, model string, o 
 	if f.weights == "" && result.WeightsFile != "" {
 		notice(cmd.ErrOrStderr(), f.form(), "weights-file", "%s: %s of weights, too many for Go code, which embeds up to 64 MiB: "+
 			"ship this file beside the program, or name it in Options.Weights",
-			result.WeightsFile, sizeText(result.WeightsBytes))
+			result.WeightsFile, ir.BytesText(result.WeightsBytes))
 	}
 	if err := f.writeTuned(cmd, f.tunedFile(filepath.Join(o.Out, "cpu"))); err != nil {
 		return err

@@ -88,7 +88,7 @@ func (p *progress) pass(s passes.Step, _ *ir.Module) error {
 		fmt.Fprintf(p.w, "  splits %d  copies %d", fig.Splits, fig.Copies)
 	}
 	if fig.ArenaBytes > 0 {
-		fmt.Fprintf(p.w, "  arenas %s", roundSize(fig.ArenaBytes))
+		fmt.Fprintf(p.w, "  arenas %s", ir.BytesText(fig.ArenaBytes))
 	}
 	fmt.Fprintln(p.w)
 	return nil
@@ -110,7 +110,7 @@ func (p *progress) building() {
 // bytes advances the bar.
 func (p *progress) bytes(done, total int64) {
 	if p.lines && !p.begun {
-		fmt.Fprintf(p.w, "packing %s of weights\n", sizeText(total))
+		fmt.Fprintf(p.w, "packing %s of weights\n", ir.BytesText(total))
 	}
 	p.begun = true
 	if !p.bars {

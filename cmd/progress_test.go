@@ -90,7 +90,7 @@ func TestProgressFlagsOnATerminal(t *testing.T) {
 			"closing line": {strings.HasPrefix(line, dir+": "), c.closing},
 			"bar":          {strings.Contains(seen, "weights "+" "), c.bar},
 			"passes":       {strings.Contains(seen, " nodes"), c.passes},
-			"plain text":   {strings.Contains(seen, "packing 1.583 MiB of weights\r\n"), c.plainText},
+			"plain text":   {strings.Contains(seen, "packing 1.58 MiB of weights\r\n"), c.plainText},
 			"object":       {strings.HasPrefix(out, `{"result":`), c.flags == "--json"},
 		} {
 			if found[0] != found[1] {

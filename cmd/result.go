@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
@@ -66,9 +67,9 @@ func writeResult(w io.Writer, r driver.Result, took time.Duration) error {
 // resultText returns the closing line: path, size, time and memory. It fits on a terminal of 80 columns.
 func resultText(r driver.Result, took time.Duration) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", r.Path, roundSize(r.Bytes))
+	fmt.Fprintf(&b, "%s: %s", r.Path, ir.BytesText(r.Bytes))
 	if r.WeightsFile != "" {
-		fmt.Fprintf(&b, " and %s in %s", roundSize(r.WeightsBytes), r.WeightsFile)
+		fmt.Fprintf(&b, " and %s in %s", ir.BytesText(r.WeightsBytes), r.WeightsFile)
 	}
 	fmt.Fprintf(&b, " in %.1f s; needs %s", took.Seconds(), memoryText(r.Memory))
 	return b.String()
@@ -81,39 +82,13 @@ func memoryText(spaces []driver.SpaceBytes) string {
 	}
 	if len(spaces) == 1 {
 		s := spaces[0]
-		bytes, name := sizeUnit(s.Total())
-		return fmt.Sprintf("%s %s (weights %s, state %s, arenas %s)", inUnit(s.Total(), bytes), name,
-			inUnit(s.Weights, bytes), inUnit(s.State, bytes), inUnit(s.Arenas, bytes))
+		bytes, name := ir.ByteUnit(s.Total())
+		return fmt.Sprintf("%s %s (weights %s, state %s, arenas %s)", ir.InByteUnit(s.Total(), bytes), name,
+			ir.InByteUnit(s.Weights, bytes), ir.InByteUnit(s.State, bytes), ir.InByteUnit(s.Arenas, bytes))
 	}
 	var parts []string
 	for _, s := range spaces {
-		parts = append(parts, fmt.Sprintf("%s in %s", roundSize(s.Total()), s.Space))
+		parts = append(parts, fmt.Sprintf("%s in %s", ir.BytesText(s.Total()), s.Space))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// roundSize returns a number of bytes in three digits, such as 1.58 MiB.
-func roundSize(n int64) string {
-	bytes, name := sizeUnit(n)
-	return inUnit(n, bytes) + " " + name
-}
-
-// sizeUnit returns the largest unit that is no larger than n bytes, and its name.
-func sizeUnit(n int64) (bytes int64, name string) {
-	bytes, name = 1, "bytes"
-	for _, larger := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if n < bytes<<10 {
-			break
-		}
-		bytes, name = bytes<<10, larger
-	}
-	return bytes, name
-}
-
-// inUnit returns n bytes in a unit.
-func inUnit(n, unit int64) string {
-	if x := float64(n) / float64(unit); x < 1000 {
-		return fmt.Sprintf("%.3g", x)
-	}
-	return fmt.Sprint(n / unit)
 }

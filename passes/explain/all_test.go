@@ -50,7 +50,7 @@ func TestAllIsEachQuestionInTurn(t *testing.T) {
 	for _, a := range all.Summary.Arenas {
 		sum += a.Bytes
 	}
-	if got := all.Summary.Limits; len(got) != 1 || got[0] != (LimitSummary{"host", 1 << 20, sum, "the 1024.0 KiB of --max-memory host"}) {
+	if got := all.Summary.Limits; len(got) != 1 || got[0] != (LimitSummary{"host", 1 << 20, sum, "the 1 MiB of --max-memory host"}) {
 		t.Errorf("the limits are %+v; all arenas take %d bytes", got, sum)
 	}
 }

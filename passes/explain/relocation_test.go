@@ -131,9 +131,9 @@ func TestNothingIsOfferedBeyondALimit(t *testing.T) {
 		allowed      map[string]int64
 		want         string
 	}{
-		{"the target's", " memory=5500", nil, "no room: 132 B more than the 5500 B of gpu"},
-		{"the user's, for a target", " memory=1MiB", map[string]int64{"gpu": 5000}, "no room: 632 B more than the 5000 B of --max-memory gpu"},
-		{"the user's, for a space", "", map[string]int64{"dev": 5000, "gpu": 6000}, "no room: 632 B more than the 5000 B of --max-memory dev"},
+		{"the target's", " memory=5500", nil, "no room: 132 B more than the 5.37 KiB of gpu"},
+		{"the user's, for a target", " memory=1MiB", map[string]int64{"gpu": 5000}, "no room: 632 B more than the 4.88 KiB of --max-memory gpu"},
+		{"the user's, for a space", "", map[string]int64{"dev": 5000, "gpu": 6000}, "no room: 632 B more than the 4.88 KiB of --max-memory dev"},
 		{"another space's", "", map[string]int64{"cpu": 100}, ""},
 		{"enough", " memory=5632", nil, ""},
 	} {

@@ -3,20 +3,12 @@ package pass
 import (
 	"fmt"
 	"time"
+
+	"github.com/ggmlc/ggmlc/ir"
 )
 
-// BytesText returns a number of bytes with a unit.
-func BytesText(n int64) string {
-	switch {
-	case n < 10<<10:
-		return fmt.Sprintf("%d B", n)
-	case n < 10<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 10<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-}
+// BytesText is ir.BytesText.
+func BytesText(n int64) string { return ir.BytesText(n) }
 
 // SecondsText returns a time with three digits and a unit.
 func SecondsText(s float64) string {

@@ -204,7 +204,7 @@ func testQuestions(t *testing.T, b *browser) {
 	p := b.open(t)
 	p.load(spread(t).write(t), "")
 	summary := eval[string](p, `document.getElementById('view').innerText`)
-	for _, want := range []string{"@decode: copies take", "of a call. Split", "a call move", "decode.v73.cpu", "Limits", "the 8192.0 MiB of gpu"} {
+	for _, want := range []string{"@decode: copies take", "of a call. Split", "a call move", "decode.v73.cpu", "Limits", "the 8 GiB of gpu"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary lacks %q: %s", want, summary)
 		}

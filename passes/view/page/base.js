@@ -50,10 +50,13 @@ function fill(e, attrs) {
 
 // bytesText, secondsText and countText are numbers with units, as the command explain prints them.
 function bytesText(n) {
-  if (n < 10 * 1024) return n + ' B';
-  if (n < 10 * 1024 ** 2) return (n / 1024).toFixed(1) + ' KiB';
-  if (n < 10 * 1024 ** 3) return (n / 1024 ** 2).toFixed(1) + ' MiB';
-  return (n / 1024 ** 3).toFixed(1) + ' GiB';
+  let x = n, unit = 'B';
+  for (const larger of ['KiB', 'MiB', 'GiB', 'TiB']) {
+    if (x < 1024) break;
+    x /= 1024;
+    unit = larger;
+  }
+  return (x < 999.5 ? +x.toPrecision(3) : Math.floor(x)) + ' ' + unit;
 }
 
 function secondsText(s) {
