@@ -14,10 +14,20 @@ type Division struct {
 	Name string
 
 	Axis  int   // that is divided
-	Units int64 // pieces of the dimension that stay together, such as heads of keys
+	Units int64 // pieces of the dimension that stay together, such as heads
 
-	// Sizes are the segments of the axis, in elements. Each consists of Units equal pieces; a fused weight has several.
-	Sizes []int64
+	// Sizes are the segments of the axis, in elements; a fused weight has several. Each consists of so many equal Pieces. A
+	// piece is for as many consecutive units as there are pieces less, as a head of keys is for several heads of queries: every
+	// device with one of them needs it. Nil Pieces mean one for each unit.
+	Sizes, Pieces []int64
+}
+
+// PiecesOf returns the number of pieces of a segment.
+func (d *Division) PiecesOf(segment int) int64 {
+	if d.Pieces == nil {
+		return d.Units
+	}
+	return d.Pieces[segment]
 }
 
 // String returns the division in the text form.
@@ -25,7 +35,14 @@ func (d *Division) String() string {
 	if d == nil {
 		return "no division"
 	}
-	return fmt.Sprintf("divide %s %d %d [%s]", quote(d.Name), d.Axis, d.Units, strings.Trim(strings.ReplaceAll(fmt.Sprint(d.Sizes), " ", ", "), "[]"))
+	texts := make([]string, len(d.Sizes))
+	for i, n := range d.Sizes {
+		texts[i] = fmt.Sprint(n)
+		if pieces := d.PiecesOf(i); pieces != d.Units {
+			texts[i] = fmt.Sprintf("%d*%d", pieces, n/max(pieces, 1))
+		}
+	}
+	return fmt.Sprintf("divide %s %d %d [%s]", quote(d.Name), d.Axis, d.Units, strings.Join(texts, ", "))
 }
 
 func (d *Division) clone() *Division {
@@ -33,7 +50,7 @@ func (d *Division) clone() *Division {
 		return nil
 	}
 	c := *d
-	c.Sizes = slices.Clone(d.Sizes)
+	c.Sizes, c.Pieces = slices.Clone(d.Sizes), slices.Clone(d.Pieces)
 	return &c
 }
 
@@ -41,7 +58,7 @@ func (d *Division) equal(e *Division) bool {
 	if d == nil || e == nil {
 		return d == e
 	}
-	return d.Name == e.Name && d.Axis == e.Axis && d.Units == e.Units && slices.Equal(d.Sizes, e.Sizes)
+	return d.Name == e.Name && d.Axis == e.Axis && d.Units == e.Units && slices.Equal(d.Sizes, e.Sizes) && slices.Equal(d.Pieces, e.Pieces)
 }
 
 // check reports a division that a type cannot have.
@@ -55,10 +72,17 @@ func (d *Division) check(t Type) error {
 	if d.Units < 1 {
 		return fmt.Errorf("is divided into %d units", d.Units)
 	}
+	if d.Pieces != nil && len(d.Pieces) != len(d.Sizes) {
+		return fmt.Errorf("has pieces of %d segments of %d", len(d.Pieces), len(d.Sizes))
+	}
 	sum := int64(0)
-	for _, n := range d.Sizes {
-		if n < 1 || n%d.Units != 0 || n > maxDivided-sum {
-			return fmt.Errorf("has a segment of %d elements, which are not %d equal units", n, d.Units)
+	for i, n := range d.Sizes {
+		pieces := d.PiecesOf(i)
+		if pieces < 1 || d.Units%pieces != 0 {
+			return fmt.Errorf("has a segment of %d pieces for %d units: each has to be for equally many", pieces, d.Units)
+		}
+		if n < 1 || n%pieces != 0 || n > maxDivided-sum {
+			return fmt.Errorf("has a segment of %d elements, which are not %d equal units", n, pieces)
 		}
 		sum += n
 	}
@@ -84,5 +108,26 @@ func (p *parser) division() *Division {
 	if !p.accept("divide") {
 		return nil
 	}
-	return &Division{Name: p.str("the name of a divided dimension in quotes"), Axis: p.natural(), Units: p.size(), Sizes: p.sizes()}
+	d := &Division{Name: p.str("the name of a divided dimension in quotes"), Axis: p.natural(), Units: p.size()}
+	var pieces []int64
+	p.expect("[")
+	if p.accept("]") {
+		return d
+	}
+	p.list(func() {
+		n, times := p.size(), d.Units
+		if p.accept("*") {
+			if times, n = n, p.size(); n > maxDivided/max(times, 1) {
+				p.errorf("a segment is larger than %d", maxDivided)
+				return
+			}
+			n *= times
+		}
+		d.Sizes, pieces = append(d.Sizes, n), append(pieces, times)
+	})
+	p.expect("]")
+	if slices.ContainsFunc(pieces, func(n int64) bool { return n != d.Units }) {
+		d.Pieces = pieces
+	}
+	return d
 }

@@ -33,9 +33,9 @@ func CollectiveOp(from, to Sharding) (op Op, ok bool) {
 		return OpAllReduce, true
 	case from.Kind == ShardPartial && to.Kind == ShardSplit:
 		return OpReduceScatter, true
-	case from.Kind == ShardSplit && to.Kind == ShardMirrored:
+	case (from.Kind == ShardSplit || from.Kind == ShardHeld) && to.Kind == ShardMirrored:
 		return OpAllGather, true
-	case from.Kind == ShardMirrored && (to.Kind == ShardSplit || to.Kind == ShardPartial):
+	case from.Kind == ShardMirrored && (to.Kind == ShardSplit || to.Kind == ShardPartial || to.Kind == ShardHeld):
 		return OpTakePart, true
 	}
 	return OpInvalid, false

@@ -12,9 +12,9 @@ type Way struct {
 	Result Share
 	Args   []Share // in order; of kind ShardNone for absent operands
 
-	// Attr returns the attributes for a device that has n elements of the split axis of the result. It is nil if all
-	// devices have those of the node.
-	Attr func(n int64) any
+	// Attr returns the attributes for a device that has the elements [lo,hi) of the split axis of the result. It is nil if all
+	// devices have those of the node. Of a result in several segments, only hi-lo counts.
+	Attr func(lo, hi int64) any
 }
 
 // Share is the state of an operand or result in a Way.
@@ -25,6 +25,19 @@ type Share struct {
 	// [lo*Num/Den, hi*Num/Den) of this one. If the result is not split, all split operands have the same range.
 	Axis     int
 	Num, Den int64
+
+	// Shared means that the range is widened to whole elements of this axis, where it is within one of them: Den/Num elements
+	// of the result read one of the operand.
+	Shared bool
+}
+
+// Range returns the range of the operand's split axis that a range of the result's needs; ok is false if there is none.
+func (s Share) Range(lo, hi int64) (first, end int64, ok bool) {
+	if s.Shared && lo < hi && lo*s.Num/s.Den == (hi*s.Num-1)/s.Den {
+		first = lo * s.Num / s.Den
+		return first, first + 1, true
+	}
+	return lo * s.Num / s.Den, hi * s.Num / s.Den, lo*s.Num%s.Den == 0 && hi*s.Num%s.Den == 0
 }
 
 var (
@@ -93,7 +106,7 @@ func axisWays(n *Node) []Way {
 func (w *Way) Granule(n *Node) int64 {
 	g := int64(1)
 	need := func(t Type, s Share) {
-		if s.Kind != ShardSplit {
+		if s.Kind != ShardSplit || s.Shared {
 			return
 		}
 		unit := int64(1)
@@ -194,9 +207,9 @@ func reshapeWays(n *Node) []Way {
 	for a, extent := range to {
 		if b := beginsAt(from, outer); b >= 0 && !extent.Is(1) {
 			if s, ok := ratioShare(b, from[b], extent); ok {
-				ways = append(ways, Way{Result: shareOf(a), Args: []Share{s}, Attr: func(count int64) any {
+				ways = append(ways, Way{Result: shareOf(a), Args: []Share{s}, Attr: func(lo, hi int64) any {
 					shape := slices.Clone(to)
-					shape[a] = Const(count)
+					shape[a] = Const(hi - lo)
 					return &ReshapeAttr{Shape: shape}
 				}})
 			}
@@ -281,24 +294,27 @@ func reduceSumWays(n *Node) []Way {
 }
 
 // attentionWays divides tokens, and heads unless a bias depends on the number of the head. A device's sinks are those
-// of its heads. All devices need a single head of keys and values.
+// of its heads. It has the heads of keys and values that its heads read: several devices may have one, or all all of them.
 func attentionWays(n *Node) []Way {
 	ways := slices.DeleteFunc(axisWays(n), func(w Way) bool { return w.Result.Axis == 1 })
 	heads, kvHeads, ok := headCounts(n)
 	if !ok || heads == 1 || ScoringOf(n).Alibi > 0 {
 		return ways
 	}
-	kv := shareAll
-	if kvHeads > 1 {
-		g := gcd(heads, kvHeads)
-		kv = Share{Kind: ShardSplit, Axis: 1, Num: kvHeads / g, Den: heads / g}
-	}
-	w := Way{Result: shareOf(1), Args: []Share{shareOf(1), kv, kv, shareAll, shareAll, shareAll}}
-	if len(n.Args) > 6 {
-		w.Args = append(w.Args, Share{})
-		if n.Args[6] != nil {
-			w.Args[6] = shareOf(0)
+	g := gcd(heads, kvHeads)
+	shared := Share{Kind: ShardSplit, Axis: 1, Num: kvHeads / g, Den: heads / g, Shared: true}
+	for _, kv := range []Share{shared, shareAll} {
+		if kv.Kind == ShardMirrored && kvHeads > 1 {
+			continue // a part of the heads would read other heads of keys
 		}
+		w := Way{Result: shareOf(1), Args: []Share{shareOf(1), kv, kv, shareAll, shareAll, shareAll}}
+		if len(n.Args) > 6 {
+			w.Args = append(w.Args, Share{})
+			if n.Args[6] != nil {
+				w.Args[6] = shareOf(0)
+			}
+		}
+		ways = append(ways, w)
 	}
-	return append(ways, w)
+	return ways
 }

@@ -8,6 +8,12 @@ func (p *parser) sharding() Sharding {
 	case p.accept("partial"):
 		return Partial()
 	}
+	if p.accept("held") {
+		p.expect("(")
+		s := Sharding{Kind: ShardHeld, Segments: []Segment{{Times: 1, Counts: p.counts(p.size())}}}
+		p.expect(")")
+		return s
+	}
 	p.expect("split")
 	p.expect("(")
 	s := Sharding{Kind: ShardSplit, Axis: p.natural()}
@@ -22,18 +28,27 @@ func (p *parser) sharding() Sharding {
 func (p *parser) segment() Segment {
 	first := p.size()
 	if !p.accept("*") {
-		return Segment{Times: 1, Counts: p.counts(first)}
+		return p.counted(1, first)
 	}
 	p.expect("(")
-	s := Segment{Times: first, Counts: p.counts(p.size())}
+	s := p.counted(first, p.size())
 	p.expect(")")
+	return s
+}
+
+// counted parses what follows the first count of a segment.
+func (p *parser) counted(times, first int64) Segment {
+	s := Segment{Times: times, Counts: p.counts(first)}
+	if p.accept("at") {
+		s.Starts = p.counts(p.size())
+	}
 	return s
 }
 
 // counts parses the numbers that follow a first one.
 func (p *parser) counts(first int64) []int64 {
 	list := []int64{first}
-	for !p.bad && p.tok.kind == tokWord {
+	for !p.bad && p.tok.kind == tokWord && p.tok.text != "at" {
 		list = append(list, p.size())
 	}
 	return list

@@ -17,7 +17,11 @@ func (f *Fit) AttrOf(n *Node, device int) any {
 	case f.attr != nil:
 		return f.attr(device)
 	case f.way.Attr != nil:
-		return f.way.Attr(f.Result.Count(device))
+		first := int64(0)
+		if len(f.Result.Segments) == 1 {
+			first = f.Result.Segments[0].Start(device)
+		}
+		return f.way.Attr(first, first+f.Result.Count(device))
 	}
 	return n.Attr
 }
@@ -35,7 +39,28 @@ func Fits(n *Node, states func(*Value) Sharding) []Fit {
 	if f, ok := sliceSegments(n, states); ok {
 		fits = append(fits, f)
 	}
+	if f, ok := heldFit(n, states); ok {
+		fits = append(fits, f)
+	}
 	return fits
+}
+
+// heldFit returns the fit in which the devices that have all of some operands compute all of n.
+func heldFit(n *Node, states func(*Value) Sharding) (Fit, bool) {
+	f := Fit{Args: make([]Sharding, len(n.Args))}
+	for i, a := range n.Args {
+		if a == nil {
+			continue
+		}
+		f.Args[i] = Mirrored()
+		if s := states(a); s.Kind == ShardHeld {
+			if f.Result.Kind == ShardHeld && !s.Equal(f.Result) {
+				return f, false
+			}
+			f.Result, f.Args[i] = s, s
+		}
+	}
+	return f, f.Result.Kind == ShardHeld && n.Op.Info().Undivided == ""
 }
 
 // mirroredWay is the way in which every device computes all of n.
@@ -55,20 +80,25 @@ func mirroredWay(n *Node) Way {
 func fit(n *Node, w Way, states func(*Value) Sharding) (Fit, bool) {
 	f := Fit{way: w, Result: Sharding{Kind: w.Result.Kind}}
 	base, ok := baseSegments(n, w, states)
-	if !ok {
+	if !ok || w.Result.Kind == ShardPartial && slices.ContainsFunc(base, Segment.overlaps) { // which would be added twice
 		return f, false
 	}
 	if w.Result.Kind == ShardSplit {
-		f.Result = SplitOn(w.Result.Axis, base...)
+		f.Result = SplitOn(w.Result.Axis, base...).Normal()
 	}
-	for _, s := range w.Args {
+	for i, s := range w.Args {
 		need := Sharding{Kind: s.Kind}
+		if s.Kind == ShardMirrored {
+			if have := states(n.Args[i]); have.Kind == ShardHeld && have.hasAll(f.Result) {
+				need = have
+			}
+		}
 		if s.Kind == ShardSplit {
-			segments, whole := scaled(base, s.Num, s.Den)
+			segments, whole := s.segments(base)
 			if !whole {
 				return f, false
 			}
-			need = SplitOn(s.Axis, segments...)
+			need = SplitOn(s.Axis, segments...).Normal()
 		}
 		f.Args = append(f.Args, need)
 	}
@@ -84,7 +114,7 @@ func baseSegments(n *Node, w Way, states func(*Value) Sharding) ([]Segment, bool
 			continue
 		}
 		needed = true
-		if have := states(n.Args[i]); have.IsSplit() && have.Axis == s.Axis {
+		if have := states(n.Args[i]); have.IsSplit() && have.Axis == s.Axis && !(s.Shared && have.overlaps()) {
 			if base, whole := scaled(have.Segments, s.Den, s.Num); whole && fitsGranule(base, w.Granule(n)) {
 				return base, true
 			}
@@ -94,9 +124,30 @@ func baseSegments(n *Node, w Way, states func(*Value) Sharding) ([]Segment, bool
 }
 
 func fitsGranule(segments []Segment, granule int64) bool {
+	splits := func(n int64) bool { return n%granule != 0 }
 	return !slices.ContainsFunc(segments, func(s Segment) bool {
-		return slices.ContainsFunc(s.Counts, func(n int64) bool { return n%granule != 0 })
+		return slices.ContainsFunc(s.Counts, splits) || slices.ContainsFunc(s.Starts, splits)
 	})
+}
+
+// segments returns the segments of an operand for those of the result.
+func (s Share) segments(base []Segment) ([]Segment, bool) {
+	list, whole := scaled(base, s.Num, s.Den)
+	if whole || !s.Shared || len(base) != 1 || base[0].Times != 1 {
+		return list, whole
+	}
+	starts, counts := make([]int64, len(base[0].Counts)), make([]int64, len(base[0].Counts))
+	for j, n := range base[0].Counts {
+		lo := base[0].Start(j)
+		first, end, ok := s.Range(lo, lo+n)
+		if n > 0 && !ok {
+			return nil, false
+		}
+		if n > 0 {
+			starts[j], counts[j] = first, end-first
+		}
+	}
+	return []Segment{SegmentAt(starts, counts)}, true
 }
 
 // scaled returns segments of num/den times the size; it reports false if a count is no whole number then.
@@ -109,6 +160,12 @@ func scaled(segments []Segment, num, den int64) ([]Segment, bool) {
 				return nil, false
 			}
 			t.Counts = append(t.Counts, n*num/den)
+		}
+		for _, n := range s.Starts {
+			if n*num%den != 0 {
+				return nil, false
+			}
+			t.Starts = append(t.Starts, n*num/den)
 		}
 		list = append(list, t)
 	}
@@ -132,10 +189,7 @@ func sliceSegments(n *Node, states func(*Value) Sharding) (Fit, bool) {
 	var taken []Segment
 	at := int64(0)
 	for _, s := range have.Segments {
-		once := int64(0)
-		for _, c := range s.Counts {
-			once += c
-		}
+		once := s.Len()
 		before, inside := repetitions(at, once, s.Times, start, size)
 		if before < 0 {
 			return Fit{}, false
@@ -144,15 +198,26 @@ func sliceSegments(n *Node, states func(*Value) Sharding) (Fit, bool) {
 			first[j] += c * before
 		}
 		if inside > 0 {
-			taken = append(taken, Segment{Times: inside, Counts: s.Counts})
+			taken = append(taken, Segment{Times: inside, Counts: s.Counts, Starts: s.Starts})
 		}
 		at += once * s.Times
 	}
-	f := Fit{Result: SplitOn(a.Axis, taken...), Args: []Sharding{have}}
+	part := SplitOn(a.Axis, taken...)
+	f := Fit{Result: part.Normal(), Args: []Sharding{have}}
 	f.attr = func(j int) any {
-		return &SliceAttr{Axis: a.Axis, Start: Const(first[j]), Len: Const(f.Result.Count(j))}
+		return &SliceAttr{Axis: a.Axis, Start: Const(first[j]), Len: Const(part.Count(j))}
 	}
 	return f, len(taken) > 0
+}
+
+// hasAll reports whether every device that computes something of a result has a held value.
+func (s Sharding) hasAll(result Sharding) bool {
+	for j, n := range s.Segments[0].Counts {
+		if n == 0 && result.Has(j) {
+			return false
+		}
+	}
+	return true
 }
 
 // repetitions returns how many repetitions of a segment, which begins at an element and has so many elements in each, are

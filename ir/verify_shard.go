@@ -1,5 +1,7 @@
 package ir
 
+import "slices"
+
 // sharding checks the states of values: all nodes of a function have one or none has, each is possible for its type, and that
 // of a node follows from those of its operands.
 func (v *verifier) sharding(f *Func) {
@@ -47,8 +49,26 @@ func argStates(n *Node) []Sharding {
 	return list
 }
 
+// checkHeld is check for a held value.
+func (s Sharding) checkHeld(devices *int) string {
+	counts := s.Segments[0].Counts
+	if *devices == 0 {
+		*devices = len(counts)
+	}
+	switch {
+	case len(counts) != *devices || *devices < 2:
+		return "the numbers of devices differ"
+	case slices.Max(counts) != 1 || slices.Min(counts) < 0:
+		return "each device has it once or not, and one has it"
+	}
+	return ""
+}
+
 // check returns why a type cannot have a state; empty if it can. All states have one number of devices.
 func (s Sharding) check(t Type, devices *int) string {
+	if s.Kind == ShardHeld {
+		return s.checkHeld(devices)
+	}
 	if !s.IsSplit() {
 		return ""
 	}
@@ -60,14 +80,23 @@ func (s Sharding) check(t Type, devices *int) string {
 		if *devices == 0 {
 			*devices = len(seg.Counts)
 		}
-		if len(seg.Counts) != *devices || *devices < 2 {
+		if len(seg.Counts) != *devices || seg.Starts != nil && len(seg.Starts) != *devices || *devices < 2 {
 			return "the numbers of devices differ"
 		}
-		for _, n := range seg.Counts {
-			if seg.Times < 1 || n < 0 || n > (maxDivided-sum)/seg.Times {
+		for i, n := range seg.Counts {
+			start := int64(0)
+			if seg.Starts != nil {
+				start = seg.Starts[i]
+			}
+			if seg.Times < 1 || n < 0 || n > maxDivided/seg.Times || start < 0 || start > maxDivided/seg.Times-n {
 				return "a count is out of bounds"
 			}
-			sum += seg.Times * n
+		}
+		if !seg.isCovered() {
+			return "no device has some of the elements"
+		}
+		if sum += seg.Times * seg.Len(); sum > maxDivided {
+			return "a count is out of bounds"
 		}
 	}
 	if !t.Shape[s.Axis].Is(sum) {

@@ -7,9 +7,13 @@ import "github.com/ggmlc/ggmlc/ir"
 // divide states that devices may divide the matrix of a product of the layer along an axis, and with its rows the bias.
 // along is the dimension of the model, of so many units.
 func (g *graph) divide(name, along string, axis int, units int64, sizes ...int64) {
-	d := ir.Division{Name: along, Axis: axis, Units: units, Sizes: sizes}
+	g.divideBy(name, ir.Division{Name: along, Axis: axis, Units: units, Sizes: sizes})
+}
+
+// divideBy is divide for any division.
+func (g *graph) divideBy(name string, d ir.Division) {
 	g.b.Divide(g.name(name+".weight"), d)
-	if axis == 0 {
+	if d.Axis == 0 {
 		g.b.Divide(g.name(name+".bias"), d)
 	}
 }
@@ -28,23 +32,28 @@ func (g *graph) divideInner(along string, size int64, rows []string, segments in
 	g.divide(columns, along, 1, size, size)
 }
 
-// divide states that devices may divide the heads of a layer: those of keys with the queries that read them, or queries
-// alone, if all of them read one head of keys, which every device then has.
+// divide states that devices may divide the heads of a layer: those of queries, with the heads of keys and values that they
+// read. Several devices may read one.
 func (h heads) divide(g *graph) {
-	along, q := g.shared("heads"), h.count*h.k
-	if h.kv == 1 {
-		g.divide("attn_q", along, 0, h.count, q)
-		g.divide("attn_output", along, 1, h.count, h.count*h.v)
-		g.divide("attn_sinks", along, 0, h.count, h.count)
-		return
+	q := ir.Division{Name: g.shared("heads"), Units: h.count, Sizes: []int64{h.count * h.k}}
+	kv := func(axis int, size int64) ir.Division {
+		d := ir.Division{Name: q.Name, Axis: axis, Units: h.count, Sizes: []int64{h.kv * size}}
+		if h.kv < h.count {
+			d.Pieces = []int64{h.kv}
+		}
+		return d
 	}
-	g.divide("attn_q", along, 0, h.kv, q)
-	g.divide("attn_k", along, 0, h.kv, h.kv*h.k)
-	g.divide("attn_v", along, 0, h.kv, h.kv*h.v)
-	g.divide("attn_qkv", along, 0, h.kv, q, h.kv*h.k, h.kv*h.v)
-	g.divide("attn_output", along, 1, h.kv, h.count*h.v)
-	g.divide("attn_sinks", along, 0, h.kv, h.count)
+	all := ir.Division{Name: q.Name, Units: h.count, Sizes: []int64{h.count * h.k, h.kv * h.k, h.kv * h.v}}
+	if h.kv < h.count {
+		all.Pieces = []int64{h.count, h.kv, h.kv}
+	}
+	g.divideBy("attn_q", q)
+	g.divideBy("attn_k", kv(0, h.k))
+	g.divideBy("attn_v", kv(0, h.v))
+	g.divideBy("attn_qkv", all)
+	g.divide("attn_output", q.Name, 1, h.count, h.count*h.v)
+	g.divide("attn_sinks", q.Name, 0, h.count, h.count)
 	for _, state := range []string{"keys", "values"} {
-		g.b.Divide(g.shared(state), ir.Division{Name: along, Axis: 1, Units: h.kv, Sizes: []int64{h.kv}})
+		g.b.Divide(g.shared(state), kv(1, 1))
 	}
 }

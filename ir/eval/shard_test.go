@@ -162,6 +162,9 @@ func (p *parter) try(w ir.Way, tol ir.Tolerance) (bool, error) {
 	if first >= total {
 		first = total / g / 2 * g
 	}
+	for w.Result.Kind == ir.ShardSplit && first > 0 && !(inRange(w, 0, first) && inRange(w, first, total)) {
+		first -= g
+	}
 	if w.Result.Kind != ir.ShardPartial && (first == 0 || total%g != 0) {
 		return false, nil
 	}
@@ -177,7 +180,7 @@ func (p *parter) try(w ir.Way, tol ir.Tolerance) (bool, error) {
 		}
 		attr := p.n.Attr
 		if w.Attr != nil {
-			attr = w.Attr(r[1] - r[0])
+			attr = w.Attr(r[0], r[1])
 		}
 		y, err := p.run(args, attr)
 		if err != nil {
@@ -186,6 +189,17 @@ func (p *parter) try(w ir.Way, tol ir.Tolerance) (bool, error) {
 		results = append(results, y)
 	}
 	return true, compareParts(w, results, whole, tol)
+}
+
+// inRange reports whether all operands have ranges for one of the result.
+func inRange(w ir.Way, lo, hi int64) bool {
+	return !slices.ContainsFunc(w.Args, func(s ir.Share) bool {
+		if s.Kind != ir.ShardSplit {
+			return false
+		}
+		_, _, ok := s.Range(lo, hi)
+		return !ok
+	})
 }
 
 // extent returns the extent of the axis whose ranges the devices have: that of the result, or the one that is summed.
@@ -208,8 +222,8 @@ func (p *parter) parts(w ir.Way, r [2]int64, device int) ([]eval.Tensor, error) 
 	for i, s := range w.Args {
 		switch s.Kind {
 		case ir.ShardSplit:
-			lo, hi := int(r[0]*s.Num/s.Den), int(r[1]*s.Num/s.Den)
-			part, err := args[i].Slice(s.Axis, lo, hi-lo)
+			lo, hi, _ := s.Range(r[0], r[1])
+			part, err := args[i].Slice(s.Axis, int(lo), int(hi-lo))
 			if err != nil {
 				return nil, err
 			}

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 )
@@ -17,6 +18,12 @@ func (s *spreader) collective(n *ir.Node, j int) (*ir.Value, error) {
 		}
 		if to.Kind == ir.ShardPartial {
 			return s.parts[v][0], nil
+		}
+		if to.Kind == ir.ShardHeld {
+			if !to.Has(j) {
+				return nil, nil
+			}
+			return s.parts[v][j], nil
 		}
 		return s.cut(s.parts[v][j], to, name, j)
 	case ir.OpAllGather:
@@ -56,22 +63,27 @@ func (s *spreader) reduce(v *ir.Value, name string, j int, take func(*ir.Value) 
 	return sum, nil
 }
 
-// gather returns the whole of a split value on device j: the pieces of all devices in the order of the whole.
+// gather returns the whole of a split value on device j: the pieces of all devices in the order of the whole. What several
+// devices have is the first one's.
 func (s *spreader) gather(v *ir.Value, name string, j int) (*ir.Value, error) {
 	state := v.Sharding()
+	if state.Kind == ir.ShardHeld {
+		return s.parts[v][slices.IndexFunc(s.parts[v], func(p *ir.Value) bool { return p != nil })], nil
+	}
 	var pieces []*ir.Value
 	at := make([]int64, s.devices)
 	for _, seg := range state.Segments {
 		for range seg.Times {
-			for k, n := range seg.Counts {
-				if n == 0 {
-					continue
-				}
-				p, err := s.slice(s.parts[v][k], state.Axis, at[k], n, name, j)
+			for i := int64(0); i < seg.Len(); {
+				k, end := seg.Owner(i)
+				p, err := s.slice(s.parts[v][k], state.Axis, at[k]+i-seg.Start(k), end-i, name, j)
 				if err != nil {
 					return nil, err
 				}
 				pieces = append(pieces, p)
+				i = end
+			}
+			for k, n := range seg.Counts {
 				at[k] += n
 			}
 		}

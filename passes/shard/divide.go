@@ -114,7 +114,7 @@ func (d *divider) leaf(n *ir.Node) ir.Sharding {
 	case *ir.StateAttr:
 		name = a.Name
 	}
-	if s := d.given[name]; s.IsSplit() {
+	if s := d.given[name]; s.Kind != ir.ShardNone {
 		return s
 	}
 	return ir.Mirrored()

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -150,6 +151,12 @@ func (x *Figures) sendSum(members []*target.Descriptor, bytes int64) float64 {
 
 // partBytes returns the bytes of a device's part of a value.
 func partBytes(v *ir.Value, s ir.Sharding, device int) int64 {
+	if s.Kind == ir.ShardHeld { // the first one that has it sends it
+		if slices.Index(s.Counts(), 1) == device {
+			return v.MaxBytes()
+		}
+		return 0
+	}
 	n, _ := v.Type.Shape[s.Axis].IsConst()
 	return v.MaxBytes() / max(n, 1) * s.Count(device)
 }
@@ -169,6 +176,9 @@ func slowest(n *ir.Node, members []*target.Descriptor) float64 {
 func fraction(n *ir.Node, device int) float64 {
 	of := func(v *ir.Value) (float64, bool) {
 		s := v.Sharding()
+		if s.Kind == ir.ShardHeld {
+			return float64(s.Count(device)), true
+		}
 		if !s.IsSplit() {
 			return 1, false
 		}

@@ -32,6 +32,12 @@ func checkGiven(m *ir.Module, devices int, given map[string]ir.Sharding) error {
 
 // checkSharding reports a state that a type cannot have on so many devices.
 func checkSharding(s ir.Sharding, t ir.Type, devices int) error {
+	if s.Kind == ir.ShardHeld {
+		if n := len(s.Counts()); n != devices {
+			return fmt.Errorf("has %d parts for %d devices", n, devices)
+		}
+		return nil
+	}
 	if !s.IsSplit() {
 		if s.Kind != ir.ShardMirrored {
 			return fmt.Errorf("cannot be given: split it or mirror it")
@@ -41,20 +47,26 @@ func checkSharding(s ir.Sharding, t ir.Type, devices int) error {
 	if s.Axis < 0 || s.Axis >= t.Rank() {
 		return fmt.Errorf("has no such axis: there are %d", t.Rank())
 	}
-	sum, block := int64(0), int64(1)
+	block := int64(1)
 	if s.Axis == t.Rank()-1 {
 		block = int64(t.DType.BlockElems())
 	}
+	sum := int64(0)
 	for _, seg := range s.Segments {
-		if len(seg.Counts) != devices {
+		if len(seg.Counts) != devices || seg.Starts != nil && len(seg.Starts) != devices {
 			return fmt.Errorf("has %d parts for %d devices", len(seg.Counts), devices)
 		}
 		for _, n := range seg.Counts {
 			if n < 0 || n%block != 0 {
 				return fmt.Errorf("cuts blocks of %d elements", block)
 			}
-			sum += seg.Times * n
 		}
+		for _, n := range seg.Starts {
+			if n < 0 || n%block != 0 {
+				return fmt.Errorf("cuts blocks of %d elements", block)
+			}
+		}
+		sum += seg.Times * seg.Len()
 	}
 	if !t.Shape[s.Axis].Is(sum) {
 		return fmt.Errorf("has %d elements of %v", sum, t.Shape[s.Axis])

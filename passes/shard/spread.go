@@ -119,7 +119,7 @@ func memberName(name string, j int) string { return fmt.Sprintf("%s@%d", name, j
 // partType returns the type of what device j has; has is false if that is nothing.
 func partType(t ir.Type, s ir.Sharding, j int) (part ir.Type, has bool) {
 	if !s.IsSplit() {
-		return t, true
+		return t, s.Has(j)
 	}
 	n := s.Count(j)
 	shape := append([]ir.Dim(nil), t.Shape...)
@@ -240,7 +240,7 @@ func (s *spreader) member(n *ir.Node, j int) (*ir.Value, error) {
 	if !ok {
 		return nil, fmt.Errorf("%v: devices cannot compute it as %v from%s: %s", n, state, operandStates(n), wayTexts(n))
 	}
-	if state.IsSplit() && state.Count(j) == 0 {
+	if !state.Has(j) {
 		return nil, nil
 	}
 	args, missing := make([]*ir.Value, len(n.Args)), 0

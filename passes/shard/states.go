@@ -79,32 +79,44 @@ func everyMember(g *pass.Group, share []float64, given map[string]ir.Sharding) e
 }
 
 // dividedUnits returns for each dimension how many units each member has. A dimension of which blocks of weights cannot be
-// cut between units is missing. So is one whose weights a rule of the user has given other states.
+// cut between units is missing.
 func dividedUnits(leaves []leaf, share []float64, asked map[string]ir.Sharding) (map[string][]int64, error) {
-	granules, units := make(map[string]int64), make(map[string]int64)
+	dimensions, err := dimensionsOf(leaves, asked)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[string][]int64)
+	for name, d := range dimensions {
+		if d.units%d.granule != 0 {
+			continue
+		}
+		if counts[name], err = d.cut(share); err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
+}
+
+// dimensionsOf returns the divided dimensions of a model. A weight to which a rule of the user has given another state does not
+// count.
+func dimensionsOf(leaves []leaf, asked map[string]ir.Sharding) (map[string]*dimension, error) {
+	dimensions := make(map[string]*dimension)
 	for _, l := range leaves {
 		d := l.divide
 		if _, fixed := asked[l.name]; d == nil || fixed {
 			continue
 		}
-		if units[d.Name] != 0 && units[d.Name] != d.Units {
-			return nil, fmt.Errorf("%q: is divided into %d units of %q, and others into %d", l.name, d.Units, d.Name, units[d.Name])
+		of := dimensions[d.Name]
+		if of == nil {
+			of = &dimension{units: d.Units, granule: 1}
+			dimensions[d.Name] = of
 		}
-		units[d.Name] = d.Units
-		granules[d.Name] = lcm(max(granules[d.Name], 1), l.granule())
+		if of.units != d.Units {
+			return nil, fmt.Errorf("%q: is divided into %d units of %q, and others into %d", l.name, d.Units, d.Name, of.units)
+		}
+		of.add(&l)
 	}
-	counts := make(map[string][]int64)
-	for name, n := range units {
-		if n%granules[name] != 0 {
-			continue
-		}
-		c, err := Cut(n, share, granules[name], 0)
-		if err != nil {
-			return nil, err
-		}
-		counts[name] = c
-	}
-	return counts, nil
+	return dimensions, nil
 }
 
 // granule returns the number of units that end at blocks of the weight.
@@ -113,28 +125,40 @@ func (l *leaf) granule() int64 {
 		return 1
 	}
 	g := int64(1)
-	for _, size := range l.divide.Sizes {
-		unit, block := size/l.divide.Units, int64(l.typ.DType.BlockElems())
-		g = lcm(g, block/gcd(block, unit))
+	for i, size := range l.divide.Sizes {
+		pieces := l.divide.PiecesOf(i)
+		if block := int64(l.typ.DType.BlockElems()); size/pieces%block != 0 {
+			g = lcm(g, l.divide.Units/pieces*(block/gcd(block, size/pieces)))
+		}
 	}
 	return g
 }
 
-// split returns the state in which members have so many units.
+// split returns the state in which members have so many units, with the pieces that these need.
 func (l *leaf) split(units []int64) ir.Sharding {
 	s := ir.SplitOn(l.divide.Axis)
-	for _, size := range l.divide.Sizes {
-		counts := slices.Clone(units)
-		for i := range counts {
-			counts[i] *= size / l.divide.Units
+	for i, size := range l.divide.Sizes {
+		pieces := l.divide.PiecesOf(i)
+		shared := l.divide.Units / pieces // units that need one piece
+		starts, counts, at := make([]int64, len(units)), make([]int64, len(units)), int64(0)
+		for j, n := range units {
+			if n > 0 {
+				first := at / shared
+				starts[j], counts[j] = first*(size/pieces), ((at+n-1)/shared+1-first)*(size/pieces)
+			}
+			at += n
 		}
-		s.Segments = append(s.Segments, ir.Segment{Times: 1, Counts: counts})
+		s.Segments = append(s.Segments, ir.SegmentAt(starts, counts))
 	}
-	return s
+	return s.Normal()
 }
 
 // askedStates returns the states that the user's rules give.
 func askedStates(leaves []leaf, share []float64, rules []pass.ShardRule) (map[string]ir.Sharding, error) {
+	dimensions, err := dimensionsOf(leaves, nil)
+	if err != nil {
+		return nil, err
+	}
 	asked := make(map[string]ir.Sharding)
 	used := make([]bool, len(rules))
 	for _, l := range leaves {
@@ -143,7 +167,7 @@ func askedStates(leaves []leaf, share []float64, rules []pass.ShardRule) (map[st
 			continue
 		}
 		used[i] = true
-		s, err := l.asked(rules[i].State, share)
+		s, err := l.asked(rules[i].State, share, dimensions)
 		if err != nil {
 			return nil, fmt.Errorf("--shard %v: %q, %v: %w", rules[i], l.name, l.typ, err)
 		}
@@ -159,7 +183,7 @@ func askedStates(leaves []leaf, share []float64, rules []pass.ShardRule) (map[st
 
 // asked returns the state that a rule gives: the axis is divided at its units, if the model states them, and otherwise at
 // blocks.
-func (l *leaf) asked(state ir.Sharding, share []float64) (ir.Sharding, error) {
+func (l *leaf) asked(state ir.Sharding, share []float64, dimensions map[string]*dimension) (ir.Sharding, error) {
 	if !state.IsSplit() {
 		return state, nil
 	}
@@ -170,10 +194,15 @@ func (l *leaf) asked(state ir.Sharding, share []float64) (ir.Sharding, error) {
 	if !isConst {
 		return state, fmt.Errorf("the axis %d has no constant extent", state.Axis)
 	}
-	if d := l.divide; d == nil || d.Axis != state.Axis {
+	var d dimension
+	if l.divide != nil && l.divide.Axis == state.Axis {
+		d = *dimensions[l.divide.Name]
+		d.granule = l.granule()
+	} else {
 		l = &leaf{l.name, l.typ, &ir.Division{Axis: state.Axis, Units: n, Sizes: []int64{n}}, l.state}
+		d = dimension{units: n, granule: l.granule()}
 	}
-	units, err := Cut(l.divide.Units, share, l.granule(), 0)
+	units, err := d.cut(share)
 	return l.split(units), err
 }
 

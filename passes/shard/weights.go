@@ -5,7 +5,7 @@ import "github.com/ggmlc/ggmlc/ir"
 // maxCopied is the size in bytes up to which every device has a copy of a mirrored weight, such as those of norms.
 const maxCopied = 64 << 10
 
-// spreadWeights replaces each split weight of a module by one weight for each device that has a part, and each small
+// spreadWeights replaces each split or held weight of a module by one weight for each device that has a part, and each small
 // mirrored one by one for each device. It returns these by the name of the whole, nil where a device has nothing. A large
 // mirrored weight stays one.
 func spreadWeights(m *ir.Module, devices int, given map[string]ir.Sharding) map[string][]*ir.Weight {
@@ -13,7 +13,7 @@ func spreadWeights(m *ir.Module, devices int, given map[string]ir.Sharding) map[
 	var list []*ir.Weight
 	for _, w := range m.Weights {
 		state := given[w.Name]
-		if !state.IsSplit() && w.Type.MaxBytes() > maxCopied {
+		if !state.IsSplit() && state.Kind != ir.ShardHeld && w.Type.MaxBytes() > maxCopied {
 			list = append(list, w)
 			continue
 		}
@@ -73,17 +73,16 @@ func piecesOf(state ir.Sharding, j int) [][2]int64 {
 	at := int64(0)
 	for _, seg := range state.Segments {
 		for range seg.Times {
-			for k, n := range seg.Counts {
-				last := len(pieces) - 1
-				switch {
-				case k != j || n == 0:
-				case last >= 0 && pieces[last][0]+pieces[last][1] == at:
-					pieces[last][1] += n
-				default:
-					pieces = append(pieces, [2]int64{at, n})
-				}
-				at += n
+			begin, n := at+seg.Start(j), seg.Counts[j]
+			last := len(pieces) - 1
+			switch {
+			case n == 0:
+			case last >= 0 && pieces[last][0]+pieces[last][1] == begin:
+				pieces[last][1] += n
+			default:
+				pieces = append(pieces, [2]int64{begin, n})
 			}
+			at += seg.Len()
 		}
 	}
 	return pieces

@@ -91,11 +91,21 @@ func extents(shape []ir.Dim) int64 {
 	return n
 }
 
-// state returns what a state after is of one before. The devices have its parts in their order.
+// state returns what a state after is of one before: what is written to it. Of one to which nothing is written, the devices have
+// parts in their order.
 func (c *checker) state(name string) (piece, error) {
 	v := original(c.leaves, name)
 	if v == nil || v.Def == nil || v.Def.Op != ir.OpState {
 		return piece{}, fmt.Errorf("there is no such state before")
+	}
+	typ := c.after.State(name).Type
+	if p, known := c.kept[name]; known {
+		p.of = v // of this function
+		return p, nil
+	}
+	if axis := differing(v.Type, typ); c.learning && axis >= 0 {
+		n, _ := typ.Shape[axis].IsConst()
+		return piece{of: v, axis: axis, runs: runs{{0, n}}}, nil // until it is known
 	}
 	var all []part
 	for _, s := range c.after.States {
@@ -103,7 +113,7 @@ func (c *checker) state(name string) (piece, error) {
 			all = append(all, part{s.Name, s.Type})
 		}
 	}
-	return inOrder(v, part{name, c.after.State(name).Type}, all)
+	return inOrder(v, part{name, typ}, all)
 }
 
 // part is what a device has of a leaf.

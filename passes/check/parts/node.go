@@ -31,6 +31,9 @@ func (c *checker) part(n, x *ir.Node, args []piece) (piece, error) {
 	if p, ok := sliced(n, x, args); ok {
 		return p, nil
 	}
+	if x.Op == ir.OpAttention && args[0].axis == 1 {
+		return heads(n, x, args)
+	}
 	for _, w := range ir.Ways(x) {
 		if p, ok := way(n, x, w, args); ok {
 			return p, nil
@@ -75,6 +78,8 @@ func way(n, x *ir.Node, w ir.Way, args []piece) (piece, bool) {
 	for i, s := range w.Args {
 		switch {
 		case x.Args[i] == nil:
+		case s.Shared: // only an element of the result can tell which one it reads
+			return p, false
 		case s.Kind == ir.ShardSplit:
 			r, ok := args[i].runs.scale(s.Den, s.Num)
 			if args[i].axis != s.Axis || !args[i].isComplete() || !ok || base != nil && !slices.Equal(base, r) {

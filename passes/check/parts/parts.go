@@ -21,16 +21,20 @@ func Check(before, after *ir.Module) error {
 		return nil
 	}
 	var errs []error
-	for _, f := range after.Funcs {
-		g := before.Func(f.Name)
-		if g == nil || len(g.Params) != len(f.Params) || len(g.Results) != len(f.Results) {
-			errs = append(errs, fmt.Errorf("@%s: there is no such function before", f.Name))
-			continue
-		}
-		c := &checker{before: before, after: after, values: make(map[string]*ir.Value), leaves: make(map[string]*ir.Value), pieces: make(map[*ir.Value]piece),
-			order: make(map[*ir.Value][]summand), written: make(map[string]int)}
-		for _, err := range c.function(g, f) {
-			errs = append(errs, fmt.Errorf("@%s %w", f.Name, err))
+	kept := make(map[string]piece)
+	for _, learning := range []bool{true, false} { // what states have follows from what any function writes to them
+		errs = nil
+		for _, f := range after.Funcs {
+			g := before.Func(f.Name)
+			if g == nil || len(g.Params) != len(f.Params) || len(g.Results) != len(f.Results) {
+				errs = append(errs, fmt.Errorf("@%s: there is no such function before", f.Name))
+				continue
+			}
+			c := &checker{before: before, after: after, values: make(map[string]*ir.Value), leaves: make(map[string]*ir.Value), pieces: make(map[*ir.Value]piece),
+				order: make(map[*ir.Value][]summand), written: make(map[string]int), kept: kept, learning: learning}
+			for _, err := range c.function(g, f) {
+				errs = append(errs, fmt.Errorf("@%s %w", f.Name, err))
+			}
 		}
 	}
 	return errors.Join(errs...)
@@ -45,6 +49,8 @@ type checker struct {
 	order         map[*ir.Value][]summand // of each sum: the order in which the first device added it up
 	read          []string                // states after that are read
 	written       map[string]int          // number of writes, by state after
+	kept          map[string]piece        // what states after have, by what is first written to them
+	learning      bool                    // kept is not complete yet, and errors do not count
 }
 
 // function follows the nodes of f, which is written out of g.
@@ -141,6 +147,7 @@ func (c *checker) node(n *ir.Node) (piece, error) {
 	}
 	x := original(c.values, n.Result().Name())
 	if x != nil && x.Def != nil && x.Def.Op == n.Op {
+		c.learn(n, x.Def, args)
 		p, err := c.part(n, x.Def, args)
 		if err == nil {
 			c.note(n)

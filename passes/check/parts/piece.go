@@ -63,6 +63,18 @@ func (r runs) len() int64 {
 	return n
 }
 
+// at returns the element at a place.
+func (r runs) at(i int64) int64 {
+	for _, x := range r {
+		if n := x.end - x.begin; i >= n {
+			i -= n
+			continue
+		}
+		return x.begin + i
+	}
+	return -1
+}
+
 // covers reports whether the ranges, in any order, are exactly those from 0 to n, each element once.
 func (r runs) covers(n int64) bool {
 	sorted := slices.SortedFunc(slices.Values(r), func(a, b run) int { return int(a.begin - b.begin) })
