@@ -307,6 +307,9 @@ func (e *funcEmitter) attentionShape(n *ir.Node) jen.Code {
 	}
 	if s.Alibi != 0 {
 		fields = append(fields, factor("Alibi", s.Alibi))
+		if !q[1].Is(s.Heads) {
+			fields = append(fields, e.extent("AlibiHead", ir.Const(s.Head)), e.extent("AlibiHeads", ir.Const(s.Heads)))
+		}
 	}
 	return e.shape(n, "Attention", fields...)
 }

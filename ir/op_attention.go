@@ -10,8 +10,8 @@ import (
 )
 
 // AttentionAttr has the factor of the scores, usually 1/sqrt(head size). With BF16, kernels may round
-// the factors of products to bf16: queries, keys, weights of positions and values. Cap, Window and Alibi are those of
-// Scoring, Ring that of StateWriteAttr.
+// the factors of products to bf16: queries, keys, weights of positions and values. Cap, Window, Alibi, Head and Heads are those
+// of Scoring, but that 0 Heads are those of the queries. Ring is that of StateWriteAttr.
 type AttentionAttr struct {
 	Scale  float32 `attr:"scale"`
 	Cap    float32 `attr:"cap,default=0"`
@@ -19,6 +19,8 @@ type AttentionAttr struct {
 	Alibi  float32 `attr:"alibi,default=0"`
 	Ring   int64   `attr:"ring,default=0"`
 	BF16   bool    `attr:"bf16,default=false"`
+	Head   int64   `attr:"head,default=0"`
+	Heads  int64   `attr:"heads,default=0"`
 }
 
 // Scoring is how attention makes scores of the products of queries and keys.
@@ -27,6 +29,9 @@ type Scoring struct {
 	Cap    float32 // scores are Cap·tanh(score/Cap); 0: as they are
 	Window int64   // a token at pos reads positions above pos-Window; 0: all
 	Alibi  float32 // scores get a bias that falls with the distance (AlibiSlope); 0: none
+
+	// Head is the number of the first head of the queries in the bias, of so many Heads: a device may have a part of the heads.
+	Head, Heads int64
 }
 
 // AlibiSlope returns the factor of p-pos in the bias of head h of so many heads (Press et al. 2022, "Train short, test
@@ -42,19 +47,25 @@ func AlibiSlope(most float32, h, heads int64) float64 {
 
 // ScoringOf returns how an attention, or its segments, make scores.
 func ScoringOf(n *Node) Scoring {
-	if a, ok := n.Attr.(*AttentionSegmentsAttr); ok {
-		return Scoring{a.Scale, a.Cap, a.Window, a.Alibi}
+	var s Scoring
+	switch a := n.Attr.(type) {
+	case *AttentionSegmentsAttr:
+		s = Scoring{a.Scale, a.Cap, a.Window, a.Alibi, a.Head, a.Heads}
+	case *AttentionAttr:
+		s = Scoring{a.Scale, a.Cap, a.Window, a.Alibi, a.Head, a.Heads}
 	}
-	a := n.Attr.(*AttentionAttr)
-	return Scoring{a.Scale, a.Cap, a.Window, a.Alibi}
+	if s.Heads == 0 {
+		s.Heads, _ = n.Args[0].Type.Shape[1].IsConst()
+	}
+	return s
 }
 
 var attentionInfo = OpInfo{
 	Name: "attention",
-	Doc: "attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32, sinks[H] f32, optional) {scale, cap, window, alibi, ring, bf16}: " +
+	Doc: "attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32, sinks[H] f32, optional) {scale, cap, window, alibi, ring, bf16, head, heads}: " +
 		"token t reads the positions p in 0..pos[t] of sequence slot[t] that are below lengths[slot[t]]; with a window, p is above pos[t]-window. With ring > 0, position p is row p mod C of k and v, as in state_write. Query head h reads key head g = h/(H/KVH); " +
 		"y[t,h] = Σp softmaxp(z(p)) * v[slot[t],g,p], z(p) = scale * q[t,h]·k[slot[t],g,p]. k and v are f32, f16, q8_0 or q4_0. " +
-		"With a cap, z(p) becomes cap*tanh(z(p)/cap). With alibi, slope(h)*(p-pos[t]) is then added, where slope(h) is 2^(-alibi*(h+1)/n) for h < n, the largest power of two that is at most H, and 2^(-alibi*(2(h-n)+1)/(2n)) for the others. " +
+		"With a cap, z(p) becomes cap*tanh(z(p)/cap). With alibi, slope(h)*(p-pos[t]) is then added, where slope(h) is 2^(-alibi*(h+1)/n) for h < n, the largest power of two that is at most H, and 2^(-alibi*(2(h-n)+1)/(2n)) for the others. With heads > 0, slopes are those of the heads from head on, of so many instead of H. " +
 		"With sinks, the softmax of head h is also over a score sinks[h], without a value. " +
 		"If q is q8a, the scores are products of integers and k is q8_0 or q4_0. k of another dtype than f32 may be in layout r16, with the positions of each head as the rows of a matrix. " +
 		"With bf16, a kernel may round the factors of products to bf16: q, k, softmax and v. Result f32[T,H,Dv], dense.",
@@ -127,6 +138,9 @@ func checkScoring(n *Node) error {
 	s := ScoringOf(n)
 	if s.Window < 0 || !(s.Cap >= 0) || !(s.Alibi >= 0) || math.IsInf(float64(s.Cap), 0) || math.IsInf(float64(s.Alibi), 0) {
 		return argErr(n, 0, "cannot be read with window=%d, cap=%v, alibi=%v: they are finite, 0 or above", s.Window, s.Cap, s.Alibi)
+	}
+	if heads, ok := n.Args[0].Type.Shape[1].IsConst(); s.Head < 0 || s.Heads < 0 || ok && s.Head > s.Heads-heads {
+		return argErr(n, 0, "cannot be the heads from head=%d on of heads=%d: it has %d", s.Head, s.Heads, heads)
 	}
 	return nil
 }
@@ -231,6 +245,8 @@ func attentionCases(yield func(Case) bool) {
 			between(dtype.I32, 0, 2, t), between(dtype.I32, 100, 400, t), between(dtype.I32, 400, 401, Const(2))), Attr: &AttentionAttr{Scale: 0.25, Window: 7, Ring: 400}, Sizes: sizes(9)},
 		Case{Name: "alibi", Args: args(f32(3, 6, 16), kv(dtype.F16, 1, 2, 40, 16), kv(dtype.F16, 1, 2, 40, 16),
 			slot0(Const(3)), between(dtype.I32, 0, 40, Const(3)), full(40)), Attr: &AttentionAttr{Scale: 0.25, Alibi: 8}},
+		Case{Name: "alibi of some heads", Args: args(f32(3, 4, 16), kv(dtype.F16, 1, 2, 40, 16), kv(dtype.F16, 1, 2, 40, 16),
+			slot0(Const(3)), between(dtype.I32, 0, 40, Const(3)), full(40)), Attr: &AttentionAttr{Scale: 0.25, Alibi: 8, Head: 5, Heads: 11}},
 		Case{Name: "sinks", Args: args(f32(3, 4, 16), kv(dtype.F16, 1, 2, 24, 16), kv(dtype.F16, 1, 2, 24, 16),
 			slot0(Const(3)), positions(Const(3)), full(24), between(dtype.F32, -2, 3, Const(4))), Attr: attr},
 	)

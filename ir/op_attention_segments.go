@@ -16,7 +16,7 @@ import (
 // the sum of the weights. The second step scales the parts of the segments to a common m and adds them.
 // Flash decoding calls a segment a split (https://pytorch.org/blog/flash-decoding/).
 
-// AttentionSegmentsAttr has Scale, Cap, Window, Alibi, Ring and BF16 as in AttentionAttr. Segment s is the positions [s*Len,
+// AttentionSegmentsAttr has Scale, Cap, Window, Alibi, Ring, BF16, Head and Heads as in AttentionAttr. Segment s is the positions [s*Len,
 // (s+1)*Len), for s in 0..Segments-1.
 type AttentionSegmentsAttr struct {
 	Scale    float32 `attr:"scale"`
@@ -27,6 +27,8 @@ type AttentionSegmentsAttr struct {
 	Segments Dim     `attr:"segments"`
 	Ring     int64   `attr:"ring,default=0"`
 	BF16     bool    `attr:"bf16,default=false"`
+	Head     int64   `attr:"head,default=0"`
+	Heads    int64   `attr:"heads,default=0"`
 }
 
 // segmentTail is the number of elements after the weighted values in a row of sums: the largest score
@@ -35,8 +37,8 @@ const segmentTail = 2
 
 var attentionSegmentsInfo = OpInfo{
 	Name: "attention_segments",
-	Doc: "attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, cap, window, alibi, len, segments, ring, bf16}: " +
-		"the sums of attention over the positions of each segment, for each key head g: row y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score z(p) = log2(e) times that of attention, which scale, cap, window and alibi give. " +
+	Doc: "attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, cap, window, alibi, len, segments, ring, bf16, head, heads}: " +
+		"the sums of attention over the positions of each segment, for each key head g: row y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score z(p) = log2(e) times that of attention, which scale, cap, window, alibi, head and heads give. " +
 		"Over the positions p in [s*len, (s+1)*len) that token t reads, it has Σp 2^(z(p)-m) * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m is near the largest z(p); " +
 		"without such positions it has zeros and m = -Inf. len > 0. ring and bf16 are those of attention. Result f32[KVH*segments,T,H/KVH,Dv+2], dense.",
 	Args:   attentionInfo.Args[:6],
@@ -110,6 +112,9 @@ func attentionSegmentsCases(yield func(Case) bool) {
 		Case{Name: "cap, window and alibi", Args: args(f32(2, 4, 16), kv(dtype.F16, 1, 2, 600, 16), kv(dtype.F16, 1, 2, 600, 16),
 			zeros(dtype.I32, Const(2)), between(dtype.I32, 500, 540, Const(2)), between(dtype.I32, 600, 601, Const(1))),
 			Attr: &AttentionSegmentsAttr{Scale: 1, Cap: 1.5, Window: 40, Alibi: 8, Len: 512, Segments: Const(2)}},
+		Case{Name: "alibi of some heads", Args: args(f32(2, 4, 16), kv(dtype.F16, 1, 2, 600, 16), kv(dtype.F16, 1, 2, 600, 16),
+			zeros(dtype.I32, Const(2)), between(dtype.I32, 500, 540, Const(2)), between(dtype.I32, 600, 601, Const(1))),
+			Attr: &AttentionSegmentsAttr{Scale: 1, Alibi: 8, Len: 512, Segments: Const(2), Head: 6, Heads: 11}},
 		Case{Name: "ring", Args: args(f32(2, 4, 16), kv(dtype.F16, 1, 2, 128, 16).layout(dtype.R16), kv(dtype.F16, 1, 2, 128, 16),
 			zeros(dtype.I32, Const(2)), between(dtype.I32, 500, 540, Const(2)), between(dtype.I32, 600, 601, Const(1))),
 			Attr: &AttentionSegmentsAttr{Scale: 1, Window: 40, Ring: 600, Len: 512, Segments: Const(2)}},

@@ -15,6 +15,9 @@ type Way struct {
 	// Attr returns the attributes for a device that has the elements [lo,hi) of the split axis of the result. It is nil if all
 	// devices have those of the node. Of a result in several segments, only hi-lo counts.
 	Attr func(lo, hi int64) any
+
+	// Single means that every device has to have one range of the split axis of the result, because Attr depends on it.
+	Single bool
 }
 
 // Share is the state of an operand or result in a Way.
@@ -293,12 +296,12 @@ func reduceSumWays(n *Node) []Way {
 	return append(linearWays([]int{0})(n), sumWay(n, map[int]int{0: inner}))
 }
 
-// attentionWays divides tokens, and heads unless a bias depends on the number of the head. A device's sinks are those
-// of its heads. It has the heads of keys and values that its heads read: several devices may have one, or all all of them.
+// attentionWays divides tokens, and heads. A device's sinks are those of its heads, and so is a bias that depends on the number
+// of the head. It has the heads of keys and values that its heads read: several devices may have one, or all all of them.
 func attentionWays(n *Node) []Way {
 	ways := slices.DeleteFunc(axisWays(n), func(w Way) bool { return w.Result.Axis == 1 })
 	heads, kvHeads, ok := headCounts(n)
-	if !ok || heads == 1 || ScoringOf(n).Alibi > 0 {
+	if !ok || heads == 1 {
 		return ways
 	}
 	g := gcd(heads, kvHeads)
@@ -308,6 +311,15 @@ func attentionWays(n *Node) []Way {
 			continue // a part of the heads would read other heads of keys
 		}
 		w := Way{Result: shareOf(1), Args: []Share{shareOf(1), kv, kv, shareAll, shareAll, shareAll}}
+		if s := ScoringOf(n); s.Alibi > 0 {
+			w.Single, w.Attr = true, func(lo, hi int64) any {
+				a := *attrOf[AttentionAttr](n)
+				if a.Head, a.Heads = s.Head+lo, s.Heads; hi-lo == s.Heads {
+					a.Heads = 0 // all, from 0 on
+				}
+				return &a
+			}
+		}
 		if len(n.Args) > 6 {
 			w.Args = append(w.Args, Share{})
 			if n.Args[6] != nil {

@@ -83,6 +83,9 @@ func fit(n *Node, w Way, states func(*Value) Sharding) (Fit, bool) {
 	if !ok || w.Result.Kind == ShardPartial && slices.ContainsFunc(base, Segment.overlaps) { // which would be added twice
 		return f, false
 	}
+	if w.Single && (len(base) != 1 || base[0].Times != 1) {
+		return f, false
+	}
 	if w.Result.Kind == ShardSplit {
 		f.Result = SplitOn(w.Result.Axis, base...).Normal()
 	}

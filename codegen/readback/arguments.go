@@ -204,5 +204,11 @@ func (a *arguments) attention(n *ir.Node) (heads, kvHeads ir.Dim) {
 	a.float("Cap", s.Cap)
 	a.dim("Window", ir.Const(s.Window))
 	a.float("Alibi", s.Alibi)
+	first, all := s.Head, s.Heads
+	if s.Alibi == 0 || q[1].Is(all) {
+		first, all = 0, 0 // those of the queries
+	}
+	a.dim("AlibiHead", ir.Const(first))
+	a.dim("AlibiHeads", ir.Const(all))
 	return q[1], k[1]
 }

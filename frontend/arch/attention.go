@@ -120,9 +120,7 @@ func (a attention) apply(g *graph, x *ir.Value) *ir.Value {
 	}
 	y := g.f.Attention(q, ks, vs, g.in.slot, g.in.reach, g.in.lengths, sinks, a.attr(g.model))
 	out := g.linear(joinHeads(g.f, y), "attn_output", g.embd, h.count*h.v, a.out)
-	if a.alibi == 0 { // else the scores of a head depend on its number
-		h.divide(g)
-	}
+	h.divide(g)
 	return out
 }
 

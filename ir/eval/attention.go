@@ -84,7 +84,7 @@ func eachQuery(c *call, visit func(t, h int, x query)) error {
 				return k.row(keys, first+p%k.Shape[2]), v.row(values, first+p%k.Shape[2])
 			}
 			if scoring.Alibi > 0 {
-				x.slope = ir.AlibiSlope(scoring.Alibi, int64(h), int64(q.Shape[1]))
+				x.slope = ir.AlibiSlope(scoring.Alibi, scoring.Head+int64(h), scoring.Heads)
 			}
 			visit(t, h, x)
 		}

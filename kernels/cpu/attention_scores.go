@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 )
@@ -31,7 +32,7 @@ func (b *block) adjust(i, at, n, p, seen int) {
 			b.capScores(row)
 		}
 		if b.Alibi != 0 {
-			slope := float32(b.loops.exponent) * alibiSlope(b.Alibi, b.firstHead+(i+j)%b.shared, b.Heads)
+			slope := float32(b.loops.exponent) * alibiSlope(b.Alibi, b.AlibiHead+b.firstHead+(i+j)%b.shared, cmp.Or(b.AlibiHeads, b.Heads))
 			addDistances(row, slope, p+1-b.limits[(i+j)/b.shared])
 		}
 		for k := range hidden {

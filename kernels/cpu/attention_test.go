@@ -1,6 +1,7 @@
 package cpu_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -131,6 +132,7 @@ type attention struct {
 	slot, pos                         []int32
 	scale                             float32
 	cap, alibi                        float32
+	first, all                        int // heads in the bias
 	window                            int
 	sinks                             []float32 // of heads; nil: none
 	q                                 []float32
@@ -140,7 +142,8 @@ type attention struct {
 
 // shape returns the shape that kernels are called with.
 func (a *attention) shape() cpu.AttentionShape {
-	return cpu.AttentionShape{Heads: a.heads, KVHeads: a.kvHeads, Context: a.ctx, KeyLen: a.dk, ValueLen: a.dv, Scale: a.scale, Cap: a.cap, Window: a.window, Alibi: a.alibi}
+	return cpu.AttentionShape{Heads: a.heads, KVHeads: a.kvHeads, Context: a.ctx, KeyLen: a.dk, ValueLen: a.dv, Scale: a.scale, Cap: a.cap, Window: a.window, Alibi: a.alibi,
+		AlibiHead: a.first, AlibiHeads: a.all}
 }
 
 func (a *attention) sinkPointer() unsafe.Pointer {
@@ -224,7 +227,7 @@ func (a *attention) score(r, h, p, cache int) float64 {
 		z = float64(a.cap) * math.Tanh(z/float64(a.cap))
 	}
 	if a.alibi > 0 {
-		z -= ir.AlibiSlope(a.alibi, int64(h), int64(a.heads)) * float64(distance)
+		z -= ir.AlibiSlope(a.alibi, int64(a.first+h), int64(cmp.Or(a.all, a.heads))) * float64(distance)
 	}
 	return z
 }
@@ -252,6 +255,7 @@ var scorings = map[string]func(a *attention){
 	"window":     func(a *attention) { a.window = 100 },
 	"one":        func(a *attention) { a.window = 1 },
 	"alibi":      func(a *attention) { a.alibi = 8 },
+	"part alibi": func(a *attention) { a.alibi, a.first, a.all = 8, 5, 21 },
 	"sinks":      func(a *attention) { a.sinks = alternating(a.heads, -3, 4) },
 	"high sinks": func(a *attention) { a.sinks = alternating(a.heads, 300, -300) },
 	"all":        func(a *attention) { a.cap, a.window, a.alibi, a.sinks = 7, 40, 4, alternating(a.heads, 2, 0) },

@@ -50,6 +50,9 @@ type AttentionShape struct {
 	Cap      float32 // scores become Cap·tanh(score/Cap); 0: as they are
 	Window   int     // a token at pos sees positions above pos-Window; 0: all
 	Alibi    float32 // exponent of the bias of scores by distance; 0: none
+
+	// AlibiHead is the number of the first head in the bias, of AlibiHeads; of 0, there are Heads.
+	AlibiHead, AlibiHeads int
 }
 
 // CombineShape is the shape of a sum over segments of attention.

@@ -55,9 +55,12 @@ func (b *block) slopesOf() []*kir.Value {
 	return list
 }
 
-// slope returns the slope of a head.
+// slope returns the slope of a head of the queries.
 func (b *block) slope(h *kir.Value) *kir.Value {
-	heads, _ := b.q.Shape[1].IsConst()
+	heads := b.scoring.Heads
+	if first := b.scoring.Head; first > 0 {
+		h = b.Add(h, b.Float(float32(first)))
+	}
 	n := 1 << (bits.Len64(uint64(heads)) - 1)
 	unit := -math.Ln2 * float64(b.scoring.Alibi) / float64(n)
 	exponent := b.Mul(b.Add(h, b.Float(1)), b.Float(float32(unit)))

@@ -50,7 +50,7 @@ func everyShare(counts []int64, share []float64) bool {
 }
 
 // nearest returns the counts nearest to the shares: those with the least sum of squares, each divided by the share, of all in
-// which members have what they can compute. At equal sums, the last members have more.
+// which members have what they can compute. At equal sums, the first members have more.
 func (d *dimension) nearest(share []float64) ([]int64, error) {
 	if _, err := Cut(d.units, share, 1, 0); err != nil {
 		return nil, err // shares that cut nothing

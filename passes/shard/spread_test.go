@@ -101,7 +101,7 @@ func TestWrongGroupsAreReported(t *testing.T) {
 	}
 }
 
-// TestWhatFitsIsNamed has heads whose scores have a bias that depends on the number of the head.
+// TestWhatFitsIsNamed has states that are divided within the heads.
 func TestWhatFitsIsNamed(t *testing.T) {
 	m := parseModule(t, `ggir 1
 module "m"
@@ -114,9 +114,9 @@ func @f(%q: f32[3,4,16], %slot: i32[3], %pos: i32[3], %lengths: i32[1]) -> (y: f
   return %y
 }
 `)
-	heads := ir.SplitOn(1, ir.Segment{Times: 1, Counts: []int64{2, 2}})
+	heads := ir.SplitOn(3, ir.Segment{Times: 1, Counts: []int64{8, 8}})
 	_, _, err := Spread(m, 2, map[string]ir.Sharding{"k": heads, "v": heads})
-	for _, want := range []string{"%y", "%k split(1, 2 2)", "it fits %q mirrored, %k mirrored"} {
+	for _, want := range []string{"%y", "%k split(3, 8 8)", "it fits %q mirrored, %k mirrored"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

@@ -115,7 +115,8 @@ func (cut *contextCutter) symbol(m *ir.Module, positions int64) *ir.Symbol {
 func segmentsOf(d *target.Descriptor, n *ir.Node, positions ir.Dim) *ir.AttentionSegmentsAttr {
 	each := int64(d.Segment)
 	a := n.Attr.(*ir.AttentionAttr)
-	return &ir.AttentionSegmentsAttr{Scale: a.Scale, Cap: a.Cap, Window: a.Window, Alibi: a.Alibi, Ring: a.Ring, Len: each, Segments: positions.CeilDiv(each), BF16: a.BF16}
+	return &ir.AttentionSegmentsAttr{Scale: a.Scale, Cap: a.Cap, Window: a.Window, Alibi: a.Alibi, Ring: a.Ring, Len: each, Segments: positions.CeilDiv(each),
+		BF16: a.BF16, Head: a.Head, Heads: a.Heads}
 }
 
 // cacheOf returns the numbers of key heads in an attention's state of keys and of positions of its sequences; ok is false

@@ -61,10 +61,68 @@ func @f(%x: f32[3,8], %slot: i32[3], %pos: i32[3], %lengths: i32[1]) -> (y: f32[
 }
 `
 
-// layersOn returns the module and what it is on the devices.
-func layersOn(t *testing.T, shares []float64) (before, after *ir.Module) {
+// sharedHeads has 4 heads, with biases by their number, and 2 heads of keys and values; and 4 that read one.
+const sharedHeads = `ggir 1
+props imported,shaped
+source m "m.gguf" 0
+weight "q" : f32[8,8] = m["q"] divide "heads" 0 4 [8]
+weight "kv" : f32[8,8] = m["kv"] divide "heads" 0 4 [2*2, 2*2]
+weight "out" : f32[8,8] = m["out"] divide "heads" 1 4 [8]
+weight "one" : f32[12,8] = m["one"] divide "one" 0 4 [8, 1*2, 1*2]
+weight "out1" : f32[8,8] = m["out1"] divide "one" 1 4 [8]
+state "keys" : f32[1,2,8,2] divide "heads" 1 4 [2*1]
+state "values" : f32[1,2,8,2] divide "heads" 1 4 [2*1]
+state "keys1" : f32[1,1,8,2] divide "one" 1 4 [1*1]
+state "values1" : f32[1,1,8,2] divide "one" 1 4 [1*1]
+func @f(%x: f32[3,8], %slot: i32[3], %pos: i32[3], %lengths: i32[1]) -> (y: f32[3,8]) {
+  %q = weight "q" : f32[8,8]
+  %kv = weight "kv" : f32[8,8]
+  %out = weight "out" : f32[8,8]
+  %one = weight "one" : f32[12,8]
+  %out1 = weight "out1" : f32[8,8]
+  %qs = matmul %x, %q : f32[3,8]
+  %q3 = reshape %qs {shape=[3,4,2]} : f32[3,4,2]
+  %kvs = matmul %x, %kv : f32[3,8]
+  %kv3 = reshape %kvs {shape=[3,4,2]} : f32[3,4,2]
+  %k0 = slice %kv3 {axis=1, start=0, len=2} : f32[3,2,2 strides 8,2,1]
+  %v0 = slice %kv3 {axis=1, start=2, len=2} : f32[3,2,2 strides 8,2,1]
+  %k = tanh %k0 : f32[3,2,2]
+  %v = tanh %v0 : f32[3,2,2]
+  %keys = state "keys" : f32[1,2,8,2]
+  %values = state "values" : f32[1,2,8,2]
+  %ks = state_write %keys, %k, %slot, %pos : f32[1,2,8,2]
+  %vs = state_write %values, %v, %slot, %pos : f32[1,2,8,2]
+  %h = attention %q3, %ks, %vs, %slot, %pos, %lengths {scale=1, alibi=8} : f32[3,4,2]
+  %h2 = reshape %h {shape=[3,8]} : f32[3,8]
+  %o = matmul %h2, %out : f32[3,8]
+  %r = add %o, %x : f32[3,8]
+  %all = matmul %r, %one : f32[3,12]
+  %all3 = reshape %all {shape=[3,6,2]} : f32[3,6,2]
+  %q1 = slice %all3 {axis=1, start=0, len=4} : f32[3,4,2 strides 12,2,1]
+  %k1 = slice %all3 {axis=1, start=4, len=1} : f32[3,1,2 strides 12,2,1]
+  %v1 = slice %all3 {axis=1, start=5, len=1} : f32[3,1,2 strides 12,2,1]
+  %q2 = tanh %q1 : f32[3,4,2]
+  %k2 = tanh %k1 : f32[3,1,2]
+  %v2 = tanh %v1 : f32[3,1,2]
+  %keys1 = state "keys1" : f32[1,1,8,2]
+  %values1 = state "values1" : f32[1,1,8,2]
+  %ks1 = state_write %keys1, %k2, %slot, %pos : f32[1,1,8,2]
+  %vs1 = state_write %values1, %v2, %slot, %pos : f32[1,1,8,2]
+  %h1 = attention %q2, %ks1, %vs1, %slot, %pos, %lengths {scale=1} : f32[3,4,2]
+  %h3 = reshape %h1 {shape=[3,8]} : f32[3,8]
+  %o1 = matmul %h3, %out1 : f32[3,8]
+  %y = add %o1, %r : f32[3,8]
+  return %y
+}
+`
+
+// partedModules are what the tests divide.
+var partedModules = map[string]string{"layers": layers, "shared heads": sharedHeads}
+
+// layersOn returns a module and what it is on the devices.
+func layersOn(t *testing.T, text string, shares []float64) (before, after *ir.Module) {
 	t.Helper()
-	before, err := ir.Parse("layers", []byte(layers))
+	before, err := ir.Parse("layers", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,18 +178,23 @@ func computed(t *testing.T, before, after *ir.Module) ([]float64, error) {
 var groupShares = [][]float64{{1, 1}, {2, 1, 1}, {1, 0, 3}, {1, 1, 1, 1}}
 
 func TestLayersComputeTheSame(t *testing.T) {
-	for _, shares := range groupShares {
-		before, after := layersOn(t, shares)
-		want, err := computed(t, before, before)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := computed(t, before, after)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := distanceOf(got, want); !(d < 1e-12) {
-			t.Errorf("shares %v: distance %.3g", shares, d)
+	for name, text := range partedModules {
+		for _, shares := range append(groupShares, []float64{1, 1, 1, 1, 1, 1, 1, 1}) {
+			if name == "layers" && len(shares) == 8 {
+				continue // it has heads for 4
+			}
+			before, after := layersOn(t, text, shares)
+			want, err := computed(t, before, before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := computed(t, before, after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := distanceOf(got, want); !(d < 1e-12) {
+				t.Errorf("%s, shares %v: distance %.3g", name, shares, d)
+			}
 		}
 	}
 }
@@ -141,32 +204,40 @@ func TestLayersComputeTheSame(t *testing.T) {
 func TestCheckObjectsToMutants(t *testing.T) {
 	found := make(map[string]int)
 	for _, shares := range groupShares[:3] {
-		before, after := layersOn(t, shares)
-		want, err := computed(t, before, after)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range mutants(before, after) {
-			changed := after.Clone()
-			m.change(changed)
-			if ir.Verify(changed) != nil {
-				continue
-			}
-			err := parts.Check(before, changed)
-			got, runErr := computed(t, before, changed)
-			same := runErr == nil && distanceOf(got, want) < 1e-9
-			switch {
-			case err == nil && !same:
-				t.Errorf("shares %v: %s: it computes something else, and nothing is reported", shares, m.what)
-			case err != nil:
-				found[m.kind]++
-			}
-		}
+		checkMutants(t, layers, shares, found)
+	}
+	for _, shares := range [][]float64{{1, 1}, {3, 0, 1}, {1, 1, 1, 1}} {
+		checkMutants(t, sharedHeads, shares, found)
 	}
 	t.Logf("reported: %v", found)
-	for _, kind := range []string{"operand", "summand", "slice", "weight", "result", "exchange"} {
+	for _, kind := range []string{"operand", "summand", "slice", "weight", "result", "exchange", "head"} {
 		if found[kind] == 0 {
 			t.Errorf("no mutant of the kind %s is reported", kind)
+		}
+	}
+}
+
+// checkMutants changes a module on devices, and counts the kinds of changes that are found.
+func checkMutants(t *testing.T, text string, shares []float64, found map[string]int) {
+	before, after := layersOn(t, text, shares)
+	want, err := computed(t, before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutants(before, after) {
+		changed := after.Clone()
+		m.change(changed)
+		if ir.Verify(changed) != nil {
+			continue
+		}
+		err := parts.Check(before, changed)
+		got, runErr := computed(t, before, changed)
+		same := runErr == nil && distanceOf(got, want) < 1e-9
+		switch {
+		case err == nil && !same:
+			t.Errorf("shares %v: %s: it computes something else, and nothing is reported", shares, m.what)
+		case err != nil:
+			found[m.kind]++
 		}
 	}
 }
@@ -198,6 +269,11 @@ func mutants(before, m *ir.Module) (list []mutant) {
 			list = append(list, mutant{"slice", fmt.Sprintf("%v begins one later", n), func(m *ir.Module) {
 				s := m.Funcs[0].Nodes[i].Attr.(*ir.SliceAttr)
 				s.Start = s.Start.Add(ir.Const(1))
+			}})
+		case *ir.AttentionAttr:
+			list = append(list, mutant{"head", fmt.Sprintf("%v has the bias of the next head", n), func(m *ir.Module) {
+				a := m.Funcs[0].Nodes[i].Attr.(*ir.AttentionAttr)
+				a.Head, a.Heads = (a.Head+1)%4, max(a.Heads, 4)
 			}})
 		case *ir.ConcatAttr:
 			list = append(list, mutant{"exchange", fmt.Sprintf("%v has two parts exchanged", n), func(m *ir.Module) {

@@ -38,10 +38,28 @@ func heads(n, x *ir.Node, args []piece) (piece, error) {
 			return piece{}, fmt.Errorf("operand 6 is %v, and the heads are %v", args[6], q.runs)
 		}
 	}
-	if !ir.EqualAttr(n.Op, n.Attr, x.Attr) {
-		return piece{}, fmt.Errorf("it has other attributes than %v", x)
+	if err := sameScores(n, x, q.runs); err != nil {
+		return piece{}, err
 	}
 	return piece{of: x.Result(), axis: 1, runs: q.runs}, nil
+}
+
+// sameScores reports attributes with which the heads of n have other scores than those heads of x.
+func sameScores(n, x *ir.Node, heads runs) error {
+	is, was := ir.ScoringOf(n), ir.ScoringOf(x)
+	if is.Alibi != 0 {
+		for h := range heads.len() {
+			if is.Heads != was.Heads || is.Head+h != was.Head+heads.at(h) {
+				return fmt.Errorf("head %d has the bias of head %d of %d", heads.at(h), is.Head+h-was.Head, is.Heads)
+			}
+		}
+	}
+	a, b := *n.Attr.(*ir.AttentionAttr), *x.Attr.(*ir.AttentionAttr)
+	a.Head, a.Heads = b.Head, b.Heads // compared above
+	if !ir.EqualAttr(n.Op, &a, &b) {
+		return fmt.Errorf("it has other attributes than %v", x)
+	}
+	return nil
 }
 
 // alongHeads returns the ranges that a piece has of an axis.
