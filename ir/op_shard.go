@@ -285,9 +285,18 @@ func matMulWays(n *Node) []Way {
 	return append(axisWays(n), sumWay(n, map[int]int{0: x.Rank() - 1, 1: 1}, 2))
 }
 
-// expertsMatMulWays divides the rows of all experts, tokens, or the dimension over which the products sum.
+// expertsMatMulWays divides the rows of all experts, tokens, the dimension over which the products sum, or choices, of which a
+// device may have any with all experts.
 func expertsMatMulWays(n *Node) []Way {
-	return append(axisWays(n), sumWay(n, map[int]int{0: 2, 1: 2}))
+	ways := append(axisWays(n), sumWay(n, map[int]int{0: 2, 1: 2}))
+	if n.Results[0].Type.Shape[1].Is(1) {
+		return ways
+	}
+	w := Way{Result: shareOf(1), Args: []Share{shareOf(1), shareAll, shareOf(1)}}
+	if n.Args[0].Type.Shape[1].Is(1) {
+		w.Args[0] = shareAll
+	}
+	return append(ways, w)
 }
 
 // reduceSumWays divides rows, or the dimension that is summed.

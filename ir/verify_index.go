@@ -129,7 +129,7 @@ func (t *indexTrace) end(val *Value) *Value {
 func passedOn(val *Value) *Value {
 	n := val.Def
 	switch {
-	case n != nil && (n.Op == OpCopy || n.Op.Info().Traits&View != 0):
+	case n != nil && (n.Op == OpCopy || n.Op == OpTakePart || n.Op == OpAllGather || n.Op.Info().Traits&View != 0):
 		return n.Arg(0)
 	case n != nil || val.Func.Owner == nil:
 		return nil

@@ -57,3 +57,30 @@ func (h heads) divide(g *graph) {
 		g.b.Divide(g.shared(state), kv(1, 1))
 	}
 }
+
+// divide states that devices may divide the heads of a latent attention. What all heads share, every device with a head has: the
+// short vectors, the cache of an absorbed form and its matrices, which indexes of heads choose. All layers are divided alike, as
+// they have the matrices in common that repeat the rotated part of keys.
+func (a latentAttention) divide(g *graph) {
+	along := func(axis int, size, pieces int64) ir.Division {
+		d := ir.Division{Name: "heads", Axis: axis, Units: a.count, Sizes: []int64{size}}
+		if pieces < a.count {
+			d.Pieces = []int64{pieces}
+		}
+		return d
+	}
+	for _, name := range []string{"attn_q", "attn_q_b"} {
+		g.divideBy(name, along(0, a.count*(a.still+a.turned), a.count))
+	}
+	g.divideBy("attn_q_a", along(0, max(a.queries, 1), 1))
+	g.divideBy("attn_kv_a_mqa", along(0, a.rank+a.turned, 1))
+	g.divideBy("attn_k_b", along(0, a.count, 1))
+	g.divideBy("attn_v_b", along(0, a.count, 1))
+	g.divideBy("attn_kv_b", along(0, a.count*(a.still+a.value), a.count))
+	g.b.Divide(unitName(a.count, a.turned), along(0, a.count*a.turned, a.count))
+	g.divideBy("attn_output", along(1, a.count*a.value, a.count))
+	kv := a.cached().kv
+	for _, state := range []string{"keys", "values"} {
+		g.b.Divide(g.shared(state), along(1, kv, kv))
+	}
+}

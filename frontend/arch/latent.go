@@ -96,7 +96,9 @@ func (a latentAttention) apply(g *graph, x *ir.Value) *ir.Value {
 	if a.absorbed {
 		y = g.productPerHead(y, "attn_v_b", a.count, a.value, a.rank)
 	}
-	return g.linear(joinHeads(f, y), "attn_output", g.embd, a.count*a.value, absent)
+	out := g.linear(joinHeads(f, y), "attn_output", g.embd, a.count*a.value, absent)
+	a.divide(g)
+	return out
 }
 
 // project makes the queries of all heads.
@@ -134,9 +136,12 @@ func (g *graph) indicesOfHeads(heads int64) *ir.Value {
 	return f.TopK(f.Slice(x, 1, ir.Const(0), ir.Const(heads)), int(heads))
 }
 
+// unitName returns the name of unit matrices, one for each head, that repeat a vector.
+func unitName(heads, size int64) string { return fmt.Sprintf("unit.%d.%d", heads, size) }
+
 // repeated returns x [tokens, 1, size] for each of some heads: the product with as many unit matrices, which is exact.
 func (g *graph) repeated(x *ir.Value, heads, size int64) *ir.Value {
-	name := fmt.Sprintf("unit.%d.%d", heads, size)
+	name := unitName(heads, size)
 	unit := make([]float64, size*size)
 	for i := range size {
 		unit[i*size+i] = 1

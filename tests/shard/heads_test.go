@@ -27,6 +27,9 @@ var headCases = []struct {
 	{"refact", []float64{1, 1, 1, 1}, []int64{2, 2, 1, 1}, []int64{1, 1, 1, 1}, true},
 	{"mpt", []float64{1, 1}, []int64{2, 2}, []int64{1, 1}, true},
 	{"bloom", []float64{1, 1, 2}, []int64{1, 1, 2}, []int64{1, 1, 2}, true},
+	{"deepseek2", []float64{1, 1}, []int64{2, 2}, []int64{1, 1}, false},
+	{"deepseek2", []float64{3, 0, 1}, []int64{3, 0, 1}, []int64{1, 0, 1}, false},
+	{"minicpm3", []float64{1, 3}, []int64{1, 3}, []int64{1, 3}, false},
 }
 
 // TestDevicesHaveTheHeadsThatTheyRead: each device has its heads of queries, with their biases, and the heads of keys and values

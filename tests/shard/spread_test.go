@@ -121,7 +121,9 @@ func addParts(m *ir.Module, env *eval.Env) error {
 			env.Weights[w.Name] = env.Weights[base]
 		}
 		if _, whole := env.Weights[w.Name]; !whole {
-			parts.Weights = append(parts.Weights, w)
+			part := *w
+			part.Expr = fromTensor(w.Expr, base)
+			parts.Weights = append(parts.Weights, &part)
 		}
 	}
 	made, err := opcase.Weights(parts, env.Weights)
@@ -139,6 +141,18 @@ func addParts(m *ir.Module, env *eval.Env) error {
 		}
 	}
 	return nil
+}
+
+// fromTensor returns an expression with a tensor in place of literals.
+func fromTensor(e *ir.Expr, name string) *ir.Expr {
+	e = e.Clone()
+	if e.Op == ir.ExprLiteral {
+		return &ir.Expr{Op: ir.ExprTensor, Tensor: name}
+	}
+	for i, a := range e.Args {
+		e.Args[i] = fromTensor(a, name)
+	}
+	return e
 }
 
 // sameShape reports whether a weight of a device is all of the weight.

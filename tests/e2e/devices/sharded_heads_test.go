@@ -21,6 +21,8 @@ var shardedModels = []struct {
 	{"refact", "cpu:cores=0,cpu:cores=1,cpu", "cpu:0*1,cpu:1*1"},
 	{"bloom", "fake:0,fake:1,fake:2,cpu", "fake:0*1,fake:1*0,fake:2*3"},
 	{"mpt", "fake:0,fake:1,cpu", "fake:0*1,fake:1*1"},
+	{"deepseek2", "fake:0,fake:1,cpu", "fake:0*1,fake:1*1"}, // the cache is of short vectors
+	{"minicpm3", "cpu:cores=0,cpu:cores=1,cpu", "cpu:0*1,cpu:1*1"},
 }
 
 // TestShardedHeadsComputeTheSame compares the logits of programs for groups with an evaluation of the model.
