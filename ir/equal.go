@@ -89,6 +89,7 @@ func (c *comparer) fn(a, b *Func) {
 	c.same(a.HeadBarrier == b.HeadBarrier, "barrier at the head of iterations", a.HeadBarrier, b.HeadBarrier)
 	c.same(slices.Equal(a.ResultNames, b.ResultNames), "names of results", a.ResultNames, b.ResultNames)
 	c.same(a.Observed == b.Observed, "observed results", a.Observed, b.Observed)
+	c.same(slices.EqualFunc(a.Parts, b.Parts, Parts.equal), "parts", a.Parts, b.Parts)
 	pairs(c, "parameters", a.Params, b.Params, c.value)
 	pairs(c, "nodes", a.Nodes, b.Nodes, c.node)
 	pairs(c, "results", a.Results, b.Results, c.use)

@@ -21,6 +21,9 @@ type Func struct {
 	// Observed is how many of the last results are there to be looked at, set by observe. Callers do not see them as results.
 	Observed int
 
+	// Parts are what the devices of a group have of each value; nil unless spread has written the function out for one.
+	Parts []Parts
+
 	// Owner is the node that holds this function as its body; nil for an entry point.
 	Owner *Node
 

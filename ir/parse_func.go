@@ -41,6 +41,10 @@ func (p *parser) function() *Func {
 		return nil
 	}
 	p.endLine()
+	for !p.stop() && p.accept("parts") {
+		p.parts()
+		p.endLine()
+	}
 	for !p.stop() && !p.at("}") && !p.at("return") {
 		p.node()
 		p.endLine()

@@ -53,3 +53,14 @@ func (p *parser) counts(first int64) []int64 {
 	}
 	return list
 }
+
+// parts parses what the devices of a group have of a value, after the keyword.
+func (p *parser) parts() {
+	x := Parts{Of: p.str("the name of a value in quotes"), State: p.sharding()}
+	p.expect("[")
+	p.list(func() { x.Names = append(x.Names, p.str("the name of a value in quotes, or an empty one")) })
+	p.expect("]")
+	if !p.bad {
+		p.f.Parts = append(p.f.Parts, x)
+	}
+}

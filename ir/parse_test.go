@@ -137,6 +137,8 @@ func TestEmptyTextIsAnError(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(speaker)
 	f.Add(fullText)
+	f.Add(sharded)
+	f.Add(written)
 	for op := range Ops {
 		for _, c := range casesOf(op) {
 			f.Add(caseText(op, c))

@@ -193,6 +193,11 @@ func (p *printer) function(keyword string, f *Func) {
 
 func (p *printer) nodes(f *Func) {
 	p.indent += "  "
+	if p.has(ShowShard) {
+		for _, parts := range f.Parts {
+			p.linef("%v", parts)
+		}
+	}
 	for _, n := range f.Nodes {
 		p.node(n)
 	}

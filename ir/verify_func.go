@@ -51,6 +51,7 @@ func (v *verifier) function(f *Func, owner *Node) {
 	if !v.broken {
 		v.epochs()
 		v.sharding(f)
+		v.parts(f)
 	}
 	v.node = "return"
 	v.must(len(f.ResultNames) == len(f.Results), "links", "%d names for %s", len(f.ResultNames), count(len(f.Results), "result"))

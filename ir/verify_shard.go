@@ -75,12 +75,27 @@ func (s Sharding) check(t Type, devices *int) string {
 	if s.Axis < 0 || s.Axis >= t.Rank() || len(s.Segments) == 0 {
 		return "there is no such axis"
 	}
+	if *devices == 0 {
+		*devices = len(s.Segments[0].Counts)
+	}
+	if why := s.checkSegments(*devices); why != "" {
+		return why
+	}
 	sum := int64(0)
 	for _, seg := range s.Segments {
-		if *devices == 0 {
-			*devices = len(seg.Counts)
-		}
-		if len(seg.Counts) != *devices || seg.Starts != nil && len(seg.Starts) != *devices || *devices < 2 {
+		sum += seg.Times * seg.Len()
+	}
+	if !t.Shape[s.Axis].Is(sum) {
+		return "the parts are not the whole axis"
+	}
+	return ""
+}
+
+// checkSegments returns why a group of that many devices cannot have the segments of a split state; empty if it can.
+func (s Sharding) checkSegments(devices int) string {
+	sum := int64(0)
+	for _, seg := range s.Segments {
+		if len(seg.Counts) != devices || seg.Starts != nil && len(seg.Starts) != devices || devices < 2 {
 			return "the numbers of devices differ"
 		}
 		for i, n := range seg.Counts {
@@ -98,9 +113,6 @@ func (s Sharding) check(t Type, devices *int) string {
 		if sum += seg.Times * seg.Len(); sum > maxDivided {
 			return "a count is out of bounds"
 		}
-	}
-	if !t.Shape[s.Axis].Is(sum) {
-		return "the parts are not the whole axis"
 	}
 	return ""
 }

@@ -9,7 +9,7 @@ import (
 
 // collective writes out a collective for a device.
 func (s *spreader) collective(n *ir.Node, j int) (*ir.Value, error) {
-	v, name, to := n.Args[0], n.Result().Name(), n.Result().Sharding()
+	v, name, to := n.Args[0], s.name, n.Result().Sharding()
 	s.all = s.once(n)
 	switch n.Op {
 	case ir.OpTakePart:
@@ -94,7 +94,7 @@ func (s *spreader) gather(v *ir.Value, name string, j int) (*ir.Value, error) {
 // cut returns what device j has of a whole value in a split state; nil if that is nothing.
 func (s *spreader) cut(v *ir.Value, state ir.Sharding, name string, j int) (*ir.Value, error) {
 	var pieces []*ir.Value
-	for _, r := range piecesOf(state, j) {
+	for _, r := range state.Ranges(j) {
 		p, err := s.slice(v, state.Axis, r[0], r[1], name, j)
 		if err != nil {
 			return nil, err

@@ -67,7 +67,7 @@ func writeOut(m *ir.Module, o options) error {
 	m.States = spreadStates(m.States, o.devices, given)
 	parts := spreadWeights(m, o.devices, given)
 	for _, f := range m.Funcs {
-		s := &spreader{options: o, f: f, weights: parts, parts: make(map[*ir.Value][]*ir.Value)}
+		s := &spreader{options: o, f: f, weights: parts, parts: make(map[*ir.Value][]*ir.Value), whole: make(map[*ir.Value]bool)}
 		if err := s.run(); err != nil {
 			return fmt.Errorf("@%s: %w", f.Name, err)
 		}
@@ -106,7 +106,7 @@ func spreadStates(states []*ir.State, devices int, given map[string]ir.Sharding)
 	for _, s := range states {
 		for j := range devices {
 			if t, has := partType(s.Type, given[s.Name], j); has {
-				list = append(list, &ir.State{Name: memberName(s.Name, j), Type: t})
+				list = append(list, &ir.State{Name: memberLeaf(s.Name, given[s.Name], j), Type: t})
 			}
 		}
 	}
@@ -115,6 +115,14 @@ func spreadStates(states []*ir.State, devices int, given map[string]ir.Sharding)
 
 // memberName returns the name of what device j has of something.
 func memberName(name string, j int) string { return fmt.Sprintf("%s@%d", name, j) }
+
+// memberLeaf returns the name of what device j has of a weight or state. The first device has one that is whole under its name.
+func memberLeaf(name string, state ir.Sharding, j int) string {
+	if j == 0 && !state.IsSplit() {
+		return name
+	}
+	return memberName(name, j)
+}
 
 // partType returns the type of what device j has; has is false if that is nothing.
 func partType(t ir.Type, s ir.Sharding, j int) (part ir.Type, has bool) {
@@ -135,12 +143,19 @@ type spreader struct {
 	parts   map[*ir.Value][]*ir.Value // of each value of the original: what the devices have, nil for nothing
 	pending [][]*ir.Node              // of each device, since the last collective
 	from    *ir.Node                  // the node that is written out
+	name    string                    // of its result
 	all     bool                      // one device computes it for all
 	pin     *pass.Pin                 // puts it on one backend
+	made    []*ir.Node                // for it, for the present device
+	whole   map[*ir.Value]bool        // values of which a device has all under their names
 }
 
 func (s *spreader) run() error {
 	nodes := s.f.Nodes
+	names := make(map[*ir.Value]string)
+	for _, n := range nodes {
+		names[n.Result()] = n.Result().Name()
+	}
 	s.f.Nodes = nil
 	s.pending = make([][]*ir.Node, s.devices)
 	for _, p := range s.f.Params {
@@ -158,6 +173,7 @@ func (s *spreader) run() error {
 	for i, r := range s.f.Results {
 		s.f.Results[i] = s.parts[r][0]
 	}
+	s.note(nodes, names)
 	return nil
 }
 
@@ -190,21 +206,65 @@ func (s *spreader) emit(op ir.Op, attr any, args []*ir.Value, name string, j int
 	made := s.f.NewNode(op, attr, args, memberName(name, j), types...)
 	made.Pos = s.from.Pos
 	made.CausedAs(s.from)
-	switch {
-	case made.Is(ir.View) || made.Is(ir.Leaf):
-	case s.pin != nil && s.pinned != nil:
-		s.pinned(made, s.pin)
-	case s.place != nil:
-		s.place(made, j, s.all)
-	}
+	s.made = append(s.made, made)
 	s.pending[j] = append(s.pending[j], made)
 	return made.Result(), nil
+}
+
+// ready gives the nodes made for device j their backend. part is what they compute together. The first device's is named like
+// the value if it is all of it.
+func (s *spreader) ready(n *ir.Node, part *ir.Value, j int) {
+	whole := origin(n.Result())
+	if j == 0 && part != nil && n.Result().Sharding().Kind == ir.ShardMirrored && !s.whole[whole] &&
+		slices.ContainsFunc(s.made, func(m *ir.Node) bool { return m.Result() == part }) {
+		s.whole[whole] = true
+		s.f.TakeName(part, whole)
+	}
+	for _, m := range s.made {
+		switch {
+		case m.Is(ir.View) || m.Is(ir.Leaf):
+		case s.pin != nil && s.pinned != nil:
+			s.pinned(m, s.pin)
+		case s.place != nil:
+			s.place(m, j, s.all)
+		}
+	}
+	s.made = nil
+}
+
+// origin returns the value that v is: collectives change no value.
+func origin(v *ir.Value) *ir.Value {
+	for v.Def != nil && ir.IsCollective(v.Def.Op) {
+		v = v.Def.Args[0]
+	}
+	return v
+}
+
+// note states in the function what the devices have of each value of which there is more than one, or no whole one.
+func (s *spreader) note(nodes []*ir.Node, names map[*ir.Value]string) {
+	for _, n := range nodes {
+		v := n.Result()
+		if n.Is(ir.Leaf) || n.Op == ir.OpTakePart && v.Sharding().Kind == ir.ShardPartial {
+			continue // the first device's summand is all of a value
+		}
+		p := ir.Parts{Of: names[origin(v)], State: v.Sharding(), Names: make([]string, s.devices)}
+		several := false
+		for j, x := range s.parts[v] {
+			if x != nil {
+				p.Names[j] = x.Name()
+				several = several || x != s.parts[v][0]
+			}
+		}
+		if several || p.State.IsSplit() {
+			s.f.Parts = append(s.f.Parts, p)
+		}
+	}
 }
 
 // node writes out one node.
 func (s *spreader) node(n *ir.Node) (err error) {
 	v := n.Result()
-	s.from, s.all, s.pin = n, false, pinOf(s.pins, n)
+	s.from, s.name, s.all, s.pin, s.made = n, v.Name(), false, pinOf(s.pins, n), nil
 	parts := make([]*ir.Value, s.devices)
 	switch a := n.Attr.(type) {
 	case *ir.WeightAttr:
@@ -223,6 +283,7 @@ func (s *spreader) node(n *ir.Node) (err error) {
 			if parts[j], err = write(n, j); err != nil {
 				break
 			}
+			s.ready(n, parts[j], j)
 			if j == 0 && (s.all || s.once(n)) {
 				parts = s.same(parts[0])
 				break
@@ -259,7 +320,7 @@ func (s *spreader) member(n *ir.Node, j int) (*ir.Value, error) {
 		return s.lone(n, one, j)
 	}
 	s.all = s.once(n)
-	return s.emit(n.Op, f.AttrOf(n, j), args, n.Result().Name(), j)
+	return s.emit(n.Op, f.AttrOf(n, j), args, s.name, j)
 }
 
 // lone returns what a device has of a node if it has one operand only: of the sum of two partial values, the summand of one. It
@@ -307,11 +368,12 @@ func (s *spreader) stateParts(n *ir.Node, name string) ([]*ir.Value, error) {
 		if _, has := partType(v.Type, v.Sharding(), j); !has {
 			continue
 		}
-		p, err := s.emit(ir.OpState, &ir.StateAttr{Name: memberName(name, j)}, nil, v.Name(), j)
+		p, err := s.emit(ir.OpState, &ir.StateAttr{Name: memberLeaf(name, v.Sharding(), j)}, nil, s.name, j)
 		if err != nil {
 			return nil, err
 		}
 		parts[j] = p
+		s.ready(n, p, j)
 	}
 	return parts, nil
 }

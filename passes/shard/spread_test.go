@@ -43,6 +43,11 @@ func TestLayerIsWrittenOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `func @f
+  parts "a" split(1, 8 4) ["a@0", "a@1"]
+  parts "b" split(1, 8 4) ["b@0", "b@1"]
+  parts "c" partial ["c@0", "c@1"]
+  parts "y" partial ["y@0", "c@1"]
+  parts "y" mirrored ["y", "y.sum@1"]
   %"a@0" = matmul %x, %"up@0"
   %"b@0" = silu %"a@0"
   %"c@0" = matmul %"b@0", %"down@0"
@@ -50,17 +55,17 @@ func TestLayerIsWrittenOut(t *testing.T) {
   %"a@1" = matmul %x, %"up@1"
   %"b@1" = silu %"a@1"
   %"c@1" = matmul %"b@1", %"down@1"
-  %"y.sum@0" = add %"y@0", %"c@1"
+  %y = add %"y@0", %"c@1"
   %"y.sum@1" = add %"y@0", %"c@1"
 `
 	var b strings.Builder
-	if err := ir.Print(&b, spread, ir.PrintOptions{}); err != nil {
+	if err := ir.Print(&b, spread, ir.PrintOptions{Show: ir.ShowShard}); err != nil {
 		t.Fatal(err)
 	}
 	if text := b.String(); !strings.HasSuffix(text, want) {
 		t.Errorf("the layer is\n%swant\n%s", text, want)
 	}
-	if y := spread.Funcs[0].Results[0].Name(); y != "y.sum@0" {
+	if y := spread.Funcs[0].Results[0].Name(); y != "y" {
 		t.Errorf("the result is %s", y)
 	}
 	for i, want := range []string{`rows(m["up"], 0, 8)`, `rows(m["up"], 8, 4)`, `columns(m["down"], 0, 8)`, `columns(m["down"], 8, 4)`} {

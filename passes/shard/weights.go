@@ -20,7 +20,7 @@ func spreadWeights(m *ir.Module, devices int, given map[string]ir.Sharding) map[
 		of := make([]*ir.Weight, devices)
 		for j := range of {
 			if t, has := partType(w.Type, state, j); has {
-				of[j] = &ir.Weight{Name: memberName(w.Name, j), Type: t, Expr: partExpr(w, state, j)}
+				of[j] = &ir.Weight{Name: memberLeaf(w.Name, state, j), Type: t, Expr: partExpr(w, state, j)}
 				list = append(list, of[j])
 			}
 		}
@@ -36,7 +36,7 @@ func partExpr(w *ir.Weight, state ir.Sharding, j int) *ir.Expr {
 	if w.Expr == nil || !state.IsSplit() {
 		return w.Expr.Clone()
 	}
-	pieces := piecesOf(state, j)
+	pieces := state.Ranges(j)
 	inner := w.Type.Rank() - 1
 	if state.Axis == inner {
 		return ir.Columns(w.Expr, pieces[0][0], pieces[0][1]) // checkGiven refuses several
@@ -66,28 +66,6 @@ func constant(d ir.Dim) int64 {
 	return n
 }
 
-// piecesOf returns the ranges of the split axis that device j has: begin and length. Those that continue each other are
-// one.
-func piecesOf(state ir.Sharding, j int) [][2]int64 {
-	var pieces [][2]int64
-	at := int64(0)
-	for _, seg := range state.Segments {
-		for range seg.Times {
-			begin, n := at+seg.Start(j), seg.Counts[j]
-			last := len(pieces) - 1
-			switch {
-			case n == 0:
-			case last >= 0 && pieces[last][0]+pieces[last][1] == begin:
-				pieces[last][1] += n
-			default:
-				pieces = append(pieces, [2]int64{begin, n})
-			}
-			at += seg.Len()
-		}
-	}
-	return pieces
-}
-
 // weight writes out a weight: every device reads its own, or all the one that they share.
 func (s *spreader) weight(n *ir.Node, name string) ([]*ir.Value, error) {
 	v, of := n.Result(), s.weights[name]
@@ -100,11 +78,12 @@ func (s *spreader) weight(n *ir.Node, name string) ([]*ir.Value, error) {
 		if w == nil {
 			continue
 		}
-		p, err := s.emit(ir.OpWeight, &ir.WeightAttr{Name: w.Name}, nil, v.Name(), j)
+		p, err := s.emit(ir.OpWeight, &ir.WeightAttr{Name: w.Name}, nil, s.name, j)
 		if err != nil {
 			return nil, err
 		}
 		parts[j] = p
+		s.ready(n, p, j)
 	}
 	return parts, nil
 }
@@ -112,7 +91,7 @@ func (s *spreader) weight(n *ir.Node, name string) ([]*ir.Value, error) {
 // inOneRun reports whether every device's part of a state is one range.
 func inOneRun(state ir.Sharding) bool {
 	for j := range state.Counts() {
-		if len(piecesOf(state, j)) > 1 {
+		if len(state.Ranges(j)) > 1 {
 			return false
 		}
 	}

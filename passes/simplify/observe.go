@@ -20,6 +20,8 @@ import (
 //	%z = silu %y
 //	return %z          return %z, %y
 //
+// A part of a value that the devices of a group have (ir.Func.Parts) is handed out with its index: y@1[:,8:12].
+//
 // All passes that follow know what a result is: copy brings it to the host, plan keeps its bytes to the end of the step, check
 // proves that nothing overwrites them, and readback compares where the program looks for it. So the program hands values over
 // when the step has ended, from where the plan has them, and its steps have no code for it.
@@ -44,11 +46,13 @@ func observe(c *pass.Context, m *ir.Module) error {
 		return nil
 	}
 	for _, f := range m.Funcs {
+		part := f.PartIndexes()
 		for _, n := range f.Nodes {
 			if !pass.Observes(c.Options.Observe, n) || flow.Unobservable(n) != "" {
 				continue
 			}
-			f.AddResult(n.Result().Name(), n.Result())
+			name := n.Result().Name()
+			f.AddResult(name+part[name], n.Result())
 			f.Observed++
 			c.Count("values", 1)
 		}

@@ -89,7 +89,10 @@ func (c *checker) function(g, f *ir.Func) (errs []error) {
 			errs = append(errs, fmt.Errorf("returns %v, which is not all of %v", r, g.Results[i]))
 		}
 	}
-	return append(errs, c.states(g)...)
+	if errs = append(errs, c.states(g)...); len(errs) > 0 {
+		return errs
+	}
+	return c.stated(f)
 }
 
 // same returns the value that v is: collectives change no value.
@@ -151,8 +154,12 @@ func (c *checker) node(n *ir.Node) (piece, error) {
 		p, err := c.part(n, x.Def, args)
 		if err == nil {
 			c.note(n)
+			return p, nil
 		}
-		return p, err
+		if q, other := c.moved(n, x, args); other == nil {
+			return q, nil // it adds up what the devices have of a sum, and has the name of that
+		}
+		return piece{}, err
 	}
 	return c.moved(n, x, args)
 }
