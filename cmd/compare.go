@@ -147,7 +147,7 @@ func (f *compareFlags) compare(ctx context.Context, cmd *cobra.Command, model st
 		return &differError{model, other, r}
 	}
 	if !slices.ContainsFunc(rows, func(r compare.Row) bool { return r.Missing == "" }) {
-		return fmt.Errorf("%s: nothing was compared: no value is there on both sides under one name. Devices of a group have parts of values; compare what the programs print, with --logits", model)
+		return fmt.Errorf("%s: nothing was compared: no value is there on both sides under one name; the table says why", model)
 	}
 	return nil
 }
@@ -192,6 +192,9 @@ func (f *compareFlags) side(ctx context.Context, cmd *cobra.Command, model, dir 
 		return nil, co, err
 	}
 	p := &compare.Program{Name: "the program", Module: md.Module}
+	if g := co.Passes.Group; g != nil {
+		p.Devices = g.Members
+	}
 	p.Steps, err = compare.ReadSteps(steps)
 	return p, co, err
 }
@@ -274,6 +277,6 @@ type differError struct {
 
 func (e *differError) Error() string {
 	r := e.row
-	return fmt.Sprintf("%s: @%s %v = %v%s differs in step %d: element %v is %v, and in %s %v: NMSE %.3g, allowed is %.3g",
-		e.model, r.Func, r.Node, r.Node.Op, compare.From(r.Node), r.Step, r.Index, r.A, e.other, r.B, r.NMSE, r.Tolerance)
+	return fmt.Sprintf("%s: @%s %v = %v%s differs in step %d: element %v is %v%s, and in %s %v%s: NMSE %.3g, allowed is %.3g",
+		e.model, r.Func, r.Node, r.Node.Op, compare.From(r.Node), r.Step, r.Index, r.A, compare.Where(r.OnA), e.other, r.B, compare.Where(r.OnB), r.NMSE, r.Tolerance)
 }

@@ -17,6 +17,9 @@ type Program struct {
 	Name   string     // for the table
 	Module *ir.Module // compiled
 	Steps  []*Step
+
+	// Devices are the names of the group's devices, if there is one.
+	Devices []string
 }
 
 // Definition is the other side where that is no program.
@@ -52,6 +55,9 @@ type Row struct {
 	// The element with the largest difference.
 	Index []int
 	A, B  float64
+
+	// The devices of the groups of both sides that have the element; empty where all have it, or there is no group.
+	OnA, OnB string
 }
 
 // Differs reports whether the values are farther from each other than they may be.
@@ -62,22 +68,14 @@ func With(a, b *Program, o Options) ([]Row, error) {
 	if len(a.Steps) != len(b.Steps) {
 		return nil, fmt.Errorf("%s has taken %d steps, %s %d: the steps of both must be alike", a.Name, len(a.Steps), b.Name, len(b.Steps))
 	}
-	c := &comparison{a: a, o: o}
+	c := &comparison{o: o}
 	for i, s := range a.Steps {
 		other := b.Steps[i]
 		if err := sameInputs(s, other); err != nil {
 			return c.rows, fmt.Errorf("step %d: %w", i, err)
 		}
-		tols := tolerances(b.Module.Func(s.Func))
-		err := c.step(i, s, func(n *ir.Node) (eval.Tensor, string, error) {
-			t, ok, err := other.value(n.Result().Name())
-			if !ok {
-				return t, b.Name + ": " + whyMissing(b.Module.Func(s.Func), n), nil
-			}
-			return t, "", err
-		}, func(name string) float64 { return tols[name] })
-		if err != nil {
-			return nil, err
+		if err := c.step(i, a.step(s), b.step(other)); err != nil {
+			return nil, fmt.Errorf("step %d: %w", i, err)
 		}
 	}
 	return c.rows, nil
@@ -89,17 +87,14 @@ func WithDefinition(ctx context.Context, a *Program, d Definition, o Options) ([
 	if err != nil {
 		return nil, err
 	}
-	c := &comparison{a: a, o: o}
+	c := &comparison{o: o}
 	for i, s := range a.Steps {
 		values, err := def.step(ctx, s)
 		if err != nil {
 			return nil, fmt.Errorf("step %d: %w", i, err)
 		}
-		err = c.step(i, s, func(n *ir.Node) (eval.Tensor, string, error) {
-			return values[n.Result().Name()], "", nil
-		}, func(string) float64 { return 0 })
-		if err != nil {
-			return nil, err
+		if err := c.step(i, a.step(s), meant(values)); err != nil {
+			return nil, fmt.Errorf("step %d: %w", i, err)
 		}
 	}
 	return c.rows, nil
@@ -117,44 +112,57 @@ func First(rows []Row) *Row {
 
 // comparison collects rows.
 type comparison struct {
-	a    *Program
 	o    Options
 	rows []Row
 }
 
-// step compares the nodes of a step in order. other returns the value of a node on the other side, or why it has none.
-func (c *comparison) step(i int, s *Step, other func(*ir.Node) (eval.Tensor, string, error), tolerance func(string) float64) error {
-	f := c.a.Module.Func(s.Func)
-	tols := tolerances(f)
-	for _, n := range c.o.Nodes.Func(s.Func).Nodes {
+// step compares the nodes of a step in order.
+func (c *comparison) step(i int, a *stepOf, b side) error {
+	for _, n := range c.o.Nodes.Func(a.s.Func).Nodes {
 		if n.Is(ir.Leaf) || len(n.Results) == 0 || !c.o.Wanted(n) {
 			continue
 		}
-		row := Row{Step: i, Func: s.Func, Node: n}
-		name := n.Result().Name()
-		x, ok, err := s.value(name)
-		if err != nil {
-			return err
-		}
-		var y eval.Tensor
-		if ok {
-			y, row.Missing, err = other(n)
-		} else {
-			row.Missing = c.a.Name + ": " + whyMissing(f, n)
+		row := Row{Step: i, Func: a.s.Func, Node: n}
+		x, missing, err := a.values(n)
+		var y []held
+		if missing == "" && err == nil {
+			y, missing, err = b.values(n)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("%v: %w", n, err)
 		}
-		if row.Missing == "" {
-			row.compare(x, y)
-			row.Tolerance = both(tols[name], tolerance(name))
+		if row.Missing = missing; missing == "" {
+			name := n.Result().Name()
+			row.Tolerance = both(a.tolerance(name), b.tolerance(name))
 			if c.o.Tolerance >= 0 {
 				row.Tolerance = c.o.Tolerance
 			}
+			row.copies(x, y)
 		}
 		c.rows = append(c.rows, row)
 	}
 	return nil
+}
+
+// copies compares what the devices of both sides have of a value. The row is that of the copies that differ most.
+func (r *Row) copies(x, y []held) {
+	first := *r
+	for i, a := range x {
+		for j, b := range y {
+			if i > 0 && j > 0 {
+				continue // both are compared with the first one of the other side
+			}
+			pair := first
+			pair.compare(a.Tensor, b.Tensor)
+			pair.OnA, pair.OnB = a.on(pair.Index), b.on(pair.Index)
+			if i+j == 0 || pair.Missing != "" || pair.Differs() && !(pair.NMSE <= r.NMSE) {
+				*r = pair
+			}
+			if r.Missing != "" {
+				return
+			}
+		}
+	}
 }
 
 // compare sets the distances of two values.

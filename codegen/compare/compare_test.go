@@ -12,8 +12,6 @@ import (
 
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/runtime"
 )
 
 const text = `ggir 1
@@ -28,47 +26,16 @@ func @f(%x: f32[2,3]) -> f32[2,3] {
 // steps writes what a program with these values has done, and reads it.
 func steps(t *testing.T, values map[string][]float32) []*Step {
 	t.Helper()
-	dir := t.TempDir()
-	step := filepath.Join(dir, "000000")
-	if err := os.Mkdir(step, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	index := "func\t\"f\"\t\n"
+	arrays := make(map[string]array)
 	for name, v := range values {
-		kind := "value"
-		if name == "x" {
-			kind = "input"
-		}
-		index += fmt.Sprintf("%s\t%q\t%s.npy\n", kind, name, name)
-		var b bytes.Buffer
-		data := make([]byte, dtype.F32.Bytes(len(v)))
-		if err := dtype.Encode(dtype.F32, data, v); err != nil {
-			t.Fatal(err)
-		}
-		if err := runtime.WriteNPY(&b, runtime.Array{Type: dtype.F32, Shape: []int{2, 3}, Data: data}); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(step, name+".npy"), b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		arrays[name] = array{v, []int{2, 3}}
 	}
-	if err := os.WriteFile(filepath.Join(step, "index.tsv"), []byte(index), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	read, err := ReadSteps(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return read
+	return written(t, arrays)
 }
 
 func module(t *testing.T) *ir.Module {
 	t.Helper()
-	m, err := ir.Parse("f.ggir", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return parse(t, text)
 }
 
 // right returns the values of @f for an x.
@@ -144,11 +111,11 @@ func TestProgramsNeedTheSameInputs(t *testing.T) {
 	other := right()
 	other["x"][0] = 3
 	o := Options{Nodes: m, Wanted: func(*ir.Node) bool { return true }, Tolerance: -1}
-	_, err := With(&Program{"a", m, steps(t, right())}, &Program{"b", m, steps(t, other)}, o)
+	_, err := With(&Program{Name: "a", Module: m, Steps: steps(t, right())}, &Program{Name: "b", Module: m, Steps: steps(t, other)}, o)
 	if err == nil || !strings.Contains(err.Error(), "different values of the input x") {
 		t.Errorf("error %v", err)
 	}
-	if _, err = With(&Program{"a", m, steps(t, right())}, &Program{"b", m, nil}, o); err == nil {
+	if _, err = With(&Program{Name: "a", Module: m, Steps: steps(t, right())}, &Program{Name: "b", Module: m, Steps: nil}, o); err == nil {
 		t.Error("no error for another number of steps")
 	}
 }

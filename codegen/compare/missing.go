@@ -9,7 +9,17 @@ import (
 
 // whyMissing returns why a compiled function has no array for the value of n, which is a node as it was imported.
 func whyMissing(f *ir.Func, n *ir.Node) string {
-	name := n.Result().Name()
+	if why := whyGone(f, n.Result().Name()); why != "" {
+		return why
+	}
+	if n.Is(ir.View) {
+		return fmt.Sprintf("a view of %v", n.Result().Root())
+	}
+	return "fused with other nodes, or equal to one"
+}
+
+// whyGone returns why a compiled function has no array for the value of that name; empty if it does not say.
+func whyGone(f *ir.Func, name string) string {
 	if c := find(f.Nodes, name); c != nil {
 		if why := flow.Unobservable(c); why != "" {
 			return why
@@ -19,10 +29,7 @@ func whyMissing(f *ir.Func, n *ir.Node) string {
 	if into := fusedInto(f, name); into != nil {
 		return fmt.Sprintf("part of %v = %v", into, into.Op)
 	}
-	if n.Is(ir.View) {
-		return fmt.Sprintf("a view of %v", n.Result().Root())
-	}
-	return "fused with other nodes, or equal to one"
+	return ""
 }
 
 func find(nodes []*ir.Node, name string) *ir.Node {
@@ -39,7 +46,7 @@ func fusedInto(f *ir.Func, name string) *ir.Node {
 	for _, n := range f.Nodes {
 		for _, c := range n.Causes() {
 			for _, operand := range c.Operands {
-				if operand == "%"+name && (c.Pass == "fuse" || c.Pass == "fuse-late") {
+				if operand == "%"+ir.QuoteName(name) && (c.Pass == "fuse" || c.Pass == "fuse-late") {
 					return n
 				}
 			}

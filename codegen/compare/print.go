@@ -24,7 +24,7 @@ func Print(w io.Writer, rows []Row) error {
 		mark := ""
 		if r.Differs() {
 			differ++
-			mark = "differs"
+			mark = "differs" + Where(r.OnA)
 		}
 		fmt.Fprintf(t, "%.2g\t%.2g\t%.2g\t%s\n", r.NMSE, r.MaxAbs, r.Tolerance, mark)
 	}
@@ -33,6 +33,14 @@ func Print(w io.Writer, rows []Row) error {
 	}
 	_, err := fmt.Fprintf(w, "%d values compared, %d not there on both sides, %d differ\n", compared, len(rows)-compared, differ)
 	return err
+}
+
+// Where returns " on DEVICE"; empty for no device.
+func Where(device string) string {
+	if device == "" {
+		return ""
+	}
+	return " on " + device
 }
 
 // position returns where in the model file a node comes from.

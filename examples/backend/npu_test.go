@@ -89,7 +89,32 @@ func TestCompareFindsAWrongKernel(t *testing.T) {
 	if text := string(out); !strings.Contains(text, "%gate") || !regexp.MustCompile(`(?m)^ggmlc: .*%both = swiglu`).MatchString(text) {
 		t.Errorf("it does not name %%both as the first wrong node:\n%s", text)
 	}
+
+	// On a group of the processor and the device, only half of the elements are wrong.
+	divided := strings.ReplaceAll(halves, "WEIGHT", strings.Repeat("0000003f000080be000040bf", 16*16/3+1)[:16*16*8])
+	if err := os.WriteFile(text, []byte(divided), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	args = append([]string{"compare", text, "--targets", "npu,cpu", "--group", "tp=cpu*1,npu*1", "--shard", "up=axis0"}, args[6:]...)
+	cmd = exec.Command(compiler(t, dir), args...)
+	out, err = cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 1 {
+		t.Fatalf("%v, want status 1\n%s", err, out)
+	}
+	if text := string(out); !regexp.MustCompile(`(?m)^ggmlc: .*%b = swiglu differs in step 0: element \[\d (8|9|1\d)\] is [^,]* on npu, and in the definition`).MatchString(text) {
+		t.Errorf("it does not name %%b on npu:\n%s", text)
+	}
 }
+
+// halves is a function of which two devices have 8 columns each.
+const halves = `weight "up" : f32[16,16] = literal "WEIGHT"
+func @f(%x: f32[3,16]) -> (y: f32[3,16]) {
+  %up = weight "up" : f32[16,16]
+  %a = matmul %x, %up
+  %b = swiglu %a, %a
+  return %b
+}
+`
 
 // gated is a function whose second node is the first one that a wrong swiglu falsifies.
 const gated = `func @f(%x: f32[3,16]) -> (y: f32[3,16]) {
