@@ -39,7 +39,7 @@ type Step struct {
 	ctx     context.Context
 	fn      int
 	run     func(context.Context) (take func() error, err error)
-	what    StepMetrics   // for Metrics; no Func if others report it
+	what    StepMetrics   // for Metrics; no Func if others report it, and until the arguments have been found right
 	since   time.Time     // the call of Start
 	told    chan struct{} // closed when the step has ended, or has been submitted to devices
 
@@ -93,7 +93,7 @@ func (s *Session) Start(ctx context.Context, fn int, in, out []any) (*Step, erro
 		return nil, err
 	}
 	out = slices.Clone(out)
-	st := &Step{fn: fn, what: StepMetrics{Func: f.Name, Sessions: 1}}
+	st := &Step{fn: fn}
 	st.run = func(ctx context.Context) (func() error, error) { return s.startCall(ctx, st, arrays, out) }
 	return started(st, s.enqueue(ctx, st))
 }
@@ -114,11 +114,11 @@ func (s *Session) startCall(ctx context.Context, st *Step, arrays [][]byte, out 
 	if err := s.sizeByLengths(f, arrays); err != nil {
 		return nil, err
 	}
-	st.what.Tokens = s.encoded(fn)
 	s.begin(s.flow.order(fn))
 	if err := s.storeArrays(f, arrays); err != nil {
 		return nil, err
 	}
+	st.what = StepMetrics{Func: f.Name, Tokens: s.encoded(fn), Sessions: 1}
 	if err := s.submitted(s.submit(ctx, fn)); err != nil {
 		return nil, err
 	}
@@ -181,9 +181,6 @@ func (s *Session) startTokens(ctx context.Context, tokens []int32, d *driver) (*
 	}
 	st := &LogitsStep{step: &Step{fn: d.fn}}
 	ids := slices.Clone(tokens)
-	if s.seat == nil {
-		st.step.what = StepMetrics{Func: s.model.program.Funcs[d.fn].Name, Tokens: len(ids), Sessions: 1}
-	}
 	st.step.run = func(ctx context.Context) (func() error, error) {
 		if err := s.room(len(ids), after); err != nil {
 			return nil, err
@@ -191,6 +188,7 @@ func (s *Session) startTokens(ctx context.Context, tokens []int32, d *driver) (*
 		if s.seat != nil {
 			return nil, s.supersede(s.seat.start(ctx, s, ids, d, st))
 		}
+		st.step.what = StepMetrics{Func: s.model.program.Funcs[d.fn].Name, Tokens: len(ids), Sessions: 1}
 		take, err := s.startChunks(ctx, ids, d, st)
 		return take, s.supersede(err)
 	}

@@ -227,3 +227,56 @@ func TestCloseWithStepsOnDevices(t *testing.T) {
 		}
 	}
 }
+
+// figures is Metrics that keeps the steps.
+type figures struct {
+	mu    sync.Mutex
+	steps []runtime.StepMetrics
+}
+
+func (f *figures) Step(s runtime.StepMetrics) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.steps = append(f.steps, s)
+}
+
+func (*figures) Generated(runtime.Summary) {}
+
+// TestStepsInFlightAreCounted: a step is counted when it has ended on the devices, once, and one that fails with its error.
+func TestStepsInFlightAreCounted(t *testing.T) {
+	f := &figures{}
+	m := (&toy{pipeline: 2}).open(t, runtime.Options{Threads: 1, Metrics: f})
+	s := newSession(t, m)
+	var steps []*runtime.LogitsStep
+	for n := range 5 {
+		st, err := s.StartPrefill(t.Context(), make([]int32, n+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, st)
+	}
+	for range 2 {
+		for _, st := range steps {
+			if _, err := st.Wait(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	st, err := s.StartDecode(ctx, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Wait(); !errors.Is(err, runtime.ErrCancelled) {
+		t.Errorf("error %v", err)
+	}
+	if len(f.steps) != 6 {
+		t.Fatalf("%d steps are counted, not 6: %+v", len(f.steps), f.steps)
+	}
+	for n, x := range f.steps {
+		if failed := n == 5; x.Sessions != 1 || x.Tokens != min(n, 5)%5+1 || x.Time <= 0 || errors.Is(x.Err, runtime.ErrCancelled) != failed || (x.Err != nil) != failed {
+			t.Errorf("step %d is %+v", n, x)
+		}
+	}
+}
