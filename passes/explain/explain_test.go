@@ -274,6 +274,41 @@ func TestExplainFindsMergedNodes(t *testing.T) {
 	wantAll(t, text, "note: p is no node of its own any more: see @f %y (fuse.residual:")
 }
 
+// TestExplainFindsParts looks for values that devices of a group have parts of: nodes of their own, and merged ones.
+func TestExplainFindsParts(t *testing.T) {
+	m := irtest.Parse(t, `ggir 1
+props imported
+source m "m.gguf" 0
+weight "gate" : f32[12,8] = m["gate"] divide "ffn" 0 12 [12]
+weight "up" : f32[12,8] = m["up"] divide "ffn" 0 12 [12]
+weight "down" : f32[8,12] = m["down"] divide "ffn" 1 12 [12]
+func @f(%x: f32[3,8]) -> (y: f32[3,8]) {
+  %gate = weight "gate" : f32[12,8]
+  %up = weight "up" : f32[12,8]
+  %down = weight "down" : f32[8,12]
+  %g = matmul %x, %gate : f32[3,12]
+  %s = silu %g : f32[3,12]
+  %u = matmul %x, %up : f32[3,12]
+  %b = mul %s, %u : f32[3,12]
+  %y = matmul %b, %down : f32[3,8]
+  return %y
+}
+`)
+	targets := twoSpaces(t)
+	names := strings.Split(targets.Names(), ", ")
+	runPasses(t, m, targets, pass.Options{Group: &pass.Group{Name: "tp", Members: names[:2], Shares: []float64{2, 1}}}, "")
+	text, doc := explained(t, m, Options{Targets: targets, Node: "b"})
+	wantAll(t, text, "note: no device of the group has all of b in @f: they have b@0[:,0:8], b@1[:,8:12]")
+	if len(doc.Nodes) != 2 {
+		t.Errorf("%d nodes", len(doc.Nodes))
+	}
+	text, _ = explained(t, m, Options{Targets: targets, Node: "s"})
+	wantAll(t, text, "they have s@0[:,0:8], s@1[:,8:12]", "note: s@1 is no node of its own any more: see @f %\"b@1\" (fuse.")
+	if text, doc = explained(t, m, Options{Targets: targets, Node: "y"}); len(doc.Nodes) != 1 || strings.Contains(text, "note:") {
+		t.Errorf("the whole sum is %d nodes:\n%s", len(doc.Nodes), text)
+	}
+}
+
 // TestExplainTakesLinearTime demands that a summary of four times as many nodes over 8 backends takes about four times
 // as long.
 func TestExplainTakesLinearTime(t *testing.T) {

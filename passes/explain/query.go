@@ -81,6 +81,9 @@ func (x *explainer) findName(f *found, fn, name string) {
 	x.findValues(f, fn, func(v string) bool { return v == name })
 	x.findMembers(f, name)
 	if f.empty() {
+		x.findParts(f, fn, name)
+	}
+	if f.empty() {
 		x.findPositions(f, func(pos string) bool { return pos == name })
 	}
 	if f.empty() {
@@ -91,6 +94,29 @@ func (x *explainer) findName(f *found, fn, name string) {
 	}
 	if f.empty() {
 		x.findMerged(f, name)
+	}
+}
+
+// findParts looks for what the devices of a group have of a value of which none has all.
+func (x *explainer) findParts(f *found, fn, name string) {
+	for _, g := range x.m.Funcs {
+		if fn != "" && fn != g.Name {
+			continue
+		}
+		for _, p := range g.PartsOf(name) {
+			var have []string
+			for i, part := range p.Names {
+				if part == "" {
+					continue
+				}
+				have = append(have, part+p.State.Index(i))
+				before := len(f.nodes) + len(f.params)
+				if x.findValues(f, g.Name, func(v string) bool { return v == part }); len(f.nodes)+len(f.params) == before {
+					x.findMerged(f, part)
+				}
+			}
+			f.notes = append(f.notes, fmt.Sprintf("no device of the group has all of %s in @%s: they have %s", name, g.Name, strings.Join(have, ", ")))
+		}
 	}
 }
 
@@ -319,7 +345,7 @@ func (x *explainer) findMerged(f *found, name string) {
 // causeNaming returns the first cause, of a pass that removes nodes, that names the value.
 func causeNaming(n *ir.Node, name string) *ir.Cause {
 	for _, c := range n.Causes() {
-		if byPass("fold", "cse", "canonicalize", "fuse", "fuse-late", "elide-copy")(c) && slices.Contains(c.Operands, "%"+name) {
+		if byPass("fold", "cse", "canonicalize", "fuse", "fuse-late", "elide-copy")(c) && slices.Contains(c.Operands, "%"+ir.QuoteName(name)) {
 			return &c
 		}
 	}
