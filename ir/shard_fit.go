@@ -117,7 +117,7 @@ func baseSegments(n *Node, w Way, states func(*Value) Sharding) ([]Segment, bool
 			continue
 		}
 		needed = true
-		if have := states(n.Args[i]); have.IsSplit() && have.Axis == s.Axis && !(s.Shared && have.overlaps()) {
+		if have := states(n.Args[i]); have.IsSplit() && have.Axis == s.Axis && !(s.Shared && have.Overlaps()) {
 			if base, whole := scaled(have.Segments, s.Den, s.Num); whole && fitsGranule(base, w.Granule(n)) {
 				return base, true
 			}

@@ -113,8 +113,8 @@ func (s Segment) overlaps() bool {
 	return sum > s.Len()
 }
 
-// overlaps reports whether devices have elements in common.
-func (s Sharding) overlaps() bool { return slices.ContainsFunc(s.Segments, Segment.overlaps) }
+// Overlaps reports whether devices have elements in common.
+func (s Sharding) Overlaps() bool { return slices.ContainsFunc(s.Segments, Segment.overlaps) }
 
 // Mirrored and Partial return the states without an axis.
 func Mirrored() Sharding { return Sharding{Kind: ShardMirrored} }
@@ -138,7 +138,7 @@ func Held(counts []int64) Sharding {
 
 // Normal returns the state as held if several devices have all of the value, and the others nothing.
 func (s Sharding) Normal() Sharding {
-	if s.Kind != ShardSplit || !s.overlaps() {
+	if s.Kind != ShardSplit || !s.Overlaps() {
 		return s
 	}
 	total := int64(0)

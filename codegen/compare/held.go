@@ -15,6 +15,7 @@ type held struct {
 	device  int       // that has it; -1: the one with its name, or all together
 	devices []string  // their names
 	state   *ir.Parts // of a value that is put together from parts, here or in the program
+	shown   int       // the device whose elements it has where several devices have them; -1: no two have
 }
 
 // side reads the values of the steps of a program, or of the definition.
@@ -55,7 +56,7 @@ func (x *stepOf) values(n *ir.Node) (list []held, missing string, err error) {
 	t, ok, err := x.s.value(name + x.part[name])
 	parts := x.f.PartsOf(name)
 	if ok {
-		h := held{Tensor: t, device: -1, devices: x.p.Devices}
+		h := held{Tensor: t, device: -1, devices: x.p.Devices, shown: -1}
 		if gathered(parts) {
 			h.state = &parts[0]
 		}
@@ -63,11 +64,11 @@ func (x *stepOf) values(n *ir.Node) (list []held, missing string, err error) {
 	}
 	for _, p := range parts {
 		for j, copied := range p.Names {
-			if p.State.Kind != ir.ShardMirrored || copied == "" || copied == name || err != nil {
+			if !isCopied(p.State) || copied == "" || copied == name || err != nil {
 				continue
 			}
 			if t, ok, err = x.s.value(copied + x.part[copied]); ok {
-				list = append(list, held{Tensor: t, device: j, devices: x.p.Devices})
+				list = append(list, held{Tensor: t, device: j, devices: x.p.Devices, shown: -1})
 			}
 		}
 	}
@@ -76,20 +77,23 @@ func (x *stepOf) values(n *ir.Node) (list []held, missing string, err error) {
 	}
 	missing = whyMissing(x.f, n)
 	for _, p := range parts {
-		if p.State.Kind == ir.ShardMirrored {
+		if isCopied(p.State) {
 			continue
 		}
-		t, why, err := x.together(p)
+		list, why, err := x.together(p)
 		if err != nil {
 			return nil, "", fmt.Errorf("%v: %w", p, err)
 		}
 		if why == "" {
-			return []held{{Tensor: t, device: -1, devices: x.p.Devices, state: &p}}, "", nil
+			return list, "", nil
 		}
 		missing = why
 	}
 	return nil, x.p.Name + ": " + missing, nil
 }
+
+// isCopied reports whether each device that has something of a value has all of it.
+func isCopied(s ir.Sharding) bool { return s.Kind == ir.ShardMirrored || s.Kind == ir.ShardHeld }
 
 // gathered reports whether devices have computed parts of a value, and then got those of all. A value of which they take parts
 // has its parts last.
@@ -98,8 +102,8 @@ func gathered(parts []ir.Parts) bool {
 }
 
 // together puts a value together from what the devices have: it adds summands in the order of devices, and puts the parts of a
-// split axis where they belong.
-func (x *stepOf) together(p ir.Parts) (whole eval.Tensor, missing string, err error) {
+// split axis where they belong. Where devices have elements in common, there is one whole for each device, with its elements.
+func (x *stepOf) together(p ir.Parts) (wholes []held, missing string, err error) {
 	list := make([]eval.Tensor, len(p.Names))
 	for j, name := range p.Names {
 		if name == "" {
@@ -107,67 +111,89 @@ func (x *stepOf) together(p ir.Parts) (whole eval.Tensor, missing string, err er
 		}
 		var ok bool
 		if list[j], ok, err = x.s.value(name + x.part[name]); err != nil {
-			return whole, "", err
+			return nil, "", err
 		}
 		if !ok {
 			why := cmp.Or(whyGone(x.f, name), "fused with other nodes, or equal to one")
-			return whole, fmt.Sprintf("%%%s: %s", ir.QuoteName(name), why), nil
+			return nil, fmt.Sprintf("%%%s: %s", ir.QuoteName(name), why), nil
 		}
 	}
-	if p.State.Kind == ir.ShardPartial {
-		return added(list)
+	add := func(shown int, t eval.Tensor, err error) error {
+		wholes = append(wholes, held{Tensor: t, device: -1, devices: x.p.Devices, state: &p, shown: shown})
+		return err
 	}
-	return joined(p.State, list)
+	if p.State.Kind == ir.ShardPartial {
+		t, err := added(list)
+		return wholes, "", add(-1, t, err)
+	}
+	if !p.State.Overlaps() {
+		t, err := joined(p.State, list, -1)
+		return wholes, "", add(-1, t, err)
+	}
+	for j := range list {
+		t, err := joined(p.State, list, j)
+		if err := add(j, t, err); err != nil {
+			return nil, "", err
+		}
+	}
+	return wholes, "", nil
 }
 
 // added returns the sum of tensors. Those without elements are left out.
-func added(list []eval.Tensor) (sum eval.Tensor, missing string, err error) {
+func added(list []eval.Tensor) (sum eval.Tensor, err error) {
 	for _, t := range list {
 		switch {
 		case t.Shape == nil && t.Data == nil:
 		case sum.Data == nil:
 			sum = eval.Of(slices.Clone(t.Flat()), t.Shape...)
 		case !slices.Equal(sum.Shape, t.Shape):
-			return sum, "", fmt.Errorf("summands of the shapes %v and %v", sum.Shape, t.Shape)
+			return sum, fmt.Errorf("summands of the shapes %v and %v", sum.Shape, t.Shape)
 		default:
 			for i, v := range t.Flat() {
 				sum.Data[i] += v
 			}
 		}
 	}
-	return sum, "", nil
+	return sum, nil
 }
 
-// joined returns the tensor of which device j has list[j].
-func joined(s ir.Sharding, list []eval.Tensor) (whole eval.Tensor, missing string, err error) {
+// joined returns the tensor of which device j has list[j]. Elements that several devices have are those of device shown, if
+// it is one of them.
+func joined(s ir.Sharding, list []eval.Tensor, shown int) (whole eval.Tensor, err error) {
 	var shape []int
 	for j, t := range list {
 		if n := s.Count(j); n > 0 {
 			if s.Axis >= len(t.Shape) || t.Shape[s.Axis] != int(n) || shape != nil && !sameBut(shape, t.Shape, s.Axis) {
-				return whole, "", fmt.Errorf("device %d has %v", j, t.Shape)
+				return whole, fmt.Errorf("device %d has %v", j, t.Shape)
 			}
 			shape = slices.Clone(t.Shape)
 		}
 	}
-	total := int64(0)
-	for _, n := range s.Counts() {
-		total += n
+	total := 0
+	for _, seg := range s.Segments {
+		total += int(seg.Times * seg.Len())
 	}
-	shape[s.Axis] = int(total)
+	shape[s.Axis] = total
 	outer, inner := product(shape[:s.Axis]), product(shape[s.Axis+1:])
-	data := make([]float64, outer*int(total)*inner)
-	for j, t := range list {
+	data := make([]float64, outer*total*inner)
+	place := func(j int) {
 		at := 0 // in the device's elements of the axis
 		for _, r := range s.Ranges(j) {
 			begin, n := int(r[0]), int(r[1])
-			from, count := t.Flat(), int(s.Count(j))
+			from, count := list[j].Flat(), int(s.Count(j))
 			for o := range outer {
-				copy(data[(o*int(total)+begin)*inner:][:n*inner], from[(o*count+at)*inner:])
+				copy(data[(o*total+begin)*inner:][:n*inner], from[(o*count+at)*inner:])
 			}
 			at += n
 		}
 	}
-	return eval.Of(data, shape...), "", nil
+	for j := range list {
+		place(j)
+	}
+	if shown >= 0 {
+		place(shown)
+	}
+	return eval.Of(data, shape...), nil
 }
 
 // sameBut reports whether two shapes differ at most in one axis.
@@ -190,7 +216,7 @@ func (h held) on(index []int) string {
 		at := int64(index[h.state.State.Axis])
 		for j := range h.state.Names {
 			for _, r := range h.state.State.Ranges(j) {
-				if r[0] <= at && at < r[0]+r[1] {
+				if r[0] <= at && at < r[0]+r[1] && (device < 0 || device != h.shown) {
 					device = j
 				}
 			}
@@ -211,5 +237,5 @@ type meant map[string]eval.Tensor
 func (m meant) tolerance(string) float64 { return 0 }
 
 func (m meant) values(n *ir.Node) ([]held, string, error) {
-	return []held{{Tensor: m[n.Result().Name()], device: -1}}, "", nil
+	return []held{{Tensor: m[n.Result().Name()], device: -1, shown: -1}}, "", nil
 }

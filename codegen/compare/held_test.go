@@ -13,13 +13,16 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
-// spread is @f of before on a group: %e on two devices, columns of %n, summands of %c, and %y.
+// spread is @f of before on a group: %e on two devices, columns of %n, summands of %c, and %y. Each device has a %h of its
+// own, and both have the columns 1 and 2 of %k.
 const before = `ggir 1
 func @f(%x: f32[2,4]) -> f32[2,4] {
   %e = exp %x
   %n = neg %e
   %c = abs %n
   %y = add %c, %x
+  %h = tanh %n
+  %k = sigmoid %n
   return %y
 }
 `
@@ -29,6 +32,8 @@ func @f(%x: f32[2,4]) -> f32[2,4] {
   parts "e" mirrored ["e", "e@1"]
   parts "n" split(1, 2*(1 1)) ["n@0", "n@1"]
   parts "c" partial ["c@0", "c@1"]
+  parts "h" held(1 1) ["h@0", "h@1"]
+  parts "k" split(1, 3 3 at 0 1) ["k@0", "k@1"]
   parts "y" split(0, 1 1) ["y@0", "y@1"]
   parts "y" mirrored ["y", "y.all@1"]
   %e = exp %x
@@ -38,6 +43,10 @@ func @f(%x: f32[2,4]) -> f32[2,4] {
   %"e@1" = exp %x
   %"c@1" = neg %e
   %y = add %"c@0", %"c@1"
+  %"h@0" = exp %x
+  %"h@1" = exp %x
+  %"k@0" = slice %e {axis=1, start=0, len=3}
+  %"k@1" = slice %e {axis=1, start=1, len=3}
   return %y
 }
 `
@@ -48,7 +57,8 @@ type array struct {
 	shape []int
 }
 
-// onDevices returns what the devices have where each element of e is 10 r + c, n has the same elements, c and y are twice it.
+// onDevices returns what the devices have where each element of e is 10 r + c, n, h and k have the same elements, c and y are
+// twice it.
 func onDevices() map[string]array {
 	e := []float32{0, 1, 2, 3, 10, 11, 12, 13}
 	twice := make([]float32, len(e))
@@ -60,6 +70,8 @@ func onDevices() map[string]array {
 		"e": {e, whole}, "e@1": {slices.Clone(e), whole},
 		"n@0[:,0:1+2:3]": {[]float32{0, 2, 10, 12}, []int{2, 2}}, "n@1[:,1:2+3:4]": {[]float32{1, 3, 11, 13}, []int{2, 2}},
 		"c@0[+]": {slices.Clone(e), whole}, "c@1[+]": {slices.Clone(e), whole},
+		"h@0": {slices.Clone(e), whole}, "h@1": {slices.Clone(e), whole},
+		"k@0[:,0:3]": {[]float32{0, 1, 2, 10, 11, 12}, []int{2, 3}}, "k@1[:,1:4]": {[]float32{1, 2, 3, 11, 12, 13}, []int{2, 3}},
 		"y": {twice, whole},
 	}
 }
@@ -67,7 +79,7 @@ func onDevices() map[string]array {
 // onOne returns the same on one device.
 func onOne() map[string]array {
 	v := onDevices()
-	return map[string]array{"e": v["e"], "n": v["e"], "c": v["y"], "y": v["y"]}
+	return map[string]array{"e": v["e"], "n": v["e"], "h": v["e"], "k": v["e"], "c": v["y"], "y": v["y"]}
 }
 
 // TestPartsArePutTogether changes one element of what a device has, and expects the node, the element and the device.
@@ -87,6 +99,11 @@ func TestPartsArePutTogether(t *testing.T) {
 		{"c@0[+]", 5, "c", []int{1, 1}, ""},
 		{"c@1[+]", 5, "c", []int{1, 1}, ""},
 		{"y", 5, "y", []int{1, 1}, "b"},
+		{"h@0", 5, "h", []int{1, 1}, "a"},
+		{"h@1", 5, "h", []int{1, 1}, "b"},
+		{"k@0[:,0:3]", 4, "k", []int{1, 1}, "a"}, // the other device has it too
+		{"k@1[:,1:4]", 3, "k", []int{1, 1}, "b"},
+		{"k@1[:,1:4]", 5, "k", []int{1, 3}, "b"},
 	} {
 		t.Run(tt.value, func(t *testing.T) {
 			m, n := parse(t, before), parse(t, spread)
@@ -101,7 +118,7 @@ func TestPartsArePutTogether(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(rows) != 4 || slices.ContainsFunc(rows, func(r Row) bool { return r.Missing != "" }) {
+			if len(rows) != 6 || slices.ContainsFunc(rows, func(r Row) bool { return r.Missing != "" }) {
 				t.Fatalf("not all nodes are compared: %+v", rows)
 			}
 			r := First(rows)
