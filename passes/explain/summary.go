@@ -1,6 +1,9 @@
 package explain
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
 	"github.com/ggmlc/ggmlc/passes/partition"
@@ -91,9 +94,13 @@ type ArenaSummary struct {
 // Setter is a value that is live when an arena's lower bound is reached.
 type Setter struct {
 	Value string `json:"value"`
-	ID    string `json:"id"` // as the text form has it: in quotes where it is no word, after its body's name if it is in one
-	Bytes int64  `json:"bytes"`
+	ID    string `json:"id"`              // as the text form has it: in quotes where it is no word, after its body's name if it is in one
+	Bytes int64  `json:"bytes"`           // of one instance
+	Slots int    `json:"slots,omitempty"` // how many instances it has, where there are several
 }
+
+// All returns the bytes of all instances.
+func (s *Setter) All() int64 { return s.Bytes * int64(max(s.Slots, 1)) }
 
 func (x *explainer) summary() *Summary {
 	s := &Summary{Arenas: x.arenas(), Limits: x.limits(), Rings: x.rings(), Rounded: x.rounded()}
@@ -258,7 +265,7 @@ func (s *SplitReport) add(n *ir.Node, times int64) {
 	s.Bytes += movedBytes(n)
 }
 
-// arenas returns the arenas with the sizes of the values that set their bounds.
+// arenas returns the arenas with the sizes of the values that set their bounds, the largest first.
 func (x *explainer) arenas() []ArenaSummary {
 	if x.m.Plan == nil {
 		return nil
@@ -271,6 +278,7 @@ func (x *explainer) arenas() []ArenaSummary {
 		for _, name := range a.Setters {
 			s.Setters = append(s.Setters, setterOf(name, values[setterKey{a.BoundFunc, name}]))
 		}
+		slices.SortStableFunc(s.Setters, func(a, b Setter) int { return cmp.Compare(b.All(), a.All()) })
 		list = append(list, s)
 	}
 	return list
@@ -284,7 +292,11 @@ func setterOf(name string, v *ir.Value) Setter {
 	if v == nil {
 		return Setter{Value: name, ID: ir.QuoteName(name)}
 	}
-	return Setter{name, qualified(entryOf(v.Func), v), v.Type.MaxBytes()}
+	s := Setter{Value: name, ID: qualified(entryOf(v.Func), v), Bytes: v.Type.MaxBytes()}
+	if n := v.Slots(); n > 1 {
+		s.Slots = n
+	}
+	return s
 }
 
 // qualified returns the name of a value of an entry point as the text form has it, after that of the body if it is in one.

@@ -198,7 +198,7 @@ func (t *explainText) arena(a ArenaSummary) {
 	}
 	t.line(1, "%s", text)
 	if len(a.Setters) > 0 {
-		t.line(2, "set in @%s by what is live at once: %s", a.BoundFunc, setterText(a.Setters))
+		t.line(2, "set in @%s by what is live at once%s: %s", a.BoundFunc, instancesText(a.Setters), setterText(a.Setters))
 	}
 }
 
@@ -212,9 +212,29 @@ func setterText(list []Setter) string {
 			parts = append(parts, fmt.Sprintf("and %d more", len(list)-i))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%%%s %s", s.ID, pass.BytesText(s.Bytes)))
+		parts = append(parts, fmt.Sprintf("%%%s %s%s", s.ID, slotsText(s.Slots), pass.BytesText(s.Bytes)))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// instancesText states for how many steps the setters of a bound have instances; empty if they have one.
+func instancesText(list []Setter) string {
+	most := 0
+	for _, s := range list {
+		most = max(most, s.Slots)
+	}
+	if most == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" with %d steps under way", most)
+}
+
+// slotsText returns "2 × " for two instances; empty for one.
+func slotsText(slots int) string {
+	if slots == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d × ", slots)
 }
 
 func (t *explainText) decision(i int, d Decision) {

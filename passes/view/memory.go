@@ -14,9 +14,9 @@ type MemoryPage struct {
 	Ticks []int    `json:"ticks"`           // of each step: a barrier is where this number grows
 	Loops [][3]int `json:"loops,omitempty"` // first and last step of a body, and its iterations
 
-	// Lives are the values that have bytes: arena, chunk, offset, bytes, index of Document.Nodes, and the first and last
-	// step in which nothing else may use the bytes.
-	Lives [][7]int64 `json:"lives"`
+	// Lives are the values that have bytes: arena, chunk, offset, bytes of all instances, index of Document.Nodes, the first
+	// and last step in which nothing else may use the bytes, and the number of instances.
+	Lives [][8]int64 `json:"lives"`
 }
 
 // memory returns the memory of an entry point; nil before plan.
@@ -56,7 +56,7 @@ func (d *Document) memory(f *ir.Func) *MemoryPage {
 }
 
 // addLives adds the values of an entry point that have bytes. Inputs and outputs are the caller's during the whole call.
-// What a table's parameter names, a weight or state, has its bytes for good.
+// Other steps may use instances at any time. What a table's parameter names, a weight or state, has its bytes for good.
 func (p *MemoryPage) addLives(d *Document, f *ir.Func, live func(*ir.Value) (first, last int)) {
 	for _, o := range flow.Origins(f) {
 		kind, _ := flow.ParamKind(o)
@@ -64,11 +64,14 @@ func (p *MemoryPage) addLives(d *Document, f *ir.Func, live func(*ir.Value) (fir
 			continue
 		}
 		first, last := live(o)
-		if f.Module.Plan.Arenas[o.Place.Arena].Class == ir.ClassIO {
+		arena, slots := &f.Module.Plan.Arenas[o.Place.Arena], o.Slots()
+		if arena.Class == ir.ClassIO || slots > 1 {
 			first, last = 0, len(p.Steps)-1
 		}
 		if first <= last {
-			p.Lives = append(p.Lives, lifeOf(o.Place, d.at[idOf(o)], first, last))
+			at := *o.Place
+			at.Bytes += int64(slots-1) * arena.Stride(o.Place)
+			p.Lives = append(p.Lives, lifeOf(&at, d.at[idOf(o)], first, last, slots))
 		}
 	}
 }
@@ -81,14 +84,14 @@ func isIn(f, g *ir.Func) bool {
 	return f == g
 }
 
-func lifeOf(at *ir.Place, node, first, last int) [7]int64 {
-	return [7]int64{int64(at.Arena), int64(at.Chunk), at.Offset, at.Bytes, int64(node), int64(first), int64(last)}
+func lifeOf(at *ir.Place, node, first, last, slots int) [8]int64 {
+	return [8]int64{int64(at.Arena), int64(at.Chunk), at.Offset, at.Bytes, int64(node), int64(first), int64(last), int64(slots)}
 }
 
 // ArenaPage is an arena with what is in it for good.
 type ArenaPage struct {
 	Chunks []int64    `json:"chunks"`          // their bytes
-	Lives  [][7]int64 `json:"lives,omitempty"` // weights and states
+	Lives  [][8]int64 `json:"lives,omitempty"` // weights and states
 }
 
 // arenas returns the arenas of the plan, in its order.
@@ -103,7 +106,7 @@ func (d *Document) arenas(m *ir.Module) []*ArenaPage {
 	add := func(name string, at *ir.Place) {
 		if at != nil {
 			a := list[at.Arena]
-			a.Lives = append(a.Lives, lifeOf(at, d.at[ir.QuoteName(name)], 0, -1))
+			a.Lives = append(a.Lives, lifeOf(at, d.at[ir.QuoteName(name)], 0, -1, 1))
 		}
 	}
 	for _, w := range m.Weights {

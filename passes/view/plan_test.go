@@ -2,20 +2,32 @@ package view
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/explain"
+	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
 // planned returns the document of a small llama for a list of targets.
 func planned(t *testing.T, targets string) *Document {
-	l := irtest.SmallLlama
+	t.Helper()
+	return documentOf(t, irtest.Parse(t, irtest.SmallLlama.Text()), targets, pass.Options{})
+}
+
+// documentOf returns the document of a module for a list of targets.
+func documentOf(t *testing.T, m *ir.Module, targets string, o pass.Options) *Document {
+	t.Helper()
 	list := parseTargets(t, targets)
-	m := irtest.Parse(t, l.Text())
-	r, _ := record(t, m, list)
+	r := NewRecorder(m)
+	if _, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: list, Options: o, After: r.After}); err != nil {
+		t.Fatal(err)
+	}
 	d, err := NewDocument(m, r, Options{Explain: explain.Options{Targets: list}})
 	if err != nil {
 		t.Fatal(err)
@@ -42,6 +54,86 @@ func TestMapsReachTheLowerBound(t *testing.T) {
 		if most != a.Bound || most == 0 {
 			t.Errorf("%s %s: %d bytes are live at once, and the bound is %d", a.Space, a.Class, most, a.Bound)
 		}
+	}
+}
+
+// copying is a model whose plan for copyingTargets under copyingPins copies inputs, results and a weight, some of them in a
+// repeat.
+const copying = `symbol n 1 64
+weight "norm" : f32[64]
+weight "a" : f32[64,64]
+weight "b" : f32[64,64]
+func @step(%x: f32[n,64]) -> (y: f32[n,64]) {
+  %norm = weight "norm" : f32[64]
+  %a = weight "a" : f32[64,64]
+  %b = weight "b" : f32[64,64]
+  %n1 = rms_norm %x, %norm {eps=1e-05} : f32[n,64] pos="on.gpu.1"
+  %h = matmul %n1, %a : f32[n,64] pos="on.gpu.2"
+  %n2 = rms_norm %h, %norm {eps=1e-05} : f32[n,64] pos="on.cpu.1"
+  %y = matmul %n2, %b : f32[n,64] pos="on.cpu.2"
+  return %y
+}
+`
+
+// copied returns the document of the model copying with two steps under way.
+func copied(t *testing.T) *Document {
+	t.Helper()
+	var o pass.Options
+	o.Pipeline = 2
+	for _, text := range []string{`on\.gpu.*=gpu`, `on\.cpu.*=cpu`, `norm=gpu`} {
+		pin, err := pass.ParsePin(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Pins = append(o.Pins, pin)
+	}
+	return documentOf(t, irtest.Parse(t, copying), anything, o)
+}
+
+// TestCopiesAreThoseOfTheSummary compares the list of copies with their number and bytes.
+func TestCopiesAreThoseOfTheSummary(t *testing.T) {
+	d := copied(t)
+	var count, bytes int64
+	kinds := make(map[string]int)
+	for _, c := range d.Copies {
+		count, bytes = count+c.Times, bytes+c.Times*c.Bytes
+		kinds[d.Nodes[c.Of].Kind]++
+		if d.Nodes[c.Copy].Op != "copy" || c.From == c.To {
+			t.Errorf("%s copies from %s to %s", d.Nodes[c.Copy].ID, c.From, c.To)
+		}
+	}
+	if sum := d.Summary.Entries[0].Copies; count != sum.Count || bytes != sum.Bytes {
+		t.Errorf("the list has %d copies of %d bytes, the summary %d of %d", count, bytes, sum.Count, sum.Bytes)
+	}
+	if kinds["weight"] == 0 || kinds["node"] == 0 || kinds["parameter"] == 0 {
+		t.Errorf("copies of %v: some kinds are missing", kinds)
+	}
+}
+
+// TestMapsHaveInstances adds up the rectangles of a plan with two steps under way. What is copied into a device has an
+// instance for each step, which has its bytes for good.
+func TestMapsHaveInstances(t *testing.T) {
+	d := copied(t)
+	instances := 0
+	for i, a := range d.Summary.Arenas {
+		p := d.Memory[0]
+		most := int64(0)
+		for step := range p.Steps {
+			most = max(most, usedAt(p, i, int64(step)))
+		}
+		var setters int64
+		for _, s := range a.Setters {
+			setters += s.Bytes * int64(max(s.Slots, 1))
+			if s.Slots > 1 {
+				instances++
+			}
+		}
+		if a.Class == "activations" && (most != a.Bound || setters != a.Bound) {
+			t.Errorf("%s: %d bytes are drawn at once, the setters have %d, and the bound is %d", a.Space, most, setters, a.Bound)
+		}
+	}
+	if instances == 0 {
+		t.Error("no setter has several instances")
 	}
 }
 

@@ -44,6 +44,7 @@ type Document struct {
 
 	// Of each entry point, in the order of the module.
 	Graphs []*GraphPage  `json:"graphs"`
+	Copies []CopyPage    `json:"copies,omitempty"`
 	Arenas []*ArenaPage  `json:"arenas,omitempty"` // those of Summary, in the same order
 	Memory []*MemoryPage `json:"memory,omitempty"`
 	Time   []*TimePage   `json:"time,omitempty"` // predicted
@@ -162,6 +163,7 @@ func NewDocument(m *ir.Module, r *Recorder, o Options) (*Document, error) {
 	d.Arenas = d.arenas(m)
 	for _, f := range m.Funcs {
 		d.Graphs = append(d.Graphs, d.graph(f))
+		d.Copies = append(d.Copies, d.copies(f)...)
 		if p := d.memory(f); p != nil {
 			d.Memory = append(d.Memory, p)
 		}

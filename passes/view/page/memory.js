@@ -49,7 +49,7 @@ function arenaMap(a, index, page) {
 }
 
 function toLife(l) {
-  return {chunk: l[1], offset: l[2], bytes: l[3], node: doc.nodes[l[4]], first: l[5], last: l[6]};
+  return {chunk: l[1], offset: l[2], bytes: l[3], node: doc.nodes[l[4]], first: l[5], last: l[6], slots: l[7]};
 }
 
 function settersLine(a, page) {

@@ -56,10 +56,7 @@ function entryCard(e) {
 
 // copiesOf returns the copies of an entry point, those that move most bytes first.
 function copiesOf(func) {
-  const g = doc.graphs.find(g => g.func === func);
-  if (!g) return [];
-  const times = b => { let n = 1; for (; b >= 0; b = g.boxes[b].parent) n *= g.boxes[b].count || 1; return n; };
-  return g.edges.filter(e => e[3]).map(e => ({from: doc.nodes[g.nodes[e[0]][0]], to: doc.nodes[g.nodes[e[1]][0]], bytes: e[2], times: times(g.nodes[e[1]][1])})).sort((a, b) => b.bytes * b.times - a.bytes * a.times);
+  return (doc.copies || []).filter(c => c.func === func).sort((a, b) => b.bytes * b.times - a.bytes * a.times);
 }
 
 // manyCopies is how many copies a table shows at first.
@@ -71,7 +68,7 @@ function copiesLine(e) {
   const over = c.bytes > c.bound_bytes;
   return [h('p', {class: over ? 'warn' : ''}, `${plural(c.count, 'copy', 'copies')} a call move ${bytesText(c.bytes)}${c.seconds ? ', ' + secondsText(c.seconds) : ''}; each value once per space would be ${bytesText(c.bound_bytes)}.`),
     c.apart ? h('p', {class: 'warn'}, `${plural(c.apart, 'copy is', 'copies are')} made again, as a limit leaves no room to keep the first.`) : null,
-    c.count ? h('h3', null, 'Copies') : null, foldedTable('copies', ['copy', 'of', 'from', 'to', '>bytes', '>times a call'], copiesOf(e.func).map(k => [link(k.to.id), link(k.from.id), spaceOf(k.from), spaceOf(k.to), bytesText(k.bytes), countText(k.times)]), manyCopies),
+    c.count ? h('h3', null, 'Copies') : null, foldedTable('copies', ['copy', 'of', 'from', 'to', '>bytes', '>times a call'], copiesOf(e.func).map(c => [link(doc.nodes[c.copy].id), link(doc.nodes[c.of].id), c.from, c.to, bytesText(c.bytes), countText(c.times)]), manyCopies),
     (c.needless || []).map(n => h('p', {class: 'warn'}, explained(`${n.node} copies ${n.value} needlessly: ${n.because}`, n.func)))];
 }
 
@@ -92,12 +89,6 @@ function foldedTable(name, heads, rows, most) {
   const box = h('div', null, table(heads, rows.slice(0, most)));
   box.append(h('button', {type: 'button', onclick: () => box.replaceChildren(table(heads, rows))}, `all ${rows.length} ${name}`));
   return box;
-}
-
-// spaceOf returns where a value is, as its explanation states it.
-function spaceOf(node) {
-  const line = node.text.map(i => doc.lines[i]).find(l => /^ {2}(?:makes )?%.* in \S+(?:,|$)/.test(l));
-  return line ? / in ([^\s,]+)(?:,|$)/.exec(line)[1] : '';
 }
 
 function limitsTable(limits) {
