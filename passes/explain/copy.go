@@ -14,7 +14,7 @@ func (x *explainer) copies(f *ir.Func) *CopySummary {
 	s := &CopySummary{Bound: x.copyBound(f)}
 	made := make(map[copies.CopyKey]*ir.Node)
 	eachWorkNode(f, func(n *ir.Node, times int64) {
-		if !flow.IsTransfer(n) && !flow.IsSplitInput(n) {
+		if !isCopy(n) {
 			return
 		}
 		s.Count += times

@@ -137,6 +137,13 @@ type explainer struct {
 	states  map[string]*ir.State
 	named   map[leafMember][]*ir.Node // the nodes that name each member
 	byName  *nameIndex                // made when asked for
+	records map[entryEvent]*ir.Node   // made when asked for
+}
+
+// entryEvent is an event of an entry point.
+type entryEvent struct {
+	entry *ir.Func
+	event int
 }
 
 // splitKey names a split: entry points and bodies count their own.

@@ -196,7 +196,7 @@ func (q *Quality) text() []string {
 	case q.Proved:
 		list = append(list, "assignment: proved best: no other one is predicted to take less time")
 	case q.Above > 0:
-		list = append(list, fmt.Sprintf("assignment: within %.3g %% of a lower bound; the gap may be the bound's, which leaves out %s", 100*q.Above, strings.Join(q.Loose, ", ")))
+		list = append(list, fmt.Sprintf("assignment: at most %.3g %% above a lower bound; the gap may be the bound's, which leaves out %s", 100*q.Above, strings.Join(q.Loose, ", ")))
 	default:
 		list = append(list, "assignment: the best that was found; no lower bound is known")
 	}

@@ -30,7 +30,8 @@ type NodeReport struct {
 
 	Queue string `json:"queue,omitempty"`
 	Slots int    `json:"slots,omitempty"`
-	Waits []int  `json:"waits,omitempty"`
+	Waits []int  `json:"waits,omitempty"`      // for events of this call
+	Prev  []int  `json:"waits_prev,omitempty"` // for events of the call before
 	Event int    `json:"event,omitempty"`
 
 	Concurrent bool `json:"concurrent,omitempty"` // with the node before it on its queue
@@ -43,6 +44,7 @@ type NodeReport struct {
 	Causes       []WhyCause   `json:"causes,omitempty"` // all, in the order in which they were given
 	isTransfer   bool
 	partitionDoc string
+	recorders    map[int]string // of the events that it waits for
 }
 
 // Operand is a value that a node reads or makes: its bytes, their layout with its causes, and their place.
@@ -71,7 +73,7 @@ func (x *explainer) node(at spot) *NodeReport {
 	r.SplitWhy = x.splitWhy(n)
 	r.PartWhy = causesOf(n, byPass("partition", "roll", "order"))
 	r.Partition, r.partitionDoc = n.Part.Mode.String(), partitionText(n)
-	r.submission(n)
+	r.submission(x, n)
 	if flow.DoesWork(n) && !flow.RunsFunction(n) {
 		r.Cost = x.cost(n)
 	}
@@ -89,15 +91,39 @@ func (x *explainer) posInIteration(n *ir.Node, round int64) string {
 	return n.Pos
 }
 
-func (r *NodeReport) submission(n *ir.Node) {
+func (r *NodeReport) submission(x *explainer, n *ir.Node) {
 	s := n.Submit
 	if s == nil {
 		return
 	}
 	r.Queue, r.Slots, r.Event, r.Concurrent = s.Queue, s.Slots, s.Event, s.Concurrent
+	r.recorders = make(map[int]string)
 	for _, w := range s.Waits {
-		r.Waits = append(r.Waits, w.Event)
+		if w.Prev {
+			r.Prev = append(r.Prev, w.Event)
+		} else {
+			r.Waits = append(r.Waits, w.Event)
+		}
+		if by := x.recorder(n.Func, w.Event); by != nil {
+			r.recorders[w.Event] = "%" + qualified(n.Func, by.Result())
+		}
 	}
+}
+
+// recorder returns the node of the entry point of f, or of a body in it, that records an event; nil for none.
+func (x *explainer) recorder(f *ir.Func, event int) *ir.Node {
+	key := entryEvent{entryOf(f), event}
+	if x.records == nil {
+		x.records = make(map[entryEvent]*ir.Node)
+		for _, g := range x.m.AllFuncs() {
+			for _, n := range g.Nodes {
+				if n.Submit != nil && n.Submit.Event != 0 && n.Result() != nil {
+					x.records[entryEvent{entryOf(g), n.Submit.Event}] = n
+				}
+			}
+		}
+	}
+	return x.records[key]
 }
 
 func (r *NodeReport) values(x *explainer, n *ir.Node) {

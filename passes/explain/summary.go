@@ -40,7 +40,7 @@ type EntrySummary struct {
 	BarrierSeconds float64 `json:"barrier_seconds,omitempty"` // part of Seconds
 }
 
-// BackendShare is what one target does in a call.
+// BackendShare is what one target does in a call, without copies: the queues of either side may run these.
 type BackendShare struct {
 	Target  string  `json:"target"`
 	Nodes   int64   `json:"nodes"`
@@ -142,7 +142,11 @@ func (x *explainer) entry(f *ir.Func) *EntrySummary {
 	shares := make(map[string]*BackendShare)
 	eachWorkNode(f, func(n *ir.Node, times int64) {
 		e.Nodes += times
-		if n.Backend == "" {
+		switch {
+		case n.Backend == "":
+			return
+		case isCopy(n):
+			e.Seconds += x.cost(n).Step
 			return
 		}
 		if shares[n.Backend] == nil {
@@ -253,10 +257,13 @@ func isOneSplit(f *ir.Func) bool {
 	return true
 }
 
+// isCopy reports whether n is among the copies of a call.
+func isCopy(n *ir.Node) bool { return flow.IsTransfer(n) || flow.IsSplitInput(n) }
+
 // add counts a node that runs so often in a call.
 func (s *SplitReport) add(n *ir.Node, times int64) {
 	s.Times = min(s.Times, times)
-	if !flow.IsTransfer(n) && !flow.IsSplitInput(n) {
+	if !isCopy(n) {
 		s.Nodes++
 		s.Runs += times
 		return

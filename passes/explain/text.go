@@ -73,7 +73,11 @@ func (t *explainText) node(n *NodeReport) {
 	t.line(0, "%s", n.Text)
 	t.line(1, "in @%s%s%s", n.Func, timesText(n.Times, n.Round), fromText(n.Pos))
 	if n.Backend != "" {
-		t.line(1, "runs on %s%s", n.Backend, whyHead(n.Assigned))
+		word := "on"
+		if n.isTransfer { // a queue of either side may run it
+			word = "for"
+		}
+		t.line(1, "runs %s %s%s", word, n.Backend, whyHead(n.Assigned))
 		t.assigned(n.Assigned)
 	}
 	if n.Split >= 0 && n.Op != "" {
@@ -174,7 +178,7 @@ func joinOperands(list []string) string {
 }
 
 func (t *explainText) queue(n *NodeReport) {
-	if n.Queue == "" && len(n.Waits) == 0 && n.Event == 0 {
+	if n.Queue == "" && len(n.Waits)+len(n.Prev) == 0 && n.Event == 0 {
 		return
 	}
 	text := "the host runs it"
@@ -185,7 +189,10 @@ func (t *explainText) queue(n *NodeReport) {
 		text += fmt.Sprintf(", %d instances of its results", n.Slots)
 	}
 	if len(n.Waits) > 0 {
-		text += fmt.Sprintf(", waits for %s", eventText(n.Waits))
+		text += fmt.Sprintf(", waits for %s", n.eventText(n.Waits))
+	}
+	if len(n.Prev) > 0 {
+		text += fmt.Sprintf(", waits for %s of the call before", n.eventText(n.Prev))
 	}
 	if n.Concurrent {
 		text += ", at the same time as the node before it"
@@ -196,13 +203,17 @@ func (t *explainText) queue(n *NodeReport) {
 	t.line(1, "%s", text)
 }
 
-func eventText(events []int) string {
-	if len(events) == 1 {
-		return fmt.Sprintf("event %d", events[0])
-	}
+// eventText names events, each with the node that records it.
+func (n *NodeReport) eventText(events []int) string {
 	names := make([]string, len(events))
 	for i, e := range events {
 		names[i] = fmt.Sprint(e)
+		if by := n.recorders[e]; by != "" {
+			names[i] += " (" + by + ")"
+		}
+	}
+	if len(names) == 1 {
+		return "event " + names[0]
 	}
 	return "events " + strings.Join(names, ", ")
 }

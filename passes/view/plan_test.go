@@ -57,7 +57,7 @@ func TestMapsReachTheLowerBound(t *testing.T) {
 	}
 }
 
-// copying is a model whose plan for copyingTargets under copyingPins copies inputs, results and a weight, some of them in a
+// copying is a model whose plan in copied copies inputs, results and a weight, some of them in a
 // repeat.
 const copying = `symbol n 1 64
 weight "norm" : f32[64]

@@ -1,0 +1,119 @@
+package explain
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// between is a step whose first half is on the processor and whose second half is on a card, by pins.
+const between = `symbol n 1 64
+weight "norm" : f32[64]
+weight "a" : f32[64,64]
+weight "b" : f32[64,64]
+func @step(%x: f32[n,64]) -> (y: f32[n,64]) {
+  %norm = weight "norm" : f32[64]
+  %a = weight "a" : f32[64,64]
+  %b = weight "b" : f32[64,64]
+  %n1 = rms_norm %x, %norm {eps=1e-05} : f32[n,64] pos="first.1"
+  %h = matmul %n1, %a : f32[n,64] pos="first.2"
+  %n2 = rms_norm %h, %norm {eps=1e-05} : f32[n,64] pos="second.1"
+  %y = matmul %n2, %b : f32[n,64] pos="second.2"
+  return %y
+}
+`
+
+// underWay compiles between with several steps under way.
+func underWay(t *testing.T, steps int) (*ir.Module, Options) {
+	t.Helper()
+	list, err := target.Parse("targets", "target gpu space=vram ops=* queues=2 events=true flops=8e12 bandwidth=4e11 launch=1e-9 link=1e13 linkdelay=1e-9\n"+
+		"target cpu space=host ops=* flops=1e11 bandwidth=2e10\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := pass.Options{Pipeline: steps}
+	for _, text := range []string{"first.*=cpu", "second.*=gpu", "norm=gpu"} {
+		pin, err := pass.ParsePin(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Pins = append(o.Pins, pin)
+	}
+	m := irtest.Parse(t, between)
+	runPasses(t, m, list, o, "")
+	return m, Options{Targets: list}
+}
+
+// TestBackendsAndCopiesAreTheWholeStep adds up what the summary counts.
+func TestBackendsAndCopiesAreTheWholeStep(t *testing.T) {
+	m, o := underWay(t, 2)
+	_, doc := explained(t, m, o)
+	e := doc.Summary.Entries[0]
+	nodes, seconds, runs := e.Copies.Count, e.Copies.Seconds+e.BarrierSeconds, int64(0)
+	for _, b := range e.Backends {
+		nodes, seconds = nodes+b.Nodes, seconds+b.Seconds
+	}
+	for _, s := range e.Splits {
+		runs += s.Runs
+	}
+	if nodes != e.Nodes || runs != e.Nodes-e.Copies.Count || e.Copies.Count == 0 {
+		t.Errorf("%d nodes run: backends and copies have %d, %d of them copies, and splits have %d", e.Nodes, nodes, e.Copies.Count, runs)
+	}
+	if math.Abs(seconds/e.Seconds-1) > 1e-9 {
+		t.Errorf("a step takes %g s one after the other: backends, copies and barriers take %g s", e.Seconds, seconds)
+	}
+}
+
+// TestWaitsNameTheCallBefore explains nodes that wait for events of the call before and of this call.
+func TestWaitsNameTheCallBefore(t *testing.T) {
+	m, o := underWay(t, 2)
+	prev, now := 0, 0
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Submit == nil {
+				continue
+			}
+			o.Node = n.String()
+			text, _ := explained(t, m, o)
+			for _, w := range n.Submit.Waits {
+				if w.Prev {
+					prev++
+				} else {
+					now++
+				}
+				if got := strings.Contains(text, " of the call before"); got != w.Prev && len(n.Submit.Waits) == 1 {
+					t.Errorf("%v waits for an event, of the call before: %v, and the text is\n%s", n, w.Prev, text)
+				}
+			}
+			if flowsToQueue(n) {
+				wantAll(t, text, "runs for "+n.Backend)
+			}
+		}
+	}
+	if prev == 0 || now == 0 {
+		t.Errorf("%d waits for the call before, %d for this call", prev, now)
+	}
+}
+
+func flowsToQueue(n *ir.Node) bool { return n.Op == ir.OpCopy && n.Submit.Queue != "" }
+
+// TestSettersHaveInstances adds up the values that set the bounds of activations.
+func TestSettersHaveInstances(t *testing.T) {
+	m, o := underWay(t, 3)
+	text, doc := explained(t, m, o)
+	for _, a := range doc.Summary.Arenas {
+		var sum int64
+		for _, s := range a.Setters {
+			sum += s.All()
+		}
+		if a.Class == "activations" && sum != a.Bound {
+			t.Errorf("%s: the setters have %d bytes, the bound is %d", a.Space, sum, a.Bound)
+		}
+	}
+	wantAll(t, text, "by what is live at once with 3 steps under way: %", " 3 × 16.0 KiB")
+}
