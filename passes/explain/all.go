@@ -8,7 +8,7 @@ func ExplainAll(m *ir.Module, o Options) *Explanations {
 	o.Node = ""
 	x := newExplainer(m, o)
 	doc := x.document()
-	doc.Summary = x.summary()
+	doc.Summary, doc.Calls = x.summary()
 	seen := make(map[leafMember]bool)
 	for _, f := range m.AllFuncs() {
 		for _, p := range f.Params {

@@ -53,6 +53,9 @@ type Explanations struct {
 	Nodes   []*NodeReport   `json:"nodes,omitempty"`
 	Members []*MemberReport `json:"members,omitempty"`
 
+	// Calls are the predicted calls of the entry points in a summary.
+	Calls []*Call `json:"-"`
+
 	// Notes are what the reader should know about the whole, such as why a plan must not run.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -75,7 +78,7 @@ func Explain(m *ir.Module, o Options) (*Explanations, error) {
 	x := newExplainer(m, o)
 	doc := x.document()
 	if o.Node == "" {
-		doc.Summary = x.summary()
+		doc.Summary, doc.Calls = x.summary()
 		return doc, nil
 	}
 	found, err := x.find(o.Node)

@@ -132,8 +132,8 @@ func copiedText(entries []*EntrySummary) string {
 	return "copied between memories in a call: " + strings.Join(parts, "; ")
 }
 
-// timesText states the predicted times of calls, where all of them are known: what assign predicted, else the sum of all
-// nodes; and the barriers between threads, which may overlap with what devices do.
+// timesText states the predicted times of calls, where all of them are known: until the call has ended, with barriers;
+// before partition what assign predicted, else the sum of all nodes.
 func (x *explainer) timesText(entries []*EntrySummary) string {
 	if len(x.unrated()) > 0 {
 		return ""
@@ -141,16 +141,19 @@ func (x *explainer) timesText(entries []*EntrySummary) string {
 	var parts []string
 	for i, f := range x.m.Funcs {
 		e := entries[i]
-		seconds := e.Seconds - e.BarrierSeconds
-		if p, ok := stepOf(f); ok {
-			seconds = p.Seconds
+		seconds := e.Call
+		if seconds == 0 {
+			seconds = e.Seconds
+			if p, ok := stepOf(f); ok {
+				seconds = p.Seconds
+			}
 		}
 		if seconds <= 0 {
 			continue
 		}
 		text := fmt.Sprintf("@%s %s", f.Name, pass.SecondsText(seconds))
 		if e.BarrierSeconds > 0 {
-			text += " and up to " + pass.SecondsText(e.BarrierSeconds) + " for barriers"
+			text += fmt.Sprintf(" (%s of it at barriers)", pass.SecondsText(e.BarrierSeconds))
 		}
 		parts = append(parts, text)
 	}

@@ -32,7 +32,7 @@ func @step(%x: f32[n,64]) -> (y: f32[n,64]) {
 func underWay(t *testing.T, steps int) (*ir.Module, Options) {
 	t.Helper()
 	list, err := target.Parse("targets", "target gpu space=vram ops=* queues=2 events=true flops=8e12 bandwidth=4e11 launch=1e-9 link=1e13 linkdelay=1e-9\n"+
-		"target cpu space=host ops=* flops=1e11 bandwidth=2e10\n")
+		"target cpu like=cpu hint=4\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +67,28 @@ func TestBackendsAndCopiesAreTheWholeStep(t *testing.T) {
 	if math.Abs(seconds/e.Seconds-1) > 1e-9 {
 		t.Errorf("a step takes %g s one after the other: backends, copies and barriers take %g s", e.Seconds, seconds)
 	}
+}
+
+// TestHeadStatesTheWholeCall compares the time in the head with the predicted call, of which barriers are a part.
+func TestHeadStatesTheWholeCall(t *testing.T) {
+	m, o := underWay(t, 2)
+	text, _ := explained(t, m, o)
+	doc, err := Explain(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, c := doc.Summary.Entries[0], doc.Calls[0]
+	var barriers, end float64
+	for _, r := range c.Runs {
+		end = max(end, r.Begin+r.Seconds)
+		if r.Kind == BarrierRun {
+			barriers += r.Seconds
+		}
+	}
+	if end != e.Call || math.Abs(barriers/e.BarrierSeconds-1) > 1e-9 || barriers == 0 {
+		t.Errorf("the call ends after %g s with %g s at barriers; the summary has %g s and %g s", end, barriers, e.Call, e.BarrierSeconds)
+	}
+	wantAll(t, text, "predicted time of a call: @step "+pass.SecondsText(end)+" ("+pass.SecondsText(barriers)+" of it at barriers)\n")
 }
 
 // TestWaitsNameTheCallBefore explains nodes that wait for events of the call before and of this call.

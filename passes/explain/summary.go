@@ -27,9 +27,10 @@ type Summary struct {
 // EntrySummary is what one call of an entry point takes, at the symbols' upper bounds.
 type EntrySummary struct {
 	Func     string         `json:"func"`
-	Nodes    int64          `json:"nodes"`              // with work, that run, copies included
-	Seconds  float64        `json:"seconds,omitempty"`  // of all nodes and barriers, one after the other
-	Assigned []string       `json:"assigned,omitempty"` // what assign predicted, as the operands of assign.step; where it had a choice
+	Nodes    int64          `json:"nodes"`                  // with work, that run, copies included
+	Seconds  float64        `json:"seconds,omitempty"`      // of all nodes and barriers, one after the other
+	Call     float64        `json:"call_seconds,omitempty"` // until the call has ended, while queues and the host work at the same time
+	Assigned []string       `json:"assigned,omitempty"`     // what assign predicted, as the operands of assign.step; where it had a choice
 	Backends []BackendShare `json:"backends,omitempty"`
 	Splits   []SplitReport  `json:"splits,omitempty"`
 	Copies   *CopySummary   `json:"copies,omitempty"`
@@ -102,15 +103,22 @@ type Setter struct {
 // All returns the bytes of all instances.
 func (s *Setter) All() int64 { return s.Bytes * int64(max(s.Slots, 1)) }
 
-func (x *explainer) summary() *Summary {
+// summary returns the summary, and the predicted calls of the entry points of which one is known.
+func (x *explainer) summary() (*Summary, []*Call) {
+	var calls []*Call
 	s := &Summary{Arenas: x.arenas(), Limits: x.limits(), Rings: x.rings(), Rounded: x.rounded()}
 	for _, f := range x.m.Funcs {
-		s.Entries = append(s.Entries, x.entry(f))
+		e := x.entry(f)
+		s.Entries = append(s.Entries, e)
+		if c := x.predictCall(f, e); c != nil {
+			e.Call = c.Seconds
+			calls = append(calls, c)
+		}
 	}
 	s.Expensive = x.mostExpensive()
 	s.Quality = x.quality()
 	s.Head = x.head(s)
-	return s
+	return s, calls
 }
 
 // funcsOf returns an entry point and the bodies in it.

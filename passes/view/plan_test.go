@@ -191,6 +191,9 @@ func TestRandomPlans(t *testing.T) {
 				queued++
 			}
 			checkTime(t, d, p, d.Graphs[i])
+			if e := d.Summary.Entries[i]; p.Seconds != e.Call || e.Call > e.Seconds+e.BarrierSeconds {
+				t.Errorf("@%s ends after %g s; explain: %g s, and %g s one after the other", p.Func, p.Seconds, e.Call, e.Seconds)
+			}
 			checkGraph(t, d, d.Graphs[i])
 		}
 	}

@@ -167,9 +167,9 @@ func NewDocument(m *ir.Module, r *Recorder, o Options) (*Document, error) {
 		if p := d.memory(f); p != nil {
 			d.Memory = append(d.Memory, p)
 		}
-		if p := d.predicted(f, all); p != nil {
-			d.Time = append(d.Time, p)
-		}
+	}
+	for _, c := range all.Calls {
+		d.Time = append(d.Time, d.predicted(c))
 	}
 	quoteFuncs(d.Summary)
 	if o.Trace == nil {
