@@ -124,6 +124,30 @@ func TestWaitsNameTheCallBefore(t *testing.T) {
 
 func flowsToQueue(n *ir.Node) bool { return n.Op == ir.OpCopy && n.Submit.Queue != "" }
 
+// TestSpacesHaveInputsOfAllSteps compares what a plan takes of each space with its arenas, of which those of inputs and
+// outputs exist once for each step under way.
+func TestSpacesHaveInputsOfAllSteps(t *testing.T) {
+	m, o := underWay(t, 3)
+	text, doc := explained(t, m, o)
+	sum := make(map[string]int64)
+	for _, a := range doc.Summary.Arenas {
+		times := int64(1)
+		if a.Class == "io" {
+			times = 3
+		}
+		sum[a.Space] += times * a.Bytes
+	}
+	if len(doc.Summary.Spaces) != 2 {
+		t.Errorf("spaces: %v", doc.Summary.Spaces)
+	}
+	for _, s := range doc.Summary.Spaces {
+		if s.Bytes != sum[s.Space] {
+			t.Errorf("%s: %d bytes, and its arenas have %d", s.Space, s.Bytes, sum[s.Space])
+		}
+		wantAll(t, text, s.Space+" "+pass.BytesText(s.Bytes))
+	}
+}
+
 // TestSettersHaveInstances adds up the values that set the bounds of activations.
 func TestSettersHaveInstances(t *testing.T) {
 	m, o := underWay(t, 3)
@@ -137,5 +161,5 @@ func TestSettersHaveInstances(t *testing.T) {
 			t.Errorf("%s: the setters have %d bytes, the bound is %d", a.Space, sum, a.Bound)
 		}
 	}
-	wantAll(t, text, "by what is live at once with 3 steps under way: %", " 3 × 16.0 KiB")
+	wantAll(t, text, "by what is live at once with 3 steps under way: %", " 3 × 16 KiB")
 }

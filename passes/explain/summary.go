@@ -18,6 +18,7 @@ type Summary struct {
 	Quality   *Quality        `json:"quality,omitempty"`
 	Entries   []*EntrySummary `json:"entries"`
 	Arenas    []ArenaSummary  `json:"arenas,omitempty"`
+	Spaces    []SpaceSummary  `json:"spaces,omitempty"`
 	Limits    []LimitSummary  `json:"limits,omitempty"`
 	Expensive []Decision      `json:"expensive,omitempty"`
 	Rings     *RingSummary    `json:"rings,omitempty"`
@@ -92,6 +93,12 @@ type ArenaSummary struct {
 	Setters   []Setter `json:"setters,omitempty"` // live together when the bound is reached
 }
 
+// SpaceSummary is what a plan takes of a memory space.
+type SpaceSummary struct {
+	Space string `json:"space"`
+	Bytes int64  `json:"bytes"` // of all arenas, with the inputs and outputs of all steps under way
+}
+
 // Setter is a value that is live when an arena's lower bound is reached.
 type Setter struct {
 	Value string `json:"value"`
@@ -106,7 +113,7 @@ func (s *Setter) All() int64 { return s.Bytes * int64(max(s.Slots, 1)) }
 // summary returns the summary, and the predicted calls of the entry points of which one is known.
 func (x *explainer) summary() (*Summary, []*Call) {
 	var calls []*Call
-	s := &Summary{Arenas: x.arenas(), Limits: x.limits(), Rings: x.rings(), Rounded: x.rounded()}
+	s := &Summary{Arenas: x.arenas(), Spaces: x.spaces(), Limits: x.limits(), Rings: x.rings(), Rounded: x.rounded()}
 	for _, f := range x.m.Funcs {
 		e := x.entry(f)
 		s.Entries = append(s.Entries, e)
@@ -295,6 +302,21 @@ func (x *explainer) arenas() []ArenaSummary {
 		}
 		slices.SortStableFunc(s.Setters, func(a, b Setter) int { return cmp.Compare(b.All(), a.All()) })
 		list = append(list, s)
+	}
+	return list
+}
+
+// spaces returns what the plan takes of each space, in the order of the arenas.
+func (x *explainer) spaces() []SpaceSummary {
+	if x.m.Plan == nil {
+		return nil
+	}
+	bytes := flow.SpaceBytes(x.m.Plan)
+	var list []SpaceSummary
+	for _, a := range x.m.Plan.Arenas {
+		if !slices.ContainsFunc(list, func(s SpaceSummary) bool { return s.Space == a.Space }) {
+			list = append(list, SpaceSummary{a.Space, bytes[a.Space]})
+		}
 	}
 	return list
 }

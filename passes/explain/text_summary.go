@@ -20,7 +20,7 @@ func (t *explainText) summary(s *Summary) {
 		t.entry(e)
 	}
 	if len(s.Arenas) > 0 {
-		t.line(0, "memory")
+		t.line(0, "memory: %s", spacesText(s.Spaces))
 	}
 	for _, a := range s.Arenas {
 		t.arena(a)
@@ -213,6 +213,15 @@ func setterText(list []Setter) string {
 			break
 		}
 		parts = append(parts, fmt.Sprintf("%%%s %s%s", s.ID, slotsText(s.Slots), pass.BytesText(s.Bytes)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// spacesText states what the plan takes of each space.
+func spacesText(list []SpaceSummary) string {
+	var parts []string
+	for _, s := range list {
+		parts = append(parts, s.Space+" "+pass.BytesText(s.Bytes))
 	}
 	return strings.Join(parts, ", ")
 }
