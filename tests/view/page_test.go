@@ -29,6 +29,8 @@ type planned struct {
 	name    string // of the file
 	targets string
 	pins    []string
+
+	pipeline int // steps under way; 0 is 1
 }
 
 // story is the demo model on the processor alone; spread is that model on the three backends of examples/spread.
@@ -63,7 +65,7 @@ func (p planned) compile(t *testing.T, after func(*ir.Module) func(passes.Step, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := driver.CompileOptions{Targets: list, Passes: pass.Options{Pipeline: 1}}
+	o := driver.CompileOptions{Targets: list, Passes: pass.Options{Pipeline: max(p.pipeline, 1)}}
 	for _, text := range p.pins {
 		pin, err := pass.ParsePin(text)
 		if err != nil {
@@ -113,7 +115,7 @@ func TestViews(t *testing.T) {
 		run  func(*testing.T, *browser)
 	}{
 		{"page", testPage}, {"questions", testQuestions}, {"rules", testRules}, {"graph", testGraph}, {"maps", testMapsAndTimes}, {"difference", testDifference}, {"hostile", testHostileNamesAreShown},
-		{"policy", testPageRunsNothingElse}, {"schemes", testSchemes},
+		{"policy", testPageRunsNothingElse}, {"schemes", testSchemes}, {"functions", testFunctions}, {"figures", testFigures}, {"keyboard", testKeyboard}, {"small", testSmallWindow},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, b) })
 	}
@@ -147,7 +149,7 @@ func testPage(t *testing.T, b *browser) {
 
 	// A deep link is a name as explain takes it, or a label of an error or timeline.
 	for name, want := range map[string]string{
-		"decode.v37": "decode.loop0.v37", "decode.loop0.v37": "decode.loop0.v37", "%25v143": "prefill.v143", "blk.3.ffn_up.weight": "blk.3.ffn_up.weight",
+		"decode.v37": "decode.loop0.v37", "decode.loop0.v37": "decode.loop0.v37", "%25v143": "decode.v143", "blk.3.ffn_up.weight": "blk.3.ffn_up.weight",
 		"decode.v5": "decode.v5", "blk.0.keys": "blk.0.keys", "prefill.tokens": "prefill.tokens",
 		"blk.3.ffn_up": "blk.3.ffn_up.weight", "decode.v37[l=2]": "decode.loop0.v37", "@decode split 0": "decode.v5",
 		"@decode split 0[l=2]: %25v37 = copy %25v1": "decode.loop0.v37", "@nobody split 0": "@nobody split 0",
@@ -217,7 +219,7 @@ func testQuestions(t *testing.T, b *browser) {
 	if got := eval[string](p, whyName); got != "blk.3.ffn_up.weight" {
 		t.Fatalf("the search has found %s", got)
 	}
-	if text := eval[string](p, whyText); !strings.Contains(text, "read by %v136 (matmul_swiglu) on cpu in @decode") {
+	if text := eval[string](p, whyText); !strings.Contains(text, "read by decode.v136 (matmul_swiglu) on cpu in @decode") {
 		t.Fatalf("why says %s", text)
 	}
 	readers := `[...document.querySelectorAll('#why .line')].filter(l => l.textContent.startsWith('read by'))`
@@ -225,7 +227,7 @@ func testQuestions(t *testing.T, b *browser) {
 	if !eval[bool](p, readers+".length > 1 && "+readers+inOwn) {
 		t.Error("readers in two functions link to the same node")
 	}
-	p.click("#why a.id", "%v136")
+	p.click("#why a.id", "decode.v136")
 	text := eval[string](p, `document.querySelector('#why .tried').innerText`)
 	for _, want := range []string{"npu", "npu has no kernel for matmul_swiglu", "gpu", "moving would add"} {
 		if !strings.Contains(text, want) {
@@ -312,7 +314,7 @@ func testMapsAndTimes(t *testing.T, b *browser) {
 	}
 	p.key("5")
 	p.wait(`document.querySelector('svg.lanes .run.chosen')`)
-	lanes := eval[[]string](p, `[...document.querySelectorAll('svg.lanes .lane text:first-child')].map(e => e.textContent)`)
+	lanes := eval[[]string](p, `[...document.querySelectorAll('svg.lanenames .lane text:first-child')].map(e => e.textContent)`)
 	for _, want := range []string{"host", "gpu", "gpu.in", "npu"} {
 		if !slices.Contains(lanes, want) {
 			t.Errorf("the lanes are %q, without %s", lanes, want)

@@ -87,24 +87,42 @@ function badge(name) {
   return name ? h('span', {class: 'badge ' + backendClass(name)}, name) : null;
 }
 
-// state is the view and the chosen value. The page's address has both: #ID&view=NAME, or one of them.
-const state = {view: '', id: ''};
+// isCopy tells a copy. Queues of either side may run one, so that it has a colour of its own.
+const isCopy = n => n.op === 'copy' || n.op === 'copy_experts';
 
-function addressOf(id, view) {
-  return '#' + encodeURIComponent(id || '') + (view ? '&view=' + encodeURIComponent(view) : '');
+// nodeClass returns the class that colours a node.
+function nodeClass(n) { return isCopy(n) ? 'copied' : backendClass(n.backend); }
+
+// state is the view, the chosen value, and the entry point that the views show. The page's address has all of them:
+// #ID&view=NAME&func=NAME. Without func it is the entry point of the value, or the first one.
+const state = {view: '', id: '', func: ''};
+
+const funcs = doc.summary.entries.map(e => e.func);
+
+// firstFunc returns the entry point that is shown first: the smallest step of the model.
+function firstFunc() { return funcs.includes('decode') ? 'decode' : funcs[0] || ''; }
+
+// entryOf returns the entry point of a value; nothing for a weight or state.
+function entryOf(id) {
+  const n = byID.get(id);
+  return n && n.func ? splitFunc(n.func)[0] : '';
+}
+
+function addressOf(id, view, func) {
+  const usual = entryOf(id) || firstFunc(), shown = func || entryOf(id) || state.func || usual;
+  return '#' + encodeURIComponent(id || '') + (view ? '&view=' + encodeURIComponent(view) : '') + (shown === usual ? '' : '&func=' + encodeURIComponent(shown));
 }
 
 function readAddress() {
   const parts = location.hash.slice(1).split('&');
-  const view = parts.find(r => r.startsWith('view='));
-  const id = parts[0] === view ? '' : parts[0];
   const text = s => { try { return decodeURIComponent(s); } catch { return s; } };
-  return {id: text(id), view: view ? text(view.slice(5)) : ''};
+  const named = name => text((parts.find(r => r.startsWith(name + '=')) || '').slice(name.length + 1));
+  return {id: /^(?:view|func)=/.test(parts[0]) ? '' : text(parts[0]), view: named('view'), func: named('func')};
 }
 
-// choose makes a value the chosen one, in a view or in the one that is shown.
-function choose(id, view) {
-  const address = addressOf(id, view || state.view);
+// choose makes a value the chosen one, in a view or in the one that is shown, and at an entry point or at its own.
+function choose(id, view, func) {
+  const address = addressOf(id, view || state.view, func);
   if (location.hash !== address) location.hash = address; else applyAddress();
 }
 
@@ -125,8 +143,26 @@ function link(id, label, cls) {
   return h('a', {class: 'id ' + (cls || ''), href: addressOf(id, state.view), 'data-id': id, draggable: 'false'}, label || id);
 }
 
-// markChosen marks the occurrences of the chosen value below an element.
+// markChosen marks the occurrences of the chosen value below an element, and of the nodes that read it if it is a weight
+// or state.
 function markChosen(root) {
-  for (const e of root.querySelectorAll('.chosen')) e.classList.remove('chosen');
-  if (state.id) for (const e of root.querySelectorAll('[data-id="' + CSS.escape(state.id) + '"]')) e.classList.add('chosen');
+  for (const e of root.querySelectorAll('.chosen, .reader')) e.classList.remove('chosen', 'reader');
+  const mark = (id, cls) => { for (const e of root.querySelectorAll('[data-id="' + CSS.escape(id) + '"]')) e.classList.add(cls); };
+  if (state.id) mark(state.id, 'chosen');
+  for (const id of readersOf(state.id)) mark(id, 'reader');
 }
+
+// readersOf returns the nodes that read a weight or state, as its explanation lists them; nothing for a node.
+function readersOf(id) {
+  const n = byID.get(id);
+  if (!n || n.func) return [];
+  const list = [];
+  for (const line of n.text.map(i => doc.lines[i])) {
+    const func = functionIn(line);
+    if (/^\s*(?:read|written) by /.test(line) && func) for (const m of line.matchAll(/%(?:"(?:[^"\\]|\\.)*"|[\w.\-]+)/g)) list.push(resolve(m[0].replace(/\.+$/, ''), func));
+  }
+  return list;
+}
+
+// functionIn returns the function that a line of a member's explanation names.
+function functionIn(line) { return (/ in @((?:"(?:[^"\\]|\\.)*"|[^\s,:])+)/.exec(line) || [])[1]; }

@@ -1,10 +1,9 @@
 // passes.js: a column for each pass, with what it changed.
 
 // options of the columns, kept while the page is open.
-const columns = {func: null, changes: true, causes: true, rule: '', open: new Set(), shown: []};
+const columns = {part: 'func', changes: true, causes: true, rule: '', open: new Set(), shown: []};
 
 function passesView() {
-  if (columns.func === null) columns.func = firstFunc();
   if (!columns.open.size) doc.passes.forEach((p, k) => { if (p.changed && !(doc.diff && k === 0)) columns.open.add(k); });
   const row = h('div', {class: 'columns' + (columns.causes ? '' : ' nocauses')});
   columns.shown = doc.passes.map((p, k) => columns.open.has(k) ? openColumn(p, k) : foldedColumn(p, k));
@@ -12,15 +11,16 @@ function passesView() {
   return h('div', {class: 'passes'}, passesBar(row), row);
 }
 
-// firstFunc returns the function whose text is shown first: the smallest step of the model.
-function firstFunc() {
-  const entries = doc.summary.entries.map(e => e.func);
-  return entries.includes('decode') ? 'decode' : entries[0] || '';
+// choosePart shows the text of an entry point, or what the other parts are.
+function choosePart(value) {
+  const i = +value;
+  columns.part = i < 0 ? ['head', 'whole'][-1 - i] : 'func';
+  if (i < 0 || funcs[i] === state.func) show(); else choose(state.id, '', funcs[i]);
 }
 
 function passesBar(row) {
-  const select = h('select', {'aria-label': 'Part of the text', onchange: e => { columns.func = e.target.value; show(); }},
-    [['*', 'whole text'], ['', 'head and plan'], ...doc.summary.entries.map(e => [e.func, '@' + e.func])].map(([v, label]) => h('option', {value: v, selected: v === columns.func}, label)));
+  const select = h('select', {'aria-label': 'Part of the text', 'data-key': 'part', onchange: e => choosePart(e.target.value)},
+    [[-2, 'whole text', 'whole'], [-1, 'head and plan', 'head'], ...funcs.map((f, i) => [i, '@' + f, f === state.func ? 'func' : ''])].map(([v, label, part]) => h('option', {value: String(v), selected: part === columns.part}, label)));
   const box = (name, label) => h('label', null, h('input', {type: 'checkbox', checked: columns[name], onchange: e => { columns[name] = e.target.checked; show(); }}), label);
   return h('div', {class: 'tools'}, select, box('changes', 'only what changed'), box('causes', 'causes'),
     columns.rule ? h('button', {type: 'button', onclick: () => { columns.rule = ''; show(); }}, 'rule ' + columns.rule + ' ×') : null,
@@ -41,7 +41,7 @@ function openColumn(p, k) {
   col.element = h('section', {class: 'column', id: 'pass-' + p.number},
     h('h2', {title: p.doc || ''}, h('span', {class: 'dim'}, p.number), ' ', p.pass, h('span', {class: 'figure'}, p.ms ? p.ms.toFixed(2) + ' ms' : ''),
       k ? h('button', {type: 'button', class: 'close', title: 'fold', onclick: () => { columns.open.delete(k); show(); }}, '–') : null),
-    h('p', {class: 'dim'}, [plural(figures.nodes, 'node', 'nodes'), figures.splits ? plural(figures.splits, 'split', 'splits') : '', figures.copies ? plural(figures.copies, 'copy', 'copies') + ' of ' + bytesText(figures.bytes_copied) : '', figures.arena_bytes ? 'arenas ' + bytesText(figures.arena_bytes) : '', k ? changesText(rows) : ''].filter(Boolean).join(', ')),
+    h('p', {class: 'dim'}, ['whole module: ' + plural(figures.nodes, 'node', 'nodes') + ' with weights and views', figures.splits ? plural(figures.splits, 'split', 'splits') : '', figures.copies ? plural(figures.copies, 'copy', 'copies') + ' of ' + bytesText(figures.bytes_copied) : '', figures.arena_bytes ? 'arenas ' + bytesText(figures.arena_bytes) : '', k ? 'here ' + (changesText(rows.filter(r => shownIn(r.line))) || 'no change') : ''].filter(Boolean).join(', ')),
     rulesOf(p), body);
   let wanted = '', seen = false;
   const reveal = col.reveal;
@@ -62,7 +62,7 @@ function rulesOf(p) {
 }
 
 function shownIn(line) {
-  return columns.func === '*' || line.entry === columns.func;
+  return columns.part === 'whole' || line.entry === (columns.part === 'head' ? '' : state.func);
 }
 
 // rowsOf returns the lines of a text with those of the text before that were removed.
@@ -147,5 +147,6 @@ function foldRow(rows) {
 
 // revealInPasses scrolls all columns to the line that defines a value.
 function revealInPasses(id) {
+  if (columns.part === 'head' && entryOf(id)) { columns.part = 'func'; show(); return; }
   for (const c of columns.shown) c.reveal(id);
 }

@@ -46,9 +46,10 @@ function warnings(s) {
 function entryCard(e) {
   const total = e.seconds || 0;
   const backends = (e.backends || []).map(b => [badge(b.target), countText(b.nodes), flopsText(b.flops), bytesText(b.bytes), secondsText(b.seconds), bar(b.seconds || 0, total, backendClass(b.target))]);
+  if (e.copies && e.copies.count) backends.push([h('span', {class: 'badge copied'}, 'copies'), countText(e.copies.count), '', bytesText(e.copies.bytes), secondsText(e.copies.seconds), bar(e.copies.seconds || 0, total, 'copied')]);
   if (e.barriers) backends.push(['barriers', countText(e.barriers), '', '', secondsText(e.barrier_seconds), bar(e.barrier_seconds || 0, total)]);
   return h('section', {class: 'card'},
-    h('h2', null, '@' + e.func, h('span', {class: 'figure'}, total ? secondsText(total) + ' if everything ran one after the other' : '')),
+    h('h2', null, '@' + e.func, h('span', {class: 'figure'}, [plural(e.nodes, 'node runs', 'nodes run'), e.call_seconds ? secondsText(e.call_seconds) + ' a call' : '', total ? secondsText(total) + ' if everything ran one after the other' : ''].filter(Boolean).join(', '))),
     table(['backend', '>runs', '>work', '>bytes moved', '>time', 'share'], backends),
     e.copies ? copiesLine(e) : null,
     e.splits ? splitsTable(e) : null);
@@ -68,7 +69,7 @@ function copiesLine(e) {
   const over = c.bytes > c.bound_bytes;
   return [h('p', {class: over ? 'warn' : ''}, `${plural(c.count, 'copy', 'copies')} a call move ${bytesText(c.bytes)}${c.seconds ? ', ' + secondsText(c.seconds) : ''}; each value once per space would be ${bytesText(c.bound_bytes)}.`),
     c.apart ? h('p', {class: 'warn'}, `${plural(c.apart, 'copy is', 'copies are')} made again, as a limit leaves no room to keep the first.`) : null,
-    c.count ? h('h3', null, 'Copies') : null, foldedTable('copies', ['copy', 'of', 'from', 'to', '>bytes', '>times a call'], copiesOf(e.func).map(c => [link(doc.nodes[c.copy].id), link(doc.nodes[c.of].id), c.from, c.to, bytesText(c.bytes), countText(c.times)]), manyCopies),
+    c.count ? h('h3', null, 'Copies') : null, foldedTable('copies', ['copy', 'of', 'from', 'to', '>bytes', '>times a call'], copiesOf(e.func).map(c => [link(doc.nodes[c.copy].id), h('span', null, link(doc.nodes[c.of].id), doc.nodes[c.of].func ? '' : ' ' + doc.nodes[c.of].kind + ', in every call'), c.from, c.to, bytesText(c.bytes), countText(c.times)]), manyCopies),
     (c.needless || []).map(n => h('p', {class: 'warn'}, explained(`${n.node} copies ${n.value} needlessly: ${n.because}`, n.func)))];
 }
 
@@ -86,8 +87,9 @@ function splitsTable(e) {
 // foldedTable shows the first rows of a table, and all of them on request.
 function foldedTable(name, heads, rows, most) {
   if (rows.length <= most) return table(heads, rows);
-  const box = h('div', null, table(heads, rows.slice(0, most)));
-  box.append(h('button', {type: 'button', onclick: () => box.replaceChildren(table(heads, rows))}, `all ${rows.length} ${name}`));
+  const box = h('div');
+  const fill = all => box.replaceChildren(table(heads, all ? rows : rows.slice(0, most)), h('button', {type: 'button', 'aria-expanded': String(all), onclick: () => { fill(!all); box.lastChild.focus(); }}, all ? `the first ${most} ${name}` : `all ${rows.length} ${name}`));
+  fill(false);
   return box;
 }
 
@@ -95,9 +97,9 @@ function limitsTable(limits) {
   return table(['space', '>takes', 'of the limit', '>left', 'which is'], limits.map(l => [l.space, bytesText(l.bytes), bar(l.bytes, l.limit), l.bytes > l.limit ? h('span', {class: 'warn'}, bytesText(l.bytes - l.limit) + ' too much') : bytesText(l.limit - l.bytes), l.name]));
 }
 
-function arenasCard({arenas, limits}) {
+function arenasCard({arenas, spaces, limits}) {
   const largest = Math.max(...arenas.map(a => a.bytes));
-  return h('section', {class: 'card'}, h('h2', null, 'Memory', h('span', {class: 'figure'}, bytesText(arenas.reduce((sum, a) => sum + a.bytes, 0)))),
+  return h('section', {class: 'card'}, h('h2', null, 'Memory', h('span', {class: 'figure'}, (spaces || []).map(p => `${p.space} ${bytesText(p.bytes)}`).join(', '))),
     table(['space', 'class', '>bytes', '>lower bound', 'size', 'set by what is live at once'],
       arenas.map(a => [a.space, a.class, bytesText(a.bytes), a.bytes === a.bound_bytes ? 'reached' : bytesText(a.bound_bytes), bar(a.bytes, largest), settersOf(a)])), limits ? [h('h3', null, 'Limits'), limitsTable(limits)] : null);
 }
@@ -108,8 +110,9 @@ const manySetters = 6;
 function settersOf(a) {
   const list = a.setters || [];
   if (!list.length) return '';
-  return h('span', null, 'in @' + a.bound_func + ': ', list.slice(0, manySetters).map((s, i) => [i ? ', ' : '', link(resolve(s.id, a.bound_func), '%' + s.id), ' ' + bytesText(s.bytes)]).flat(),
-    list.length > manySetters ? ` and ${list.length - manySetters} more` : '');
+  const links = from => from.map(s => [', ', link(resolve(s.id, a.bound_func), '%' + s.id), ` ${s.slots ? s.slots + ' × ' : ''}${bytesText(s.bytes)}`]).flat();
+  const more = list.length > manySetters ? h('button', {type: 'button', class: 'more', onclick: () => more.replaceWith(...links(list.slice(manySetters)))}, `and ${list.length - manySetters} more`) : null;
+  return h('span', null, 'in @' + a.bound_func + ': ', links(list.slice(0, manySetters)).slice(1), more ? [' ', more] : []);
 }
 
 function decisionsCard(list) {

@@ -122,14 +122,16 @@ function more(hidden, values) {
   return button;
 }
 
-// explained returns a line of an explanation with links. Values in it are those of a function.
-function explained(line, func) {
+// explained returns a line of an explanation with links. Values in it are those of a function, which links name if
+// whole is set.
+function explained(line, func, whole) {
   const out = [];
   let at = 0;
   token.lastIndex = 0;
   for (let m; (m = token.exec(line));) {
     if (m[0][0] !== '%') continue;
-    out.push(line.slice(at, m.index), link(resolve(m[0].replace(/\.+$/, ''), func), m[0], 'val'));
+    const id = resolve(m[0].replace(/\.+$/, ''), func);
+    out.push(line.slice(at, m.index), link(id, whole && byID.has(id) ? id : m[0], 'val'));
     at = m.index + m[0].length;
   }
   out.push(line.slice(at));

@@ -7,16 +7,31 @@ function showWhy() {
   document.body.classList.toggle('nowhy', !state.id);
 }
 
+// focusWhy gives the focus to the explanation, whose links come next then.
+function focusWhy() {
+  focusNext = false;
+  const head = document.querySelector('#why h2');
+  if (head) head.focus(); else document.getElementById('view').focus();
+}
+
+// sameNames returns links to what has the same name in other entry points.
+function sameNames(n) {
+  if (!n.func) return null;
+  const [entry] = splitFunc(n.func), rest = n.id.slice(entry.length + 1), name = n.id.slice(n.func.length + 1);
+  const list = funcs.filter(f => f !== entry).map(f => [f + '.' + rest, resolve(name, f)].find(id => byID.has(id) && entryOf(id) === f)).filter(Boolean);
+  return list.length ? h('p', {class: 'dim'}, 'Of the same name: ', list.map((id, i) => [i ? ', ' : '', link(id), ' ' + (byID.get(id).op || byID.get(id).kind)]).flat()) : null;
+}
+
 function whyOf(id) {
   if (!id) return [];
   const n = byID.get(id);
-  const head = h('div', {class: 'whyhead'}, h('h2', null, n && n.op ? n.op + ' ' : '', h('span', {class: 'name'}, id)),
-    h('button', {type: 'button', class: 'close', title: 'close (Esc)', onclick: () => choose('')}, '×'));
+  const head = h('div', {class: 'whyhead'}, h('h2', {tabindex: '-1'}, n && n.op ? n.op + ' ' : '', h('span', {class: 'name'}, id)),
+    h('button', {type: 'button', class: 'close', title: 'close (Esc)', onclick: () => choose('', '', state.func)}, '×'));
   if (!n) return [head, ...goneOf(id)];
   const lines = n.text.map(i => doc.lines[i]);
   const at = lines.findIndex(l => /^ {2}(?:costs|copies between|reads|is copied|makes) ?/.test(l));
   const cut = at < 0 ? lines.length : at;
-  return [head, h('p', {class: 'facts'}, badge(n.backend), h('span', {class: 'dim'}, n.kind + (n.func ? ' of @' + n.func : '') + (n.pos ? ', from ' + n.pos : ''))),
+  return [head, h('p', {class: 'facts'}, isCopy(n) ? h('span', {class: 'badge copied'}, 'for ' + n.backend) : badge(n.backend), h('span', {class: 'dim'}, n.kind + (n.func ? ' of @' + n.func : '') + (n.pos ? ', from ' + n.pos : ''))), sameNames(n),
     ...whyLines(lines.slice(0, cut), n.func), n.tried ? triedTable(n.tried) : null, ...whyLines(lines.slice(cut), n.func)].filter(Boolean);
 }
 
@@ -25,7 +40,7 @@ function whyOf(id) {
 function whyLines(lines, func) {
   return lines.map(l => {
     const depth = /^ */.exec(l)[0].length / 2;
-    return h('p', {class: 'line d' + Math.min(depth, 4)}, explained(l.trim(), func || (/ in @((?:"(?:[^"\\]|\\.)*"|[^\s,:])+)/.exec(l) || [])[1]));
+    return h('p', {class: 'line d' + Math.min(depth, 4)}, explained(l.trim(), func || functionIn(l), !func));
   });
 }
 
