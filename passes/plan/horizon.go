@@ -6,7 +6,9 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/pipeline"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // horizon tells until when queues may still be at work on buffers. A node that reuses the bytes earlier would have to
@@ -39,6 +41,24 @@ func newHorizon(p *planner) *horizon {
 	h := &horizon{layout: pipeline.NewLayout(p.f, 1), time: p.time, onQueues: make(map[*buffer][]int), users: make(map[arenaKey][][]int)}
 	h.clocks = pipeline.Walk(p.c.Targets, h.layout, &bufferBytes{h, p.bufs, make(map[*buffer]*pipeline.Record)})
 	return h
+}
+
+// Lives returns the time axis of an entry point, and a function that returns between which positions nothing else may use
+// the bytes of a value that owns its bytes, while queues may be at work on them; Never for one that nothing uses. Values
+// whose bytes a result takes over have times of their own.
+func Lives(f *ir.Func, targets *target.List) (*Timeline, func(*ir.Value) Interval) {
+	p := newPlanner(&pass.Context{Targets: targets}, f, nil)
+	var h *horizon
+	if pipeline.HasQueues(f) {
+		h = newHorizon(p)
+	}
+	return p.time, func(o *ir.Value) Interval {
+		live := p.time.Live(o)
+		if b := p.bufs.of[o]; h != nil && live != Never && b != nil && b.class == ir.ClassActivations {
+			live = h.extend(live, b)
+		}
+		return live
+	}
 }
 
 // bufferBytes is a pipeline.Bytes in which each buffer has bytes of its own.

@@ -4,6 +4,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
 	"github.com/ggmlc/ggmlc/passes/plan"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // MemoryPage is the memory of an entry point over time. Time is counted in steps: nodes that do work, the body of each
@@ -20,11 +21,11 @@ type MemoryPage struct {
 }
 
 // memory returns the memory of an entry point; nil before plan.
-func (d *Document) memory(f *ir.Func) *MemoryPage {
+func (d *Document) memory(f *ir.Func, targets *target.List) *MemoryPage {
 	if f.Module.Plan == nil {
 		return nil
 	}
-	t := plan.NewTimeline(f)
+	t, lives := plan.Lives(f, targets)
 	p := &MemoryPage{Func: ir.QuoteName(f.Name)}
 	before := make([]int, len(t.Steps)+1) // steps of the page before a position
 	for i, s := range t.Steps {
@@ -45,7 +46,7 @@ func (d *Document) memory(f *ir.Func) *MemoryPage {
 		}
 	}
 	p.addLives(d, f, func(o *ir.Value) (first, last int) {
-		live := t.Live(o)
+		live := lives(o)
 		if live == plan.Never {
 			return 0, -1
 		}
