@@ -18,6 +18,7 @@ const (
 	withLanguage   feature = "language"   // it generates tokens
 	withEncoder    feature = "encoder"    // it makes embeddings of texts, and no tokens
 	withEmbeddings feature = "embeddings" // it makes embeddings
+	withRank       feature = "rank"       // it gives scores to texts
 	withTokenizer  feature = "tokenizer"
 	withChat       feature = "chat" // it generates texts
 	withStates     feature = "states"
@@ -30,6 +31,7 @@ func (g *generator) features() map[feature]bool {
 		withLanguage: language, withTokenizer: tokenizer, withChat: language && tokenizer,
 		withEncoder:    !language && g.m.Encoder != nil,
 		withStates:     len(g.m.States) > 0,
+		withRank:       g.m.Encoder != nil && g.m.Encoder.Pooling == ir.PoolRank,
 		withEmbeddings: g.m.Encoder != nil || language && g.m.LM.Pooling != ir.NoEmbeddings,
 	}
 }

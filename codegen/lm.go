@@ -47,10 +47,14 @@ func (g *generator) encoder() jen.Code {
 	if e == nil {
 		return nil
 	}
-	return jen.Op("&").Qual(g.runtimePath(), "Encoder").Values(jen.Dict{
+	d := jen.Dict{
 		jen.Id("Func"): jen.Lit(g.funcIndex(e.Func)), jen.Id("Tokens"): jen.Lit(e.Tokens), jen.Id("Pos"): jen.Lit(e.Pos), jen.Id("Last"): jen.Lit(e.Last),
 		jen.Id("Slot"): jen.Lit(e.Slot), jen.Id("Lengths"): jen.Lit(e.Lengths), jen.Id("Hidden"): jen.Lit(e.Hidden), jen.Id("Pooling"): jen.Lit(e.Pooling.String()),
-	})
+	}
+	if e.Pooling == ir.PoolRank {
+		d[jen.Id("First")], d[jen.Id("Scores")] = jen.Lit(e.First), jen.Lit(e.Scores)
+	}
+	return jen.Op("&").Qual(g.runtimePath(), "Encoder").Values(d)
 }
 
 // languageEntry emits the indexes of an entry point and of its inputs and outputs.

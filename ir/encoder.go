@@ -15,26 +15,32 @@ type Encoder struct {
 	Func string // name of the entry point
 
 	// Indexes of parameters, -1 if it has none. For a text of n tokens they are set to the ids; to 0, 1, …, n-1; to n-1 everywhere; to
-	// 0; and to n.
-	Tokens, Pos, Last, Slot, Lengths int
+	// 0; to n; and First, the row of the first token, to 0.
+	Tokens, Pos, Last, Slot, Lengths, First int
 
 	// Hidden is the result that holds the state of each token: f32[n, width]. Pooling is how these become one embedding.
 	Hidden  int
 	Pooling Pooling
+
+	// Scores is the result that holds the scores of the text: f32[1, labels]. It is -1 unless Pooling is PoolRank.
+	Scores int
 
 	// Tokenizer is the name of the source whose vocabulary the program contains; empty for none.
 	Tokenizer string
 }
 
 // encoderRoles are the roles of parameters, in the order of the text form.
-var encoderRoles = [...]string{"tokens", "pos", "last", "slot", "lengths"}
+var encoderRoles = [...]string{"tokens", "pos", "last", "slot", "lengths", "first"}
 
-// hiddenRole is the role of a result in the text form.
-const hiddenRole = "hidden"
+// Roles of results in the text form.
+const (
+	hiddenRole = "hidden"
+	scoresRole = "scores"
+)
 
 // inputs returns the indexes of parameters, in the order of encoderRoles.
 func (e *Encoder) inputs() [len(encoderRoles)]*int {
-	return [...]*int{&e.Tokens, &e.Pos, &e.Last, &e.Slot, &e.Lengths}
+	return [...]*int{&e.Tokens, &e.Pos, &e.Last, &e.Slot, &e.Lengths, &e.First}
 }
 
 // clone returns a copy; nil for nil.
@@ -61,6 +67,9 @@ func (e *Encoder) text(m *Module) string {
 		roles = append(roles, encoderRoles[role]+"="+name)
 	}
 	roles = append(roles, fmt.Sprintf("%s=%d", hiddenRole, e.Hidden))
+	if e.Scores >= 0 {
+		roles = append(roles, fmt.Sprintf("%s=%d", scoresRole, e.Scores))
+	}
 	text := fmt.Sprintf("encoder embed=@%s(%s) pooling=%v", quoteName(e.Func), strings.Join(roles, ", "), e.Pooling)
 	if e.Tokenizer != "" {
 		text += " tokenizer=" + quoteWord(e.Tokenizer)
@@ -74,7 +83,7 @@ func (p *parser) encoder() {
 		p.errorf("there is an encoder already: a module has one line encoder")
 		return
 	}
-	e := &Encoder{Tokens: -1, Pos: -1, Last: -1, Slot: -1, Lengths: -1, Pooling: PoolNone}
+	e := &Encoder{Tokens: -1, Pos: -1, Last: -1, Slot: -1, Lengths: -1, First: -1, Scores: -1, Pooling: PoolNone}
 	p.m.Encoder = e
 	once := p.once()
 	p.keys(map[string]func(){
@@ -103,8 +112,10 @@ func (p *parser) encoderEntry(e *Encoder) {
 		switch {
 		case name == hiddenRole:
 			e.Hidden = p.natural()
+		case name == scoresRole:
+			e.Scores = p.natural()
 		case at < 0:
-			p.errorAt(role, "unknown role %s: the known ones are %s, %s", role, strings.Join(encoderRoles[:], ", "), hiddenRole)
+			p.errorAt(role, "unknown role %s: the known ones are %s, %s, %s", role, strings.Join(encoderRoles[:], ", "), hiddenRole, scoresRole)
 		default:
 			param := p.tok
 			p.roles = append(p.roles, roleText{at: param, fn: &e.Func, index: e.inputs()[at], param: p.take(tokValue, "a parameter")})
@@ -132,10 +143,12 @@ func (v *verifier) encoder() {
 	declared := e.Tokenizer == "" || slices.ContainsFunc(v.m.Sources, func(s *Source) bool { return s.Name == e.Tokenizer })
 	v.must(declared, ruleLanguage, "tokenizer=%s is no source of the module: name a source, or leave it out", quoteWord(e.Tokenizer))
 	v.must(v.m.LM == nil, ruleLanguage, "the module has the line language too: leave one of them out")
-	v.must(e.Pooling > NoEmbeddings && e.Pooling <= PoolLast, ruleLanguage, "%v is no kind of pooling", e.Pooling)
+	v.must(e.Pooling == PoolRank || e.First == -1, ruleLanguage, "first is given with pooling=%v: only rank reads it", e.Pooling)
+	v.must(e.Pooling > NoEmbeddings && e.Pooling <= PoolRank, ruleLanguage, "%v is no kind of pooling", e.Pooling)
 	v.f = f
 	if v.encoderParams(f, e) {
 		v.encoderHidden(f, e)
+		v.encoderScores(f, e)
 	}
 }
 
@@ -161,14 +174,14 @@ func (v *verifier) encoderParams(f *Func, e *Encoder) bool {
 	tokens := f.Params[e.Tokens]
 	for i, p := range f.Params {
 		v.node = p
-		want := Dims(1) // of lengths: there is one text
-		if taken[i] != encoderRoles[len(encoderRoles)-1] {
-			want = tokens.Type.Shape
+		want := tokens.Type.Shape
+		if i == e.Lengths || i == e.First { // there is one text
+			want = Dims(1)
 		}
 		_, sized := stepSymbol(want[0])
 		sound = v.must(taken[i] != "", ruleLanguage, "it has no role, and the runtime sets no other parameters: give it one in the line encoder, or remove it") &&
 			v.must(p.Type.DType == dtype.I32 && p.Type.Layout == dtype.Plain && len(p.Type.Shape) == 1 && EqualDims(p.Type.Shape, want) && (sized || want[0].Is(1)), ruleLanguage,
-				"%s is %s: it has to be i32 with one dimension, 1 for lengths, and otherwise a symbol of its own whose least value is 1", taken[i], p.Type.data()) && sound
+				"%s is %s: it has to be i32 with one dimension, 1 for lengths and first, and otherwise a symbol of its own whose least value is 1", taken[i], p.Type.data()) && sound
 	}
 	return sound
 }
@@ -187,4 +200,25 @@ func (v *verifier) encoderHidden(f *Func, e *Encoder) {
 	}
 	width, ok := t.Inner().IsConst()
 	v.must(ok && width > 0, ruleLanguage, "a row of hidden has %v elements: let their number be constant", t.Inner())
+}
+
+// encoderScores checks the result with the scores of the text.
+func (v *verifier) encoderScores(f *Func, e *Encoder) {
+	v.node = encoderLine
+	if e.Pooling != PoolRank {
+		v.must(e.Scores == -1, ruleLanguage, "%s is given with pooling=%v: only rank has scores", scoresRole, e.Pooling)
+		return
+	}
+	if !v.must(e.Scores >= 0 && e.Scores < len(f.Results) && e.Scores != e.Hidden, ruleLanguage,
+		"%s is result %d of %d: with pooling=rank, name another result than hidden by its number, from 0", scoresRole, e.Scores, len(f.Results)) {
+		return
+	}
+	r := f.Results[e.Scores]
+	v.node = r
+	t := r.Type
+	if !v.must(t.DType == dtype.F32 && t.Layout == dtype.Plain && len(t.Shape) == 2 && t.Shape[0].Is(1), ruleLanguage, "scores is %s: it has to be f32 with one row", t.data()) {
+		return
+	}
+	labels, ok := t.Inner().IsConst()
+	v.must(ok && labels > 0, ruleLanguage, "a row of scores has %v elements: let their number be constant", t.Inner())
 }

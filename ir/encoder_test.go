@@ -32,7 +32,7 @@ func TestEncoderIsPrintedAndParsed(t *testing.T) {
 	if err := Verify(m); err != nil {
 		t.Fatal(err)
 	}
-	want := Encoder{Func: "embed", Tokens: 1, Pos: 2, Last: 3, Slot: 4, Lengths: 0, Hidden: 1, Pooling: PoolMean, Tokenizer: "m"}
+	want := Encoder{Func: "embed", Tokens: 1, Pos: 2, Last: 3, Slot: 4, Lengths: 0, First: -1, Hidden: 1, Pooling: PoolMean, Scores: -1, Tokenizer: "m"}
 	if *m.Encoder != want {
 		t.Errorf("%+v, want %+v", *m.Encoder, want)
 	}
@@ -47,12 +47,54 @@ func TestEncoderIsPrintedAndParsed(t *testing.T) {
 	}
 }
 
+// ranking is encoding with scores of the first token.
+var ranking = strings.NewReplacer(
+	"lengths=%n, hidden=1) pooling=mean", "lengths=%n, first=%first, hidden=1, scores=2) pooling=rank",
+	"%slot: i32[tokens])", "%slot: i32[tokens], %first: i32[1])", "hidden: f32[tokens,8])", "hidden: f32[tokens,8], scores: f32[1,8])",
+	"  return %y, %h", "  %s = gather %h, %first : f32[1,8]\n  return %y, %h, %s",
+).Replace(encoding)
+
+// TestRankingEncoders: the scores of texts are a result of their own.
+func TestRankingEncoders(t *testing.T) {
+	m := mustParse(t, ranking)
+	if err := Verify(m); err != nil {
+		t.Fatal(err)
+	}
+	if e := m.Encoder; e.Pooling != PoolRank || e.First != 5 || e.Scores != 2 || e.Hidden != 1 {
+		t.Errorf("%+v", e)
+	}
+	if equal, diff := Equal(m, mustParse(t, m.String())); !equal {
+		t.Error(diff)
+	}
+	for _, c := range []struct{ name, old, new, want string }{
+		{"another pooling", "pooling=rank", "pooling=mean", "scores is given with pooling=mean"},
+		{"first with another pooling", ", scores=2) pooling=rank", ") pooling=mean", "first is given with pooling=mean"},
+		{"no scores", ", scores=2", "", "scores is result -1 of 3"},
+		{"no such result", "scores=2", "scores=3", "scores is result 3 of 3"},
+		{"the states", "scores=2", "scores=1", "scores is result 1 of 3"},
+		{"a row for each token", "scores=2) pooling", "scores=0) pooling", "scores is f32[tokens,1,8]: it has to be f32 with one row"},
+		{"rows of first", "1]", "2]", "first is i32[2]"},
+	} {
+		text := strings.Replace(ranking, c.old, c.new, 1)
+		if c.old == "1]" {
+			text = strings.NewReplacer("%first: i32[1]", "%first: i32[2]", "f32[1,8]", "f32[2,8]").Replace(ranking)
+		}
+		m, err := Parse("ranking", []byte(text))
+		if err == nil {
+			err = Verify(m)
+		}
+		if text == ranking || err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
 // TestEncoderViolations has encoders that the runtime could not drive.
 func TestEncoderViolations(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
 		{"no such function", "embed=@embed(", "embed=@nosuch(", "there is no function @nosuch"},
 		{"no such parameter", "last=%last", "last=%lost", "has no parameter %lost"},
-		{"unknown role", "last=%last", "end=%last", "unknown role end: the known ones are tokens, pos, last, slot, lengths, hidden"},
+		{"unknown role", "last=%last", "end=%last", "unknown role end: the known ones are tokens, pos, last, slot, lengths, first, hidden, scores"},
 		{"unknown pooling", "pooling=mean", "pooling=max", "unknown pooling max"},
 		{"no tokens", "tokens=%ids, ", "", "no parameter has the role tokens"},
 		{"a parameter without role", ", last=%last", "", "it has no role, and the runtime sets no other parameters"},

@@ -18,10 +18,11 @@ const (
 	PoolMean             // the mean of all tokens
 	PoolCLS              // the first token
 	PoolLast             // the last token
+	PoolRank             // scores that a classification head gives to the first token; only of encoders
 )
 
 // poolings are the names in the text form, which runtime.Pooling has too.
-var poolings = [...]string{"", "none", "mean", "cls", "last"}
+var poolings = [...]string{"", "none", "mean", "cls", "last", "rank"}
 
 // String returns the name in the text form.
 func (p Pooling) String() string {

@@ -22,7 +22,7 @@ const FormatVersion = 1
 //	        | "symbol" NAME MIN MAX
 //	        | "language" "prefill=" entry "decode=" entry
 //	          [ "embeddings=" POOLING "(" "hidden=" N ")" ] [ "tokenizer=" SOURCE ]
-//	        | "encoder" "embed=" "@"NAME "(" { ROLE "=" value "," } "hidden=" N ")"
+//	        | "encoder" "embed=" "@"NAME "(" { ROLE "=" value "," } "hidden=" N [ "," "scores=" N ] ")"
 //	          [ "pooling=" POOLING ] [ "tokenizer=" SOURCE ]
 //	        | "meta" TEXT TEXT
 //	        | "target" REST | "option" REST | "header" TEXT TEXT

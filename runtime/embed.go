@@ -16,10 +16,11 @@ const (
 	PoolMean Pooling = "mean" // the mean of all tokens
 	PoolCLS  Pooling = "cls"  // the first token
 	PoolLast Pooling = "last" // the last token
+	PoolRank Pooling = "rank" // scores by the classification head of an encoder that has one, in place of an embedding
 )
 
 // poolings are the kinds of pooling in the order of messages.
-var poolings = []Pooling{PoolMean, PoolLast, PoolCLS, PoolNone}
+var poolings = []Pooling{PoolMean, PoolLast, PoolCLS, PoolNone, PoolRank}
 
 // checkHidden panics unless the output with the states is as Pooling declares it.
 func (p *Program) checkHidden(lm *LanguageModel) {
@@ -33,6 +34,14 @@ func (p *Program) checkHidden(lm *LanguageModel) {
 // Embeds reports whether the program gives embeddings: whether it is an encoder, or was compiled with --embeddings.
 func (p *Program) Embeds() bool { return p.Encoder != nil || p.LM != nil && p.LM.Pooling != "" }
 
+// Labels returns the number of scores that a text gets from a model that ranks texts; 0 for other models.
+func (p *Program) Labels() int {
+	if p.Encoder == nil || p.Encoder.Pooling != PoolRank {
+		return 0
+	}
+	return p.Funcs[p.Encoder.Func].Outputs[p.Encoder.Scores].Dims[1].Const
+}
+
 // EmbeddingWidth returns the number of elements of an embedding; 0 for a program without.
 func (p *Program) EmbeddingWidth() int {
 	if !p.Embeds() {
@@ -45,7 +54,8 @@ func (p *Program) EmbeddingWidth() int {
 }
 
 // Embed forgets the sequence, runs tokens as a new one, and returns their embedding. With PoolNone, the embeddings of all
-// tokens follow each other. "" is the model's own pooling, or the mean if it has none. Sessions of Sessions give none.
+// tokens follow each other; with PoolRank, there are Labels scores in its place. "" is the model's own pooling, or the mean if it has
+// none. Sessions of Sessions give none.
 func (s *Session) Embed(ctx context.Context, tokens []int32, pooling Pooling) ([]float32, error) {
 	if !s.model.program.Embeds() {
 		return nil, inputError("%s gives no embeddings: compile it with --embeddings", s.model.program.Name)
@@ -61,6 +71,10 @@ func (s *Session) Embed(ctx context.Context, tokens []int32, pooling Pooling) ([
 		rows, err := s.encodeText(ctx, tokens)
 		if err != nil {
 			return nil, err
+		}
+		if pool.pooling == PoolRank {
+			e := s.model.program.Encoder
+			rows = s.Floats(&s.model.program.Funcs[e.Func].Outputs[e.Scores])
 		}
 		pool.add(rows)
 		return pool.result()
@@ -100,6 +114,10 @@ func (p *Program) pooler(pooling Pooling, tokens int) (*pooler, error) {
 	case PoolMean:
 		k.sum = make([]float64, k.width)
 	case PoolNone, PoolCLS, PoolLast:
+	case PoolRank:
+		if k.width = p.Labels(); k.width == 0 {
+			return nil, inputError("pooling %q: %s has no classification head: choose one of %v", string(pooling), p.Name, poolings[:len(poolings)-1])
+		}
 	default:
 		return nil, inputError("pooling %q: choose one of %v", string(pooling), poolings)
 	}
@@ -129,7 +147,7 @@ func (k *pooler) add(rows []float32) {
 			for i, x := range row {
 				k.sum[i] += float64(x)
 			}
-		case k.pooling == PoolNone, k.pooling == PoolCLS && k.n == 0, k.pooling == PoolLast && k.n == k.tokens-1:
+		case k.pooling == PoolNone, k.pooling == PoolRank, k.pooling == PoolCLS && k.n == 0, k.pooling == PoolLast && k.n == k.tokens-1:
 			k.rows = append(k.rows, row...)
 		}
 		k.n++

@@ -20,6 +20,18 @@ type Encoder struct {
 
 	Hidden  int     // output f32 [n, width]: the states of the tokens
 	Pooling Pooling // how they become one embedding, as the model was trained
+
+	// Only with PoolRank.
+	First  int // i32 [1]: 0, the row of the first token
+	Scores int // output f32 [1, labels]: the scores of the text
+}
+
+// first returns the index of the input that names the first token's row, or -1.
+func (e *Encoder) first() int {
+	if e.Pooling == PoolRank {
+		return e.First
+	}
+	return -1
 }
 
 // checkEncoder panics when the table of an encoder contradicts its function.
@@ -29,7 +41,7 @@ func (p *Program) checkEncoder(e *Encoder) {
 	}
 	f := &p.Funcs[e.Func]
 	taken := make([]bool, len(f.Inputs))
-	for _, i := range []int{e.Tokens, e.Pos, e.Last, e.Slot, e.Lengths} {
+	for _, i := range []int{e.Tokens, e.Pos, e.Last, e.Slot, e.Lengths, e.first()} {
 		if i == -1 && i != e.Tokens {
 			continue
 		}
@@ -45,16 +57,19 @@ func (p *Program) checkEncoder(e *Encoder) {
 		}
 	}
 	p.checkStates(f, e.Hidden, n)
+	if e.Pooling == PoolRank {
+		p.checkStates(f, e.Scores, Dim{Const: 1})
+	}
 }
 
-// checkStates panics unless an output has a row for each of n tokens.
+// checkStates panics unless an output has a row for each of n tokens, or texts.
 func (p *Program) checkStates(f *Func, output int, n Dim) {
 	if uint(output) >= uint(len(f.Outputs)) {
 		p.broken("%s: output %d of %d has the states", f.Name, output, len(f.Outputs))
 	}
 	t := &f.Outputs[output]
 	if t.Type != dtype.F32 || len(t.Dims) != 2 || t.Dims[0] != n || t.Dims[1].Scale != 0 {
-		p.broken("%s: %s has no row for each token", f.Name, t.Name)
+		p.broken("%s: %s has no row for each token or text", f.Name, t.Name)
 	}
 }
 
@@ -80,6 +95,7 @@ func (s *Session) encodeText(ctx context.Context, tokens []int32) ([]float32, er
 	s.fill(f, e.Last, func(int) int32 { return last })
 	s.fill(f, e.Slot, func(int) int32 { return 0 })
 	s.fill(f, e.Lengths, func(int) int32 { return last + 1 })
+	s.fill(f, e.first(), func(int) int32 { return 0 })
 	if err := s.checkIndexes(f); err != nil {
 		return nil, err
 	}
@@ -119,15 +135,29 @@ func (s *Session) fill(f *Func, input int, of func(i int) int32) {
 	}
 }
 
-// EmbedText returns the embedding of a text by the model's own pooling, divided by its Euclidean length. The tokens that the model
-// has around a text are added, and names of special tokens in the text are no tokens. Of a model without pooling it is the mean.
+// EmbedText returns the embedding of a text by the model's own pooling, divided by its Euclidean length; of a model that ranks texts its
+// scores as they are. The tokens that the model has around a text are added, and names of special tokens in the text are no tokens. Of a
+// model without pooling it is the mean.
 func (s *Session) EmbedText(ctx context.Context, text string) ([]float32, error) {
 	if s.model.vocab == nil {
 		return nil, inputError("%s has no tokenizer: give Embed the tokens of the text", s.model.program.Name)
 	}
 	v, err := s.Embed(ctx, s.model.vocab.Encode(nil, text, token.Options{Specials: true}), "")
-	if err == nil {
+	if err == nil && s.model.program.defaultPooling() != PoolRank {
 		Normalize(v)
 	}
 	return v, err
+}
+
+// Rank returns the scores of a document for a query; most models have one, which is higher for documents that answer it better. The program
+// is an encoder whose pooling is PoolRank. Names of special tokens in both are no tokens.
+func (s *Session) Rank(ctx context.Context, query, document string) ([]float32, error) {
+	p := s.model.program
+	switch {
+	case p.Labels() == 0:
+		return nil, inputError("%s has no classification head: it ranks no texts", p.Name)
+	case s.model.vocab == nil:
+		return nil, inputError("%s has no tokenizer: give Embed the tokens of the query and the document", p.Name)
+	}
+	return s.Embed(ctx, s.model.vocab.EncodePair(nil, query, document), PoolRank)
 }

@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -36,6 +37,61 @@ func toyEncoder(t testing.TB) *Program {
 	p.Funcs, p.IOBytes = []Func{f}, 0x140+4*5*toyBatch
 	p.Encoder = &Encoder{Tokens: 0, Pos: 1, Last: 2, Slot: 3, Lengths: 4, Pooling: PoolLast}
 	return p
+}
+
+// toyRanker is toyEncoder with scores: the first token's id, and twice that.
+func toyRanker(t testing.TB) *Program {
+	p := toyEncoder(t)
+	f := &p.Funcs[0]
+	f.Inputs = append(f.Inputs, Tensor{Name: "first", Type: dtype.I32, Dims: []Dim{{Const: 1}}, Offset: 0x120, Below: f.Inputs[0].Dims})
+	f.Outputs = append(f.Outputs, Tensor{Name: "scores", Type: dtype.F32, Dims: []Dim{{Const: 1}, {Const: 2}}, Offset: p.IOBytes})
+	at, hidden := uintptr(p.IOBytes), f.Run
+	f.Run = func(w *Worker, a *Args) {
+		hidden(w, a)
+		if w.Part == 0 {
+			first := *(*int32)(unsafe.Add(a.IO, 0x120))
+			id := float32(*(*int32)(unsafe.Add(a.IO, 4*first)))
+			*(*[2]float32)(unsafe.Add(a.IO, at)) = [2]float32{id, 2 * id}
+		}
+	}
+	p.IOBytes += 8
+	p.Encoder.Pooling, p.Encoder.First, p.Encoder.Scores = PoolRank, 5, 1
+	return p
+}
+
+// TestRankersGiveScores: by default, and the states' pooling on demand.
+func TestRankersGiveScores(t *testing.T) {
+	m, s := openProgram(t, toyRanker(t), Options{Threads: 2})
+	if m.program.Labels() != 2 || m.program.EmbeddingWidth() != 5 {
+		t.Errorf("%d labels, width %d", m.program.Labels(), m.program.EmbeddingWidth())
+	}
+	for pooling, want := range map[Pooling][]float32{"": {7, 14}, PoolRank: {7, 14}, PoolLast: {4, 2, 2, 0, 3}, PoolMean: {20. / 3, 1, 2, 0, 3}} {
+		got, err := s.Embed(t.Context(), []int32{7, 9, 4}, pooling)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %v, %v, want %v", pooling, got, err, want)
+		}
+	}
+	got, err := s.Rank(t.Context(), "a", "b")
+	ids := s.model.vocab.EncodePair(nil, "a", "b")
+	if want := float32(ids[0]); err != nil || !slices.Equal(got, []float32{want, 2 * want}) {
+		t.Errorf("rank: %v, %v, want %g", got, err, want)
+	}
+	if got, err := s.EmbedText(t.Context(), "ab"); err != nil || len(got) != 2 || got[1] != 2*got[0] {
+		t.Errorf("of a text: %v, %v", got, err)
+	}
+	_, plain := openProgram(t, toyEncoder(t), Options{Threads: 1})
+	if _, err := plain.Rank(t.Context(), "a", "b"); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "no classification head") {
+		t.Errorf("rank without a head: %v", err)
+	}
+	if _, err := plain.Embed(t.Context(), []int32{1}, PoolRank); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "no classification head") {
+		t.Errorf("pooling rank without a head: %v", err)
+	}
+	p := toyRanker(t)
+	p.Tokenizer = ""
+	_, bare := openProgram(t, p, Options{Threads: 1})
+	if _, err := bare.Rank(t.Context(), "a", "b"); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "no tokenizer") {
+		t.Errorf("rank without a tokenizer: %v", err)
+	}
 }
 
 func TestEncoderTakesWholeTexts(t *testing.T) {
@@ -104,9 +160,12 @@ func TestBrokenEncoders(t *testing.T) {
 		"no tokens":                        func(p *Program) { p.Encoder.Tokens = -1 },
 		"a number of positions of its own": func(p *Program) { p.Funcs[0].Inputs[1].Dims = []Dim{{Const: 1}} },
 		"no such output":                   func(p *Program) { p.Encoder.Hidden = 1 },
+		"no scores":                        func(p *Program) { p.Encoder.Scores = 2 },
+		"scores of each token":             func(p *Program) { p.Encoder.Scores = 0 },
+		"first is another input":           func(p *Program) { p.Encoder.First = 4 },
 		"one state":                        func(p *Program) { p.Funcs[0].Outputs[0].Dims = []Dim{{Const: 1}, {Const: 5}} },
 	} {
-		p := toyEncoder(t)
+		p := toyRanker(t)
 		change(p)
 		func() {
 			defer func() {

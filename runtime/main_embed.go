@@ -16,12 +16,14 @@ import (
 )
 
 // embedCommand prints the embeddings of a text, or of each line of a text. Those of encoders are divided by their
-// Euclidean length, as llama-embedding does.
+// Euclidean length, as llama-embedding does. Models that rank texts give scores instead.
 type embedCommand struct {
 	textSource
 	pooling        Pooling
 	normalize, raw bool
 	lines          bool
+	query          string // that texts are ranked for; empty for none
+	queried        bool
 	matrix         string // file; empty for none
 
 	printed *bufio.Writer
@@ -33,11 +35,19 @@ func (c *cli) embed() func(context.Context) error {
 	e.textFlags()
 	e.tokensFlag()
 	c.flags.on(&e.lines, "lines", "each line is a text of its own")
-	c.flags.add("pooling", "KIND", "of the tokens' states: mean, last, cls (the first) or none (each is printed; default: the model's own, or mean)", e.setPooling)
+	kinds := "mean, last, cls (the first) or none (each is printed; default: the model's own, or mean)"
+	if c.program.Labels() > 0 {
+		kinds = "mean, last, cls (the first) or none (each is printed); rank, the default, prints the scores of the text instead"
+		c.flags.add("query", "TEXT", "print the scores of each text for this query", func(s string) error {
+			e.query, e.queried = s, true
+			return nil
+		})
+	}
+	c.flags.add("pooling", "KIND", "of the tokens' states: "+kinds, e.setPooling)
 	if c.program.Encoder == nil {
 		c.flags.on(&e.normalize, "normalize", "divide by the Euclidean length")
 	} else {
-		c.flags.on(&e.normalize, "normalize", "divide by the Euclidean length (the default)")
+		c.flags.on(&e.normalize, "normalize", "divide by the Euclidean length (the default of embeddings)")
 		c.flags.on(&e.raw, "raw", "do not divide by the Euclidean length")
 	}
 	c.flags.text(&e.matrix, "o", "FILE.npy", "write the embeddings as an array instead: f32, a row for each")
@@ -47,8 +57,12 @@ func (c *cli) embed() func(context.Context) error {
 }
 
 func (e *embedCommand) setPooling(name string) error {
-	if !slices.Contains(poolings, Pooling(name)) {
-		return fmt.Errorf("choose one of %v", poolings)
+	known := poolings
+	if e.program.Labels() == 0 {
+		known = poolings[:len(poolings)-1]
+	}
+	if !slices.Contains(known, Pooling(name)) {
+		return fmt.Errorf("choose one of %v", known)
 	}
 	e.pooling = Pooling(name)
 	return nil
@@ -63,6 +77,12 @@ func (e *embedCommand) check() error {
 		return usagef("%s gives no embeddings: compile it with ggmlc build --embeddings", e.program.Name)
 	case e.normalize && e.raw:
 		return usagef("--normalize and --raw: give one of them")
+	case e.normalize && e.ranks():
+		return usagef("--normalize: scores have no length: leave it out, or choose another --pooling")
+	case e.queried && !e.ranks():
+		return usagef("--query and --pooling %s: only rank gives scores: leave one of them out", e.pooling)
+	case e.queried && (e.tokens != "" || e.special || e.noBOS):
+		return usagef("--query with --tokens, --special or --no-bos: a query and a text are tokenized as the model wants: leave the others out")
 	case e.lines && e.tokens != "":
 		return usagef("--lines and --tokens: give one of them")
 	case e.matrix == "-":
@@ -71,6 +91,11 @@ func (e *embedCommand) check() error {
 		return usagef("-o and --json: give one of them")
 	}
 	return e.textSource.check()
+}
+
+// ranks reports whether the command prints scores in place of embeddings.
+func (e *embedCommand) ranks() bool {
+	return e.program.Labels() > 0 && (e.pooling == "" || e.pooling == PoolRank)
 }
 
 // embedAll prints the embeddings of all texts.
@@ -97,26 +122,44 @@ func (e *embedCommand) embedAll(ctx context.Context, s *Session) error {
 
 // texts returns the tokens of each text.
 func (e *embedCommand) texts(ctx context.Context, v *token.Vocab) ([][]int32, error) {
-	if !e.lines {
-		ids, err := e.ids(ctx, v)
+	if e.tokens != "" {
+		ids, err := parseTokens(e.tokens)
 		return [][]int32{ids}, err
 	}
 	text, err := e.text(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if !e.lines {
+		return [][]int32{e.textTokens(v, text)}, nil
+	}
 	var all [][]int32
 	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
-		all = append(all, e.encode(v, line))
+		all = append(all, e.textTokens(v, strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")))
 	}
 	return all, nil
 }
 
+// textTokens returns the tokens of a text, after those of the query if there is one.
+func (e *embedCommand) textTokens(v *token.Vocab, text string) []int32 {
+	if e.queried {
+		return v.EncodePair(nil, e.query, text)
+	}
+	return e.encode(v, text)
+}
+
+// width returns the number of elements of a line.
+func (e *embedCommand) width() int {
+	if e.ranks() {
+		return e.program.Labels()
+	}
+	return e.program.EmbeddingWidth()
+}
+
 // print prints the embeddings of a text, or keeps them for the matrix.
 func (e *embedCommand) print(index, tokens int, v []float32) error {
-	for row := range slices.Chunk(v, e.program.EmbeddingWidth()) {
-		if e.normalize || e.program.Encoder != nil && !e.raw {
+	for row := range slices.Chunk(v, e.width()) {
+		if e.normalize || e.program.Encoder != nil && !e.raw && !e.ranks() {
 			Normalize(row)
 		}
 		if e.matrix != "" {
@@ -134,7 +177,11 @@ func (e *embedCommand) print(index, tokens int, v []float32) error {
 func (e *embedCommand) format(index, tokens int, row []float32) (b []byte) {
 	sep := byte(' ')
 	if e.json {
-		b, sep = fmt.Appendf(b, `{"index":%d,"tokens":%d,"embedding":[`, index, tokens), ','
+		what := "embedding"
+		if e.ranks() {
+			what = "scores"
+		}
+		b, sep = fmt.Appendf(b, `{"index":%d,"tokens":%d,"%s":[`, index, tokens, what), ','
 	}
 	for i, x := range row {
 		if i > 0 {
@@ -157,7 +204,7 @@ func (e *embedCommand) writeMatrix() error {
 	for _, x := range e.rows {
 		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
 	}
-	width := e.program.EmbeddingWidth()
+	width := e.width()
 	a := Array{Type: dtype.F32, Shape: []int{len(e.rows) / width, width}, Data: data}
 	return writeWhole(e.matrix, func(w io.Writer) error { return WriteNPY(w, a) })
 }

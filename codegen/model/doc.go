@@ -7,6 +7,7 @@
 //	language    it generates tokens
 //	encoder     it makes embeddings of texts, and no tokens
 //	embeddings  it makes embeddings
+//	rank        it gives scores to texts
 //	tokenizer   it has a tokenizer
 //	chat        it generates texts: language and tokenizer
 //	states      its module has states

@@ -20,8 +20,22 @@ const (
 	PoolLast    Pooling = "last" // the last token
 )
 
+//api:if rank
+
+// PoolRank gives the scores of a text, by the model's classification head, in place of an embedding. It is the model's own.
+const PoolRank Pooling = "rank"
+
+//api:end
+
 // EmbeddingWidth returns the number of elements of an embedding.
 func (m *Model) EmbeddingWidth() int { return program.EmbeddingWidth() }
+
+//api:if rank
+
+// Labels returns the number of scores of a text.
+func (m *Model) Labels() int { return program.Labels() }
+
+//api:end
 
 //api:if tokenizer
 
@@ -29,6 +43,16 @@ func (m *Model) EmbeddingWidth() int { return program.EmbeddingWidth() }
 func (s *Session) Embed(ctx context.Context, text string) ([]float32, error) {
 	return s.s.EmbedText(ctx, text)
 }
+
+//api:if rank
+
+// Rank returns the scores of a document for a query: most models give one, which is higher for documents that answer it better. Embed
+// returns those of a text alone. The session forgets its sequence.
+func (s *Session) Rank(ctx context.Context, query, document string) ([]float32, error) {
+	return s.s.Rank(ctx, query, document)
+}
+
+//api:end
 
 //api:end
 

@@ -92,6 +92,7 @@ func (c *checker) forFeatures(src string) string {
 	has := map[string]bool{
 		"language": language, "tokenizer": tokenizer, "chat": language && tokenizer, "encoder": !language && c.m.Encoder != nil,
 		"states":     len(c.m.States) > 0,
+		"rank":       c.m.Encoder != nil && c.m.Encoder.Pooling == ir.PoolRank,
 		"embeddings": c.m.Encoder != nil || language && c.m.LM.Pooling != ir.NoEmbeddings,
 	}
 	lines := strings.Split(src, "\n")

@@ -55,6 +55,9 @@ func (c *checker) encoder(got value) {
 		"Func": c.funcNumber(e.Func), "Tokens": int64(e.Tokens), "Pos": int64(e.Pos), "Last": int64(e.Last),
 		"Slot": int64(e.Slot), "Lengths": int64(e.Lengths), "Hidden": int64(e.Hidden), "Pooling": e.Pooling.String(),
 	}
+	if e.Pooling == ir.PoolRank {
+		want["First"], want["Scores"] = int64(e.First), int64(e.Scores)
+	}
 	for _, wrong := range want.compare("program.Encoder", got) {
 		c.report("%s", wrong)
 	}

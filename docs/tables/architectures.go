@@ -34,7 +34,7 @@ const architecturesTail = `
 | feature | needed by | what it asks for |
 |---|---|---|
 | bias of scores by distance beside rotations, by the number of layers | baichuan | a description |
-| scores of pairs | bert | files with pooling 4, which rank a text for a question, are refused |
+| scores of generated tokens | qwen3 | files with pooling 4 are language models, which give no scores |
 `
 
 // architecturesPage returns the table of architectures: of each, the comment of the function that describes it, and

@@ -276,8 +276,8 @@ func (p parallel) apply(g *graph, x *ir.Value) *ir.Value {
 
 // step holds the inputs of prefill and decode: for each token its id, its position in its sequence and the sequence's
 // slot; for each sequence its number of tokens after the step.
-// Attention reads the positions up to reach.
-type step struct{ tokens, pos, slot, lengths, reach *ir.Value }
+// Attention reads the positions up to reach. Encoders that rank texts have the row of each text's first token.
+type step struct{ tokens, pos, slot, lengths, reach, first *ir.Value }
 
 // stepInputs declares the inputs of a function that takes n tokens, with room for so many sequences.
 func stepInputs(f *ir.FuncBuilder, n ir.Dim, sequences int64) step {

@@ -2,6 +2,7 @@ package arch_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func TestEmbeddingsAreThoseOfLlamaCpp(t *testing.T) {
 
 // TestEncodersRefuseWhatTheyDoNot: tokens that read only those before them, and kinds of pooling that are not known.
 func TestEncodersRefuseWhatTheyDoNot(t *testing.T) {
-	for key, value := range map[string]any{"attention.causal": true, "pooling_type": uint32(4)} {
+	for key, value := range map[string]any{"attention.causal": true, "pooling_type": uint32(5)} {
 		model := archtest.Encoders()[0]
 		for i := range model.Keys {
 			if model.Keys[i].Name == "bert."+key {
@@ -54,6 +55,37 @@ func TestEncodersRefuseWhatTheyDoNot(t *testing.T) {
 		}
 		if _, err := arch.Build(open(t, model), arch.Options{}); err == nil || !strings.Contains(err.Error(), "bert."+key) {
 			t.Errorf("%s %v: error %v", key, value, err)
+		}
+	}
+}
+
+// TestHeadsOfEncoders: heads that lack a tensor, or have another number of labels.
+func TestHeadsOfEncoders(t *testing.T) {
+	for _, c := range []struct {
+		name, drop string
+		labels     any
+		want       string
+	}{
+		{"bert-class", "cls.output.weight", []string{"no", "yes"}, `tensor "cls.output.weight": missing, as is cls.weight: pooling_type 4 ranks texts`},
+		{"bert-class", "", []string{"yes"}, `shape [2 64] does not match [1 64]`},
+		{"bert-class", "", []string{}, "bert.classifier.output_labels"},
+		{"bert-class", "", uint32(2), "no list of 1 to 65536 names"},
+		{"bert-rank", "cls.output.weight", []string{"a", "b", "c"}, `shape [64 64] does not match [3 64]`},
+		{"bert-cls", "", nil, `bert has no such tensor`},
+	} {
+		i := slices.IndexFunc(archtest.Encoders(), func(m archtest.Model) bool { return m.Name == c.name })
+		model := archtest.Encoders()[i]
+		for k := range model.Keys {
+			if model.Keys[k].Name == "bert.classifier.output_labels" {
+				model.Keys[k].Value = c.labels
+			}
+		}
+		model.Tensors = slices.DeleteFunc(model.Tensors, func(x archtest.Tensor) bool { return x.Name == c.drop })
+		if c.name == "bert-cls" {
+			model.Tensors = append(model.Tensors, archtest.Tensor{Name: "cls.weight", Shape: []int{1, 64}, Data: make([]float32, 64)})
+		}
+		if _, err := arch.Build(open(t, model), arch.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s without %q, labels %v: error %v, want %q", c.name, c.drop, c.labels, err, c.want)
 		}
 	}
 }

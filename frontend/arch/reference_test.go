@@ -19,7 +19,8 @@ import (
 
 var only = flag.String("model", "", "name of the only model to compare")
 
-// reference is testdata/reference.json: the logits after each of the prompts of archtest.
+// reference is testdata/reference.json: the logits after each of the prompts of archtest, with
+// those that archtest computes.
 type reference struct {
 	Source string
 	Logits map[string][][]float64
@@ -34,7 +35,29 @@ func readReference(t testing.TB) reference {
 	if err := json.Unmarshal(data, &r); err != nil {
 		t.Fatal(err)
 	}
+	for _, m := range append(archtest.Models(), archtest.Encoders()...) {
+		if r.Logits[m.Name] == nil {
+			r.Logits[m.Name] = m.Results()
+		}
+	}
 	return r
+}
+
+// TestDirectComputations: those of models that llama.cpp computes, too, have its results.
+func TestDirectComputations(t *testing.T) {
+	ref, compared := readReference(t), 0
+	for _, m := range append(archtest.Models(), archtest.Encoders()...) {
+		for i, y := range m.Results() {
+			if d := distance(y, ref.Logits[m.Name][i]); !(d < maxDistance) {
+				t.Errorf("%s, prompt %d: distance %.3g from the reference (%s)", m.Name, i, d, ref.Source)
+			} else if d > 0 {
+				compared++
+			}
+		}
+	}
+	if compared == 0 {
+		t.Error("there is no such model")
+	}
 }
 
 // open returns a model as its file.

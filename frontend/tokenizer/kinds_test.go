@@ -57,7 +57,12 @@ func TestOtherVocabulariesAreRead(t *testing.T) {
 		{"Kimi K2", bpeKeys().with(keys{keyPre: "kimi-k2", keyMerges: nil}), func(k *token.Table) bool { return len(k.Merges) == 0 }},
 		{"Gemma 4", bpeKeys().with(keys{keyModel: "gemma4", keyPre: "x"}), func(k *token.Table) bool { return k.Raw && k.Escape && k.AddBOS }},
 		{"whitespace", bpeKeys().with(keys{keyModel: "whitespace", keyPre: "whitespace", keyLower: true}), func(k *token.Table) bool { return k.Raw && k.DropBlanks && k.Lower }},
-		{"bert", pieceKeys("bert"), func(k *token.Table) bool { return k.AddBOS && k.AddSEP && k.SEP == 2 && k.Lower && k.StripAccents }},
+		{"bert", pieceKeys("bert"), func(k *token.Table) bool {
+			return k.AddBOS && k.AddSEP && k.SEP == 2 && k.PairSEP && !k.PairEOS && k.Lower && k.StripAccents
+		}},
+		{"bert", pieceKeys("bert").with(keys{keyAddSEP: false, keyAddEOS: true}), func(k *token.Table) bool { return k.AddSEP && !k.PairSEP && k.PairEOS && !k.AddEOS }},
+		{"t5", pieceKeys("t5").with(keys{keyAddSEP: true}), func(k *token.Table) bool { return k.PairSEP && k.SEP == 2 && !k.AddSEP }},
+		{"t5", pieceKeys("t5").with(keys{keyAddSEP: true, keySEP: uint32(noID)}), func(k *token.Table) bool { return !k.PairSEP && k.SEP == token.None }},
 		{"bert with case", pieceKeys("bert").with(keys{keyLower: false}), func(k *token.Table) bool { return !k.Lower && !k.StripAccents }},
 		{"t5", pieceKeys("t5"), func(k *token.Table) bool { return k.AddEOS && !k.AddBOS && k.EOS == 5 && !k.AddSpace }},
 		{"t5 with a map", pieceKeys("t5").with(keys{keyCharsmap: []uint8{4, 0, 0, 0, 1, 2, 3, 255, 0}}), func(k *token.Table) bool { return k.Charsmap == "\x04\x00\x00\x00\x01\x02\x03\xff\x00" }},

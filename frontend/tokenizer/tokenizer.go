@@ -43,6 +43,7 @@ const (
 	keySEP      = "tokenizer.ggml.seperator_token_id" // as misspelled in the format
 	keyAddBOS   = "tokenizer.ggml.add_bos_token"
 	keyAddEOS   = "tokenizer.ggml.add_eos_token"
+	keyAddSEP   = "tokenizer.ggml.add_sep_token"
 	keyAddSpace = "tokenizer.ggml.add_space_prefix"
 	keyLower    = "tokenizer.ggml.normalizer.lowercase"
 	keyAccents  = "tokenizer.ggml.normalizer.strip_accents"
@@ -136,8 +137,17 @@ func (r *reader) table(a token.Algorithm, def ids, more func(t *token.Table)) (*
 		EOS:       r.id(keyEOS, def.eos, n),
 		UNK:       r.id(keyUNK, def.unk, n),
 	}
+	r.separator(t)
 	more(t)
 	return r.finish(t)
+}
+
+// separator reads whether there is one between a query and a document.
+func (r *reader) separator(t *token.Table) {
+	if r.bool(&t.PairSEP, keyAddSEP); t.PairSEP {
+		t.SEP = r.id(keySEP, token.None, len(t.Tokens))
+		t.PairSEP = t.SEP != token.None
+	}
 }
 
 // scoresOf reads the scores of algorithms that have them.

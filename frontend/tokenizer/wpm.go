@@ -17,6 +17,11 @@ func (r *reader) readWPM() (*token.Table, error) {
 		t.StripAccents = t.Lower
 		r.bool(&t.StripAccents, keyAccents)
 		t.AddBOS, t.AddSEP = t.BOS != token.None, t.SEP != token.None
+		t.PairSEP = true // unless the file denies it
+		r.bool(&t.PairSEP, keyAddSEP)
+		t.PairSEP = t.PairSEP && t.AddSEP
+		r.bool(&t.PairEOS, keyAddEOS)
+		t.PairEOS = t.PairEOS && (t.EOS != token.None || t.AddSEP)
 		r.needUNK(t)
 	})
 }

@@ -37,7 +37,8 @@ func (t *Table) check() error {
 			errs = append(errs, fmt.Errorf("special token %d is not among the %d tokens", id, n))
 		}
 	}
-	if t.AddBOS && t.BOS == None || t.AddEOS && t.EOS == None || t.AddSEP && t.SEP == None {
+	if t.AddBOS && t.BOS == None || t.AddEOS && t.EOS == None || t.AddSEP && t.SEP == None ||
+		t.PairSEP && t.SEP == None || t.PairEOS && t.EOS == None && t.SEP == None {
 		errs = append(errs, errors.New("a token is to be added that the vocabulary lacks"))
 	}
 	if n := totalBytes(t.Tokens) + t.mergeBytes(); n > math.MaxInt32 {

@@ -40,6 +40,31 @@ func (v *Vocab) Encode(dst []int32, text string, o Options) []int32 {
 	return e.out
 }
 
+// EncodePair appends the tokens of a query and a document as models that rank texts read them: each of both ended, or with a
+// separator between them, as the vocabulary wants.
+func (v *Vocab) EncodePair(dst []int32, query, document string) []int32 {
+	end := v.eos
+	if end == None {
+		end = v.sep
+	}
+	ended := v.flags&(flagAddEOS|flagPairEOS) != 0
+	if v.flags&flagAddBOS != 0 {
+		dst = append(dst, v.bos)
+	}
+	dst = v.Encode(dst, query, Options{})
+	if ended {
+		dst = append(dst, end)
+	}
+	if v.flags&flagPairSEP != 0 {
+		dst = append(dst, v.sep)
+	}
+	dst = v.Encode(dst, document, Options{})
+	if ended {
+		dst = append(dst, end)
+	}
+	return dst
+}
+
 // encoder is the work space of one Encode.
 type encoder struct {
 	v       *Vocab

@@ -52,6 +52,8 @@ const (
 	flagStripAccents = 1 << 9  // WPM
 	flagMergeSpaces  = 1 << 10 // UGM: several spaces are one, and none begins or ends a text
 	flagDropBlanks   = 1 << 11 // BPE: words of white space have no tokens
+	flagPairEOS      = 1 << 12 // EncodePair ends both texts, though Encode ends none
+	flagPairSEP      = 1 << 13 // EncodePair puts the separator between them
 
 	typeMask      = 0x0f
 	stripLeftBit  = 0x20
@@ -104,13 +106,15 @@ type Table struct {
 	Types  []Type    // as many
 
 	BOS, EOS, UNK int32   // ids or None
-	SEP           int32   // id or None; only used with AddSEP
+	SEP           int32   // id or None; only used with AddSEP, PairEOS and PairSEP
 	AddSEP        bool    // whether Encode adds it at the end
 	EOG           []int32 // ids that end a generation
 
 	StripLeft, StripRight []int32 // special tokens to which the white space before or after them belongs
 
 	AddBOS, AddEOS bool // whether Encode adds them
+	PairEOS        bool // whether EncodePair ends both texts with EOS, or else SEP, even without AddEOS
+	PairSEP        bool // whether EncodePair puts SEP between both texts
 	AddSpace       bool // whether a space is put before text
 
 	Lower        bool   // WPM and BPE: text becomes lower case
@@ -219,9 +223,9 @@ func (t *Table) unknownScore() float32 {
 	return lowest - penalty
 }
 
-// sep returns the separator where Encode adds it.
+// sep returns the separator where Encode or EncodePair adds it.
 func (t *Table) sep() int32 {
-	if t.AddSEP {
+	if t.AddSEP || t.PairSEP || t.PairEOS {
 		return t.SEP
 	}
 	return None
@@ -289,7 +293,7 @@ func (t *Table) flags() int32 {
 	}{
 		{t.AddBOS, flagAddBOS}, {t.AddEOS, flagAddEOS}, {t.AddSpace, flagAddSpace}, {t.Escape, flagEscape},
 		{t.Raw, flagRaw}, {t.IgnoreMerges, flagIgnoreMerges}, {t.Newlines, flagNewlines}, {t.DropBlanks, flagDropBlanks}, {t.AddSEP, flagAddSEP},
-		{t.Lower, flagLower}, {t.StripAccents, flagStripAccents}, {t.MergeSpaces, flagMergeSpaces},
+		{t.Lower, flagLower}, {t.StripAccents, flagStripAccents}, {t.MergeSpaces, flagMergeSpaces}, {t.PairEOS, flagPairEOS}, {t.PairSEP, flagPairSEP},
 	} {
 		if b.set {
 			f |= b.flag

@@ -102,6 +102,7 @@ func (v *Vocab) check(split uint32) string {
 	case !v.idOrNone(v.bos) || !v.idOrNone(v.eos) || !v.idOrNone(v.unk) || !v.idOrNone(v.sep):
 		return "a special token that there is not"
 	case v.flags&flagAddBOS != 0 && v.bos == None || v.flags&flagAddEOS != 0 && v.eos == None, v.flags&flagAddSEP != 0 && v.sep == None,
+		v.flags&flagPairSEP != 0 && v.sep == None, v.flags&flagPairEOS != 0 && v.eos == None && v.sep == None,
 		v.unk == None && (v.algorithm == WPM || v.algorithm == UGM):
 		return "a token to be added that there is not"
 	}

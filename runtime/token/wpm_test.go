@@ -3,6 +3,7 @@ package token
 import (
 	"encoding/json"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -94,6 +95,46 @@ func TestStrippedSpaceBelongsToItsToken(t *testing.T) {
 	} {
 		if got := tokensOf(v, text, Options{ParseSpecials: true}); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestEncodePair: what is around and between a query and a document, as vocabularies want it.
+func TestEncodePair(t *testing.T) {
+	const bos, eos, sep, a, b = 0, 1, 2, 3, 4
+	for _, c := range []struct {
+		name string
+		set  func(t *Table)
+		want []int32
+	}{
+		{"nothing", func(t *Table) {}, []int32{a, b, b}},
+		{"BERT", func(t *Table) { t.AddBOS, t.AddSEP, t.PairSEP, t.EOS = true, true, true, None }, []int32{bos, a, sep, b, b}},
+		{"BERT with ends", func(t *Table) { t.AddBOS, t.AddSEP, t.PairEOS, t.EOS = true, true, true, None }, []int32{bos, a, sep, b, b, sep}},
+		{"XLM-RoBERTa", func(t *Table) { t.AddBOS, t.AddEOS, t.PairSEP, t.SEP = true, true, true, eos }, []int32{bos, a, eos, eos, b, b, eos}},
+		{"only EOS", func(t *Table) { t.AddEOS = true }, []int32{a, eos, b, b, eos}},
+	} {
+		table := &Table{Algorithm: WPM, Tokens: []string{"<s>", "</s>", "[SEP]", "\u2581a", "\u2581b", "?"}, Types: []Type{Control, Control, Control, Normal, Normal, Unknown},
+			BOS: bos, EOS: eos, UNK: 5, SEP: sep}
+		c.set(table)
+		data, err := table.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := Load(string(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.EncodePair(nil, "a", "b b"); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	for name, set := range map[string]func(t *Table){
+		"no separator": func(t *Table) { t.PairSEP = true }, "no end": func(t *Table) { t.PairEOS = true },
+	} {
+		table := &Table{Algorithm: WPM, Tokens: []string{"a", "?"}, Types: []Type{Normal, Unknown}, BOS: None, EOS: None, UNK: 1, SEP: None}
+		set(table)
+		if _, err := table.Encode(); err == nil {
+			t.Errorf("%s: no error", name)
 		}
 	}
 }

@@ -92,12 +92,17 @@ func LogitsOf(t *testing.T, exe string, prompt []int32) []Generated {
 	return lines
 }
 
-// ArchitectureReference returns llama.cpp's logits, which belong to the tests of frontend/arch.
+// ArchitectureReference returns llama.cpp's logits, which belong to the tests of frontend/arch, and of other models those that archtest computes.
 func ArchitectureReference(t *testing.T) map[string][][]float64 {
 	data := ReadFile(t, filepath.Join(needtest.Root(t), "frontend", "arch", "testdata", "reference.json"))
 	var r struct{ Logits map[string][][]float64 }
 	if err := json.Unmarshal(data, &r); err != nil {
 		t.Fatal(err)
+	}
+	for _, m := range append(archtest.Models(), archtest.Encoders()...) {
+		if r.Logits[m.Name] == nil {
+			r.Logits[m.Name] = m.Results()
+		}
 	}
 	return r.Logits
 }

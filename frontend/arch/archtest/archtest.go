@@ -164,6 +164,9 @@ func (m *maker) bias(name string, n int) { m.add(name+".bias", 0, 0.3, n) }
 // layers calls add with the prefix of each layer.
 func (m *maker) layers(n int, add func(prefix string)) {
 	for i := range n {
-		add(fmt.Sprintf("blk.%d.", i))
+		add(layerPrefix(i))
 	}
 }
+
+// layerPrefix begins the names of a layer's tensors.
+func layerPrefix(layer int) string { return fmt.Sprintf("blk.%d.", layer) }

@@ -1,5 +1,7 @@
 package archtest
 
+import "fmt"
+
 // Encoders returns models of the architectures that give embeddings and no logits.
 func Encoders() []Model {
 	var models []Model
@@ -13,6 +15,35 @@ var encoders = []spec{
 	encoder("bert-cls", "bert", 2, all(separateOfEqualHeads, equalBiases), all(plain, plainBiases)),
 	encoder("bert-mean", "bert", 1, all(fusedOfEqualHeads, fusedBiases), all(plain, plainBiases)),
 	encoder("nomic-bert", "nomic-bert", 1, fusedOfEqualHeads, gated),
+	ranks("bert-rank", func(m *maker) { dense(m, Width); labels(m, 3) }),
+	ranks("bert-class", func(m *maker) { labels(m, 2) }),
+	ranks("bert-dense", func(m *maker) { dense(m, 1) }),
+}
+
+// ranks makes a BERT with a classification head.
+func ranks(name string, head func(m *maker)) spec {
+	return func(times int) Model {
+		m := &maker{Model: encoder(name, "bert", 4, all(separateOfEqualHeads, equalBiases), all(plain, plainBiases))(times), arch: "bert"}
+		head(m)
+		return m.Model
+	}
+}
+
+// dense adds the matrix before the labels, or that of the only label.
+func dense(m *maker, rows int) {
+	m.matrix("cls", rows, Width)
+	m.bias("cls", rows)
+}
+
+// labels adds the matrix of so many labels.
+func labels(m *maker, n int) {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint("LABEL_", i)
+	}
+	m.set("classifier.output_labels", names)
+	m.matrix("cls.output", n, Width)
+	m.bias("cls.output", n)
 }
 
 // encoder makes a model with a kind of pooling.

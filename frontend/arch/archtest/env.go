@@ -27,6 +27,9 @@ func (m Model) Env(mod *ir.Module, prompt []int32) (*eval.Env, error) {
 	e.Inputs["tokens"], e.Inputs["pos"] = eval.Of(tokens, n), eval.Of(pos, n)
 	if mod.LM == nil { // an encoder
 		e.Inputs["last"] = eval.Of(slices.Repeat([]float64{float64(n - 1)}, n), n)
+		if mod.Encoder.First >= 0 {
+			e.Inputs["first"] = eval.New(1)
+		}
 	}
 	e.Inputs["slot"], e.Inputs["lengths"] = eval.New(n), eval.Of([]float64{float64(n)}, 1)
 	return e, nil

@@ -69,6 +69,57 @@ func TestProgramsOfEncoders(t *testing.T) {
 	checkTexts(t, exe, path, model)
 }
 
+// TestProgramsThatRank builds a program of an encoder with a classification head. Its scores of prompts, and of texts for a query, are near
+// those that archtest computes.
+func TestProgramsThatRank(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	dir := t.TempDir()
+	at := slices.IndexFunc(archtest.Encoders(), func(m archtest.Model) bool { return m.Name == "bert-rank" })
+	model := withLetters(archtest.Encoders()[at])
+	path, file := filepath.Join(dir, "model.gguf"), filepath.Join(dir, "texts")
+	e2etest.WriteModel(t, path, model)
+	exe := e2etest.BuildTo(t, filepath.Join(dir, "program"), nil, path)
+	near := func(what string, got []embedding, i int, ids []int32) {
+		if d := e2etest.Relative(got[i].Scores, model.Direct(ids)); len(got[i].Embedding) > 0 || !(d <= e2etest.MaxRounding) {
+			t.Errorf("%s: distance %.3g from the scores: %v", what, d, got[i])
+		}
+	}
+	for _, prompt := range archtest.Prompts() {
+		near("a prompt", embeddings(t, exe, "--tokens", strings.Trim(strings.ReplaceAll(fmt.Sprint(prompt), " ", ","), "[]")), 0, prompt)
+	}
+	near("a text", embeddings(t, exe, "cab"), 0, spelled("[CLS] \u2581c a b [SEP]"))
+	e2etest.WriteFile(t, file, []byte("zz\na b\n\n"))
+	all := embeddings(t, exe, "--query", "cab", "--lines", "--file", file)
+	for i, text := range []string{"[UNK]", "\u2581a \u2581b", ""} {
+		near("line "+text, all, i, spelled("[CLS] \u2581c a b [SEP] "+text))
+	}
+	if first := embeddings(t, exe, "--pooling", "cls", "--raw", "cab")[0]; len(first.Embedding) != archtest.Width || first.Scores != nil {
+		t.Errorf("with another pooling: %v", first)
+	}
+	for want, args := range map[string][]string{
+		"--normalize: scores have no length":   {"--normalize", "a"},
+		"--query and --pooling mean":           {"--query", "a", "--pooling", "mean", "b"},
+		"--query with --tokens":                {"--query", "a", "--tokens", "1,2"},
+		"a text of 302 tokens: bert-rank":      {"--query", strings.Repeat("a ", 299), "b"},
+		"choose one of [mean last cls none ra": {"--pooling", "most", "b"},
+	} {
+		cmd := exec.Command(exe, append([]string{"embed"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), want) {
+			t.Errorf("%v: %v, %s, want %q", args, err, out, want)
+		}
+	}
+}
+
+// spelled returns the tokens with these names.
+func spelled(names string) (ids []int32) {
+	for name := range strings.FieldsSeq(names) {
+		ids = append(ids, int32(slices.Index(letters(), name)))
+	}
+	return ids
+}
+
 // letters are the tokens of a vocabulary: those of BERT's around a text, beginnings of words, and continuations.
 func letters() []string {
 	list := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]"}
@@ -94,13 +145,9 @@ func checkTexts(t *testing.T, exe, path string, model archtest.Model) {
 	file := filepath.Join(t.TempDir(), "texts")
 	e2etest.WriteFile(t, file, []byte("Cab\nfée a\nzz\n\n"))
 	all := embedded(t, exe, "--lines", "--file", file)
-	for i, spelled := range []string{"[CLS] \u2581c a b [SEP]", "[CLS] \u2581f e e \u2581a [SEP]", "[CLS] [UNK] [SEP]", "[CLS] [SEP]"} {
-		var ids []int32
-		for name := range strings.FieldsSeq(spelled) {
-			ids = append(ids, int32(slices.Index(letters(), name)))
-		}
-		if d := e2etest.Relative(all[i], normalized(exactEmbedding(t, path, model, ids))); !(d <= e2etest.MaxRounding) {
-			t.Errorf("text %d: distance %.3g from that of %s", i, d, spelled)
+	for i, names := range []string{"[CLS] \u2581c a b [SEP]", "[CLS] \u2581f e e \u2581a [SEP]", "[CLS] [UNK] [SEP]", "[CLS] [SEP]"} {
+		if d := e2etest.Relative(all[i], normalized(exactEmbedding(t, path, model, spelled(names)))); !(d <= e2etest.MaxRounding) {
+			t.Errorf("text %d: distance %.3g from that of %s", i, d, names)
 		}
 	}
 	long := exec.Command(exe, "embed", strings.Repeat("a ", 300))
@@ -136,18 +183,29 @@ func exactEmbedding(t *testing.T, path string, model archtest.Model, ids []int32
 	return y[1].Flat()
 }
 
-// embedded returns what the command embed prints.
+// embedded returns the embeddings that the command embed prints.
 func embedded(t *testing.T, exe string, args ...string) (all [][]float64) {
+	for _, e := range embeddings(t, exe, args...) {
+		all = append(all, e.Embedding)
+	}
+	return all
+}
+
+// embedding is a line of the command embed.
+type embedding struct{ Embedding, Scores []float64 }
+
+// embeddings returns what the command embed prints.
+func embeddings(t *testing.T, exe string, args ...string) (all []embedding) {
 	out, err := exec.Command(exe, append([]string{"embed", "--json"}, args...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(out)) {
-		var v struct{ Embedding []float64 }
+		var v embedding
 		if err := json.Unmarshal([]byte(line), &v); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, v.Embedding)
+		all = append(all, v)
 	}
 	return all
 }
