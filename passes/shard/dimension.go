@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"github.com/ggmlc/ggmlc/passes/shard/ggml"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -31,7 +32,7 @@ func (d *dimension) cut(share []float64) ([]int64, error) {
 		whole = lcm(whole, n)
 	}
 	if d.units%whole == 0 {
-		counts, err := Cut(d.units, share, whole, 0)
+		counts, err := ggml.Cut(d.units, share, whole, 0)
 		if err != nil || len(d.shared) == 0 || everyShare(counts, share) {
 			return counts, err
 		}
@@ -52,7 +53,7 @@ func everyShare(counts []int64, share []float64) bool {
 // nearest returns the counts nearest to the shares: those with the least sum of squares, each divided by the share, of all in
 // which members have what they can compute. At equal sums, the first members have more.
 func (d *dimension) nearest(share []float64) ([]int64, error) {
-	if _, err := Cut(d.units, share, 1, 0); err != nil {
+	if _, err := ggml.Cut(d.units, share, 1, 0); err != nil {
 		return nil, err // shares that cut nothing
 	}
 	n := int(d.units/d.granule) + 1 // numbers of granules that the members before have

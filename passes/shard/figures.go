@@ -7,6 +7,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/shard/ggml"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -102,9 +103,9 @@ func (x *Figures) exchange(n *ir.Node, members []*target.Descriptor, once bool) 
 		x.Gathers++
 	} else {
 		x.Sums++
-		messages, ggml := exchanged(devices, bytes)
+		messages, sent := ggml.Exchanged(devices, bytes)
 		x.GGMLMessages += messages
-		x.GGMLBytes += ggml
+		x.GGMLBytes += sent
 	}
 	longest := 0.0
 	sent := 0.0 // seconds of sending the sum to the others
@@ -211,7 +212,7 @@ func layerSeconds(f *ir.Func, members []*target.Descriptor, share []float64) flo
 	if len(layer) == 0 {
 		return 0
 	}
-	last, err := Cut(int64(len(layer)), share, 1, 0)
+	last, err := ggml.Cut(int64(len(layer)), share, 1, 0)
 	if err != nil {
 		return 0
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ggmlc/ggmlc/passes/shard"
 	"github.com/ggmlc/ggmlc/passes/shard/foreign"
+	"github.com/ggmlc/ggmlc/passes/shard/ggml"
 )
 
 // Items are the items that are compared separately.
@@ -29,8 +29,8 @@ func Derive(c *Case) (Decisions, error) {
 		return nil, err
 	}
 	o := make(Decisions)
-	d, err := shard.GGML(g.Func, len(c.Shares), g.Given)
-	var refusal *shard.Refusal
+	d, err := ggml.Derive(g.Func, len(c.Shares), g.Given)
+	var refusal *ggml.Refusal
 	switch {
 	case errors.As(err, &refusal):
 		at := "the group"
@@ -52,7 +52,7 @@ func Derive(c *Case) (Decisions, error) {
 type reading struct {
 	c *Case
 	g *Graph
-	d *shard.Division
+	d *ggml.Division
 	o Decisions
 }
 

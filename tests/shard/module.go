@@ -9,7 +9,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/passes/shard"
+	"github.com/ggmlc/ggmlc/passes/shard/ggml"
 )
 
 // Graph is a module made of the inputs of a case.
@@ -187,5 +187,5 @@ func (c *Case) cut(t *Tensor) (ir.Sharding, error) {
 	if len(t.Cut.Granularity) != len(sizes) {
 		return ir.Sharding{}, fmt.Errorf("%d granularities for %d segments", len(t.Cut.Granularity), len(sizes))
 	}
-	return shard.CutSegments(3-t.Given.Axis, times, sizes, t.Cut.Granularity, c.Shares, t.Cut.Rotation)
+	return ggml.CutSegments(3-t.Given.Axis, times, sizes, t.Cut.Granularity, c.Shares, t.Cut.Rotation)
 }

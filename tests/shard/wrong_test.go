@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/passes/check/group"
-	"github.com/ggmlc/ggmlc/passes/shard"
+	"github.com/ggmlc/ggmlc/passes/shard/ggml"
 )
 
 // TestWrongPlansAreFound checks the plans of all accepted cases. Those that compute something wrong, and no others, are
@@ -48,7 +48,7 @@ func check(t *testing.T, c *Case) []*group.Violation {
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}
-	d, err := shard.GGML(g.Func, len(c.Shares), g.Given)
+	d, err := ggml.Derive(g.Func, len(c.Shares), g.Given)
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}

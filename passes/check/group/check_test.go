@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes/shard"
 	"github.com/ggmlc/ggmlc/passes/shard/foreign"
 	"github.com/ggmlc/ggmlc/passes/shard/foreign/foreigntest"
+	"github.com/ggmlc/ggmlc/passes/shard/ggml"
 )
 
 type tensor = foreigntest.Step
@@ -19,7 +19,7 @@ func ne(n ...int64) []int64 { return n }
 
 // plan is a plan of ggml's rules that a test may change.
 type plan struct {
-	*shard.Division
+	*ggml.Division
 	skips [][2]int
 	sums  []*ir.Value
 	parts map[*ir.Value][]foreign.Part
@@ -50,7 +50,7 @@ func planOf(t *testing.T, name string, steps []tensor) (*ir.Func, []*ir.Value, *
 	for _, s := range given {
 		devices = max(devices, len(s.Counts()))
 	}
-	d, err := shard.GGML(f, devices, given)
+	d, err := ggml.Derive(f, devices, given)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes/shard"
 	"github.com/ggmlc/ggmlc/passes/shard/foreign"
 	"github.com/ggmlc/ggmlc/passes/shard/foreign/foreigntest"
+	"github.com/ggmlc/ggmlc/passes/shard/ggml"
 )
 
 var rounds = flag.Int("rounds", 10000, "random graphs of TestCheckAgreesWithLabels")
@@ -29,7 +29,7 @@ func TestCheckAgreesWithLabels(t *testing.T) {
 		c := chain{r: r, devices: 1 + r.IntN(4)}
 		steps := c.steps()
 		f, values, given := foreigntest.Build(t, steps)
-		d, err := shard.GGML(f, c.devices, given)
+		d, err := ggml.Derive(f, c.devices, given)
 		if err != nil {
 			continue
 		}
@@ -252,13 +252,13 @@ func (c *chain) range1(ne [4]int64) {
 type labels struct {
 	t      *testing.T
 	g      *foreign.Graph
-	d      *shard.Division
+	d      *ggml.Division
 	memory map[*foreign.Tensor][][]int // of roots: of the whole, then of each device
 	names  map[string]int
 	stops  bool
 }
 
-func newLabels(t *testing.T, f *ir.Func, d *shard.Division) *labels {
+func newLabels(t *testing.T, f *ir.Func, d *ggml.Division) *labels {
 	g, err := foreign.Read(f)
 	if err != nil {
 		t.Fatal(err)

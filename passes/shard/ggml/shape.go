@@ -1,4 +1,4 @@
-package shard
+package ggml
 
 import "github.com/ggmlc/ggmlc/ir"
 

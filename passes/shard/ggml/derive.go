@@ -1,4 +1,4 @@
-package shard
+package ggml
 
 import (
 	"cmp"
@@ -29,10 +29,10 @@ type Division struct {
 	late    []*tensor // partial nodes at which a subgraph ends or begins to wait
 }
 
-// GGML derives the states of all values of a function from those of its weights and states, by name, under the rules
+// Derive derives the states of all values of a function from those of its weights and states, by name, under the rules
 // of ggml's meta backend. The function has weights, states and foreign nodes. The error is a *Refusal where these rules
 // have no plan.
-func GGML(f *ir.Func, devices int, given map[string]ir.Sharding) (*Division, error) {
+func Derive(f *ir.Func, devices int, given map[string]ir.Sharding) (*Division, error) {
 	if devices > maxDevices {
 		return nil, &Refusal{Stage: StageGroup, Reason: ReasonDevices}
 	}

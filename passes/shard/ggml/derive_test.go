@@ -1,4 +1,4 @@
-package shard
+package ggml
 
 import (
 	"errors"
@@ -81,7 +81,7 @@ func TestRulesOfGGML(t *testing.T) {
 		{"other proportions", []step{weight(split(0, 3, 1), 4, 4), weight(split(0, 2, 2), 4), weight(m, 1), node("ADD_ID", ne(4, 4), 0, 1, 2)}, "graph ratio"},
 	} {
 		f, values, given := foreigntest.Build(t, tt.steps)
-		d, err := GGML(f, 2, given)
+		d, err := Derive(f, 2, given)
 		got := ""
 		var refusal *Refusal
 		switch {
@@ -113,7 +113,7 @@ func TestSplitViewOfAWholeIsRefused(t *testing.T) {
 		{Op: "VIEW", NE: [4]int64{4, 4, 1, 1}, Src: []int{0}, Of: 1, Offset: 64},
 	}
 	f, _, given := foreigntest.Build(t, steps)
-	_, err := GGML(f, 2, given)
+	_, err := Derive(f, 2, given)
 	var refusal *Refusal
 	if !errors.As(err, &refusal) || refusal.Reason != ReasonOffset {
 		t.Errorf("error %v, want %s", err, ReasonOffset)
@@ -123,10 +123,10 @@ func TestSplitViewOfAWholeIsRefused(t *testing.T) {
 // TestGroupsAreLimited has as many devices as ggml allows, and one more.
 func TestGroupsAreLimited(t *testing.T) {
 	f, _, given := foreigntest.Build(t, []step{weight(ir.Mirrored(), 4)})
-	if _, err := GGML(f, maxDevices, given); err != nil {
+	if _, err := Derive(f, maxDevices, given); err != nil {
 		t.Error(err)
 	}
-	if _, err := GGML(f, maxDevices+1, given); err == nil || !strings.Contains(err.Error(), string(ReasonDevices)) {
+	if _, err := Derive(f, maxDevices+1, given); err == nil || !strings.Contains(err.Error(), string(ReasonDevices)) {
 		t.Errorf("error %v, want %s", err, ReasonDevices)
 	}
 }

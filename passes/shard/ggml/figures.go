@@ -1,4 +1,4 @@
-package shard
+package ggml
 
 import (
 	"errors"
@@ -37,7 +37,7 @@ func (d *Division) Exchange() (Exchange, error) {
 		if !t.Contiguous() {
 			return Exchange{}, errStrided
 		}
-		messages, bytes := exchanged(n, t.Bytes)
+		messages, bytes := Exchanged(n, t.Bytes)
 		e.Messages += messages
 		e.Bytes += bytes
 	}
@@ -49,8 +49,8 @@ func (d *Division) Exchange() (Exchange, error) {
 	return e, nil
 }
 
-// exchanged returns the messages and bytes of one sum.
-func exchanged(devices, bytes int64) (messages, sent int64) {
+// Exchanged returns the messages and bytes of one sum.
+func Exchanged(devices, bytes int64) (messages, sent int64) {
 	steps := int64(bits.Len64(uint64(devices)) - 1)
 	p := int64(1) << steps
 	each := 2*(devices-p) + p*steps
