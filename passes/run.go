@@ -137,8 +137,8 @@ func checkGroup(o *pass.Options, targets *target.List) error {
 			errs = append(errs, fmt.Errorf("group %s: there is no target %s: there are %s", g.Name, m, targets.Names()))
 		}
 	}
-	if o.Rules != "" && o.Rules != "cost" {
-		errs = append(errs, fmt.Errorf("group %s: the rules %s divide nothing over devices: use --rules cost", g.Name, o.Rules))
+	if o.Rules == "ggml-2024" {
+		errs = append(errs, fmt.Errorf("group %s: ggml had no groups in 2024: use --rules cost or ggml-2026", g.Name))
 	}
 	return errors.Join(errs...)
 }

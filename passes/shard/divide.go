@@ -24,9 +24,12 @@ type options struct {
 	given   map[string]ir.Sharding // states of weights and states, by name
 	pins    []pass.Pin             // of nodes that are computed once
 
-	cause  func(n *ir.Node, rule pass.RuleName, operands ...string)
-	place  func(n *ir.Node, device int, all bool) // gives a node of a device, which computes it for all of them if all is set, a backend
-	pinned func(n *ir.Node, p *pass.Pin)          // likewise, a node that is computed once
+	plans map[*ir.Func]*ggmlPlan // whose states are derived; nil for our own
+
+	cause   func(n *ir.Node, rule pass.RuleName, operands ...string)
+	derived func(n *ir.Node, op string, s ir.Sharding) // ggml has the result of a node in a state
+	place   func(n *ir.Node, device int, all bool)     // gives a node of a device, which computes it for all of them if all is set, a backend
+	pinned  func(n *ir.Node, p *pass.Pin)              // likewise, a node that is computed once
 }
 
 // divide derives the states of a module's values.
@@ -88,7 +91,7 @@ func (d *divider) node(n *ir.Node) error {
 		v.SetSharding(d.leaf(n))
 		return nil
 	}
-	c, err := choose(n, d.devices, pinOf(d.pins, n) != nil)
+	c, err := d.choose(n)
 	if err != nil {
 		return err
 	}
@@ -102,7 +105,30 @@ func (d *divider) node(n *ir.Node) error {
 	}
 	d.f.Append(n)
 	v.SetSharding(c.Result)
+	if p := d.plans[d.f]; p != nil {
+		return d.follow(p, v)
+	}
 	return nil
+}
+
+// choose returns the way to compute a node: ggml's, if its plan is followed.
+func (d *divider) choose(n *ir.Node) (choice, error) {
+	if p := d.plans[d.f]; p != nil {
+		return p.choose(n, d.devices)
+	}
+	return choose(n, d.devices, pinOf(d.pins, n) != nil)
+}
+
+// follow adds up a value where ggml does.
+func (d *divider) follow(p *ggmlPlan, v *ir.Value) error {
+	if own, ok := p.own(v); ok && d.derived != nil {
+		d.derived(v.Def, opOf(p.graph.Of[v]), own)
+	}
+	if !p.sums[v] || v.Sharding().Kind != ir.ShardPartial {
+		return nil
+	}
+	_, err := d.bring(v, ir.Mirrored(), "ggml")
+	return err
 }
 
 // leaf returns the state of a weight, state or constant.

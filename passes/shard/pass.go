@@ -20,7 +20,9 @@ import (
 // Not earlier: reshapes of reshapes divide fewer axes than one. Not later: fuse makes products of several weights, whose rows
 // are divided in segments.
 //
-// Derivation goes forward from the weights. For each node it takes the way that moves the fewest bytes (ir.Fits).
+// Derivation goes forward from the weights. For each node it takes the way that moves the fewest bytes (ir.Fits). Under the
+// rules ggml-2026 it takes the way that leaves the result in the state that ggml's meta backend derives, once
+// passes/check/group has found no place where that would compute something else.
 //
 // Cost: one walk; O(nodes * ways).
 var Pass = pass.Pass{
@@ -35,6 +37,7 @@ var Pass = pass.Pass{
 		{Name: pass.RuleShardGather, Doc: "a reader needs all of a value of which the devices have parts"},
 		{Name: pass.RuleShardScatter, Doc: "a reader needs parts of the sum of what the devices have"},
 		{Name: pass.RuleShardPart, Doc: "a reader needs parts of a value that every device has"},
+		{Name: pass.RuleShardGGML, Doc: "ggml has the value in this state before it adds up"},
 	},
 }
 
@@ -74,19 +77,21 @@ func run(c *pass.Context, m *ir.Module) error {
 	if err != nil {
 		return err
 	}
-	if err := keepPinned(m, c.Options.Pins, c.Options.Shard); err != nil {
-		return refusal(err)
-	}
 	share := shares(g, members)
-	given, err := States(m, share, c.Options.Shard)
+	o := options{devices: len(members), pins: c.Options.Pins,
+		cause: func(n *ir.Node, rule pass.RuleName, operands ...string) { c.Cause(n, rule, operands...) }}
+	if c.Options.Rules == "ggml-2026" {
+		err = o.byGGML(c, m, share)
+	} else {
+		err = o.byCost(c, m, share)
+	}
 	if err == nil {
-		err = everyMember(g, share, given)
+		err = everyMember(g, share, o.given)
 	}
 	if err != nil {
 		return refusal(err)
 	}
-	collectives, err := divide(m, options{devices: len(members), given: given, pins: c.Options.Pins,
-		cause: func(n *ir.Node, rule pass.RuleName, operands ...string) { c.Cause(n, rule, operands...) }})
+	collectives, err := divide(m, o)
 	if err != nil {
 		return refusal(fmt.Errorf("group %s: %w", g.Name, err))
 	}
@@ -97,6 +102,29 @@ func run(c *pass.Context, m *ir.Module) error {
 		measure(f, g.Name, members, share).note(m, f.Name)
 	}
 	return nil
+}
+
+// byCost sets the states of weights and states that our own rules give.
+func (o *options) byCost(c *pass.Context, m *ir.Module, share []float64) (err error) {
+	if err := keepPinned(m, o.pins, c.Options.Shard); err != nil {
+		return err
+	}
+	o.given, err = States(m, share, c.Options.Shard)
+	return err
+}
+
+// byGGML sets those that ggml gives, and its plans.
+func (o *options) byGGML(c *pass.Context, m *ir.Module, share []float64) (err error) {
+	for _, f := range m.Funcs {
+		for _, n := range f.Nodes {
+			if p := pinOf(o.pins, n); p != nil {
+				return fmt.Errorf("--pin %v: ggml computes @%s %v on the whole group: drop it, or %s", p, f.Name, n, useCost)
+			}
+		}
+	}
+	o.derived = func(n *ir.Node, op string, s ir.Sharding) { c.Cause(n, pass.RuleShardGGML, op, s.String()) }
+	o.plans, o.given, err = ggmlPlans(m, share, c.Options.Shard)
+	return err
 }
 
 func runSpread(c *pass.Context, m *ir.Module) error {

@@ -82,6 +82,12 @@ func spreadComputes(t *testing.T, model archtest.Model, m *ir.Module, shares []f
 	if err != nil {
 		return err
 	}
+	return computesLike(t, model, m, spread, logits)
+}
+
+// computesLike compares the logits of a module that is written out with llama.cpp's, and after one more token with those of the
+// module on one device.
+func computesLike(t *testing.T, model archtest.Model, m, spread *ir.Module, logits [][]float64) error {
 	prompt := archtest.Prompts()[len(logits)-1]
 	var all [][]float64
 	for _, mod := range []*ir.Module{spread, m} {

@@ -34,8 +34,29 @@ type Plan interface {
 // Violation is where the devices compute something else than one device would.
 type Violation struct {
 	Value *ir.Value
+	Kind  Kind
 	What  string
 }
+
+// Kind is what is wrong, in a word or two.
+type Kind string
+
+const (
+	KindOp       Kind = "op on parts"       // the op is not defined on parts of its operands
+	KindRow      Kind = "split rows"        // rows are read of which devices have parts
+	KindElements Kind = "other elements"    // operands of which devices have different elements
+	KindBeside   Kind = "whole beside part" // an operand is whole, and larger than the parts of another
+	KindIndex    Kind = "whole index"       // what an index selects for is split, and the index is not
+	KindShape    Kind = "regrouped"         // a new shape cuts through the parts
+	KindHeads    Kind = "numbers of heads"  // a device counts its heads from 0
+	KindView     Kind = "odd view"          // a view of a device's part is no part of the view
+	KindCounts   Kind = "counts"            // devices have more or fewer elements than stated
+	KindEarly    Kind = "early read"        // a sum is read before it is added up
+	KindLate     Kind = "never added up"    // a sum is added up nowhere, or stays one for its readers
+	KindTwice    Kind = "added up twice"    // what is whole is added up
+	KindSkipped  Kind = "skipped"           // a device skips what it, or the sum, needs
+	KindOrder    Kind = "other order"       // a result's elements are not where its state says
+)
 
 func (v *Violation) Error() string { return fmt.Sprintf("%v: %s", v.Value, v.What) }
 
@@ -86,8 +107,8 @@ type staleKey struct {
 	device int
 }
 
-func (c *checker) report(t *foreign.Tensor, what string) {
-	c.found = append(c.found, &Violation{t.Value, what})
+func (c *checker) report(t *foreign.Tensor, kind Kind, what string) {
+	c.found = append(c.found, &Violation{t.Value, kind, what})
 }
 
 // root returns the tensor whose memory t has.
@@ -164,14 +185,15 @@ func (c *checker) node(t *foreign.Tensor) {
 	}
 	c.readStale(t)
 	regions, wrong := c.compute(s)
+	kind := kinds[wrong]
 	if wrong == "" {
-		wrong = c.stated(t, regions)
+		wrong, kind = c.stated(t, regions), KindCounts
 	}
 	if wrong == "" && regions[0].kind == sum && !isView(t) {
-		wrong = s.missing()
+		wrong, kind = s.missing(), KindSkipped
 	}
 	if wrong != "" {
-		c.report(t, wrong)
+		c.report(t, kind, wrong)
 		c.broken = append(c.broken, t)
 		return
 	}

@@ -91,7 +91,13 @@ const (
 	wrongShape    = "the new shape cuts through the devices' parts"
 	wrongHeads    = "heads are counted from each device's first one"
 	wrongView     = "a view of the devices' parts is not the part of the view"
+	wrongEarly    = "it reads a sum before the devices have added it up"
 )
+
+var kinds = map[string]Kind{
+	wrongOp: KindOp, wrongRow: KindRow, wrongElements: KindElements, wrongBeside: KindBeside, wrongIndex: KindIndex,
+	wrongShape: KindShape, wrongHeads: KindHeads, wrongView: KindView, wrongEarly: KindEarly,
+}
 
 func bad(what string) (content, string) { return content{}, what }
 

@@ -10,7 +10,6 @@ import (
 // linear returns the content of a node with a source that is not added up yet: a sum, if the op may come before the
 // addition as well as after it.
 func (s *step) linear() (content, string) {
-	const early = "it reads a sum before the devices have added it up"
 	x, y := s.arg(0).kind, s.arg(1).kind
 	switch s.Op {
 	case "RESHAPE", "PERMUTE", "TRANSPOSE", "CONT":
@@ -32,7 +31,7 @@ func (s *step) linear() (content, string) {
 			return content{kind: sum}, ""
 		}
 	}
-	return bad(early)
+	return bad(wrongEarly)
 }
 
 // missing says which device skips a node whose result is a sum, though it has a summand: it has some of the operands
@@ -57,11 +56,11 @@ func (c *checker) addUp(t *foreign.Tensor, regions []region) {
 	isSum := regions[0].kind == sum
 	switch {
 	case isSum && c.plan.State(t.Value).Kind == ir.ShardPartial:
-		c.report(t, "it stays a sum for its readers, though the devices add it up")
+		c.report(t, KindLate, "it stays a sum for its readers, though the devices add it up")
 		c.broken = append(c.broken, t)
 	case !c.sums[t.Value]:
 	case !isSum:
-		c.report(t, "the devices add it up, and each has all of it")
+		c.report(t, KindTwice, "the devices add it up, and each has all of it")
 	default:
 		c.setMemory(root(t), content{kind: whole})
 		for j := range c.devices(t) {
@@ -96,7 +95,7 @@ func (c *checker) readStale(t *foreign.Tensor) {
 	for _, src := range t.Sources() {
 		for j := range c.devices(t) {
 			if c.stale[staleKey{root(src), j}] && !c.off[[2]int{t.Pos, j}] {
-				c.report(t, fmt.Sprintf("device %d has skipped %v and reads it here", j, src.Value))
+				c.report(t, KindSkipped, fmt.Sprintf("device %d has skipped %v and reads it here", j, src.Value))
 				return
 			}
 		}
@@ -112,11 +111,11 @@ func (c *checker) readBack(t *foreign.Tensor) {
 	switch {
 	case have.kind == sum && t.Kept && state.Kind == ir.ShardPartial:
 	case have.kind == sum:
-		c.report(t, "the devices do not add it up, and it is read in the end")
+		c.report(t, KindLate, "the devices do not add it up, and it is read in the end")
 	case have.kind == unknown:
-		c.report(t, "the devices' parts are no part of it in the end")
+		c.report(t, KindView, "the devices' parts are no part of it in the end")
 	case have.kind == parts && !(state.IsSplit() && have.layout.equal(axisLayout(t.NE, state.Axis, spansOf(state)))):
-		c.report(t, "its elements are not where the state says, and it is read in the end")
+		c.report(t, KindOrder, "its elements are not where the state says, and it is read in the end")
 	default:
 		c.readBackStale(t, have.kind)
 	}
@@ -137,7 +136,7 @@ func (c *checker) isBroken(t *foreign.Tensor) bool {
 func (c *checker) readBackStale(t *foreign.Tensor, k kind) {
 	for j := range c.devices(t) {
 		if c.stale[staleKey{root(t), j}] && (j == 0 || k == parts || t.Kept) {
-			c.report(t, fmt.Sprintf("device %d has skipped it, and it is read in the end", j))
+			c.report(t, KindSkipped, fmt.Sprintf("device %d has skipped it, and it is read in the end", j))
 			return
 		}
 	}

@@ -31,7 +31,7 @@ type Division struct {
 
 // Derive derives the states of all values of a function from those of its weights and states, by name, under the rules
 // of ggml's meta backend. The function has weights, states and foreign nodes. The error is a *Refusal where these rules
-// have no plan.
+// have no plan; the division then has the states of the values before.
 func Derive(f *ir.Func, devices int, given map[string]ir.Sharding) (*Division, error) {
 	if devices > maxDevices {
 		return nil, &Refusal{Stage: StageGroup, Reason: ReasonDevices}
@@ -47,7 +47,7 @@ func Derive(f *ir.Func, devices int, given map[string]ir.Sharding) (*Division, e
 	d.nodes = d.tensors[len(d.tensors)-len(g.Nodes):]
 	for _, t := range d.tensors {
 		if err := d.derive(t, given); err != nil {
-			return nil, err
+			return d, err
 		}
 	}
 	d.off()

@@ -44,19 +44,24 @@ func (l *lowering) tensorOf(n *ir.Node, ne sizes) (*tensor, error) {
 			args[i] = l.tensors[a]
 		}
 	}
-	if w := writers[n.Op]; w != nil {
-		return w(l, n, ne, args)
-	}
 	for i, a := range n.Args {
-		if a != nil && args[i] == nil {
+		if a != nil && args[i] == nil && !l.isPart(n, a) {
 			return nil, fmt.Errorf("ggml has no tensor for %v, which it reads", a)
 		}
+	}
+	if w := writers[n.Op]; w != nil {
+		return w(l, n, ne, args)
 	}
 	op := names[n.Op]
 	if op == "" {
 		op = strings.ToUpper(n.Op.String())
 	}
 	return l.nodeOf(op, "", l.value.Type.DType, ne, args...), nil
+}
+
+// isPart reports whether an operand is part of the node in ggml.
+func (l *lowering) isPart(n *ir.Node, v *ir.Value) bool {
+	return v.Def != nil && (n.Op == ir.OpRope && v.Def.Op == ir.OpRopeTable || l.within[v.Def] != nil)
 }
 
 // weight makes a weight, in the state that is given for its name.

@@ -1,0 +1,62 @@
+package shard
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/frontend/arch/archtest"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/pass"
+)
+
+// refusedByGGML has what the error says for models that ggml does not divide, some on these shares only. It divides all others.
+var refusedByGGML = map[string]string{
+	"bloom": "FLASH_ATTN_EXT): ggml computes something else than one device (numbers of heads)", // ALiBi
+	"jais":  "(numbers of heads)", "mpt": "(numbers of heads)", "refact": "(numbers of heads)",
+	"gpt-oss [3 0 1]": "ADD_ID): ggml computes something else than one device (skipped): device 1 skips it, though it has a summand of %blk.0.ffn_down_exps.bias",
+	"gpt-oss [2 1 3]": "(skipped): device 1 skips it",
+
+	"olmo2": "%v13 (RMS_NORM): ggml refuses it (row); it reads %v9 split(1, ", "olmo3": "(row)", "olmoe": "(row)", // norms of all heads
+	"starcoder": "(FLASH_ATTN_EXT): ggml refuses it (heads)", "mqa": "(heads)", // one head of keys
+	"deepseek2-whole": "(heads)", "minicpm3": "(heads)", // heads after the projections are divided, and those before are not
+	"deepseek2":            "ggml has no tensor for %v7",
+	"stablelm-12b [3 0 1]": "%v19 (MUL): ggml refuses it (differ)", "stablelm-12b [2 1 3]": "(differ)", // norms are not cut where heads are
+}
+
+// TestModelsUnderGGMLsRules plans the models of all architectures under the rules of ggml, on even, uneven and missing shares.
+// What is planned computes what one device does, and what is not is refused with the reason.
+func TestModelsUnderGGMLsRules(t *testing.T) {
+	logits := llamaCppLogits(t)
+	for _, model := range archtest.Models() {
+		t.Run(model.Name, func(t *testing.T) {
+			for _, shares := range [][]float64{{1, 1}, {3, 0, 1}, {2, 1, 3}} {
+				m := importModel(t, model)
+				spread := m.Clone()
+				err := underGGML(t, spread, shares)
+				var refusal *pass.RulesError
+				switch want := cmp.Or(refusedByGGML[model.Name], refusedByGGML[fmt.Sprint(model.Name, " ", shares)]); {
+				case want == "" && err != nil:
+					t.Errorf("shares %v: %v", shares, err)
+				case want != "" && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), want)):
+					t.Errorf("shares %v: error %v, want %q", shares, err, want)
+				case err == nil:
+					if err := computesLike(t, model, m, spread, logits[model.Name]); err != nil {
+						t.Errorf("shares %v: %v", shares, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// underGGML runs the passes that divide a module over simulated devices.
+func underGGML(t *testing.T, m *ir.Module, shares []float64) error {
+	o := planOptions(t, shares)
+	o.Options.Rules, o.To = "ggml-2026", "spread"
+	_, err := passes.Run(t.Context(), m, o)
+	return err
+}
