@@ -59,7 +59,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string {
 	if r.Value == nil {
-		return fmt.Sprintf("the rules of ggml refuse the group: %s", r.Reason)
+		return fmt.Sprintf("the rules of ggml refuse the group (%s): they have at most %d", r.Reason, maxDevices)
 	}
 	return fmt.Sprintf("%v: the rules of ggml refuse the %s: %s", r.Value, r.Stage, r.Reason)
 }
