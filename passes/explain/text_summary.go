@@ -64,6 +64,9 @@ func (t *explainText) group(g *shard.Figures) {
 	if g.Seconds > 0 && g.Layers > 0 {
 		t.line(2, "predicted: %s, and %s with layers on one device each", pass.SecondsText(g.Seconds), pass.SecondsText(g.Layers))
 	}
+	for _, c := range g.Choices {
+		t.line(2, "%s: %s", c.Block, strings.Join(c.Text(), ", "))
+	}
 }
 
 // copiesAmong returns how many of the nodes that run are copies. Splits do not count these.

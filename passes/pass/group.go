@@ -80,9 +80,10 @@ func (g *Group) String() string {
 type ShardRule struct {
 	Match *regexp.Regexp
 	State ir.Sharding // mirrored, or split on an axis without segments
+	Cost  bool        // the state is that of the shortest predicted time
 }
 
-// ParseShardRule reads REGEX=axis0 or REGEX=mirrored.
+// ParseShardRule reads REGEX=axis0, REGEX=mirrored or REGEX=cost.
 func ParseShardRule(text string) (ShardRule, error) {
 	i := strings.LastIndexByte(text, '=')
 	if i <= 0 || i == len(text)-1 {
@@ -93,13 +94,17 @@ func ParseShardRule(text string) (ShardRule, error) {
 		return ShardRule{}, fmt.Errorf("shard %q: %w", text, err)
 	}
 	r := ShardRule{Match: re, State: ir.Mirrored()}
-	if text[i+1:] == "mirrored" {
+	switch text[i+1:] {
+	case "cost":
+		r.Cost = true
+		fallthrough
+	case "mirrored":
 		return r, nil
 	}
 	axis, isAxis := strings.CutPrefix(text[i+1:], "axis")
 	n, err := strconv.ParseUint(axis, 10, 8)
 	if !isAxis || err != nil {
-		return ShardRule{}, fmt.Errorf("shard %q: %q is no state: the states of weights are mirrored, axis0, axis1 and so on", text, text[i+1:])
+		return ShardRule{}, fmt.Errorf("shard %q: %q is no state: the states of weights are mirrored, axis0, axis1 and so on, or cost to choose", text, text[i+1:])
 	}
 	r.State = ir.SplitOn(int(n))
 	return r, nil
@@ -109,6 +114,9 @@ func ParseShardRule(text string) (ShardRule, error) {
 func (r ShardRule) String() string {
 	if r.State.IsSplit() {
 		return fmt.Sprintf("%v=axis%d", r.Match, r.State.Axis)
+	}
+	if r.Cost {
+		return r.Match.String() + "=cost"
 	}
 	return r.Match.String() + "=mirrored"
 }

@@ -24,6 +24,7 @@ const (
 	RuleShardGather  RuleName = "shard.gather"
 	RuleShardScatter RuleName = "shard.scatter"
 	RuleShardPart    RuleName = "shard.part"
+	RuleShardCost    RuleName = "shard.cost"
 	RuleShardGGML    RuleName = "shard.ggml"
 
 	RuleSpreadMember   RuleName = "spread.member"

@@ -1,10 +1,10 @@
 package shard
 
 import (
-	"github.com/ggmlc/ggmlc/passes/shard/ggml"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/shard/ggml"
 )
 
 // dimension is a dimension of a model that the members of a group divide, such as the heads of a layer.

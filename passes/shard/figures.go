@@ -29,6 +29,9 @@ type Figures struct {
 	// with layers on one device each, by the same shares. 0 is not known.
 	Seconds float64 `json:"seconds,omitempty"`
 	Layers  float64 `json:"layer_seconds,omitempty"`
+
+	// Choices are the blocks of which ways were compared (--shard REGEX=cost).
+	Choices []Choice `json:"choices,omitempty"`
 }
 
 // figuresKey is the key of the note that keeps the figures of an entry point in the module.
@@ -47,6 +50,7 @@ func FiguresOf(m *ir.Module, entry string) *Figures {
 	if err != nil {
 		return nil
 	}
+	f.Choices = ChoicesOf(m)
 	return f
 }
 

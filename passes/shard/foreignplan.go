@@ -31,6 +31,9 @@ func ggmlPlans(m *ir.Module, share []float64, rules []pass.ShardRule) (plans map
 	if err != nil {
 		return nil, nil, err
 	}
+	if i := slices.IndexFunc(rules, func(r pass.ShardRule) bool { return r.Cost }); i >= 0 {
+		return nil, nil, fmt.Errorf("--shard %v: ggml compares no times: %s", rules[i], useCost)
+	}
 	asked, err := askedStates(leavesOf(m), share, rules)
 	if err != nil {
 		return nil, nil, err

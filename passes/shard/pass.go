@@ -37,6 +37,7 @@ var Pass = pass.Pass{
 		{Name: pass.RuleShardGather, Doc: "a reader needs all of a value of which the devices have parts"},
 		{Name: pass.RuleShardScatter, Doc: "a reader needs parts of the sum of what the devices have"},
 		{Name: pass.RuleShardPart, Doc: "a reader needs parts of a value that every device has"},
+		{Name: pass.RuleShardCost, Doc: "the group has the block in the way of the shortest predicted time for a token"},
 		{Name: pass.RuleShardGGML, Doc: "ggml has the value in this state before it adds up"},
 	},
 }
@@ -83,10 +84,7 @@ func run(c *pass.Context, m *ir.Module) error {
 	if c.Options.Rules == "ggml-2026" {
 		err = o.byGGML(c, m, share)
 	} else {
-		err = o.byCost(c, m, share)
-	}
-	if err == nil {
-		err = everyMember(g, share, o.given)
+		err = o.byCost(c, m, members, share)
 	}
 	if err != nil {
 		return refusal(err)
@@ -105,12 +103,45 @@ func run(c *pass.Context, m *ir.Module) error {
 }
 
 // byCost sets the states of weights and states that our own rules give.
-func (o *options) byCost(c *pass.Context, m *ir.Module, share []float64) (err error) {
+func (o *options) byCost(c *pass.Context, m *ir.Module, members []*target.Descriptor, share []float64) (err error) {
 	if err := keepPinned(m, o.pins, c.Options.Shard); err != nil {
 		return err
 	}
-	o.given, err = States(m, share, c.Options.Shard)
-	return err
+	ways, choices, err := chooseWays(m, members, share, c.Options.Shard, o.pins)
+	if err != nil {
+		return err
+	}
+	if o.given, err = statesIn(m, share, c.Options.Shard, ways); err != nil {
+		return err
+	}
+	noteChoices(c, m, choices)
+	if len(choices) > 0 { // then a device may have nothing, if that is faster
+		return nil
+	}
+	return everyMember(c.Options.Group, share, o.given)
+}
+
+// noteChoices keeps what was compared in the module, and as causes of the weights and states.
+func noteChoices(c *pass.Context, m *ir.Module, choices []Choice) {
+	if len(choices) == 0 {
+		return
+	}
+	by := make(map[string]*Choice)
+	for _, l := range leavesOf(m) {
+		if l.divide == nil || !leftToCost(c.Options.Shard, l.name) {
+			continue
+		}
+		i := slices.IndexFunc(choices, func(x Choice) bool { return x.Block == blockOf(l.divide) })
+		by[l.name] = &choices[i]
+	}
+	for _, f := range m.Funcs {
+		for _, n := range f.Nodes {
+			if x := by[nameOfLeaf(n.Result())]; x != nil && n.Is(ir.Leaf) {
+				c.Cause(n, pass.RuleShardCost, append([]string{x.Block}, x.Text()...)...)
+			}
+		}
+	}
+	keepChoices(m, choices)
 }
 
 // byGGML sets those that ggml gives, and its plans.
@@ -123,8 +154,10 @@ func (o *options) byGGML(c *pass.Context, m *ir.Module, share []float64) (err er
 		}
 	}
 	o.derived = func(n *ir.Node, op string, s ir.Sharding) { c.Cause(n, pass.RuleShardGGML, op, s.String()) }
-	o.plans, o.given, err = ggmlPlans(m, share, c.Options.Shard)
-	return err
+	if o.plans, o.given, err = ggmlPlans(m, share, c.Options.Shard); err != nil {
+		return err
+	}
+	return everyMember(c.Options.Group, share, o.given)
 }
 
 func runSpread(c *pass.Context, m *ir.Module) error {

@@ -73,6 +73,7 @@ func writeOut(m *ir.Module, o options) error {
 		}
 		f.ForgetSharding()
 	}
+	dropUnread(m, o.devices, given)
 	return nil
 }
 

@@ -31,10 +31,35 @@ func leavesOf(m *ir.Module) []leaf {
 // States returns the states of weights and states by name, for devices with these shares: those of the user's rules, and by
 // their divisions for the rest. Others are mirrored.
 func States(m *ir.Module, share []float64, rules []pass.ShardRule) (map[string]ir.Sharding, error) {
+	return statesIn(m, share, rules, nil)
+}
+
+// statesIn returns the states in a combination of ways. Blocks that it does not have are divided.
+func statesIn(m *ir.Module, share []float64, rules []pass.ShardRule, ways combination) (map[string]ir.Sharding, error) {
 	leaves := leavesOf(m)
 	asked, err := askedStates(leaves, share, rules)
 	if err != nil {
 		return nil, err
+	}
+	dimensions, err := dimensionsOf(leaves, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range leaves {
+		if _, fixed := asked[l.name]; fixed || l.divide == nil {
+			continue
+		}
+		switch ways[blockOf(l.divide)] {
+		case WayMirrored:
+			asked[l.name] = ir.Mirrored()
+		case WayColumns:
+			asked[l.name] = ir.Mirrored() // of a bias
+			if l.typ.Rank() == 2 {
+				if asked[l.name], err = l.asked(ir.SplitOn(1), share, dimensions); err != nil {
+					return nil, err
+				}
+			}
+		}
 	}
 	given := make(map[string]ir.Sharding)
 	units, err := dividedUnits(leaves, share, asked)
@@ -167,6 +192,9 @@ func askedStates(leaves []leaf, share []float64, rules []pass.ShardRule) (map[st
 			continue
 		}
 		used[i] = true
+		if rules[i].Cost {
+			continue
+		}
 		s, err := l.asked(rules[i].State, share, dimensions)
 		if err != nil {
 			return nil, fmt.Errorf("--shard %v: %q, %v: %w", rules[i], l.name, l.typ, err)

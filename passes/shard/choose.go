@@ -1,0 +1,300 @@
+package shard
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// Choice is how a block of all layers is had by a group, of several ways that were compared. A block is a dimension of the model
+// with all weights and states that are divided along it: heads, the inner dimension of feed-forward layers, the vocabulary.
+type Choice struct {
+	Block string `json:"block"`
+	Way   Way    `json:"way"`
+
+	Seconds float64    `json:"seconds"` // predicted, per token
+	Others  []WayTaken `json:"others"`  // the ways that were not chosen
+}
+
+// WayTaken is a way that a block could be had, with the shortest predicted time in which it is.
+type WayTaken struct {
+	Way     Way     `json:"way"`
+	Seconds float64 `json:"seconds,omitempty"` // per token; 0 if the devices' memories are too small
+}
+
+// Way is a way in which a group can have a block.
+type Way string
+
+const (
+	WayDivided  Way = "divided"  // along the dimension
+	WayColumns  Way = "columns"  // along the other dimension of its only matrix
+	WayMirrored Way = "mirrored" // not
+)
+
+// maxTried bounds the combinations that are compared.
+const maxTried = 256
+
+var layerPrefix = regexp.MustCompile(`^blk\.\d+\.`)
+
+// blockOf returns the block of a dimension: its name without the number of the layer. Layers are divided alike, so that they stay
+// one function.
+func blockOf(d *ir.Division) string { return layerPrefix.ReplaceAllString(d.Name, "") }
+
+// blocksOf returns the blocks that the user's rules leave to the predicted time, in order of the module, and the ways of each.
+func blocksOf(m *ir.Module, rules []pass.ShardRule) (blocks []string, ways map[string][]Way) {
+	ways = make(map[string][]Way)
+	matrices := make(map[string]int) // by dimension
+	for _, l := range leavesOf(m) {
+		if d := l.divide; d != nil && (l.state || l.typ.Rank() > 1) {
+			matrices[d.Name]++
+		}
+	}
+	for _, l := range leavesOf(m) {
+		if l.divide == nil || !leftToCost(rules, l.name) || ways[blockOf(l.divide)] != nil {
+			continue
+		}
+		list := []Way{WayDivided, WayMirrored}
+		if !l.state && l.typ.Rank() == 2 && l.divide.Axis == 0 && matrices[l.divide.Name] == 1 {
+			list = []Way{WayDivided, WayColumns, WayMirrored}
+		}
+		blocks = append(blocks, blockOf(l.divide))
+		ways[blockOf(l.divide)] = list
+	}
+	return blocks, ways
+}
+
+// leftToCost reports whether the first rule that matches a name leaves its state to the predicted time.
+func leftToCost(rules []pass.ShardRule, name string) bool {
+	i := slices.IndexFunc(rules, func(r pass.ShardRule) bool { return r.Match.MatchString(name) })
+	return i >= 0 && rules[i].Cost
+}
+
+// chooser compares ways by predicted time.
+type chooser struct {
+	options
+	m       *ir.Module
+	members []*target.Descriptor
+	share   []float64
+	rules   []pass.ShardRule
+
+	best  map[string]map[Way]float64 // by block and way: the shortest time of all combinations with it
+	taken combination                // with the shortest time of all
+	least float64
+}
+
+// combination has a way for each block that is left to the predicted time.
+type combination map[string]Way
+
+// chooseWays returns the combination of ways of the shortest predicted time among those for which the members' memories are large
+// enough, and what was compared. Of equal ones it is the first: divided before mirrored.
+func chooseWays(m *ir.Module, members []*target.Descriptor, share []float64, rules []pass.ShardRule, pins []pass.Pin) (combination, []Choice, error) {
+	blocks, ways := blocksOf(m, rules)
+	if len(blocks) == 0 {
+		return nil, nil, nil
+	}
+	if !known(members) {
+		return nil, nil, fmt.Errorf("--shard %v: the rates of the devices are not known: ggmlc devices --measure writes them", costRule(rules))
+	}
+	n := 1
+	for _, b := range blocks {
+		if n *= len(ways[b]); n > maxTried {
+			return nil, nil, fmt.Errorf("--shard %v: %d blocks have more than %d combinations: leave fewer to cost", costRule(rules), len(blocks), maxTried)
+		}
+	}
+	x := &chooser{m: m, members: members, share: share, rules: rules, best: make(map[string]map[Way]float64)}
+	x.devices, x.pins = len(members), pins
+	x.place = func(n *ir.Node, j int, _ bool) { n.Backend = members[j].Name }
+	x.try(blocks, ways, combination{})
+	if x.taken == nil {
+		return nil, nil, fmt.Errorf("--shard %v: the memories of the devices are too small for every way: quantize weights, or add devices", costRule(rules))
+	}
+	return x.taken, x.choices(blocks, ways), nil
+}
+
+func costRule(rules []pass.ShardRule) pass.ShardRule {
+	return rules[slices.IndexFunc(rules, func(r pass.ShardRule) bool { return r.Cost })]
+}
+
+// try evaluates all combinations that begin with c.
+func (x *chooser) try(blocks []string, ways map[string][]Way, c combination) {
+	if len(blocks) > 0 {
+		for _, w := range ways[blocks[0]] {
+			c[blocks[0]] = w
+			x.try(blocks[1:], ways, c)
+		}
+		return
+	}
+	seconds, ok := x.seconds(c)
+	if !ok {
+		return
+	}
+	for b, w := range c {
+		if x.best[b] == nil {
+			x.best[b] = make(map[Way]float64)
+		}
+		if t, tried := x.best[b][w]; !tried || seconds < t {
+			x.best[b][w] = seconds
+		}
+	}
+	if x.taken == nil || seconds < x.least {
+		x.taken, x.least = combination{}, seconds
+		for b, w := range c {
+			x.taken[b] = w
+		}
+	}
+}
+
+// choices returns what was compared.
+func (x *chooser) choices(blocks []string, ways map[string][]Way) []Choice {
+	var list []Choice
+	for _, b := range blocks {
+		c := Choice{Block: b, Way: x.taken[b], Seconds: x.least}
+		for _, w := range ways[b] {
+			if w != c.Way {
+				c.Others = append(c.Others, WayTaken{w, x.best[b][w]})
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// seconds returns the predicted time of a token in a combination; ok is false if it is impossible.
+func (x *chooser) seconds(c combination) (_ float64, ok bool) {
+	m := x.m.Clone()
+	o := x.options
+	var err error
+	if o.given, err = statesIn(m, x.share, x.rules, c); err != nil {
+		return 0, false
+	}
+	if _, err := divide(m, o); err != nil {
+		return 0, false
+	}
+	if err := writeOut(m, o); err != nil || !x.fits(m) {
+		return 0, false
+	}
+	total, often := 0.0, flow.StepWeights(m.Funcs)
+	for _, f := range m.Funcs {
+		total += often[f] * duration(f, x.members)
+	}
+	return total, true
+}
+
+// fits reports whether the weights and states of each device fit in its memory. What has no device is stored on the first.
+func (x *chooser) fits(m *ir.Module) bool {
+	bytes := make([]int64, len(x.members))
+	for _, l := range leavesOf(m) {
+		at := 0
+		if _, number, found := strings.Cut(l.name, "@"); found {
+			fmt.Sscan(number, &at)
+		}
+		bytes[min(at, len(bytes)-1)] += l.typ.MaxBytes()
+	}
+	for j, t := range x.members {
+		if t.Memory > 0 && bytes[j] > t.Memory {
+			return false
+		}
+	}
+	return true
+}
+
+// duration returns the predicted time of a function that is written out: each device runs its nodes in order, and waits for what
+// others send it. A value is sent to a device once.
+func duration(f *ir.Func, members []*target.Descriptor) float64 {
+	number := make(map[string]int)
+	for j, t := range members {
+		number[t.Name] = j
+	}
+	type arrival struct {
+		v      *ir.Value
+		device int
+	}
+	free := make([]float64, len(members)) // when a device has run its nodes so far
+	has := make(map[arrival]float64)      // when a value is on a device
+	made := make(map[*ir.Value]int)       // the device that computes it
+	last, needed := 0.0, neededNodes(f)
+	for _, n := range f.Nodes {
+		j, placed := number[n.Backend]
+		if !placed || !flow.DoesWork(n) || !needed[n] {
+			continue
+		}
+		start := free[j]
+		for _, a := range n.Args {
+			if a == nil {
+				continue
+			}
+			v := a.Root()
+			from, computed := made[v]
+			at, sent := has[arrival{v, j}]
+			if computed && !sent {
+				at = has[arrival{v, from}] + members[j].TransferSeconds(members[from], float64(a.MaxBytes()))
+				has[arrival{v, j}] = at
+			}
+			start = max(start, at)
+		}
+		e, t := flow.EffortOf(n), members[j]
+		free[j] = start + t.Seconds(e.Flops, e.Read+e.Written, e.Weight, max(t.Hint, 1))
+		v := n.Result().Root()
+		has[arrival{v, j}], made[v] = free[j], j
+		last = max(last, free[j])
+	}
+	return last
+}
+
+// neededNodes returns the nodes whose results are read or returned, or that write states.
+func neededNodes(f *ir.Func) map[*ir.Node]bool {
+	needed := make(map[*ir.Node]bool)
+	for _, r := range f.Results {
+		needed[r.Def] = true
+	}
+	for _, n := range slices.Backward(f.Nodes) {
+		if needed[n] = needed[n] || n.Is(ir.WritesState); !needed[n] {
+			continue
+		}
+		for _, a := range n.Args {
+			if a != nil {
+				needed[a.Def] = true
+			}
+		}
+	}
+	return needed
+}
+
+// choicesKey is the key of the note that keeps choices in the module.
+const choicesKey = "shard.choices"
+
+// keepChoices keeps choices in the module.
+func keepChoices(m *ir.Module, choices []Choice) {
+	text, err := json.Marshal(choices)
+	if err == nil {
+		m.SetMeta(choicesKey, string(text))
+	}
+}
+
+// ChoicesOf returns what pass shard has compared, block by block; nil if it has nothing.
+func ChoicesOf(m *ir.Module) (choices []Choice) {
+	if json.Unmarshal([]byte(m.GetMeta(choicesKey)), &choices) != nil {
+		return nil
+	}
+	return choices
+}
+
+// Text returns the way of a choice and its predicted time for a token, then the same of the others.
+func (c *Choice) Text() []string {
+	words := []string{fmt.Sprintf("%s %s", c.Way, pass.SecondsText(c.Seconds))}
+	for _, o := range c.Others {
+		time := "does not fit"
+		if o.Seconds > 0 {
+			time = pass.SecondsText(o.Seconds)
+		}
+		words = append(words, fmt.Sprintf("%s %s", o.Way, time))
+	}
+	return words
+}
