@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -191,11 +192,12 @@ func (x *chooser) seconds(c combination) (_ float64, ok bool) {
 func (x *chooser) fits(m *ir.Module) bool {
 	bytes := make([]int64, len(x.members))
 	for _, l := range leavesOf(m) {
-		at := 0
-		if _, number, found := strings.Cut(l.name, "@"); found {
-			fmt.Sscan(number, &at)
+		i := strings.LastIndexByte(l.name, '@')
+		at, err := strconv.Atoi(l.name[i+1:])
+		if i < 0 || err != nil || at >= len(bytes) {
+			at = 0
 		}
-		bytes[min(at, len(bytes)-1)] += l.typ.MaxBytes()
+		bytes[at] += l.typ.MaxBytes()
 	}
 	for j, t := range x.members {
 		if t.Memory > 0 && bytes[j] > t.Memory {
@@ -284,6 +286,19 @@ func ChoicesOf(m *ir.Module) (choices []Choice) {
 		return nil
 	}
 	return choices
+}
+
+// words returns the choice as the operands of a cause: the block, and each way with its predicted time.
+func (c *Choice) words() []string {
+	words := []string{c.Block}
+	for _, w := range append([]WayTaken{{c.Way, c.Seconds}}, c.Others...) {
+		time := "unfit"
+		if w.Seconds > 0 {
+			time = strconv.FormatFloat(w.Seconds*1e6, 'g', 3, 64) + "us"
+		}
+		words = append(words, fmt.Sprintf("%s=%s", w.Way, time))
+	}
+	return words
 }
 
 // Text returns the way of a choice and its predicted time for a token, then the same of the others.

@@ -137,7 +137,7 @@ func noteChoices(c *pass.Context, m *ir.Module, choices []Choice) {
 	for _, f := range m.Funcs {
 		for _, n := range f.Nodes {
 			if x := by[nameOfLeaf(n.Result())]; x != nil && n.Is(ir.Leaf) {
-				c.Cause(n, pass.RuleShardCost, append([]string{x.Block}, x.Text()...)...)
+				c.Cause(n, pass.RuleShardCost, x.words()...)
 			}
 		}
 	}
