@@ -80,7 +80,7 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	fs.StringVar(&f.rules, "rules", "cost", "how backends are chosen: cost, ggml-2024 or ggml-2026")
 	fs.StringArrayVar(&f.pins, "pin", nil, "`REGEX=backend`: put nodes on a backend whose name, position or weight matches")
 	fs.StringVar(&f.group, "group", "", "`NAME=A*3,B*1`: these backends compute each node together, with these shares of the work (default: by memory and speed)")
-	fs.StringArrayVar(&f.shard, "shard", nil, "`REGEX=STATE`: how the group has weights whose name matches: axis0, axis1, …, or mirrored")
+	fs.StringArrayVar(&f.shard, "shard", nil, "`REGEX=STATE`: how the group has weights whose name matches: axis0, axis1, …, mirrored, or cost for what is predicted to be faster")
 	fs.StringArrayVar(&f.deny, "deny", nil, "`backend` that must not be used: fail with the reasons if it is needed")
 	fs.StringArrayVar(&f.maxMemory, "max-memory", nil, "`BACKEND=SIZE`: fail if a backend or space needs more, such as gpu=7.5GiB")
 	fs.IntVar(&f.pipeline, "pipeline", 1, "steps that may be in flight at once, each with buffers of its own for the inputs of splits")
