@@ -171,7 +171,7 @@ func (p *ggmlPlan) operands(v *ir.Value) string {
 func (p *ggmlPlan) own(v *ir.Value) (s ir.Sharding, ok bool) {
 	t := p.graph.Of[v]
 	switch {
-	case t == nil:
+	case t == nil || p.State(t).Kind == ir.ShardNone: // ggml gives no state to what has no elements
 		return s, false
 	case p.Partial(t):
 		return ir.Partial(), true

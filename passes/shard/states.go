@@ -222,6 +222,9 @@ func (l *leaf) asked(state ir.Sharding, share []float64, dimensions map[string]*
 	if !isConst {
 		return state, fmt.Errorf("the axis %d has no constant extent", state.Axis)
 	}
+	if n == 0 {
+		return state, fmt.Errorf("the axis %d has no elements", state.Axis)
+	}
 	var d dimension
 	if l.divide != nil && l.divide.Axis == state.Axis {
 		d = *dimensions[l.divide.Name]

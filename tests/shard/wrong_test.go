@@ -56,6 +56,11 @@ func check(t *testing.T, c *Case) []*group.Violation {
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}
+	for _, v := range vs {
+		if v.Kind == "" {
+			t.Errorf("%s: %v has no kind", c.Name, v)
+		}
+	}
 	return vs
 }
 

@@ -3,6 +3,7 @@ package ggml
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -119,7 +120,7 @@ func (l *llama) state(k *Kept) (ir.Sharding, error) {
 		}
 	}
 	for _, r := range llamaRules {
-		if !r.name.MatchString(name) {
+		if !r.name.MatchString(name) || slices.Contains(k.NE[:], 0) {
 			continue
 		}
 		switch c := r.cut(k, at); {
