@@ -309,6 +309,22 @@ func @f(%x: f32[3,8]) -> (y: f32[3,8]) {
 	}
 }
 
+// TestExplainTellsWhatEachDeviceComputes has a value that both devices of a group have all of.
+func TestExplainTellsWhatEachDeviceComputes(t *testing.T) {
+	m := irtest.Parse(t, `ggir 1
+props imported,shaped
+func @f(%x: f32[2]) -> (y: f32[2]) {
+  parts "k" held(1 1) ["k@0", "k@1"]
+  %"k@0" = exp %x : f32[2]
+  %"k@1" = exp %x : f32[2]
+  %y = add %"k@0", %"k@1" : f32[2]
+  return %y
+}
+`)
+	text, _ := explained(t, m, Options{Targets: twoSpaces(t), Node: "k"})
+	wantAll(t, text, "note: each device computes k in @f for itself: k@0, k@1")
+}
+
 // TestExplainTakesLinearTime demands that a summary of four times as many nodes over 8 backends takes about four times
 // as long.
 func TestExplainTakesLinearTime(t *testing.T) {

@@ -97,7 +97,7 @@ func (x *explainer) findName(f *found, fn, name string) {
 	}
 }
 
-// findParts looks for what the devices of a group have of a value of which none has all.
+// findParts looks for what the devices of a group have of a value of which none has all under its name.
 func (x *explainer) findParts(f *found, fn, name string) {
 	for _, g := range x.m.Funcs {
 		if fn != "" && fn != g.Name {
@@ -115,7 +115,11 @@ func (x *explainer) findParts(f *found, fn, name string) {
 					x.findMerged(f, part)
 				}
 			}
-			f.notes = append(f.notes, fmt.Sprintf("no device of the group has all of %s in @%s: they have %s", name, g.Name, strings.Join(have, ", ")))
+			note := "no device of the group has all of %s in @%s: they have %s"
+			if p.State.Kind == ir.ShardHeld || p.State.Kind == ir.ShardMirrored {
+				note = "each device computes %s in @%s for itself: %s"
+			}
+			f.notes = append(f.notes, fmt.Sprintf(note, name, g.Name, strings.Join(have, ", ")))
 		}
 	}
 }

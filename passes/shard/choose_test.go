@@ -157,7 +157,7 @@ func @f(%q: f32[1,4,4], %x: f32[1,2,4], %slot: i32[1], %pos: i32[1], %lengths: i
 		given map[string]ir.Sharding
 		want  string
 	}{
-		{nil, "keys@0"},
+		{nil, "keys"},
 		{map[string]ir.Sharding{"keys": ir.SplitOn(1, ir.Segment{Times: 1, Counts: []int64{1, 1}})}, "keys@0 keys@1"},
 	} {
 		m, _, err := Spread(parseModule(t, text), 2, tt.given)

@@ -154,6 +154,9 @@ type spreader struct {
 func (s *spreader) run() error {
 	nodes := s.f.Nodes
 	names := make(map[*ir.Value]string)
+	for _, p := range s.f.Params {
+		names[p] = p.Name()
+	}
 	for _, n := range nodes {
 		names[n.Result()] = n.Result().Name()
 	}

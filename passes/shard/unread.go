@@ -11,10 +11,11 @@ import (
 func dropUnread(m *ir.Module, devices int, given map[string]ir.Sharding) {
 	copies := make(map[string]bool) // whether it is needed
 	for name, s := range given {
-		if slices.ContainsFunc(m.States, func(x *ir.State) bool { return x.Name == memberName(name, 0) }) && !s.IsSplit() {
-			for j := 1; j < devices; j++ {
-				copies[memberName(name, j)] = false
-			}
+		if s.IsSplit() || s.Kind == ir.ShardHeld || !slices.ContainsFunc(m.States, func(x *ir.State) bool { return x.Name == memberLeaf(name, s, 0) }) {
+			continue
+		}
+		for j := 1; j < devices; j++ {
+			copies[memberLeaf(name, s, j)] = false
 		}
 	}
 	for changed := true; changed; {
@@ -41,7 +42,24 @@ func dropUnread(m *ir.Module, devices int, given map[string]ir.Sharding) {
 			}
 			return false
 		})
+		names := make(map[string]bool)
+		for v := range gone {
+			names[v.Name()] = true
+		}
+		f.Parts = slices.DeleteFunc(f.Parts, func(p ir.Parts) bool { return !stillParts(p, names) })
 	}
+}
+
+// stillParts removes the names of values that are gone. It reports whether another device than the first has something.
+func stillParts(p ir.Parts, gone map[string]bool) bool {
+	others := p.State.IsSplit()
+	for j, name := range p.Names {
+		if gone[name] {
+			p.Names[j] = ""
+		}
+		others = others || j > 0 && p.Names[j] != "" && p.Names[j] != p.Names[0]
+	}
+	return others
 }
 
 // liveNodes returns the nodes that a result needs, or a write of a state that is no copy, or a needed one.

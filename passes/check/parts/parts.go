@@ -56,7 +56,7 @@ type checker struct {
 // function follows the nodes of f, which is written out of g.
 func (c *checker) function(g, f *ir.Func) (errs []error) {
 	for i, p := range g.Params {
-		c.pieces[f.Params[i]] = whole(p)
+		c.pieces[f.Params[i]], c.values[p.Name()] = whole(p), p
 	}
 	for _, n := range g.Nodes {
 		for _, r := range n.Results {
