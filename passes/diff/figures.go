@@ -70,6 +70,7 @@ func entryFigures(e *explain.EntrySummary, yield func(what, unit string, x float
 	if e.Copies != nil {
 		yield("copies", "", float64(e.Copies.Count))
 		yield("bytes copied", unitBytes, float64(e.Copies.Bytes))
+		yield("time of copies", unitSeconds, e.Copies.Seconds)
 	}
 	if e.Barriers != nil {
 		yield("barriers", "", float64(*e.Barriers))

@@ -14,11 +14,11 @@ func (x *explainer) copies(f *ir.Func) *CopySummary {
 	s := &CopySummary{Bound: x.copyBound(f)}
 	made := make(map[copies.CopyKey]*ir.Node)
 	eachWorkNode(f, func(n *ir.Node, times int64) {
-		if !isCopy(n) {
+		if !flow.IsCallCopy(n) {
 			return
 		}
 		s.Count += times
-		s.Bytes += times * movedBytes(n)
+		s.Bytes += times * flow.MovedBytes(n)
 		s.Seconds += float64(times) * x.seconds(x.target(n), n)
 		if flow.StaysApart(n) {
 			s.Apart += times
@@ -58,7 +58,7 @@ func (x *explainer) copyBound(f *ir.Func) int64 {
 	eachWorkNode(f, func(n *ir.Node, _ int64) {
 		t := x.target(n)
 		switch {
-		case t == nil || n.Op != ir.OpCopyExperts && (flow.IsTransfer(n) || flow.IsSplitInput(n)):
+		case t == nil || n.Op != ir.OpCopyExperts && flow.IsCallCopy(n):
 		case n.Op == ir.OpCopyExperts: // its second operand tells which experts are moved
 			b.note(n.Args[1], n.Args[0].Type.Space)
 		default:
@@ -91,7 +91,7 @@ func (b bound) note(v *ir.Value, space string) {
 	part := viewedWhole(from)
 	b[key][part] = part.Type.MaxBytes()
 	if cp := copyBehind(v); cp != nil && cp.Op == ir.OpCopyExperts {
-		b[key][part] = movedBytes(cp)
+		b[key][part] = flow.MovedBytes(cp)
 	}
 }
 
@@ -106,10 +106,6 @@ func (b bound) bytes() int64 {
 	}
 	return sum
 }
-
-// movedBytes returns the bytes that a copy moves, at the upper bounds of symbols. Of experts it moves only the chosen
-// ones.
-func movedBytes(n *ir.Node) int64 { return n.Op.Info().Cost(n).Written.Upper() }
 
 // spaceIf returns the space if ok accepts it, else nothing.
 func spaceIf(ok func(string) bool, space string) string {

@@ -34,7 +34,7 @@ func (x *explainer) seconds(t *target.Descriptor, n *ir.Node) float64 {
 	case t == nil || !t.Rates.Known() || !flow.DoesWork(n) || flow.RunsFunction(n):
 		return 0
 	case flow.IsTransfer(n):
-		return x.transfer(n.Args[0].Type.Space, t, movedBytes(n))
+		return x.transfer(n.Args[0].Type.Space, t, flow.MovedBytes(n))
 	}
 	w := flow.WorkOf(t, n, nil)
 	return t.Seconds(w.Flops, w.Shared+w.Split, w.Weight, t.Hint)

@@ -102,7 +102,7 @@ type CopyReport struct {
 
 func (x *explainer) copyReport(n *ir.Node) CopyReport {
 	r := CopyReport{Func: n.Func.Name, Node: n.String(), Value: n.Args[0].String(), From: n.Args[0].Type.Space, To: n.Result().Type.Space,
-		Backend: n.Backend, Bytes: movedBytes(n), Times: runsOf(n.Func), Causes: causesOf(n, byPass("copy", "elide-copy"))}
+		Backend: n.Backend, Bytes: flow.MovedBytes(n), Times: runsOf(n.Func), Causes: causesOf(n, byPass("copy", "elide-copy"))}
 	r.Seconds = x.seconds(x.target(n), n)
 	for _, reader := range x.readers(n.Result()) {
 		r.Readers = append(r.Readers, reader.String())

@@ -209,7 +209,7 @@ func (r *relocation) remove(m *Move, from string, need copyNeed, copies []*ir.No
 	}
 	for _, cp := range copies {
 		m.Removed += int(need.times())
-		m.RemovedBytes += need.times() * movedBytes(cp)
+		m.RemovedBytes += need.times() * flow.MovedBytes(cp)
 		m.Seconds -= float64(need.times()) * r.x.seconds(r.x.target(cp), cp)
 	}
 }
@@ -227,7 +227,7 @@ func (r *relocation) removeAgain(m *Move, need copyNeed, copies []*ir.Node) {
 		left--
 		r.leave = append(r.leave, cp)
 		m.Removed += int(runsOf(cp.Func))
-		m.RemovedBytes += runsOf(cp.Func) * movedBytes(cp)
+		m.RemovedBytes += runsOf(cp.Func) * flow.MovedBytes(cp)
 		m.Seconds -= float64(runsOf(cp.Func)) * r.x.seconds(r.x.target(cp), cp)
 	}
 }

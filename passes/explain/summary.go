@@ -160,7 +160,7 @@ func (x *explainer) entry(f *ir.Func) *EntrySummary {
 		switch {
 		case n.Backend == "":
 			return
-		case isCopy(n):
+		case flow.IsCallCopy(n):
 			e.Seconds += x.cost(n).Step
 			return
 		}
@@ -272,19 +272,16 @@ func isOneSplit(f *ir.Func) bool {
 	return true
 }
 
-// isCopy reports whether n is among the copies of a call.
-func isCopy(n *ir.Node) bool { return flow.IsTransfer(n) || flow.IsSplitInput(n) }
-
 // add counts a node that runs so often in a call.
 func (s *SplitReport) add(n *ir.Node, times int64) {
 	s.Times = min(s.Times, times)
-	if !isCopy(n) {
+	if !flow.IsCallCopy(n) {
 		s.Nodes++
 		s.Runs += times
 		return
 	}
 	s.Inputs = append(s.Inputs, n.Args[0].String())
-	s.Bytes += movedBytes(n)
+	s.Bytes += flow.MovedBytes(n)
 }
 
 // arenas returns the arenas with the sizes of the values that set their bounds, the largest first.

@@ -17,6 +17,13 @@ func IsSplitInput(n *ir.Node) bool {
 	return n.Op == ir.OpCopy && n.HasCause(string(pass.RuleCopyIn))
 }
 
+// IsCallCopy reports whether n is among the copies of a call: one to another space, or one for the inputs of a split.
+func IsCallCopy(n *ir.Node) bool { return IsTransfer(n) || IsSplitInput(n) }
+
+// MovedBytes returns the bytes that a copy moves, at the upper bounds of symbols. Of experts it moves only the chosen
+// ones.
+func MovedBytes(n *ir.Node) int64 { return n.Op.Info().Cost(n).Written.Upper() }
+
 // StaysApart reports whether a limit of memory keeps n, a copy, besides an earlier one of the same value.
 func StaysApart(n *ir.Node) bool {
 	return n.HasCause(string(pass.RuleCopyApart))

@@ -26,10 +26,10 @@ func (d *Document) copies(f *ir.Func) []CopyPage {
 			switch {
 			case n.Body != nil:
 				add(n.Body, times*flow.Iterations(n))
-			case isCopy(n):
+			case flow.IsCallCopy(n):
 				list = append(list, CopyPage{
 					Func: ir.QuoteName(f.Name), Of: d.at[idOf(n.Args[0])], Copy: d.at[idOfNode(n)],
-					From: n.Args[0].Type.Space, To: n.Result().Type.Space, Bytes: movedBytes(n), Times: times,
+					From: n.Args[0].Type.Space, To: n.Result().Type.Space, Bytes: flow.MovedBytes(n), Times: times,
 				})
 			}
 		}
@@ -37,10 +37,3 @@ func (d *Document) copies(f *ir.Func) []CopyPage {
 	add(f, 1)
 	return list
 }
-
-// isCopy reports whether n is among the copies of a call.
-func isCopy(n *ir.Node) bool { return flow.IsTransfer(n) || flow.IsSplitInput(n) }
-
-// movedBytes returns the bytes that a copy moves, at the upper bounds of symbols. Of experts it moves only the chosen
-// ones.
-func movedBytes(n *ir.Node) int64 { return n.Op.Info().Cost(n).Written.Upper() }
