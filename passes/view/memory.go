@@ -2,9 +2,9 @@ package view
 
 import (
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/explain"
 	"github.com/ggmlc/ggmlc/passes/flow"
 	"github.com/ggmlc/ggmlc/passes/plan"
-	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // MemoryPage is the memory of an entry point over time. Time is counted in steps: nodes that do work, the body of each
@@ -20,12 +20,12 @@ type MemoryPage struct {
 	Lives [][8]int64 `json:"lives"`
 }
 
-// memory returns the memory of an entry point; nil before plan.
-func (d *Document) memory(f *ir.Func, targets *target.List) *MemoryPage {
+// memory returns the memory of an entry point of a module that was compiled under o; nil before plan.
+func (d *Document) memory(f *ir.Func, o explain.Options) *MemoryPage {
 	if f.Module.Plan == nil {
 		return nil
 	}
-	t, lives := plan.Lives(f, targets)
+	t, lives := plan.Lives(f, o.Targets)
 	p := &MemoryPage{Func: ir.QuoteName(f.Name)}
 	before := make([]int, len(t.Steps)+1) // steps of the page before a position
 	for i, s := range t.Steps {
@@ -45,8 +45,8 @@ func (d *Document) memory(f *ir.Func, targets *target.List) *MemoryPage {
 			p.Loops = append(p.Loops, [3]int{before[i], before[last] - 1, int(flow.Iterations(s.Node))})
 		}
 	}
-	p.addLives(d, f, func(o *ir.Value) (first, last int) {
-		live := lives(o)
+	p.addLives(d, f, func(v *ir.Value) (first, last int) {
+		live := lives(v)
 		if live == plan.Never {
 			return 0, -1
 		}

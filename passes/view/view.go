@@ -164,7 +164,7 @@ func NewDocument(m *ir.Module, r *Recorder, o Options) (*Document, error) {
 	for _, f := range m.Funcs {
 		d.Graphs = append(d.Graphs, d.graph(f))
 		d.Copies = append(d.Copies, d.copies(f)...)
-		if p := d.memory(f, o.Explain.Targets); p != nil {
+		if p := d.memory(f, o.Explain); p != nil {
 			d.Memory = append(d.Memory, p)
 		}
 	}
