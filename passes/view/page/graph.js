@@ -139,10 +139,10 @@ function edgeShape(page, e) {
   );
 }
 
-// edgeLabel returns the bytes of a copy, beside the end of its line, where the line runs straight down.
+// edgeLabel returns the bytes of a copy beside the end of its line, on the side where the line does not come from.
 function edgeLabel(e) {
-  const x = e.b.x + e.b.width / 2;
-  return e.copies ? s('g', {class: 'edge copy'}, s('text', {x: x + 7, y: e.b.y - 2}, copiedText(e))) : null;
+  const x = e.b.x + e.b.width / 2, left = e.a.x + e.a.width / 2 > x;
+  return e.copies ? s('g', {class: 'edge copy'}, s('text', {x: left ? x - 7 : x + 7, y: e.b.y - 2, 'text-anchor': left ? 'end' : 'start'}, copiedText(e))) : null;
 }
 
 function copiedText(e) { return (e.copies > 1 ? e.copies + ' copies, ' : '') + bytesText(e.bytes); }

@@ -42,7 +42,7 @@ function memoryLegend() {
   const sample = (cls, ...shapes) => s('svg', {class: 'sample', width: 22, height: 12, 'aria-hidden': 'true'}, s('g', {class: cls}, shapes));
   const box = () => s('rect', {x: 1, y: 1, width: 20, height: 10, rx: 2}), rule = () => s('line', {x1: 0, x2: 22, y1: 6, y2: 6});
   return h('span', {class: 'legend'}, [[sample('life', box()), 'a value'], [sample('life setter', box()), 'a value that sets the lower bound'],
-    [sample('life', box(), s('line', {class: 'instance', x1: 1, x2: 21, y1: 6, y2: 6})), 'one with an instance for each step under way'], [sample('bound', rule()), 'lower bound'],
+    ...(doc.memory.some(p => p.lives.some(l => l[7] > 1)) ? [[sample('life', box(), s('line', {class: 'instance', x1: 1, x2: 21, y1: 6, y2: 6})), 'one with an instance for each step under way']] : []), [sample('bound', rule()), 'lower bound'],
     [sample('', s('path', {class: 'used', d: 'M0,9H8V3H22'})), 'bytes in use'], [sample('ticks', s('line', {x1: 11, x2: 11, y1: 0, y2: 12})), 'barrier'], ...doc.targets.map(t => [sample('steps ' + backendClass(t), s('rect', {x: 1, y: 3, width: 20, height: 7})), 'below: a step on ' + t]), ...(doc.copies ? [[sample('steps copied', s('rect', {x: 1, y: 3, width: 20, height: 7})), 'below: a copy']] : [])].map(([e, text]) => h('span', {class: 'key'}, e, text)));
 }
 
