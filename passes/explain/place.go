@@ -217,6 +217,8 @@ func (x *explainer) whyAt(h *history, s *stay, o *ir.Value, arena *ir.Arena) str
 		return "inputs and outputs are the caller's: they share bytes with nothing"
 	case s == nil:
 		return "nothing reads it"
+	case o.Slots() > 1:
+		return fmt.Sprintf("the first of %d instances, one for each step under way, which share bytes with nothing", o.Slots())
 	case o.Place.Offset == 0:
 		return "at the bottom: nothing below it is live at the same time"
 	}

@@ -91,10 +91,11 @@ func TestHeadStatesTheWholeCall(t *testing.T) {
 	wantAll(t, text, "predicted time of a call: @step "+pass.SecondsText(end)+" ("+pass.SecondsText(barriers)+" of it at barriers)\n")
 }
 
-// TestWaitsNameTheCallBefore explains nodes that wait for events of the call before and of this call.
-func TestWaitsNameTheCallBefore(t *testing.T) {
+// TestNodesOfStepsUnderWay explains nodes that wait for events of the call before and of this call, copies, and values
+// with instances.
+func TestNodesOfStepsUnderWay(t *testing.T) {
 	m, o := underWay(t, 2)
-	prev, now := 0, 0
+	prev, now, instances := 0, 0, 0
 	for _, f := range m.AllFuncs() {
 		for _, n := range f.Nodes {
 			if n.Submit == nil {
@@ -112,13 +113,17 @@ func TestWaitsNameTheCallBefore(t *testing.T) {
 					t.Errorf("%v waits for an event, of the call before: %v, and the text is\n%s", n, w.Prev, text)
 				}
 			}
+			if n.Submit.Slots > 1 {
+				wantAll(t, text, ": the first of 2 instances, one for each step under way, which share bytes with nothing")
+				instances++
+			}
 			if flowsToQueue(n) {
 				wantAll(t, text, "runs for "+n.Backend)
 			}
 		}
 	}
-	if prev == 0 || now == 0 {
-		t.Errorf("%d waits for the call before, %d for this call", prev, now)
+	if prev == 0 || now == 0 || instances == 0 {
+		t.Errorf("%d waits for the call before, %d for this call, %d nodes with instances", prev, now, instances)
 	}
 }
 
