@@ -61,6 +61,9 @@ func (t *explainText) group(g *shard.Figures) {
 	t.line(1, "group %s: %s added up, %s gathered: %s, %s", g.Group, plural(g.Sums, "value", "values"), plural(g.Gathers, "value", "values"),
 		plural(g.Messages, "message", "messages"), pass.BytesText(g.Bytes))
 	t.line(2, "ggml's exchange for the same sums: %s, %s", plural(g.GGMLMessages, "message", "messages"), pass.BytesText(g.GGMLBytes))
+	for _, why := range g.Whole {
+		t.line(2, "weights and states that are not divided: %s", why)
+	}
 	if g.Seconds > 0 && g.Layers > 0 {
 		t.line(2, "predicted: %s, and %s with layers on one device each", pass.SecondsText(g.Seconds), pass.SecondsText(g.Layers))
 	}

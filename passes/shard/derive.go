@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // choice is how the devices compute a node.
@@ -47,6 +48,9 @@ func (c *choice) price(n *ir.Node, devices int) bool {
 		}
 		if isState(n.Args[i]) && !have.Equal(need) {
 			return false // other devices' states are not read
+		}
+		if n.Args[i].IsWeight() && have.Kind == ir.ShardMirrored && need.IsSplit() && n.Args[i].Type.DType != dtype.F32 {
+			return false // kernels of products read packed weights, and a part is no weight
 		}
 		bytes, possible := transferred(have, need, n.Args[i].Type.MaxBytes(), devices)
 		if !possible {

@@ -32,6 +32,9 @@ type Figures struct {
 
 	// Choices are the blocks of which ways were compared (--shard REGEX=cost).
 	Choices []Choice `json:"choices,omitempty"`
+
+	// Whole are the reasons why weights and states are not divided, with how many there are and their bytes.
+	Whole []string `json:"whole,omitempty"`
 }
 
 // figuresKey is the key of the note that keeps the figures of an entry point in the module.
@@ -51,6 +54,9 @@ func FiguresOf(m *ir.Module, entry string) *Figures {
 		return nil
 	}
 	f.Choices = ChoicesOf(m)
+	if text := m.GetMeta(wholeKey); text != "" {
+		f.Whole = strings.Split(text, "; ")
+	}
 	return f
 }
 

@@ -96,6 +96,9 @@ func run(c *pass.Context, m *ir.Module) error {
 	for _, x := range collectives {
 		c.Count(string(x.Kind), 1)
 	}
+	if err := noteWhole(m, given, c.Options); err != nil {
+		return refusal(err)
+	}
 	for _, f := range m.Funcs {
 		measure(f, g.Name, members, share).note(m, f.Name)
 	}
