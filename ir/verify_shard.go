@@ -8,7 +8,7 @@ func (v *verifier) sharding(f *Func) {
 	if !f.Sharded() || v.m.Props&PropShaped == 0 {
 		return
 	}
-	devices := 0
+	devices, impossible := 0, make(map[*Value]bool)
 	for _, n := range f.Nodes {
 		v.node = n
 		if !v.must(len(n.Results) == 1 && n.Body == nil, "shard", "a node with %d results or a body has no state", len(n.Results)) {
@@ -18,9 +18,12 @@ func (v *verifier) sharding(f *Func) {
 		v.must(s.Kind != ShardNone, "shard", "it has no state, and other nodes have")
 		if err := s.check(n.Result().Type, &devices); err != "" {
 			v.fail("shard", "%v: %s", s, err)
+			impossible[n.Result()] = true
 			continue
 		}
-		v.follows(n, s)
+		if !slices.ContainsFunc(n.Args, func(a *Value) bool { return impossible[a] }) {
+			v.follows(n, s)
+		}
 	}
 	v.node = nil
 }

@@ -58,6 +58,14 @@ func TestWrongStatesAreReported(t *testing.T) {
 		{"shard=split(0, 2*(3 1), 3 1)", "shard=split(0, 0*(3 1), 9 3)", "a count is out of bounds"},
 		{"shard=split(0, 2*(3 1), 3 1)", "shard=split(0, 9000000000000000000*(3 1))", "a count is out of bounds"},
 		{"shard=split(0, 2*(3 1), 3 1)", "shard=split(0)", "there is no such axis"},
+		{"shard=split(0, 2*(3 1), 3 1)", "shard=split(0, 6 5 at 0 7)", "%up: shard: split(0, 6 5 at 0 7): no device has some of the elements"},
+		{"shard=split(0, 2*(3 1), 3 1)", "shard=split(0, 9 6 at 0 6 0)", "the numbers of devices differ"},
+		{"shard=split(0, 2*(3 1), 3 1)", "shard=split(0, 12 12 at 0 9000000000000)", "a count is out of bounds"},
+		{"shard=split(0, 2*(3 1), 3 1)", "shard=split(0, 9 6 at 0)", "the numbers of devices differ"},
+		{"shard=split(1, 2*(3 1), 3 1)\n  %a", "shard=split(1, 3 1, 3 1 4)\n  %a", "the numbers of devices differ"},
+		{"shard=split(0, 2*(3 1), 3 1)", "shard=held(0 0)", "%up: shard: held(0 0): each device has it once or not, and one has it"},
+		{"shard=split(0, 2*(3 1), 3 1)", "shard=held(1)", "%up: shard: held(1): the numbers of devices differ"},
+		{"shard=split(0, 2*(3 1), 3 1)", "shard=split(0, 9 6 at 0 6)", "%a: shard: devices cannot compute it"},
 		{"shard=split(0, 2*(3 1), 3 1)", "shard=partial", "%up: shard: a weight or state is split or mirrored"},
 	} {
 		text := strings.Replace(sharded, tt.old, tt.new, 1)

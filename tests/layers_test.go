@@ -57,7 +57,7 @@ var layers = []struct {
 	{"passes/shard/foreign/foreigntest", []string{"ir", "ir/dtype", "passes/shard/foreign"}, nil},
 	{"passes/shard/ggml", []string{"ir", "ir/dtype", "passes/shard/foreign"}, nil},
 	{"passes/shard/lower", []string{"ir", "ir/dtype", "passes/shard/foreign"}, nil},
-	{"passes/shard", []string{"ir", "passes/check/group", "passes/check/parts", "passes/flow", "passes/pass", "passes/shard/foreign", "passes/shard/ggml", "passes/shard/lower", "passes/target"}, nil},
+	{"passes/shard", []string{"ir", "ir/dtype", "passes/check/group", "passes/check/parts", "passes/flow", "passes/pass", "passes/shard/foreign", "passes/shard/ggml", "passes/shard/lower", "passes/target"}, nil},
 	{"passes/check/parts", []string{"ir"}, nil},
 	{"passes/check/group", []string{"ir", "passes/shard/foreign"}, nil},
 	{"passes/plan", []string{"ir", "passes/assign", "passes/flow", "passes/mem", "passes/partition", "passes/pass", "passes/pipeline", "passes/target"}, nil},

@@ -96,9 +96,6 @@ func run(c *pass.Context, m *ir.Module) error {
 	for _, x := range collectives {
 		c.Count(string(x.Kind), 1)
 	}
-	if err := noteWhole(m, given, c.Options); err != nil {
-		return refusal(err)
-	}
 	for _, f := range m.Funcs {
 		measure(f, g.Name, members, share).note(m, f.Name)
 	}
@@ -118,6 +115,9 @@ func (o *options) byCost(c *pass.Context, m *ir.Module, members []*target.Descri
 		return err
 	}
 	noteChoices(c, m, choices)
+	if err := noteWhole(m, o.given, c.Options); err != nil {
+		return err
+	}
 	if len(choices) > 0 { // then a device may have nothing, if that is faster
 		return nil
 	}
