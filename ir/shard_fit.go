@@ -39,8 +39,10 @@ func Fits(n *Node, states func(*Value) Sharding) []Fit {
 	if f, ok := sliceSegments(n, states); ok {
 		fits = append(fits, f)
 	}
-	if f, ok := heldFit(n, states); ok {
-		fits = append(fits, f)
+	for _, of := range []func(*Node, func(*Value) Sharding) (Fit, bool){heldFit, sliceOwned, concatFit} {
+		if f, ok := of(n, states); ok {
+			fits = append(fits, f)
+		}
 	}
 	return fits
 }

@@ -320,6 +320,9 @@ func (s *spreader) member(n *ir.Node, j int) (*ir.Value, error) {
 			one = args[i]
 		}
 	}
+	if a, isConcat := n.Attr.(*ir.ConcatAttr); missing > 0 && isConcat {
+		return s.join(slices.DeleteFunc(args, func(v *ir.Value) bool { return v == nil }), a.Axis, n.Result().Name(), j)
+	}
 	if missing > 0 {
 		return s.lone(n, one, j)
 	}

@@ -23,7 +23,7 @@ func heads(n, x *ir.Node, args []piece) (piece, error) {
 		shared = all / kv
 	}
 	for i := 1; i < 3; i++ {
-		kv, err := alongHeads(args[i], 1)
+		kv, err := along(args[i], 1)
 		if err != nil || kv.len() == 0 || count%kv.len() != 0 {
 			return piece{}, fmt.Errorf("operand %d is %v, and %d heads read it", i, args[i], count)
 		}
@@ -34,7 +34,7 @@ func heads(n, x *ir.Node, args []piece) (piece, error) {
 		}
 	}
 	if len(args) > 6 && args[6].of != nil {
-		if sinks, err := alongHeads(args[6], 0); err != nil || !slices.Equal(sinks, q.runs) {
+		if sinks, err := along(args[6], 0); err != nil || !slices.Equal(sinks, q.runs) {
 			return piece{}, fmt.Errorf("operand 6 is %v, and the heads are %v", args[6], q.runs)
 		}
 	}
@@ -62,8 +62,8 @@ func sameScores(n, x *ir.Node, heads runs) error {
 	return nil
 }
 
-// alongHeads returns the ranges that a piece has of an axis.
-func alongHeads(p piece, axis int) (runs, error) {
+// along returns the ranges that a piece has of an axis.
+func along(p piece, axis int) (runs, error) {
 	if p.axis == axis {
 		return p.runs, nil
 	}

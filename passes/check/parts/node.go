@@ -42,6 +42,47 @@ func (c *checker) part(n, x *ir.Node, args []piece) (piece, error) {
 	return piece{}, fmt.Errorf("it computes no part of %v from %v", x, args)
 }
 
+// gathered returns what a concatenation of some operands of a concatenation x is, or of what others have made of x: ranges of x.
+func gathered(n, x *ir.Node, args []piece) (piece, bool) {
+	a, ok := n.Attr.(*ir.ConcatAttr)
+	if !ok || !ir.EqualAttr(n.Op, n.Attr, x.Attr) {
+		return piece{}, false
+	}
+	p, after := piece{of: x.Result(), axis: a.Axis}, 0 // the operands of x that are there already
+	for _, q := range args {
+		if !q.isComplete() || q.axis >= 0 && q.axis != a.Axis {
+			return p, false
+		}
+		if q.of == x.Result() && q.axis >= 0 {
+			p.runs = p.runs.join(q.runs)
+			continue
+		}
+		i := slices.IndexFunc(x.Args[after:], func(v *ir.Value) bool { return same(v) == q.of })
+		if i < 0 {
+			return p, false
+		}
+		after += i + 1
+		at := int64(0)
+		for _, v := range x.Args[:after-1] {
+			size, _ := v.Type.Shape[a.Axis].IsConst()
+			at += size
+		}
+		has, err := along(q, a.Axis)
+		if err != nil {
+			return p, false
+		}
+		for _, r := range has {
+			p.runs = p.runs.add(at+r.begin, at+r.end)
+		}
+	}
+	return p, !slices.ContainsFunc(x.Args, func(v *ir.Value) bool { return !isConst(v.Type.Shape[a.Axis]) })
+}
+
+func isConst(d ir.Dim) bool {
+	_, ok := d.IsConst()
+	return ok
+}
+
 // sliced returns what a slice of an axis of which its operand has ranges is.
 func sliced(n, x *ir.Node, args []piece) (piece, bool) {
 	a, ok := n.Attr.(*ir.SliceAttr)

@@ -151,7 +151,12 @@ func (c *checker) node(n *ir.Node) (piece, error) {
 	x := original(c.values, n.Result().Name())
 	if x != nil && x.Def != nil && x.Def.Op == n.Op {
 		c.learn(n, x.Def, args)
-		p, err := c.part(n, x.Def, args)
+		p, err := c.part(n, x.Def, slices.Clone(args))
+		if err != nil {
+			if q, ok := gathered(n, x.Def, args); ok {
+				p, err = q, nil
+			}
+		}
 		if err == nil {
 			c.note(n)
 			return p, nil

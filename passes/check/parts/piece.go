@@ -138,9 +138,17 @@ func common(a, b []*ir.Value) []*ir.Value {
 }
 
 // lifted returns a summand of an operand of the sum v as one of v, where a device has nothing of the other operand; p itself if
-// it is none. An operand may be a sum, too.
+// it is none. An operand may be a sum, too. An operand of a concatenation is a range of it.
 func lifted(p piece, v *ir.Value) piece {
-	if p.of == v || v.Def == nil || v.Def.Op != ir.OpAdd {
+	if p.of == v || v.Def == nil {
+		return p
+	}
+	if v.Def.Op == ir.OpConcat { // of which the device has one operand
+		if q, ok := gathered(v.Def, v.Def, []piece{p}); ok {
+			return q
+		}
+	}
+	if v.Def.Op != ir.OpAdd {
 		return p
 	}
 	for i, a := range v.Def.Args {
