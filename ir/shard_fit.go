@@ -32,8 +32,10 @@ func (f *Fit) AttrOf(n *Node, device int) any {
 func Fits(n *Node, states func(*Value) Sharding) []Fit {
 	var fits []Fit
 	for _, w := range append([]Way{mirroredWay(n)}, Ways(n)...) {
-		if f, ok := fit(n, w, states); ok {
-			fits = append(fits, f)
+		for _, base := range bases(n, w, states) {
+			if f, ok := fit(n, w, base, states); ok {
+				fits = append(fits, f)
+			}
 		}
 	}
 	if f, ok := sliceSegments(n, states); ok {
@@ -78,11 +80,10 @@ func mirroredWay(n *Node) Way {
 	return w
 }
 
-// fit returns the fit of a way.
-func fit(n *Node, w Way, states func(*Value) Sharding) (Fit, bool) {
+// fit returns the fit of a way with these segments of the result's split axis.
+func fit(n *Node, w Way, base []Segment, states func(*Value) Sharding) (Fit, bool) {
 	f := Fit{way: w, Result: Sharding{Kind: w.Result.Kind}}
-	base, ok := baseSegments(n, w, states)
-	if !ok || w.Result.Kind == ShardPartial && slices.ContainsFunc(base, Segment.overlaps) { // which would be added twice
+	if w.Result.Kind == ShardPartial && slices.ContainsFunc(base, Segment.overlaps) { // which would be added twice
 		return f, false
 	}
 	if w.Single && (len(base) != 1 || base[0].Times != 1) {
@@ -110,22 +111,56 @@ func fit(n *Node, w Way, states func(*Value) Sharding) (Fit, bool) {
 	return f, true
 }
 
-// baseSegments returns the segments of the result's split axis that the first split operand gives. Of a way with a sum
-// they are those of the summed axes, and of others none.
-func baseSegments(n *Node, w Way, states func(*Value) Sharding) ([]Segment, bool) {
+// bases returns the segments of the result's split axis that split operands give, those of the first operand first. Of a way with
+// a sum they are those of the summed axes. Of one without a split axis, there is one list, which is nil.
+func bases(n *Node, w Way, states func(*Value) Sharding) (list [][]Segment) {
 	needed := w.Result.Kind == ShardSplit
 	for i, s := range w.Args {
 		if s.Kind != ShardSplit {
 			continue
 		}
 		needed = true
-		if have := states(n.Args[i]); have.IsSplit() && have.Axis == s.Axis && !(s.Shared && have.Overlaps()) {
-			if base, whole := scaled(have.Segments, s.Den, s.Num); whole && fitsGranule(base, w.Granule(n)) {
-				return base, true
+		if have := states(n.Args[i]); have.IsSplit() && have.Axis == s.Axis {
+			base, whole := scaled(have.Segments, s.Den, s.Num)
+			if s.Shared && have.Overlaps() {
+				base, whole = s.amongSharers(have)
+			}
+			if whole && fitsGranule(base, w.Granule(n)) {
+				list = append(list, base)
 			}
 		}
 	}
-	return nil, !needed
+	if !needed {
+		list = append(list, nil)
+	}
+	return list
+}
+
+// amongSharers returns the segments of the result if devices have elements of an operand in common: those that have one element
+// divide what reads it evenly.
+func (s Share) amongSharers(have Sharding) ([]Segment, bool) {
+	seg := have.Segments[0]
+	if len(have.Segments) != 1 || seg.Times != 1 {
+		return nil, false
+	}
+	same := func(i, j int) bool { return seg.Counts[j] == 1 && seg.Counts[i] == 1 && seg.Start(i) == seg.Start(j) }
+	starts, counts := make([]int64, len(seg.Counts)), make([]int64, len(seg.Counts))
+	for j, n := range seg.Counts {
+		sharers, place := int64(1), int64(0) // of the devices that have the element, and which of them j is
+		for i := range seg.Counts {
+			if i != j && same(i, j) {
+				sharers++
+			}
+			if i < j && same(i, j) {
+				place++
+			}
+		}
+		first, all := seg.Start(j)*s.Den/s.Num, n*s.Den/s.Num
+		starts[j] = first + all*place/sharers
+		counts[j] = first + all*(place+1)/sharers - starts[j]
+	}
+	base := SegmentAt(starts, counts)
+	return []Segment{base}, !base.overlaps() && base.isCovered()
 }
 
 func fitsGranule(segments []Segment, granule int64) bool {

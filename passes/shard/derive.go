@@ -49,8 +49,8 @@ func (c *choice) price(n *ir.Node, devices int) bool {
 		if isState(n.Args[i]) && !have.Equal(need) {
 			return false // other devices' states are not read
 		}
-		if n.Args[i].IsWeight() && have.Kind == ir.ShardMirrored && need.IsSplit() && n.Args[i].Type.DType != dtype.F32 {
-			return false // kernels of products read packed weights, and a part is no weight
+		if n.Args[i].IsWeight() && n.Args[i].Type.DType != dtype.F32 && !have.Equal(need) {
+			return false // kernels of products read packed weights, and what is taken or joined of weights is none
 		}
 		bytes, possible := transferred(have, need, n.Args[i].Type.MaxBytes(), devices)
 		if !possible {
