@@ -9,6 +9,9 @@ import (
 // stated compares what f says of its values with what they are: by their names, and of the parts of values (ir.Func.Parts).
 func (c *checker) stated(f *ir.Func) (errs []error) {
 	values := make(map[string]*ir.Value)
+	for _, p := range f.Params { // of a sum of which a device adds nothing else, a parameter can be the summand
+		values[p.Name()] = p
+	}
 	for _, n := range f.Nodes {
 		r := n.Result()
 		values[r.Name()] = r
@@ -39,11 +42,12 @@ func (c *checker) statedParts(p ir.Parts, values map[string]*ir.Value) error {
 		if !known {
 			return fmt.Errorf("nothing is known of %q", name)
 		}
+		have = lifted(have, same(of))
 		if p.State.Kind == ir.ShardPartial {
-			summands = append(summands, lifted(have, same(of)))
+			summands = append(summands, have)
 			continue
 		}
-		if want := partOf(same(of), p.State, j); !have.isComplete() || !have.sameRange(want) {
+		if want := partOf(same(of), p.State, j); !have.isComplete() || !have.normal().sameRange(want.normal()) {
 			return fmt.Errorf("%q is %v, not %v", name, have, want)
 		}
 	}
