@@ -56,7 +56,7 @@ func (f *compileFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.IntVar(&f.context, "ctx", 0, "positions of a sequence (default: as trained, at most 4096)")
 	fs.IntVar(&f.batch, "batch", 0, "tokens of a prompt that one step takes (default 512)")
-	fs.IntVar(&f.sequences, "sequences", 0, "sequences that a program can run together, each with a KV cache of its own (default 1)")
+	fs.IntVar(&f.sequences, "sequences", 0, "sequences that a program can run together, each with a KV cache of its own (default 1); of an encoder, texts of a step (default 16)")
 	fs.StringVar(&f.kv, "kv", "f16", "dtype of the KV cache: f16, f32, q8_0 or q4_0")
 	fs.StringVar(&f.quantize, "quantize", "", "convert float weights to `TYPE`: "+strings.Join(quantizeNames(), ", "))
 	fs.BoolVar(&f.allLogits, "all-logits", false, "prompts give the logits after each token, for the program's perplexity and logits --all (prompts take longer)")

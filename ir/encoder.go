@@ -9,20 +9,21 @@ import (
 )
 
 // Encoder names the entry point of a module that makes embeddings of texts, and the parameters and the result that the
-// runtime sets and reads. The function takes a whole text, of which each token reads all others. Verify checks it against
+// runtime sets and reads. The function takes whole texts, of which each token reads all others. Verify checks it against
 // the function.
 type Encoder struct {
 	Func string // name of the entry point
 
-	// Indexes of parameters, -1 if it has none. For a text of n tokens they are set to the ids; to 0, 1, …, n-1; to n-1 everywhere; to
-	// 0; to n; and First, the row of the first token, to 0.
+	// Indexes of parameters, -1 if it has none. For tokens of a text of n tokens, number s of the step, they are set to the ids; to 0, 1, …,
+	// n-1; to n-1 everywhere; and to s. Lengths, i32[S], has n for text s, and First, i32[texts], the row of its first token. Without
+	// Lengths or Slot, a step takes one text, otherwise at most S.
 	Tokens, Pos, Last, Slot, Lengths, First int
 
 	// Hidden is the result that holds the state of each token: f32[n, width]. Pooling is how these become one embedding.
 	Hidden  int
 	Pooling Pooling
 
-	// Scores is the result that holds the scores of the text: f32[1, labels]. It is -1 unless Pooling is PoolRank.
+	// Scores is the result that holds the scores of texts: f32[texts, labels]. It is -1 unless Pooling is PoolRank.
 	Scores int
 
 	// Tokenizer is the name of the source whose vocabulary the program contains; empty for none.
@@ -171,19 +172,37 @@ func (v *verifier) encoderParams(f *Func, e *Encoder) bool {
 	if !v.must(e.Tokens >= 0, ruleLanguage, "no parameter has the role tokens: add tokens=%%NAME") {
 		return false
 	}
-	tokens := f.Params[e.Tokens]
 	for i, p := range f.Params {
 		v.node = p
-		want := tokens.Type.Shape
-		if i == e.Lengths || i == e.First { // there is one text
-			want = Dims(1)
-		}
-		_, sized := stepSymbol(want[0])
+		want, ok := e.extent(f, i)
 		sound = v.must(taken[i] != "", ruleLanguage, "it has no role, and the runtime sets no other parameters: give it one in the line encoder, or remove it") &&
-			v.must(p.Type.DType == dtype.I32 && p.Type.Layout == dtype.Plain && len(p.Type.Shape) == 1 && EqualDims(p.Type.Shape, want) && (sized || want[0].Is(1)), ruleLanguage,
-				"%s is %s: it has to be i32 with one dimension, 1 for lengths and first, and otherwise a symbol of its own whose least value is 1", taken[i], p.Type.data()) && sound
+			v.must(p.Type.DType == dtype.I32 && p.Type.Layout == dtype.Plain && len(p.Type.Shape) == 1 && ok, ruleLanguage,
+				"%s is %s: it has to be i32 with one dimension, %s", taken[i], p.Type.data(), want) && sound
 	}
 	return sound
+}
+
+// extent returns how many elements the role of parameter i asks for, and whether it has them.
+func (e *Encoder) extent(f *Func, i int) (want string, ok bool) {
+	n, tokens := f.Params[i].Type.Inner(), f.Params[e.Tokens].Type.Inner()
+	s, sized := stepSymbol(n)
+	texts, constant := e.texts(f)
+	switch i {
+	case e.Lengths:
+		return "a constant", constant
+	case e.First:
+		return "1, or a symbol of its own from 1 to at most the elements of lengths", n.Is(1) || sized && constant && s.Max <= texts && !n.Equal(tokens)
+	}
+	return "that of tokens: 1, or a symbol of its own whose least value is 1", n.Equal(tokens) && (sized || n.Is(1))
+}
+
+// texts returns the most texts of a step.
+func (e *Encoder) texts(f *Func) (n int64, ok bool) {
+	if e.Lengths < 0 || e.Slot < 0 {
+		return 1, true
+	}
+	n, ok = f.Params[e.Lengths].Type.Inner().IsConst()
+	return n, ok && n > 0
 }
 
 // encoderHidden checks the result with the states of tokens.
@@ -202,7 +221,7 @@ func (v *verifier) encoderHidden(f *Func, e *Encoder) {
 	v.must(ok && width > 0, ruleLanguage, "a row of hidden has %v elements: let their number be constant", t.Inner())
 }
 
-// encoderScores checks the result with the scores of the text.
+// encoderScores checks the result with the scores of texts.
 func (v *verifier) encoderScores(f *Func, e *Encoder) {
 	v.node = encoderLine
 	if e.Pooling != PoolRank {
@@ -216,7 +235,11 @@ func (v *verifier) encoderScores(f *Func, e *Encoder) {
 	r := f.Results[e.Scores]
 	v.node = r
 	t := r.Type
-	if !v.must(t.DType == dtype.F32 && t.Layout == dtype.Plain && len(t.Shape) == 2 && t.Shape[0].Is(1), ruleLanguage, "scores is %s: it has to be f32 with one row", t.data()) {
+	rows := Const(1)
+	if e.First >= 0 {
+		rows = f.Params[e.First].Type.Inner()
+	}
+	if !v.must(t.DType == dtype.F32 && t.Layout == dtype.Plain && len(t.Shape) == 2 && t.Shape[0].Equal(rows), ruleLanguage, "scores is %s: it has to be f32 with a row for each text", t.data()) {
 		return
 	}
 	labels, ok := t.Inner().IsConst()

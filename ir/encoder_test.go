@@ -47,11 +47,12 @@ func TestEncoderIsPrintedAndParsed(t *testing.T) {
 	}
 }
 
-// ranking is encoding with scores of the first token.
+// ranking is encoding of up to three texts, with scores of their first tokens.
 var ranking = strings.NewReplacer(
 	"lengths=%n, hidden=1) pooling=mean", "lengths=%n, first=%first, hidden=1, scores=2) pooling=rank",
-	"%slot: i32[tokens])", "%slot: i32[tokens], %first: i32[1])", "hidden: f32[tokens,8])", "hidden: f32[tokens,8], scores: f32[1,8])",
-	"  return %y, %h", "  %s = gather %h, %first : f32[1,8]\n  return %y, %h, %s",
+	"%slot: i32[tokens])", "%slot: i32[tokens], %first: i32[texts])", "hidden: f32[tokens,8])", "hidden: f32[tokens,8], scores: f32[texts,8])",
+	"  return %y, %h", "  %s = gather %h, %first : f32[texts,8]\n  return %y, %h, %s",
+	"symbol tokens", "symbol texts 1 3\nsymbol tokens", "f32[1,1,8,8]", "f32[3,1,8,8]", "%n: i32[1]", "%n: i32[3]",
 ).Replace(encoding)
 
 // TestRankingEncoders: the scores of texts are a result of their own.
@@ -72,12 +73,14 @@ func TestRankingEncoders(t *testing.T) {
 		{"no scores", ", scores=2", "", "scores is result -1 of 3"},
 		{"no such result", "scores=2", "scores=3", "scores is result 3 of 3"},
 		{"the states", "scores=2", "scores=1", "scores is result 1 of 3"},
-		{"a row for each token", "scores=2) pooling", "scores=0) pooling", "scores is f32[tokens,1,8]: it has to be f32 with one row"},
-		{"rows of first", "1]", "2]", "first is i32[2]"},
+		{"a row for each token", "scores=2) pooling", "scores=0) pooling", "scores is f32[tokens,1,8]: it has to be f32 with a row for each text"},
+		{"first of each token", "%first: i32[texts]", "%first: i32[tokens]", "first is i32[tokens]: it has to be i32 with one dimension, 1, or a symbol"},
+		{"more first rows than texts", "symbol texts 1 3", "symbol texts 1 4", "first is i32[texts]: it has to be"},
+		{"no text", "symbol texts 1 3", "symbol texts 0 3", "first is i32[texts]: it has to be"},
 	} {
 		text := strings.Replace(ranking, c.old, c.new, 1)
-		if c.old == "1]" {
-			text = strings.NewReplacer("%first: i32[1]", "%first: i32[2]", "f32[1,8]", "f32[2,8]").Replace(ranking)
+		if strings.HasSuffix(c.new, "i32[tokens]") {
+			text = strings.ReplaceAll(text, "f32[texts,8]", "f32[tokens,8]")
 		}
 		m, err := Parse("ranking", []byte(text))
 		if err == nil {
@@ -101,7 +104,7 @@ func TestEncoderViolations(t *testing.T) {
 		{"two roles", "slot=%slot", "slot=%pos", "it is both pos and slot"},
 		{"a float", ") -> (none", ", %more: f32[tokens]) -> (none", "it has no role, and the runtime sets no other parameters"},
 		{"rows of positions", "last=%last, slot=%slot", "last=%slot, slot=%more", "slot is f32[tokens]: it has to be i32 with one dimension"},
-		{"several lengths", "slot=%slot, lengths=%n", "slot=%more, lengths=%slot", "lengths is i32[tokens]: it has to be i32 with one dimension, 1 for lengths"},
+		{"several lengths", "slot=%slot, lengths=%n", "slot=%more, lengths=%slot", "lengths is i32[tokens]: it has to be i32 with one dimension, a constant"},
 		{"no such result", "hidden=1", "hidden=2", "hidden is result 2 of 2"},
 		{"no rows", "hidden=1", "hidden=0", "hidden is f32[tokens,1,8]: it has to be f32 with a row for each token"},
 		{"another source", "tokenizer=m", "tokenizer=x", "tokenizer=x is no source of the module"},

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 )
 
@@ -63,21 +64,12 @@ func (s *Session) Embed(ctx context.Context, tokens []int32, pooling Pooling) ([
 	if s.seat != nil {
 		return nil, inputError("sessions of Sessions give no embeddings: use a session of Model.NewSession")
 	}
+	if s.model.program.Encoder != nil {
+		return s.embedText(ctx, tokens, pooling)
+	}
 	pool, err := s.model.program.pooler(pooling, len(tokens))
 	if err != nil {
 		return nil, err
-	}
-	if s.model.program.Encoder != nil {
-		rows, err := s.encodeText(ctx, tokens)
-		if err != nil {
-			return nil, err
-		}
-		if pool.pooling == PoolRank {
-			e := s.model.program.Encoder
-			rows = s.Floats(&s.model.program.Funcs[e.Func].Outputs[e.Scores])
-		}
-		pool.add(rows)
-		return pool.result()
 	}
 	s.Reset()
 	if err := s.checkScore(tokens, 0); err != nil {
@@ -93,6 +85,57 @@ func (s *Session) Embed(ctx context.Context, tokens []int32, pooling Pooling) ([
 		pool.add(s.Floats(hidden))
 	}
 	return pool.result()
+}
+
+// embedText is Embed of an encoder.
+func (s *Session) embedText(ctx context.Context, tokens []int32, pooling Pooling) ([]float32, error) {
+	if _, err := s.model.program.pooler(pooling, len(tokens)); err != nil {
+		return nil, err
+	}
+	if err := s.checkText(tokens); err != nil {
+		return nil, err
+	}
+	all, err := s.embedStep(ctx, [][]int32{tokens}, pooling)
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// EmbedAll returns the embedding of each text, as Embed does. An encoder runs as many texts in one step as it was compiled for and have room
+// in its tokens, which takes less time for short ones; the embeddings are the same bits. After an error, which is that of
+// the text in its place, there are no more.
+func (s *Session) EmbedAll(ctx context.Context, texts [][]int32, pooling Pooling) iter.Seq2[[]float32, error] {
+	return func(yield func([]float32, error) bool) {
+		for len(texts) > 0 {
+			all, err := s.embedSome(ctx, texts, pooling)
+			for _, v := range all {
+				if !yield(v, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			texts = texts[len(all):]
+		}
+	}
+}
+
+// embedSome returns the embeddings of as many texts as one step takes: after an error those before it.
+func (s *Session) embedSome(ctx context.Context, texts [][]int32, pooling Pooling) ([][]float32, error) {
+	if s.model.program.Encoder != nil && s.seat == nil {
+		n, err := s.oneStep(texts)
+		if err == nil && n > 1 {
+			return s.embedStep(ctx, texts[:n], pooling)
+		}
+	}
+	v, err := s.Embed(ctx, texts[0], pooling)
+	if err != nil {
+		return nil, err
+	}
+	return [][]float32{v}, nil
 }
 
 // pooler collects the states of tokens.

@@ -2,28 +2,29 @@ package runtime
 
 import (
 	"context"
+	"iter"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
 // Encoder describes the function of a module that makes embeddings of texts, by indexes of its Inputs and Outputs. The
-// index of an input that it does not have is -1. The function takes a whole text of n tokens.
+// index of an input that it does not have is -1. The function takes whole texts of n tokens together, one after the other.
 type Encoder struct {
 	Func int // index of Program.Funcs
 
 	Tokens  int // i32 [n]: the ids; n is 1 or a symbol
-	Pos     int // i32 [n]: 0, 1, …, n-1
-	Last    int // i32 [n]: n-1 everywhere
-	Slot    int // i32 [n]: 0 everywhere
-	Lengths int // i32 [1]: n
+	Pos     int // i32 [n]: the position of each token in its text, from 0
+	Last    int // i32 [n]: that of the last token of its text
+	Slot    int // i32 [n]: the number of its text in the step, from 0
+	Lengths int // i32 [texts]: the tokens of each text; 0 of those that the step does not have
 
 	Hidden  int     // output f32 [n, width]: the states of the tokens
 	Pooling Pooling // how they become one embedding, as the model was trained
 
 	// Only with PoolRank.
-	First  int // i32 [1]: 0, the row of the first token
-	Scores int // output f32 [1, labels]: the scores of the text
+	First  int // i32 [texts]: the row of the first token of each text; texts is 1 or a symbol
+	Scores int // output f32 [texts, labels]: the scores of each text
 }
 
 // first returns the index of the input that names the first token's row, or -1.
@@ -57,8 +58,15 @@ func (p *Program) checkEncoder(e *Encoder) {
 		}
 	}
 	p.checkStates(f, e.Hidden, n)
+	if e.Lengths >= 0 && (f.Inputs[e.Lengths].Dims[0].Scale != 0 || f.Inputs[e.Lengths].Dims[0].Const < 1) {
+		p.broken("%s: the number of texts is not constant", f.Name)
+	}
 	if e.Pooling == PoolRank {
-		p.checkStates(f, e.Scores, Dim{Const: 1})
+		texts := Dim{Const: 1}
+		if e.First >= 0 {
+			texts = f.Inputs[e.First].Dims[0]
+		}
+		p.checkStates(f, e.Scores, texts)
 	}
 }
 
@@ -73,36 +81,114 @@ func (p *Program) checkStates(f *Func, output int, n Dim) {
 	}
 }
 
-// encodeText runs a text and returns the states of its tokens, which are valid until the next step.
-func (s *Session) encodeText(ctx context.Context, tokens []int32) ([]float32, error) {
+// texts returns the most texts of a step.
+func (e *Encoder) texts(p *Program) int {
+	f := &p.Funcs[e.Func]
+	switch {
+	case e.Slot < 0 || e.Lengths < 0:
+		return 1
+	case e.first() >= 0:
+		return min(f.Inputs[e.Lengths].Dims[0].Const, f.Inputs[e.First].Dims[0].max(p))
+	}
+	return f.Inputs[e.Lengths].Dims[0].Const
+}
+
+// checkText refuses a text that no step can take.
+func (s *Session) checkText(tokens []int32) error {
+	p := s.model.program
+	in := &p.Funcs[p.Encoder.Func].Inputs[p.Encoder.Tokens]
+	if most := in.Dims[0].max(p); len(tokens) == 0 || len(tokens) > most {
+		return inputError("a text of %d tokens: %s takes 1 to %d at once: shorten it, or compile for more (--ctx)", len(tokens), p.Name, most)
+	}
+	for _, d := range in.Below {
+		for i, id := range tokens {
+			if d.Scale == 0 && (id < 0 || int(id) >= d.Const) {
+				return notBelow(in, i, id, d.Const)
+			}
+		}
+	}
+	return nil
+}
+
+// oneStep returns how many of the texts, at least the first, one step takes, and the error of the first.
+func (s *Session) oneStep(texts [][]int32) (n int, err error) {
+	p := s.model.program
+	room := p.Funcs[p.Encoder.Func].Inputs[p.Encoder.Tokens].Dims[0].max(p)
+	for n < min(len(texts), p.Encoder.texts(p)) && len(texts[n]) <= room {
+		if err := s.checkText(texts[n]); err != nil {
+			break
+		}
+		room -= len(texts[n])
+		n++
+	}
+	if n == 0 {
+		return 0, s.checkText(texts[0])
+	}
+	return n, nil
+}
+
+// encodeStep runs texts in one step.
+func (s *Session) encodeStep(ctx context.Context, texts [][]int32) error {
 	p := s.model.program
 	e := p.Encoder
 	f := &p.Funcs[e.Func]
-	n := f.Inputs[e.Tokens].Dims[0]
-	if most := n.max(p); len(tokens) == 0 || len(tokens) > most {
-		return nil, inputError("a text of %d tokens: %s takes 1 to %d at once: shorten it, or compile for more (--ctx)", len(tokens), p.Name, most)
-	}
 	if err := s.own(); err != nil {
-		return nil, err
+		return err
 	}
 	defer s.busy.Store(false)
-	if n.Scale != 0 {
-		s.args.Dims[n.Sym] = len(tokens)
+	tokens := 0
+	for _, text := range texts {
+		tokens += len(text)
 	}
-	copy(s.Ints(&f.Inputs[e.Tokens]), tokens)
-	last := int32(len(tokens) - 1)
-	s.fill(f, e.Pos, func(i int) int32 { return int32(i) })
-	s.fill(f, e.Last, func(int) int32 { return last })
-	s.fill(f, e.Slot, func(int) int32 { return 0 })
-	s.fill(f, e.Lengths, func(int) int32 { return last + 1 })
-	s.fill(f, e.first(), func(int) int32 { return 0 })
+	s.size(f, e.Tokens, tokens)
+	s.size(f, e.first(), len(texts))
+	s.set(f, e.Lengths, 0, e.texts(p), 0)
+	at := 0
+	for k, text := range texts {
+		n := len(text)
+		copy(s.Ints(&f.Inputs[e.Tokens])[at:], text)
+		for i := range text {
+			s.set(f, e.Pos, at+i, 1, i)
+		}
+		s.set(f, e.Last, at, n, n-1)
+		s.set(f, e.Slot, at, n, k)
+		s.set(f, e.Lengths, k, 1, n)
+		s.set(f, e.first(), k, 1, at)
+		at += n
+	}
 	if err := s.checkIndexes(f); err != nil {
+		return err
+	}
+	return s.run(ctx, e.Func)
+}
+
+// embedStep runs texts in one step and returns their embeddings, or scores: after an error those before it.
+func (s *Session) embedStep(ctx context.Context, texts [][]int32, pooling Pooling) (all [][]float32, err error) {
+	p := s.model.program
+	e := p.Encoder
+	if err := s.encodeStep(ctx, texts); err != nil {
 		return nil, err
 	}
-	if err := s.run(ctx, e.Func); err != nil {
-		return nil, err
+	states := s.Floats(&p.Funcs[e.Func].Outputs[e.Hidden])
+	for k, text := range texts {
+		pool, err := p.pooler(pooling, len(text))
+		if err != nil {
+			return all, err
+		}
+		if pool.pooling == PoolRank {
+			pool.add(s.Floats(&p.Funcs[e.Func].Outputs[e.Scores])[k*pool.width:][:pool.width])
+		} else {
+			n := len(text) * pool.width
+			pool.add(states[:n])
+			states = states[n:]
+		}
+		v, err := pool.result()
+		if err != nil {
+			return all, err
+		}
+		all = append(all, v)
 	}
-	return s.Floats(&f.Outputs[e.Hidden]), nil
+	return all, nil
 }
 
 // ContextLength returns how many tokens a sequence, or a text of an encoder, can have; 0 for other modules.
@@ -125,13 +211,21 @@ func (s *Session) encoded(fn int) int {
 	return p.Funcs[fn].Inputs[p.Encoder.Tokens].Dims[0].eval(&s.args.Dims)
 }
 
-// fill sets the elements of an input, if there is one.
-func (s *Session) fill(f *Func, input int, of func(i int) int32) {
+// size sets the symbol of an input's extent, if there are both.
+func (s *Session) size(f *Func, input, n int) {
+	if input >= 0 && f.Inputs[input].Dims[0].Scale != 0 {
+		s.args.Dims[f.Inputs[input].Dims[0].Sym] = n
+	}
+}
+
+// set sets n elements of an input from element at on, if there is one.
+func (s *Session) set(f *Func, input, at, n, value int) {
 	if input < 0 {
 		return
 	}
-	for i := range s.Ints(&f.Inputs[input]) {
-		s.Ints(&f.Inputs[input])[i] = of(i)
+	list := s.Ints(&f.Inputs[input])[at : at+n]
+	for i := range list {
+		list[i] = int32(value)
 	}
 }
 
@@ -139,25 +233,61 @@ func (s *Session) fill(f *Func, input int, of func(i int) int32) {
 // scores as they are. The tokens that the model has around a text are added, and names of special tokens in the text are no tokens. Of a
 // model without pooling it is the mean.
 func (s *Session) EmbedText(ctx context.Context, text string) ([]float32, error) {
+	return onlyOne(s.EmbedTexts(ctx, []string{text}))
+}
+
+// EmbedTexts returns what EmbedText returns for each of several texts, and shares steps as EmbedAll does.
+func (s *Session) EmbedTexts(ctx context.Context, texts []string) iter.Seq2[[]float32, error] {
+	p := s.model.program
 	if s.model.vocab == nil {
-		return nil, inputError("%s has no tokenizer: give Embed the tokens of the text", s.model.program.Name)
+		return onlyError(inputError("%s has no tokenizer: give Embed the tokens of the text", p.Name))
 	}
-	v, err := s.Embed(ctx, s.model.vocab.Encode(nil, text, token.Options{Specials: true}), "")
-	if err == nil && s.model.program.defaultPooling() != PoolRank {
-		Normalize(v)
+	all := make([][]int32, len(texts))
+	for i, text := range texts {
+		all[i] = s.model.vocab.Encode(nil, text, token.Options{Specials: true})
 	}
-	return v, err
+	return func(yield func([]float32, error) bool) {
+		for v, err := range s.EmbedAll(ctx, all, "") {
+			if err == nil && p.defaultPooling() != PoolRank {
+				Normalize(v)
+			}
+			if !yield(v, err) {
+				return
+			}
+		}
+	}
 }
 
 // Rank returns the scores of a document for a query; most models have one, which is higher for documents that answer it better. The program
 // is an encoder whose pooling is PoolRank. Names of special tokens in both are no tokens.
 func (s *Session) Rank(ctx context.Context, query, document string) ([]float32, error) {
+	return onlyOne(s.RankAll(ctx, query, []string{document}))
+}
+
+// RankAll returns what Rank returns for each of several documents, and shares steps as EmbedAll does.
+func (s *Session) RankAll(ctx context.Context, query string, documents []string) iter.Seq2[[]float32, error] {
 	p := s.model.program
 	switch {
 	case p.Labels() == 0:
-		return nil, inputError("%s has no classification head: it ranks no texts", p.Name)
+		return onlyError(inputError("%s has no classification head: it ranks no texts", p.Name))
 	case s.model.vocab == nil:
-		return nil, inputError("%s has no tokenizer: give Embed the tokens of the query and the document", p.Name)
+		return onlyError(inputError("%s has no tokenizer: give Embed the tokens of the query and the document", p.Name))
 	}
-	return s.Embed(ctx, s.model.vocab.EncodePair(nil, query, document), PoolRank)
+	all := make([][]int32, len(documents))
+	for i, document := range documents {
+		all[i] = s.model.vocab.EncodePair(nil, query, document)
+	}
+	return s.EmbedAll(ctx, all, PoolRank)
+}
+
+// onlyOne returns the only element of all.
+func onlyOne(all iter.Seq2[[]float32, error]) (v []float32, err error) {
+	for v, err = range all {
+	}
+	return v, err
+}
+
+// onlyError has an error and nothing else.
+func onlyError(err error) iter.Seq2[[]float32, error] {
+	return func(yield func([]float32, error) bool) { yield(nil, err) }
 }

@@ -49,14 +49,112 @@ func toyRanker(t testing.TB) *Program {
 	f.Run = func(w *Worker, a *Args) {
 		hidden(w, a)
 		if w.Part == 0 {
-			first := *(*int32)(unsafe.Add(a.IO, 0x120))
-			id := float32(*(*int32)(unsafe.Add(a.IO, 4*first)))
-			*(*[2]float32)(unsafe.Add(a.IO, at)) = [2]float32{id, 2 * id}
+			texts := 1
+			if i := slices.IndexFunc(p.Symbols, func(s Symbol) bool { return s.Name == "texts" }); i >= 0 {
+				texts = a.Dims[i]
+			}
+			for i := range uintptr(texts) {
+				first := *(*int32)(unsafe.Add(a.IO, 0x120+4*i))
+				id := float32(*(*int32)(unsafe.Add(a.IO, 4*first)))
+				*(*[2]float32)(unsafe.Add(a.IO, at+8*i)) = [2]float32{id, 2 * id}
+			}
 		}
 	}
-	p.IOBytes += 8
+	p.IOBytes += 8 * 4
 	p.Encoder.Pooling, p.Encoder.First, p.Encoder.Scores = PoolRank, 5, 1
 	return p
+}
+
+// several makes an encoder take so many texts in a step.
+func several(p *Program, texts int) *Program {
+	f := &p.Funcs[0]
+	f.Inputs[4].Dims = []Dim{{Const: texts}}
+	if p.Encoder.Pooling == PoolRank {
+		p.Symbols = append(p.Symbols, Symbol{"texts", 1, texts})
+		f.Inputs[5].Dims = []Dim{{Sym: len(p.Symbols) - 1, Scale: 1}}
+		f.Outputs[1].Dims[0] = f.Inputs[5].Dims[0]
+	}
+	return p
+}
+
+// TestSeveralTextsInAStep: which texts share steps, and what a step gets.
+func TestSeveralTextsInAStep(t *testing.T) {
+	p := several(toyEncoder(t), 3)
+	var steps []int // tokens
+	run := p.Funcs[0].Run
+	p.Funcs[0].Run = func(w *Worker, a *Args) {
+		if w.Part == 0 {
+			steps = append(steps, a.Dims[0])
+		}
+		run(w, a)
+	}
+	_, s := openProgram(t, p, Options{Threads: 2})
+	texts := [][]int32{{7, 9, 4}, {5}, {6, 6, 6, 6, 6}, {1, 2, 3}, {1}, {2}, {3}, {9, 9, 9, 9, 9, 9, 9, 9}}
+	var all [][]float32
+	for v, err := range s.EmbedAll(t.Context(), texts, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, v)
+	}
+	// The state of the last token: its id, its position twice, its number in the step, and the tokens of the step's first text.
+	want := [][]float32{{4, 2, 2, 0, 3}, {5, 0, 0, 1, 3}, {6, 4, 4, 0, 5}, {3, 2, 2, 1, 5}, {1, 0, 0, 0, 1}, {2, 0, 0, 1, 1}, {3, 0, 0, 2, 1}, {9, 7, 7, 0, 8}}
+	if !slices.EqualFunc(all, want, slices.Equal) || !slices.Equal(steps, []int{4, 8, 3, 8}) {
+		t.Errorf("%v in steps of %v tokens, want %v", all, steps, want)
+	}
+}
+
+// TestTextsThatFail: the error is that of its text, after those before it.
+func TestTextsThatFail(t *testing.T) {
+	for want, bad := range map[string][]int32{
+		"a text of 0 tokens": nil, "a text of 9 tokens": make([]int32, 9), "element 1 is 32: it selects one of 32": {1, toyVocab}, "element 0 is -1": {-1},
+	} {
+		_, s := openProgram(t, several(toyEncoder(t), 4), Options{Threads: 1})
+		n, failed := 0, error(nil)
+		for v, err := range s.EmbedAll(t.Context(), [][]int32{{1}, {2, 3}, bad, {4}}, "") {
+			if failed = err; err == nil && len(v) == 5 {
+				n++
+			}
+		}
+		if n != 2 || !errors.Is(failed, ErrInput) || !strings.Contains(failed.Error(), want) {
+			t.Errorf("%d texts, then %v, want %q", n, failed, want)
+		}
+	}
+	_, s := openProgram(t, several(toyEncoder(t), 4), Options{Threads: 1})
+	for _, err := range s.EmbedAll(t.Context(), [][]int32{{1}, {2}}, "most") {
+		if !errors.Is(err, ErrInput) {
+			t.Errorf("an unknown pooling: %v", err)
+		}
+	}
+}
+
+// TestTextsOfLanguageModels run one after the other.
+func TestTextsOfLanguageModels(t *testing.T) {
+	_, s := openProgram(t, embedding(PoolMean), Options{Threads: 1})
+	n := 0
+	for v, err := range s.EmbedAll(t.Context(), [][]int32{{1, 2}, {3}}, PoolMean) {
+		one, _ := s.Embed(t.Context(), [][]int32{{1, 2}, {3}}[n], PoolMean)
+		if err != nil || len(v) == 0 || !slices.Equal(v, one) {
+			t.Errorf("text %d: %v, %v, want %v", n, v, err, one)
+		}
+		n++
+	}
+	if n != 2 {
+		t.Errorf("%d embeddings", n)
+	}
+}
+
+// TestSeveralTextsAreRanked: each by its first token.
+func TestSeveralTextsAreRanked(t *testing.T) {
+	p := several(toyRanker(t), 2)
+	_, s := openProgram(t, p, Options{Threads: 2})
+	want, n := [][]float32{{7, 14}, {5, 10}, {6, 12}}, 0
+	for v, err := range s.EmbedAll(t.Context(), [][]int32{{7, 9, 4}, {5}, {6, 2}}, "") {
+		if err != nil || !slices.Equal(v, want[n]) {
+			t.Errorf("text %d: %v, %v, want %v", n, v, err, want[n])
+		}
+		n++
+	}
 }
 
 // TestRankersGiveScores: by default, and the states' pooling on demand.

@@ -105,17 +105,18 @@ func (e *embedCommand) embedAll(ctx context.Context, s *Session) error {
 		return err
 	}
 	e.printed = bufio.NewWriter(e.out)
-	for i, ids := range texts {
-		v, err := s.Embed(ctx, ids, e.pooling)
+	i := 0
+	for v, err := range s.EmbedAll(ctx, texts, e.pooling) {
 		if err != nil && e.lines {
 			err = fmt.Errorf("line %d: %w", i+1, err)
 		}
 		if err != nil {
 			return errors.Join(err, e.printed.Flush())
 		}
-		if err := e.print(i, len(ids), v); err != nil {
+		if err := e.print(i, len(texts[i]), v); err != nil {
 			return err
 		}
+		i++
 	}
 	return errors.Join(e.printed.Flush(), e.writeMatrix())
 }

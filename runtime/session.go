@@ -197,10 +197,15 @@ func (s *Session) checkIndexes(f *Func) error {
 func (s *Session) checkBelow(t *Tensor, rows int) error {
 	for i, v := range s.Ints(t) {
 		if v < 0 || int(v) >= rows {
-			return inputError("%s: element %d is %d: it selects one of %d", t.Name, i, v, rows)
+			return notBelow(t, i, v, rows)
 		}
 	}
 	return nil
+}
+
+// notBelow is the error of an element that selects no row.
+func notBelow(t *Tensor, i int, v int32, rows int) error {
+	return inputError("%s: element %d is %d: it selects one of %d", t.Name, i, v, rows)
 }
 
 // reach sets the sizes that follow from the positions in f's inputs.

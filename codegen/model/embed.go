@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"iter"
 
 	"github.com/ggmlc/ggmlc/runtime"
 )
@@ -44,7 +45,18 @@ func (s *Session) Embed(ctx context.Context, text string) ([]float32, error) {
 	return s.s.EmbedText(ctx, text)
 }
 
+// EmbedAll returns the embedding of each text, the same bits as Embed. An encoder runs several short texts in one step, which takes less
+// time. After an error, which is that of the text in its place, there are no more.
+func (s *Session) EmbedAll(ctx context.Context, texts []string) iter.Seq2[[]float32, error] {
+	return s.s.EmbedTexts(ctx, texts)
+}
+
 //api:if rank
+
+// RankAll returns the scores of each document. Several short ones share a step, as in EmbedAll.
+func (s *Session) RankAll(ctx context.Context, query string, documents []string) iter.Seq2[[]float32, error] {
+	return s.s.RankAll(ctx, query, documents)
+}
 
 // Rank returns the scores of a document for a query: most models give one, which is higher for documents that answer it better. Embed
 // returns those of a text alone. The session forgets its sequence.

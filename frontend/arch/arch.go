@@ -56,7 +56,7 @@ type Options struct {
 	WholeCache bool
 
 	// Sequences is the number of sequences that the KV cache has room for, at most MaxSequences; 0: 1. With several,
-	// the module has a function that takes one token of each.
+	// the module has a function that takes one token of each. Of an encoder it is the number of texts that a step takes; 0: DefaultTexts.
 	Sequences int
 }
 
@@ -64,6 +64,7 @@ type Options struct {
 const (
 	DefaultContext = 4096
 	DefaultBatch   = 512
+	DefaultTexts   = 16
 )
 
 // MaxSequences is the largest value of Options.Sequences.

@@ -14,7 +14,7 @@ type decoder struct {
 	layer     part
 	norm      norm
 	output    output
-	pooling   pooling // of encoders, which have neither norm nor output; 0: of language models
+	pooling   ir.Pooling // of encoders, which have neither norm nor output; 0: of language models
 }
 
 // part is a piece of a layer: a function of the hidden state [tokens, width].

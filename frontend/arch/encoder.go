@@ -2,21 +2,22 @@ package arch
 
 import (
 	"math"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Encoders. Each token reads all tokens of its text, those after it included, and a text has one embedding. Their module
-// has one function:
+// Encoders. Each token reads all tokens of its text, those after it included. Their module has one function:
 //
-//	@embed(tokens i32[n], pos i32[n], last i32[n], slot i32[n], lengths i32[1]) -> (hidden f32[n,width], embedding f32[1,width])
+//	@embed(tokens i32[n], pos i32[n], last i32[n], slot i32[n], lengths i32[S]) -> (hidden f32[n,width])
 //
-// For a text of n tokens pos is 0, 1, …, n-1, last is n-1 everywhere, slot is 0, and lengths is n. Attention reads the
-// positions up to last. The rows of keys and values are states, which all layers share: nothing is kept for the next
-// call. hidden has the states of tokens, and embedding, which is absent without pooling, is not normalized. Models that rank
-// texts have scores f32[1,labels] in its place, and a parameter first i32[1] with the row of the first token, which is 0.
+// It takes at most S texts, one after the other. For text s of k tokens pos is 0, 1, …, k-1, last is k-1 everywhere, slot is s,
+// and lengths[s] is k. Attention reads the positions of its text up to last. The rows of keys and values are states, which
+// all layers share: nothing is kept for the next call. hidden has the states of tokens, of which the runtime makes embeddings.
+// Models that rank texts also have a parameter first i32[texts] with the row of each text's first token, and a result
+// scores f32[texts,labels].
 
 // encoderName is the function of encoders.
 const encoderName = "embed"
@@ -31,7 +32,7 @@ func (m *model) buildEncoder(d decoder) (*ir.Module, error) {
 	m.b.Source(SourceName, m.file.Name(), m.file.Size(), m.o.SHA256)
 	n := m.b.Symbol("tokens", 1, m.batch)
 	f := m.b.Func(encoderName)
-	g := &graph{model: m, f: f, in: encoderInputs(f, n, d.pooling), tables: make(map[*rope]*ir.Value), versions: make(map[string]*ir.Value), layer: -1}
+	g := &graph{model: m, f: f, in: m.encoderInputs(f, n, d.pooling), tables: make(map[*rope]*ir.Value), versions: make(map[string]*ir.Value), layer: -1}
 	for i, r := range m.ropes {
 		g.tables[r] = f.RopeTable(g.in.pos, g.ropeFreqs(i, r), r.scale)
 	}
@@ -42,21 +43,15 @@ func (m *model) buildEncoder(d decoder) (*ir.Module, error) {
 	g.layer = -1
 	f.At("output")
 	f.Return("hidden", x)
-	scores := -1
-	if y := d.pooling.apply(g, x, n); y != nil && d.pooling == rankPooling {
-		f.Return("scores", y)
-		scores = 1
-	} else if y != nil {
-		f.Return("embedding", y)
+	e := ir.Encoder{Func: encoderName, Tokens: g.in.tokens.Index, Pos: g.in.pos.Index, Last: g.in.reach.Index, Slot: g.in.slot.Index,
+		Lengths: g.in.lengths.Index, First: -1, Hidden: 0, Pooling: d.pooling, Scores: -1}
+	if d.pooling == ir.PoolRank {
+		f.Return("scores", g.scores(x))
+		e.First, e.Scores = g.in.first.Index, 1
 	}
 	m.leftover()
 	if err := m.err(); err != nil {
 		return nil, err
-	}
-	e := ir.Encoder{Func: encoderName, Tokens: g.in.tokens.Index, Pos: g.in.pos.Index, Last: g.in.reach.Index, Slot: g.in.slot.Index,
-		Lengths: g.in.lengths.Index, First: -1, Hidden: 0, Pooling: d.pooling.kind(), Scores: scores}
-	if g.in.first != nil {
-		e.First = g.in.first.Index
 	}
 	m.b.Encoder(e)
 	mod, err := m.b.Finish()
@@ -66,65 +61,38 @@ func (m *model) buildEncoder(d decoder) (*ir.Module, error) {
 	return mod, err
 }
 
-// encoderInputs declares the inputs of a function that takes a text of n tokens.
-func encoderInputs(f *ir.FuncBuilder, n ir.Dim, p pooling) step {
-	perToken, perText := ir.Type{DType: dtype.I32, Shape: []ir.Dim{n}}, ir.Type{DType: dtype.I32, Shape: ir.Dims(1)}
+// encoderInputs declares the inputs of a function that takes texts of n tokens.
+func (m *model) encoderInputs(f *ir.FuncBuilder, n ir.Dim, p ir.Pooling) step {
+	perToken, most := ir.Type{DType: dtype.I32, Shape: []ir.Dim{n}}, int64(m.o.Sequences)
 	s := step{
 		tokens:  f.Param("tokens", perToken),
 		pos:     f.Param("pos", perToken),
 		reach:   f.Param("last", perToken),
 		slot:    f.Param("slot", perToken),
-		lengths: f.Param("lengths", perText),
+		lengths: f.Param("lengths", ir.Type{DType: dtype.I32, Shape: ir.Dims(most)}),
 	}
-	if p == rankPooling {
-		s.first = f.Param("first", perText)
+	if p == ir.PoolRank {
+		texts := ir.Const(1)
+		if most > 1 {
+			texts = m.b.Symbol("texts", 1, most)
+		}
+		s.first = f.Param("first", ir.Type{DType: dtype.I32, Shape: []ir.Dim{texts}})
 	}
 	return s
 }
 
-// pooling is how an encoder makes the embedding of a text.
-type pooling int
-
-const (
-	noPooling pooling = iota + 1
-	meanPooling
-	firstPooling
-	lastPooling
-	rankPooling
-)
-
-// kind returns the pooling in the line encoder.
-func (p pooling) kind() ir.Pooling {
-	return [...]ir.Pooling{noPooling: ir.PoolNone, meanPooling: ir.PoolMean, firstPooling: ir.PoolCLS, lastPooling: ir.PoolLast, rankPooling: ir.PoolRank}[p]
-}
-
 // encoderPooling reads the kind of pooling, by the number that files have for it (llama.h, llama_pooling_type).
-func (m *model) encoderPooling() pooling {
+func (m *model) encoderPooling() ir.Pooling {
 	if !m.denied("attention.causal") {
 		m.fail(m.file.KeyError(m.key("attention.causal"), "absent or true: %s models whose tokens read only those before them are not supported", m.arch))
 	}
+	kinds := append(slices.Clone(poolings), ir.PoolRank)
 	n := m.countOr("pooling_type", 0, 0, math.MaxUint32)
-	if most := int64(rankPooling - noPooling); n > most {
-		m.fail(m.file.KeyError(m.key("pooling_type"), "pooling %d is not supported: 0 to %d are", n, most))
-		return noPooling
+	if n >= int64(len(kinds)) {
+		m.fail(m.file.KeyError(m.key("pooling_type"), "pooling %d is not supported: 0 to %d are", n, len(kinds)-1))
+		return ir.PoolNone
 	}
-	return noPooling + pooling(n)
-}
-
-// apply returns the embedding of x [n, width], or its scores; nil if there is none.
-func (p pooling) apply(g *graph, x *ir.Value, n ir.Dim) *ir.Value {
-	f, one := g.f, ir.Const(1)
-	switch p {
-	case meanPooling:
-		return f.ExpertsSum(f.Reshape(x, one, n, ir.Const(g.embd)), g.equalShares(n))
-	case firstPooling:
-		return f.Slice(x, 0, ir.Const(0), one)
-	case lastPooling:
-		return f.Slice(x, 0, n.Sub(one), one)
-	case rankPooling:
-		return g.scores(x)
-	}
-	return nil
+	return kinds[n]
 }
 
 // Names of the tensors of a classification head.
@@ -133,7 +101,7 @@ const (
 	labelsName = "cls.output"
 )
 
-// scores is what a classification head makes of the first token's state: output·tanh(dense·x). Files may lack one of both
+// scores is what a classification head makes of the states of first tokens: output·tanh(dense·x). Files may lack one of both
 // matrices; without output, dense has a row for each label.
 func (g *graph) scores(x *ir.Value) *ir.Value {
 	dense, output, labels := g.has(denseName+".weight"), g.has(labelsName+".weight"), g.labels()
@@ -171,13 +139,6 @@ func (m *model) labels() int64 {
 // maxLabels is more than any classification head has.
 const maxLabels = 1 << 16
 
-// equalShares returns [1, n] with 1/n: the softmax of cosines of 0.
-func (g *graph) equalShares(n ir.Dim) *ir.Value {
-	g.declareLiteral("shares.angle", []float64{0}, 1)
-	ones := g.f.ReduceMax(g.f.RopeTable(g.in.pos, g.f.Weight("shares.angle"), 1))
-	return g.f.Softmax(g.f.Reshape(ones, ir.Const(1), n))
-}
-
 // afterwards is norm(x + body(x)).
 type afterwards struct {
 	at   string // in the layer, as explain names it
@@ -205,10 +166,8 @@ func nomicBert(m *model) decoder {
 // refuseForEncoders reports options that have no effect on encoders.
 func (m *model) refuseForEncoders() {
 	switch o := m.given; {
-	case o.Sequences > 1:
-		m.failOption("--sequences %d: %s reads one text at a time: leave it out", o.Sequences, m.arch)
 	case o.Batch > 0:
-		m.failOption("--batch %d: %s reads a text in one step: leave it out; --ctx limits the tokens of a text", o.Batch, m.arch)
+		m.failOption("--batch %d: %s reads a text in one step: leave it out; --ctx limits the tokens of a step", o.Batch, m.arch)
 	case o.KV != dtype.Invalid:
 		m.failOption("--kv %v: %s keeps no keys and values after a step, and those of a step are f32: leave it out", o.KV, m.arch)
 	case o.AllLogits:
@@ -219,6 +178,9 @@ func (m *model) refuseForEncoders() {
 func (m *model) bertLike(ffn part, r *rope, p positions) decoder {
 	m.refuseForEncoders()
 	m.o.KV, m.batch = dtype.F32, m.context // a text is read at once
+	if m.given.Sequences == 0 {
+		m.o.Sequences = DefaultTexts
+	}
 	h := m.equalHeads()
 	return decoder{
 		pooling:   m.encoderPooling(),

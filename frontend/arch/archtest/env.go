@@ -31,7 +31,11 @@ func (m Model) Env(mod *ir.Module, prompt []int32) (*eval.Env, error) {
 			e.Inputs["first"] = eval.New(1)
 		}
 	}
-	e.Inputs["slot"], e.Inputs["lengths"] = eval.New(n), eval.Of([]float64{float64(n)}, 1)
+	sequences := mod.Funcs[0].Param("lengths").Type.Inner()
+	most, _ := sequences.IsConst()
+	lengths := make([]float64, most)
+	lengths[0] = float64(n)
+	e.Inputs["slot"], e.Inputs["lengths"] = eval.New(n), eval.Of(lengths, int(most))
 	return e, nil
 }
 

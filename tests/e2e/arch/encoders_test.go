@@ -38,7 +38,7 @@ func TestProgramsOfEncoders(t *testing.T) {
 			pos[k], last[k] = int32(k), int32(n-1)
 		}
 		args := []string{"call", "embed", "-o", dir}
-		for name, list := range map[string][]int32{"tokens": prompt, "pos": pos, "last": last, "slot": make([]int32, n), "lengths": {int32(n)}} {
+		for name, list := range map[string][]int32{"tokens": prompt, "pos": pos, "last": last, "slot": make([]int32, n), "lengths": append([]int32{int32(n)}, make([]int32, 15)...)} {
 			file := filepath.Join(dir, name+".npy")
 			e2etest.WriteFile(t, file, e2etest.Array{DType: dtype.I32, Shape: []int{len(list)}, Ints: list}.NPY(t))
 			args = append(args, name+"="+file)
@@ -46,13 +46,13 @@ func TestProgramsOfEncoders(t *testing.T) {
 		if out, err := exec.Command(exe, args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		y, err := runtime.ReadNPY(bytes.NewReader(e2etest.ReadFile(t, filepath.Join(dir, "embedding.npy"))), 1<<20)
+		y, err := runtime.ReadNPY(bytes.NewReader(e2etest.ReadFile(t, filepath.Join(dir, "hidden.npy"))), 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := make([]float64, len(y.Data)/4)
-		for k := range got {
-			got[k] = float64(math.Float32frombits(binary.LittleEndian.Uint32(y.Data[4*k:])))
+		got := make([]float64, archtest.Width) // the mean
+		for k := range len(y.Data) / 4 {
+			got[k%archtest.Width] += float64(math.Float32frombits(binary.LittleEndian.Uint32(y.Data[4*k:]))) / float64(n)
 		}
 		reference := e2etest.ArchitectureReference(t)[model.Name][i]
 		if d := e2etest.Relative(got, reference); !(d <= e2etest.MaxRounding) {
@@ -67,6 +67,30 @@ func TestProgramsOfEncoders(t *testing.T) {
 		}
 	}
 	checkTexts(t, exe, path, model)
+	checkSteps(t, exe)
+}
+
+// checkSteps compares embeddings of texts of many lengths, of which a step takes several, with those of each text alone: they have the same
+// bits, for any number of threads.
+func checkSteps(t *testing.T, exe string) {
+	var lines, alone strings.Builder
+	for i := range 60 {
+		text := strings.Repeat("ab ", i*i*i%37) + strings.Repeat("c", i%3)
+		fmt.Fprintln(&lines, text)
+		out, err := exec.Command(exe, "embed", text).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone.Write(out)
+	}
+	file := filepath.Join(t.TempDir(), "texts")
+	e2etest.WriteFile(t, file, []byte(lines.String()))
+	for _, threads := range []string{"1", "2", "5"} {
+		out, err := exec.Command(exe, "embed", "--lines", "--file", file, "--threads", threads).Output()
+		if err != nil || string(out) != alone.String() {
+			t.Errorf("%s threads: %v, %d bytes that differ from the %d of each text alone", threads, err, len(out), alone.Len())
+		}
+	}
 }
 
 // TestProgramsThatRank builds a program of an encoder with a classification head. Its scores of prompts, and of texts for a query, are near
@@ -161,7 +185,7 @@ func checkTexts(t *testing.T, exe, path string, model archtest.Model) {
 	}
 }
 
-// exactEmbedding evaluates the imported graph in float64.
+// exactEmbedding evaluates the imported graph in float64, and takes the mean.
 func exactEmbedding(t *testing.T, path string, model archtest.Model, ids []int32) []float64 {
 	f, err := gguf.Open(path)
 	if err != nil {
@@ -180,7 +204,11 @@ func exactEmbedding(t *testing.T, path string, model archtest.Model, ids []int32
 	if err != nil {
 		t.Fatal(err)
 	}
-	return y[1].Flat()
+	mean, states := make([]float64, archtest.Width), y[0].Flat()
+	for i, x := range states {
+		mean[i%archtest.Width] += x / float64(len(ids))
+	}
+	return mean
 }
 
 // embedded returns the embeddings that the command embed prints.
