@@ -20,7 +20,8 @@ const architecturesHead = `# Architectures
 The values of ` + "`general.architecture`" + ` that ggmlc compiles, with the sentence that describes each in ` + "`frontend/arch`" + `.
 For each there are random models with all features on (` + "`frontend/arch/archtest`" + `). Their graphs are evaluated in float64 and compared
 with the logits of llama.cpp, and programs are built of them and compared with both
-(` + "`go test ./frontend/arch ./tests/e2e/arch`" + `).
+(` + "`go test ./frontend/arch ./tests/e2e/arch`" + `). Those of baichuan and grok, and of bert's classification heads, are compared with a direct computation in
+float64 instead (` + "`archtest.Model.Direct`" + `), which for bert-cls, xverse and refact has llama.cpp's results.
 
 Scaling of positions: linear, YaRN, longrope, and factors of frequencies (Llama 3). Layers with a sliding window read the
 positions of the window; their caches keep only the last positions ([windows](../explanation/windows.md)). Where llama.cpp ignores a window that a
@@ -33,7 +34,7 @@ const architecturesTail = `
 
 | feature | needed by | what it asks for |
 |---|---|---|
-| bias of scores by distance beside rotations, by the number of layers | baichuan | a description |
+| bias of scores by distance to tokens on both sides | jina-bert-v2 | ` + "`attention`" + ` knows the last position that a token reads, not the token's own: an operand more, or an attribute, in all kernels |
 | scores of generated tokens | qwen3 | files with pooling 4 are language models, which give no scores |
 `
 

@@ -76,6 +76,7 @@ const SourceName = "m"
 // architectures is indexed by general.architecture.
 var architectures = map[string]func(*model) decoder{
 	"arcee":         arcee,
+	"baichuan":      baichuan,
 	"bailingmoe":    bailingmoe,
 	"bert":          bert,
 	"bloom":         bloom,
@@ -100,6 +101,7 @@ var architectures = map[string]func(*model) decoder{
 	"gpt-oss":       gptOSS,
 	"granite":       granite,
 	"granitemoe":    granitemoe,
+	"grok":          grok,
 	"hunyuan-dense": hunyuanDense,
 	"hunyuan-moe":   hunyuanMoE,
 	"internlm2":     internlm2,

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,6 +139,41 @@ func TestEveryArchitectureHasAReference(t *testing.T) {
 		if !strings.Contains(all, name+" ") {
 			t.Errorf("no model of archtest is of architecture %s", name)
 		}
+	}
+}
+
+// TestSizesOfBaichuan: files do not state whether a model rotates, but have the layers of the 7B or of the 13B.
+func TestSizesOfBaichuan(t *testing.T) {
+	for layers, want := range map[int]struct {
+		alibi float32
+		turns bool
+	}{32: {0, true}, 40: {8, false}} {
+		for _, model := range archtest.Deep(layers / 2) {
+			if model.Name != "baichuan-7b" {
+				continue
+			}
+			model.Keys = slices.DeleteFunc(model.Keys, func(k archtest.Key) bool { return k.Name == "baichuan.attention.max_alibi_bias" })
+			m, err := arch.Build(open(t, model), arch.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			turns, layersWith := false, 0
+			for _, n := range m.Func("decode").Nodes {
+				turns = turns || n.Op == ir.OpRope
+				if n.Op == ir.OpAttention && ir.ScoringOf(n).Alibi == want.alibi {
+					layersWith++
+				}
+			}
+			if turns != want.turns || layersWith != layers {
+				t.Errorf("%d layers: rotations %v, %d layers with exponent %g", layers, turns, layersWith, want.alibi)
+			}
+		}
+	}
+	i := slices.IndexFunc(archtest.Models(), func(m archtest.Model) bool { return m.Name == "baichuan-7b" })
+	model := archtest.Models()[i]
+	model.Keys = slices.DeleteFunc(model.Keys, func(k archtest.Key) bool { return k.Name == "baichuan.attention.max_alibi_bias" })
+	if _, err := arch.Build(open(t, model), arch.Options{}); err == nil || !strings.Contains(err.Error(), "2 layers: baichuan rotates with 32 layers") {
+		t.Errorf("2 layers: error %v", err)
 	}
 }
 

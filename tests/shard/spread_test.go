@@ -2,11 +2,8 @@ package shard
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,21 +19,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/shard"
 	"github.com/ggmlc/ggmlc/passes/target"
-	"github.com/ggmlc/ggmlc/tests/needtest"
+	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
-
-// llamaCppLogits returns the logits that llama.cpp computes for the models of archtest, by model and prompt.
-func llamaCppLogits(t *testing.T) map[string][][]float64 {
-	data, err := os.ReadFile(filepath.Join(needtest.Root(t), "frontend/arch/testdata/reference.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r struct{ Logits map[string][][]float64 }
-	if err := json.Unmarshal(data, &r); err != nil {
-		t.Fatal(err)
-	}
-	return r.Logits
-}
 
 func importModel(t *testing.T, m archtest.Model) *ir.Module {
 	var b bytes.Buffer
@@ -55,9 +39,9 @@ func importModel(t *testing.T, m archtest.Model) *ir.Module {
 }
 
 // TestGroupsComputeWhatLlamaCppComputes spreads the models of all architectures over groups, evaluates what the devices
-// compute, and compares the logits with llama.cpp's on one device.
+// compute, and compares the logits with the reference on one device.
 func TestGroupsComputeWhatLlamaCppComputes(t *testing.T) {
-	logits, divided := llamaCppLogits(t), 0
+	logits, divided := e2etest.ArchitectureReference(t), 0
 	for _, model := range archtest.Models() {
 		t.Run(model.Name, func(t *testing.T) {
 			m := importModel(t, model)

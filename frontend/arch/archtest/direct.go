@@ -33,6 +33,13 @@ var computations = map[string]func(d *direct, prompt []int32) []float64{
 	"bert-rank":  (*direct).bert,
 	"bert-class": (*direct).bert,
 	"bert-dense": (*direct).bert,
+
+	"baichuan-7b":  (*direct).baichuan,
+	"baichuan-13b": (*direct).baichuan,
+	"xverse":       (*direct).baichuan, // also by llama.cpp
+	"refact":       (*direct).baichuan, // also by llama.cpp
+	"grok-1":       (*direct).grok,
+	"grok-2":       (*direct).grok,
 }
 
 // direct computes a model.

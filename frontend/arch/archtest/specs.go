@@ -218,6 +218,27 @@ var specs = []spec{
 		expertWidth(m)
 		m.set("expert_shared_feed_forward_length", uint32(48))
 	}, layer: headNorms, ffn: all(experts, sharedExpert)}.spec(),
+	like{name: "baichuan-7b", arch: "baichuan", keys: func(m *maker) { m.set("attention.max_alibi_bias", float32(0)) }}.spec(),
+	like{name: "baichuan-13b", arch: "baichuan", keys: func(m *maker) {
+		sixHeads(m)
+		m.set("attention.max_alibi_bias", float32(8))
+	}, attn: separateOfSixHeads}.spec(),
+	like{name: "grok-1", arch: "grok", keys: expertKeys, ffn: experts, layer: func(m *maker, prefix string) {
+		m.norm(prefix+"attn_output_norm", Width)
+		m.norm(prefix+"layer_output_norm", Width)
+	}, output: "tied"}.spec(),
+	like{name: "grok-2", arch: "grok", keys: func(m *maker) {
+		expertWidth(m)
+		m.set("embedding_scale", float32(3))
+		m.set("attention.output_scale", float32(0.3))
+		m.set("attn_logit_softcapping", float32(2))
+		m.set("router_logit_softcapping", float32(30))
+		m.set("final_logit_softcapping", float32(3))
+		m.set("logit_scale", float32(0.4))
+	}, ffn: all(gated, experts), layer: func(m *maker, prefix string) {
+		m.norm(prefix+"attn_output_norm", Width)
+		m.norm(prefix+"post_ffw_norm", Width)
+	}}.spec(),
 	like{name: "orion", arch: "orion", norms: "layer"}.spec(),
 	like{name: "nemotron", arch: "nemotron", norms: "layer", keys: partOfHeads, layer: all(qkvBiases, outBias), ffn: all(plain, plainBiases)}.spec(),
 	like{name: "minicpm", arch: "minicpm", output: "tied"}.spec(),
