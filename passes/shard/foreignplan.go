@@ -87,6 +87,9 @@ func statesOf(f *ir.Func, g *lower.Graph, theirs, asked, given map[string]ir.Sha
 		}
 		state, ok := g.State(n.Result(), theirs[name])
 		if s, isAsked := asked[name]; isAsked && (s.Kind != state.Kind || s.Axis != state.Axis) {
+			if isShared(s) {
+				return fmt.Errorf("%q, %v: with these shares several devices would have the same of it, for which ggml has no state: %s", name, n.Result().Type, useCost)
+			}
 			state = s
 			theirs[name], ok = g.Given(n.Result(), s)
 		}
@@ -99,6 +102,11 @@ func statesOf(f *ir.Func, g *lower.Graph, theirs, asked, given map[string]ir.Sha
 		}
 	}
 	return nil
+}
+
+// isShared reports whether devices have elements in common that others have not.
+func isShared(s ir.Sharding) bool {
+	return s.Kind == ir.ShardHeld || slices.ContainsFunc(s.Segments, func(g ir.Segment) bool { return g.Starts != nil })
 }
 
 // planOf returns ggml's plan of a function.
