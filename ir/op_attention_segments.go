@@ -16,8 +16,8 @@ import (
 // the sum of the weights. The second step scales the parts of the segments to a common m and adds them.
 // Flash decoding calls a segment a split (https://pytorch.org/blog/flash-decoding/).
 
-// AttentionSegmentsAttr has Scale, Cap, Window, Alibi, Ring, BF16, Head and Heads as in AttentionAttr. Segment s is the positions [s*Len,
-// (s+1)*Len), for s in 0..Segments-1.
+// AttentionSegmentsAttr has Scale, Cap, Window, Alibi, Ring, BF16, Head and Heads as in AttentionAttr. Segment s is the
+// positions [s*Len, (s+1)*Len), for s in 0..Segments-1.
 type AttentionSegmentsAttr struct {
 	Scale    float32 `attr:"scale"`
 	Cap      float32 `attr:"cap,default=0"`
@@ -114,7 +114,7 @@ func attentionSegmentsCases(yield func(Case) bool) {
 			Attr: &AttentionSegmentsAttr{Scale: 1, Cap: 1.5, Window: 40, Alibi: 8, Len: 512, Segments: Const(2)}},
 		Case{Name: "alibi of some heads", Args: args(f32(2, 4, 16), kv(dtype.F16, 1, 2, 600, 16), kv(dtype.F16, 1, 2, 600, 16),
 			zeros(dtype.I32, Const(2)), between(dtype.I32, 500, 540, Const(2)), between(dtype.I32, 600, 601, Const(1))),
-			Attr: &AttentionSegmentsAttr{Scale: 1, Alibi: 8, Len: 512, Segments: Const(2), Head: 6, Heads: 11}},
+			Attr: &AttentionSegmentsAttr{Scale: 1, Window: 40, Alibi: 8, Len: 512, Segments: Const(2), Head: 6, Heads: 11}},
 		Case{Name: "ring", Args: args(f32(2, 4, 16), kv(dtype.F16, 1, 2, 128, 16).layout(dtype.R16), kv(dtype.F16, 1, 2, 128, 16),
 			zeros(dtype.I32, Const(2)), between(dtype.I32, 500, 540, Const(2)), between(dtype.I32, 600, 601, Const(1))),
 			Attr: &AttentionSegmentsAttr{Scale: 1, Window: 40, Ring: 600, Len: 512, Segments: Const(2)}},
