@@ -77,8 +77,8 @@ func completeNode(cmd *cobra.Command, args []string, typed string) ([]string, co
 	return beginning(names, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completedModule returns the module of a text, or of a model file as it is imported; nil if there is none, or if reading
-// it would take long. Nothing is compiled.
+// completedModule returns the module of a text, or of a model file as it is imported; nil if there is none, or if
+// reading it would take long. Nothing is compiled.
 func completedModule(ctx context.Context, args []string) *ir.Module {
 	if len(args) == 0 {
 		return nil

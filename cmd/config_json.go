@@ -13,7 +13,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// located is a JSON value with the place where it begins. Package json reports neither places nor keys that occur twice.
+// located is a JSON value with the place where it begins. Package json reports neither places nor keys that occur
+// twice.
 type located struct {
 	at      int64 // byte in the file
 	value   any   // nil, bool, string, json.Number; for arrays and objects nil

@@ -66,8 +66,8 @@ func (f *dumpFlags) writeForms(name string, k *kir.Kernel) error {
 // dumpedKernel matches the names that kernels have: those of variables in programs.
 var dumpedKernel = regexp.MustCompile(`^kernel[A-Za-z0-9_]+$`)
 
-// removeKernels removes the files of the kernels that the table of a folder lists, which an earlier dump wrote. It leaves
-// all other files. A folder with another table is refused.
+// removeKernels removes the files of the kernels that the table of a folder lists, which an earlier dump wrote. It
+// leaves all other files. A folder with another table is refused.
 func removeKernels(dir string) error {
 	path := filepath.Join(dir, kernelsIndex)
 	text, err := os.ReadFile(path)

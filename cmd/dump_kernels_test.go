@@ -11,8 +11,8 @@ import (
 	"github.com/ggmlc/ggmlc/cmd/ggmlc/demo"
 )
 
-// TestDumpedKernelsAreThoseOfTheProgram compares the kernels of the demo model with those of the package that gen writes:
-// their names, what they compute, and their code.
+// TestDumpedKernelsAreThoseOfTheProgram compares the kernels of the demo model with those of the package that gen
+// writes: their names, what they compute, and their code.
 func TestDumpedKernelsAreThoseOfTheProgram(t *testing.T) {
 	dir := t.TempDir()
 	model := filepath.Join(dir, demo.Name)

@@ -1,5 +1,5 @@
-// Package cmd is the command ggmlc, which compiles models into static executables and Go packages. Command cmd/ggmlc calls
-// Main. Another module that brings backends has a command of its own, which imports them and calls Main too.
+// Package cmd is the command ggmlc, which compiles models into static executables and Go packages. Command cmd/ggmlc
+// calls Main. Another module that brings backends has a command of its own, which imports them and calls Main too.
 package cmd
 
 import (
@@ -33,8 +33,8 @@ func Main() {
 	os.Exit(code)
 }
 
-// collectLess lets the heap grow to three times what is live before it is collected, unless GOGC says otherwise. The live
-// heap of a compile is small, and most of what a pass allocates is garbage when it ends.
+// collectLess lets the heap grow to three times what is live before it is collected, unless GOGC says otherwise. The
+// live heap of a compile is small, and most of what a pass allocates is garbage when it ends.
 func collectLess() {
 	const percent = 200
 	if os.Getenv("GOGC") == "" {
@@ -65,8 +65,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitStatus(err)
 }
 
-// formOf returns the form of errors that --json selects for the command that ran. Where a flag before it is wrong, it was
-// not parsed.
+// formOf returns the form of errors that --json selects for the command that ran. Where a flag before it is wrong, it
+// was not parsed.
 func formOf(cmd *cobra.Command, args []string) outputForm {
 	f := cmd.Flags().Lookup("json")
 	if f == nil {

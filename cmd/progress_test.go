@@ -12,8 +12,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/pty"
 )
 
-// onTerminal runs a command whose standard error is a terminal, and returns what the user sees there. Standard output is
-// a pipe.
+// onTerminal runs a command whose standard error is a terminal, and returns what the user sees there. Standard output
+// is a pipe.
 func onTerminal(t *testing.T, columns int, args ...string) (seen, out string) {
 	t.Helper()
 	user, program := pty.Open(t, columns)

@@ -16,8 +16,8 @@ import (
 // programCommands are the commands of programs that run makes.
 var programCommands = []string{"bench", "call", "detokenize", "embed", "help", "logits", "perplexity", "plan", "tokenize", "verify", "version"}
 
-// programFlags are the flags of programs, of all their commands, and whether they take a value. A test compares them with
-// what programs print.
+// programFlags are the flags of programs, of all their commands, and whether they take a value. A test compares them
+// with what programs print.
 var programFlags = map[string]bool{
 	"all": false, "any-text": false, "chat": false, "chat-template": true, "chat-template-kwargs": true, "chunk": true,
 	"chunks": true, "context-shift": true, "count": false, "d": true, "dry-allowed-length": true, "dry-base": true,

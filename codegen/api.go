@@ -36,8 +36,8 @@ func (g *generator) features() map[feature]bool {
 	}
 }
 
-// emitAPI writes the exported part of a generated package: Open and sessions, what the package's features need, and, for a module
-// without features, a method for each function.
+// emitAPI writes the exported part of a generated package: Open and sessions, what the package's features need, and,
+// for a module without features, a method for each function.
 func (g *generator) emitAPI() error {
 	have := g.features()
 	api := &apiFile{imports: make(map[string]bool)}

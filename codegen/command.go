@@ -240,8 +240,8 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 	return name
 }
 
-// meet emits the barrier of a group's threads before a node, unless it is the first of its command or may run at the same
-// time as the one before it.
+// meet emits the barrier of a group's threads before a node, unless it is the first of its command or may run at the
+// same time as the one before it.
 func (e *funcEmitter) meet(n *ir.Node) {
 	if len(e.stmts) > 0 && !concurrent(n) {
 		e.stmts = append(e.stmts, jen.Id(e.self).Dot("Barrier").Call())

@@ -60,8 +60,8 @@ func (l *layout) checkPieces() error {
 	return nil
 }
 
-// checkSpaces reports devices that address the memory of a device of another name: unless both are simulated, it is that
-// device's alone.
+// checkSpaces reports devices that address the memory of a device of another name: unless both are simulated, it is
+// that device's alone.
 func (l *layout) checkSpaces() error {
 	var errs []error
 	for i := range l.devices {
@@ -157,8 +157,8 @@ func (l *layout) checkInstances(f *ir.Func, n *ir.Node) error {
 		f.Name, n, n.Submit.Slots, max(l.m.Plan.Pipeline, 1))
 }
 
-// checkRoute reports a copy from one device to another one, neither of which can address the other's memory. Only simulated
-// ones can.
+// checkRoute reports a copy from one device to another one, neither of which can address the other's memory. Only
+// simulated ones can.
 func (l *layout) checkRoute(f *ir.Func, n *ir.Node) error {
 	if !l.isTransfer(n) {
 		return nil
@@ -174,7 +174,8 @@ func (l *layout) checkRoute(f *ir.Func, n *ir.Node) error {
 // inHostMemory reports whether the processor addresses the device's memory.
 func (d *device) inHostMemory() bool { return d.Kind == kindFake || d.Kind == kindGroup }
 
-// checkForeign reports a node whose meaning only another program knows. A leaf is reported too, as nothing would fill it.
+// checkForeign reports a node whose meaning only another program knows. A leaf is reported too, as nothing would fill
+// it.
 func checkForeign(f *ir.Func, n *ir.Node) error {
 	if n.Op != ir.OpForeign {
 		return nil

@@ -55,8 +55,8 @@ type Packed struct {
 	PlanID string // of the plan that they were packed for
 }
 
-// FinishWeightsFiles makes a file that holds the weights of a program one that programs accept. Those of its fallback, if
-// not nil, come before them: the result is then in the fallback's file.
+// FinishWeightsFiles makes a file that holds the weights of a program one that programs accept. Those of its fallback,
+// if not nil, come before them: the result is then in the fallback's file.
 func FinishWeightsFiles(ctx context.Context, own Packed, fallback *Packed) (path string, err error) {
 	if fallback == nil {
 		return own.File, FinishWeightsFile(own.File, own.Size, own.PlanID, own.Hash)

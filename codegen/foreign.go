@@ -13,7 +13,8 @@ import (
 
 // Code for backends of other modules; see package backend.
 
-// foreignCall returns the call that computes a node on a backend of another module. CheckTargets has asked for it before.
+// foreignCall returns the call that computes a node on a backend of another module. CheckTargets has asked for it
+// before.
 func (e *funcEmitter) foreignCall(b *backend.Backend, n *ir.Node) jen.Code {
 	c, err := b.Call(n)
 	if err != nil {

@@ -99,8 +99,8 @@ func (e *funcEmitter) mark(id jen.Code) {
 // waiting is the note that a worker is about to wait for the others: the first of the names.
 func waiting() jen.Code { return jen.Id("w").Dot("Mark").Call(jen.Lit(0)) }
 
-// barriers emits the barrier that separates n's epoch from the one before. It is for nodes that do work: other nodes may
-// precede the first node of their epoch, while the loop over a share is still open.
+// barriers emits the barrier that separates n's epoch from the one before. It is for nodes that do work: other nodes
+// may precede the first node of their epoch, while the loop over a share is still open.
 func (e *funcEmitter) barriers(n *ir.Node) {
 	if n.Epoch == e.epoch {
 		return

@@ -124,7 +124,8 @@ func checkKernel(f *ir.Func, n *ir.Node, kind string) error {
 	return err
 }
 
-// kernelOf returns the kernel of a node for a kind of targets. It is compiled and declared when the first node needs it.
+// kernelOf returns the kernel of a node for a kind of targets. It is compiled and declared when the first node needs
+// it.
 func (g *generator) kernelOf(n *ir.Node, kind string) (name string, groups int64) {
 	list := lowered(n, kind)
 	for _, d := range list {
@@ -165,8 +166,8 @@ func lowered(n *ir.Node, kind string) (all []gpu.Dispatch) {
 	return all
 }
 
-// assembled returns the modules of a kernel: one that all devices run, and those for later devices that differ from the one
-// before.
+// assembled returns the modules of a kernel: one that all devices run, and those for later devices that differ from the
+// one before.
 func assembled(list []gpu.Dispatch, kind *gpuKind) (code []byte) {
 	before := ""
 	for i, d := range list {

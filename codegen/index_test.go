@@ -55,7 +55,8 @@ func @f(%q: f32[1,4,8], %lengths: i32[1], %at: i32[1,1], %slot: i32[1], %other: 
 	}
 }
 
-// TestReachesFindsSizesThatFollowFromPositions finds the symbols whose sizes follow from positions, and none of inputs' shapes.
+// TestReachesFindsSizesThatFollowFromPositions finds the symbols whose sizes follow from positions, and none of inputs'
+// shapes.
 func TestReachesFindsSizesThatFollowFromPositions(t *testing.T) {
 	m := parsed(t, `ggir 1
 module "reaches"

@@ -76,8 +76,8 @@ func weightAt(offset int64, name string, dt dtype.DType, layout dtype.Layout, ro
 	return w
 }
 
-// TestPackWeightsWritesWhatThePlanPlaces packs weights of many rows, plain, in panels and in planes, out of order and with
-// gaps, and compares every byte.
+// TestPackWeightsWritesWhatThePlanPlaces packs weights of many rows, plain, in panels and in planes, out of order and
+// with gaps, and compares every byte.
 func TestPackWeightsWritesWhatThePlanPlaces(t *testing.T) {
 	plain := fakeRows{dt: dtype.F32, rows: 5, cols: 300_000}  // a chunk holds no two rows
 	panels := fakeRows{dt: dtype.Q8_0, rows: 4000, cols: 640} // several chunks; the last panel is whole

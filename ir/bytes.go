@@ -2,8 +2,8 @@ package ir
 
 import "fmt"
 
-// BytesText returns a number of bytes in three digits (four from 1000 on) and the largest unit that is not larger: 5 MiB,
-// 1.58 MiB, 1023 KiB.
+// BytesText returns a number of bytes in three digits (four from 1000 on) and the largest unit that is not larger: 5
+// MiB, 1.58 MiB, 1023 KiB.
 func BytesText(n int64) string {
 	bytes, unit := ByteUnit(n)
 	return InByteUnit(n, bytes) + " " + unit

@@ -50,8 +50,8 @@ func (n *Node) LastCause() (c Cause, ok bool) {
 // unfuse decided, else why the node was added where it is.
 var placing = [][]string{{"assign", "unfuse"}, {"shard", "copy", "elide-copy", "pack", "fuse-late"}}
 
-// PlacedBy returns the cause by which the node has its backend: the last one of a pass that decided it. Nodes that passes
-// added, such as copies, have the cause for which they were added. ok is false if there is none.
+// PlacedBy returns the cause by which the node has its backend: the last one of a pass that decided it. Nodes that
+// passes added, such as copies, have the cause for which they were added. ok is false if there is none.
 func (n *Node) PlacedBy() (c Cause, ok bool) {
 	for _, passes := range placing {
 		for _, c := range slices.Backward(n.causes) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// String returns the text form, such as 32, tokens, 64*tokens+1, 8-tokens, (tokens+31)/32. A positive term comes first if
-// there is one.
+// String returns the text form, such as 32, tokens, 64*tokens+1, 8-tokens, (tokens+31)/32. A positive term comes first
+// if there is one.
 func (d Dim) String() string {
 	if d.sum == nil {
 		return strconv.FormatInt(d.n, 10)

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Division states how devices may divide a weight or state, because of what it is for: the rows of a product with heads, the
-// columns of the product after them, a cache of heads. A nil Division means that every device has all of it.
+// Division states how devices may divide a weight or state, because of what it is for: the rows of a product with
+// heads, the columns of the product after them, a cache of heads. A nil Division means that every device has all of it.
 type Division struct {
-	// Name is the dimension of the model that is divided, such as "blk.0.heads". Weights and states with one name are divided
-	// alike: a device that has the first half of the units of one has those of all.
+	// Name is the dimension of the model that is divided, such as "blk.0.heads". Weights and states with one name are
+	// divided alike: a device that has the first half of the units of one has those of all.
 	Name string
 
 	Axis  int   // that is divided
 	Units int64 // pieces of the dimension that stay together, such as heads
 
-	// Sizes are the segments of the axis, in elements; a fused weight has several. Each consists of so many equal Pieces. A
-	// piece is for as many consecutive units as there are pieces less, as a head of keys is for several heads of queries: every
-	// device with one of them needs it. Nil Pieces mean one for each unit.
+	// Sizes are the segments of the axis, in elements; a fused weight has several. Each consists of so many equal
+	// Pieces. A piece is for as many consecutive units as there are pieces less, as a head of keys is for several heads
+	// of queries: every device with one of them needs it. Nil Pieces mean one for each unit.
 	Sizes, Pieces []int64
 }
 

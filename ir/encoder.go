@@ -9,17 +9,18 @@ import (
 )
 
 // Encoder names the entry point of a module that makes embeddings of texts, and the parameters and the result that the
-// runtime sets and reads. The function takes whole texts, of which each token reads all others. Verify checks it against
-// the function.
+// runtime sets and reads. The function takes whole texts, of which each token reads all others. Verify checks it
+// against the function.
 type Encoder struct {
 	Func string // name of the entry point
 
-	// Indexes of parameters, -1 if it has none. For tokens of a text of n tokens, number s of the step, they are set to the ids; to 0, 1, …,
-	// n-1; to n-1 everywhere; and to s. Lengths, i32[S], has n for text s, and First, i32[texts], the row of its first token. Without
-	// Lengths or Slot, a step takes one text, otherwise at most S.
+	// Indexes of parameters, -1 if it has none. For tokens of a text of n tokens, number s of the step, they are set to
+	// the ids; to 0, 1, …, n-1; to n-1 everywhere; and to s. Lengths, i32[S], has n for text s, and First, i32[texts],
+	// the row of its first token. Without Lengths or Slot, a step takes one text, otherwise at most S.
 	Tokens, Pos, Last, Slot, Lengths, First int
 
-	// Hidden is the result that holds the state of each token: f32[n, width]. Pooling is how these become one embedding.
+	// Hidden is the result that holds the state of each token: f32[n, width]. Pooling is how these become one
+	// embedding.
 	Hidden  int
 	Pooling Pooling
 

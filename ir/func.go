@@ -18,7 +18,8 @@ type Func struct {
 	// ResultNames are the names of the results for callers; there are as many as Results.
 	ResultNames []string
 
-	// Observed is how many of the last results are there to be looked at, set by observe. Callers do not see them as results.
+	// Observed is how many of the last results are there to be looked at, set by observe. Callers do not see them as
+	// results.
 	Observed int
 
 	// Parts are what the devices of a group have of each value; nil unless spread has written the function out for one.

@@ -97,13 +97,12 @@ func (m *Module) Batch() int64 {
 	return m.Func(e.Func).Params[e.Tokens].Type.Shape[0].Upper()
 }
 
-// Context returns the number of positions of a sequence: those of the states that its entries write, or of the sequences of
-// which rings keep the last positions. The
-// module must be a verified language model.
+// Context returns the number of positions of a sequence: those of the states that its entries write, or of the
+// sequences of which rings keep the last positions. The module must be a verified language model.
 func (m *Module) Context() int64 { return stateExtent(m, m.Func(m.LM.Prefill.Func), 2, 0) }
 
-// Ring returns the rows of the states that keep only the last positions of a sequence, and the largest window in which they
-// are read; 0 if there are none. The module must be a verified language model.
+// Ring returns the rows of the states that keep only the last positions of a sequence, and the largest window in which
+// they are read; 0 if there are none. The module must be a verified language model.
 func (m *Module) Ring() (rows, window int64) {
 	for _, f := range m.AllFuncs() {
 		for _, n := range f.Nodes {
@@ -128,7 +127,8 @@ func (m *Module) RingStates() []*State {
 	})
 }
 
-// RingSaves returns how many bytes more the states of a verified language model would take with a row for each position.
+// RingSaves returns how many bytes more the states of a verified language model would take with a row for each
+// position.
 func RingSaves(m *Module) (saved int64) {
 	rows, _ := m.Ring()
 	for _, s := range m.RingStates() {

@@ -10,8 +10,8 @@ import (
 )
 
 // AttentionAttr has the factor of the scores, usually 1/sqrt(head size). With BF16, kernels may round
-// the factors of products to bf16: queries, keys, weights of positions and values. Cap, Window, Alibi, Head and Heads are those
-// of Scoring, but that 0 Heads are those of the queries. Ring is that of StateWriteAttr.
+// the factors of products to bf16: queries, keys, weights of positions and values. Cap, Window, Alibi, Head and Heads
+// are those of Scoring, but that 0 Heads are those of the queries. Ring is that of StateWriteAttr.
 type AttentionAttr struct {
 	Scale  float32 `attr:"scale"`
 	Cap    float32 `attr:"cap,default=0"`
@@ -30,7 +30,8 @@ type Scoring struct {
 	Window int64   // a token at pos reads positions above pos-Window; 0: all
 	Alibi  float32 // scores get a bias that falls with the distance (AlibiSlope); 0: none
 
-	// Head is the number of the first head of the queries in the bias, of so many Heads: a device may have a part of the heads.
+	// Head is the number of the first head of the queries in the bias, of so many Heads: a device may have a part of
+	// the heads.
 	Head, Heads int64
 }
 

@@ -52,8 +52,8 @@ func withSchemed(yield func(Case) bool, c func(d dtype.DType, k int64) Case, cas
 	each(yield, cases...)
 }
 
-// unpacked returns cases for each format with a scheme in layout plain, and in layout planar if it has that: c is called as
-// in withSchemed.
+// unpacked returns cases for each format with a scheme in layout plain, and in layout planar if it has that: c is
+// called as in withSchemed.
 func unpacked(c func(d dtype.DType, k int64, l dtype.Layout) Case) (list []Case) {
 	for _, l := range []dtype.Layout{dtype.Plain, dtype.Planar} {
 		withSchemed(func(c Case) bool { list = append(list, c); return true }, func(d dtype.DType, k int64) Case {

@@ -63,7 +63,8 @@ func inferChain(n *Node) (Type, error) {
 	return denseF32(n.Args[0].Type.Shape), checkChainShapes(n)
 }
 
-// checkChainShapes checks that the steps are of one shape: their first operands have it, and the others can be repeated to it.
+// checkChainShapes checks that the steps are of one shape: their first operands have it, and the others can be repeated
+// to it.
 func checkChainShapes(n *Node) error {
 	shape := n.Args[0].Type.Shape
 	for i, a := range n.Args {
@@ -79,7 +80,8 @@ func checkChainShapes(n *Node) error {
 	return nil
 }
 
-// checkChain checks the steps: each is complete and refers to what is before it, and nothing is computed or passed in vain.
+// checkChain checks the steps: each is complete and refers to what is before it, and nothing is computed or passed in
+// vain.
 func checkChain(n *Node) error {
 	steps := attrOf[ChainAttr](n).Steps
 	if len(steps) < 1 || len(steps) > MaxChainSteps {

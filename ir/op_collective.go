@@ -1,8 +1,8 @@
 package ir
 
-// Collectives: the devices of a group bring a value from one state (Sharding) into another. The value itself, which is what
-// all devices have together, stays the same. Pass shard makes these nodes and pass spread writes them out as slices, adds and
-// concatenations, so that no backend runs them.
+// Collectives: the devices of a group bring a value from one state (Sharding) into another. The value itself, which is
+// what all devices have together, stays the same. Pass shard makes these nodes and pass spread writes them out as
+// slices, adds and concatenations, so that no backend runs them.
 
 var (
 	allReduceInfo     = collective("all_reduce", "x, of which every device has a summand: every device gets the sum, added in the order of the devices.")

@@ -12,8 +12,8 @@ type Way struct {
 	Result Share
 	Args   []Share // in order; of kind ShardNone for absent operands
 
-	// Attr returns the attributes for a device that has the elements [lo,hi) of the split axis of the result. It is nil if all
-	// devices have those of the node. Of a result in several segments, only hi-lo counts.
+	// Attr returns the attributes for a device that has the elements [lo,hi) of the split axis of the result. It is nil
+	// if all devices have those of the node. Of a result in several segments, only hi-lo counts.
 	Attr func(lo, hi int64) any
 
 	// Single means that every device has to have one range of the split axis of the result, because Attr depends on it.
@@ -29,8 +29,8 @@ type Share struct {
 	Axis     int
 	Num, Den int64
 
-	// Shared means that the range is widened to whole elements of this axis, where it is within one of them: Den/Num elements
-	// of the result read one of the operand.
+	// Shared means that the range is widened to whole elements of this axis, where it is within one of them: Den/Num
+	// elements of the result read one of the operand.
 	Shared bool
 }
 
@@ -285,8 +285,8 @@ func matMulWays(n *Node) []Way {
 	return append(axisWays(n), sumWay(n, map[int]int{0: x.Rank() - 1, 1: 1}, 2))
 }
 
-// expertsMatMulWays divides the rows of all experts, tokens, the dimension over which the products sum, or choices, of which a
-// device may have any with all experts.
+// expertsMatMulWays divides the rows of all experts, tokens, the dimension over which the products sum, or choices, of
+// which a device may have any with all experts.
 func expertsMatMulWays(n *Node) []Way {
 	ways := append(axisWays(n), sumWay(n, map[int]int{0: 2, 1: 2}))
 	if n.Results[0].Type.Shape[1].Is(1) {
@@ -305,8 +305,9 @@ func reduceSumWays(n *Node) []Way {
 	return append(linearWays([]int{0})(n), sumWay(n, map[int]int{0: inner}))
 }
 
-// attentionWays divides tokens, and heads. A device's sinks are those of its heads, and so is a bias that depends on the number
-// of the head. It has the heads of keys and values that its heads read: several devices may have one, or all all of them.
+// attentionWays divides tokens, and heads. A device's sinks are those of its heads, and so is a bias that depends on
+// the number of the head. It has the heads of keys and values that its heads read: several devices may have one, or all
+// all of them.
 func attentionWays(n *Node) []Way {
 	ways := slices.DeleteFunc(axisWays(n), func(w Way) bool { return w.Result.Axis == 1 })
 	heads, kvHeads, ok := headCounts(n)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Parts are what the devices of a group have of a value, in a function that spread has written out for them. The text form has
-// a line for it at the head of the function:
+// Parts are what the devices of a group have of a value, in a function that spread has written out for them. The text
+// form has a line for it at the head of the function:
 //
 //	parts "up" split(1, 8 4) ["up@0", "up@1"]
 //
@@ -18,8 +18,8 @@ type Parts struct {
 	Names []string // of the values that device 0, 1 and so on have; empty for a device that has nothing
 }
 
-// Ranges returns the ranges of the split axis that a device has, in the order in which it stores them: the first element and
-// the number of elements. Those that continue each other are one. It returns nil for other states.
+// Ranges returns the ranges of the split axis that a device has, in the order in which it stores them: the first
+// element and the number of elements. Those that continue each other are one. It returns nil for other states.
 func (s Sharding) Ranges(device int) [][2]int64 {
 	var ranges [][2]int64
 	at := int64(0)
@@ -43,8 +43,8 @@ func (s Sharding) Ranges(device int) [][2]int64 {
 	return ranges
 }
 
-// Index returns what a device has of a value with this state, as an index after its name: [:,8:12] are elements 8 to 11 of axis
-// 1, [:,0:4+8:12] two ranges one after the other, and [+] is a summand. It is empty for all of the value.
+// Index returns what a device has of a value with this state, as an index after its name: [:,8:12] are elements 8 to 11
+// of axis 1, [:,0:4+8:12] two ranges one after the other, and [+] is a summand. It is empty for all of the value.
 func (s Sharding) Index(device int) string {
 	switch s.Kind {
 	case ShardPartial:
@@ -59,8 +59,8 @@ func (s Sharding) Index(device int) string {
 	return ""
 }
 
-// PartsOf returns what the devices have of a value, by its name; nil if f has not been written out for a group, or the value is
-// there once. A value that is added up has both, first the summands.
+// PartsOf returns what the devices have of a value, by its name; nil if f has not been written out for a group, or the
+// value is there once. A value that is added up has both, first the summands.
 func (f *Func) PartsOf(name string) []Parts {
 	var list []Parts
 	for _, p := range f.Parts {
@@ -71,8 +71,8 @@ func (f *Func) PartsOf(name string) []Parts {
 	return list
 }
 
-// PartIndexes returns for the names of values that are parts what they are of a value, as Sharding.Index has it. A summand of
-// several values is listed once.
+// PartIndexes returns for the names of values that are parts what they are of a value, as Sharding.Index has it. A
+// summand of several values is listed once.
 func (f *Func) PartIndexes() map[string]string {
 	indexes := make(map[string]string)
 	for _, p := range f.Parts {
@@ -100,8 +100,8 @@ func (p Parts) String() string {
 	return fmt.Sprintf("parts %s %v %s", quote(p.Of), p.State, quotedList(p.Names))
 }
 
-// parts checks the parts of a function: all states have one number of devices, and who has elements of a split axis has a value,
-// which has as many.
+// parts checks the parts of a function: all states have one number of devices, and who has elements of a split axis has
+// a value, which has as many.
 func (v *verifier) parts(f *Func) {
 	if len(f.Parts) == 0 {
 		return

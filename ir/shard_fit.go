@@ -26,9 +26,9 @@ func (f *Fit) AttrOf(n *Node, device int) any {
 	return n.Attr
 }
 
-// Fits returns how devices can compute n, whose operands are in these states or are brought into those that a fit needs. The
-// segments of a split axis are those of an operand that is split there already. The first fit is that in which every device
-// computes all of n.
+// Fits returns how devices can compute n, whose operands are in these states or are brought into those that a fit
+// needs. The segments of a split axis are those of an operand that is split there already. The first fit is that in
+// which every device computes all of n.
 func Fits(n *Node, states func(*Value) Sharding) []Fit {
 	var fits []Fit
 	for _, w := range append([]Way{mirroredWay(n)}, Ways(n)...) {
@@ -111,8 +111,8 @@ func fit(n *Node, w Way, base []Segment, states func(*Value) Sharding) (Fit, boo
 	return f, true
 }
 
-// bases returns the segments of the result's split axis that split operands give, those of the first operand first. Of a way with
-// a sum they are those of the summed axes. Of one without a split axis, there is one list, which is nil.
+// bases returns the segments of the result's split axis that split operands give, those of the first operand first. Of
+// a way with a sum they are those of the summed axes. Of one without a split axis, there is one list, which is nil.
 func bases(n *Node, w Way, states func(*Value) Sharding) (list [][]Segment) {
 	needed := w.Result.Kind == ShardSplit
 	for i, s := range w.Args {
@@ -136,8 +136,8 @@ func bases(n *Node, w Way, states func(*Value) Sharding) (list [][]Segment) {
 	return list
 }
 
-// amongSharers returns the segments of the result if devices have elements of an operand in common: those that have one element
-// divide what reads it evenly.
+// amongSharers returns the segments of the result if devices have elements of an operand in common: those that have one
+// element divide what reads it evenly.
 func (s Share) amongSharers(have Sharding) ([]Segment, bool) {
 	seg := have.Segments[0]
 	if len(have.Segments) != 1 || seg.Times != 1 {
@@ -212,8 +212,8 @@ func scaled(segments []Segment, num, den int64) ([]Segment, bool) {
 	return list, true
 }
 
-// sliceSegments returns the fit of a slice of a split axis that is whole segments, such as the keys of fused queries, keys and
-// values: each device takes what it has of them.
+// sliceSegments returns the fit of a slice of a split axis that is whole segments, such as the keys of fused queries,
+// keys and values: each device takes what it has of them.
 func sliceSegments(n *Node, states func(*Value) Sharding) (Fit, bool) {
 	a, isSlice := n.Attr.(*SliceAttr)
 	if !isSlice {
@@ -260,8 +260,8 @@ func (s Sharding) hasAll(result Sharding) bool {
 	return true
 }
 
-// repetitions returns how many repetitions of a segment, which begins at an element and has so many elements in each, are
-// before and inside a range. before is -1 if the range begins or ends within one.
+// repetitions returns how many repetitions of a segment, which begins at an element and has so many elements in each,
+// are before and inside a range. before is -1 if the range begins or ends within one.
 func repetitions(at, once, times, start, size int64) (before, inside int64) {
 	clamp := func(x int64) int64 { return min(max(x-at, 0), once*times) }
 	lo, hi := clamp(start), clamp(start+size)
@@ -300,7 +300,8 @@ func (f *Func) Sharded() bool { return f.shards != nil }
 // ForgetSharding removes the states of all values of f.
 func (f *Func) ForgetSharding() { f.shards = nil }
 
-// FitOf returns how devices compute a node in the states that its operands and its result have; ok is false if they cannot.
+// FitOf returns how devices compute a node in the states that its operands and its result have; ok is false if they
+// cannot.
 func FitOf(n *Node) (f Fit, ok bool) {
 	states := (*Value).Sharding
 	for _, f := range Fits(n, states) {

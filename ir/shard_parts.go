@@ -2,8 +2,8 @@ package ir
 
 import "slices"
 
-// Fits of slices and concatenations along a divided axis: what some devices have of a value is taken out, computed there, and
-// put together again. So attention that is written out for each head is divided by heads.
+// Fits of slices and concatenations along a divided axis: what some devices have of a value is taken out, computed
+// there, and put together again. So attention that is written out for each head is divided by heads.
 
 // sliceOwned returns the fit of a range of a split axis that some devices have: they take it.
 func sliceOwned(n *Node, states func(*Value) Sharding) (Fit, bool) {
@@ -29,8 +29,8 @@ func sliceOwned(n *Node, states func(*Value) Sharding) (Fit, bool) {
 	return f, found
 }
 
-// placeOf returns where in what a device has of a split axis a range of the axis begins; -1 if the device does not have it in one
-// repetition of a segment.
+// placeOf returns where in what a device has of a split axis a range of the axis begins; -1 if the device does not have
+// it in one repetition of a segment.
 func (s Sharding) placeOf(device int, start, size int64) int64 {
 	at, has := int64(0), int64(0) // of the axis, and of what the device has of it
 	for _, seg := range s.Segments {
@@ -49,8 +49,8 @@ func (s Sharding) placeOf(device int, start, size int64) int64 {
 	return -1
 }
 
-// concatFit returns the fit of a concatenation of values that are split on its axis, or held: each device puts together what it
-// has.
+// concatFit returns the fit of a concatenation of values that are split on its axis, or held: each device puts together
+// what it has.
 func concatFit(n *Node, states func(*Value) Sharding) (Fit, bool) {
 	a, isConcat := n.Attr.(*ConcatAttr)
 	if !isConcat {

@@ -10,7 +10,8 @@ import (
 type Sharding struct {
 	Kind ShardKind
 
-	// Axis and Segments are those of a split value. Of a held one, there is one segment with 1 for each device that has it.
+	// Axis and Segments are those of a split value. Of a held one, there is one segment with 1 for each device that has
+	// it.
 	Axis     int
 	Segments []Segment
 }
@@ -34,8 +35,8 @@ const (
 //
 //	split(0, 192 64, 2*(96 32))
 //
-// Devices may have elements in common: each has the heads of keys that its queries read. Then Starts states where a device's
-// elements begin in each repetition; nil means one device after another. With one head of keys instead of 4,
+// Devices may have elements in common: each has the heads of keys that its queries read. Then Starts states where a
+// device's elements begin in each repetition; nil means one device after another. With one head of keys instead of 4,
 //
 //	split(0, 192 64, 2*(32 32 at 0 0))
 type Segment struct {
@@ -82,7 +83,8 @@ func (s Segment) Len() int64 {
 	return end
 }
 
-// Owner returns the first device that has the element i of a repetition, and the end of its elements; -1 if none has it.
+// Owner returns the first device that has the element i of a repetition, and the end of its elements; -1 if none has
+// it.
 func (s Segment) Owner(i int64) (device int, end int64) {
 	for j, n := range s.Counts {
 		if first := s.Start(j); first <= i && i < first+n {

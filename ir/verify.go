@@ -56,9 +56,9 @@ func (e *VerifyError) Error() string {
 //  6. Integers that select rows are inputs or within bounds.
 //  7. Queues, events and addresses are complete and consistent.
 //
-// The first stage visits the nodes once, as each visit of a large module waits for memory. Each stage relies on the stages
-// before and runs only if these have found nothing. Names of values are not checked: NewValue, Rename and TakeName keep
-// them unique.
+// The first stage visits the nodes once, as each visit of a large module waits for memory. Each stage relies on the
+// stages before and runs only if these have found nothing. Names of values are not checked: NewValue, Rename and
+// TakeName keep them unique.
 func Verify(m *Module) error {
 	if found := violations(m); len(found) > 0 {
 		return &VerifyError{found}

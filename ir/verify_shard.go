@@ -2,8 +2,8 @@ package ir
 
 import "slices"
 
-// sharding checks the states of values: all nodes of a function have one or none has, each is possible for its type, and that
-// of a node follows from those of its operands.
+// sharding checks the states of values: all nodes of a function have one or none has, each is possible for its type,
+// and that of a node follows from those of its operands.
 func (v *verifier) sharding(f *Func) {
 	if !f.Sharded() || v.m.Props&PropShaped == 0 {
 		return

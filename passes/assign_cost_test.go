@@ -101,9 +101,9 @@ func TestReasonsOfMemoryAreThoseOfThePlan(t *testing.T) {
 	}
 }
 
-// checkShortages reads the reasons of assign for moves that have no room. Only the device has a limit, and a move lacks no
-// more than the bytes of the weights and states that it brings there, beyond those that are free in the plan. It returns
-// how many there are.
+// checkShortages reads the reasons of assign for moves that have no room. Only the device has a limit, and a move lacks
+// no more than the bytes of the weights and states that it brings there, beyond those that are free in the plan. It
+// returns how many there are.
 func checkShortages(t *testing.T, m *ir.Module, free int64) (reasons int) {
 	t.Helper()
 	lacks := regexp.MustCompile(`^(\w+) .*, ([0-9.]+) (B|KiB|MiB) too much$`)
@@ -269,8 +269,8 @@ func TestLimitsThatNothingKeepsAreBudgetErrors(t *testing.T) {
 // negative matches a negative number in a text.
 var negative = regexp.MustCompile(`(^|[ (])-[0-9]`)
 
-// TestCauseNamesTheOpThatOtherRulesLack assigns on a machine on which the rules of 2024 cannot run an op: the cause of a
-// step names it.
+// TestCauseNamesTheOpThatOtherRulesLack assigns on a machine on which the rules of 2024 cannot run an op: the cause of
+// a step names it.
 func TestCauseNamesTheOpThatOtherRulesLack(t *testing.T) {
 	m := transformer(t, medium)
 	const text = "target gpu space=dev ops=*,-attention flops=1e12 bandwidth=1e11 launch=1e-6 link=1e10 linkdelay=1e-6\ntarget cpu like=cpu"
@@ -425,8 +425,8 @@ func TestStepsUnderWayTakeRoom(t *testing.T) {
 	}
 }
 
-// TestAnotherDeviceDoesNotMakeAPlanImpossible pins all nodes to a small device, with another device that could store its
-// weights. What fits without the other device fits with it.
+// TestAnotherDeviceDoesNotMakeAPlanImpossible pins all nodes to a small device, with another device that could store
+// its weights. What fits without the other device fits with it.
 func TestAnotherDeviceDoesNotMakeAPlanImpossible(t *testing.T) {
 	const small = "target gpu like=fake space=gpu ops=* memory=%dMiB flops=1e12 qops=2e12 bandwidth=2e11 queues=1 events=true launch=5e-6 link=1.2e10 linkdelay=1e-5\n"
 	const store = "target npu like=fake space=npu ops=matmul memory=2GiB flops=5e11 qops=4e12 bandwidth=6e10 queues=1 launch=2e-5 link=2e10 linkdelay=5e-6\n"

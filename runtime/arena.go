@@ -11,8 +11,8 @@ import (
 const poisonByte = 0xff
 
 // arena is one allocation that begins at a page and shares no page with other memory, so that devices can import it.
-// It is never moved or grown, since emitted code holds pointers into it. The operating system provides fresh memory page
-// by page as it is touched: an arena sized for the upper bounds costs address space, not memory.
+// It is never moved or grown, since emitted code holds pointers into it. The operating system provides fresh memory
+// page by page as it is touched: an arena sized for the upper bounds costs address space, not memory.
 type arena struct {
 	bytes []byte
 }

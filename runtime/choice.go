@@ -7,8 +7,8 @@ import (
 
 // Choice is the choice of one token. GenerateOptions.Sampler makes it.
 type Choice struct {
-	// Logits are those after the last token, one for each id. They are a copy, which may be changed. Those of ids that the
-	// grammar excludes are minus infinity. They are valid until the call returns.
+	// Logits are those after the last token, one for each id. They are a copy, which may be changed. Those of ids that
+	// the grammar excludes are minus infinity. They are valid until the call returns.
 	Logits []float32
 
 	g *generation

@@ -41,8 +41,8 @@ type Device interface {
 	Close() error
 }
 
-// Surveyor is a Device that checks what a model and one session need of it, before anything is allocated. The chunks are
-// those that its commands use: its own, and those of the host that it addresses.
+// Surveyor is a Device that checks what a model and one session need of it, before anything is allocated. The chunks
+// are those that its commands use: its own, and those of the host that it addresses.
 type Surveyor interface {
 	Survey(chunks []Chunk) error
 }
@@ -60,8 +60,8 @@ type Location struct {
 	Left   int64  // bytes of its memory that are not in use
 }
 
-// Sharer is a Device that has to prepare weights in memory of the host before its commands address them. The bytes do not
-// change, and stay as long as the device is open.
+// Sharer is a Device that has to prepare weights in memory of the host before its commands address them. The bytes do
+// not change, and stay as long as the device is open.
 type Sharer interface {
 	Share(m HostMemory) error
 }

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// Pooling is how the states of a text's tokens become one embedding. A state is what the model computes for a token after
-// its last norm, from which the logits follow.
+// Pooling is how the states of a text's tokens become one embedding. A state is what the model computes for a token
+// after its last norm, from which the logits follow.
 type Pooling string
 
 // The kinds of pooling.
@@ -54,9 +54,9 @@ func (p *Program) EmbeddingWidth() int {
 	return p.Funcs[p.LM.Prefill.Func].Outputs[p.LM.Hidden].Dims[1].Const
 }
 
-// Embed forgets the sequence, runs tokens as a new one, and returns their embedding. With PoolNone, the embeddings of all
-// tokens follow each other; with PoolRank, there are Labels scores in its place. "" is the model's own pooling, or the mean if it has
-// none. Sessions of Sessions give none.
+// Embed forgets the sequence, runs tokens as a new one, and returns their embedding. With PoolNone, the embeddings of
+// all tokens follow each other; with PoolRank, there are Labels scores in its place. "" is the model's own pooling, or
+// the mean if it has none. Sessions of Sessions give none.
 func (s *Session) Embed(ctx context.Context, tokens []int32, pooling Pooling) ([]float32, error) {
 	if !s.model.program.Embeds() {
 		return nil, inputError("%s gives no embeddings: compile it with --embeddings", s.model.program.Name)
@@ -102,9 +102,9 @@ func (s *Session) embedText(ctx context.Context, tokens []int32, pooling Pooling
 	return all[0], nil
 }
 
-// EmbedAll returns the embedding of each text, as Embed does. An encoder runs as many texts in one step as it was compiled for and have room
-// in its tokens, which takes less time for short ones; the embeddings are the same bits. After an error, which is that of
-// the text in its place, there are no more.
+// EmbedAll returns the embedding of each text, as Embed does. An encoder runs as many texts in one step as it was
+// compiled for and have room in its tokens, which takes less time for short ones; the embeddings are the same bits.
+// After an error, which is that of the text in its place, there are no more.
 func (s *Session) EmbedAll(ctx context.Context, texts [][]int32, pooling Pooling) iter.Seq2[[]float32, error] {
 	return func(yield func([]float32, error) bool) {
 		for len(texts) > 0 {

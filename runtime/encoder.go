@@ -9,7 +9,8 @@ import (
 )
 
 // Encoder describes the function of a module that makes embeddings of texts, by indexes of its Inputs and Outputs. The
-// index of an input that it does not have is -1. The function takes whole texts of n tokens together, one after the other.
+// index of an input that it does not have is -1. The function takes whole texts of n tokens together, one after the
+// other.
 type Encoder struct {
 	Func int // index of Program.Funcs
 
@@ -229,9 +230,9 @@ func (s *Session) set(f *Func, input, at, n, value int) {
 	}
 }
 
-// EmbedText returns the embedding of a text by the model's own pooling, divided by its Euclidean length; of a model that ranks texts its
-// scores as they are. The tokens that the model has around a text are added, and names of special tokens in the text are no tokens. Of a
-// model without pooling it is the mean.
+// EmbedText returns the embedding of a text by the model's own pooling, divided by its Euclidean length; of a model
+// that ranks texts its scores as they are. The tokens that the model has around a text are added, and names of special
+// tokens in the text are no tokens. Of a model without pooling it is the mean.
 func (s *Session) EmbedText(ctx context.Context, text string) ([]float32, error) {
 	return onlyOne(s.EmbedTexts(ctx, []string{text}))
 }
@@ -258,8 +259,8 @@ func (s *Session) EmbedTexts(ctx context.Context, texts []string) iter.Seq2[[]fl
 	}
 }
 
-// Rank returns the scores of a document for a query; most models have one, which is higher for documents that answer it better. The program
-// is an encoder whose pooling is PoolRank. Names of special tokens in both are no tokens.
+// Rank returns the scores of a document for a query; most models have one, which is higher for documents that answer it
+// better. The program is an encoder whose pooling is PoolRank. Names of special tokens in both are no tokens.
 func (s *Session) Rank(ctx context.Context, query, document string) ([]float32, error) {
 	return onlyOne(s.RankAll(ctx, query, []string{document}))
 }

@@ -97,7 +97,8 @@ func TestSeveralTextsInAStep(t *testing.T) {
 		}
 		all = append(all, v)
 	}
-	// The state of the last token: its id, its position twice, its number in the step, and the tokens of the step's first text.
+	// The state of the last token: its id, its position twice, its number in the step, and the tokens of the step's
+	// first text.
 	want := [][]float32{{4, 2, 2, 0, 3}, {5, 0, 0, 1, 3}, {6, 4, 4, 0, 5}, {3, 2, 2, 1, 5}, {1, 0, 0, 0, 1}, {2, 0, 0, 1, 1}, {3, 0, 0, 2, 1}, {9, 7, 7, 0, 8}}
 	if !slices.EqualFunc(all, want, slices.Equal) || !slices.Equal(steps, []int{4, 8, 3, 8}) {
 		t.Errorf("%v in steps of %v tokens, want %v", all, steps, want)

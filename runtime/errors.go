@@ -146,8 +146,8 @@ func (e *FaultError) Error() string {
 	return fmt.Sprintf("%q failed in worker %d: %v: this is a bug of ggmlc, please report it", e.Func, e.Part, e.Value)
 }
 
-// Surroundings reports whether the reason is not in the program: the weights file, a device or its driver. A device says so
-// by a method of that name of Value.
+// Surroundings reports whether the reason is not in the program: the weights file, a device or its driver. A device
+// says so by a method of that name of Value.
 func (e *FaultError) Surroundings() bool {
 	s, ok := e.Value.(interface{ Surroundings() bool })
 	return e.Weights != "" || ok && s.Surroundings()

@@ -21,7 +21,8 @@ type ferries interface {
 	memories() []Memory
 }
 
-// memories returns those of the first instance, as another goroutine may be using d.block. Only inputs and outputs differ.
+// memories returns those of the first instance, as another goroutine may be using d.block. Only inputs and outputs
+// differ.
 func (d *deviceSession) memories() []Memory { return d.blocks[0].Memory }
 
 func (d *deviceSession) ferry(others ...Memory) *ferry {
@@ -32,7 +33,8 @@ func (d *deviceSession) ferry(others ...Memory) *ferry {
 // stateLabel names transfers of states in errors and timelines.
 var stateLabel = Label{Func: "session", What: "a state"}
 
-// copy begins to copy count runs of n bytes that are stride bytes apart in the source and contiguous in the destination.
+// copy begins to copy count runs of n bytes that are stride bytes apart in the source and contiguous in the
+// destination.
 func (f *ferry) copy(dst, src Span, count, n, stride int) error {
 	if count == 0 || n == 0 {
 		return nil

@@ -170,7 +170,8 @@ func (fl *flow) submitted() []*Step {
 	return append([]*Step(nil), fl.flight...)
 }
 
-// order returns how a step of function fn begins: while the steps before it are in flight if those run the same function.
+// order returns how a step of function fn begins: while the steps before it are in flight if those run the same
+// function.
 func (fl *flow) order(fn int) stepOrder {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()

@@ -72,8 +72,9 @@ func TestTextFollowsTheGrammarOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestGenerationsThatContinueGoOn generates a text in pieces, by --save and --load and by calls: a grammar goes on where it
-// was, and a character of two tokens is whole. A new prompt, or a text that has ended, begins the grammar again.
+// TestGenerationsThatContinueGoOn generates a text in pieces, by --save and --load and by calls: a grammar goes on
+// where it was, and a character of two tokens is whole. A new prompt, or a text that has ended, begins the grammar
+// again.
 func TestGenerationsThatContinueGoOn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sequence")
 	for _, asTable := range []bool{true, false} {

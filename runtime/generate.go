@@ -24,11 +24,12 @@ type GenerateOptions struct {
 	// is not run again: see Session.Prompt.
 	Whole bool
 
-	// Sampler, if not nil, chooses each token in place of Sampling, which Choice.Next still offers. An error ends the generation.
+	// Sampler, if not nil, chooses each token in place of Sampling, which Choice.Next still offers. An error ends the
+	// generation.
 	Sampler func(*Choice) (id int32, err error)
 
-	// Stop are texts at which generation ends. They are not part of the generated text: text that may begin one is held back
-	// for a later token.
+	// Stop are texts at which generation ends. They are not part of the generated text: text that may begin one is held
+	// back for a later token.
 	Stop []string
 }
 

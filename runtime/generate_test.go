@@ -61,8 +61,8 @@ func TestGenerateContinuesWhereItStopped(t *testing.T) {
 	}
 }
 
-// TestTokensAfterAGenerationReplaceTheOneThatDidNotRun: what the caller appends follows the positions that are filled, and
-// the token that Generate yielded last is no part of the sequence any more.
+// TestTokensAfterAGenerationReplaceTheOneThatDidNotRun: what the caller appends follows the positions that are filled,
+// and the token that Generate yielded last is no part of the sequence any more.
 func TestTokensAfterAGenerationReplaceTheOneThatDidNotRun(t *testing.T) {
 	ctx := context.Background()
 	for name, appendTokens := range map[string]func(*Session, ...int32) error{
@@ -197,8 +197,8 @@ func TestJSONStringsParseBack(t *testing.T) {
 	}
 }
 
-// TestPenaltiesSeeEarlierCalls generates a text at once and in two calls: recent tokens are those of the sequence, not of the
-// call.
+// TestPenaltiesSeeEarlierCalls generates a text at once and in two calls: recent tokens are those of the sequence, not
+// of the call.
 func TestPenaltiesSeeEarlierCalls(t *testing.T) {
 	generate := func(counts ...int) (ids []int32) {
 		_, s := openToy(t, 2)

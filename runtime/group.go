@@ -224,8 +224,8 @@ func newFault(device, command string, value any) *FaultError {
 	return err
 }
 
-// usualSpin returns how long a worker of the pool polls before it parks: not at all if the program has more threads than
-// there are processors.
+// usualSpin returns how long a worker of the pool polls before it parks: not at all if the program has more threads
+// than there are processors.
 func (p *pool) usualSpin() time.Duration {
 	if len(p.workers) > numCPU || p.crowded.Load() {
 		return 0

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// useCores returns those of the cores of a target that its threads are bound to, and the number of threads. Cores that the
-// process may not use are left out. If there are none, or if the system binds no threads, the threads run on any core. A
-// note for the user describes both.
+// useCores returns those of the cores of a target that its threads are bound to, and the number of threads. Cores that
+// the process may not use are left out. If there are none, or if the system binds no threads, the threads run on any
+// core. A note for the user describes both.
 func useCores(name string, cores []int) (use []int, threads int, note string) {
 	threads = min(len(cores), goruntime.GOMAXPROCS(0))
 	var mask coreMask

@@ -166,9 +166,9 @@ func (g *Sessions) lead(ctx context.Context, s *Session) error {
 	return err
 }
 
-// gather returns when all sessions of the last step are back, or when that takes too long. Then it lets other goroutines
-// run: where steps use all processors, sessions that are ready to begin would get one only when the scheduler takes it
-// away from sessions that wake each other for step after step, after ten milliseconds.
+// gather returns when all sessions of the last step are back, or when that takes too long. Then it lets other
+// goroutines run: where steps use all processors, sessions that are ready to begin would get one only when the
+// scheduler takes it away from sessions that wake each other for step after step, after ten milliseconds.
 func (j *joint) gather(ctx context.Context) {
 	j.mu.Lock()
 	missing, patience := j.awaited, max(leastPatience, j.took/4)

@@ -142,8 +142,9 @@ func (p *Program) checkRows(f *Func, e *Entry) {
 
 // Prefill appends tokens to the sequence and returns the logits after the last one: one per id of the vocabulary,
 // valid until the session's next step. It runs in chunks of the program's batch. After an error the session is as it
-// was before the call, unless steps have overwritten positions of a sliding window that it needs: then later calls return an
-// error until Reset or Prompt. A prompt that does not fit is refused with a *ContextError before any step runs.
+// was before the call, unless steps have overwritten positions of a sliding window that it needs: then later calls
+// return an error until Reset or Prompt. A prompt that does not fit is refused with a *ContextError before any step
+// runs.
 func (s *Session) Prefill(ctx context.Context, tokens []int32) ([]float32, error) {
 	if err := s.lock(len(tokens), after); err != nil {
 		return nil, err
@@ -156,8 +157,8 @@ func (s *Session) Prefill(ctx context.Context, tokens []int32) ([]float32, error
 	return logits, s.supersede(err)
 }
 
-// supersede forgets the token that Generate yielded last and did not run, as others are in its place now. It returns err, which
-// means that they are not.
+// supersede forgets the token that Generate yielded last and did not run, as others are in its place now. It returns
+// err, which means that they are not.
 func (s *Session) supersede(err error) error {
 	if err == nil {
 		s.pending = s.pending[:0]

@@ -174,8 +174,8 @@ func (s *Session) writeOutput(t *Tensor, path string) error {
 	return writeWhole(path, func(w io.Writer) error { return WriteNPY(w, a) })
 }
 
-// replaceable returns the permissions of a file that is written to path. The error reports that something other than a file is
-// there.
+// replaceable returns the permissions of a file that is written to path. The error reports that something other than a
+// file is there.
 func replaceable(path string) (fs.FileMode, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -189,8 +189,8 @@ func replaceable(path string) (fs.FileMode, error) {
 	return info.Mode().Perm(), nil
 }
 
-// writeWhole writes a file that appears under its name only once it is complete. It keeps the permissions of a file that it
-// replaces.
+// writeWhole writes a file that appears under its name only once it is complete. It keeps the permissions of a file
+// that it replaces.
 func writeWhole(path string, write func(io.Writer) error) error {
 	mode, err := replaceable(path)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// summary prints the number of tokens, why they ended and the speed, as the last JSON line or to standard error. The error
-// is that which ended the generation.
+// summary prints the number of tokens, why they ended and the speed, as the last JSON line or to standard error. The
+// error is that which ended the generation.
 func (g *generateCommand) summary(gen *generation, err error) error {
 	finish := finishOf(gen.finish, err)
 	if g.json {

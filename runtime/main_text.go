@@ -85,7 +85,8 @@ func (t *textSource) encode(v *token.Vocab, text string) []int32 {
 	return v.Encode(nil, text, token.Options{Specials: !t.noBOS, ParseSpecials: t.special})
 }
 
-// readText reads a file, or standard input as "-". It returns early if ctx ends while a terminal or a pipe gives nothing.
+// readText reads a file, or standard input as "-". It returns early if ctx ends while a terminal or a pipe gives
+// nothing.
 func (c *cli) readText(ctx context.Context, file string) (string, error) {
 	in := c.in
 	if file != stdin {

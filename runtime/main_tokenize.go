@@ -99,8 +99,8 @@ func shownPiece(v *token.Vocab, id int32) string {
 	return v.Text(id)
 }
 
-// appendTokenJSON appends the members of a token: "id", "text", and "bytes" if the text is no UTF-8 by itself. A program
-// without tokenizer has only ids.
+// appendTokenJSON appends the members of a token: "id", "text", and "bytes" if the text is no UTF-8 by itself. A
+// program without tokenizer has only ids.
 func appendTokenJSON(b []byte, v *token.Vocab, id int32) []byte {
 	b = strconv.AppendInt(append(b, `"id":`...), int64(id), 10)
 	if v == nil {

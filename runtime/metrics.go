@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Metrics gets figures of a model's work. Its methods are called by the goroutines that use sessions, several at once, and
-// delay them. They must not use the model or its sessions.
+// Metrics gets figures of a model's work. Its methods are called by the goroutines that use sessions, several at once,
+// and delay them. They must not use the model or its sessions.
 type Metrics interface {
 	// Step is called when work of a session has ended, also with an error.
 	Step(StepMetrics)

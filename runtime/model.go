@@ -27,10 +27,11 @@ type Options struct {
 	// chose: the program's data, the end of the executable, or Program.Weights.External.
 	Weights string
 
-	// WeightsBytes, WeightsReader and WeightsFS give the contents of a weights file in place of its name: bytes, a reader of
-	// WeightsSize bytes (0: the reader has a method Size), or a file system in which Weights is the name. Length, plan and
-	// hash are checked as those of a file. Bytes of which the weights begin at a multiple of Align, or of the page size in a
-	// program with devices, are used in place and must not change before Close; others are copied.
+	// WeightsBytes, WeightsReader and WeightsFS give the contents of a weights file in place of its name: bytes, a
+	// reader of WeightsSize bytes (0: the reader has a method Size), or a file system in which Weights is the name.
+	// Length, plan and hash are checked as those of a file. Bytes of which the weights begin at a multiple of Align, or
+	// of the page size in a program with devices, are used in place and must not change before Close; others are
+	// copied.
 	WeightsBytes  []byte
 	WeightsReader io.ReaderAt
 	WeightsSize   int64
@@ -48,8 +49,8 @@ type Options struct {
 	// shows in the results. It is for tests and costs a pass over the arena.
 	Poison bool
 
-	// Logger, if not nil, gets what happens: the model is opened and closed (info), a generation ends (debug) or fails (warning),
-	// a step fails (error).
+	// Logger, if not nil, gets what happens: the model is opened and closed (info), a generation ends (debug) or fails
+	// (warning), a step fails (error).
 	Logger Logger
 
 	// Metrics, if not nil, gets figures of steps and generations.
@@ -204,7 +205,8 @@ func (m *Model) Threads() int { return int(m.pool.limit.Load()) }
 // Vocab returns the tokenizer, or nil for a program without one.
 func (m *Model) Vocab() *token.Vocab { return m.vocab }
 
-// Verify reads all weights, including embedded ones, and compares their SHA-256 with the one compiled in. Close waits for it.
+// Verify reads all weights, including embedded ones, and compares their SHA-256 with the one compiled in. Close waits
+// for it.
 func (m *Model) Verify() error {
 	m.reading.RLock()
 	defer m.reading.RUnlock()

@@ -2,10 +2,10 @@ package runtime
 
 import "context"
 
-// Observer is called with the values that a step of a program built with --observe has computed, when the step has ended.
-// node is the name of the value in the compiler's texts, step counts the steps of the model from 0. t is valid until the call
-// returns. An error fails the step: the session has then not taken its tokens. Steps of all sessions of the model wait for the
-// call, so that it must not begin one.
+// Observer is called with the values that a step of a program built with --observe has computed, when the step has
+// ended. node is the name of the value in the compiler's texts, step counts the steps of the model from 0. t is valid
+// until the call returns. An error fails the step: the session has then not taken its tokens. Steps of all sessions of
+// the model wait for the call, so that it must not begin one.
 type Observer func(node string, step int, t Array) error
 
 // watcher is told what the steps of a model do.

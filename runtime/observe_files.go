@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// observedFiles writes a folder for each step: the inputs and the observed values as .npy files, and index.tsv, which is
-// written last. Each line of that has three columns: func, size, input or value; a name in Go's quotes; for a size the
-// number, for a function nothing, else the file.
+// observedFiles writes a folder for each step: the inputs and the observed values as .npy files, and index.tsv, which
+// is written last. Each line of that has three columns: func, size, input or value; a name in Go's quotes; for a size
+// the number, for a function nothing, else the file.
 type observedFiles struct {
 	dir string
 

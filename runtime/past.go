@@ -8,8 +8,8 @@ import (
 // past is the tokens whose keys and values a state has, from position 0 on. It may have more than the sequence: what
 // was forgotten stays in the state until other tokens are run at its positions.
 //
-// States that keep only the last positions have those from low on. A sequence can continue at a position if those of the
-// window before it are there.
+// States that keep only the last positions have those from low on. A sequence can continue at a position if those of
+// the window before it are there.
 type past struct {
 	ids  []int32
 	ring *Ring // nil: states keep all positions

@@ -9,8 +9,8 @@ import (
 // llama.cpp (tools/perplexity/perplexity.cpp), so that values compare.
 //
 // Without Stride, the text is cut into chunks of Chunk tokens; what is left at its end is not used. Each chunk is a
-// sequence of its own. Its tokens from Chunk/2+1 on are predicted, each from all before it in the chunk, so that each has
-// at least Chunk/2 tokens of context. In place of the chunk's first token is the beginning-of-text token, if the
+// sequence of its own. Its tokens from Chunk/2+1 on are predicted, each from all before it in the chunk, so that each
+// has at least Chunk/2 tokens of context. In place of the chunk's first token is the beginning-of-text token, if the
 // vocabulary adds one to texts.
 //
 // With Stride, windows of Chunk tokens begin Stride tokens after each other, and the last Stride tokens of each are
@@ -32,8 +32,8 @@ type Perplexity struct {
 // Value returns e to the mean of -log p: a model that guesses among n equally probable tokens has n.
 func (p *Perplexity) Value() float64 { return math.Exp(p.Sum / float64(p.Tokens)) }
 
-// StandardError returns the standard error of Value, to first order: that of the mean of -log p, times Value. It is 0 for
-// fewer than two tokens. It takes the tokens as independent of each other.
+// StandardError returns the standard error of Value, to first order: that of the mean of -log p, times Value. It is 0
+// for fewer than two tokens. It takes the tokens as independent of each other.
 func (p *Perplexity) StandardError() float64 {
 	n := float64(p.Tokens)
 	mean := p.Sum / n

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// IOSize returns how many bytes the inputs and outputs of a session take, and the alignment that they need: Align, or with
-// devices the size of a page. With devices the bytes hold an instance for each step that may be in flight.
+// IOSize returns how many bytes the inputs and outputs of a session take, and the alignment that they need: Align, or
+// with devices the size of a page. With devices the bytes hold an instance for each step that may be in flight.
 func (m *Model) IOSize() (bytes int64, align int) {
 	p := m.program
 	if m.devices == nil {
@@ -18,9 +18,9 @@ func (m *Model) IOSize() (bytes int64, align int) {
 }
 
 // PlaceIO moves the inputs and outputs of the session's later steps to the caller's memory, which has the size and the
-// alignment that IOSize returns. Steps then read inputs from there and write outputs there, without copies: each tensor is
-// at its Tensor.Offset, and Input and Output return it. Inputs in mem stay as they are. The memory has to stay as long as the
-// session, or until the next PlaceIO.
+// alignment that IOSize returns. Steps then read inputs from there and write outputs there, without copies: each tensor
+// is at its Tensor.Offset, and Input and Output return it. Inputs in mem stay as they are. The memory has to stay as
+// long as the session, or until the next PlaceIO.
 //
 // Memory of another alignment is refused. It can be copied from and to by Call, WriteInput and ReadOutput.
 func (s *Session) PlaceIO(mem []byte) error {
@@ -67,8 +67,8 @@ func (d *deviceSession) instance(all arena, slot int) arena {
 	return arena{all.bytes[at : at+n]}
 }
 
-// Input returns an input of function fn (an index of Program.Funcs) where the session has it, with its present sizes. It is valid
-// until the next step begins.
+// Input returns an input of function fn (an index of Program.Funcs) where the session has it, with its present sizes.
+// It is valid until the next step begins.
 func (s *Session) Input(fn int, name string) (Array, error) {
 	f := &s.model.program.Funcs[fn]
 	return s.tensorAt(f, f.Inputs, name, "input")

@@ -46,7 +46,8 @@ func TestInputsAndOutputsByName(t *testing.T) {
 	}
 }
 
-// TestPlacedInputsAndOutputs runs on memory of the caller's, which has the outputs afterwards, and refuses memory that does not fit.
+// TestPlacedInputsAndOutputs runs on memory of the caller's, which has the outputs afterwards, and refuses memory that
+// does not fit.
 func TestPlacedInputsAndOutputs(t *testing.T) {
 	m, s := openProgram(t, grid(), Options{})
 	size, align := m.IOSize()

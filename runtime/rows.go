@@ -28,8 +28,8 @@ type byteRuns struct {
 func (r byteRuns) bytes() int { return r.count * r.n }
 
 // runs returns the bytes that hold the positions [from, to) of a sequence, a run for each head, with the positions that
-// share bytes with them. Of a ring it is all rows up to the last one in use. In a module that is no language model it is
-// the whole state.
+// share bytes with them. Of a ring it is all rows up to the last one in use. In a module that is no language model it
+// is the whole state.
 func (st *StateInfo) runs(p *Program, slot, from, to int) byteRuns {
 	lm := p.LM
 	if lm == nil {
@@ -113,8 +113,8 @@ func (m *mover) write(st *StateInfo, r byteRuns) error {
 	return m.ferry.wait()
 }
 
-// copyRows copies the positions [from, to) of sequence src of session other to sequence dst of s. Both are of one model, and
-// may be the same. The positions that share bytes with the first one have to be the same in both.
+// copyRows copies the positions [from, to) of sequence src of session other to sequence dst of s. Both are of one
+// model, and may be the same. The positions that share bytes with the first one have to be the same in both.
 func (s *Session) copyRows(dst int, other *Session, src, from, to int) error {
 	p := s.model.program
 	var f *ferry

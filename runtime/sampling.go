@@ -139,8 +139,9 @@ func (g *generateCommand) finishSampling(s *Session) {
 // usualBreakers are those of llama.cpp.
 var usualBreakers = []string{"\n", ":", "\"", "*"}
 
-// CompleteDRY sets what depends on the model: the tokens of the texts that break repetitions (nil: a newline, a colon, a quote and
-// an asterisk), and, for 0, how many tokens are recent: those of the context. It does nothing if DRY is off.
+// CompleteDRY sets what depends on the model: the tokens of the texts that break repetitions (nil: a newline, a colon,
+// a quote and an asterisk), and, for 0, how many tokens are recent: those of the context. It does nothing if DRY is
+// off.
 func (s *Session) CompleteDRY(d *sample.DRY, texts []string) {
 	if d.Multiplier == 0 || s.model.program.LM == nil {
 		return

@@ -55,8 +55,8 @@ func savedError(format string, args ...any) error {
 	return &SavedError{Why: fmt.Sprintf(format, args...)}
 }
 
-// Save writes the sequence: its tokens and its part of the state. Load of the same program continues from it. Of a module that
-// is no language model it writes all states. States in memory of devices are copied from there.
+// Save writes the sequence: its tokens and its part of the state. Load of the same program continues from it. Of a
+// module that is no language model it writes all states. States in memory of devices are copied from there.
 func (s *Session) Save(w io.Writer) error {
 	if err := s.holdState(); err != nil {
 		return err

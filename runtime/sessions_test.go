@@ -272,8 +272,8 @@ func TestDecodesAreJoined(t *testing.T) {
 	}
 }
 
-// TestSessionsThatBeginAreJoined: where steps use all processors, sessions that begin to decode share the first steps, and
-// none runs many steps alone before the others have a processor. That holds again after all of them have paused.
+// TestSessionsThatBeginAreJoined: where steps use all processors, sessions that begin to decode share the first steps,
+// and none runs many steps alone before the others have a processor. That holds again after all of them have paused.
 func TestSessionsThatBeginAreJoined(t *testing.T) {
 	procs(t, 1)
 	const sequences, tokens = 4, 8

@@ -30,7 +30,8 @@ func logSum(logits []float32) (float64, error) {
 	return float64(best) + math.Log(sum), nil
 }
 
-// topIDs returns the n tokens with the largest logits, the most probable first. Of equal logits, the lowest id is first.
+// topIDs returns the n tokens with the largest logits, the most probable first. Of equal logits, the lowest id is
+// first.
 func topIDs(logits []float32, n int) []int32 {
 	ids := make([]int32, len(logits))
 	for i := range ids {

@@ -82,8 +82,8 @@ func (st *StateStep) Wait() (Array, error) {
 	return st.array, nil
 }
 
-// StartReadState is ReadState without the wait. It reads the state as the steps that were started before leave it. A device
-// copies while the host continues.
+// StartReadState is ReadState without the wait. It reads the state as the steps that were started before leave it. A
+// device copies while the host continues.
 func (s *Session) StartReadState(ctx context.Context, name string) (*StateStep, error) {
 	info, err := s.stateNamed(name)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
 
-// counter is a module that is no language model, with two states: total f32 [2, 3] is added to, and last f16 [2, 18, 4] in
-// panels is not used by its function.
+// counter is a module that is no language model, with two states: total f32 [2, 3] is added to, and last f16 [2, 18, 4]
+// in panels is not used by its function.
 func counter() *Program {
 	const last = 128
 	bytes := dtype.PackedBytes(dtype.F16, dtype.R16, 18, 4) * 2

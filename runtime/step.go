@@ -31,9 +31,9 @@ func (e *SkippedError) Unwrap() error { return e.Err }
 // model's workers. With devices and a program built with --pipeline N, up to N steps of a session that run the same
 // function are in flight at once, and the steps of other sessions besides.
 //
-// If a step fails, those that were started after it do not run: their Wait returns an error that is ErrSkipped and wraps
-// the first one. That holds until a Wait has returned one of these errors, or another call of the session has: the session is
-// then as it was before the step that failed, and can be used again.
+// If a step fails, those that were started after it do not run: their Wait returns an error that is ErrSkipped and
+// wraps the first one. That holds until a Wait has returned one of these errors, or another call of the session has:
+// the session is then as it was before the step that failed, and can be used again.
 type Step struct {
 	session *Session
 	ctx     context.Context
@@ -81,8 +81,8 @@ func (st *Step) skip(f *failure) {
 }
 
 // Start is Call without the wait: it returns when the step has its place after the session's earlier steps. The outputs
-// are set when Wait of the step has returned nil. The inputs must not change before. The error reports what is wrong with the
-// arguments' types, or that the model is closed; Wait returns all other errors.
+// are set when Wait of the step has returned nil. The inputs must not change before. The error reports what is wrong
+// with the arguments' types, or that the model is closed; Wait returns all other errors.
 func (s *Session) Start(ctx context.Context, fn int, in, out []any) (*Step, error) {
 	if err := s.ownsMemory(); err != nil {
 		return nil, err
@@ -165,7 +165,8 @@ func (st *LogitsStep) Wait() ([]float32, error) {
 }
 
 // StartPrefill is Prefill without the wait: it returns when the tokens have their place after those of the session's
-// earlier steps. Its error reports ids outside of the vocabulary, or that the model is closed; Wait returns all other errors.
+// earlier steps. Its error reports ids outside of the vocabulary, or that the model is closed; Wait returns all other
+// errors.
 func (s *Session) StartPrefill(ctx context.Context, tokens []int32) (*LogitsStep, error) {
 	return s.startTokens(ctx, tokens, s.model.prefill)
 }

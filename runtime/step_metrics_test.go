@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestStartedStepsCountAsCalls runs the same work by calls and by started steps. The figures are the same; a step that is refused
-// or skipped has none.
+// TestStartedStepsCountAsCalls runs the same work by calls and by started steps. The figures are the same; a step that
+// is refused or skipped has none.
 func TestStartedStepsCountAsCalls(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -58,8 +58,8 @@ func (g *generation) summary(err error) Summary {
 	}
 }
 
-// GenerateTokens is Generate for a prompt of token ids, taken as they are. While a loop over the tokens of a session has not ended,
-// another one gets ErrBusy.
+// GenerateTokens is Generate for a prompt of token ids, taken as they are. While a loop over the tokens of a session
+// has not ended, another one gets ErrBusy.
 func (s *Session) GenerateTokens(ctx context.Context, prompt []int32, o GenerateOptions) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
 		if !s.generating.CompareAndSwap(false, true) {

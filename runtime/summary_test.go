@@ -220,7 +220,8 @@ func TestSamplerAndGrammar(t *testing.T) {
 	}
 }
 
-// TestOneGenerationAtATime begins another generation in the loop of one. It gets ErrBusy, and the first one does not notice.
+// TestOneGenerationAtATime begins another generation in the loop of one. It gets ErrBusy, and the first one does not
+// notice.
 func TestOneGenerationAtATime(t *testing.T) {
 	m := &counts{}
 	_, s := openProgram(t, hello(t), Options{Metrics: m})

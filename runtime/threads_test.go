@@ -10,7 +10,8 @@ import (
 	"unsafe"
 )
 
-// TestThreadsChangeBetweenSteps changes the number of workers while sessions run. The logits stay those of the definition.
+// TestThreadsChangeBetweenSteps changes the number of workers while sessions run. The logits stay those of the
+// definition.
 func TestThreadsChangeBetweenSteps(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(4))
 	m, _ := openToy(t, 1)

@@ -91,8 +91,8 @@ func (t *Timeline) AddTimed(queue int, what *Label, iteration int, step uint64, 
 }
 
 // write prints the timeline in the Trace Event Format. Each queue is a thread, times are in microseconds, and the
-// arguments of a span are its step, split and iteration ("round"). A kernel is a span within that of its command, called
-// after its node.
+// arguments of a span are its step, split and iteration ("round"). A kernel is a span within that of its command,
+// called after its node.
 func (t *Timeline) write(out io.Writer) error {
 	e := newEvents(out)
 	t.events(e, 0)

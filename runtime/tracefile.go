@@ -13,8 +13,8 @@ type traceFile struct {
 	written bool
 }
 
-// createTraces opens the files of --profile and --timeline, so that what cannot be written is known before the run. A file
-// that is not wanted is nil.
+// createTraces opens the files of --profile and --timeline, so that what cannot be written is known before the run. A
+// file that is not wanted is nil.
 func (c *cli) createTraces() (profile, timeline *traceFile, err error) {
 	if profile, err = createTrace(c.profile); err != nil {
 		return nil, nil, err

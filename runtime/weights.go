@@ -135,7 +135,8 @@ func fileTrailer(p *Program, f *os.File) (Trailer, error) {
 	return checkedTrailer(p, f, st.Size())
 }
 
-// errNoTrailer is the error for weights alone, such as the file that a package embeds: nothing states which plan they are for.
+// errNoTrailer is the error for weights alone, such as the file that a package embeds: nothing states which plan they
+// are for.
 var errNoTrailer = errors.New("these are weights without the trailer that names their plan, as a package embeds them: " +
 	"leave them out if the program embeds them, or give a file that --weights wrote")
 

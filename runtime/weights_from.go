@@ -10,7 +10,8 @@ import (
 	"unsafe"
 )
 
-// givenWeights returns the weights that the options give in another form than a file's name; ok is false if they give none.
+// givenWeights returns the weights that the options give in another form than a file's name; ok is false if they give
+// none.
 func (o *Options) givenWeights(p *Program) (w weights, ok bool, err error) {
 	given := 0
 	for _, is := range []bool{o.WeightsBytes != nil, o.WeightsReader != nil, o.WeightsFS != nil, o.WeightsFS == nil && o.Weights != ""} {
@@ -66,7 +67,8 @@ func (p *Program) alignment() uintptr {
 // readPiece is how many bytes of weights are read at once.
 const readPiece = 16 << 20
 
-// readWeights reads the weights that the trailer of a reader of the given size describes. 0 means that the reader knows its size.
+// readWeights reads the weights that the trailer of a reader of the given size describes. 0 means that the reader knows
+// its size.
 func readWeights(p *Program, name string, r io.ReaderAt, size int64) (weights, error) {
 	if size == 0 {
 		s, ok := r.(interface{ Size() int64 })

@@ -160,8 +160,8 @@ func TestChangedByteInLargeWeights(t *testing.T) {
 	openProgram(t, p, Options{Weights: file, Verify: true})
 }
 
-// TestCutFilesOfThePackage has embedded files that are not the ones that were generated: weights that were cut, and kernels
-// that were cut or changed. No device is opened.
+// TestCutFilesOfThePackage has embedded files that are not the ones that were generated: weights that were cut, and
+// kernels that were cut or changed. No device is opened.
 func TestCutFilesOfThePackage(t *testing.T) {
 	p := toyProgram()
 	p.Weights.Embedded = p.Weights.Embedded[:len(p.Weights.Embedded)-1]

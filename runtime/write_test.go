@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestOutputsReplaceRegularFilesOnly: a folder and a link to a device are refused and stay, and a file that is replaced keeps its
-// permissions.
+// TestOutputsReplaceRegularFilesOnly: a folder and a link to a device are refused and stay, and a file that is replaced
+// keeps its permissions.
 func TestOutputsReplaceRegularFilesOnly(t *testing.T) {
 	dir := t.TempDir()
 	link, old := filepath.Join(dir, "link"), filepath.Join(dir, "old")

@@ -126,8 +126,8 @@ func TestNamesInPagesExist(t *testing.T) {
 	}
 }
 
-// TestPagesInSourcesExist looks for the Markdown files in capitals that the Makefile and comments name: beside the file, in
-// the root, or in docs.
+// TestPagesInSourcesExist looks for the Markdown files in capitals that the Makefile and comments name: beside the
+// file, in the root, or in docs.
 func TestPagesInSourcesExist(t *testing.T) {
 	root := needtest.Root(t)
 	found := 0

@@ -150,8 +150,8 @@ func TestCPUProgramsLinkNoGPU(t *testing.T) {
 	}
 }
 
-// TestGGMLCCallsNoDriver looks at all packages that ggmlc links. With purego among them it would need the dynamic loader
-// of glibc.
+// TestGGMLCCallsNoDriver looks at all packages that ggmlc links. With purego among them it would need the dynamic
+// loader of glibc.
 func TestGGMLCCallsNoDriver(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", module+"/cmd/ggmlc").Output()
 	if err != nil || !strings.Contains(string(out), module+"/codegen\n") {

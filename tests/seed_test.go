@@ -19,8 +19,8 @@ const seedPage = "docs/reference/seed.md"
 // seedRow is a row of a table of the page: a function, its counterpart, and what is said of it.
 var seedRow = regexp.MustCompile("(?m)^\\| `([a-z0-9_]+)` \\| (.*) \\| (.*) \\|$")
 
-// TestSeedFunctionsHaveCounterparts compares the tables with the lists of functions of ggml's headers, and looks up each
-// command, flag, field and declaration that they name.
+// TestSeedFunctionsHaveCounterparts compares the tables with the lists of functions of ggml's headers, and looks up
+// each command, flag, field and declaration that they name.
 func TestSeedFunctionsHaveCounterparts(t *testing.T) {
 	root := needtest.Root(t)
 	pages := pagesOf(t, root)

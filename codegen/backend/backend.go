@@ -1,8 +1,8 @@
 // Package backend registers backends that other modules bring.
 //
-// A Backend joins what the compiler has to know: a descriptor for the passes, a function for each op that writes the call
-// of its kernel, and the source of the package that programs link. A module registers it in an init function, and a main
-// package imports that module and calls cmd.Main. docs/explanation/backends.md has the design.
+// A Backend joins what the compiler has to know: a descriptor for the passes, a function for each op that writes the
+// call of its kernel, and the source of the package that programs link. A module registers it in an init function, and
+// a main package imports that module and calls cmd.Main. docs/explanation/backends.md has the design.
 package backend
 
 import (
@@ -23,16 +23,16 @@ import (
 
 // Backend is a backend of another module.
 type Backend struct {
-	// Target makes the descriptor. Its name is a word of lower-case letters and digits, which is also its kind and what it
-	// is like.
+	// Target makes the descriptor. Its name is a word of lower-case letters and digits, which is also its kind and what
+	// it is like.
 	Target func() *target.Descriptor
 
-	// Kernels has a function for each op of the descriptor's rows. It returns the call that computes a node whose operands
-	// fit one of the rows, after all passes. Equal nodes have equal calls.
+	// Kernels has a function for each op of the descriptor's rows. It returns the call that computes a node whose
+	// operands fit one of the rows, after all passes. Equal nodes have equal calls.
 	Kernels map[ir.Op]Kernel
 
-	// Module is the path of the module, such as example.com/npu, and Package that of its package which programs link, such
-	// as example.com/npu/npurt. The name of that package is the last word of its path. It declares
+	// Module is the path of the module, such as example.com/npu, and Package that of its package which programs link,
+	// such as example.com/npu/npurt. The name of that package is the last word of its path. It declares
 	//
 	//	const Version = 1    // of the package; a change that breaks emitted code raises it
 	//	const Generation = 4 // of package runtime, for which the package is written
@@ -41,8 +41,8 @@ type Backend struct {
 	//	type Env struct{ *runtime.Block … }     // kernels are methods of *Env
 	Module, Package string
 
-	// Sources has the Go files of the module that programs need, by their paths in the module. Files that end in _test.go
-	// are ignored.
+	// Sources has the Go files of the module that programs need, by their paths in the module. Files that end in
+	// _test.go are ignored.
 	Sources fs.FS
 
 	descriptor *target.Descriptor
@@ -66,8 +66,8 @@ func (b *Backend) LoaderName() string { return b.Name() + "Loader" }
 // CallsDriver reports whether the sources import purego, which programs take from the module cache.
 func (b *Backend) CallsDriver() bool { return b.driver }
 
-// Call returns the call that computes a node. The error states why there is none: a target file may claim that a backend
-// runs more than its own descriptor does.
+// Call returns the call that computes a node. The error states why there is none: a target file may claim that a
+// backend runs more than its own descriptor does.
 func (b *Backend) Call(n *ir.Node) (Call, error) {
 	k := b.Kernels[n.Op]
 	if k == nil {
@@ -97,8 +97,8 @@ var all = &registry{byName: make(map[string]*Backend)}
 // Register adds a backend. It is called by init functions. Err returns what is wrong with the backend.
 func Register(b Backend) { all.register(&b) }
 
-// NewLayout declares a layout that a backend of another module reads, for the initialization of a variable. Err returns what
-// is wrong with it.
+// NewLayout declares a layout that a backend of another module reads, for the initialization of a variable. Err returns
+// what is wrong with it.
 func NewLayout(p dtype.Packing) dtype.Layout {
 	l, err := dtype.NewLayout(p)
 	if err != nil {

@@ -57,8 +57,8 @@ const (
 	BoolArg                   // bool
 )
 
-// Address passes where the bytes of an operand or result begin, as a runtime.Span. That of nil, for an operand that is not
-// there, has the memory -1.
+// Address passes where the bytes of an operand or result begin, as a runtime.Span. That of nil, for an operand that is
+// not there, has the memory -1.
 func Address(v *ir.Value) Arg { return Arg{Kind: AddressArg, Value: v} }
 
 // Size passes an extent, as an int: a constant, or what it is in the step.

@@ -54,7 +54,8 @@ func (none) Tensor(source, tensor string) (codegen.Rows, error) {
 	return nil, fmt.Errorf("no %s of %s", tensor, source)
 }
 
-// TestFirstWrongValueIsNamed changes one element of one value, as a wrong kernel would, and expects that node and element.
+// TestFirstWrongValueIsNamed changes one element of one value, as a wrong kernel would, and expects that node and
+// element.
 func TestFirstWrongValueIsNamed(t *testing.T) {
 	all := func(*ir.Node) bool { return true }
 	for _, tt := range []struct {

@@ -55,8 +55,8 @@ func readWeight(ctx context.Context, w *ir.Weight, src codegen.Sources) (eval.Te
 	return eval.Of(values, shape...), nil
 }
 
-// step computes a step from the inputs that the program had, and returns all values by name. The states go on from the step
-// before.
+// step computes a step from the inputs that the program had, and returns all values by name. The states go on from the
+// step before.
 func (d *definition) step(ctx context.Context, s *Step) (map[string]eval.Tensor, error) {
 	values := make(map[string]eval.Tensor)
 	d.env.Sizes, d.env.Inputs = s.Sizes, make(map[string]eval.Tensor)

@@ -49,8 +49,8 @@ func (p *Program) step(s *Step) *stepOf {
 
 func (x *stepOf) tolerance(name string) float64 { return x.tols[name] }
 
-// values returns the value with the name of n and the copies of other devices. If there are none, it puts the value together
-// from what the devices have.
+// values returns the value with the name of n and the copies of other devices. If there are none, it puts the value
+// together from what the devices have.
 func (x *stepOf) values(n *ir.Node) (list []held, missing string, err error) {
 	name := n.Result().Name()
 	t, ok, err := x.s.value(name + x.part[name])
@@ -95,14 +95,15 @@ func (x *stepOf) values(n *ir.Node) (list []held, missing string, err error) {
 // isCopied reports whether each device that has something of a value has all of it.
 func isCopied(s ir.Sharding) bool { return s.Kind == ir.ShardMirrored || s.Kind == ir.ShardHeld }
 
-// gathered reports whether devices have computed parts of a value, and then got those of all. A value of which they take parts
-// has its parts last.
+// gathered reports whether devices have computed parts of a value, and then got those of all. A value of which they
+// take parts has its parts last.
 func gathered(parts []ir.Parts) bool {
 	return len(parts) > 1 && parts[0].State.IsSplit() && parts[1].State.Kind == ir.ShardMirrored
 }
 
-// together puts a value together from what the devices have: it adds summands in the order of devices, and puts the parts of a
-// split axis where they belong. Where devices have elements in common, there is one whole for each device, with its elements.
+// together puts a value together from what the devices have: it adds summands in the order of devices, and puts the
+// parts of a split axis where they belong. Where devices have elements in common, there is one whole for each device,
+// with its elements.
 func (x *stepOf) together(p ir.Parts) (wholes []held, missing string, err error) {
 	list := make([]eval.Tensor, len(p.Names))
 	for j, name := range p.Names {
@@ -157,8 +158,8 @@ func added(list []eval.Tensor) (sum eval.Tensor, err error) {
 	return sum, nil
 }
 
-// joined returns the tensor of which device j has list[j]. Elements that several devices have are those of device shown, if
-// it is one of them.
+// joined returns the tensor of which device j has list[j]. Elements that several devices have are those of device
+// shown, if it is one of them.
 func joined(s ir.Sharding, list []eval.Tensor, shown int) (whole eval.Tensor, err error) {
 	var shape []int
 	for j, t := range list {

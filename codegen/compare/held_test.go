@@ -13,8 +13,8 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
-// spread is @f of before on a group: %e on two devices, columns of %n, summands of %c, and %y. Each device has a %h of its
-// own, and both have the columns 1 and 2 of %k.
+// spread is @f of before on a group: %e on two devices, columns of %n, summands of %c, and %y. Each device has a %h of
+// its own, and both have the columns 1 and 2 of %k.
 const before = `ggir 1
 func @f(%x: f32[2,4]) -> f32[2,4] {
   %e = exp %x
@@ -57,8 +57,8 @@ type array struct {
 	shape []int
 }
 
-// onDevices returns what the devices have where each element of e is 10 r + c, n, h and k have the same elements, c and y are
-// twice it.
+// onDevices returns what the devices have where each element of e is 10 r + c, n, h and k have the same elements, c and
+// y are twice it.
 func onDevices() map[string]array {
 	e := []float32{0, 1, 2, 3, 10, 11, 12, 13}
 	twice := make([]float32, len(e))

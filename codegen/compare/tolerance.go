@@ -45,8 +45,8 @@ func work(n *ir.Node) float64 {
 	return root * root
 }
 
-// neighbours returns the NMSE of a value of which each element is the next one that its dtype has. The op's tolerance is for
-// all dtypes that it rounds to.
+// neighbours returns the NMSE of a value of which each element is the next one that its dtype has. The op's tolerance
+// is for all dtypes that it rounds to.
 func neighbours(n *ir.Node) float64 {
 	if n.Op != ir.OpStateWrite && n.Op != ir.OpCast {
 		return math.Inf(1)

@@ -9,7 +9,8 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/jinja"
 )
 
-// LongContext returns how the context of a language model exceeds the length that it was trained with; "" if it does not.
+// LongContext returns how the context of a language model exceeds the length that it was trained with; "" if it does
+// not.
 func (md *Model) LongContext() string {
 	trained, err := strconv.ParseInt(md.Module.GetMeta(metaTrained), 10, 64)
 	if md.Module.LM == nil || err != nil || md.Module.Context() <= trained {
@@ -22,8 +23,8 @@ func (md *Model) LongContext() string {
 // metaTrained is the metadata that has the length that a model was trained with.
 const metaTrained = "lm.trained"
 
-// TemplateFaults returns what is wrong with the model's chat templates, in the order of their names. A program with a faulty
-// template needs another one for conversations.
+// TemplateFaults returns what is wrong with the model's chat templates, in the order of their names. A program with a
+// faulty template needs another one for conversations.
 func (md *Model) TemplateFaults() ([]string, error) {
 	if md.Chat == nil {
 		return nil, nil

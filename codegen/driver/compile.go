@@ -87,8 +87,8 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*pass.Stats, err
 	return stats, o.Done(stats)
 }
 
-// overridden makes an error about nodes that no target runs one about the options --shard, if there are any: a node that
-// targets run whole may need kernels that they do not have once it is divided. It names the first node.
+// overridden makes an error about nodes that no target runs one about the options --shard, if there are any: a node
+// that targets run whole may need kernels that they do not have once it is divided. It names the first node.
 func overridden(err error, o CompileOptions) error {
 	var none *pass.NoTargetError
 	if len(o.Passes.Shard) == 0 || !errors.As(err, &none) {

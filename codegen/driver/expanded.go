@@ -5,8 +5,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Expansion states how weights of one format are stored in a program, which has no kernels for that format. Their values are
-// the same unless Rounded: a target that has no kernels for the expanded format either gets q8_0.
+// Expansion states how weights of one format are stored in a program, which has no kernels for that format. Their
+// values are the same unless Rounded: a target that has no kernels for the expanded format either gets q8_0.
 type Expansion struct {
 	From, To dtype.DType
 	Tensors  int

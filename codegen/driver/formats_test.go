@@ -8,8 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestFormatsThatATargetLacksBecomeQ8 compiles for the CPU alone, and for a device before it whose table has q8_0 but not
-// the format, the format as well, or neither.
+// TestFormatsThatATargetLacksBecomeQ8 compiles for the CPU alone, and for a device before it whose table has q8_0 but
+// not the format, the format as well, or neither.
 func TestFormatsThatATargetLacksBecomeQ8(t *testing.T) {
 	device := func(weights ...dtype.DType) *target.Descriptor {
 		f32 := target.Plain(dtype.F32)

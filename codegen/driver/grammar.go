@@ -13,19 +13,19 @@ import (
 type GrammarForm struct {
 	// TooLarge is why there is no table, so that the program computes states as it reaches them; nil if there is one.
 	TooLarge error
-	// States and Sets are the sizes of the table: its states and the different sets of tokens that they allow. Bytes is what
-	// the program grows by.
+	// States and Sets are the sizes of the table: its states and the different sets of tokens that they allow. Bytes is
+	// what the program grows by.
 	States, Sets, Bytes int
 }
 
-// SchemaGrammar returns the grammar in GBNF of the JSON values that a schema describes, and notes about parts of the schema
-// that it does not follow.
+// SchemaGrammar returns the grammar in GBNF of the JSON values that a schema describes, and notes about parts of the
+// schema that it does not follow.
 func SchemaGrammar(schema string) (gbnf string, notes []string, err error) {
 	return jsonschema.Grammar(schema)
 }
 
-// Follow makes the text that the program generates follow a grammar in GBNF. If its automaton over the model's vocabulary is
-// small enough, it becomes a table.
+// Follow makes the text that the program generates follow a grammar in GBNF. If its automaton over the model's
+// vocabulary is small enough, it becomes a table.
 func (md *Model) Follow(gbnf string) (GrammarForm, error) {
 	if md.Tokenizer == nil {
 		return GrammarForm{}, optionf("a grammar: the model has no tokenizer")

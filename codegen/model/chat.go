@@ -32,8 +32,8 @@ func (o ChatOptions) runtime(s *Session) runtime.ChatOptions {
 	return runtime.ChatOptions{GenerateOptions: o.GenerateOptions.runtime(s), Template: o.Template, Variables: o.Variables}
 }
 
-// Chat generates the message that follows those of a conversation, all so far, by the model's chat template. What the session has of
-// them is not run again. Names of special tokens in messages of users and tools are text.
+// Chat generates the message that follows those of a conversation, all so far, by the model's chat template. What the
+// session has of them is not run again. Names of special tokens in messages of users and tools are text.
 func (s *Session) Chat(ctx context.Context, messages []Message, o ChatOptions) iter.Seq2[Token, error] {
 	return tokensOf(s.s.Chat(ctx, messagesOf(messages), o.runtime(s)))
 }

@@ -1,6 +1,6 @@
-// Package model is the source of the API of generated packages. codegen puts its Files into the file model.go of each generated
-// package, under that package's name. The package is compiled, vetted and tested here as if it had been generated, with an empty
-// program.
+// Package model is the source of the API of generated packages. codegen puts its Files into the file model.go of each
+// generated package, under that package's name. The package is compiled, vetted and tested here as if it had been
+// generated, with an empty program.
 //
 // Lines between //api:if FEATURE... and //api:end are for packages with at least one of the features:
 //
@@ -14,8 +14,8 @@
 //
 // A package without language and encoder also gets a method of Session for each function of its module.
 //
-// Types are declared here and not taken from package runtime, so that go doc shows their fields. Their conversions are here, too;
-// everything else is in package runtime.
+// Types are declared here and not taken from package runtime, so that go doc shows their fields. Their conversions are
+// here, too; everything else is in package runtime.
 package model
 
 import (

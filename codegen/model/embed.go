@@ -23,7 +23,8 @@ const (
 
 //api:if rank
 
-// PoolRank gives the scores of a text, by the model's classification head, in place of an embedding. It is the model's own.
+// PoolRank gives the scores of a text, by the model's classification head, in place of an embedding. It is the model's
+// own.
 const PoolRank Pooling = "rank"
 
 //api:end
@@ -40,13 +41,14 @@ func (m *Model) Labels() int { return program.Labels() }
 
 //api:if tokenizer
 
-// Embed returns the embedding of a text by the model's own pooling, of Euclidean length 1. The session forgets its sequence.
+// Embed returns the embedding of a text by the model's own pooling, of Euclidean length 1. The session forgets its
+// sequence.
 func (s *Session) Embed(ctx context.Context, text string) ([]float32, error) {
 	return s.s.EmbedText(ctx, text)
 }
 
-// EmbedAll returns the embedding of each text, the same bits as Embed. An encoder runs several short texts in one step, which takes less
-// time. After an error, which is that of the text in its place, there are no more.
+// EmbedAll returns the embedding of each text, the same bits as Embed. An encoder runs several short texts in one step,
+// which takes less time. After an error, which is that of the text in its place, there are no more.
 func (s *Session) EmbedAll(ctx context.Context, texts []string) iter.Seq2[[]float32, error] {
 	return s.s.EmbedTexts(ctx, texts)
 }
@@ -58,8 +60,8 @@ func (s *Session) RankAll(ctx context.Context, query string, documents []string)
 	return s.s.RankAll(ctx, query, documents)
 }
 
-// Rank returns the scores of a document for a query: most models give one, which is higher for documents that answer it better. Embed
-// returns those of a text alone. The session forgets its sequence.
+// Rank returns the scores of a document for a query: most models give one, which is higher for documents that answer it
+// better. Embed returns those of a text alone. The session forgets its sequence.
 func (s *Session) Rank(ctx context.Context, query, document string) ([]float32, error) {
 	return s.s.Rank(ctx, query, document)
 }
@@ -68,8 +70,8 @@ func (s *Session) Rank(ctx context.Context, query, document string) ([]float32, 
 
 //api:end
 
-// EmbedTokens returns the embedding of a text of token ids, not normalized; with PoolNone, those of all tokens one after the
-// other. The session forgets its sequence.
+// EmbedTokens returns the embedding of a text of token ids, not normalized; with PoolNone, those of all tokens one
+// after the other. The session forgets its sequence.
 func (s *Session) EmbedTokens(ctx context.Context, tokens []int32, p Pooling) ([]float32, error) {
 	return s.s.Embed(ctx, tokens, runtime.Pooling(p))
 }

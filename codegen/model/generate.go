@@ -10,8 +10,8 @@ import (
 
 //api:if language
 
-// GenerateOptions configure how tokens are chosen and when generation stops. The zero options take the most probable token
-// until the model ends the text.
+// GenerateOptions configure how tokens are chosen and when generation stops. The zero options take the most probable
+// token until the model ends the text.
 type GenerateOptions struct {
 	// Sampling is how tokens are chosen.
 	Sampling Sampling
@@ -20,10 +20,12 @@ type GenerateOptions struct {
 	MaxTokens int
 
 	//api:if tokenizer
-	// Stop are texts at which generation ends. They are not part of the text: text that may begin one comes with a later token.
+	// Stop are texts at which generation ends. They are not part of the text: text that may begin one comes with a
+	// later token.
 	Stop []string
 
-	// Grammar, if not nil, is what the generated text follows; nil is the grammar that the model was compiled with, if any.
+	// Grammar, if not nil, is what the generated text follows; nil is the grammar that the model was compiled with, if
+	// any.
 	Grammar *Grammar
 
 	// AnyText makes the text follow no grammar, even if the model was compiled with one.
@@ -33,11 +35,12 @@ type GenerateOptions struct {
 	// IgnoreEOG continues after a token that ends the text.
 	IgnoreEOG bool
 
-	// Whole means that the prompt is the whole sequence, and not what follows the sequence so far. What both have in common is
-	// not run again.
+	// Whole means that the prompt is the whole sequence, and not what follows the sequence so far. What both have in
+	// common is not run again.
 	Whole bool
 
-	// Sampler, if not nil, chooses each token, in the goroutine that generates. An error ends the generation with that error.
+	// Sampler, if not nil, chooses each token, in the goroutine that generates. An error ends the generation with that
+	// error.
 	Sampler func(*Choice) (id int32, err error)
 }
 
@@ -57,8 +60,8 @@ func (o GenerateOptions) runtime(s *Session) runtime.GenerateOptions {
 
 // Choice is the choice of one token, which GenerateOptions.Sampler makes.
 type Choice struct {
-	// Logits are those after the last token, one for each id. They are a copy, which may be changed, and valid until the
-	// sampler returns. Those of ids that the grammar excludes are minus infinity.
+	// Logits are those after the last token, one for each id. They are a copy, which may be changed, and valid until
+	// the sampler returns. Those of ids that the grammar excludes are minus infinity.
 	Logits []float32
 
 	c *runtime.Choice
@@ -114,16 +117,18 @@ func summaryOf(s runtime.Summary) Summary {
 
 //api:if tokenizer
 
-// Generate appends the prompt to the sequence and yields tokens as they are made, until the end of the text, a stop string, the
-// limit or an error, which comes last. Breaking out of the loop, or the end of ctx, stops it; the next call continues the sequence.
+// Generate appends the prompt to the sequence and yields tokens as they are made, until the end of the text, a stop
+// string, the limit or an error, which comes last. Breaking out of the loop, or the end of ctx, stops it; the next call
+// continues the sequence.
 func (s *Session) Generate(ctx context.Context, prompt string, o GenerateOptions) iter.Seq2[Token, error] {
 	return tokensOf(s.s.Generate(ctx, prompt, o.runtime(s)))
 }
 
 //api:end
 
-// GenerateTokens appends the ids of a prompt to the sequence and yields tokens as they are made, until the end of the text, the
-// limit or an error, which comes last. Breaking out of the loop, or the end of ctx, stops it; the next call continues the sequence.
+// GenerateTokens appends the ids of a prompt to the sequence and yields tokens as they are made, until the end of the
+// text, the limit or an error, which comes last. Breaking out of the loop, or the end of ctx, stops it; the next call
+// continues the sequence.
 func (s *Session) GenerateTokens(ctx context.Context, prompt []int32, o GenerateOptions) iter.Seq2[Token, error] {
 	return tokensOf(s.s.GenerateTokens(ctx, prompt, o.runtime(s)))
 }

@@ -19,8 +19,8 @@ func CompileGrammar(gbnf string) (*Grammar, error) {
 	return &Grammar{g}, nil
 }
 
-// CompileJSONSchema compiles the grammar of the JSON values that a schema describes. The notes name keywords that it does not
-// follow.
+// CompileJSONSchema compiles the grammar of the JSON values that a schema describes. The notes name keywords that it
+// does not follow.
 func CompileJSONSchema(schema string) (g *Grammar, notes []string, err error) {
 	text, notes, err := jsonschema.Grammar(schema)
 	if err != nil {

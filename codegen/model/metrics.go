@@ -6,8 +6,8 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
-// Metrics gets figures of the model's work, for monitoring. Its methods are called by the goroutines that use sessions, several
-// at once, and delay them: they should count and return. They must not use the model or its sessions.
+// Metrics gets figures of the model's work, for monitoring. Its methods are called by the goroutines that use sessions,
+// several at once, and delay them: they should count and return. They must not use the model or its sessions.
 type Metrics interface {
 	// Step is called when a step has ended, also with an error.
 	Step(StepMetrics)
@@ -18,7 +18,8 @@ type Metrics interface {
 	//api:end
 }
 
-// StepMetrics are the figures of a piece of the model's work: a call of a function, a prompt, or a token of one or more sessions.
+// StepMetrics are the figures of a piece of the model's work: a call of a function, a prompt, or a token of one or more
+// sessions.
 type StepMetrics struct {
 	Func     string        // the entry point, as the plan names it
 	Tokens   int           // that were run; 0 for functions that take none

@@ -30,27 +30,29 @@ var (
 
 // Options configure how the model is opened. The zero Options are good defaults.
 type Options struct {
-	// Threads is how many threads compute; 0 is one for each core that the process may use. Results do not depend on it.
+	// Threads is how many threads compute; 0 is one for each core that the process may use. Results do not depend on
+	// it.
 	Threads int
 
-	// Weights is a file of weights that the compiler wrote for this plan: with the flag --weights, or because they are too
-	// large to be embedded. The weights.bin that the package embeds is none. "" is the place that the compiler chose.
+	// Weights is a file of weights that the compiler wrote for this plan: with the flag --weights, or because they are
+	// too large to be embedded. The weights.bin that the package embeds is none. "" is the place that the compiler
+	// chose.
 	Weights string
 
-	// WeightsBytes, WeightsReader and WeightsFS give the contents of the weights file in place of its name: bytes, a reader
-	// of WeightsSize bytes (0: the reader has a method Size), or a file system in which Weights is the name. They are
-	// checked as a file is. At most one of them is set.
+	// WeightsBytes, WeightsReader and WeightsFS give the contents of the weights file in place of its name: bytes, a
+	// reader of WeightsSize bytes (0: the reader has a method Size), or a file system in which Weights is the name.
+	// They are checked as a file is. At most one of them is set.
 	WeightsBytes  []byte
 	WeightsReader io.ReaderAt
 	WeightsSize   int64
 	WeightsFS     fs.FS
 
-	// Verify makes Open hash weights of any size. Without it, those of at most 64 MiB are hashed, and a changed byte in larger
-	// ones gives wrong results and no error.
+	// Verify makes Open hash weights of any size. Without it, those of at most 64 MiB are hashed, and a changed byte in
+	// larger ones gives wrong results and no error.
 	Verify bool
 
-	// Logger, if not nil, gets what happens, maybe from several goroutines at once: the model is opened and closed (info), a step
-	// fails (error).
+	// Logger, if not nil, gets what happens, maybe from several goroutines at once: the model is opened and closed
+	// (info), a step fails (error).
 	//api:if language
 	// A generation ends (debug) or fails (warning).
 	//api:end
@@ -59,11 +61,12 @@ type Options struct {
 	// Metrics, if not nil, gets figures of all work.
 	Metrics Metrics
 
-	// Timeline, if not nil, gets what the queues of devices have done, in the Trace Event Format, when the model is closed.
+	// Timeline, if not nil, gets what the queues of devices have done, in the Trace Event Format, when the model is
+	// closed.
 	Timeline io.Writer
 
-	// Observe, if not nil, is called after each step with the values that ggmlc gen --observe REGEX names. A value is valid
-	// until the call returns. Steps wait for it.
+	// Observe, if not nil, is called after each step with the values that ggmlc gen --observe REGEX names. A value is
+	// valid until the call returns. Steps wait for it.
 	Observe func(node string, step int, value runtime.Array) error
 
 	// Steady runs each step on all threads, Poison fills activations with NaN before each step. Both are for tests.
@@ -86,8 +89,8 @@ func (o Options) runtime() runtime.Options {
 	return r
 }
 
-// Model is the model with its weights and its threads. All its methods may be called by several goroutines at once; the steps
-// of its sessions run one after another.
+// Model is the model with its weights and its threads. All its methods may be called by several goroutines at once; the
+// steps of its sessions run one after another.
 type Model struct{ m *runtime.Model }
 
 // Open checks the weights and starts the threads. Close ends them.
@@ -99,8 +102,8 @@ func Open(o Options) (*Model, error) {
 	return &Model{m}, nil
 }
 
-// Close waits for the step in progress and gives back the threads and the weights. Other calls, also those that wait, then
-// return ErrClosed.
+// Close waits for the step in progress and gives back the threads and the weights. Other calls, also those that wait,
+// then return ErrClosed.
 func (m *Model) Close() error { return m.m.Close() }
 
 // Threads returns how many threads the model has.
@@ -124,8 +127,8 @@ func (m *Model) Plan() string { return program.PlanText }
 // PlanJSON returns the plan as a JSON document.
 func (m *Model) PlanJSON() string { return program.PlanJSON }
 
-// Session is one user of the model. It is for one goroutine at a time: a call while another one is in progress returns ErrBusy.
-// It holds memory and no other resources.
+// Session is one user of the model. It is for one goroutine at a time: a call while another one is in progress returns
+// ErrBusy. It holds memory and no other resources.
 type Session struct{ s *runtime.Session }
 
 // NewSession returns a session with an empty state. It needs no Close.

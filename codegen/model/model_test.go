@@ -14,7 +14,8 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/sample"
 )
 
-// fill sets all exported fields of a struct to values that differ from zero and from each other, as far as their types allow.
+// fill sets all exported fields of a struct to values that differ from zero and from each other, as far as their types
+// allow.
 func fill(v reflect.Value, next *int) {
 	for i := range v.NumField() {
 		f := v.Field(i)
@@ -40,7 +41,8 @@ func fill(v reflect.Value, next *int) {
 	}
 }
 
-// compare reports exported fields of a struct that another one lacks or has other values of. left has fields that need not be there.
+// compare reports exported fields of a struct that another one lacks or has other values of. left has fields that need
+// not be there.
 func compare(t *testing.T, got, want reflect.Value, left ...string) {
 	t.Helper()
 	for i := range want.NumField() {

@@ -10,8 +10,8 @@ import (
 
 //api:if language
 
-// Sampling is how tokens are chosen. The zero Sampling takes the most probable one. The stages, their order and their defaults
-// are those of llama.cpp; its command line begins with a temperature of 0.8, TopK 40, TopP 0.95 and MinP 0.05.
+// Sampling is how tokens are chosen. The zero Sampling takes the most probable one. The stages, their order and their
+// defaults are those of llama.cpp; its command line begins with a temperature of 0.8, TopK 40, TopP 0.95 and MinP 0.05.
 type Sampling struct {
 	Temperature float32 // 0 takes the most probable token; higher is more even
 	TopK        int     // keep only the K most probable; 0: all
@@ -26,8 +26,8 @@ type Sampling struct {
 	PresencePenalty  float32
 	RepeatLast       int // how many tokens are recent; 0: 64
 
-	// TopNSigma keeps only tokens whose logit is at most that many standard deviations below the largest; 0: all. Typical keeps
-	// only the fewest of typical information whose probabilities sum to P; 0 or 1: all.
+	// TopNSigma keeps only tokens whose logit is at most that many standard deviations below the largest; 0: all.
+	// Typical keeps only the fewest of typical information whose probabilities sum to P; 0 or 1: all.
 	TopNSigma float32
 	Typical   float32
 
@@ -36,13 +36,13 @@ type Sampling struct {
 	XTCProbability float32
 	XTCThreshold   float32
 
-	// The temperature is between Temperature-DynamicRange and Temperature+DynamicRange: it grows with the entropy's share of its
-	// maximum to the power of DynamicExponent (0: 1).
+	// The temperature is between Temperature-DynamicRange and Temperature+DynamicRange: it grows with the entropy's
+	// share of its maximum to the power of DynamicExponent (0: 1).
 	DynamicRange    float32
 	DynamicExponent float32
 
-	// Mirostat 1 or 2 draws so that the information of tokens is MirostatTau bits on average (0: 5), with the learning rate
-	// MirostatEta (0: 0.1). Of the other fields, only Temperature, Bias and Seed have an effect then.
+	// Mirostat 1 or 2 draws so that the information of tokens is MirostatTau bits on average (0: 5), with the learning
+	// rate MirostatEta (0: 0.1). Of the other fields, only Temperature, Bias and Seed have an effect then.
 	Mirostat    int
 	MirostatTau float32
 	MirostatEta float32
@@ -58,8 +58,8 @@ type DRY struct {
 	Allowed    int     // length of repetitions that have no penalty; 0: 2
 	Last       int     // how many tokens are recent; 0: all of the context
 
-	// Breakers are texts that a repetition does not reach across; nil is a newline, a colon, a quote and an asterisk. Without a
-	// tokenizer there are none.
+	// Breakers are texts that a repetition does not reach across; nil is a newline, a colon, a quote and an asterisk.
+	// Without a tokenizer there are none.
 	Breakers []string
 }
 

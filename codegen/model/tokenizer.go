@@ -7,8 +7,8 @@ import "github.com/ggmlc/ggmlc/runtime/token"
 // NoToken is the id of a token that the vocabulary does not have.
 const NoToken int32 = -1
 
-// Tokenizer makes token ids of texts, and texts of token ids. It may be used by several goroutines at once, also after the
-// model was closed.
+// Tokenizer makes token ids of texts, and texts of token ids. It may be used by several goroutines at once, also after
+// the model was closed.
 type Tokenizer struct{ v *token.Vocab }
 
 // NewTokenizer returns the model's tokenizer without opening the model: it needs no weights.
@@ -23,14 +23,14 @@ func NewTokenizer() (*Tokenizer, error) {
 // Tokenizer returns the model's tokenizer.
 func (m *Model) Tokenizer() *Tokenizer { return &Tokenizer{m.m.Vocab()} }
 
-// EncodeOptions configure how a text is encoded. The zero options are for a text that begins a sequence, such as the first prompt
-// of a session.
+// EncodeOptions configure how a text is encoded. The zero options are for a text that begins a sequence, such as the
+// first prompt of a session.
 type EncodeOptions struct {
 	// Bare adds no tokens before and after the text: for a text that continues a sequence.
 	Bare bool
 
-	// Special reads names of special tokens in the text, such as "</s>", as these tokens. Text of users must not be able to
-	// do that.
+	// Special reads names of special tokens in the text, such as "</s>", as these tokens. Text of users must not be
+	// able to do that.
 	Special bool
 }
 
@@ -42,8 +42,8 @@ func (t *Tokenizer) Encode(text string, o EncodeOptions) []int32 {
 // Count returns how many tokens Encode makes of a text.
 func (t *Tokenizer) Count(text string, o EncodeOptions) int { return len(t.Encode(text, o)) }
 
-// Decode returns the text of tokens. Special tokens, and ids that are not in the vocabulary, add nothing to it. Tokens that end
-// within a character give a text that is not valid UTF-8.
+// Decode returns the text of tokens. Special tokens, and ids that are not in the vocabulary, add nothing to it. Tokens
+// that end within a character give a text that is not valid UTF-8.
 func (t *Tokenizer) Decode(ids []int32) string { return t.v.Decode(ids) }
 
 // Size returns the number of tokens; their ids are 0 to Size-1.

@@ -48,8 +48,8 @@ func (a *arguments) bind() bool {
 	return len(a.wrong) == 0
 }
 
-// shape gives the fields of a shape their names. It is a variable of the package, or written in the call. Fields that it
-// does not have are 0.
+// shape gives the fields of a shape their names. It is a variable of the package, or written in the call. Fields that
+// it does not have are 0.
 func (a *arguments) shape(typ string, v value) {
 	if v.kind == name && !v.addr {
 		x := &runner{c: a.c, p: a.p}

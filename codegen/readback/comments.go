@@ -77,8 +77,8 @@ func (c *checker) comments(p *program) {
 // commentOf returns the comment of a call.
 func commentOf(n *ir.Node) string { return "// " + nameOf(n) }
 
-// nameOf returns what a node is called: the name that dumps give to it, and its origin. In a body, which is run for each
-// iteration, the numbers of layers are left out of the origin.
+// nameOf returns what a node is called: the name that dumps give to it, and its origin. In a body, which is run for
+// each iteration, the numbers of layers are left out of the origin.
 func nameOf(n *ir.Node) string {
 	text := n.String()
 	if n.Pos == "" {

@@ -31,8 +31,8 @@ const resetFace = `
 func (s *Session) Reset() { s.s.Reset() }
 `
 
-// face compares the exported face of a package with the one that follows from the module: declaration by declaration, but for
-// comments. Declarations that are the same for all modules are those of codegen/model.
+// face compares the exported face of a package with the one that follows from the module: declaration by declaration,
+// but for comments. Declarations that are the same for all modules are those of codegen/model.
 func (c *checker) face(p *program) {
 	want := make(map[string]ast.Node)
 	for _, name := range model.Files {

@@ -14,8 +14,9 @@ import (
 //	var kernelAdd = gpu.Kernel{Name: "add f32[n,64] f32[n,64] -> f32[n,64]", Code: gpu.Part(kernels, 0x1a0, 0x9c4), …}
 //
 // Its name says what it computes: the op with its attributes and the types of its operands and its result. Package
-// kernels/gpu makes equal code for equal names, which its tests compare with the meaning of the op. What is compared here
-// is the name with the node, the addresses and sizes in the call with the plan, and the code with the bounds of the file.
+// kernels/gpu makes equal code for equal names, which its tests compare with the meaning of the op. What is compared
+// here is the name with the node, the addresses and sizes in the call with the plan, and the code with the bounds of
+// the file.
 
 // gpuKind is a kind of targets whose commands dispatch kernels.
 type gpuKind struct {
@@ -173,8 +174,9 @@ func (c *checker) part(file string, v value) []byte {
 	return c.files[i].Data[from:v.to]
 }
 
-// threadsOfText returns the size of workgroups of the text of one kernel, or 0 if data is no such text: a head that states
-// the size and ends with an opening brace, then lines whose braces match, and the last of which closes the first brace.
+// threadsOfText returns the size of workgroups of the text of one kernel, or 0 if data is no such text: a head that
+// states the size and ends with an opening brace, then lines whose braces match, and the last of which closes the first
+// brace.
 func threadsOfText(data []byte) (threads int64) {
 	text, ended := strings.CutSuffix(string(data), "\n")
 	depth, last := 0, 0
@@ -198,9 +200,9 @@ func threadsOfText(data []byte) (threads int64) {
 	return threads
 }
 
-// threadsOfSPIRV returns the size of workgroups of a module of SPIR-V, or 0 if data is no module: its words begin with the
-// magic number, its instructions end where it ends, and one of them, OpExecutionMode LocalSize, has the size (SPIR-V
-// specification, 2.3, 3.6 and 3.42.6).
+// threadsOfSPIRV returns the size of workgroups of a module of SPIR-V, or 0 if data is no module: its words begin with
+// the magic number, its instructions end where it ends, and one of them, OpExecutionMode LocalSize, has the size
+// (SPIR-V specification, 2.3, 3.6 and 3.42.6).
 func threadsOfSPIRV(data []byte) (threads int64) {
 	const magic, executionMode, localSize = 0x07230203, 16, 17
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(data[4*i:]) }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// comments changes the comments of calls. The changed program does the same, so that each change which readback does not
-// notice has escaped.
+// comments changes the comments of calls. The changed program does the same, so that each change which readback does
+// not notice has escaped.
 func (g *mutator) comments(file *ast.File) {
 	first := len(g.list)
 	var before *ast.Comment

@@ -12,8 +12,8 @@ import (
 // observedTable matches the table of a function's observed values.
 var observedTable = regexp.MustCompile(`(?s)Observed: \[\]runtime\.Tensor\{.*?Offset: +(\d+).*?\}\},?\n`)
 
-// TestObservedValuesAreCompared changes where the program looks for a value that is observed, what it calls it, and drops the
-// table.
+// TestObservedValuesAreCompared changes where the program looks for a value that is observed, what it calls it, and
+// drops the table.
 func TestObservedValuesAreCompared(t *testing.T) {
 	llamas := map[string]setting{"cpu": {observe: "^output$"}, "fakes": {observe: "^output$", targets: twoFakes, pins: ".=fake:0"}}
 	for name, set := range llamas {

@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// What a module of PTX begins with (PTX ISA, 11.1): the version of the language, the architecture, the size of addresses.
+// What a module of PTX begins with (PTX ISA, 11.1): the version of the language, the architecture, the size of
+// addresses.
 var (
 	ptxHead  = regexp.MustCompile(`^\.version [6-9]\.\d\n\.target sm_(\d+)a?\n\.address_size 64\n`)
 	ptxEntry = regexp.MustCompile(`^\s*\.visible \.entry ([A-Za-z]\w*)\(\s*\.param \.u64 [\w$]+\s*\)\s*\.reqntid (\d+), 1, 1\s*\{`)
@@ -15,8 +16,9 @@ var (
 // ptxVersion is what a module begins with. Nothing else in it does.
 const ptxVersion = ".version "
 
-// threadsOfPTX returns the threads of a workgroup of PTX. It is modules for several architectures, older ones first, each with
-// its directives and one kernel with one parameter; the first module's threads count. It returns 0 for other data.
+// threadsOfPTX returns the threads of a workgroup of PTX. It is modules for several architectures, older ones first,
+// each with its directives and one kernel with one parameter; the first module's threads count. It returns 0 for other
+// data.
 func threadsOfPTX(data []byte) (threads int64) {
 	before := -1
 	for len(data) > 0 {

@@ -63,7 +63,8 @@ func origins(form string) string {
 	return b.String() + "  return %x6\n}\n"
 }
 
-// namedValues has values whose names are taken in Go, in emitted code or by each other, and that are used several times.
+// namedValues has values whose names are taken in Go, in emitted code or by each other, and that are used several
+// times.
 var namedValues = func() string {
 	names := []string{"x", "len", "int", "cpu", "tile", "unsafe", "a0", "k1", "mem3", "f", "main", "program", "n", "nAt", "softmax", "scale", "scale2",
 		"a.b", "a_b", "A_b", "aB", "é", "_", "__", "9", "v9", "v", "u", "slot", "true", "iota", "MatMul", "type", strings.Repeat("long", 30), "a b", "//", "\n"}

@@ -22,8 +22,8 @@
 // all numbers of workers. Iterations of a repeat are run one by one, so that strides and tables of
 // offsets are compared by the addresses that they yield.
 //
-// Three things are trusted: kernels compute what their comments state, a backend of another module names the right kernel
-// for a node (backend.Call), and the runtime does what its comments state. All have tests of their own.
+// Three things are trusted: kernels compute what their comments state, a backend of another module names the right
+// kernel for a node (backend.Call), and the runtime does what its comments state. All have tests of their own.
 package readback
 
 import (

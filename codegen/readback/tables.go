@@ -363,7 +363,8 @@ func (c *checker) layout(got value) {
 	}
 }
 
-// kernelFiles are the files of kernels that the program embeds, in the order of the kinds, with the hashes of what they have.
+// kernelFiles are the files of kernels that the program embeds, in the order of the kinds, with the hashes of what they
+// have.
 func (c *checker) kernelFiles() list {
 	var want list
 	for _, kind := range slices.Sorted(maps.Keys(gpuKinds)) {

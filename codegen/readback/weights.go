@@ -134,7 +134,8 @@ func unpack(t ir.Type, packed []byte, rows, cols int) []byte {
 	return plain
 }
 
-// planarBlock states the elements of a block and its parts, of which a row in layout planar has a plane each, in this order.
+// planarBlock states the elements of a block and its parts, of which a row in layout planar has a plane each, in this
+// order.
 type planarBlock struct {
 	elems int
 	parts []blockPart

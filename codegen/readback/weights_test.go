@@ -369,8 +369,8 @@ func @f(%x: f32[4,768]) -> (y: f32[4,5]) {
 }
 `
 
-// TestPlanesOfAllFormatsAreReadBack changes each byte of the first and of the last row of a matrix, in each format that has
-// planes.
+// TestPlanesOfAllFormatsAreReadBack changes each byte of the first and of the last row of a matrix, in each format that
+// has planes.
 func TestPlanesOfAllFormatsAreReadBack(t *testing.T) {
 	for d := range dtype.NumDTypes {
 		if d.Planes() == nil {
@@ -400,8 +400,8 @@ func TestPlanesOfAllFormatsAreReadBack(t *testing.T) {
 	}
 }
 
-// TestPlanesAreReadBack changes each byte of the rows of planes that are read back: the first, one in the middle and the
-// last of each matrix. Bytes that pad a plane hold nothing. Rows at a wrong distance from each other are noticed.
+// TestPlanesAreReadBack changes each byte of the rows of planes that are read back: the first, one in the middle and
+// the last of each matrix. Bytes that pad a plane hold nothing. Rows at a wrong distance from each other are noticed.
 func TestPlanesAreReadBack(t *testing.T) {
 	m, err := ir.Parse("planes.ggir", []byte(planes))
 	if err != nil {

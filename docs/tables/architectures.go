@@ -64,7 +64,8 @@ func architecturesPage(folder string) (string, error) {
 	return b.String() + architecturesTail, nil
 }
 
-// descriptions reads the Go files of frontend/arch: the function of each architecture, and the comment of each function.
+// descriptions reads the Go files of frontend/arch: the function of each architecture, and the comment of each
+// function.
 func descriptions(folder string) (functions, comments map[string]string, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "frontend", "arch", "*.go"))
 	if err != nil {

@@ -22,8 +22,8 @@ has the formats that the processor reads.
 
 `
 
-// coveragePage returns the table of the ops that backends have kernels for. The simulated device and groups of threads have those of the
-// processor.
+// coveragePage returns the table of the ops that backends have kernels for. The simulated device and groups of threads
+// have those of the processor.
 func coveragePage() string {
 	backends := slices.DeleteFunc(target.Builtins(), func(d *target.Descriptor) bool { return d.Kind == "fake" || d.IsGroup() })
 	var b strings.Builder

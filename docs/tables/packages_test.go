@@ -10,8 +10,8 @@ import (
 
 var packageRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (\\d+) \\| (.*) \\|$")
 
-// TestPackagesAreDescribed compares the table in ARCHITECTURE.md with the packages: each has its sentence, and lines that
-// are about right.
+// TestPackagesAreDescribed compares the table in ARCHITECTURE.md with the packages: each has its sentence, and lines
+// that are about right.
 func TestPackagesAreDescribed(t *testing.T) {
 	root := filepath.Join("..", "..")
 	list, err := listPackages(root)

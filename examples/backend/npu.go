@@ -1,6 +1,7 @@
 // Package npu brings a backend to ggmlc: an imaginary device that computes three ops in the memory of the processor.
 //
-// Whoever imports this package has the target npu. Package npurt is linked by programs. See ../../docs/howto/backend.md.
+// Whoever imports this package has the target npu. Package npurt is linked by programs. See
+// ../../docs/howto/backend.md.
 package npu
 
 import (
@@ -28,8 +29,8 @@ func init() {
 	})
 }
 
-// Target returns the descriptor. The device reads and writes the processor's memory, so what it does not support runs on
-// the processor without a copy.
+// Target returns the descriptor. The device reads and writes the processor's memory, so what it does not support runs
+// on the processor without a copy.
 func Target() *target.Descriptor {
 	f32 := target.Plain(dtype.F32)
 	return &target.Descriptor{

@@ -61,8 +61,8 @@ func TestReferenceTokens(t *testing.T) {
 	}
 }
 
-// TestCompareFindsAWrongKernel makes a copy of this module in which the last of eight lanes of swiglu is wrong. ggmlc compare
-// names the first node that it computes, and none before.
+// TestCompareFindsAWrongKernel makes a copy of this module in which the last of eight lanes of swiglu is wrong. ggmlc
+// compare names the first node that it computes, and none before.
 func TestCompareFindsAWrongKernel(t *testing.T) {
 	const right, wrong = "y[i] = float32(", "y[i] = (1 + float32(i%8/7)/64) * float32("
 	dir := filepath.Join(t.TempDir(), "wrong")

@@ -11,7 +11,8 @@ import (
 	"github.com/ggmlc/ggmlc/examples/service/stories"
 )
 
-// counts counts what the model does. It implements stories.Metrics, whose methods are called by the goroutines of all requests.
+// counts counts what the model does. It implements stories.Metrics, whose methods are called by the goroutines of all
+// requests.
 type counts struct {
 	mu                        sync.Mutex
 	prompt, cached, generated int

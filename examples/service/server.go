@@ -29,8 +29,8 @@ type server struct {
 //	GET  /healthz
 //	GET  /metrics    what the model has done, as Prometheus reads it
 //
-// The answer of generate is text as it is made. Trailers follow it: Finish is why it ended, Seed is what makes the same text
-// again, Usage is the numbers of tokens of the prompt and of the text, and Error is an error after the first byte.
+// The answer of generate is text as it is made. Trailers follow it: Finish is why it ended, Seed is what makes the same
+// text again, Usage is the numbers of tokens of the prompt and of the text, and Error is an error after the first byte.
 func newServer(model *stories.Model, sessions int, done *counts) http.Handler {
 	s := &server{model: model, slots: make(chan struct{}, sessions)}
 	mux := http.NewServeMux()

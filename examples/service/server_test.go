@@ -117,7 +117,8 @@ func TestSeedDecides(t *testing.T) {
 	}
 }
 
-// TestTrailersSayWhatWasDone: the seed in a trailer makes the text again, a stop string ends it, and tokens are counted.
+// TestTrailersSayWhatWasDone: the seed in a trailer makes the text again, a stop string ends it, and tokens are
+// counted.
 func TestTrailersSayWhatWasDone(t *testing.T) {
 	srv := httptest.NewServer(newServer(openModel(t), 1, nil))
 	defer srv.Close()

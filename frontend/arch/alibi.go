@@ -5,8 +5,8 @@ package arch
 // usualAlibi is the exponent of architectures whose files do not state it (llama.cpp, src/llama-model.cpp).
 const usualAlibi = 8
 
-// bloom is BLOOM: a norm of the embedding, scores with a bias by distance, layer norms, one matrix for queries, keys and
-// values, a plain feed-forward part, and biases everywhere.
+// bloom is BLOOM: a norm of the embedding, scores with a bias by distance, layer norms, one matrix for queries, keys
+// and values, a plain feed-forward part, and biases everywhere.
 func bloom(m *model) decoder {
 	h := m.equalHeads()
 	return decoder{
@@ -66,8 +66,8 @@ func refact(m *model) decoder {
 	}
 }
 
-// jais is Jais: scores divided by the size of a head, with a bias by distance, layer norms, one matrix for queries, keys
-// and values, a gated feed-forward part, and biases everywhere.
+// jais is Jais: scores divided by the size of a head, with a bias by distance, layer norms, one matrix for queries,
+// keys and values, a gated feed-forward part, and biases everywhere.
 func jais(m *model) decoder {
 	h := m.equalHeads()
 	return decoder{

@@ -56,7 +56,8 @@ type Options struct {
 	WholeCache bool
 
 	// Sequences is the number of sequences that the KV cache has room for, at most MaxSequences; 0: 1. With several,
-	// the module has a function that takes one token of each. Of an encoder it is the number of texts that a step takes; 0: DefaultTexts.
+	// the module has a function that takes one token of each. Of an encoder it is the number of texts that a step
+	// takes; 0: DefaultTexts.
 	Sequences int
 }
 

@@ -1,6 +1,7 @@
 package arch
 
-// baichuan is Baichuan 1 and 2: a llama with rotations of neighbours (7B), or without rotations and with a bias of scores by distance (13B).
+// baichuan is Baichuan 1 and 2: a llama with rotations of neighbours (7B), or without rotations and with a bias of
+// scores by distance (13B).
 func baichuan(m *model) decoder {
 	h := m.heads()
 	a := attention{heads: h, qkv: separate{}, scale: h.scale(), alibi: m.baichuanAlibi()}
@@ -17,8 +18,8 @@ func baichuan(m *model) decoder {
 	}
 }
 
-// baichuanAlibi returns the exponent of the bias, 0 for models that rotate. Files do not state it, so llama.cpp decides by the number of
-// layers (src/llama-hparams.cpp): the 7B has 32, the 13B 40. Models of other sizes have to state it.
+// baichuanAlibi returns the exponent of the bias, 0 for models that rotate. Files do not state it, so llama.cpp decides
+// by the number of layers (src/llama-hparams.cpp): the 7B has 32, the 13B 40. Models of other sizes have to state it.
 func (m *model) baichuanAlibi() float64 {
 	const key = "attention.max_alibi_bias"
 	switch {

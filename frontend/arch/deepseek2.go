@@ -2,8 +2,8 @@ package arch
 
 import "math"
 
-// deepseek2 is DeepSeek 2, 3 and R1: latent attention, first layers that are dense, and others with experts and some that
-// all tokens share. The choice of experts may have a bias, and be limited to groups of them.
+// deepseek2 is DeepSeek 2, 3 and R1: latent attention, first layers that are dense, and others with experts and some
+// that all tokens share. The choice of experts may have a bias, and be limited to groups of them.
 func deepseek2(m *model) decoder {
 	a := m.latentAttention(neighbours)
 	m.stretchScores(&a)

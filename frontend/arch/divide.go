@@ -18,8 +18,8 @@ func (g *graph) divideBy(name string, d ir.Division) {
 	}
 }
 
-// divideInner is divide for the dimension between products: the rows of some, which have so many segments of it, and the
-// columns of the one after them.
+// divideInner is divide for the dimension between products: the rows of some, which have so many segments of it, and
+// the columns of the one after them.
 func (g *graph) divideInner(along string, size int64, rows []string, segments int, columns string) {
 	along = g.name(along)
 	sizes := make([]int64, segments)
@@ -32,8 +32,8 @@ func (g *graph) divideInner(along string, size int64, rows []string, segments in
 	g.divide(columns, along, 1, size, size)
 }
 
-// divide states that devices may divide the heads of a layer: those of queries, with the heads of keys and values that they
-// read. Several devices may read one.
+// divide states that devices may divide the heads of a layer: those of queries, with the heads of keys and values that
+// they read. Several devices may read one.
 func (h heads) divide(g *graph) {
 	q := ir.Division{Name: g.shared("heads"), Units: h.count, Sizes: []int64{h.count * h.k}}
 	kv := func(axis int, size int64) ir.Division {
@@ -58,9 +58,9 @@ func (h heads) divide(g *graph) {
 	}
 }
 
-// divide states that devices may divide the heads of a latent attention. What all heads share, every device with a head has: the
-// short vectors, the cache of an absorbed form and its matrices, which indexes of heads choose. All layers are divided alike, as
-// they have the matrices in common that repeat the rotated part of keys.
+// divide states that devices may divide the heads of a latent attention. What all heads share, every device with a head
+// has: the short vectors, the cache of an absorbed form and its matrices, which indexes of heads choose. All layers are
+// divided alike, as they have the matrices in common that repeat the rotated part of keys.
 func (a latentAttention) divide(g *graph) {
 	along := func(axis int, size, pieces int64) ir.Division {
 		d := ir.Division{Name: "heads", Axis: axis, Units: a.count, Sizes: []int64{size}}

@@ -13,11 +13,11 @@ import (
 //
 //	@embed(tokens i32[n], pos i32[n], last i32[n], slot i32[n], lengths i32[S]) -> (hidden f32[n,width])
 //
-// It takes at most S texts, one after the other. For text s of k tokens pos is 0, 1, …, k-1, last is k-1 everywhere, slot is s,
-// and lengths[s] is k. Attention reads the positions of its text up to last. The rows of keys and values are states, which
-// all layers share: nothing is kept for the next call. hidden has the states of tokens, of which the runtime makes embeddings.
-// Models that rank texts also have a parameter first i32[texts] with the row of each text's first token, and a result
-// scores f32[texts,labels].
+// It takes at most S texts, one after the other. For text s of k tokens pos is 0, 1, …, k-1, last is k-1 everywhere,
+// slot is s, and lengths[s] is k. Attention reads the positions of its text up to last. The rows of keys and values are
+// states, which all layers share: nothing is kept for the next call. hidden has the states of tokens, of which the
+// runtime makes embeddings. Models that rank texts also have a parameter first i32[texts] with the row of each text's
+// first token, and a result scores f32[texts,labels].
 
 // encoderName is the function of encoders.
 const encoderName = "embed"
@@ -101,8 +101,8 @@ const (
 	labelsName = "cls.output"
 )
 
-// scores is what a classification head makes of the states of first tokens: output·tanh(dense·x). Files may lack one of both
-// matrices; without output, dense has a row for each label.
+// scores is what a classification head makes of the states of first tokens: output·tanh(dense·x). Files may lack one of
+// both matrices; without output, dense has a row for each label.
 func (g *graph) scores(x *ir.Value) *ir.Value {
 	dense, output, labels := g.has(denseName+".weight"), g.has(labelsName+".weight"), g.labels()
 	if !dense && !output {

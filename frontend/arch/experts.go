@@ -116,8 +116,8 @@ func (e experts) choose(g *graph, scores *ir.Value) (idx, weights *ir.Value) {
 // exclusion is what probabilities of experts in groups that are not chosen from get, far below all others.
 const exclusion = -1e9
 
-// excluded returns 0 for experts of the groups that are chosen from, and exclusion for the others. A group is chosen from if
-// its score is that of the last chosen one or above.
+// excluded returns 0 for experts of the groups that are chosen from, and exclusion for the others. A group is chosen
+// from if its score is that of the last chosen one or above.
 func (e experts) excluded(g *graph, p *ir.Value) *ir.Value {
 	f, tokens := g.f, p.Type.Shape[0]
 	inGroups := f.Reshape(p, tokens, ir.Const(e.groups), ir.Const(e.count/e.groups))
@@ -128,8 +128,8 @@ func (e experts) excluded(g *graph, p *ir.Value) *ir.Value {
 	return f.MatMul(f.Clamp(f.Scale(below, 1e30, 0), exclusion, 0), g.ownership("groups.experts", e.groups, e.count))
 }
 
-// ownership returns a matrix of 0 and 1 [n, owners], whose row i has the 1 at the owner of i: the first n/owners belong to
-// the first owner and so on.
+// ownership returns a matrix of 0 and 1 [n, owners], whose row i has the 1 at the owner of i: the first n/owners belong
+// to the first owner and so on.
 func (g *graph) ownership(name string, owners, n int64) *ir.Value {
 	values := make([]float64, n*owners)
 	for i := range n {

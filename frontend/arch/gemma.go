@@ -57,8 +57,8 @@ func gemma3(m *model) decoder {
 	}
 }
 
-// gemma2 is Gemma 2: gemma with norms before and after parts, a cap of scores and of logits, and a sliding window in every
-// other layer.
+// gemma2 is Gemma 2: gemma with norms before and after parts, a cap of scores and of logits, and a sliding window in
+// every other layer.
 func gemma2(m *model) decoder {
 	h := m.heads()
 	global := attention{

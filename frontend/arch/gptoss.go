@@ -38,7 +38,8 @@ const (
 	swigluAlpha = 1.702
 )
 
-// limitedSwiGLU is gate·sigmoid(alpha·gate)·(up+1), where the gate is at most the limit and up is limited on both sides.
+// limitedSwiGLU is gate·sigmoid(alpha·gate)·(up+1), where the gate is at most the limit and up is limited on both
+// sides.
 func limitedSwiGLU(f *ir.FuncBuilder, gate, up *ir.Value) *ir.Value {
 	gate = f.Clamp(gate, negativeInfinity, swigluLimit)
 	up = f.Scale(f.Clamp(up, -swigluLimit, swigluLimit), 1, 1)

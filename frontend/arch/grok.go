@@ -14,8 +14,8 @@ const (
 	grokCap       = 30
 )
 
-// grok is Grok 1 and 2: norms before and after parts, rotations of halves, a cap of scores and maybe of logits, factors of the embedding,
-// of scores and of logits, and experts gated by gelu. Grok 2 has a dense part beside them.
+// grok is Grok 1 and 2: norms before and after parts, rotations of halves, a cap of scores and maybe of logits, factors
+// of the embedding, of scores and of logits, and experts gated by gelu. Grok 2 has a dense part beside them.
 func grok(m *model) decoder {
 	if m.stringOr("rope.scaling.type", "none") == "yarn" {
 		m.positive("rope.scaling.yarn_beta_fast") // which has another default than in other architectures

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Sliding windows. In layers that have one, a token reads the positions of the window, which ends with its own. Their caches are
-// rings: position p is in row p modulo the number of rows, and a step overwrites only positions before the windows of its
-// tokens. Runtimes know which positions are there (runtime.Ring). docs/explanation/windows.md has the reasons.
+// Sliding windows. In layers that have one, a token reads the positions of the window, which ends with its own. Their
+// caches are rings: position p is in row p modulo the number of rows, and a step overwrites only positions before the
+// windows of its tokens. Runtimes know which positions are there (runtime.Ring). docs/explanation/windows.md has the
+// reasons.
 
 // ringRows is what the rows of a ring are a multiple of: kernels read as many at once (kernels/cpu/tile.ChunkLen).
 const ringRows = 128
@@ -35,8 +36,8 @@ func (m *model) cache(window int64) cache {
 // the key, as llama.cpp does.
 var windowed = []string{"cohere2", "exaone4", "gemma2", "gemma3", "gpt-oss", "olmo2", "phi3"}
 
-// windowOr returns the number of positions of the sliding window, or a default if the file does not state it; 0: there is
-// none.
+// windowOr returns the number of positions of the sliding window, or a default if the file does not state it; 0: there
+// is none.
 func (m *model) windowOr(def int64) int64 {
 	return m.countOr("attention.sliding_window", def, 0, math.MaxInt32)
 }

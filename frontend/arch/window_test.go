@@ -14,8 +14,8 @@ import (
 // windowModels have layers with a sliding window of 5.
 var windowModels = []string{"cohere2", "gemma2", "gemma3", "gpt-oss", "olmo3"}
 
-// TestWindowsKeepWhatTheyRead: prompts longer than the rings, in chunks, and tokens after them have the logits that caches of
-// the whole context give.
+// TestWindowsKeepWhatTheyRead: prompts longer than the rings, in chunks, and tokens after them have the logits that
+// caches of the whole context give.
 func TestWindowsKeepWhatTheyRead(t *testing.T) {
 	for _, model := range archtest.Models() {
 		if !slices.Contains(windowModels, model.Name) {
@@ -71,8 +71,8 @@ func logitsInChunks(t *testing.T, model archtest.Model, m *ir.Module, tokens []i
 	return logits
 }
 
-// TestRingsFitSteps: a ring has room for the window of the first token of the largest step, and is made only where that is less
-// than the context.
+// TestRingsFitSteps: a ring has room for the window of the first token of the largest step, and is made only where that
+// is less than the context.
 func TestRingsFitSteps(t *testing.T) {
 	models := archtest.Models()
 	model := models[slices.IndexFunc(models, func(m archtest.Model) bool { return m.Name == "gemma3" })]

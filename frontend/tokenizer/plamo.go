@@ -9,8 +9,8 @@ const (
 	plamoEOS = 2
 )
 
-// readPLaMo reads a vocabulary of PLaMo-2, with a score for each token and a token for each byte. llama.cpp adds nothing to
-// texts, whatever the file says.
+// readPLaMo reads a vocabulary of PLaMo-2, with a score for each token and a token for each byte. llama.cpp adds
+// nothing to texts, whatever the file says.
 func (r *reader) readPLaMo() (*token.Table, error) {
 	return r.table(token.PLaMo, ids{plamoBOS, plamoEOS, plamoUNK}, func(t *token.Table) {
 		r.checkScores(t)

@@ -32,7 +32,8 @@ func (r *reader) readRWKV() (*token.Table, error) {
 	})
 }
 
-// unescape replaces \t, \n, \r, \xNN, and a backslash before any other character (llama-vocab.cpp, llama_unescape_rwkv_token).
+// unescape replaces \t, \n, \r, \xNN, and a backslash before any other character (llama-vocab.cpp,
+// llama_unescape_rwkv_token).
 func unescape(s string) (text string, ok bool) {
 	if !strings.Contains(s, `\`) {
 		return s, true

@@ -285,8 +285,8 @@ func joinIQ4_XS(dst []byte, f *Fields) {
 }
 
 // splitMXFP4 reads block_mxfp4, 17 bytes: the exponent e of the scale 2^(e-128), 16 bytes of nibbles. The values of
-// nibbles are twice those of the standard (OCP Microscaling Formats 1.0), so the scale is half of its 2^(e-127). Like ggml
-// this reads e = 255, which is NaN there, as an exponent.
+// nibbles are twice those of the standard (OCP Microscaling Formats 1.0), so the scale is half of its 2^(e-127). Like
+// ggml this reads e = 255, which is NaN there, as an exponent.
 func splitMXFP4(f *Fields, src []byte) {
 	f.D = powerBits(src[0])
 	splitNibbles(f.Q[:], src[1:])

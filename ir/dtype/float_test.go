@@ -90,7 +90,8 @@ func TestF16OverflowsToInfinityAndKeepsNaN(t *testing.T) {
 	}
 }
 
-// TestBF16ConvertsAllValuesAndRoundsToNearestEven checks all values there and back, and the rounding between neighbours.
+// TestBF16ConvertsAllValuesAndRoundsToNearestEven checks all values there and back, and the rounding between
+// neighbours.
 func TestBF16ConvertsAllValuesAndRoundsToNearestEven(t *testing.T) {
 	for i := range 1 << 16 {
 		h := uint16(i)

@@ -2,10 +2,10 @@ package dtype
 
 // The grids of ggml's formats IQ1 to IQ3 (ggml-common.h): tables of vectors, of which a block stores indices.
 //
-// An entry takes four digits. In grids of eight values of three each, a digit is two of them, the first plus three times
-// the second: values 0, 1 and 2 are magnitudes 8, 25 and 43 in IQ2, and -1, 0 and 1 in IQ1. In grids of four
-// values of eight each, a digit is one of them: magnitudes 4, 12, 20, 28, 36, 44, 52 and 62 in IQ3_XXS, and 1, 3 and on to
-// 15 in IQ3_S.
+// An entry takes four digits. In grids of eight values of three each, a digit is two of them, the first plus three
+// times the second: values 0, 1 and 2 are magnitudes 8, 25 and 43 in IQ2, and -1, 0 and 1 in IQ1. In grids of four
+// values of eight each, a digit is one of them: magnitudes 4, 12, 20, 28, 36, 44, 52 and 62 in IQ3_XXS, and 1, 3 and on
+// to 15 in IQ3_S.
 const gridDigits = 4
 
 // gridIQ2XXS is iq2xxs_grid, 256 entries.

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// Formats that are only read. No kernel multiplies with them: weights are expanded when a program is compiled, to a format
-// with a scheme that has the same values (Expand). Their layouts are those of the structs in ggml's ggml-common.h; the
-// meaning of their bits follows from the functions dequantize_row_* in ggml-quants.c.
+// Formats that are only read. No kernel multiplies with them: weights are expanded when a program is compiled, to a
+// format with a scheme that has the same values (Expand). Their layouts are those of the structs in ggml's
+// ggml-common.h; the meaning of their bits follows from the functions dequantize_row_* in ggml-quants.c.
 
 // expansion is how a format is expanded: split reads a block as the fields of one of to.
 type expansion struct {
@@ -278,8 +278,8 @@ func ternary(f *Fields, d uint16) {
 //	48  [4]uint8   four elements in each byte: elements 240+4·n+j
 //	52  f16 d
 //
-// Element n of a byte is its digit n after the point, if the byte is read as a fraction of 256 with base 3. An element is
-// d·(digit - 1).
+// Element n of a byte is its digit n after the point, if the byte is read as a fraction of 256 with base 3. An element
+// is d·(digit - 1).
 func splitTQ1_0(f *Fields, src []byte) {
 	ternary(f, le.Uint16(src[52:]))
 	digits(f.Q[:160], src[:32], 5)

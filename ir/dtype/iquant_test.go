@@ -65,8 +65,8 @@ func expanded(t *testing.T, d DType, src []byte) []float32 {
 	return y
 }
 
-// TestElementsOfExpandableFormats has a block of each whose elements follow from the definition alone: the first entry of
-// each grid, the largest scale, D = 1.
+// TestElementsOfExpandableFormats has a block of each whose elements follow from the definition alone: the first entry
+// of each grid, the largest scale, D = 1.
 func TestElementsOfExpandableFormats(t *testing.T) {
 	block := func(n int, at map[int]byte) []byte {
 		b := make([]byte, n)

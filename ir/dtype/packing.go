@@ -8,18 +8,18 @@ import (
 	"slices"
 )
 
-// Packing describes a layout that a backend of another module reads. A matrix is cut into groups of rows, which follow each
-// other; a group that lacks rows at the end of the matrix has the size of the others.
+// Packing describes a layout that a backend of another module reads. A matrix is cut into groups of rows, which follow
+// each other; a group that lacks rows at the end of the matrix has the size of the others.
 type Packing struct {
 	Name string // in the text form: a word of lower-case letters and digits
 	Rows int    // of a group, 1 to 64
 
-	// Bytes returns how many bytes of a group belong to one block of each row; 0 means that matrices of d do not have the
-	// layout. A group has that many for each block of a row.
+	// Bytes returns how many bytes of a group belong to one block of each row; 0 means that matrices of d do not have
+	// the layout. A group has that many for each block of a row.
 	Bytes func(d DType) int
 
-	// Pack lays out whole groups: dst gets rows of k elements from src, where they are plain. dst is zero before. Unpack is
-	// the inverse, for rows of at most one group. Neither keeps its arguments.
+	// Pack lays out whole groups: dst gets rows of k elements from src, where they are plain. dst is zero before.
+	// Unpack is the inverse, for rows of at most one group. Neither keeps its arguments.
 	Pack, Unpack func(d DType, dst, src []byte, rows, k int)
 }
 
@@ -30,8 +30,8 @@ const maxGroup = 64
 
 var layoutWord = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 
-// NewLayout declares a layout. Only init functions call it, mostly by way of package codegen/backend. It packs and unpacks
-// some rows of every dtype that has the layout.
+// NewLayout declares a layout. Only init functions call it, mostly by way of package codegen/backend. It packs and
+// unpacks some rows of every dtype that has the layout.
 func NewLayout(p Packing) (Layout, error) {
 	switch {
 	case !layoutWord.MatchString(p.Name):
@@ -91,8 +91,8 @@ func (l Layout) packing() *Packing {
 	return nil
 }
 
-// GroupBytes returns the bytes of Rows blocks of d, one of each row of a group, in a layout of another module; 0 for other
-// layouts, and for dtypes that do not have it.
+// GroupBytes returns the bytes of Rows blocks of d, one of each row of a group, in a layout of another module; 0 for
+// other layouts, and for dtypes that do not have it.
 func (l Layout) GroupBytes(d DType) int {
 	if p := l.packing(); p != nil {
 		return p.Bytes(d)

@@ -11,8 +11,8 @@ import "fmt"
 //	plain    s0 s0 q0 … q0   s1 s1 q1 … q1           36 bytes, of which quants begin at 2 and 20
 //	planar   q0 … q0 q1 … q1   s0 s0 s1 s1 0 … 0     48 bytes, of which quants begin at 0 and 16
 //
-// Rows of a multiple of 512 elements, which most models have, take the same bytes in both if blocks have 32 elements. If they
-// have 256, the last plane is of 2 or 4 bytes a block, so that rows take up to 14 more.
+// Rows of a multiple of 512 elements, which most models have, take the same bytes in both if blocks have 32 elements.
+// If they have 256, the last plane is of 2 or 4 bytes a block, so that rows take up to 14 more.
 type Plane struct {
 	Offset, Bytes int // in a plain block
 }
@@ -21,8 +21,8 @@ type Plane struct {
 // thread of a GPU. Values in layout Planar begin at such addresses.
 const PlaneAlign = 16
 
-// planes are the planes of the dtypes that have layout Planar, those with the longest parts first. Blocks of q5_1, q4_k, q5_k and
-// iq4_xs begin at multiples of 8 or 16 bytes, so that threads make long loads from plain rows.
+// planes are the planes of the dtypes that have layout Planar, those with the longest parts first. Blocks of q5_1,
+// q4_k, q5_k and iq4_xs begin at multiples of 8 or 16 bytes, so that threads make long loads from plain rows.
 var planes = [NumDTypes][]Plane{
 	Q8_0: {{2, 32}, {0, 2}},
 	Q4_0: {{2, 16}, {0, 2}},
@@ -36,8 +36,8 @@ var planes = [NumDTypes][]Plane{
 	Q6_K:   {{0, 128}, {128, 64}, {192, 16}, {208, 2}},
 }
 
-// Planes returns the parts of a block that layout Planar separates, in the order in which a row has their planes; nil if
-// d does not have the layout. Callers must not modify them.
+// Planes returns the parts of a block that layout Planar separates, in the order in which a row has their planes; nil
+// if d does not have the layout. Callers must not modify them.
 func (d DType) Planes() []Plane {
 	if !d.Valid() {
 		return nil

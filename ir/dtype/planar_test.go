@@ -39,8 +39,8 @@ func TestPackPlanes(t *testing.T) {
 	}
 }
 
-// TestPlanesAreAligned has rows of all numbers of blocks: each plane begins at a multiple of PlaneAlign and has room for
-// its parts, and rows of whole 512 elements in blocks of 32 have no padding.
+// TestPlanesAreAligned has rows of all numbers of blocks: each plane begins at a multiple of PlaneAlign and has room
+// for its parts, and rows of whole 512 elements in blocks of 32 have no padding.
 func TestPlanesAreAligned(t *testing.T) {
 	for d := range NumDTypes {
 		for blocks := range 40 {

@@ -41,8 +41,8 @@ var valuesIQ4 = [16]uint8{1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 1
 // valuesE2M1 is twice the numbers with one sign bit, two exponent bits and one mantissa bit, plus 12.
 var valuesE2M1 = [16]uint8{12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0}
 
-// valuesIQ2 are the values of IQ2 and of IQ1 times 8, without an offset: codes 0 to 2 are the magnitudes of IQ2, 3 to 5 those
-// of IQ1, 6 and 7 zero, and those from 8 on the same with the other sign.
+// valuesIQ2 are the values of IQ2 and of IQ1 times 8, without an offset: codes 0 to 2 are the magnitudes of IQ2, 3 to 5
+// those of IQ1, 6 and 7 zero, and those from 8 on the same with the other sign.
 var valuesIQ2 = [16]int{8, 25, 43, 1, 7, 9, 0, 0, -8, -25, -43, -1, -7, -9, 0, 0}
 
 // valuesIQ3XXS and valuesIQ3S are the values of IQ3_XXS and IQ3_S.

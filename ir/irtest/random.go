@@ -32,8 +32,8 @@ type generator struct {
 // widths are the innermost extents of values in the pool.
 var widths = []int64{32, 64, 96}
 
-// inner are the innermost extents of weights that are no operand of a value in the pool: a whole block of every dtype is
-// among them.
+// inner are the innermost extents of weights that are no operand of a value in the pool: a whole block of every dtype
+// is among them.
 var inner = append([]int64{256}, widths...)
 
 func (g *generator) function(name string, moves int) {
@@ -157,8 +157,8 @@ func (g *generator) numbers(d dtype.DType, shape []int64) eval.Tensor {
 	return g.rounded(d, t)
 }
 
-// rounded returns numbers that d represents, and that encoding leaves as they are. For block formats with scales of scales,
-// that takes some rounds.
+// rounded returns numbers that d represents, and that encoding leaves as they are. For block formats with scales of
+// scales, that takes some rounds.
 func (g *generator) rounded(d dtype.DType, t eval.Tensor) eval.Tensor {
 	for range 16 {
 		r, err := eval.Round(d, t)

@@ -139,7 +139,8 @@ const (
 // ofPanels is the format of the tiles that multiply with keys in panels.
 var ofPanels = [numCaches]format{formatF32, formatF16, formatQ8, formatQ4}
 
-// quantized reports whether rows are blocks: scores are products of bytes if they are in panels, and values are decoded.
+// quantized reports whether rows are blocks: scores are products of bytes if they are in panels, and values are
+// decoded.
 func (f cacheFormat) quantized() bool { return f >= cacheQ8 }
 
 // rowBytes returns the bytes of a row of d elements.
@@ -172,7 +173,8 @@ type attentionLoops struct {
 	exponent float64 // weigh takes powers of e^(1/exponent): queries are multiplied by it
 
 	// keyPairs makes pairs of bfloat16 of n lines of panels of f16 keys. It is there where what is multiplied is
-	// rounded to bfloat16: queries are that then, weights at the head of their rows, and panels of values pairs of positions.
+	// rounded to bfloat16: queries are that then, weights at the head of their rows, and panels of values pairs of
+	// positions.
 	keyPairs func(dst, k unsafe.Pointer, n int)
 }
 
@@ -199,7 +201,8 @@ type (
 	mixQ8Func       func(dst, s, v unsafe.Pointer, m, d, vRow, ahead, beside int)
 )
 
-// roundedAttentionFor returns the loops for rows of these lengths that round, or those of attentionFor if there are none.
+// roundedAttentionFor returns the loops for rows of these lengths that round, or those of attentionFor if there are
+// none.
 func roundedAttentionFor(dk, dv int) *attentionLoops {
 	if l := active.roundedAttention; l != nil && (dk|dv)%l.lanes == 0 {
 		return l
@@ -401,7 +404,8 @@ func (b *block) chunk(p, m int) {
 // sees reports whether token t sees some position of the chunk from p on.
 func (b *block) sees(t, p int) bool { return b.limits[t] > p && b.starts[t] < p+chunkLen }
 
-// seen returns how many positions of the chunk from p on are before the end of what row i sees; 0 if it sees none of them.
+// seen returns how many positions of the chunk from p on are before the end of what row i sees; 0 if it sees none of
+// them.
 func (b *block) seen(i, p int) int {
 	if t := i / b.shared; b.sees(t, p) {
 		return min(b.limits[t]-p, chunkLen)

@@ -112,8 +112,8 @@ func (b *block) addPanels(i, n, p, m int, v stored) {
 }
 
 // mixPanels adds the values of seen of m positions to n rows from row i on, whose weights are at scores[at] and
-// after it. Where values are multiplied in pairs and seen is odd, the last value gets zeros as its partner for the time of
-// the product: its real partner is hidden from these rows, and may be infinite or NaN.
+// after it. Where values are multiplied in pairs and seen is odd, the last value gets zeros as its partner for the time
+// of the product: its real partner is hidden from these rows, and may be infinite or NaN.
 func (b *block) mixPanels(i, at, n, m, seen int, v stored) {
 	hidden := b.loops.rounds() && seen%2 != 0 && seen < m
 	length := seen
@@ -302,8 +302,8 @@ func (b *block) ask(s stored, p, m int) {
 	}
 }
 
-// readFew returns m rows from p on as float32 or float16 for the loops for few queries: in the cache if they are of that
-// format, otherwise decoded. ahead is the distance from the rows to what these loops prefetch.
+// readFew returns m rows from p on as float32 or float16 for the loops for few queries: in the cache if they are of
+// that format, otherwise decoded. ahead is the distance from the rows to what these loops prefetch.
 func (b *block) readFew(s stored, p, m int) (format cacheFormat, src unsafe.Pointer, row, ahead int) {
 	if !s.format.quantized() {
 		return s.format, s.at, s.row, b.ahead(s, p)

@@ -34,8 +34,8 @@ func ringOf(a *attention, rows int, c attentionCase) *attention {
 	return &ring
 }
 
-// TestAttentionOfRings: attention over states that keep the last positions has the bits of attention over all positions, for
-// prompts and single tokens whose windows cross the end of the rows, alone and in segments.
+// TestAttentionOfRings: attention over states that keep the last positions has the bits of attention over all
+// positions, for prompts and single tokens whose windows cross the end of the rows, alone and in segments.
 func TestAttentionOfRings(t *testing.T) {
 	const rows, window = 2 * tile.ChunkLen, 100
 	var prompt []int32

@@ -19,8 +19,8 @@ type stateWriter = func(state, x, slot, pos unsafe.Pointer, shape cpu.StateShape
 
 type attentionKernel = func(dst, q, k, v, slot, pos, sinks unsafe.Pointer, shape cpu.AttentionShape, r0, r1, h0, h1 int)
 
-// attentionCase is a kernel and what it reads: with packed, keys in layout r16, and q in q8a where they are quantized. With
-// bf16 it may round what it multiplies.
+// attentionCase is a kernel and what it reads: with packed, keys in layout r16, and q in q8a where they are quantized.
+// With bf16 it may round what it multiplies.
 type attentionCase struct {
 	cache  dtype.DType
 	packed bool
@@ -74,9 +74,9 @@ func (c attentionCase) rounds(a *attention) bool {
 }
 
 // compare demands the definition's results, within the tolerance without rounding and the error of rounded weights. All
-// other rounding is part of the operands (see round). A weight has a relative error of up to 2^-8, and results are divided
-// by the sum of rounded weights. So each weight moves a result by its share of the distance from the result to its value, and
-// the average of equal values is exact.
+// other rounding is part of the operands (see round). A weight has a relative error of up to 2^-8, and results are
+// divided by the sum of rounded weights. So each weight moves a result by its share of the distance from the result to
+// its value, and the average of equal values is exact.
 func (c attentionCase) compare(t *testing.T, what string, got []float32, a *attention, exact float64) {
 	t.Helper()
 	want, spread := a.want()
@@ -166,7 +166,8 @@ func newAttention(t *testing.T, cache dtype.DType, heads, kvHeads, dk, dv int) *
 	return a
 }
 
-// want is the definition: softmax over all positions, in float64. spread is the weighted average distance of values from the result.
+// want is the definition: softmax over all positions, in float64. spread is the weighted average distance of values
+// from the result.
 func (a *attention) want() (out, spread []float64) {
 	out, spread = make([]float64, len(a.pos)*a.heads*a.dv), make([]float64, len(a.pos)*a.heads*a.dv)
 	for r := range a.pos {
@@ -394,8 +395,8 @@ func TestAttentionOfEqualValues(t *testing.T) {
 	})
 }
 
-// TestAttentionPoison writes a key that is not representable. Tokens that see it get NaN, and the others are unaffected,
-// though the key is in their panel.
+// TestAttentionPoison writes a key that is not representable. Tokens that see it get NaN, and the others are
+// unaffected, though the key is in their panel.
 func TestAttentionPoison(t *testing.T) {
 	const ctx, d, bad = 20, 32, 9
 	slot, pos := kt.NewInts(make([]int32, ctx)...), kt.NewInts(make([]int32, ctx)...)
@@ -432,9 +433,9 @@ func TestAttentionPoison(t *testing.T) {
 	})
 }
 
-// TestAttentionHidesValues has a value that is no number, or infinite, in the middle of a prompt: who sees it gets no number either,
-// who does not sees nothing of it, though some kernels take it together with one that is seen. A token has the bits that
-// it has alone.
+// TestAttentionHidesValues has a value that is no number, or infinite, in the middle of a prompt: who sees it gets no
+// number either, who does not sees nothing of it, though some kernels take it together with one that is seen. A token
+// has the bits that it has alone.
 func TestAttentionHidesValues(t *testing.T) {
 	const ctx, d = 20, 32
 	kt.ForEach(t, func(t *testing.T) {
@@ -480,9 +481,9 @@ func testHidesValues(t *testing.T, c attentionCase, heads, ctx, d, bad int) {
 	}
 }
 
-// TestAttentionPanelsAreRows writes keys of f16 as rows and as panels, all positions at once or some, with one that is no number or
-// infinite: every token gets the same bits from both, in a prompt and alone, and those before that key see nothing of it. (With heads
-// that are no multiple of 8, rows are for loops in Go, whose sums are others.)
+// TestAttentionPanelsAreRows writes keys of f16 as rows and as panels, all positions at once or some, with one that is
+// no number or infinite: every token gets the same bits from both, in a prompt and alone, and those before that key see
+// nothing of it. (With heads that are no multiple of 8, rows are for loops in Go, whose sums are others.)
 func TestAttentionPanelsAreRows(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		for _, s := range []struct{ heads, d int }{{4, 64}, {7, 72}, {9, 40}, {3, 144}} {
@@ -536,8 +537,8 @@ func ascending(n int32) []int32 {
 }
 
 // TestAttentionRounding states the error of queries that are rounded to bytes, and for comparison that of keys. With
-// scores of some ±20, where weights show every error of them, both are below 1 % of the results. Rounding queries and keys to bf16
-// costs less than half of what bytes cost.
+// scores of some ±20, where weights show every error of them, both are below 1 % of the results. Rounding queries and
+// keys to bf16 costs less than half of what bytes cost.
 func TestAttentionRounding(t *testing.T) {
 	a := newAttention(t, dtype.Q8_0, 8, 2, 64, 64)
 	keys := kt.Uniform(kt.Rand(t), len(a.kv))

@@ -6,8 +6,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// The products and gathers of formats with a scheme (dtype.Scheme). Matrix products are those of matmul_api.go, products
-// with experts those of experts.go, gathers those of gather.go.
+// The products and gathers of formats with a scheme (dtype.Scheme). Matrix products are those of matmul_api.go,
+// products with experts those of experts.go, gathers those of gather.go.
 
 // MatMulQ4_1 computes x·wᵀ, plus res if that is not nil, for q4_1 weights and q8a x.
 //

@@ -11,8 +11,8 @@ import (
 	kt "github.com/ggmlc/ggmlc/kernels/kerneltest"
 )
 
-// TestMatMulBlockExtremes multiplies blocks whose bits, scales and mins are all as large as they can be, or random, by x of
-// 127 and -127: where sums of 16 bits would saturate, and where integer scales have their ends.
+// TestMatMulBlockExtremes multiplies blocks whose bits, scales and mins are all as large as they can be, or random, by
+// x of 127 and -127: where sums of 16 bits would saturate, and where integer scales have their ends.
 func TestMatMulBlockExtremes(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		for _, p := range products {
@@ -81,8 +81,8 @@ func testBlockExtreme(t *testing.T, weight dtype.DType, f product, fill int) {
 	}
 }
 
-// TestMatMulBlocksWithNaN multiplies a row of weights whose scale is NaN among others: its column is NaN, the others are
-// as without it.
+// TestMatMulBlocksWithNaN multiplies a row of weights whose scale is NaN among others: its column is NaN, the others
+// are as without it.
 func TestMatMulBlocksWithNaN(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		for _, p := range products {

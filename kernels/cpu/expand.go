@@ -13,12 +13,12 @@ import (
 //	d·(s·Σ q·u - m·Σ q)                                for one group
 //	d·(s0·Σ q·u - m0·Σ q + s1·Σ q·u - m1·Σ q)          for two
 //
-// where q and d are those of the activations, and sums are exact integers. An offset is a min of offset·s. Scales and mins
-// are exact in float32: products of a float16 and at most 8 bits. AVX2 takes D out of the sums of q3_k and q6_k, and adds
-// what is left as integers, offset and all.
+// where q and d are those of the activations, and sums are exact integers. An offset is a min of offset·s. Scales and
+// mins are exact in float32: products of a float16 and at most 8 bits. AVX2 takes D out of the sums of q3_k and q6_k,
+// and adds what is left as integers, offset and all.
 //
-// One row of x, and with VNNI few rows, read panels as they are stored. More rows read a panel that is expanded once for all
-// of them.
+// One row of x, and with VNNI few rows, read panels as they are stored. More rows read a panel that is expanded once
+// for all of them.
 
 // part is 32 k of a panel in groups of 32. m is an eighth of the mins, as activations have eight times Σ q.
 type part struct {

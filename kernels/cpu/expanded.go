@@ -36,9 +36,9 @@ type expandedProduct struct {
 	next              expandedNext
 }
 
-// expandedNext is the panels that are expanded next. Tiles have no time to wait for memory, and expanding would wait for
-// all of it: so before each tile a share of them is prefetched. Tiles for AVX2 prefetch while they compute (following), as
-// few rows have one or two tiles, and a core waits for so many requests at once.
+// expandedNext is the panels that are expanded next. Tiles have no time to wait for memory, and expanding would wait
+// for all of it: so before each tile a share of them is prefetched. Tiles for AVX2 prefetch while they compute
+// (following), as few rows have one or two tiles, and a core waits for so many requests at once.
 type expandedNext struct {
 	w, up      unsafe.Pointer // of each weight; up may be nil
 	asked, all int            // lines of each

@@ -9,8 +9,8 @@ import (
 	kt "github.com/ggmlc/ggmlc/kernels/kerneltest"
 )
 
-// BenchmarkFew multiplies as many rows as sequences that generate together have, by weights too large for the caches and by
-// weights that the second-level cache holds.
+// BenchmarkFew multiplies as many rows as sequences that generate together have, by weights too large for the caches
+// and by weights that the second-level cache holds.
 func BenchmarkFew(b *testing.B) {
 	for _, rows := range []int{1, 2, 4, 8, 12} {
 		for _, from := range []struct {

@@ -6,9 +6,9 @@ package cpu
 // at once as hide the latency of its sums; integer sums of a block are short, and two panels
 // are enough to read memory in two places (matvec). Up to 8 rows, those of sequences that
 // generate together, take one panel at once, so that each panel is read and unpacked once:
-// 8 rows by 2 panels of q4_0, as 6 and 2, take 9.1 ms where 8 by 1 take 5.2 (100 MiB). More rows take the largest tile that
-// registers hold, or the one that loads least: with VNNI, 6 rows by 2 panels reach 0.75 of
-// the peak, 4 by 2 0.73, 8 by 1 0.69 (Zen 5, one thread).
+// 8 rows by 2 panels of q4_0, as 6 and 2, take 9.1 ms where 8 by 1 take 5.2 (100 MiB). More rows take the largest tile
+// that registers hold, or the one that loads least: with VNNI, 6 rows by 2 panels reach 0.75 of the peak, 4 by 2 0.73,
+// 8 by 1 0.69 (Zen 5, one thread).
 
 var avx2MatMul = [numFormats]tileSet{
 	formatF32: {

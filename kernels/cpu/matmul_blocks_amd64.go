@@ -4,8 +4,8 @@ package cpu
 
 import "unsafe"
 
-// Tiles in assembly of formats with a scheme: of one row of x, and with VNNI and for some formats with AVX2 of few rows, by
-// format, and of more rows by the kind of expanded parts.
+// Tiles in assembly of formats with a scheme: of one row of x, and with VNNI and for some formats with AVX2 of few
+// rows, by format, and of more rows by the kind of expanded parts.
 
 var avx2BlockMatMul = [numFormats]tileSet{
 	formatQ41:    {{panels: 1, tiles: []rowTile{{4, tileQ41AVX2r4p1}, {2, tileQ41AVX2r2p1}, {1, tileQ41AVX2r1p1}}}},
@@ -79,8 +79,8 @@ var vnniBlockSwiGLU = [numFormats]tileSet{
 	formatIQ3SX:  {{panels: 1, tiles: []rowTile{{8, swigluIQ3SXVNNIr8}, {4, swigluIQ3SXVNNIr4}, {2, swigluIQ3SXVNNIr2}, {1, swigluIQ3SXVNNIr1}}}},
 }
 
-// avx2Few is the most rows of x that read panels of a format with a scheme as they are stored with AVX2, if the format has
-// such tiles.
+// avx2Few is the most rows of x that read panels of a format with a scheme as they are stored with AVX2, if the format
+// has such tiles.
 const avx2Few = 4
 
 // The tiles of expanded parts for AVX2; pairKinds of _asm describes the kinds.

@@ -132,8 +132,8 @@ func (a *lanes) storeSwiGLU(dst unsafe.Pointer, up *lanes, cols int) {
 	}
 }
 
-// partLen returns how many of k products of float32 are added up at a time: sums of k are sums of such partial sums. The
-// rounding errors of a chain of n additions grow like √n.
+// partLen returns how many of k products of float32 are added up at a time: sums of k are sums of such partial sums.
+// The rounding errors of a chain of n additions grow like √n.
 func partLen(k int) int {
 	if k < longRow {
 		return 16

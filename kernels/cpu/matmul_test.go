@@ -315,8 +315,8 @@ func TestMatMulSameBits(t *testing.T) {
 // deepBF16 reports whether products of bfloat16 are added in the order of tile registers.
 func deepBF16(k int) bool { return cpu.Active() == string(tile.AMX) && k%32 == 0 }
 
-// TestMatMulTileRegisters demands the bits of their order of sums: of each 32 of k, those of even k and those of odd k by
-// themselves.
+// TestMatMulTileRegisters demands the bits of their order of sums: of each 32 of k, those of even k and those of odd k
+// by themselves.
 func TestMatMulTileRegisters(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		o := newOperands(t, dtype.BF16, 51, 70, 320, 0)
@@ -391,8 +391,8 @@ func TestMatMulSameBitsOfBF16(t *testing.T) {
 	}
 }
 
-// TestMatMulSameBitsOfVectors compares AVX2 and AVX-512, which add in the same order. AVX2 takes the scales of some formats
-// as integers: those are compared with themselves.
+// TestMatMulSameBitsOfVectors compares AVX2 and AVX-512, which add in the same order. AVX2 takes the scales of some
+// formats as integers: those are compared with themselves.
 func TestMatMulSameBitsOfVectors(t *testing.T) {
 	for _, p := range products {
 		o := newOperands(t, p.weight, 11, 40, max(320, 2*p.weight.BlockElems()), 0)

@@ -19,8 +19,8 @@ const (
 	// lineBytes is the bytes of one request.
 	lineBytes = 64
 
-	// askTiles is the number of tiles that together prefetch as many bytes as one reads: asks in _asm; bytesAsks is that of
-	// q8_0.
+	// askTiles is the number of tiles that together prefetch as many bytes as one reads: asks in _asm; bytesAsks is
+	// that of q8_0.
 	askTiles  = 4
 	bytesAsks = 2
 

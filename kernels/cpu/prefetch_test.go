@@ -40,8 +40,8 @@ func TestNextPanelAsksOnce(t *testing.T) {
 	}
 }
 
-// TestExpandedPanelsAreAskedForOnce checks that the tiles of a product prefetch all lines of the panels that are expanded
-// next, of both weights, each once, and nothing after the matrix.
+// TestExpandedPanelsAreAskedForOnce checks that the tiles of a product prefetch all lines of the panels that are
+// expanded next, of both weights, each once, and nothing after the matrix.
 func TestExpandedPanelsAreAskedForOnce(t *testing.T) {
 	defer func(before *implementation) { active = before }(active)
 	var asked map[unsafe.Pointer]int

@@ -11,8 +11,8 @@ import (
 //
 //	state[slot[r], h, pos[r] mod Context, :] = x[r, h, :]
 //
-// with x f32 [*, Heads, HeadLen] and slot, pos i32 [*]. Slots and positions are trusted. Positions beyond Context need a
-// Context that is a multiple of the rows of a panel.
+// with x f32 [*, Heads, HeadLen] and slot, pos i32 [*]. Slots and positions are trusted. Positions beyond Context need
+// a Context that is a multiple of the rows of a panel.
 
 // StateWriteF32 writes to an f32 state.
 //

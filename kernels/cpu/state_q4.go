@@ -55,8 +55,8 @@ type nibbleBlock struct {
 	q [blockLen / 2]uint8
 }
 
-// nibblesOf quantizes a block as package dtype defines it: by the first element of the largest magnitude, which becomes -8.
-// Where that is no number, all elements are 0 times the scale, so that a product with them is no number either.
+// nibblesOf quantizes a block as package dtype defines it: by the first element of the largest magnitude, which becomes
+// -8. Where that is no number, all elements are 0 times the scale, so that a product with them is no number either.
 func nibblesOf(x *[blockLen]float32) (b nibbleBlock) {
 	d := extremeOf(x) / -8
 	b.d = dtype.F32ToF16(d)

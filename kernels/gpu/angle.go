@@ -2,19 +2,19 @@ package gpu
 
 import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
 
-// inverse2Pi are the first 256 bits of 1/(2π), after the binary point. (2/π is in Payne and Hanek, "Radian reduction for
-// trigonometric functions", 1983; these are its bits, two places lower.)
+// inverse2Pi are the first 256 bits of 1/(2π), after the binary point. (2/π is in Payne and Hanek, "Radian reduction
+// for trigonometric functions", 1983; these are its bits, two places lower.)
 var inverse2Pi = [...]uint32{
 	0x28be60db, 0x9391054a, 0x7f09d5f4, 0x7d4d3770, 0x36d8a566, 0x4f10e410, 0x7f9458ea, 0xf7aef158,
 }
 
-// turns returns the fraction of a turn of the angle p*f, in units of 2^-32 of a turn, and whether f is a number. The product
-// is rounded as in float64, which the definition of rope_table says. Everything else is exact to the unit, for all
-// positions and frequencies.
+// turns returns the fraction of a turn of the angle p*f, in units of 2^-32 of a turn, and whether f is a number. The
+// product is rounded as in float64, which the definition of rope_table says. Everything else is exact to the unit, for
+// all positions and frequencies.
 //
 // Let f = m*2^-s, with m below 2^24. The angle is n*2^-s for the integer n = |p|*m, and its turns are n*c*2^-s for c =
-// 1/(2π). 96 bits of c give n*c with 41 correct bits after the binary point, as n is below 2^55. With s below 0, the first
-// -s bits of c yield whole turns only: the 96 bits begin after them.
+// 1/(2π). 96 bits of c give n*c with 41 correct bits after the binary point, as n is below 2^55. With s below 0, the
+// first -s bits of c yield whole turns only: the 96 bits begin after them.
 func (l *lowering) turns(p, f *kir.Value) (fraction, number *kir.Value) {
 	bits := l.Bitcast(f, kir.Scalar(kir.U32))
 	exponent := l.And(l.Shr(bits, l.Uint(23)), l.Uint(255))
@@ -71,8 +71,8 @@ func (l *lowering) window(skip *kir.Value) (words [3]*kir.Value) {
 	return words
 }
 
-// times returns the product of n and three words after the binary point, as the last word after it and those before: the
-// product has two words of lower weight, which are dropped.
+// times returns the product of n and three words after the binary point, as the last word after it and those before:
+// the product has two words of lower weight, which are dropped.
 func (l *lowering) times(n *kir.Value, c [3]*kir.Value) (words [3]*kir.Value) {
 	lower, upper := l.low(n), l.high(n)
 	var lows, highs [3]*kir.Value // products with c[2], c[1], c[0]

@@ -11,7 +11,8 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/gputest"
 )
 
-// TestAnglesOfAnySizeAreThoseOfEval has positions of all sizes and signs, and frequencies of every other exponent of f32.
+// TestAnglesOfAnySizeAreThoseOfEval has positions of all sizes and signs, and frequencies of every other exponent of
+// f32.
 func TestAnglesOfAnySizeAreThoseOfEval(t *testing.T) {
 	filled := func(d dtype.DType, lo, hi float64, n int64) ir.CaseArg {
 		return ir.CaseArg{Type: ir.Type{DType: d, Shape: ir.Dims(n)}, Fill: ir.FillUniform, Lo: lo, Hi: hi}

@@ -7,8 +7,8 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// Attention. A unit of work has a few rows: query heads that read the same key head, of one or more tokens. The workgroup
-// goes through the positions in chunks, so that each key and each value is loaded once for all rows:
+// Attention. A unit of work has a few rows: query heads that read the same key head, of one or more tokens. The
+// workgroup goes through the positions in chunks, so that each key and each value is loaded once for all rows:
 //
 //  1. A thread computes the scores of its positions, for every row.
 //  2. The threads of a row find the largest score so far, m, and turn scores into weights e^(score-m). What was summed

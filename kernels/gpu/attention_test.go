@@ -8,8 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu"
 )
 
-// TestAttentionsFitEveryDevice lowers attentions of known families' shapes, for prompts and for one token. The shared memory
-// may not be more than Vulkan promises.
+// TestAttentionsFitEveryDevice lowers attentions of known families' shapes, for prompts and for one token. The shared
+// memory may not be more than Vulkan promises.
 func TestAttentionsFitEveryDevice(t *testing.T) {
 	const text = `ggir 1
 props imported

@@ -79,7 +79,8 @@ func (s *stretch) weightsOf(row int, group *kir.Value) (list []*kir.Value) {
 	return list
 }
 
-// finish stores the result of the unit. c has the largest score and the sum of weights of the thread's row, then the sums.
+// finish stores the result of the unit. c has the largest score and the sum of weights of the thread's row, then the
+// sums.
 func (b *block) finish(c []*kir.Value) {
 	row := b.Div(b.Thread(), b.Int(b.weighers))
 	if b.sinks != nil {

@@ -104,9 +104,9 @@ func barrierMachines() []simulated {
 	return list
 }
 
-// TestEachBarrierIsNeeded leaves each barrier out of each kernel of all cases and of random ones. The interpreter has to
-// report a race, or that a thread reads what was not written, for one of the cases that have the barrier: else the barrier is
-// needless. Of an op with barriers for which no case so far does this, more random cases are drawn.
+// TestEachBarrierIsNeeded leaves each barrier out of each kernel of all cases and of random ones. The interpreter has
+// to report a race, or that a thread reads what was not written, for one of the cases that have the barrier: else the
+// barrier is needless. Of an op with barriers for which no case so far does this, more random cases are drawn.
 func TestEachBarrierIsNeeded(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	const random, further = 60, 5000

@@ -8,7 +8,8 @@ import (
 // words are the kinds in which elements of that many bytes are copied.
 var words = map[int]kir.Kind{1: kir.U8, 2: kir.U16, 4: kir.U32, 8: kir.U64}
 
-// move copies elements of x, or blocks of them, as bytes: that at coordinates c of x to element to(c) of y, which is dense.
+// move copies elements of x, or blocks of them, as bytes: that at coordinates c of x to element to(c) of y, which is
+// dense.
 func (l *lowering) move(x, y *tensor, to func(c []*kir.Value) *kir.Value) ir.Dim {
 	block, bytes := x.DType.BlockElems(), x.DType.BlockBytes()
 	kind, parts := words[bytes], 1

@@ -8,8 +8,8 @@ import (
 )
 
 // format describes how a thread decodes a row of a matrix, a run of elements at a time. The elements of a run are among
-// sliceElems that begin at a multiple of sliceElems. The addresses of rows are multiples of 16 for formats without blocks;
-// for the others see partsOf.
+// sliceElems that begin at a multiple of sliceElems. The addresses of rows are multiples of 16 for formats without
+// blocks; for the others see partsOf.
 type format struct {
 	length int // elements of a run in products: 4, 8, 16 or 32
 	decode func(l *lowering, row, i *kir.Value, n int) run
@@ -148,8 +148,8 @@ func (l *lowering) bytes(word *kir.Value) *kir.Value {
 	return l.Convert(l.Bitcast(word, kir.Vector(kir.I8, 4)), kir.F32)
 }
 
-// words loads n words of 4 bytes from an address that is a multiple of 2. Of the bytes, all but 4 are loaded as n-1 words:
-// the first ones if the address is a multiple of 4, else those from the second half of the first word on.
+// words loads n words of 4 bytes from an address that is a multiple of 2. Of the bytes, all but 4 are loaded as n-1
+// words: the first ones if the address is a multiple of 4, else those from the second half of the first word on.
 func (l *lowering) words(address *kir.Value, n int) []*kir.Value {
 	four := l.Eq(l.And(address, l.Bits(kir.U64, 2)), l.Bits(kir.U64, 0))
 	from := l.Select(four, address, l.after(address, 2))

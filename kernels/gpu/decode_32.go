@@ -2,8 +2,9 @@ package gpu
 
 import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
 
-// This file decodes blocks of 32 elements, most of which have 16 bytes of nibbles: byte j has element j in its low half and
-// element j+16 in its high half. Their layouts are those of package dtype (blocks.go), their parts those of dtype.Planes.
+// This file decodes blocks of 32 elements, most of which have 16 bytes of nibbles: byte j has element j in its low half
+// and element j+16 in its high half. Their layouts are those of package dtype (blocks.go), their parts those of
+// dtype.Planes.
 
 // decodeQ8_0 decodes block_q8_0: 32 signed bytes; f16 d.
 func decodeQ8_0(b *codedBlock, at *kir.Value, n int) run {
@@ -71,8 +72,8 @@ func (b *codedBlock) lowAndHigh(words []*kir.Value) (low, high []*kir.Value) {
 	return b.masked(words, nil, 4), b.masked(words, b.Uint(4), 4)
 }
 
-// halfBytes returns the pieces of words of eight nibbles, minus 8, times 16. A nibble with its highest bit inverted is the
-// element as a signed number; in the high half of a byte, it is 16 times that.
+// halfBytes returns the pieces of words of eight nibbles, minus 8, times 16. A nibble with its highest bit inverted is
+// the element as a signed number; in the high half of a byte, it is 16 times that.
 func (b *codedBlock) halfBytes(words []*kir.Value) (list []piece) {
 	high, invert := b.Uint(0xf0f0f0f0), b.Uint(0x80808080)
 	for w, word := range words {
@@ -84,8 +85,8 @@ func (b *codedBlock) halfBytes(words []*kir.Value) (list []piece) {
 	return list
 }
 
-// fifths returns the nibbles of words, of run at of n elements, as bytes with the fifth bits of a word: bit i is that of
-// element i.
+// fifths returns the nibbles of words, of run at of n elements, as bytes with the fifth bits of a word: bit i is that
+// of element i.
 func (b *codedBlock) fifths(bits, at *kir.Value, n int, words []*kir.Value) (low, high []*kir.Value) {
 	bits = b.Shr(bits, b.unsigned(b.Mul(at, b.Int(n/2))))
 	low, high = b.lowAndHigh(words)
@@ -96,8 +97,8 @@ func (b *codedBlock) fifths(bits, at *kir.Value, n int, words []*kir.Value) (low
 	return low, high
 }
 
-// fifthsOf returns bits from, from+1, from+2 and from+3 of a word as the fifth bits of bytes. Of the products of the four
-// bits with the four bits of the factor, no two are at the same place, and those that remain are bit i in byte i.
+// fifthsOf returns bits from, from+1, from+2 and from+3 of a word as the fifth bits of bytes. Of the products of the
+// four bits with the four bits of the factor, no two are at the same place, and those that remain are bit i in byte i.
 func (b *codedBlock) fifthsOf(bits *kir.Value, from int) *kir.Value {
 	four := b.And(b.Shr(bits, b.Uint(uint32(from))), b.Uint(15))
 	return b.And(b.Mul(four, b.Uint(1<<4|1<<11|1<<18|1<<25)), b.Uint(0x10101010))
@@ -111,8 +112,8 @@ func (b *codedBlock) power(e *kir.Value) *kir.Value {
 	return b.Bitcast(b.Select(small, b.Shl(b.Uint(1<<21), b.And(e, one)), normal), kir.Scalar(kir.F32))
 }
 
-// floatBytes returns twice the floats of nibbles: a sign bit, two bits of exponent, one of mantissa. Those without sign are m
-// for m up to 4, then 6, 8 and 12: m, plus its two lower bits if m is 4 or more, plus 2 if it is 7.
+// floatBytes returns twice the floats of nibbles: a sign bit, two bits of exponent, one of mantissa. Those without sign
+// are m for m up to 4, then 6, 8 and 12: m, plus its two lower bits if m is 4 or more, plus 2 if it is 7.
 func (b *codedBlock) floatBytes(words []*kir.Value) []piece {
 	one := b.Uint(0x11111111)
 	var low, high []*kir.Value
@@ -127,8 +128,8 @@ func (b *codedBlock) floatBytes(words []*kir.Value) []piece {
 	return inBoth(low, high)
 }
 
-// signed returns the low halves of the bytes of a word, negative where the lowest bits of sign are 1. The result is computed
-// plus 128, so that no byte borrows from the next one.
+// signed returns the low halves of the bytes of a word, negative where the lowest bits of sign are 1. The result is
+// computed plus 128, so that no byte borrows from the next one.
 func (b *codedBlock) signed(size, sign *kir.Value) *kir.Value {
 	size = b.And(size, b.Uint(0x0f0f0f0f))
 	negative := b.And(size, b.Mul(b.And(sign, b.Uint(0x01010101)), b.Uint(0xff)))
@@ -136,8 +137,8 @@ func (b *codedBlock) signed(size, sign *kir.Value) *kir.Value {
 	return b.Xor(b.Sub(b.Add(size, middle), b.Shl(negative, b.Uint(1))), middle)
 }
 
-// unevenValues is a polynomial of a nibble, the constant first. Rounded to the nearest integer it is the nibble's value in
-// the formats IQ4_NL and IQ4_XS (dtype.Scheme.Values, minus 128). It is at most 0.44 from that: found by trying all
+// unevenValues is a polynomial of a nibble, the constant first. Rounded to the nearest integer it is the nibble's value
+// in the formats IQ4_NL and IQ4_XS (dtype.Scheme.Values, minus 128). It is at most 0.44 from that: found by trying all
 // polynomials that are equally far from the values at six nibbles.
 var unevenValues = [...]float32{-126.567, 24.1738, -1.37193, 0.0310864, 0.00158604}
 

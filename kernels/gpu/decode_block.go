@@ -16,8 +16,8 @@ type blockFormat struct {
 	decode func(b *codedBlock, at *kir.Value, n int) run
 }
 
-// formatOfBlocks returns how rows of a type are decoded; ok is false if nothing decodes them. Where the planes of a row are
-// depends on the row's length, which has to be a constant.
+// formatOfBlocks returns how rows of a type are decoded; ok is false if nothing decodes them. Where the planes of a row
+// are depends on the row's length, which has to be a constant.
 func formatOfBlocks(t ir.Type) (f format, ok bool) {
 	own, ok := blockFormats[t.DType]
 	k, constant := t.Inner().IsConst()

@@ -5,8 +5,8 @@ import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
 // This file decodes blocks of 256 elements. Their layouts are those of package dtype (blocks.go), their parts those of
 // dtype.Planes.
 
-// decodeQ2_K decodes block_q2_K: 64 bytes of bit pairs; 16 bytes of a scale in the low half and a min in the high one; f16
-// d, f16 dmin.
+// decodeQ2_K decodes block_q2_K: 64 bytes of bit pairs; 16 bytes of a scale in the low half and a min in the high one;
+// f16 d, f16 dmin.
 func decodeQ2_K(b *codedBlock, at *kir.Value, n int) run {
 	d, m := b.halves(b.loadWords(b.in(2, 0), 1)[0])
 	both := b.loadByte(b.step(b.in(1, 0), b.Div(at, b.Int(16/n)), 1))
@@ -15,8 +15,8 @@ func decodeQ2_K(b *codedBlock, at *kir.Value, n int) run {
 	return b.inRuns(at, n, scale, b.Neg(low), inOrder(b.spans(b.in(0, 0), 128, 32, at, n)))
 }
 
-// decodeQ3_K decodes block_q3_K: 64 bytes of bit pairs; 32 bytes of third bits; 12 bytes of scales plus 32: of scale g, half
-// g/8 of byte g%8, then pair g/4 of byte 8+g%4; f16 d.
+// decodeQ3_K decodes block_q3_K: 64 bytes of bit pairs; 32 bytes of third bits; 12 bytes of scales plus 32: of scale g,
+// half g/8 of byte g%8, then pair g/4 of byte 8+g%4; f16 d.
 func decodeQ3_K(b *codedBlock, at *kir.Value, n int) run {
 	q := b.above(b.spans(b.in(0, 0), 128, 32, at, n), b.spans(b.in(1, 0), 256, 32, at, n), 2)
 	g := b.Div(at, b.Int(16/n))
@@ -47,8 +47,8 @@ func decodeQ5_K(b *codedBlock, at *kir.Value, n int) run {
 	return b.inRuns(at, n, scale, plus, inOrder(q))
 }
 
-// scaleAndMin decodes the first 16 bytes of block_q4_K and block_q5_K, for run at of n elements: the scale, and the negative
-// min. Byte g%4 of each of three words has a part of those of group g.
+// scaleAndMin decodes the first 16 bytes of block_q4_K and block_q5_K, for run at of n elements: the scale, and the
+// negative min. Byte g%4 of each of three words has a part of those of group g.
 func (b *codedBlock) scaleAndMin(at *kir.Value, n int) (scale, plus *kir.Value) {
 	words := b.loadWords(b.in(0, 0), 4)
 	g := b.Div(at, b.Int(32/n))
@@ -73,8 +73,8 @@ func decodeQ6_K(b *codedBlock, at *kir.Value, n int) run {
 	return b.inRuns(at, n, b.Mul(d, scale), nil, inOrder(b.centered(q, 6)))
 }
 
-// decodeIQ4_XS decodes block_iq4_xs: f16 d; the upper pairs of eight scales plus 32; their lower halves; for each group of 32
-// 16 bytes of nibbles, as in block_iq4_nl.
+// decodeIQ4_XS decodes block_iq4_xs: f16 d; the upper pairs of eight scales plus 32; their lower halves; for each group
+// of 32 16 bytes of nibbles, as in block_iq4_nl.
 func decodeIQ4_XS(b *codedBlock, at *kir.Value, n int) run {
 	head := b.loadWords(b.in(0, 0), 2)
 	g := b.unsigned(b.Div(at, b.Int(32/n)))
@@ -119,8 +119,8 @@ func (b *codedBlock) centered(words []*kir.Value, bits int) []*kir.Value {
 	return list
 }
 
-// spans loads the fields of run at of n elements, of a format that stores a span of elements in a span of bytes: byte i of
-// it has, from the lowest bits on, fields of elements i, i+bytes, i+2*bytes and so on.
+// spans loads the fields of run at of n elements, of a format that stores a span of elements in a span of bytes: byte i
+// of it has, from the lowest bits on, fields of elements i, i+bytes, i+2*bytes and so on.
 func (b *codedBlock) spans(from place, elems, bytes int, at *kir.Value, n int) []*kir.Value {
 	bits := 8 * bytes / elems
 	unit := b.Add(b.Mul(b.Div(at, b.Int(elems/n)), b.Int(bytes/n)), b.Rem(at, b.Int(bytes/n)))

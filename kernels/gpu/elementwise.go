@@ -54,8 +54,8 @@ func (l *lowering) elementwise(value func(x []*kir.Value) *kir.Value) {
 	l.end(units(count, threads))
 }
 
-// threadsFor returns the size of workgroups for work that is done by that many threads: large ones where small ones would
-// be more than a dispatch has.
+// threadsFor returns the size of workgroups for work that is done by that many threads: large ones where small ones
+// would be more than a dispatch has.
 func threadsFor(count ir.Dim) int {
 	if count.Upper() > 256*elementThreads {
 		return 4 * elementThreads
@@ -247,8 +247,8 @@ func (l *lowering) gelu(x *kir.Value) *kir.Value {
 	return l.Div(x, l.Add(l.Float(1), l.Exp(l.Mul(z, l.Float(-2)))))
 }
 
-// tanh returns 1 - 2/(e^2|x| + 1) with the sign of x; for small x, where that would cancel, the first terms of the series
-// x - x³/3 + 2x⁵/15 - 17x⁷/315 + 62x⁹/2835, which below 1/4 leave 1e-8 of x.
+// tanh returns 1 - 2/(e^2|x| + 1) with the sign of x; for small x, where that would cancel, the first terms of the
+// series x - x³/3 + 2x⁵/15 - 17x⁷/315 + 62x⁹/2835, which below 1/4 leave 1e-8 of x.
 func (l *lowering) tanh(x *kir.Value) *kir.Value {
 	bits := l.Bitcast(x, kir.Scalar(kir.U32))
 	abs := l.abs(x)

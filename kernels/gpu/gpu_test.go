@@ -25,8 +25,8 @@ type simulated struct {
 
 func (s simulated) Assumes() gpu.Machine { return s.on }
 
-// simulate returns one of several machines: without subgroups, with subgroups of any size, with subgroups of a size that
-// kernels know and dot products of bytes, and with tiles and asynchronous copies.
+// simulate returns one of several machines: without subgroups, with subgroups of any size, with subgroups of a size
+// that kernels know and dot products of bytes, and with tiles and asynchronous copies.
 func simulate(seed uint64) simulated {
 	s := simulated{Memory: interp.NewMemory(), Options: interp.Options{Seed: seed, Subgroup: []int{4, 8, 16, 32, 64}[seed%5]}}
 	switch seed % 4 {
@@ -44,8 +44,8 @@ func (s simulated) Run(k *kir.Kernel, groups int, args []uint64) error {
 	return interp.Run(k, interp.Launch{Groups: groups, Args: args}, s.Memory, s.Options)
 }
 
-// TestKernelsComputeWhatEvalDoes runs every case of every op that has kernels, with several numbers of workgroups and in
-// several orders of threads. The interpreter reports races, and reads and writes outside of tensors.
+// TestKernelsComputeWhatEvalDoes runs every case of every op that has kernels, with several numbers of workgroups and
+// in several orders of threads. The interpreter reports races, and reads and writes outside of tensors.
 func TestKernelsComputeWhatEvalDoes(t *testing.T) {
 	lowered, begun := make(map[ir.Op]bool), 0
 	for _, c := range gputest.Cases() {
@@ -118,8 +118,8 @@ func @f(%x: f32[3,64], %w: f32[64]) -> f32[3,64] {
 	}
 }
 
-// TestKernelsDoNotDependOnEqualOperands lowers each case once more for each pair of operands of one type, with one value
-// for both. The kernel must be the same, as other nodes of these types have it.
+// TestKernelsDoNotDependOnEqualOperands lowers each case once more for each pair of operands of one type, with one
+// value for both. The kernel must be the same, as other nodes of these types have it.
 func TestKernelsDoNotDependOnEqualOperands(t *testing.T) {
 	ops := make(map[ir.Op]bool)
 	cases := gputest.Cases()
@@ -168,7 +168,8 @@ func withEqualOperands(n *ir.Node) (list [][]*ir.Value) {
 	return list
 }
 
-// TestKernelsComputeWhatEvalDoesAtOddSizes is the same for random cases with extents beside the sizes of workgroups and blocks.
+// TestKernelsComputeWhatEvalDoesAtOddSizes is the same for random cases with extents beside the sizes of workgroups and
+// blocks.
 func TestKernelsComputeWhatEvalDoesAtOddSizes(t *testing.T) {
 	n := uint64(400)
 	if testing.Short() {

@@ -15,12 +15,12 @@ type Dispatch struct {
 	Units  ir.Dim // units of work: workgroups beyond that number have little or nothing to do
 }
 
-// MaxGroups is the largest number of workgroups of a dispatch. Any number computes the same; more than a GPU runs at once
-// gain nothing: large ones run about 8 of 128 threads on each of 130 multiprocessors.
+// MaxGroups is the largest number of workgroups of a dispatch. Any number computes the same; more than a GPU runs at
+// once gain nothing: large ones run about 8 of 128 threads on each of 130 multiprocessors.
 const MaxGroups = 1024
 
-// Operands returns the values whose addresses the kernel of n gets: the operands that are there, in order, and the result,
-// unless it has the bytes of an operand.
+// Operands returns the values whose addresses the kernel of n gets: the operands that are there, in order, and the
+// result, unless it has the bytes of an operand.
 func Operands(n *ir.Node) []*ir.Value {
 	var list []*ir.Value
 	for _, v := range n.Args {
@@ -72,8 +72,8 @@ var lowerings = map[ir.Op]func(l *lowering){
 // Has reports whether nodes of this op may have kernels.
 func Has(op ir.Op) bool { return lowerings[op] != nil }
 
-// Lower returns the dispatches that compute n on a machine, one after the other. The error wraps ErrNoKernel if there is no kernel
-// for the op, or for the formats of its operands.
+// Lower returns the dispatches that compute n on a machine, one after the other. The error wraps ErrNoKernel if there
+// is no kernel for the op, or for the formats of its operands.
 func Lower(n *ir.Node, on Machine) ([]Dispatch, error) {
 	lower := lowerings[n.Op]
 	if lower == nil {
@@ -197,7 +197,8 @@ func (l *lowering) perGroup(units *kir.Value, body func(unit *kir.Value)) {
 	})
 }
 
-// perThread runs body for each of n elements, each in one thread. A unit is as many elements as a workgroup has threads.
+// perThread runs body for each of n elements, each in one thread. A unit is as many elements as a workgroup has
+// threads.
 func (l *lowering) perThread(n *kir.Value, threads int, body func(i *kir.Value)) {
 	t := l.Int(threads)
 	from := l.Add(l.Mul(l.Group(), t), l.Thread())

@@ -26,8 +26,8 @@ var later = map[string][]Machine{
 	"cuda": {{Caps: kir.CapSubgroup | kir.CapF16 | kir.CapDot4 | kir.CapAsync | kir.CapTile, Lanes: 32}}, // from 8.0 on
 }
 
-// Later returns what kernels may assume about later devices of a kind, in the order in which they came. Programs have kernels for
-// these, too, where they differ.
+// Later returns what kernels may assume about later devices of a kind, in the order in which they came. Programs have
+// kernels for these, too, where they differ.
 func Later(kind string) []Machine { return later[kind] }
 
 // Of returns what kernels may assume about targets of a kind, and whether they compute with kernels of this package.

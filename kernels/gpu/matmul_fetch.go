@@ -5,8 +5,8 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// fetcher fills the stages of a unit: start loads a slice, deliver stores it. Between the two a subgroup multiplies. Beyond the
-// end of a row, x has zeros, and the matrices have the row's last elements again.
+// fetcher fills the stages of a unit: start loads a slice, deliver stores it. Between the two a subgroup multiplies.
+// Beyond the end of a row, x has zeros, and the matrices have the row's last elements again.
 type fetcher struct {
 	*multiplied
 	xs, ws []strip
@@ -46,8 +46,8 @@ func (m *multiplied) fetcher(row, col *kir.Value) *fetcher {
 	return f
 }
 
-// matrixRow returns the address of the row that is a line of the slices of matrices. Those beyond the last are the last one
-// again.
+// matrixRow returns the address of the row that is a line of the slices of matrices. Those beyond the last are the last
+// one again.
 func (f *fetcher) matrixRow(line, col *kir.Value) *kir.Value {
 	within := f.Rem(line, f.Int(f.lines))
 	r := f.Min(f.Add(col, within), f.Sub(f.cols, f.one))
@@ -92,8 +92,9 @@ func (f *fetcher) keep(x *kir.Value, in *kir.Shared, at *kir.Value) {
 	f.loaded = append(f.loaded, quad{x, in, at})
 }
 
-// within returns which part of a row a part of the slice is, if a slice has that many of so many elements. Where a row does
-// not consist of whole slices, inside tells whether the row has the part; parts beyond the last are the last one again.
+// within returns which part of a row a part of the slice is, if a slice has that many of so many elements. Where a row
+// does not consist of whole slices, inside tells whether the row has the part; parts beyond the last are the last one
+// again.
 func (f *fetcher) within(part *kir.Value, parts, elems int) (at, inside *kir.Value) {
 	at = f.Add(f.Mul(f.slice, f.Int(parts)), part)
 	if f.from.k%sliceElems == 0 {

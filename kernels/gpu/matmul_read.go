@@ -5,8 +5,8 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// reader reads runs of the rows of matrices and the elements of x that they are multiplied with. What it returns for a row
-// is computed before the loop over its runs.
+// reader reads runs of the rows of matrices and the elements of x that they are multiplied with. What it returns for a
+// row is computed before the loop over its runs.
 type reader interface {
 	elems() int                                           // of a run
 	row(l *lowering, w *tensor, r *kir.Value) *kir.Value  // row r of a matrix
@@ -145,8 +145,8 @@ func (wide) quad(l *lowering, x *tensor, row, at *kir.Value) *kir.Value {
 	return l.Load(kir.Vector(kir.F32, 4), l.At(row, at, 16))
 }
 
-// readers returns a reader for operands that begin at multiples of 16, nil if there is none for their formats and strides,
-// and one for others, nil if the first is for all addresses. If tiles can be read as well, from.k is not 0.
+// readers returns a reader for operands that begin at multiples of 16, nil if there is none for their formats and
+// strides, and one for others, nil if the first is for all addresses. If tiles can be read as well, from.k is not 0.
 func (p *product) readers() (fast, other reader, from wide) {
 	x, w := p.x, p.matrices[0]
 	f, ok := formatOf(w)

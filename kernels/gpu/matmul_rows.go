@@ -5,15 +5,15 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// mostRows is the number of rows of x that a team multiplies at once with what it decoded. teamCols is the number of rows of
-// matrices that it multiplies at once with what it loaded of x, if that is one row.
+// mostRows is the number of rows of x that a team multiplies at once with what it decoded. teamCols is the number of
+// rows of matrices that it multiplies at once with what it loaded of x, if that is one row.
 const (
 	mostRows = 4
 	teamCols = 4
 )
 
-// rowwise computes products for few rows of x. A unit has the rows and columns of the result that a team takes at once, for
-// each team of a workgroup.
+// rowwise computes products for few rows of x. A unit has the rows and columns of the result that a team takes at once,
+// for each team of a workgroup.
 type rowwise struct {
 	*product
 	teams    *teams
@@ -96,8 +96,8 @@ func (r *rowwise) dots(from reader, xs []*kir.Value, ws [][]*kir.Value) []*kir.V
 	return sums
 }
 
-// eachRun runs body for the runs of the thread and returns the last carried values. If all threads of a team are known to
-// have an even number of runs, an iteration has two, so that more loads are under way.
+// eachRun runs body for the runs of the thread and returns the last carried values. If all threads of a team are known
+// to have an even number of runs, an iteration has two, so that more loads are under way.
 func (r *rowwise) eachRun(elems int, init []*kir.Value, body func(i *kir.Value, c []*kir.Value) []*kir.Value) []*kir.Value {
 	k, size := r.x.Inner(), r.teams.size
 	inner := r.x.shape[r.x.Rank()-1]

@@ -7,18 +7,18 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// multiplied computes products for many rows of x with tiles of package kir. A unit has tileRows rows and tileCols columns,
-// of two matrices half as many. The subgroups of a workgroup divide it into equal rectangles.
+// multiplied computes products for many rows of x with tiles of package kir. A unit has tileRows rows and tileCols
+// columns, of two matrices half as many. The subgroups of a workgroup divide it into equal rectangles.
 //
-// Both factors are rounded to 16 bits: to bf16 if the matrices are of bf16, else to f16. So the elements of matrices of bf16
-// and f16 are exact, those of blocks and of x have relative errors of up to 2^-12, and with bf16 those of x of up to 2^-9.
-// Processors round x to 8 bits for matrices of blocks, with errors of up to 1/254 of a block's largest element, and to bf16
-// for bf16. Finite elements of x beyond the largest f16, 65504, become that; infinite ones become NaN. Matrices of f32
-// are not multiplied in this way, since nobody rounds them elsewhere.
+// Both factors are rounded to 16 bits: to bf16 if the matrices are of bf16, else to f16. So the elements of matrices of
+// bf16 and f16 are exact, those of blocks and of x have relative errors of up to 2^-12, and with bf16 those of x of up
+// to 2^-9. Processors round x to 8 bits for matrices of blocks, with errors of up to 1/254 of a block's largest
+// element, and to bf16 for bf16. Finite elements of x beyond the largest f16, 65504, become that; infinite ones become
+// NaN. Matrices of f32 are not multiplied in this way, since nobody rounds them elsewhere.
 //
-// Two stages of shared memory have slices of x and of the matrices. While the subgroups multiply one, the threads load the next
-// slice into registers and store it in the other one. Matrices that need no decoding are copied there asynchronously, where
-// the machine does that.
+// Two stages of shared memory have slices of x and of the matrices. While the subgroups multiply one, the threads load
+// the next slice into registers and store it in the other one. Matrices that need no decoding are copied there
+// asynchronously, where the machine does that.
 type multiplied struct {
 	*product
 	from   wide
@@ -41,14 +41,15 @@ const (
 	outElems   = kir.TileSize * outStride
 )
 
-// multiplies reports whether products for many rows are computed in this way: by workgroups of productThreads, which are two,
-// four or eight subgroups. They read x as f32, so not as quantized blocks.
+// multiplies reports whether products for many rows are computed in this way: by workgroups of productThreads, which
+// are two, four or eight subgroups. They read x as f32, so not as quantized blocks.
 func (l *lowering) multiplies() bool {
 	const needs = kir.CapTile | kir.CapSubgroup
 	return l.on.Caps&needs == needs && l.n.Args[0].Type.DType == dtype.F32 && l.n.Args[1].Type.DType != dtype.F32 && slices.Contains([]int{16, 32, 64}, l.on.Lanes)
 }
 
-// multiplied returns the algorithm for matrices that are read by whole runs. All threads decode as many elements of a slice.
+// multiplied returns the algorithm for matrices that are read by whole runs. All threads decode as many elements of a
+// slice.
 func (p *product) multiplied(from wide) *multiplied {
 	from.length = min(from.length, tileRows*sliceElems/p.threads)
 	m := &multiplied{product: p, from: from, kind: kir.F16, lines: tileCols / len(p.matrices)}
@@ -133,7 +134,8 @@ func (m *multiplied) multiply(stage *kir.Value, sums []*kir.Value) []*kir.Value 
 	return sums
 }
 
-// put stores the elements that are in the result. The sums of a tile go through shared memory to the threads of its subgroup.
+// put stores the elements that are in the result. The sums of a tile go through shared memory to the threads of its
+// subgroup.
 func (m *multiplied) put(row, col *kir.Value, sums []*kir.Value) {
 	row, col = m.Add(row, m.ownRow), m.Add(col, m.ownCol)
 	own := m.Mul(m.Subgroup(), m.Int(outElems))

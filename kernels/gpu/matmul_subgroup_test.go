@@ -167,7 +167,8 @@ func TestTilesAreForManyRows(t *testing.T) {
 	}
 }
 
-// TestCopiesAreForUndecodedMatrices demands asynchronous copies of matrices of 16-bit floats, on machines that have them.
+// TestCopiesAreForUndecodedMatrices demands asynchronous copies of matrices of 16-bit floats, on machines that have
+// them.
 func TestCopiesAreForUndecodedMatrices(t *testing.T) {
 	for _, dt := range []dtype.DType{dtype.F16, dtype.BF16, dtype.Q8_0} {
 		for _, on := range tileMachines {

@@ -6,8 +6,8 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// teams divide a workgroup into teams of threads that add numbers together. A team is a subgroup, which needs neither shared
-// memory nor a barrier for that, or the workgroup.
+// teams divide a workgroup into teams of threads that add numbers together. A team is a subgroup, which needs neither
+// shared memory nor a barrier for that, or the workgroup.
 type teams struct {
 	*lowering
 	lanes *kir.Value // threads of a team
@@ -27,9 +27,9 @@ const (
 	commonLanes = 32
 )
 
-// enoughTeams is how many subgroups are enough to fill a GPU: 16 for each of 128 multiprocessors. If there is less work than
-// that, and subgroups have a known size, a team is a workgroup. Otherwise barriers would cost more than they gain: drivers that
-// compute on the processor run a thread after the other up to a barrier.
+// enoughTeams is how many subgroups are enough to fill a GPU: 16 for each of 128 multiprocessors. If there is less work
+// than that, and subgroups have a known size, a team is a workgroup. Otherwise barriers would cost more than they gain:
+// drivers that compute on the processor run a thread after the other up to a barrier.
 const enoughTeams = 2048
 
 // teamsFor returns teams for work that could be divided among that many.

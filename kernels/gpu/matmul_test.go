@@ -85,8 +85,8 @@ func products(t *testing.T, on simulated, rows, groups int) []byte {
 	return y
 }
 
-// TestProductsForSubgroupsOfKnownSize has matrices with so many rows that a subgroup computes some of them, and with so few that
-// a workgroup does; in rows of as many runs as pairs of them need, and of others.
+// TestProductsForSubgroupsOfKnownSize has matrices with so many rows that a subgroup computes some of them, and with so
+// few that a workgroup does; in rows of as many runs as pairs of them need, and of others.
 func TestProductsForSubgroupsOfKnownSize(t *testing.T) {
 	for _, c := range []struct {
 		lanes  int
@@ -145,8 +145,8 @@ func TestBlocksWithoutDecoderAreRefused(t *testing.T) {
 	}
 }
 
-// TestBlocksAreLoaded16BytesAtATime counts the loads of products with one row: each of four columns has so many of 16 bytes, of
-// elements and of their upper bits or the head of a block, and one of a scale, if that is not in the head.
+// TestBlocksAreLoaded16BytesAtATime counts the loads of products with one row: each of four columns has so many of 16
+// bytes, of elements and of their upper bits or the head of a block, and one of a scale, if that is not in the head.
 func TestBlocksAreLoaded16BytesAtATime(t *testing.T) {
 	for _, c := range []struct {
 		format        string

@@ -8,8 +8,8 @@ import (
 )
 
 // Sizes of tiles. A workgroup computes tileRows rows and tileCols columns of the result from slices of x and of the
-// matrices that are sliceElems long. Thread t computes the elements in every 16th row from t/16 on and in every 16th column
-// from t%16 on.
+// matrices that are sliceElems long. Thread t computes the elements in every 16th row from t/16 on and in every 16th
+// column from t%16 on.
 const (
 	tileRows    = 64
 	tileCols    = 64
@@ -87,8 +87,8 @@ type source struct {
 	to  *kir.Value // the first quad of the row in shared memory
 }
 
-// sources returns the rows of x and of each matrix that the thread reads. Rows and columns beyond the last are the last one
-// again.
+// sources returns the rows of x and of each matrix that the thread reads. Rows and columns beyond the last are the last
+// one again.
 func (t *tiled) sources(row, col *kir.Value) (xs []source, ws [][]source) {
 	for first := 0; first < tileRows; first += tileThreads / sliceQuads {
 		r := t.Add(t.Div(t.Thread(), t.Int(sliceQuads)), t.Int(first))

@@ -36,8 +36,8 @@ func (l *lowering) loadBlock(x *tensor, e *kir.Value, runs bool) []*kir.Value {
 	return list
 }
 
-// quantized returns the scale of a block and its elements as i32 from -127 to 127: x/scale, rounded to nearest, ties away
-// from zero. A block of zeros, or of numbers so small that 1/scale is infinite, becomes zeros.
+// quantized returns the scale of a block and its elements as i32 from -127 to 127: x/scale, rounded to nearest, ties
+// away from zero. A block of zeros, or of numbers so small that 1/scale is infinite, becomes zeros.
 func (l *lowering) quantized(x []*kir.Value) (scale *kir.Value, q []*kir.Value) {
 	most := l.abs(x[0])
 	for _, v := range x[1:] {
@@ -92,7 +92,8 @@ func (l *lowering) storeQ8A(y *tensor, b *kir.Value, x []*kir.Value) {
 	}
 }
 
-// storeQ8_0 stores block b of y: the scale in f16, then 32 bytes. Blocks have 34 bytes, so bytes are stored two at a time.
+// storeQ8_0 stores block b of y: the scale in f16, then 32 bytes. Blocks have 34 bytes, so bytes are stored two at a
+// time.
 func (l *lowering) storeQ8_0(y *tensor, b *kir.Value, x []*kir.Value) {
 	scale, q := l.quantized(x)
 	address := l.At(y.base, b, y.DType.BlockBytes())
@@ -102,9 +103,9 @@ func (l *lowering) storeQ8_0(y *tensor, b *kir.Value, x []*kir.Value) {
 	}
 }
 
-// nibbles returns the scale of a block of q4_0 and its elements as i32 from 0 to 15: 8 + x/scale, rounded to nearest. The
-// scale is the first of the elements of the largest magnitude, divided by -8. If that is so small that its inverse is
-// infinite, all elements are 8; so they are if it is infinite or no number.
+// nibbles returns the scale of a block of q4_0 and its elements as i32 from 0 to 15: 8 + x/scale, rounded to nearest.
+// The scale is the first of the elements of the largest magnitude, divided by -8. If that is so small that its inverse
+// is infinite, all elements are 8; so they are if it is infinite or no number.
 func (l *lowering) nibbles(x []*kir.Value) (scale *kir.Value, q []*kir.Value) {
 	extreme := x[0]
 	for _, v := range x[1:] {

@@ -23,8 +23,8 @@ func ropeTable(l *lowering) {
 	l.end(units(pairs, elementThreads))
 }
 
-// sinCos returns sine and cosine of p times f, and NaN if f is no number. A device's own sine may be wrong by 2^-11 (Vulkan's
-// precision of SPIR-V instructions).
+// sinCos returns sine and cosine of p times f, and NaN if f is no number. A device's own sine may be wrong by 2^-11
+// (Vulkan's precision of SPIR-V instructions).
 func (l *lowering) sinCos(p, f *kir.Value) (sin, cos *kir.Value) {
 	turns, number := l.turns(p, f)
 	quadrant := l.Shr(l.Add(turns, l.Uint(1<<29)), l.Uint(30)) // the nearest
@@ -38,8 +38,8 @@ func (l *lowering) sinCos(p, f *kir.Value) (sin, cos *kir.Value) {
 	return l.Select(number, sin, nan), l.Select(number, l.Select(negative, l.Neg(cos), cos), nan)
 }
 
-// sinCosPolynomial returns sine and cosine of r between -π/4 and π/4 by their Taylor series; the first term that is left out
-// is below 2e-9.
+// sinCosPolynomial returns sine and cosine of r between -π/4 and π/4 by their Taylor series; the first term that is
+// left out is below 2e-9.
 func (l *lowering) sinCosPolynomial(r *kir.Value) (sin, cos *kir.Value) {
 	sq := l.Mul(r, r)
 	s, c := l.Float(1.0/362880), l.Float(-1.0/3628800)

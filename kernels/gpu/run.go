@@ -36,8 +36,8 @@ func (l *lowering) prepareAligned(t *tensor) {
 	}
 }
 
-// loadRun returns elements e to e+n-1 as f32. They are elements of one row, which prepareRuns has accepted for n, 4, 8 or
-// 16, and e is a multiple of n beyond the first element of a row.
+// loadRun returns elements e to e+n-1 as f32. They are elements of one row, which prepareRuns has accepted for n, 4, 8
+// or 16, and e is a multiple of n beyond the first element of a row.
 func (l *lowering) loadRun(t *tensor, e *kir.Value, n int) []*kir.Value {
 	switch t.DType {
 	case dtype.F32, dtype.F16, dtype.BF16:
@@ -105,7 +105,8 @@ func (l *lowering) signedByte(w *kir.Value, i int) *kir.Value {
 	return l.Convert(l.Shr(high, l.Uint(24)), kir.F32)
 }
 
-// loadRunQ8_0 is loadRun for blocks as loadQ8_0 knows them. Blocks have 34 bytes, so their bytes are loaded two at a time.
+// loadRunQ8_0 is loadRun for blocks as loadQ8_0 knows them. Blocks have 34 bytes, so their bytes are loaded two at a
+// time.
 func (l *lowering) loadRunQ8_0(t *tensor, e *kir.Value, n int) []*kir.Value {
 	address, at := l.block(t, e)
 	scale := l.scaleAt(address)

@@ -68,7 +68,8 @@ func (t *team) combine(x *kir.Value, reduce func(x *kir.Value) *kir.Value, join 
 	return all
 }
 
-// combineSubgroups combines the numbers of subgroups, each of which all its threads have. Every thread does it, in order.
+// combineSubgroups combines the numbers of subgroups, each of which all its threads have. Every thread does it, in
+// order.
 func (t *team) combineSubgroups(x *kir.Value, join func(a, b *kir.Value) *kir.Value) *kir.Value {
 	if t.threads == t.on.Lanes {
 		t.Barrier() // as below, for what callers store

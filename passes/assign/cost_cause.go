@@ -138,8 +138,8 @@ func (kind *nodeKind) reasons() []string {
 	return texts
 }
 
-// moveText describes the effect of a move: "gpu0 1.2 ms more, 2 copies of 1.3 MiB". The time of several nodes is that of
-// all steps per item, as flow.StepWeights counts them: a step for up to 512 tokens counts 1/512.
+// moveText describes the effect of a move: "gpu0 1.2 ms more, 2 copies of 1.3 MiB". The time of several nodes is that
+// of all steps per item, as flow.StepWeights counts them: a step for up to 512 tokens counts 1/512.
 func (p *problem) moveText(m placement.Move) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", p.backends[m.Target].Name, signed(m.Seconds))

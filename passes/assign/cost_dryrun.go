@@ -70,8 +70,9 @@ func (p *problem) besideLeaves(labels []int32, need []int64) []int64 {
 }
 
 // learn compares what the plan of an assignment needs, in all and beside leaves, with the limits, and returns by how
-// much it exceeds them. It reserves what the plan needs beside leaves. Where that alone exceeds a limit, values of half the size have to do. It
-// reports whether another assignment may be better: this one does not fit, or more was reserved than it needs.
+// much it exceeds them. It reserves what the plan needs beside leaves. Where that alone exceeds a limit, values of half
+// the size have to do. It reports whether another assignment may be better: this one does not fit, or more was reserved
+// than it needs.
 func (s *search) learn(need, beside, reserved []int64) (over []int64, again bool) {
 	over = make([]int64, len(need))
 	for i, limit := range s.limits {

@@ -77,8 +77,8 @@ func (s *search) solve() *solution {
 	return &solution{best.Result, starts}
 }
 
-// leafLimits returns the bytes that leaves may take in each space beside the rest of a plan. They are not less than what
-// the leaves of the plan take.
+// leafLimits returns the bytes that leaves may take in each space beside the rest of a plan. They are not less than
+// what the leaves of the plan take.
 func (s *search) leafLimits(a attempt) []int64 {
 	rest := slices.Clone(s.limits)
 	if a.beside != nil {

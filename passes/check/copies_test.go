@@ -81,8 +81,8 @@ func products(f *ir.Func) (up, down *ir.Node) {
 	return up, down
 }
 
-// TestCopyBetweenStagedDevices plans a copy from one device to another, and checks the plan for devices that only copy to
-// and from the processor's memory.
+// TestCopyBetweenStagedDevices plans a copy from one device to another, and checks the plan for devices that only copy
+// to and from the processor's memory.
 func TestCopyBetweenStagedDevices(t *testing.T) {
 	m, err := ir.Parse("test", []byte(`ggir 1
 props imported

@@ -8,8 +8,8 @@ import (
 )
 
 // Claim: every node that computes something runs on a target that exists, that addresses the memory of all operands and
-// results, and that has a kernel for operands just as they are. A copy needs no kernel. It may read memory of any space,
-// unless that would take two copies (target.List.Direct).
+// results, and that has a kernel for operands just as they are. A copy needs no kernel. It may read memory of any
+// space, unless that would take two copies (target.List.Direct).
 //
 // With the targets
 //

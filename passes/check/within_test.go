@@ -68,8 +68,8 @@ func TestThreadsOfAGroupAreProved(t *testing.T) {
 	}
 }
 
-// TestUnitsAreTriedForTheThreadsOfTheGroup: owners that are described differently are compared for as many threads as the
-// group has, not for as many as the host has.
+// TestUnitsAreTriedForTheThreadsOfTheGroup: owners that are described differently are compared for as many threads as
+// the group has, not for as many as the host has.
 func TestUnitsAreTriedForTheThreadsOfTheGroup(t *testing.T) {
 	plan := edit(shared, "at 0:0x200+512\n  %d", "at 0:0x300+512\n  %d", "%d = softmax %c : f32[2,64] in d0 @g split=0 part=one queue=g within=one at 0:0x200", "%d = softmax %c : f32[2,64] in d0 @g split=0 part=one queue=g within=one at 0:0x600")
 	for cores, right := range map[string]bool{"0": true, "0-1": false} {

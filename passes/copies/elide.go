@@ -235,8 +235,8 @@ func (s *elider) remove(n *ir.Node, by *ir.Value, rule pass.RuleName) {
 	s.removed[n.Result()] = removal{rule, n.Args[0].String()}
 }
 
-// followView gives a view of a removed copy the type that it has of the value that it views now: the space, and the strides
-// that the copy did not have.
+// followView gives a view of a removed copy the type that it has of the value that it views now: the space, and the
+// strides that the copy did not have.
 func (s *elider) followView(n *ir.Node) {
 	if !n.Is(ir.View) {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// direct returns what a copy of v for n reads: v, or a copy of v in the memory of the last target, if the device that has
-// v and the one that runs n exchange bytes only by way of the host. That copy serves the rest of the function.
+// direct returns what a copy of v for n reads: v, or a copy of v in the memory of the last target, if the device that
+// has v and the one that runs n exchange bytes only by way of the host. That copy serves the rest of the function.
 //
 //	split 0  gpu:0  %a = f(...)
 //	split 1  cpu    %a.cpu = copy %a

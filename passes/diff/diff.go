@@ -1,8 +1,8 @@
 // Package diff compares two plans: their figures, and what was decided about nodes, weights and states.
 //
 // Nodes belong together if they have the same op at the same place of the model file, in the same entry point; the
-// first one there belongs to the first one, and so on. Nodes of a repeat count in each of its iterations, so that a plan
-// with layers in a repeat compares with one without. Changes that are alike are one.
+// first one there belongs to the first one, and so on. Nodes of a repeat count in each of its iterations, so that a
+// plan with layers in a repeat compares with one without. Changes that are alike are one.
 package diff
 
 import (

@@ -38,6 +38,6 @@ func ExplainAll(m *ir.Module, o Options) *Explanations {
 	return doc
 }
 
-// Positions returns for each position in the model file that nodes of a body have those of all iterations; nodes have the
-// position of the first one. It is empty for an entry point.
+// Positions returns for each position in the model file that nodes of a body have those of all iterations; nodes have
+// the position of the first one. It is empty for an entry point.
 func Positions(body *ir.Func) map[string][]string { return tablePositions(body) }

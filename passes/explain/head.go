@@ -51,8 +51,8 @@ func (x *explainer) prediction() (p assign.Prediction, ok bool) {
 	return p, false
 }
 
-// stepOf returns the prediction for the step of an entry point. The first node that was decided has it; other passes may
-// have moved this node into a body.
+// stepOf returns the prediction for the step of an entry point. The first node that was decided has it; other passes
+// may have moved this node into a body.
 func stepOf(f *ir.Func) (p assign.Prediction, ok bool) {
 	for _, g := range funcsOf(f) {
 		for _, n := range g.Nodes {

@@ -128,8 +128,8 @@ func iterationsText(times int64) string {
 	return fmt.Sprintf("the last one is [l=%d]", times-1)
 }
 
-// findLabel looks for the nodes that do work in the split that a label names, or for the node that it names. Only nodes of
-// a repeat have iterations.
+// findLabel looks for the nodes that do work in the split that a label names, or for the node that it names. Only nodes
+// of a repeat have iterations.
 func (x *explainer) findLabel(f *found, l Label) {
 	for _, n := range nodesOf(x.m.Func(l.Func)) {
 		if n.Body == nil && l.Holds(n) && (l.Node != "" || flow.DoesWork(n)) && (l.Iteration < 0 || l.Iteration < iterationsAround(n)) {

@@ -29,9 +29,8 @@ type found struct {
 func (f *found) empty() bool { return len(f.nodes)+len(f.params)+len(f.members) == 0 }
 
 // find looks a name up: as a label of a split; as a value, weight, state or tensor; then as a position in the model
-// file; then as the beginning of positions, or of names of weights; at last as a node that a pass has merged into another
-// one. A name with * is
-// a pattern for all of them. A name that ends with [l=2] is that of one iteration.
+// file; then as the beginning of positions, or of names of weights; at last as a node that a pass has merged into
+// another one. A name with * is a pattern for all of them. A name that ends with [l=2] is that of one iteration.
 func (x *explainer) find(query string) (*found, error) {
 	f := &found{}
 	if l, ok := ParseLabel(query); ok {
@@ -220,8 +219,8 @@ func splitQuery(query string) (fn, name string) {
 	return fn, strings.Trim(strings.TrimPrefix(strings.TrimSpace(query), "%"), `"`)
 }
 
-// findValues looks for results and parameters by their names, alone or after that of their function. Leaves are members.
-// The name of an entry point stands for the bodies in it as well.
+// findValues looks for results and parameters by their names, alone or after that of their function. Leaves are
+// members. The name of an entry point stands for the bodies in it as well.
 func (x *explainer) findValues(f *found, fn string, match func(name string) bool) {
 	for _, g := range x.m.AllFuncs() {
 		entry := entryOf(g).Name

@@ -5,7 +5,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// RingSummary is the states that keep the last positions of a sequence only, as layers with sliding windows need no others.
+// RingSummary is the states that keep the last positions of a sequence only, as layers with sliding windows need no
+// others.
 type RingSummary struct {
 	States    int   `json:"states"`
 	Rows      int64 `json:"rows"`      // positions that each keeps

@@ -333,7 +333,8 @@ func setterOf(name string, v *ir.Value) Setter {
 	return s
 }
 
-// qualified returns the name of a value of an entry point as the text form has it, after that of the body if it is in one.
+// qualified returns the name of a value of an entry point as the text form has it, after that of the body if it is in
+// one.
 func qualified(entry *ir.Func, v *ir.Value) string {
 	if v.Func == entry {
 		return ir.QuoteName(v.Name())

@@ -165,8 +165,8 @@ func (c WhyCause) String() string {
 // asciiMicro matches times of causes, which are ASCII.
 var asciiMicro = regexp.MustCompile(`\b([0-9][0-9.]*(?:e[+-]?[0-9]+)?) us\b`)
 
-// joinOperands lists what a rule looked at: names, or phrases that hold commas themselves. A value and its bytes have one
-// name if the value is no view.
+// joinOperands lists what a rule looked at: names, or phrases that hold commas themselves. A value and its bytes have
+// one name if the value is no view.
 func joinOperands(list []string) string {
 	list = slices.Compact(slices.Clone(list))
 	for i, s := range list {

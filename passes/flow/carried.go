@@ -20,8 +20,9 @@ func EachCarried(f *ir.Func, do func(x, y *ir.Value)) {
 	}
 }
 
-// NextCarried returns the value that overwrites the bytes of v in a body of a repeat, if v names those of a carried value: the
-// origin of the body's result for it. It is nil for other values, and if no node of the body defines the result.
+// NextCarried returns the value that overwrites the bytes of v in a body of a repeat, if v names those of a carried
+// value: the origin of the body's result for it. It is nil for other values, and if no node of the body defines the
+// result.
 func NextCarried(v *ir.Value) *ir.Value {
 	root := v.Root()
 	if role, i := ParamKind(root); role == ParamCarried {

@@ -17,8 +17,8 @@ func WithinAxis(n *ir.Node) *ir.Axis {
 	return nil
 }
 
-// OwnUnitsWithin reports whether each thread of a group reads only those bytes of operand arg of n that it writes in the
-// result, if the result has the operand's bytes. A node that one thread computes has nothing to divide.
+// OwnUnitsWithin reports whether each thread of a group reads only those bytes of operand arg of n that it writes in
+// the result, if the result has the operand's bytes. A node that one thread computes has nothing to divide.
 //
 // For example, with threads that divide the columns, an add reads the columns that it writes, and a softmax reads all
 // columns for each that it writes.

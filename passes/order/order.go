@@ -17,9 +17,9 @@ import (
 // A list schedule (schedule.go) takes, among the nodes whose operands are computed, the one that adds the fewest live
 // bytes. Its order is kept only if the peak of some space is lower and that of no space is higher. Nodes stay in their
 // split, except copies into backends with queues, which begin earlier, and copies that devices make for other
-// backends, which move to the head of their split (overlap.go). Nodes that a queue can run at the same time are put next
-// to each other, unless a peak becomes higher for it (together.go). A reader of a version of a state, or of a carried
-// value, runs before the next version is written.
+// backends, which move to the head of their split (overlap.go). Nodes that a queue can run at the same time are put
+// next to each other, unless a peak becomes higher for it (together.go). A reader of a version of a state, or of a
+// carried value, runs before the next version is written.
 //
 // Cost: O(nodes * log of the ready nodes + operands).
 var Pass = pass.Pass{

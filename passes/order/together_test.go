@@ -9,7 +9,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestGroupsTakeNodesOfTheWindowOnly has chains that are longer than the window: a node moves past fewer nodes than that.
+// TestGroupsTakeNodesOfTheWindowOnly has chains that are longer than the window: a node moves past fewer nodes than
+// that.
 func TestGroupsTakeNodesOfTheWindowOnly(t *testing.T) {
 	targets, err := target.Parse("targets", "target gpu space=dev ops=* queues=1 concurrent=true\ntarget cpu like=cpu")
 	if err != nil {

@@ -38,8 +38,8 @@ func TestQuantizedKeysAreMultipliedAtTheRateOfQuantizedProducts(t *testing.T) {
 	}
 }
 
-// TestPlanesAreReadFaster counts the bytes of matrices that a product on a GPU reads: plain ones count twice, and planes
-// with their padding. Of four experts, two are read.
+// TestPlanesAreReadFaster counts the bytes of matrices that a product on a GPU reads: plain ones count twice, and
+// planes with their padding. Of four experts, two are read.
 func TestPlanesAreReadFaster(t *testing.T) {
 	m := irtest.Parse(t, `ggir 1
 props imported

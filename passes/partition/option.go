@@ -64,7 +64,8 @@ func cheapest(list []option) option {
 }
 
 // appendDivisions appends the options that divide n along an axis. If there is no hazard in the open region, n is
-// divided as its kernel demands. Otherwise its units follow those of other nodes, if they can, or a barrier comes first.
+// divided as its kernel demands. Otherwise its units follow those of other nodes, if they can, or a barrier comes
+// first.
 func (w *walker) appendDivisions(list []option, n *ir.Node, ax *ir.Axis, effort flow.Effort) []option {
 	barrier := w.c.Target(n).Rates.Barrier
 	later := 0.0 // lost after n

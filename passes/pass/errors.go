@@ -26,8 +26,8 @@ type NoTargetError struct {
 // Error returns the text.
 func (e *NoTargetError) Error() string { return e.Text }
 
-// WithRefusals returns an error, joined with one for each reason of a target. Their texts begin with a blank: they continue
-// the first.
+// WithRefusals returns an error, joined with one for each reason of a target. Their texts begin with a blank: they
+// continue the first.
 func WithRefusals(err error, refusals []string) error {
 	all := []error{err}
 	for _, r := range refusals {

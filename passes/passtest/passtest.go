@@ -11,8 +11,8 @@
 //
 // A file with several runs has the sections run, run.1, run.2 and so on, with want.1, err.1, rules.1 and so on. Each
 // run starts with the module of the file. The option show of a run is a list of the columns that ir.Print prints. All
-// other options are those of the command line: rules, pin, deny, disable, debug, allow-bf16, cpu, observe, pipeline, memory,
-// group, shard and threads; pin, disable, debug, memory and shard may occur several times.
+// other options are those of the command line: rules, pin, deny, disable, debug, allow-bf16, cpu, observe, pipeline,
+// memory, group, shard and threads; pin, disable, debug, memory and shard may occur several times.
 //
 // With -update, the sections want are rewritten. See irtest.RunGoldens for what else is checked.
 //

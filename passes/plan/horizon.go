@@ -43,9 +43,9 @@ func newHorizon(p *planner) *horizon {
 	return h
 }
 
-// Lives returns the time axis of an entry point, and a function that returns between which positions nothing else may use
-// the bytes of a value that owns its bytes, while queues may be at work on them; Never for one that nothing uses. Values
-// whose bytes a result takes over have times of their own.
+// Lives returns the time axis of an entry point, and a function that returns between which positions nothing else may
+// use the bytes of a value that owns its bytes, while queues may be at work on them; Never for one that nothing uses.
+// Values whose bytes a result takes over have times of their own.
 func Lives(f *ir.Func, targets *target.List) (*Timeline, func(*ir.Value) Interval) {
 	p := newPlanner(&pass.Context{Targets: targets}, f, nil)
 	var h *horizon

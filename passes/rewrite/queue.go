@@ -9,8 +9,8 @@ import (
 
 // A target with queues runs its nodes in the queue that has its name. Copies into its spaces run in a second queue of
 // the target, NAME.in, if there is one, so that they overlap with its work. Copies out of a device's space run in a
-// queue of that device. The host runs nodes of targets without queues, and waits for copies out of their memory if no other
-// device can make them.
+// queue of that device. The host runs nodes of targets without queues, and waits for copies out of their memory if no
+// other device can make them.
 
 // InQueue is the suffix of the name of a target's second queue, which copies into its spaces.
 const InQueue = ".in"

@@ -34,7 +34,8 @@ const maxBack = 8
 // last ones of its kind before it.
 //
 // For example, the distances for the kinds 0 1 0 2 0 1 0 2 are 2, 4 and 6 for the 0s, and 4 for the second 1 and the
-// second 2. The periods are 4, which occurs 4 times, and 2, which occurs 3 times. (Groups of 2 then turn out to differ.)
+// second 2. The periods are 4, which occurs 4 times, and 2, which occurs 3 times. (Groups of 2 then turn out to
+// differ.)
 func (s *sequence) periods() []int {
 	before := make([][]int, len(s.kinds)) // by kind: the last nodes of it
 	count := make([]int, len(s.kinds))    // by distance

@@ -14,8 +14,9 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Choice is how a block of all layers is had by a group, of several ways that were compared. A block is a dimension of the model
-// with all weights and states that are divided along it: heads, the inner dimension of feed-forward layers, the vocabulary.
+// Choice is how a block of all layers is had by a group, of several ways that were compared. A block is a dimension of
+// the model with all weights and states that are divided along it: heads, the inner dimension of feed-forward layers,
+// the vocabulary.
 type Choice struct {
 	Block string `json:"block"`
 	Way   Way    `json:"way"`
@@ -44,11 +45,12 @@ const maxTried = 256
 
 var layerPrefix = regexp.MustCompile(`^blk\.\d+\.`)
 
-// blockOf returns the block of a dimension: its name without the number of the layer. Layers are divided alike, so that they stay
-// one function.
+// blockOf returns the block of a dimension: its name without the number of the layer. Layers are divided alike, so that
+// they stay one function.
 func blockOf(d *ir.Division) string { return layerPrefix.ReplaceAllString(d.Name, "") }
 
-// blocksOf returns the blocks that the user's rules leave to the predicted time, in order of the module, and the ways of each.
+// blocksOf returns the blocks that the user's rules leave to the predicted time, in order of the module, and the ways
+// of each.
 func blocksOf(m *ir.Module, rules []pass.ShardRule) (blocks []string, ways map[string][]Way) {
 	ways = make(map[string][]Way)
 	matrices := make(map[string]int) // by dimension
@@ -93,8 +95,8 @@ type chooser struct {
 // combination has a way for each block that is left to the predicted time.
 type combination map[string]Way
 
-// chooseWays returns the combination of ways of the shortest predicted time among those for which the members' memories are large
-// enough, and what was compared. Of equal ones it is the first: divided before mirrored.
+// chooseWays returns the combination of ways of the shortest predicted time among those for which the members' memories
+// are large enough, and what was compared. Of equal ones it is the first: divided before mirrored.
 func chooseWays(m *ir.Module, members []*target.Descriptor, share []float64, rules []pass.ShardRule, pins []pass.Pin) (combination, []Choice, error) {
 	blocks, ways := blocksOf(m, rules)
 	if len(blocks) == 0 {
@@ -188,7 +190,8 @@ func (x *chooser) seconds(c combination) (_ float64, ok bool) {
 	return total, true
 }
 
-// fits reports whether the weights and states of each device fit in its memory. What has no device is stored on the first.
+// fits reports whether the weights and states of each device fit in its memory. What has no device is stored on the
+// first.
 func (x *chooser) fits(m *ir.Module) bool {
 	bytes := make([]int64, len(x.members))
 	for _, l := range leavesOf(m) {
@@ -207,8 +210,8 @@ func (x *chooser) fits(m *ir.Module) bool {
 	return true
 }
 
-// duration returns the predicted time of a function that is written out: each device runs its nodes in order, and waits for what
-// others send it. A value is sent to a device once.
+// duration returns the predicted time of a function that is written out: each device runs its nodes in order, and waits
+// for what others send it. A value is sent to a device once.
 func duration(f *ir.Func, members []*target.Descriptor) float64 {
 	number := make(map[string]int)
 	for j, t := range members {

@@ -58,7 +58,8 @@ func costOf(t *testing.T, texts ...string) (rules []pass.ShardRule) {
 	return rules
 }
 
-// TestWaysFollowLinksAndMemories changes the link and the memories of two devices. A matrix takes about 1 ms, half of it 0.5 ms.
+// TestWaysFollowLinksAndMemories changes the link and the memories of two devices. A matrix takes about 1 ms, half of
+// it 0.5 ms.
 func TestWaysFollowLinksAndMemories(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -116,7 +117,8 @@ func TestWaysNeedRates(t *testing.T) {
 	}
 }
 
-// TestDurationIsThatOfTheSlowestChain computes the time of four nodes on two devices by hand: each takes 1 s, a copy 10 s.
+// TestDurationIsThatOfTheSlowestChain computes the time of four nodes on two devices by hand: each takes 1 s, a copy 10
+// s.
 func TestDurationIsThatOfTheSlowestChain(t *testing.T) {
 	m := parseModule(t, `ggir 1
 module "m"

@@ -37,8 +37,8 @@ func (s *spreader) collective(n *ir.Node, j int) (*ir.Value, error) {
 	return s.reduce(v, name, j, func(p *ir.Value) (*ir.Value, error) { return p, nil })
 }
 
-// reduce returns the sum of what take takes of all summands, on device j. Every device adds in the order of devices, so that
-// all have the same result.
+// reduce returns the sum of what take takes of all summands, on device j. Every device adds in the order of devices, so
+// that all have the same result.
 func (s *spreader) reduce(v *ir.Value, name string, j int, take func(*ir.Value) (*ir.Value, error)) (*ir.Value, error) {
 	var sum *ir.Value
 	for _, p := range s.parts[v] {
@@ -63,8 +63,8 @@ func (s *spreader) reduce(v *ir.Value, name string, j int, take func(*ir.Value) 
 	return sum, nil
 }
 
-// gather returns the whole of a split value on device j: the pieces of all devices in the order of the whole. What several
-// devices have is the first one's.
+// gather returns the whole of a split value on device j: the pieces of all devices in the order of the whole. What
+// several devices have is the first one's.
 func (s *spreader) gather(v *ir.Value, name string, j int) (*ir.Value, error) {
 	state := v.Sharding()
 	if state.Kind == ir.ShardHeld {
@@ -112,8 +112,8 @@ func (s *spreader) slice(v *ir.Value, axis int, at, n int64, name string, j int)
 	return s.emit(ir.OpSlice, &ir.SliceAttr{Axis: axis, Start: ir.Const(at), Len: ir.Const(n)}, []*ir.Value{v}, name, j)
 }
 
-// join returns pieces one after another; nil if there are none. It joins neighbours, then pairs of these and so on: kernels take
-// two operands.
+// join returns pieces one after another; nil if there are none. It joins neighbours, then pairs of these and so on:
+// kernels take two operands.
 func (s *spreader) join(pieces []*ir.Value, axis int, name string, j int) (*ir.Value, error) {
 	if len(pieces) == 0 {
 		return nil, nil

@@ -16,8 +16,8 @@ type choice struct {
 	cuts  int   // whole operands of which devices take parts
 }
 
-// choose returns the way to compute n that moves the fewest bytes, given the states of its operands. A node that is computed
-// once needs all of them.
+// choose returns the way to compute n that moves the fewest bytes, given the states of its operands. A node that is
+// computed once needs all of them.
 func choose(n *ir.Node, devices int, once bool) (choice, error) {
 	var best *choice
 	fits := ir.Fits(n, (*ir.Value).Sharding)
@@ -64,8 +64,8 @@ func (c *choice) price(n *ir.Node, devices int) bool {
 	return true
 }
 
-// addsSummand reports whether a node adds operand i to a partial value of the same shape. Then the sum can be partial too: several
-// are added up at once where blocks are parallel.
+// addsSummand reports whether a node adds operand i to a partial value of the same shape. Then the sum can be partial
+// too: several are added up at once where blocks are parallel.
 func addsSummand(n *ir.Node, i int) bool {
 	return n.Op == ir.OpAdd && n.Args[1-i].Sharding().Kind == ir.ShardPartial && ir.EqualDims(n.Args[0].Type.Shape, n.Args[1].Type.Shape)
 }
@@ -122,8 +122,8 @@ func isState(v *ir.Value) bool {
 	return r.Def != nil && r.Def.Op == ir.OpState
 }
 
-// transferred returns the bytes that devices send each other to bring a value of that size from one state into another. It
-// reports false if none of our collectives does it.
+// transferred returns the bytes that devices send each other to bring a value of that size from one state into another.
+// It reports false if none of our collectives does it.
 func transferred(have, need ir.Sharding, bytes int64, devices int) (int64, bool) {
 	others := int64(devices - 1)
 	switch {

@@ -24,8 +24,8 @@ func (d *dimension) add(l *leaf) {
 	}
 }
 
-// cut returns how many units each member has. Members have all units that need a piece, unless there are too few pieces for all
-// members. Then several may have some of the units of one piece, which each of them gets.
+// cut returns how many units each member has. Members have all units that need a piece, unless there are too few pieces
+// for all members. Then several may have some of the units of one piece, which each of them gets.
 func (d *dimension) cut(share []float64) ([]int64, error) {
 	whole := d.granule
 	for _, n := range d.shared {
@@ -50,8 +50,8 @@ func everyShare(counts []int64, share []float64) bool {
 	return true
 }
 
-// nearest returns the counts nearest to the shares: those with the least sum of squares, each divided by the share, of all in
-// which members have what they can compute. At equal sums, the first members have more.
+// nearest returns the counts nearest to the shares: those with the least sum of squares, each divided by the share, of
+// all in which members have what they can compute. At equal sums, the first members have more.
 func (d *dimension) nearest(share []float64) ([]int64, error) {
 	if _, err := ggml.Cut(d.units, share, 1, 0); err != nil {
 		return nil, err // shares that cut nothing
@@ -92,7 +92,8 @@ func (d *dimension) nearest(share []float64) ([]int64, error) {
 	return counts, nil
 }
 
-// isRange reports whether a member can have a range of units: of each kind of pieces, one or several with all of their units.
+// isRange reports whether a member can have a range of units: of each kind of pieces, one or several with all of their
+// units.
 func (d *dimension) isRange(lo, hi int64) bool {
 	return lo == hi || !slices.ContainsFunc(d.shared, func(n int64) bool {
 		_, _, ok := ir.Share{Kind: ir.ShardSplit, Num: 1, Den: n, Shared: true}.Range(lo, hi)

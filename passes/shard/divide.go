@@ -155,8 +155,8 @@ var rules = map[ir.Op]pass.RuleName{
 // suffixes are what the names of their results end in.
 var suffixes = map[ir.Op]string{ir.OpAllReduce: ".sum", ir.OpAllGather: ".all", ir.OpReduceScatter: ".part", ir.OpTakePart: ".part"}
 
-// bring returns a value in the state that a reader needs. Later readers read a sum or a gathered value instead of what it
-// was made of; of a whole value several parts may be taken.
+// bring returns a value in the state that a reader needs. Later readers read a sum or a gathered value instead of what
+// it was made of; of a whole value several parts may be taken.
 func (d *divider) bring(v *ir.Value, need ir.Sharding, reader string) (*ir.Value, error) {
 	v = d.current(v)
 	have := v.Sharding()

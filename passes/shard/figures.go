@@ -25,8 +25,8 @@ type Figures struct {
 	GGMLMessages int64 `json:"ggml_messages"`
 	GGMLBytes    int64 `json:"ggml_bytes"`
 
-	// Seconds is the predicted time of the step: of each node that of its slowest device, and of the exchanges. Layers is that
-	// with layers on one device each, by the same shares. 0 is not known.
+	// Seconds is the predicted time of the step: of each node that of its slowest device, and of the exchanges. Layers
+	// is that with layers on one device each, by the same shares. 0 is not known.
 	Seconds float64 `json:"seconds,omitempty"`
 	Layers  float64 `json:"layer_seconds,omitempty"`
 

@@ -15,7 +15,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/shard/lower"
 )
 
-// Under the rules ggml-2026 each function is written in ggml's ops, and the states of its values are those that ggml derives.
+// Under the rules ggml-2026 each function is written in ggml's ops, and the states of its values are those that ggml
+// derives.
 
 // ggmlPlan is ggml's plan of a function.
 type ggmlPlan struct {
@@ -187,8 +188,8 @@ func (p *ggmlPlan) own(v *ir.Value) (s ir.Sharding, ok bool) {
 	return p.graph.State(v, p.State(t))
 }
 
-// choose returns the way to compute n that leaves its result in the state that ggml derives: as many elements on every device,
-// as that forgets segments. What reads a sum which is not added up yet is a sum.
+// choose returns the way to compute n that leaves its result in the state that ggml derives: as many elements on every
+// device, as that forgets segments. What reads a sum which is not added up yet is a sum.
 func (p *ggmlPlan) choose(n *ir.Node, devices int) (choice, error) {
 	want, known := p.own(n.Result())
 	isSum := slices.ContainsFunc(n.Args, func(a *ir.Value) bool { return a != nil && a.Sharding().Kind == ir.ShardPartial })

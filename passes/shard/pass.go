@@ -13,15 +13,15 @@ import (
 
 // Pass derives how the devices of a group have the values of a module: their states.
 //
-// Before: every node is for one device. After: with a group, every value has a state, and where the states of operands do not
-// fit, there are collectives. The module computes what it did. Without a group, nothing changes. Either way the divisions of
-// weights and states, which no other pass reads, are gone.
+// Before: every node is for one device. After: with a group, every value has a state, and where the states of operands
+// do not fit, there are collectives. The module computes what it did. Without a group, nothing changes. Either way the
+// divisions of weights and states, which no other pass reads, are gone.
 //
-// Not earlier: reshapes of reshapes divide fewer axes than one. Not later: fuse makes products of several weights, whose rows
-// are divided in segments.
+// Not earlier: reshapes of reshapes divide fewer axes than one. Not later: fuse makes products of several weights,
+// whose rows are divided in segments.
 //
-// Derivation goes forward from the weights. For each node it takes the way that moves the fewest bytes (ir.Fits). Under the
-// rules ggml-2026 it takes the way that leaves the result in the state that ggml's meta backend derives, once
+// Derivation goes forward from the weights. For each node it takes the way that moves the fewest bytes (ir.Fits). Under
+// the rules ggml-2026 it takes the way that leaves the result in the state that ggml's meta backend derives, once
 // passes/check/group has found no place where that would compute something else.
 //
 // Cost: one walk; O(nodes * ways).
@@ -44,11 +44,11 @@ var Pass = pass.Pass{
 
 // SpreadPass writes a module out for the devices of a group.
 //
-// Before: every value has a state. After: each node is one node for every device that has a part of it, with the device as its
-// backend; collectives are slices, adds and concatenations. No value has a state.
+// Before: every value has a state. After: each node is one node for every device that has a part of it, with the device
+// as its backend; collectives are slices, adds and concatenations. No value has a state.
 //
-// Not earlier: the states are derived on whole values. Not later: fuse joins nodes of one device, and assign places what is
-// left open. cse, which comes before, would merge what several devices compute alike if they had no backends.
+// Not earlier: the states are derived on whole values. Not later: fuse joins nodes of one device, and assign places
+// what is left open. cse, which comes before, would merge what several devices compute alike if they had no backends.
 //
 // A device that does not run a node of its own leaves it open: assign finds another backend, and copy moves the values.
 //
@@ -232,8 +232,9 @@ func place(c *pass.Context, n *ir.Node, t *target.Descriptor, all bool) {
 	c.CauseChange(n, rule, "", t.Name, c.Options.Group.Name)
 }
 
-// shares returns the share of each member: those of the user, or the rates at which the members read memory, which is what
-// generating tokens takes. If a rate is not known, they are the sizes of the memories, and if one of these is not, equal.
+// shares returns the share of each member: those of the user, or the rates at which the members read memory, which is
+// what generating tokens takes. If a rate is not known, they are the sizes of the memories, and if one of these is not,
+// equal.
 func shares(g *pass.Group, members []*target.Descriptor) []float64 {
 	if len(g.Shares) > 0 {
 		return g.Shares

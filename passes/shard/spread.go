@@ -117,7 +117,8 @@ func spreadStates(states []*ir.State, devices int, given map[string]ir.Sharding)
 // memberName returns the name of what device j has of something.
 func memberName(name string, j int) string { return fmt.Sprintf("%s@%d", name, j) }
 
-// memberLeaf returns the name of what device j has of a weight or state. The first device has one that is whole under its name.
+// memberLeaf returns the name of what device j has of a weight or state. The first device has one that is whole under
+// its name.
 func memberLeaf(name string, state ir.Sharding, j int) string {
 	if j == 0 && !state.IsSplit() {
 		return name
@@ -181,7 +182,8 @@ func (s *spreader) run() error {
 	return nil
 }
 
-// flush appends the pending nodes, those of each device together. What one device computes for all is among those of the first.
+// flush appends the pending nodes, those of each device together. What one device computes for all is among those of
+// the first.
 func (s *spreader) flush() {
 	for j, nodes := range s.pending {
 		for _, n := range nodes {
@@ -215,8 +217,8 @@ func (s *spreader) emit(op ir.Op, attr any, args []*ir.Value, name string, j int
 	return made.Result(), nil
 }
 
-// ready gives the nodes made for device j their backend. part is what they compute together. The first device's is named like
-// the value if it is all of it.
+// ready gives the nodes made for device j their backend. part is what they compute together. The first device's is
+// named like the value if it is all of it.
 func (s *spreader) ready(n *ir.Node, part *ir.Value, j int) {
 	whole := origin(n.Result())
 	if j == 0 && part != nil && n.Result().Sharding().Kind == ir.ShardMirrored && !s.whole[whole] &&
@@ -330,8 +332,8 @@ func (s *spreader) member(n *ir.Node, j int) (*ir.Value, error) {
 	return s.emit(n.Op, f.AttrOf(n, j), args, s.name, j)
 }
 
-// lone returns what a device has of a node if it has one operand only: of the sum of two partial values, the summand of one. It
-// has nothing of other nodes.
+// lone returns what a device has of a node if it has one operand only: of the sum of two partial values, the summand of
+// one. It has nothing of other nodes.
 func (s *spreader) lone(n *ir.Node, operand *ir.Value, j int) (*ir.Value, error) {
 	partial := func(a *ir.Value) bool { return a != nil && a.Sharding().Kind == ir.ShardPartial }
 	switch {
@@ -343,12 +345,12 @@ func (s *spreader) lone(n *ir.Node, operand *ir.Value, j int) (*ir.Value, error)
 	return nil, fmt.Errorf("%v: device %d has a part of one of its operands and not of the others: give it a larger share, or none", n, j)
 }
 
-// addedByAll reports whether every device adds up a sum. Two send each other their summands. Of more, the first adds and sends
-// the sum to the others: with n devices that is 2(n-1) messages instead of n(n-1).
+// addedByAll reports whether every device adds up a sum. Two send each other their summands. Of more, the first adds
+// and sends the sum to the others: with n devices that is 2(n-1) messages instead of n(n-1).
 func addedByAll(devices int) bool { return devices == 2 }
 
-// once reports whether the first device computes a node for all of them: it reads a weight of which there is one copy, the user
-// has put it on one backend, or it is a sum of many.
+// once reports whether the first device computes a node for all of them: it reads a weight of which there is one copy,
+// the user has put it on one backend, or it is a sum of many.
 func (s *spreader) once(n *ir.Node) bool {
 	if n.Op == ir.OpAllReduce {
 		return !addedByAll(s.devices)

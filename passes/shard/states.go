@@ -28,8 +28,8 @@ func leavesOf(m *ir.Module) []leaf {
 	return list
 }
 
-// States returns the states of weights and states by name, for devices with these shares: those of the user's rules, and by
-// their divisions for the rest. Others are mirrored.
+// States returns the states of weights and states by name, for devices with these shares: those of the user's rules,
+// and by their divisions for the rest. Others are mirrored.
 func States(m *ir.Module, share []float64, rules []pass.ShardRule) (map[string]ir.Sharding, error) {
 	return statesIn(m, share, rules, nil)
 }
@@ -103,8 +103,8 @@ func everyMember(g *pass.Group, share []float64, given map[string]ir.Sharding) e
 	return errors.Join(errs...)
 }
 
-// dividedUnits returns for each dimension how many units each member has. A dimension of which blocks of weights cannot be
-// cut between units is missing.
+// dividedUnits returns for each dimension how many units each member has. A dimension of which blocks of weights cannot
+// be cut between units is missing.
 func dividedUnits(leaves []leaf, share []float64, asked map[string]ir.Sharding) (map[string][]int64, error) {
 	dimensions, err := dimensionsOf(leaves, asked)
 	if err != nil {
@@ -122,8 +122,8 @@ func dividedUnits(leaves []leaf, share []float64, asked map[string]ir.Sharding) 
 	return counts, nil
 }
 
-// dimensionsOf returns the divided dimensions of a model. A weight to which a rule of the user has given another state does not
-// count.
+// dimensionsOf returns the divided dimensions of a model. A weight to which a rule of the user has given another state
+// does not count.
 func dimensionsOf(leaves []leaf, asked map[string]ir.Sharding) (map[string]*dimension, error) {
 	dimensions := make(map[string]*dimension)
 	for _, l := range leaves {
@@ -209,8 +209,8 @@ func askedStates(leaves []leaf, share []float64, rules []pass.ShardRule) (map[st
 	return asked, nil
 }
 
-// asked returns the state that a rule gives: the axis is divided at its units, if the model states them, and otherwise at
-// blocks.
+// asked returns the state that a rule gives: the axis is divided at its units, if the model states them, and otherwise
+// at blocks.
 func (l *leaf) asked(state ir.Sharding, share []float64, dimensions map[string]*dimension) (ir.Sharding, error) {
 	if !state.IsSplit() {
 		return state, nil

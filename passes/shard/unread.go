@@ -6,8 +6,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// dropUnread removes the copies of states that all devices have and the first device alone needs, with what computes them: a copy
-// is needed if a device reads it for a result or for a state that is not one of these.
+// dropUnread removes the copies of states that all devices have and the first device alone needs, with what computes
+// them: a copy is needed if a device reads it for a result or for a state that is not one of these.
 func dropUnread(m *ir.Module, devices int, given map[string]ir.Sharding) {
 	copies := make(map[string]bool) // whether it is needed
 	for name, s := range given {

@@ -5,9 +5,9 @@ import "github.com/ggmlc/ggmlc/ir"
 // maxCopied is the size in bytes up to which every device has a copy of a mirrored weight, such as those of norms.
 const maxCopied = 64 << 10
 
-// spreadWeights replaces each split or held weight of a module by one weight for each device that has a part, and each small
-// mirrored one by one for each device. It returns these by the name of the whole, nil where a device has nothing. A large
-// mirrored weight stays one.
+// spreadWeights replaces each split or held weight of a module by one weight for each device that has a part, and each
+// small mirrored one by one for each device. It returns these by the name of the whole, nil where a device has nothing.
+// A large mirrored weight stays one.
 func spreadWeights(m *ir.Module, devices int, given map[string]ir.Sharding) map[string][]*ir.Weight {
 	parts := make(map[string][]*ir.Weight)
 	var list []*ir.Weight

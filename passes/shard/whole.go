@@ -12,8 +12,8 @@ import (
 // wholeKey is the key of the note that states why weights and states are not divided.
 const wholeKey = "group whole"
 
-// noteWhole keeps in the module why weights and states are whole, each on every device or on one for all. given are their
-// states. Small ones that no device divides, such as those of norms, do not count.
+// noteWhole keeps in the module why weights and states are whole, each on every device or on one for all. given are
+// their states. Small ones that no device divides, such as those of norms, do not count.
 func noteWhole(m *ir.Module, given map[string]ir.Sharding, o *pass.Options) error {
 	pinned := pinnedLeaves(m, o.Pins)
 	dimensions, err := dimensionsOf(leavesOf(m), nil)

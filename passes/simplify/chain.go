@@ -12,12 +12,12 @@ import (
 
 // Chain joins elementwise nodes where a backend computes them in one pass over memory.
 //
-// Before: the nodes of a function or body, with splits, copies and queues. After: elementwise nodes of one shape whose inner
-// values have no other reader are one node, if their backend has kernels for that.
+// Before: the nodes of a function or body, with splits, copies and queues. After: elementwise nodes of one shape whose
+// inner values have no other reader are one node, if their backend has kernels for that.
 //
-// Not earlier: roll compares layers node by node, and a chain from one layer into the next would make them unequal. Within a
-// body it cannot happen. Splits are known too, and a chain is within one. Not later: order and partition treat a chain as
-// one node.
+// Not earlier: roll compares layers node by node, and a chain from one layer into the next would make them unequal.
+// Within a body it cannot happen. Splits are known too, and a chain is within one. Not later: order and partition treat
+// a chain as one node.
 //
 // Cost: one walk, O(nodes * steps of a chain).
 //
@@ -27,13 +27,13 @@ import (
 //	%b = silu %a
 //	%y = add %b, %a      %y = chain %x, %row {steps=[mul(x0, x1), silu(y0), add(y1, y0)]}
 //
-// All operands are read where the last node was. So where other nodes are in between, operands of earlier nodes are live for
-// longer.
+// All operands are read where the last node was. So where other nodes are in between, operands of earlier nodes are
+// live for longer.
 //
-// The alternatives were these. Patterns of rewrite are trees of given ops, and %a above is read twice. Fused ops for frequent
-// sequences, as matmul_swiglu is one, need a definition and a kernel each. A body of nodes, as a repeat has one, is known to
-// all passes and to codegen as something to plan. A list of steps is an attribute, which only the op's definition, its kernel
-// and unfuse read.
+// The alternatives were these. Patterns of rewrite are trees of given ops, and %a above is read twice. Fused ops for
+// frequent sequences, as matmul_swiglu is one, need a definition and a kernel each. A body of nodes, as a repeat has
+// one, is known to all passes and to codegen as something to plan. A list of steps is an attribute, which only the op's
+// definition, its kernel and unfuse read.
 var Chain = pass.Pass{
 	Name:   "chain",
 	Doc:    "join elementwise nodes that a backend computes in one pass over memory",
@@ -88,8 +88,8 @@ func (j *chainJoiner) node(root *ir.Node) {
 	j.c.Count("nodes", int64(len(inner)))
 }
 
-// members returns the nodes of the chain that ends with root, in order. From the root on, the latest node that a member reads
-// is added, unless it cannot be a step. So all readers of a node have been tried before it.
+// members returns the nodes of the chain that ends with root, in order. From the root on, the latest node that a member
+// reads is added, unless it cannot be a step. So all readers of a node have been tried before it.
 func (j *chainJoiner) members(root *ir.Node) []*ir.Node {
 	members := []*ir.Node{root}
 	refused := make(map[*ir.Node]bool)
@@ -106,8 +106,8 @@ func (j *chainJoiner) members(root *ir.Node) []*ir.Node {
 	}
 }
 
-// latest returns the last node of the function, except for the refused ones, that is no member and whose result a member
-// reads; nil if there is none.
+// latest returns the last node of the function, except for the refused ones, that is no member and whose result a
+// member reads; nil if there is none.
 func (j *chainJoiner) latest(members []*ir.Node, refused map[*ir.Node]bool) (last *ir.Node) {
 	for _, m := range members {
 		for _, a := range m.Args {
@@ -119,8 +119,8 @@ func (j *chainJoiner) latest(members []*ir.Node, refused map[*ir.Node]bool) (las
 	return last
 }
 
-// joins reports whether n can be a step before the members: it is of their shape, and in their split and queue, only they read
-// its result, and what it reads is still there when the last of them runs.
+// joins reports whether n can be a step before the members: it is of their shape, and in their split and queue, only
+// they read its result, and what it reads is still there when the last of them runs.
 func (j *chainJoiner) joins(n *ir.Node, members []*ir.Node) bool {
 	root, y := members[len(members)-1], n.Result()
 	if !ir.InChain(n.Op) || n.Backend != root.Backend || n.Split != root.Split || n.Queue() != root.Queue() || y.Slots() > 1 {
@@ -152,8 +152,8 @@ func (j *chainJoiner) canReadAt(n, root *ir.Node) bool {
 	return true
 }
 
-// readBefore reports whether root can read a, an operand of n that is carried, though made is its next value, which overwrites
-// it: made is defined before n, after root, or by root element by element.
+// readBefore reports whether root can read a, an operand of n that is carried, though made is its next value, which
+// overwrites it: made is defined before n, after root, or by root element by element.
 func (j *chainJoiner) readBefore(a, made *ir.Value, n, root *ir.Node) bool {
 	at := j.pos[made.Def.ID]
 	return at < j.pos[n.ID] || at > j.pos[root.ID] || made.Def == root && flow.SameShape(a, made)
@@ -164,8 +164,8 @@ func withinLimits(members []*ir.Node) bool {
 	return len(members) <= ir.MaxChainSteps && len(chainOf(members).Args) <= ir.MaxChainOperands
 }
 
-// chainOf returns the node that computes what the members do, in order. Its operands are in the order in which the members
-// read them; the first one has the shape of the result, as each first operand of an elementwise op has.
+// chainOf returns the node that computes what the members do, in order. Its operands are in the order in which the
+// members read them; the first one has the shape of the result, as each first operand of an elementwise op has.
 func chainOf(members []*ir.Node) *ir.Node {
 	root, attr := members[len(members)-1], &ir.ChainAttr{}
 	var args []*ir.Value

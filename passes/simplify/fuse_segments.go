@@ -34,8 +34,8 @@ const fewTokens = 8
 // or two barriers, and few contexts are full.
 const segmentsPay = 4
 
-// fewSegments is the number of segments from which on a GPU gains more than the second kernel costs. The kernel takes some
-// 4 µs; a workgroup needs about as long for each segment of 256 positions.
+// fewSegments is the number of segments from which on a GPU gains more than the second kernel costs. The kernel takes
+// some 4 µs; a workgroup needs about as long for each segment of 256 positions.
 const fewSegments = 4
 
 // cutContexts cuts the attentions for which that pays.
@@ -119,8 +119,8 @@ func segmentsOf(d *target.Descriptor, n *ir.Node, positions ir.Dim) *ir.Attentio
 		BF16: a.BF16, Head: a.Head, Heads: a.Heads}
 }
 
-// cacheOf returns the numbers of key heads in an attention's state of keys and of positions of its sequences; ok is false
-// unless both are constant.
+// cacheOf returns the numbers of key heads in an attention's state of keys and of positions of its sequences; ok is
+// false unless both are constant.
 func cacheOf(n *ir.Node) (kvHeads, positions int64, ok bool) {
 	k := n.Args[1].Type.Shape
 	kvHeads, ok1 := k[1].IsConst()
@@ -146,7 +146,8 @@ func (cut *contextCutter) canCut(n *ir.Node) bool {
 
 // pays reports whether the predicted gain of cutting an attention is worth it at the full context, with the largest
 // number of workers. The barriers matter only for models with short steps: elsewhere attention reads much longer. A
-// backend that divides its nodes itself has a number of workgroups that is not known; there the number of segments decides.
+// backend that divides its nodes itself has a number of workgroups that is not known; there the number of segments
+// decides.
 func (cut *contextCutter) pays(n *ir.Node) bool {
 	d, workers := *cut.c.Target(n), pass.MostWorkers(cut.c, cut.c.Target(n))
 	if !d.Workers && !d.IsGroup() {

@@ -11,8 +11,8 @@ import (
 )
 
 // CPUGroup returns the descriptor of a group of the processor's threads that is a target of its own. It has the kernels
-// of the CPU, cores of its own, memory of its own, and a queue whose nodes all of its threads share. Select makes one of
-// each cpu target before the last.
+// of the CPU, cores of its own, memory of its own, and a queue whose nodes all of its threads share. Select makes one
+// of each cpu target before the last.
 func CPUGroup() *Descriptor {
 	return &Descriptor{
 		Name:    "cpugroup",
@@ -180,8 +180,8 @@ func (d *Descriptor) groupContradiction() (field string, err error) {
 	return "", nil
 }
 
-// checkCores returns an error if two targets of a list have a core in common, or if targets whose nodes the same threads
-// share have cores.
+// checkCores returns an error if two targets of a list have a core in common, or if targets whose nodes the same
+// threads share have cores.
 func checkCores(ds []*Descriptor) error {
 	owner := make(map[int]*Descriptor)
 	var host *Descriptor

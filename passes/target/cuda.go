@@ -1,7 +1,7 @@
 package target
 
-// CUDA returns the descriptor of a GPU that package runtime/cuda drives. It runs the kernels of package kernels/gpu, as Vulkan's
-// does, in memory and on a queue of its own. A number distinguishes several of them: see New.
+// CUDA returns the descriptor of a GPU that package runtime/cuda drives. It runs the kernels of package kernels/gpu, as
+// Vulkan's does, in memory and on a queue of its own. A number distinguishes several of them: see New.
 func CUDA() *Descriptor {
 	return &Descriptor{
 		Name:    "cuda",
@@ -23,9 +23,10 @@ func CUDA() *Descriptor {
 	}
 }
 
-// cudaRates are those of an H100 (NVIDIA, "H100 Tensor Core GPU" data sheet, SXM: 67 TFLOP/s of FP32, which the kernels compute
-// with, 3.35 TB/s, PCIe 5.0 with 64 GB/s in each direction, of which copies reach about 5e10). An H200 has the same
-// arithmetic and 4.8 TB/s. From one kernel of a graph to the next it takes 1.3 µs (Hazy Research, "Look Ma, No Bubbles", 2025).
+// cudaRates are those of an H100 (NVIDIA, "H100 Tensor Core GPU" data sheet, SXM: 67 TFLOP/s of FP32, which the kernels
+// compute with, 3.35 TB/s, PCIe 5.0 with 64 GB/s in each direction, of which copies reach about 5e10). An H200 has the
+// same arithmetic and 4.8 TB/s. From one kernel of a graph to the next it takes 1.3 µs (Hazy Research, "Look Ma, No
+// Bubbles", 2025).
 var cudaRates = Rates{
 	FLOPs:     6.7e13,
 	QuantOps:  6.7e13,

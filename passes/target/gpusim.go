@@ -1,8 +1,8 @@
 package target
 
-// GPUSim returns the descriptor of the simulated GPU of package runtime/gpusim. It has the kernels of package kernels/gpu,
-// and memory and a queue of its own. It has no rates: under the rules cost each node goes to the first target that runs
-// it. A number distinguishes several of them: see New.
+// GPUSim returns the descriptor of the simulated GPU of package runtime/gpusim. It has the kernels of package
+// kernels/gpu, and memory and a queue of its own. It has no rates: under the rules cost each node goes to the first
+// target that runs it. A number distinguishes several of them: see New.
 func GPUSim() *Descriptor {
 	return &Descriptor{
 		Name:    "gpusim",

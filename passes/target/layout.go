@@ -50,11 +50,12 @@ func LayoutOperand(op ir.Op) int {
 	return -1
 }
 
-// matricesOf are the operands of products that some kernels read in several layouts. Their times are predicted: a target
-// file has none for them.
+// matricesOf are the operands of products that some kernels read in several layouts. Their times are predicted: a
+// target file has none for them.
 var matricesOf = map[ir.Op][]int{ir.OpMatMul: {1}, ir.OpMatMulSwiGLU: {1, 2}, ir.OpExpertsMatMul: {1}}
 
-// HasLayoutChoice reports whether some kernels of the op read operand arg in several layouts, of which one may be faster.
+// HasLayoutChoice reports whether some kernels of the op read operand arg in several layouts, of which one may be
+// faster.
 func HasLayoutChoice(op ir.Op, arg int) bool {
 	return arg == LayoutOperand(op) || slices.Contains(matricesOf[op], arg)
 }

@@ -46,8 +46,8 @@ func (d *Descriptor) Seconds(flops, bytes float64, w dtype.DType, workers int) f
 }
 
 // TransferSeconds predicts the time of a copy from the home of another backend into the home of d. It uses the slower
-// of the two links and the longer of the two delays. A nil from is memory whose link is not a limit. If either backend is
-// staged and neither has the processor's memory, it is the time of two copies.
+// of the two links and the longer of the two delays. A nil from is memory whose link is not a limit. If either backend
+// is staged and neither has the processor's memory, it is the time of two copies.
 func (d *Descriptor) TransferSeconds(from *Descriptor, bytes float64) float64 {
 	rate, delay := d.Rates.Link, d.Rates.LinkDelay
 	if from != nil && (d.Staged || from.Staged) && from.Home() != d.Home() && from.Home() != Host && d.Home() != Host {

@@ -90,8 +90,8 @@ var builtins = []func() *Descriptor{CUDA, Vulkan, GPUSim, Fake, CPUGroup, CPU}
 // registered are the functions that make the descriptors of other modules' backends, by name.
 var registered = make(map[string]func() *Descriptor)
 
-// Register adds a descriptor to the built-in ones, before all of them. describe makes a new one with each call. Its name is
-// also its kind and what it is like. Only init functions call Register, by way of package codegen/backend.
+// Register adds a descriptor to the built-in ones, before all of them. describe makes a new one with each call. Its
+// name is also its kind and what it is like. Only init functions call Register, by way of package codegen/backend.
 func Register(describe func() *Descriptor) error {
 	d := describe()
 	if err := checkName("backend", d.Name); err != nil {
@@ -132,7 +132,8 @@ func (d *Descriptor) readable() error {
 	return nil
 }
 
-// Builtins returns the built-in descriptors, those of other modules first. The last one can be the last target of a list.
+// Builtins returns the built-in descriptors, those of other modules first. The last one can be the last target of a
+// list.
 func Builtins() []*Descriptor {
 	var ds []*Descriptor
 	for _, name := range slices.Sorted(maps.Keys(registered)) {

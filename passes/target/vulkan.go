@@ -7,9 +7,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Vulkan returns the descriptor of a GPU that package runtime/vulkan drives. Its kernels are in package kernels/gpu; a test
-// there checks that each row has one. It has memory and a queue of its own. A number distinguishes several of them: see
-// New.
+// Vulkan returns the descriptor of a GPU that package runtime/vulkan drives. Its kernels are in package kernels/gpu; a
+// test there checks that each row has one. It has memory and a queue of its own. A number distinguishes several of
+// them: see New.
 func Vulkan() *Descriptor {
 	return &Descriptor{
 		Name:    "vulkan",
@@ -34,8 +34,9 @@ func Vulkan() *Descriptor {
 	}
 }
 
-// vulkanRates are those of no particular device: a tenth of what large cards of 2024 have, and their link, PCIe 4.0 with
-// 16 lanes, of which drivers reach about 2e10. Starting a dispatch in a recorded command buffer takes some microseconds.
+// vulkanRates are those of no particular device: a tenth of what large cards of 2024 have, and their link, PCIe 4.0
+// with 16 lanes, of which drivers reach about 2e10. Starting a dispatch in a recorded command buffer takes some
+// microseconds.
 var vulkanRates = Rates{
 	FLOPs:     5e12,
 	QuantOps:  5e12,

@@ -24,9 +24,10 @@ const (
 	dotInput = `color="#9aa0a6", fontcolor="#9aa0a6", style=dotted`
 )
 
-// WriteDOT draws functions of a module as one graph in DOT, the language of Graphviz: a cluster for each function, in it
-// one for each repeat, and for each run of nodes of one split and layer; nodes in the colours of their backends; edges
-// with bytes at the symbols' upper bounds. Weights are counted at the nodes that read them. A node's name is FUNC.VALUE.
+// WriteDOT draws functions of a module as one graph in DOT, the language of Graphviz: a cluster for each function, in
+// it one for each repeat, and for each run of nodes of one split and layer; nodes in the colours of their backends;
+// edges with bytes at the symbols' upper bounds. Weights are counted at the nodes that read them. A node's name is
+// FUNC.VALUE.
 func WriteDOT(w io.Writer, m *ir.Module, funcs []*ir.Func) error {
 	d := &dotWriter{colour: make(map[string][2]string)}
 	d.line(0, "digraph %s {", dotQuote(cmp.Or(m.Name, "module")))

@@ -15,8 +15,8 @@ type MemoryPage struct {
 	Ticks []int    `json:"ticks"`           // of each step: a barrier is where this number grows
 	Loops [][3]int `json:"loops,omitempty"` // first and last step of a body, and its iterations
 
-	// Lives are the values that have bytes: arena, chunk, offset, bytes of all instances, index of Document.Nodes, the first
-	// and last step in which nothing else may use the bytes, and the number of instances.
+	// Lives are the values that have bytes: arena, chunk, offset, bytes of all instances, index of Document.Nodes, the
+	// first and last step in which nothing else may use the bytes, and the number of instances.
 	Lives [][8]int64 `json:"lives"`
 }
 
@@ -56,8 +56,9 @@ func (d *Document) memory(f *ir.Func, o explain.Options) *MemoryPage {
 	return p
 }
 
-// addLives adds the values of an entry point that have bytes. Inputs and outputs are the caller's during the whole call.
-// Other steps may use instances at any time. What a table's parameter names, a weight or state, has its bytes for good.
+// addLives adds the values of an entry point that have bytes. Inputs and outputs are the caller's during the whole
+// call. Other steps may use instances at any time. What a table's parameter names, a weight or state, has its bytes for
+// good.
 func (p *MemoryPage) addLives(d *Document, f *ir.Func, live func(*ir.Value) (first, last int)) {
 	for _, o := range flow.Origins(f) {
 		kind, _ := flow.ParamKind(o)

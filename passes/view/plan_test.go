@@ -180,8 +180,8 @@ func TestTimesAreThoseOfTheSummary(t *testing.T) {
 }
 
 // TestRandomPlans looks at random programs on a card with queues. In the predicted times no lane does two things at
-// once, and no node begins before what it reads is made, unless in the iteration or step before. In graphs the nodes of a
-// box do not overlap, and edges in it go down.
+// once, and no node begins before what it reads is made, unless in the iteration or step before. In graphs the nodes of
+// a box do not overlap, and edges in it go down.
 func TestRandomPlans(t *testing.T) {
 	queued := 0
 	for seed := range uint64(5) {

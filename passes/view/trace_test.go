@@ -30,8 +30,8 @@ func events(list ...[4]any) string {
 	return "[\n" + strings.Join(texts, ",\n") + "\n]\n"
 }
 
-// TestMedianStepIsShown reads three steps of two threads, whose second one takes longest. A barrier after the last node of
-// a step is no part of it.
+// TestMedianStepIsShown reads three steps of two threads, whose second one takes longest. A barrier after the last node
+// of a step is no part of it.
 func TestMedianStepIsShown(t *testing.T) {
 	first, inner := nodeOf(t, "decode"), nodeOf(t, "decode.loop0")
 	var list [][4]any

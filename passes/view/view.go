@@ -3,9 +3,9 @@
 // The page is a template, a style sheet and scripts (the folder page), and one JSON document ([Document]). It needs no
 // network: its content security policy forbids every request, and every script but the page's own.
 //
-// Names and texts of a module are untrusted. The document is JSON in which <, > and & are escaped, so that nothing in it
-// ends the element around it. The scripts put it into the page as text, never as HTML. Names appear as in the text form,
-// which is printable ASCII; texts of other origin go through package printable.
+// Names and texts of a module are untrusted. The document is JSON in which <, > and & are escaped, so that nothing in
+// it ends the element around it. The scripts put it into the page as text, never as HTML. Names appear as in the text
+// form, which is printable ASCII; texts of other origin go through package printable.
 //
 // Package view decides nothing. Reasons and figures are those of package explain.
 package view

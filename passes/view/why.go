@@ -8,8 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
-// node returns the page of a node or parameter. Its text is that of the command explain; what other backends make of the
-// node is a table of its own.
+// node returns the page of a node or parameter. Its text is that of the command explain; what other backends make of
+// the node is a table of its own.
 func (r *Recorder) node(n *explain.NodeReport) *NodePage {
 	p := &NodePage{ID: reportID(n), Kind: "node", Func: ir.QuoteName(n.Func), Op: n.Op, Pos: n.Pos, Backend: n.Backend}
 	if n.Op == "" {

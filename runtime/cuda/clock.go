@@ -18,7 +18,8 @@ type anchor struct {
 	host  time.Time
 }
 
-// reanchored is the age at which the clock is related anew: clocks drift apart, and the times between events are float32.
+// reanchored is the age at which the clock is related anew: clocks drift apart, and the times between events are
+// float32.
 const reanchored = time.Second
 
 // Anchors are tried so often, until the host knows the time so exactly.
@@ -92,8 +93,8 @@ func (c *clock) shift(by time.Duration) {
 	}
 }
 
-// fit moves times, the first of which is the least, so that they are after the submission and before the host knew the end:
-// the clocks are not related exactly. If they span more than that, the end counts. It returns by how much.
+// fit moves times, the first of which is the least, so that they are after the submission and before the host knew the
+// end: the clocks are not related exactly. If they span more than that, the end counts. It returns by how much.
 func fit(at []time.Time, begin, end time.Time) (by time.Duration) {
 	by = max(begin.Sub(at[0]), 0)
 	by -= max(latest(at...).Add(by).Sub(end), 0)

@@ -72,8 +72,8 @@ func (d *device) open() error {
 	return nil
 }
 
-// enter makes the context current for the calls that follow on this goroutine, which stays on its thread until the function
-// that enter returns is called.
+// enter makes the context current for the calls that follow on this goroutine, which stays on its thread until the
+// function that enter returns is called.
 func (d *device) enter() (leave func()) {
 	goruntime.LockOSThread()
 	if err := d.ctxSetCurrent.with(d.entering[:]).failed("cuCtxSetCurrent"); err != nil {
@@ -153,8 +153,8 @@ func (d *device) destroy() error {
 	return nil
 }
 
-// settled waits until no stream works any more, at most for the limit, and reports whether that was so. A stream whose device
-// is lost has an error.
+// settled waits until no stream works any more, at most for the limit, and reports whether that was so. A stream whose
+// device is lost has an error.
 func (d *device) settled() bool {
 	defer d.enter()()
 	end := time.Now().Add(d.limit)

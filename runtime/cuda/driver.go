@@ -20,7 +20,8 @@ type fn uintptr
 //go:uintptrescapes
 func (f fn) call(args ...uintptr) result { return result(uint32(library.Call(uintptr(f), args...))) }
 
-// with is call with arguments that are no addresses of Go's, in an array that the caller keeps, so that it allocates nothing.
+// with is call with arguments that are no addresses of Go's, in an array that the caller keeps, so that it allocates
+// nothing.
 func (f fn) with(args []uintptr) result { return result(uint32(library.CallWith(uintptr(f), args))) }
 
 // driver has the functions of the driver's library.

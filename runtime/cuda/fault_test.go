@@ -119,12 +119,13 @@ func scenario(t *testing.T, c cudasim.Config, timeline *runtime.Timeline) (*benc
 	return b, errors.Join(err, b.Device.Close())
 }
 
-// freeing are the functions without which something is left, and the one without which there are no times of the device.
+// freeing are the functions without which something is left, and the one without which there are no times of the
+// device.
 var freeing = []string{"cuEventElapsedTime", "cuMemFree", "cuMemFreeHost", "cuModuleUnload", "cuStreamDestroy", "cuEventDestroy", "cuGraphDestroy", "cuGraphExecDestroy",
 	"cuDevicePrimaryCtxRelease", "cuCtxSetCurrent"}
 
-// TestEveryCallFails has each call of the driver fail in turn, once or from then on. The scenario ends, with an error unless
-// the call only frees something, and leaves nothing.
+// TestEveryCallFails has each call of the driver fail in turn, once or from then on. The scenario ends, with an error
+// unless the call only frees something, and leaves nothing.
 func TestEveryCallFails(t *testing.T) {
 	t.Run("plain", func(t *testing.T) { everyCallFails(t, nil, 33) })
 	t.Run("timeline", func(t *testing.T) { everyCallFails(t, new(runtime.Timeline), 35) })
@@ -376,8 +377,8 @@ func TestCommandsAreLaunchedTogether(t *testing.T) {
 	}
 }
 
-// TestMemoryIsFreed allocates memory and binds a block to it, in which commands and transfers are recorded. Once nothing refers
-// to these any more, nothing of them is left.
+// TestMemoryIsFreed allocates memory and binds a block to it, in which commands and transfers are recorded. Once
+// nothing refers to these any more, nothing of them is left.
 func TestMemoryIsFreed(t *testing.T) {
 	b := open(t, setting{})
 	b.Finish(0)

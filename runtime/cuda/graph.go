@@ -59,8 +59,9 @@ func (d *device) Bind(b *runtime.Block) (any, error) {
 // bound returns what this device keeps for a block.
 func (d *device) bound(b *runtime.Block) *bound { return b.Bound[d.index].(*bound) }
 
-// launch submits commands to a stream as one graph, with the arguments of the present step. The step before that had this
-// block has ended, so nothing reads the arguments of that step. It returns the times of the graph. The context is current.
+// launch submits commands to a stream as one graph, with the arguments of the present step. The step before that had
+// this block has ended, so nothing reads the arguments of that step. It returns the times of the graph. The context is
+// current.
 func (o *bound) launch(q *queue, commands []entry) (*times, error) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -168,7 +169,8 @@ func (g *graph) allocate(d *device, words int) (err error) {
 	return err
 }
 
-// together returns the end of the group that begins with dispatch i: those up to the next barrier may run at the same time.
+// together returns the end of the group that begins with dispatch i: those up to the next barrier may run at the same
+// time.
 func (o *bound) together(i int) int {
 	for i++; i < len(o.dispatches) && !o.dispatches[i].Barrier; {
 		i++

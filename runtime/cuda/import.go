@@ -12,16 +12,16 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
-// imports are the memories of the host that commands of the device address. Each is registered with the driver once, however
-// many blocks use it.
+// imports are the memories of the host that commands of the device address. Each is registered with the driver once,
+// however many blocks use it.
 type imports struct {
 	lock    sync.Mutex
 	live    map[runtime.HostMemory]weak.Pointer[memory]
 	weights map[runtime.HostMemory]*memory // these stay as long as the device
 }
 
-// registrations are the pages of the host that are registered with the driver, for all contexts. Each has the number of memories
-// that need it: the driver refuses to register pages twice.
+// registrations are the pages of the host that are registered with the driver, for all contexts. Each has the number of
+// memories that need it: the driver refuses to register pages twice.
 type registrations struct {
 	lock  sync.Mutex
 	users map[pages]int
@@ -134,8 +134,8 @@ func (d *device) importHost(h runtime.HostMemory) (*memory, error) {
 	return m, nil
 }
 
-// Share implements runtime.Sharer. Weights that the driver does not register, such as those of a file that is mapped for
-// reading only, are copied into memory of the device.
+// Share implements runtime.Sharer. Weights that the driver does not register, such as those of a file that is mapped
+// for reading only, are copied into memory of the device.
 func (d *device) Share(h runtime.HostMemory) error {
 	if h.Size == 0 {
 		return nil

@@ -39,8 +39,8 @@ func TestKernelsAddressTheHost(t *testing.T) {
 	}
 }
 
-// TestTransfersOfAddressedMemory copies between memory of the host that the device addresses and memory of all kinds, and a
-// picked element by an index there. Nothing is pinned for that, except for what the device does not address.
+// TestTransfersOfAddressedMemory copies between memory of the host that the device addresses and memory of all kinds,
+// and a picked element by an index there. Nothing is pinned for that, except for what the device does not address.
 func TestTransfersOfAddressedMemory(t *testing.T) {
 	const n = 64
 	b := open(t, setting{device: []int64{4 * n}, host: []int64{4 * n, 4 * n, 64}, shared: true})
@@ -101,8 +101,8 @@ func mapped(t *testing.T, data []byte) runtime.HostMemory {
 	return runtime.HostMemory{Base: unsafe.Pointer(unsafe.SliceData(b)), Size: int64(len(b))}
 }
 
-// TestWeightsOfTheHost reads weights that are imported, or copied where the driver refuses to register them, such as those of a
-// file that is mapped for reading only.
+// TestWeightsOfTheHost reads weights that are imported, or copied where the driver refuses to register them, such as
+// those of a file that is mapped for reading only.
 func TestWeightsOfTheHost(t *testing.T) {
 	const n = 1000
 	all := append(make([]byte, 8), drivertest.FloatBytes(drivertest.Ramp(n))...)
@@ -208,8 +208,8 @@ func TestImportsAreFreed(t *testing.T) {
 	t.Errorf("left: %v", b.driver.Live())
 }
 
-// TestDevicesShareRegistrations has two devices of a loader that address the same memory. It is registered once, until neither
-// needs it.
+// TestDevicesShareRegistrations has two devices of a loader that address the same memory. It is registered once, until
+// neither needs it.
 func TestDevicesShareRegistrations(t *testing.T) {
 	const n = 100
 	d := cudasim.New(cudasim.Config{Devices: []cudasim.Device{{Name: "one", Memory: 1 << 30, Capability: 90}, {Name: "two", Memory: 1 << 30, Capability: 90}}})

@@ -15,8 +15,8 @@ type Info struct {
 	Missing    string // what programs need that the device does not have; empty if it runs them
 }
 
-// List returns the devices, indexed by number. symbol returns the address of a function of the driver's library; nil opens
-// the library that is installed. The error says what to install if there is none.
+// List returns the devices, indexed by number. symbol returns the address of a function of the driver's library; nil
+// opens the library that is installed. The error says what to install if there is none.
 func List(symbol func(name string) (uintptr, error)) ([]Info, error) {
 	if symbol == nil {
 		var err error

@@ -95,7 +95,8 @@ func withLog(err error, log []byte) error {
 // version begins a module of PTX.
 const version = ".version "
 
-// moduleFor returns the last of several modules, one after the other, that is for a compute capability or for an earlier one.
+// moduleFor returns the last of several modules, one after the other, that is for a compute capability or for an
+// earlier one.
 func moduleFor(code string, capability int) (best string) {
 	for code != "" {
 		end := len(code)

@@ -127,9 +127,9 @@ func instanceOf(target string) int {
 	return int(n)
 }
 
-// pick returns one of the devices. want lists numbers or names, separated by commas. Target number i of several gets the
-// one at i; if there are fewer, they are given out again. If want is empty, the list is that of the devices on which kernels
-// run, the one with the most memory first.
+// pick returns one of the devices. want lists numbers or names, separated by commas. Target number i of several gets
+// the one at i; if there are fewer, they are given out again. If want is empty, the list is that of the devices on
+// which kernels run, the one with the most memory first.
 func pick(all []*physical, want string, instance int) (*physical, error) {
 	if want != "" {
 		list := strings.Split(want, ",")

@@ -17,7 +17,8 @@ type own struct {
 	frees bool     // it is the last one that has the mark
 }
 
-// queue is a queue of the plan. Entries that were taken and are not issued are commands that wait to be launched together.
+// queue is a queue of the plan. Entries that were taken and are not issued are commands that wait to be launched
+// together.
 type queue struct {
 	*gpu.Queue[own]
 	device *device

@@ -2,16 +2,16 @@ package cuda
 
 import "unsafe"
 
-// strands are the streams of a queue from which graphs are captured: its own, the origin, and sides for dispatches that may
-// run at the same time as those of the origin. A side becomes a part of the capture when it waits for an event of the origin,
-// and the origin has to wait for the side's last work before the capture ends:
+// strands are the streams of a queue from which graphs are captured: its own, the origin, and sides for dispatches that
+// may run at the same time as those of the origin. A side becomes a part of the capture when it waits for an event of
+// the origin, and the origin has to wait for the side's last work before the capture ends:
 //
 //	origin  a ─┬─ b ─┬─ e     b, c and d follow a
 //	side 0     ├─ c ─┤        e follows b, c and d
 //	side 1     └─ d ─┘
 //
-// So the graph has the edges that the barriers ask for. It may have one more from a side's last work to its next, which those
-// imply. Nothing is launched to the sides.
+// So the graph has the edges that the barriers ask for. It may have one more from a side's last work to its next, which
+// those imply. Nothing is launched to the sides.
 type strands struct {
 	device *device
 	origin handle

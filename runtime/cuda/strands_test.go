@@ -11,8 +11,9 @@ import (
 	"github.com/ggmlc/ggmlc/tests/drivertest"
 )
 
-// groups returns a command of groups of dispatches that may run at the same time, as wide as given. All of a group double what
-// one of the group before it wrote. Memory 0 has a vector of n for each dispatch of a group, the first group reads memory 1.
+// groups returns a command of groups of dispatches that may run at the same time, as wide as given. All of a group
+// double what one of the group before it wrote. Memory 0 has a vector of n for each dispatch of a group, the first
+// group reads memory 1.
 func groups(widths []int, n int) (list []drivertest.Dispatch) {
 	vector := func(i int) drivertest.Arg { return drivertest.Arg{Offset: 4 * n * i} }
 	before := 0
@@ -31,8 +32,8 @@ func groups(widths []int, n int) (list []drivertest.Dispatch) {
 	return list
 }
 
-// TestGraphsHaveTheEdgesOfBarriers captures groups of several widths, in two commands, and compares what each node of the graph
-// follows with the barriers.
+// TestGraphsHaveTheEdgesOfBarriers captures groups of several widths, in two commands, and compares what each node of
+// the graph follows with the barriers.
 func TestGraphsHaveTheEdgesOfBarriers(t *testing.T) {
 	const n = 8
 	widths := []int{3, 1, 16, 2, 1, 1, 5}

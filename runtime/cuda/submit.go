@@ -62,7 +62,8 @@ func (q *queue) launch() {
 	q.issue()
 }
 
-// ran notes whether the entries that are not issued do anything, and the times of their graph, which is of one entry then.
+// ran notes whether the entries that are not issued do anything, and the times of their graph, which is of one entry
+// then.
 func (q *queue) ran(on bool, t *times) {
 	q.device.Lock()
 	defer q.device.Unlock()

@@ -9,10 +9,10 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/gpu"
 )
 
-// Times of the device, for timelines. A graph that is captured while a timeline is wanted records an event before its first
-// kernel and one after each kernel, on the strand of the kernel. They are nodes of the graph (CU_EVENT_RECORD_EXTERNAL). A
-// transfer has an event before it and one after it. Events give the time from one to another, so that of the host is found from
-// an event whose record the host waits for, the anchor.
+// Times of the device, for timelines. A graph that is captured while a timeline is wanted records an event before its
+// first kernel and one after each kernel, on the strand of the kernel. They are nodes of the graph
+// (CU_EVENT_RECORD_EXTERNAL). A transfer has an event before it and one after it. Events give the time from one to
+// another, so that of the host is found from an event whose record the host waits for, the anchor.
 
 // times are the events of a graph or a transfer. A nil times records nothing.
 type times struct {

@@ -69,8 +69,8 @@ const (
 	exact = 50.0
 )
 
-// TestKernelsAreOnTheTimeline runs a program whose command has one kernel: the kernel is within its command, and the spans are
-// in order, within the time of the run, and do not overlap.
+// TestKernelsAreOnTheTimeline runs a program whose command has one kernel: the kernel is within its command, and the
+// spans are in order, within the time of the run, and do not overlap.
 func TestKernelsAreOnTheTimeline(t *testing.T) {
 	const steps = 20
 	spans, took := timed(t, cudasim.Default(), steps)
@@ -95,8 +95,8 @@ func TestKernelsAreOnTheTimeline(t *testing.T) {
 	}
 }
 
-// TestTimesOfKernelsAreTheirOwn compares a kernel of many workgroups with some of one. The last two may run at the same time, and
-// begin together.
+// TestTimesOfKernelsAreTheirOwn compares a kernel of many workgroups with some of one. The last two may run at the same
+// time, and begin together.
 func TestTimesOfKernelsAreTheirOwn(t *testing.T) {
 	short := kernels.Scaling(drivertest.Arg{Memory: drivertest.ToyWeights}, drivertest.Arg{Memory: drivertest.ToyWeights}, drivertest.ToyVocab, 1)
 	long, beside := short, short

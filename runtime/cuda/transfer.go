@@ -16,8 +16,8 @@ type copyKey struct {
 	dst, src  int // numbers of memories
 }
 
-// copying is what is kept for a transfer. Bytes from or to the host go through pinned memory of its own, in which the pieces
-// are contiguous.
+// copying is what is kept for a transfer. Bytes from or to the host go through pinned memory of its own, in which the
+// pieces are contiguous.
 type copying struct {
 	cut     runtime.Transfer // into pieces; zero before the first time
 	pieces  []gpu.Piece
@@ -138,7 +138,8 @@ func (c *copying) stage(d *device, n int) (err error) {
 	return err
 }
 
-// staged returns the n bytes at a span if they are memory of the host that the device does not address, and nil otherwise.
+// staged returns the n bytes at a span if they are memory of the host that the device does not address, and nil
+// otherwise.
 func (o *bound) staged(b *runtime.Block, s runtime.Span, n int) []byte {
 	if o.shared[s.Memory] != nil {
 		return nil

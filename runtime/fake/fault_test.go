@@ -42,8 +42,8 @@ func TestNothingRunsAfterAFault(t *testing.T) {
 	}
 }
 
-// TestTheHostStopsAfterAFault: once the host has waited for a device that failed, no worker continues the step, as it would
-// read what was not computed. The error is that of the device alone.
+// TestTheHostStopsAfterAFault: once the host has waited for a device that failed, no worker continues the step, as it
+// would read what was not computed. The error is that of the device alone.
 func TestTheHostStopsAfterAFault(t *testing.T) {
 	for name, wait := range map[string]func(q *runtime.Queues){
 		"event": func(q *runtime.Queues) { q.Await(hashed) },

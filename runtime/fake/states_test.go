@@ -15,8 +15,8 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/fake"
 )
 
-// The ledger is a language model on one device with two states: one holds the token of each position in 2 heads, the other one of
-// the host's memory counts positions. The largest logit is a hash of all positions of both heads.
+// The ledger is a language model on one device with two states: one holds the token of each position in 2 heads, the
+// other one of the host's memory counts positions. The largest logit is a hash of all positions of both heads.
 const (
 	ledgerHeads = 2
 	memLedger   = 0 // state on the device: [1, heads, context, 1] i32, at ledgerAt
@@ -123,7 +123,8 @@ func decodes(t *testing.T, s *runtime.Session, all []int32, ids ...int32) {
 	}
 }
 
-// TestDeviceStatesAreSavedAndForked continues sequences of random lengths in forks, and in other models that have loaded them.
+// TestDeviceStatesAreSavedAndForked continues sequences of random lengths in forks, and in other models that have
+// loaded them.
 func TestDeviceStatesAreSavedAndForked(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for pipeline := range 4 {
@@ -231,7 +232,8 @@ func TestCancelledReads(t *testing.T) {
 	decodes(t, s, nil, 3)
 }
 
-// TestPlacedIOOnDevices moves the inputs and outputs of a session with steps in flight to memory of the caller's, several times.
+// TestPlacedIOOnDevices moves the inputs and outputs of a session with steps in flight to memory of the caller's,
+// several times.
 func TestPlacedIOOnDevices(t *testing.T) {
 	for pipeline := range 4 {
 		m := openLedger(t, 5, pipeline)

@@ -14,8 +14,8 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/fake"
 )
 
-// TestStartedStepsGiveTheDefinedTokens starts random calls of several sessions, with 0 to 4 steps in flight, and waits for
-// them in random order.
+// TestStartedStepsGiveTheDefinedTokens starts random calls of several sessions, with 0 to 4 steps in flight, and waits
+// for them in random order.
 func TestStartedStepsGiveTheDefinedTokens(t *testing.T) {
 	for pipeline := range 5 {
 		m := (&toy{pipeline: pipeline, options: fake.Options{Seed: uint64(pipeline)}}).open(t, runtime.Options{Threads: 1})
@@ -69,8 +69,8 @@ func startRandomly(t *testing.T, s *runtime.Session, r *rand.Rand) {
 	}
 }
 
-// overlapping returns a toy whose second device waits, up to a limit, for the first one to work on a later step, and the
-// number of steps for which it did.
+// overlapping returns a toy whose second device waits, up to a limit, for the first one to work on a later step, and
+// the number of steps for which it did.
 func overlapping(pipeline int) (*toy, *atomic.Int32) {
 	var sums, hashes, overlaps atomic.Int32
 	o := &toy{pipeline: pipeline, options: fake.Options{Delay: -1}}
@@ -128,7 +128,8 @@ func TestCallsOverlap(t *testing.T) {
 	}
 }
 
-// TestSessionsOverlap: the devices work on steps of two sessions at once, also where each has one step in flight at most.
+// TestSessionsOverlap: the devices work on steps of two sessions at once, also where each has one step in flight at
+// most.
 func TestSessionsOverlap(t *testing.T) {
 	o, overlaps := overlapping(1)
 	m := o.open(t, runtime.Options{Threads: 1})
@@ -242,7 +243,8 @@ func (f *figures) Step(s runtime.StepMetrics) {
 
 func (*figures) Generated(runtime.Summary) {}
 
-// TestStepsInFlightAreCounted: a step is counted when it has ended on the devices, once, and one that fails with its error.
+// TestStepsInFlightAreCounted: a step is counted when it has ended on the devices, once, and one that fails with its
+// error.
 func TestStepsInFlightAreCounted(t *testing.T) {
 	f := &figures{}
 	m := (&toy{pipeline: 2}).open(t, runtime.Options{Threads: 1, Metrics: f})

@@ -50,7 +50,8 @@ func (e *Entry[X]) Works() bool { return e.Kind == RunEntry || e.Kind == Transfe
 // HostBytes returns the bytes of the host to which a transfer writes, or nil.
 func (e *Entry[X]) HostBytes() []byte { return HostBytes(e.Block, e.Transfer.Dst, e.Transfer.Len()) }
 
-// Fault returns the failure of an entry on the target of the given name. device is the name of the device with its driver.
+// Fault returns the failure of an entry on the target of the given name. device is the name of the device with its
+// driver.
 func (e *Entry[X]) Fault(target, device string, err error) *runtime.FaultError {
 	what, iteration := e.Label()
 	return &runtime.FaultError{

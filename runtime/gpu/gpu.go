@@ -7,8 +7,8 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
-// Kernel is a compiled kernel. Programs embed its code. It reads its arguments from a block of 8-byte words, whose address
-// it is given.
+// Kernel is a compiled kernel. Programs embed its code. It reads its arguments from a block of 8-byte words, whose
+// address it is given.
 type Kernel struct {
 	Name    string // what it computes
 	Code    string // SPIR-V words, little-endian, with the entry point "main"
@@ -16,7 +16,8 @@ type Kernel struct {
 	Args    int    // words of arguments
 }
 
-// Part returns bytes from to to of a file of kernels, or nothing if the file is shorter: opening the model reports that.
+// Part returns bytes from to to of a file of kernels, or nothing if the file is shorter: opening the model reports
+// that.
 func Part(file string, from, to int) string {
 	if to > len(file) {
 		return ""

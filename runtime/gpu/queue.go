@@ -9,8 +9,8 @@ import (
 )
 
 // Queues are the queues of a device. Two goroutines of its driver work on each: one takes entries and gives them to the
-// driver, the other waits until they are done and does what the host does after them. X is what the driver keeps with an
-// entry.
+// driver, the other waits until they are done and does what the host does after them. X is what the driver keeps with
+// an entry.
 //
 // A device that embeds Queues has the methods Run, Copy, Record and Wait of runtime.Device.
 type Queues[X any] struct {
@@ -56,8 +56,8 @@ func (a *Queues[X]) Record(queue int, e *runtime.Event, n uint64) {
 	}
 }
 
-// Wait implements runtime.Device. If the record is one of this device that is not done yet, the device waits, else the host
-// does.
+// Wait implements runtime.Device. If the record is one of this device that is not done yet, the device waits, else the
+// host does.
 func (a *Queues[X]) Wait(queue int, e *runtime.Event, n uint64) {
 	a.list[queue].submit(&Entry[X]{Kind: WaitEntry, Event: e, Count: n})
 }
@@ -98,8 +98,8 @@ func (a *Queues[X]) Working() Entry[X] {
 	return noWork[X]()
 }
 
-// Pending returns the queue and the number of an entry that is taken, not done and meets a condition, or nil. Entries of queues
-// other than own are considered once they are issued. With the lock.
+// Pending returns the queue and the number of an entry that is taken, not done and meets a condition, or nil. Entries
+// of queues other than own are considered once they are issued. With the lock.
 func (a *Queues[X]) Pending(own *Queue[X], met func(*Entry[X]) bool) (*Queue[X], uint64) {
 	for _, q := range a.list {
 		end := q.Issued
@@ -115,8 +115,8 @@ func (a *Queues[X]) Pending(own *Queue[X], met func(*Entry[X]) bool) (*Queue[X],
 	return nil, 0
 }
 
-// find returns the entry that records n to an event and is not done. With the lock. A wait is submitted after its record, so
-// that a record that is not found is done, or another device's.
+// find returns the entry that records n to an event and is not done. With the lock. A wait is submitted after its
+// record, so that a record that is not found is done, or another device's.
 func (a *Queues[X]) find(event *runtime.Event, n uint64) (*Queue[X], uint64) {
 	for _, q := range a.list {
 		for i := q.Done; i < q.tail; i++ {
@@ -128,8 +128,8 @@ func (a *Queues[X]) find(event *runtime.Event, n uint64) (*Queue[X], uint64) {
 	return nil, 0
 }
 
-// Queue is a queue of the plan. Its entries are numbered from 0. The device and the host are done with those before Done.
-// Those before Issued were given to the driver, those before Next were taken.
+// Queue is a queue of the plan. Its entries are numbered from 0. The device and the host are done with those before
+// Done. Those before Issued were given to the driver, those before Next were taken.
 type Queue[X any] struct {
 	all      *Queues[X]
 	Number   int // on the device
@@ -240,8 +240,9 @@ func (q *Queue[X]) Oldest(e *Entry[X]) bool {
 	return true
 }
 
-// Follow waits until the record that an entry waits for is done, if it is in another queue of the device. A wait is repeated
-// when it is finished: what the other queue copies to the host has to be there before later events of this queue are signalled.
+// Follow waits until the record that an entry waits for is done, if it is in another queue of the device. A wait is
+// repeated when it is finished: what the other queue copies to the host has to be there before later events of this
+// queue are signalled.
 func (q *Queue[X]) Follow(e *Entry[X]) {
 	if e.Kind != WaitEntry || e.From == nil || e.From == q {
 		return

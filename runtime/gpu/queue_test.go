@@ -51,7 +51,8 @@ func start(names ...string) (*Queues[int], []*driver) {
 	return all, list
 }
 
-// TestQueuesFinishEntriesInOrder submits more entries than a ring has before the driver begins, and records after the end.
+// TestQueuesFinishEntriesInOrder submits more entries than a ring has before the driver begins, and records after the
+// end.
 func TestQueuesFinishEntriesInOrder(t *testing.T) {
 	all, d := start("one")
 	var event runtime.Event

@@ -60,8 +60,8 @@ var faulty = []struct {
 	{"division", "%z = const i32 0\n%u = rem %t, %z", "division: ", true},
 }
 
-// TestFaultsNameTheirPlace demands that an error of a kernel names kernel, node, step, split and thread, that it is ours, and
-// that nothing runs after it.
+// TestFaultsNameTheirPlace demands that an error of a kernel names kernel, node, step, split and thread, that it is
+// ours, and that nothing runs after it.
 func TestFaultsNameTheirPlace(t *testing.T) {
 	for _, tt := range faulty {
 		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
@@ -102,7 +102,8 @@ func wantFault(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// TestKernelsWithoutBarrierRace has two kernels, of which one reads what the other writes, without a barrier between them.
+// TestKernelsWithoutBarrierRace has two kernels, of which one reads what the other writes, without a barrier between
+// them.
 func TestKernelsWithoutBarrierRace(t *testing.T) {
 	again := *double
 	again.Name = "another"
@@ -232,8 +233,8 @@ func TestBadCommandsFail(t *testing.T) {
 	}
 }
 
-// TestSeedsAndLanesAreThoseOfTheOptions has a kernel whose result depends on the order of threads, and one that shows the
-// size of a subgroup.
+// TestSeedsAndLanesAreThoseOfTheOptions has a kernel whose result depends on the order of threads, and one that shows
+// the size of a subgroup.
 func TestSeedsAndLanesAreThoseOfTheOptions(t *testing.T) {
 	order := kernel("order", "%one = const u32 1\n%v = atomic_add %x, %one\nstore %q, %v")
 	results := make(map[[elems]int32]bool)

@@ -85,7 +85,8 @@ func (d *device) move(t *runtime.Transfer, b *runtime.Block) error {
 	return eachLine(t, func(to, from, n int) error { return d.copy(dst, src, to, from, n) })
 }
 
-// eachLine calls visit for runs of contiguous bytes of a transfer: where they go to, where they are, and how many they are.
+// eachLine calls visit for runs of contiguous bytes of a transfer: where they go to, where they are, and how many they
+// are.
 func eachLine(t *runtime.Transfer, visit func(to, from, n int) error) error {
 	shape, line := t.Shape, t.Elem
 	if t.Stride[3] == t.Elem {

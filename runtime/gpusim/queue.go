@@ -68,8 +68,8 @@ func (q *queue) submit(e entry) bool {
 	return true
 }
 
-// next waits for entries and returns all of them. The slice of earlier ones is used again. None are left once the queue is
-// closed and empty.
+// next waits for entries and returns all of them. The slice of earlier ones is used again. None are left once the queue
+// is closed and empty.
 func (q *queue) next(done []entry) []entry {
 	clear(done)
 	q.mu.Lock()

@@ -217,8 +217,8 @@ type byteRange struct{ lo, hi byte }
 
 // appendUTF8 appends the sequences of ranges of bytes that together are the encodings of a range of characters.
 //
-// For example, U+0041 to U+07BF are the sequences 41-7f, and c2-de 80-bf, and df... all characters of a sequence have as
-// many bytes, and each byte after one that varies takes all values.
+// For example, U+0041 to U+07BF are the sequences 41-7f, and c2-de 80-bf, and df... all characters of a sequence have
+// as many bytes, and each byte after one that varies takes all values.
 func appendUTF8(list [][]byteRange, r runeRange) [][]byteRange {
 	for _, last := range []rune{0x7f, 0x7ff, 0xffff} { // of 1, 2 and 3 bytes
 		if r.lo <= last && r.hi > last {

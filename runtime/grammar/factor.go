@@ -12,7 +12,8 @@ type fork struct {
 }
 
 // choice compiles alternatives. Those that begin with texts share the instructions of what the texts have in common, so
-// that a state has a thread for each next byte, not one for each alternative. The list of thousands of words is like that.
+// that a state has a thread for each next byte, not one for each alternative. The list of thousands of words is like
+// that.
 func (c *compiler) choice(n choice, next int32) int32 {
 	var starts []int32
 	var forks []fork

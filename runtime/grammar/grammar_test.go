@@ -188,8 +188,8 @@ func randomWords(alphabet string, n int, seed uint64) words {
 	return w
 }
 
-// TestMaskAllowsWhatEachTokenAllows compares masks with trying each token, along random texts of tokens, with tables that
-// are forgotten now and then.
+// TestMaskAllowsWhatEachTokenAllows compares masks with trying each token, along random texts of tokens, with tables
+// that are forgotten now and then.
 func TestMaskAllowsWhatEachTokenAllows(t *testing.T) {
 	for _, tt := range grammars {
 		if tt.alphabet == "" {

@@ -10,7 +10,8 @@ import (
 var ErrTooComplex = fmt.Errorf("the grammar is too ambiguous: a text has more than %d readings: let alternatives begin with "+
 	"different texts, use smaller numbers of repetitions, or fewer members of an object that may be absent", maxThreads)
 
-// Limits of the machine. All but the first three bound what is remembered: beyond them it starts anew with the present state.
+// Limits of the machine. All but the first three bound what is remembered: beyond them it starts anew with the present
+// state.
 const (
 	maxThreads = 1 << 12
 	maxReturns = 1 << 12 // from rules, before a byte
@@ -20,8 +21,8 @@ const (
 	maxMasks   = 1 << 10
 )
 
-// thread is one reading of the text so far: the instruction that reads the next byte, with its stack. at is accept, with
-// an empty stack, if the text is complete.
+// thread is one reading of the text so far: the instruction that reads the next byte, with its stack. at is accept,
+// with an empty stack, if the text is complete.
 type thread struct{ at, stack int32 }
 
 const accept int32 = -1
@@ -185,7 +186,8 @@ func (m *machine) follow(t thread) bool {
 	return true
 }
 
-// stackAfter returns the stack for a call that goes on at back. A call at the end of a rule returns where the rule does.
+// stackAfter returns the stack for a call that goes on at back. A call at the end of a rule returns where the rule
+// does.
 func (m *machine) stackAfter(back, stack int32) int32 {
 	if m.g.code[back].op == opReturn {
 		return stack

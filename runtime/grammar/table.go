@@ -7,8 +7,8 @@ import (
 )
 
 // A table is the automaton of a grammar for one vocabulary, computed before the program runs: the transitions of all
-// states that texts of tokens lead to, and the tokens that each state allows. Only grammars have one whose states are few,
-// as without recursion, or with recursion at the end of rules alone.
+// states that texts of tokens lead to, and the tokens that each state allows. Only grammars have one whose states are
+// few, as without recursion, or with recursion at the end of rules alone.
 //
 // Its serial form has little-endian numbers:
 //

@@ -11,8 +11,8 @@ import (
 // recursive are the grammars whose states are not finite.
 var recursive = []string{"recursion", "two stacks", "empty rules", "json"}
 
-// TestTablesAllowWhatMatchersAllow walks random texts of tokens with a table and with a matcher. Both allow the same tokens
-// in each state that is reached, and refuse the same others.
+// TestTablesAllowWhatMatchersAllow walks random texts of tokens with a table and with a matcher. Both allow the same
+// tokens in each state that is reached, and refuse the same others.
 func TestTablesAllowWhatMatchersAllow(t *testing.T) {
 	for _, tt := range grammars {
 		if tt.alphabet == "" {

@@ -21,8 +21,8 @@ type TooLargeError struct{ Why string }
 
 func (e *TooLargeError) Error() string { return "the grammar is too large for a table: " + e.Why }
 
-// Tabulate returns the table of a grammar for a vocabulary in serial form. The error is a *TooLargeError if it has too many
-// states, and ErrTooComplex if a program that follows the grammar would soon fail with it.
+// Tabulate returns the table of a grammar for a vocabulary in serial form. The error is a *TooLargeError if it has too
+// many states, and ErrTooComplex if a program that follows the grammar would soon fail with it.
 func (g *Grammar) Tabulate(v *Vocab) ([]byte, error) { return g.tabulate(v, usualLimits) }
 
 func (g *Grammar) tabulate(v *Vocab, limits tableLimits) ([]byte, error) {
@@ -47,8 +47,8 @@ type tabulator struct {
 	steps  int
 }
 
-// maxSure is a number of tokens that texts often have. A grammar that is too complex for a text of fewer is an error; for
-// longer ones it has no table, and a program may never meet such a text.
+// maxSure is a number of tokens that texts often have. A grammar that is too complex for a text of fewer is an error;
+// for longer ones it has no table, and a program may never meet such a text.
 const maxSure = 256
 
 // explore computes the masks of all states that are reached by tokens. State numbers stay, as nothing is forgotten.

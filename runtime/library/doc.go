@@ -6,8 +6,8 @@ import "errors"
 // ErrSystem reports a system or an architecture on which programs cannot call libraries.
 var ErrSystem = errors.New("drivers are called on 64-bit Linux, macOS and Windows only: build for amd64 or arm64")
 
-// Open opens the first library of the given file names that the system finds. It stays open until the process ends, since
-// drivers have threads of their own.
+// Open opens the first library of the given file names that the system finds. It stays open until the process ends,
+// since drivers have threads of their own.
 func Open(names ...string) (uintptr, error) {
 	var errs []error
 	for _, name := range names {

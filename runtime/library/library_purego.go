@@ -4,8 +4,8 @@ package library
 
 import "github.com/ebitengine/purego"
 
-// Call calls the C function at an address. The objects whose addresses are converted in the call are on the heap, and are
-// kept until it returns.
+// Call calls the C function at an address. The objects whose addresses are converted in the call are on the heap, and
+// are kept until it returns.
 //
 //go:uintptrescapes
 func Call(f uintptr, args ...uintptr) uintptr {
@@ -13,8 +13,8 @@ func Call(f uintptr, args ...uintptr) uintptr {
 	return r
 }
 
-// CallWith is Call with arguments that the caller keeps, so that the call allocates nothing. Objects whose addresses are
-// among them have to be on the heap.
+// CallWith is Call with arguments that the caller keeps, so that the call allocates nothing. Objects whose addresses
+// are among them have to be on the heap.
 func CallWith(f uintptr, args []uintptr) uintptr {
 	r, _, _ := purego.SyscallN(f, args...)
 	return r

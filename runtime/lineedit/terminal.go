@@ -43,8 +43,8 @@ const (
 // ReadLine shows a prompt and returns the line that the user enters, without its end. The line has newlines if it was
 // pasted with them. The error is io.EOF when the user ends the input, by Ctrl-D in an empty line.
 //
-// Between two lines the terminal stays in the mode of single keys: what is typed meanwhile is not shown, and belongs to the
-// next line. Close ends that mode.
+// Between two lines the terminal stays in the mode of single keys: what is typed meanwhile is not shown, and belongs to
+// the next line. Close ends that mode.
 func (t *Terminal) ReadLine(prompt string) (string, error) {
 	if err := t.singleKeys(); err != nil {
 		return "", err
@@ -117,8 +117,8 @@ func (t *Terminal) singleKeys() error {
 	return nil
 }
 
-// Close returns the terminal to its own mode for good. Another goroutine than that of ReadLine may call it, also while a
-// line is read.
+// Close returns the terminal to its own mode for good. Another goroutine than that of ReadLine may call it, also while
+// a line is read.
 func (t *Terminal) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/pty"
 )
 
-// TestReadLine reads lines from a pseudo-terminal, whose own mode returns at the end. Keys that are typed between two lines are
-// not shown then.
+// TestReadLine reads lines from a pseudo-terminal, whose own mode returns at the end. Keys that are typed between two
+// lines are not shown then.
 func TestReadLine(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	user, program := pty.Open(t, 40)

@@ -27,8 +27,8 @@ var wide = [...]struct{ first, last rune }{
 	{0x1f947, 0x1f9ff}, {0x1fa70, 0x1faf6}, {0x20000, 0x3fffd},
 }
 
-// runeWidth returns the columns that a terminal moves by for a rune: 0 for marks that are drawn over the character before
-// them, and for control characters.
+// runeWidth returns the columns that a terminal moves by for a rune: 0 for marks that are drawn over the character
+// before them, and for control characters.
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x20 || r >= 0x7f && r < 0xa0:

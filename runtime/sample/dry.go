@@ -5,11 +5,12 @@ import "math"
 // repetitions finds how recent tokens repeat, for DRY.
 //
 // Tokens are counted from the newest. If those from i on begin with the same L tokens as those from 0 on, the last L
-// tokens have occurred before, and the token after them there is the one at i-1. The lengths L are the Z-function of the
-// tokens, newest first, which takes linear time (Gusfield 1997, Algorithms on Strings, Trees, and Sequences, chapter 1).
+// tokens have occurred before, and the token after them there is the one at i-1. The lengths L are the Z-function of
+// the tokens, newest first, which takes linear time (Gusfield 1997, Algorithms on Strings, Trees, and Sequences,
+// chapter 1).
 //
-// For example, after a b c x a b c, newest first c b a x c b a: the tokens from 4 on begin with 3 equal ones, so the token
-// at 3, x, would make the repetition longer.
+// For example, after a b c x a b c, newest first c b a x c b a: the tokens from 4 on begin with 3 equal ones, so the
+// token at 3, x, would make the repetition longer.
 type repetitions struct {
 	DRY
 	breakers map[int32][][]int32 // the tails, by head

@@ -28,8 +28,8 @@ func (s *Sampler) mirostat(logits []float32) int32 {
 	return id
 }
 
-// information returns -log2 of the probability of each candidate. They are in order, the best first. The result is valid
-// until pick.
+// information returns -log2 of the probability of each candidate. They are in order, the best first. The result is
+// valid until pick.
 func (s *Sampler) information(temperature float64) []float64 {
 	bits, total, best := s.weights[:len(s.top)], 0.0, s.top[0].logit
 	for _, c := range s.top {

@@ -34,13 +34,13 @@ type Options struct {
 	XTCProbability float32
 	XTCThreshold   float32
 
-	// The temperature is between Temperature-DynamicRange and Temperature+DynamicRange, but at least 0: it grows with the
-	// entropy's share of its maximum to the power of DynamicExponent (0: 1).
+	// The temperature is between Temperature-DynamicRange and Temperature+DynamicRange, but at least 0: it grows with
+	// the entropy's share of its maximum to the power of DynamicExponent (0: 1).
 	DynamicRange    float32
 	DynamicExponent float32
 
-	// Mirostat 1 or 2 draws so that the information of tokens is MirostatTau bits on average (0: 5), with the learning rate
-	// MirostatEta (0: 0.1). Of the other options, only Temperature, Bias and Seed have an effect then.
+	// Mirostat 1 or 2 draws so that the information of tokens is MirostatTau bits on average (0: 5), with the learning
+	// rate MirostatEta (0: 0.1). Of the other options, only Temperature, Bias and Seed have an effect then.
 	Mirostat    int
 	MirostatTau float32
 	MirostatEta float32
@@ -58,8 +58,8 @@ type Bias struct {
 }
 
 // DRY ("don't repeat yourself") lowers the logits of tokens that would continue a repetition: if the last L tokens are
-// also elsewhere among the recent ones, the token after them there loses Multiplier * Base^(L-Allowed), if L is at least
-// Allowed. The method is that of oobabooga/text-generation-webui, pull request 5677.
+// also elsewhere among the recent ones, the token after them there loses Multiplier * Base^(L-Allowed), if L is at
+// least Allowed. The method is that of oobabooga/text-generation-webui, pull request 5677.
 type DRY struct {
 	Multiplier float32 // 0: off
 	Base       float32 // 0: 1.75

@@ -2,9 +2,9 @@
 // token. The same options, seed and logits give the same tokens.
 //
 // The stages and their order are those of llama.cpp's default chain (common/sampling.cpp, llama-sampling.cpp): bias,
-// penalties of recent tokens, DRY, top-n-sigma, top-k, typical, top-p, min-p, XTC, temperature, draw. Each filter uses the
-// probabilities of the candidates that the one before it has left, before the temperature changes them. With mirostat
-// the stages are bias, temperature, mirostat.
+// penalties of recent tokens, DRY, top-n-sigma, top-k, typical, top-p, min-p, XTC, temperature, draw. Each filter uses
+// the probabilities of the candidates that the one before it has left, before the temperature changes them. With
+// mirostat the stages are bias, temperature, mirostat.
 package sample
 
 import (

@@ -22,8 +22,8 @@ func (s *Sampler) sigmaFloor(logits []float32, best float32) float32 {
 	return best - float32(deviation)*s.o.TopNSigma
 }
 
-// topK sets s.top to all candidates that are not below floor, or to the K best of them in descending order. The K best so
-// far form a heap whose root is the worst of them, so that most tokens cost one comparison.
+// topK sets s.top to all candidates that are not below floor, or to the K best of them in descending order. The K best
+// so far form a heap whose root is the worst of them, so that most tokens cost one comparison.
 func (s *Sampler) topK(logits []float32, floor float32) {
 	s.top = s.top[:0]
 	k := s.kept(len(logits))
@@ -159,8 +159,8 @@ func (s *Sampler) minP() {
 }
 
 // xtc excludes the top choices: it drops all candidates with the threshold's probability or more, but for the least
-// probable of them. It does so in a draw of XTCProbability (oobabooga/text-generation-webui, pull request 6335). No number
-// is drawn if there is no choice.
+// probable of them. It does so in a draw of XTCProbability (oobabooga/text-generation-webui, pull request 6335). No
+// number is drawn if there is no choice.
 func (s *Sampler) xtc() {
 	if s.o.XTCProbability == 0 || s.o.XTCThreshold > 0.5 || len(s.top) < 2 {
 		return

@@ -140,7 +140,8 @@ func TestLongWordsAreMergedQuickly(t *testing.T) {
 	}
 }
 
-// FuzzBPE checks that every text comes back, with U+FFFD for what is no UTF-8, in every way to split it, and that a Decoder gives it in whole characters.
+// FuzzBPE checks that every text comes back, with U+FFFD for what is no UTF-8, in every way to split it, and that a
+// Decoder gives it in whole characters.
 func FuzzBPE(f *testing.F) {
 	for _, s := range []string{"", "it's 12 dogs", "  \n\n x", "\xff\xe2\x96", "é😀\u200d中文", strings.Repeat("a", 300), "<|end|>", "Ġ▁ā", "12345 ABCdef"} {
 		for split := range numSplits {

@@ -9,8 +9,8 @@
 //
 // SPM is that of SentencePiece's BPE models. Spaces become U+2581 and the text is cut into characters. Then, again and
 // again, the two neighbours are joined that together are the token with the highest score. For example, if the tokens
-// ab (score -1) and bc (-2) exist, abc becomes ab c. A piece that is no token in the end is spelled with byte tokens, or
-// with the unknown token if the vocabulary has none.
+// ab (score -1) and bc (-2) exist, abc becomes ab c. A piece that is no token in the end is spelled with byte tokens,
+// or with the unknown token if the vocabulary has none.
 //
 // BPE joins neighbours in the same way, but only those that a merge names, in the order of the merges, and not across
 // words. Every byte is a character of a token's text, so that every text can be spelled.

@@ -40,8 +40,8 @@ func (v *Vocab) Encode(dst []int32, text string, o Options) []int32 {
 	return e.out
 }
 
-// EncodePair appends the tokens of a query and a document as models that rank texts read them: each of both ended, or with a
-// separator between them, as the vocabulary wants.
+// EncodePair appends the tokens of a query and a document as models that rank texts read them: each of both ended, or
+// with a separator between them, as the vocabulary wants.
 func (v *Vocab) EncodePair(dst []int32, query, document string) []int32 {
 	end := v.eos
 	if end == None {

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Costs of PLaMo-2's tokenizer are scores in units of 1e-4, with the sign changed (llama-vocab.cpp, llm_tokenizer_plamo2).
+// Costs of PLaMo-2's tokenizer are scores in units of 1e-4, with the sign changed (llama-vocab.cpp,
+// llm_tokenizer_plamo2).
 const (
 	plamoUnit    = 1e4
 	plamoUnknown = 10_000_000 // of a character without a token
@@ -16,8 +17,8 @@ const (
 // byteOrderMark is left out at the beginning of a fragment.
 const byteOrderMark = "\ufeff"
 
-// plamo encodes a fragment with PLaMo-2's tokenizer: of all ways to cut the text into tokens and characters, the one with the
-// least cost, and of equal ones that with the longest token first. Characters are spelled in bytes.
+// plamo encodes a fragment with PLaMo-2's tokenizer: of all ways to cut the text into tokens and characters, the one
+// with the least cost, and of equal ones that with the longest token first. Characters are spelled in bytes.
 func (e *encoder) plamo(text string) {
 	text = strings.TrimPrefix(spellable(text), byteOrderMark)
 	best := make([]plamoChoice, len(text)+1)
@@ -67,8 +68,9 @@ func (v *Vocab) plamoAt(best []plamoChoice, text string, at int) {
 	best[at] = c
 }
 
-// spellable returns a text in which each byte that begins no character is U+FFFD. As in llama.cpp (unicode_cpts_from_utf8),
-// bytes of the form of a character are one, also where UTF-8 allows a shorter form, or no such character.
+// spellable returns a text in which each byte that begins no character is U+FFFD. As in llama.cpp
+// (unicode_cpts_from_utf8), bytes of the form of a character are one, also where UTF-8 allows a shorter form, or no
+// such character.
 func spellable(text string) string {
 	if utf8.ValidString(text) {
 		return text

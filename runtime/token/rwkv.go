@@ -1,7 +1,8 @@
 package token
 
 // rwkv encodes a fragment with RWKV World's tokenizer: the longest token at each position, of all tokens, whose texts
-// are any bytes (llama-vocab.cpp, llm_tokenizer_rwkv_session). A byte that begins no token is the unknown token, if there is one.
+// are any bytes (llama-vocab.cpp, llm_tokenizer_rwkv_session). A byte that begins no token is the unknown token, if
+// there is one.
 func (e *encoder) rwkv(text string) {
 	for pos := 0; pos < len(text); {
 		id, n := e.v.longest(text[pos:])

@@ -22,8 +22,8 @@ func (e *encoder) spm(text string) {
 	}
 }
 
-// cut makes a symbol of each character. As in llama.cpp, its first byte alone determines its length, so that a character
-// that is cut off includes bytes after it, even those of an escaped space.
+// cut makes a symbol of each character. As in llama.cpp, its first byte alone determines its length, so that a
+// character that is cut off includes bytes after it, even those of an escaped space.
 func (e *encoder) cut() {
 	e.symbols = slices.Grow(e.symbols[:0], len(e.text))
 	for pos := 0; pos < len(e.text); {

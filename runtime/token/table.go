@@ -234,8 +234,8 @@ func (t *Table) sep() int32 {
 // algorithm returns the algorithm; the zero value is SPM.
 func (t *Table) algorithm() Algorithm { return max(t.Algorithm, SPM) }
 
-// allTexts returns the tokens and the other texts in merges, and the merges as triples of indexes of texts: left, right,
-// joined.
+// allTexts returns the tokens and the other texts in merges, and the merges as triples of indexes of texts: left,
+// right, joined.
 func (t *Table) allTexts() (texts []string, merges []int32, err error) {
 	if len(t.Merges) == 0 {
 		return t.Tokens, nil, nil

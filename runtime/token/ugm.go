@@ -149,9 +149,9 @@ func (v *Vocab) userDefined(text string) int {
 }
 
 // charsmap is SentencePiece's map of characters to their replacements (sentencepiece, normalizer.cc): the length of a
-// trie in bytes, the trie, and the replacements, each of which ends with a zero. The trie is a double array (Darts-clone,
-// darts.h): units of 32 bits, of which 0 to 7 are the label, 8 tells that a text ends, 9 and 10 to 30 are the
-// offset to the children, and 31 marks the value of a text that ends: the position of its replacement.
+// trie in bytes, the trie, and the replacements, each of which ends with a zero. The trie is a double array
+// (Darts-clone, darts.h): units of 32 bits, of which 0 to 7 are the label, 8 tells that a text ends, 9 and 10 to 30 are
+// the offset to the children, and 31 marks the value of a text that ends: the position of its replacement.
 type charsmap string
 
 // units returns the number of units of the trie.

@@ -87,8 +87,8 @@ func (d *device) newPool() (handle, error) {
 // bound returns what this device keeps for a block.
 func (d *device) bound(b *runtime.Block) *bound { return b.Bound[d.index].(*bound) }
 
-// run returns the recorded command of an entry, after it has written the arguments for the entry's step. The step before
-// that had this block has ended, so nothing reads them.
+// run returns the recorded command of an entry, after it has written the arguments for the entry's step. The step
+// before that had this block has ended, so nothing reads them.
 func (o *bound) run(e *entry) (handle, error) {
 	o.lock.Lock()
 	defer o.lock.Unlock()

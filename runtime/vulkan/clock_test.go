@@ -60,7 +60,8 @@ func TestTimesAreBetweenSubmissionAndEnd(t *testing.T) {
 	}
 }
 
-// TestKernelsBeginAtTheirBarrier notes dispatches of which the second and third run at the same time, and so do the last two.
+// TestKernelsBeginAtTheirBarrier notes dispatches of which the second and third run at the same time, and so do the
+// last two.
 func TestKernelsBeginAtTheirBarrier(t *testing.T) {
 	times := &times{count: 1}
 	for i, barrier := range []bool{false, true, false, true, false} {

@@ -118,8 +118,8 @@ func (p *physical) having(names ...string) (list []string) {
 	return list
 }
 
-// chooseFamily chooses the family of queues that computes and has the most queues of those that the plan needs, and returns
-// how many to open.
+// chooseFamily chooses the family of queues that computes and has the most queues of those that the plan needs, and
+// returns how many to open.
 func (d *device) chooseFamily() (queues int, err error) {
 	families, _ := list("vkGetPhysicalDeviceQueueFamilyProperties", func(n *uint32, p *vkQueueFamilyProperties) result {
 		d.instance.getPhysicalDeviceQueueFamilies.call(uintptr(d.physical.handle), uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(p)))

@@ -15,8 +15,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/drivertest"
 )
 
-// spinning returns a command of so many workgroups, which take about half a millisecond each on a processor's core. Time is
-// a matter of workgroups since lavapipe ends every loop after 65,535 iterations.
+// spinning returns a command of so many workgroups, which take about half a millisecond each on a processor's core.
+// Time is a matter of workgroups since lavapipe ends every loop after 65,535 iterations.
 func spinning(groups int) *runtime.Command {
 	return drivertest.Command(drivertest.Dispatch{Kernel: kernels.Spin, Groups: groups, Args: []drivertest.Arg{{Memory: 0}, {Memory: drivertest.Number, Offset: 60000}}})
 }
@@ -163,8 +163,8 @@ func TestTooMuchMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryIsFreed allocates memory and binds a block to it, in which commands and transfers are recorded. Once nothing refers
-// to these any more, nothing of them is left.
+// TestMemoryIsFreed allocates memory and binds a block to it, in which commands and transfers are recorded. Once
+// nothing refers to these any more, nothing of them is left.
 func TestMemoryIsFreed(t *testing.T) {
 	b := open(t, setting{})
 	before := vulkan.Live(b.Device)
@@ -272,8 +272,8 @@ func (n *noting) Open(info *runtime.DeviceInfo, index int, s *runtime.Supervisor
 	return n.device, err
 }
 
-// TestDeviceIsLostWhileAProgramRuns has a program whose device fails after some tokens. The step returns an error that names
-// device, split and step, and is no bug of ours; so do all later ones.
+// TestDeviceIsLostWhileAProgramRuns has a program whose device fails after some tokens. The step returns an error that
+// names device, split and step, and is no bug of ours; so do all later ones.
 func TestDeviceIsLostWhileAProgramRuns(t *testing.T) {
 	open(t, setting{quiet: true}) // skips where there is no device
 	for _, submissions := range []bool{true, false} {

@@ -83,12 +83,12 @@ func (p *physical) subgroup(operation uint32) bool {
 	return p.subgroups.supportedStages&shaderCompute != 0 && p.subgroups.supportedOperations&operation != 0
 }
 
-// basicProperties are the properties that kernels may need of any device: what package kernels/gpu assumes of the target, and
-// computation with floating-point numbers.
+// basicProperties are the properties that kernels may need of any device: what package kernels/gpu assumes of the
+// target, and computation with floating-point numbers.
 var basicProperties = []string{"shaderSignedZeroInfNanPreserveFloat32", "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT", "subgroupSize from 4 to 128"}
 
-// enable returns the features to enable of those that a device has. Those of needs, which may be properties too, must be
-// among them.
+// enable returns the features to enable of those that a device has. Those of needs, which may be properties too, must
+// be among them.
 func (have *features) enable(version uint32, needs []string, p *physical) (*features, error) {
 	on := newFeatures(version)
 	for _, f := range further {

@@ -141,8 +141,8 @@ func TestImportsAreFreed(t *testing.T) {
 	t.Errorf("%d objects of the driver, %d before", vulkan.Live(b.Device), before)
 }
 
-// TestMemoryLargerThanAnAllocationIsNotImported names the limit once, and does not advise a limit of allocations: a program
-// has the memory of the host in one piece.
+// TestMemoryLargerThanAnAllocationIsNotImported names the limit once, and does not advise a limit of allocations: a
+// program has the memory of the host in one piece.
 func TestMemoryLargerThanAnAllocationIsNotImported(t *testing.T) {
 	b := open(t, setting{device: []int64{64}})
 	defer b.Close()

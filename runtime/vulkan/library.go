@@ -17,8 +17,8 @@ func libraryNames() []string {
 	return []string{"libvulkan.so.1", "libvulkan.so"}
 }
 
-// invoke calls a C function. The objects whose addresses are converted in the call are on the heap, and are kept until it
-// returns.
+// invoke calls a C function. The objects whose addresses are converted in the call are on the heap, and are kept until
+// it returns.
 //
 //go:uintptrescapes
 func invoke(f uintptr, args ...uintptr) uintptr { return library.Call(f, args...) }

@@ -9,7 +9,8 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/library"
 )
 
-// TestOtherSystemsAreNamedOnce demands the cause alone where no driver can be called, without the advice to install one.
+// TestOtherSystemsAreNamedOnce demands the cause alone where no driver can be called, without the advice to install
+// one.
 func TestOtherSystemsAreNamedOnce(t *testing.T) {
 	_, err := new(Loader).Open(new(runtime.DeviceInfo), 0, new(runtime.Supervisor))
 	if err != library.ErrSystem {

@@ -10,8 +10,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// TestListedDevicesOpen compares the list with what the loader opens: devices that miss nothing, by their numbers, and the
-// features that the list names.
+// TestListedDevicesOpen compares the list with what the loader opens: devices that miss nothing, by their numbers, and
+// the features that the list names.
 func TestListedDevicesOpen(t *testing.T) {
 	list, err := vulkan.List()
 	if err != nil {

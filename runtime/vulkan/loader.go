@@ -14,16 +14,16 @@ type Options struct {
 	Device string        // numbers or parts of names, separated by commas, for several targets; "" are the best ones
 	Limit  time.Duration // the longest wait without progress; 0 is 10 s, or 60 s for a driver on the processor
 	Needs  []string      // features that the kernels need besides the basic ones, such as "shaderFloat16"
-	// Validate enables the validation layer and gets its messages; nil does not. A process can open about 2,000 devices with it,
-	// as callbacks of C are never freed.
+	// Validate enables the validation layer and gets its messages; nil does not. A process can open about 2,000 devices
+	// with it, as callbacks of C are never freed.
 	Validate func(string)
 
 	// Progress is told how much of an upload is done, of data larger than the staging memory; nil is not.
 	Progress func(done, total int64)
 }
 
-// defaultLimit is about as long as systems wait before they reset a GPU. Drivers on the processor compile kernels when they
-// first run, and share the processor with other programs.
+// defaultLimit is about as long as systems wait before they reset a GPU. Drivers on the processor compile kernels when
+// they first run, and share the processor with other programs.
 const (
 	defaultLimit = 10 * time.Second
 	sharedLimit  = 60 * time.Second

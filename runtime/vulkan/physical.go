@@ -95,9 +95,9 @@ func instanceOf(target string) int {
 	return int(n)
 }
 
-// pick returns one of the devices. want lists numbers or names, separated by commas. Target number i of several gets the
-// one at i; if there are fewer, they are given out again. If want is empty, the list is that of all devices, the best one
-// first, without drivers on the processor if there is a GPU.
+// pick returns one of the devices. want lists numbers or names, separated by commas. Target number i of several gets
+// the one at i; if there are fewer, they are given out again. If want is empty, the list is that of all devices, the
+// best one first, without drivers on the processor if there is a GPU.
 func pick(all []*physical, want string, instance int) (*physical, error) {
 	if want == "" {
 		list := ranked(all)

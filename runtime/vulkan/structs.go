@@ -2,8 +2,8 @@ package vulkan
 
 import "unsafe"
 
-// The structures of the specification that calls need, with its names and the layout of C on 64-bit systems. Fields that
-// nothing reads or writes are left out where there are many; a blank array takes their place.
+// The structures of the specification that calls need, with its names and the layout of C on 64-bit systems. Fields
+// that nothing reads or writes are left out where there are many; a blank array takes their place.
 
 type vkApplicationInfo struct {
 	sType              structureType

@@ -11,9 +11,9 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/gpu"
 )
 
-// Times of the device, for timelines. A command buffer that is recorded while a timeline is wanted writes the device's clock
-// to queries of its own: at its beginning and after each dispatch. A device whose queues have no clock has no timestamps:
-// then its spans have the times at which the host submitted the work and knew its end.
+// Times of the device, for timelines. A command buffer that is recorded while a timeline is wanted writes the device's
+// clock to queries of its own: at its beginning and after each dispatch. A device whose queues have no clock has no
+// timestamps: then its spans have the times at which the host submitted the work and knew its end.
 
 // timestamps are what a device needs for them; nil if there is no timeline, or no clock.
 type timestamps struct {
@@ -144,8 +144,8 @@ func (d *device) calibrates() bool {
 	return err == nil && slices.Contains(all, timeDomainDevice)
 }
 
-// samples is how often the clocks are read together. The time of the device is between those of the host before and after,
-// and the shortest interval is taken.
+// samples is how often the clocks are read together. The time of the device is between those of the host before and
+// after, and the shortest interval is taken.
 const samples = 8
 
 // calibrate relates the clocks. Without the extension, a submission of the queue reads that of the device.
@@ -277,7 +277,8 @@ type times struct {
 	kernels []stamped
 }
 
-// stamped is a kernel between two timestamps: one at the barrier before it, and one when it and all before it have ended.
+// stamped is a kernel between two timestamps: one at the barrier before it, and one when it and all before it have
+// ended.
 type stamped struct {
 	name       string
 	begin, end int
@@ -336,8 +337,8 @@ func (t *times) dispatched(buffer handle, s *gpu.Dispatch) {
 	t.note(s)
 }
 
-// note notes a dispatch, whose end is the last timestamp. It began at the one before, or where that one began if there is no
-// barrier between them.
+// note notes a dispatch, whose end is the last timestamp. It began at the one before, or where that one began if there
+// is no barrier between them.
 func (t *times) note(s *gpu.Dispatch) {
 	k := stamped{s.Kernel.Name, t.count - 2, t.count - 1}
 	if n := len(t.kernels); n > 0 && !s.Barrier {
@@ -384,8 +385,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// between shifts ascending times so that they are after the submission and before the host knew the end: the clocks drift
-// apart, and are not related exactly. If they span more than that, the end counts. It returns by how much.
+// between shifts ascending times so that they are after the submission and before the host knew the end: the clocks
+// drift apart, and are not related exactly. If they span more than that, the end counts. It returns by how much.
 func between(at []time.Time, begin, end time.Time) (shift time.Duration) {
 	shift = max(begin.Sub(at[0]), 0)
 	if late := at[len(at)-1].Add(shift).Sub(end); late > 0 {

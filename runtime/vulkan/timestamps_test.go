@@ -56,8 +56,8 @@ func timed(t *testing.T, l *vulkan.Loader, steps int, further ...drivertest.Disp
 	return events[1:], took
 }
 
-// TestKernelsAreOnTheTimeline runs a program whose command has one kernel, with the ways to relate the clocks: the kernel is
-// within its command, and the spans are in order, within the time of the run, and do not overlap.
+// TestKernelsAreOnTheTimeline runs a program whose command has one kernel, with the ways to relate the clocks: the
+// kernel is within its command, and the spans are in order, within the time of the run, and do not overlap.
 func TestKernelsAreOnTheTimeline(t *testing.T) {
 	open(t, setting{})
 	for _, c := range []struct {
@@ -97,7 +97,8 @@ func TestKernelsAreOnTheTimeline(t *testing.T) {
 	}
 }
 
-// TestTimesOfKernelsAreTheirOwn compares a kernel of many workgroups with some of one, in commands that are submitted at once.
+// TestTimesOfKernelsAreTheirOwn compares a kernel of many workgroups with some of one, in commands that are submitted
+// at once.
 func TestTimesOfKernelsAreTheirOwn(t *testing.T) {
 	open(t, setting{})
 	short := kernels.Scaling(drivertest.Arg{Memory: drivertest.ToyWeights}, drivertest.Arg{Memory: drivertest.ToyWeights}, drivertest.ToyVocab, 1)
@@ -123,7 +124,8 @@ func TestTimesOfKernelsAreTheirOwn(t *testing.T) {
 	}
 }
 
-// TestWithoutATimelineThereAreNoQueries counts the objects of a device that has run a command, with a timeline and without.
+// TestWithoutATimelineThereAreNoQueries counts the objects of a device that has run a command, with a timeline and
+// without.
 func TestWithoutATimelineThereAreNoQueries(t *testing.T) {
 	live := func(timeline *runtime.Timeline) int {
 		b := open(t, setting{device: []int64{256, 256}, timeline: timeline})

@@ -16,8 +16,8 @@ type copyKey struct {
 	dst, src  int // numbers of memories
 }
 
-// copying is a recorded transfer. Bytes from or to the host go through staging memory of its own, in which the pieces are
-// contiguous.
+// copying is a recorded transfer. Bytes from or to the host go through staging memory of its own, in which the pieces
+// are contiguous.
 type copying struct {
 	recorded runtime.Transfer // zero before the first
 	buffer   handle

@@ -43,9 +43,9 @@ const flip = 0.0001
 // some 2^-9, a quarter of a step.
 const flipBF16 = 0.0003
 
-// A KV cache of q4_0 has steps of 1/8 of a block's largest element, so that as rarely keys and values move, they move much
-// farther: what is added to the tolerance grows with the square root of the error that they had before. Measured on
-// 2026-11-23 as rms of all: 0.00064 with f32 weights, 0.0013 with f16, 0.0028 with bf16, 0.0064 with q8_0.
+// A KV cache of q4_0 has steps of 1/8 of a block's largest element, so that as rarely keys and values move, they move
+// much farther: what is added to the tolerance grows with the square root of the error that they had before. Measured
+// on 2026-11-23 as rms of all: 0.00064 with f32 weights, 0.0013 with f16, 0.0028 with bf16, 0.0064 with q8_0.
 const (
 	flipNibble      = 0.0014
 	flipNibbleBF16  = 0.0025
@@ -118,7 +118,8 @@ func models() []*random {
 var sample = []int{0, 2, 7, 5}
 
 // sampled reports whether the small set has the model of the format, shape and KV cache with these indexes. Formats
-// with a scheme share all but the reading of their blocks: one model each, of the shape whose rows blocks of 256 divide.
+// with a scheme share all but the reading of their blocks: one model each, of the shape whose rows blocks of 256
+// divide.
 func (r *random) sampled(format, shape, kv int) bool {
 	if r.inBlocks() {
 		return r.kv == dtype.F16

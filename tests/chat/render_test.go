@@ -86,8 +86,8 @@ func differs(t *testing.T, c rendering, want rendered) string {
 	return ""
 }
 
-// TestPublishedTemplates prints how many conversations of each published template are rendered as jinja2 does. Templates
-// are texts of others, so that the repository has none of them.
+// TestPublishedTemplates prints how many conversations of each published template are rendered as jinja2 does.
+// Templates are texts of others, so that the repository has none of them.
 func TestPublishedTemplates(t *testing.T) {
 	if *published == "" {
 		t.Skip("skip: give -published a folder of templates")

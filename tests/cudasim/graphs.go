@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// capture is the making of a graph from what is submitted to streams. It begins with one stream. Others join it when they wait
-// for an event that was recorded in it (CUDA Programming Guide, "Cross-stream Dependencies and Events").
+// capture is the making of a graph from what is submitted to streams. It begins with one stream. Others join it when
+// they wait for an event that was recorded in it (CUDA Programming Guide, "Cross-stream Dependencies and Events").
 type capture struct {
 	graph   *graph
 	origin  *stream

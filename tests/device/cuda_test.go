@@ -46,7 +46,8 @@ func installed(t testing.TB) *cuda.Loader {
 	return nil
 }
 
-// openCUDA returns a device that the CUDA driver has, or a simulated one where there is no driver. A simulated one reports wrong uses of the driver as errors of the test.
+// openCUDA returns a device that the CUDA driver has, or a simulated one where there is no driver. A simulated one
+// reports wrong uses of the driver as errors of the test.
 func openCUDA(t testing.TB, l *cuda.Loader, g generation) *ondevice.Machine {
 	t.Helper()
 	if l == nil {
@@ -67,8 +68,8 @@ func openCUDA(t testing.TB, l *cuda.Loader, g generation) *ondevice.Machine {
 	return m
 }
 
-// TestCUDAConforms runs the suite. Each check has a device of its own. On the simulated driver, tests/e2e/gpu runs the rest of
-// the suite, by ggmlc devices --check.
+// TestCUDAConforms runs the suite. Each check has a device of its own. On the simulated driver, tests/e2e/gpu runs the
+// rest of the suite, by ggmlc devices --check.
 func TestCUDAConforms(t *testing.T) {
 	n, loader := gputest.Whole, installed(t)
 	if testing.Short() || loader == nil {

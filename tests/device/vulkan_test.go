@@ -1,5 +1,5 @@
-// Package device runs the kernels of GPUs on real devices: every case of every op, cases at odd sizes, and random kernels,
-// compared with package eval and with the interpreter of kernels. ggmlc devices --check runs the same suite.
+// Package device runs the kernels of GPUs on real devices: every case of every op, cases at odd sizes, and random
+// kernels, compared with package eval and with the interpreter of kernels. ggmlc devices --check runs the same suite.
 package device
 
 import (

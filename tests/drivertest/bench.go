@@ -47,8 +47,8 @@ func New(t testing.TB, s Setting) *Bench {
 	return b
 }
 
-// Open opens the device, and makes the memories and the blocks. Device is nil if the loader fails. The device is closed at
-// the end of the test.
+// Open opens the device, and makes the memories and the blocks. Device is nil if the loader fails. The device is closed
+// at the end of the test.
 func (b *Bench) Open(l runtime.Loader, s Setting) (err error) {
 	if b.Device, err = l.Open(&b.Info, 0, b.Supervisor); err != nil {
 		b.Device = nil

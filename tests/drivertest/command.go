@@ -15,8 +15,8 @@ type Dispatch struct {
 	Beside bool // it may run at the same time as the one before it
 }
 
-// Arg is an address: an offset in a memory, with bytes that are added for each slot, or offsets by iteration in its place. Or it
-// is the number Offset, or the size of that symbol.
+// Arg is an address: an offset in a memory, with bytes that are added for each slot, or offsets by iteration in its
+// place. Or it is the number Offset, or the size of that symbol.
 type Arg struct {
 	Memory, Offset, Slot int
 	Table                []int

@@ -1,5 +1,5 @@
-// Package drivertest has the tests that devices of every kind of GPU have to pass, with the kernels, commands and programs
-// that they run.
+// Package drivertest has the tests that devices of every kind of GPU have to pass, with the kernels, commands and
+// programs that they run.
 package drivertest
 
 import (

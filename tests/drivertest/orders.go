@@ -28,8 +28,8 @@ type use struct{ reads, writes []uint64 }
 
 const planFloats = 200
 
-// randomOrdersOnSeveralQueues runs random commands and transfers. Each waits for those it depends on, by events, and for
-// no others. With every second seed the device addresses the memory of the host.
+// randomOrdersOnSeveralQueues runs random commands and transfers. Each waits for those it depends on, by events, and
+// for no others. With every second seed the device addresses the memory of the host.
 func (s *Suite) randomOrdersOnSeveralQueues(t *testing.T) {
 	for seed := range uint64(s.Steps / 16) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

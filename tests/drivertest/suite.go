@@ -16,7 +16,8 @@ type Suite struct {
 	// OpenTwo opens two devices of one driver.
 	OpenTwo func(t testing.TB, s Setting) [2]*Bench
 
-	// Loader returns the loader of a program, or skips the test. What the driver finds wrong by the end of the test is reported.
+	// Loader returns the loader of a program, or skips the test. What the driver finds wrong by the end of the test is
+	// reported.
 	Loader func(t testing.TB) runtime.Loader
 
 	// Accesses are how the processor and the device may reach each other's memory.

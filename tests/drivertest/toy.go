@@ -25,8 +25,8 @@ const (
 	toySizeBytes = 4 * ToyVocab
 )
 
-// Toy is a language model of one device, in the form of emitted code. Each step adds the weights 1, 2, 3, … to a state, as many as
-// the token says, and returns the state as logits.
+// Toy is a language model of one device, in the form of emitted code. Each step adds the weights 1, 2, 3, … to a state,
+// as many as the token says, and returns the state as logits.
 type Toy struct {
 	*Kernels
 	Loader  runtime.Loader

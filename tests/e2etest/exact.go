@@ -21,8 +21,8 @@ import (
 // MaxRounding is a distance that sums of float32 in another order than llama.cpp's explain.
 const MaxRounding = 2e-6
 
-// CompareLogits fails the test if logits are farther from those in float64 than 1.5 times what llama.cpp's are, which is
-// peer, and than MaxRounding.
+// CompareLogits fails the test if logits are farther from those in float64 than 1.5 times what llama.cpp's are, which
+// is peer, and than MaxRounding.
 func CompareLogits(t *testing.T, name string, got, want []float64, peer float64) {
 	t.Helper()
 	if d := Relative(got, want); !(d <= max(1.5*peer, MaxRounding)) {
@@ -92,7 +92,8 @@ func LogitsOf(t *testing.T, exe string, prompt []int32) []Generated {
 	return lines
 }
 
-// ArchitectureReference returns llama.cpp's logits, which belong to the tests of frontend/arch, and of other models those that archtest computes.
+// ArchitectureReference returns llama.cpp's logits, which belong to the tests of frontend/arch, and of other models
+// those that archtest computes.
 func ArchitectureReference(t *testing.T) map[string][][]float64 {
 	data := ReadFile(t, filepath.Join(needtest.Root(t), "frontend", "arch", "testdata", "reference.json"))
 	var r struct{ Logits map[string][][]float64 }

@@ -8,6 +8,6 @@
 // of two perplexities estimates their Kullback-Leibler divergence.
 //
 // Formats with blocks of 256 elements need rows of that length. Where the model's are shorter, its widened copy (see
-// widen) has them: a model that computes the same function with rows of 256. Formats with blocks of 32 are measured with
-// both.
+// widen) has them: a model that computes the same function with rows of 256. Formats with blocks of 32 are measured
+// with both.
 package main

@@ -4,8 +4,8 @@
 //	go run ./tests/seams -for 1h -seed 1 -out DIR
 //
 // A try is determined by one number, its seed. Its subject is a model, or a random graph of ir/irtest. The subject is
-// compiled for a random machine (several targets with the fields of docs/reference/targets.md), with random pins, rules and
-// limits. For some tries the dump after a random pass is edited and then compiled: numbers, words and lines are
+// compiled for a random machine (several targets with the fields of docs/reference/targets.md), with random pins, rules
+// and limits. For some tries the dump after a random pass is edited and then compiled: numbers, words and lines are
 // changed, removed, doubled and swapped, and names are changed everywhere or in one place.
 //
 // ggmlc may refuse a try with status 1, 2 or 3. Each program that it makes is run with 1, 2, 3 and 8 threads, and

@@ -42,8 +42,8 @@ func (m *machine) leaveOut(fields string) {
 	}
 }
 
-// driven makes all devices but those called fake GPUs like a built-in target. Each device has memory of its own, that of
-// the CPU, or both.
+// driven makes all devices but those called fake GPUs like a built-in target. Each device has memory of its own, that
+// of the CPU, or both.
 func (m *machine) driven(like string) {
 	spaces, shared, other := regexp.MustCompile(` space=(\S+)`), regexp.MustCompile(` (opaque|alignin)=\S+`), regexp.MustCompile(` (ops|memory)=\S+`)
 	for i, line := range m.lines[:len(m.lines)-1] {

@@ -87,7 +87,8 @@ func (s *subject) kernelBound(numeric []string) float64 {
 	return 0.0003
 }
 
-// foldBound is how far results may differ if constants are not folded: folding rounds once, kernels after each operation.
+// foldBound is how far results may differ if constants are not folded: folding rounds once, kernels after each
+// operation.
 const foldBound = 1e-6
 
 // roundsProducts reports whether products round their other operand. Slightly different values may then be rounded to

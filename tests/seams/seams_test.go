@@ -78,8 +78,8 @@ func TestPlaceOfAnEditTellsWhatItAffects(t *testing.T) {
 	}
 }
 
-// TestEditOfAnOptionLineMayRoundDifferently: the comparison after such an edit has a bound, unless the line has no effect
-// any more.
+// TestEditOfAnOptionLineMayRoundDifferently: the comparison after such an edit has a bound, unless the line has no
+// effect any more.
 func TestEditOfAnOptionLineMayRoundDifferently(t *testing.T) {
 	const head = "ggir 1\noption kv=f32\noption disable=fold\noption cpu=generic\noption disable=fuse-late.attention-bf16\n"
 	numeric := []string{"--quantize", "Q8_0", "--cpu", "generic", "--disable", "fuse-late.attention-bf16"}

@@ -14,7 +14,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
 
-// refusedByGGML has what the error says for models that ggml does not divide, some on these shares only. It divides all others.
+// refusedByGGML has what the error says for models that ggml does not divide, some on these shares only. It divides all
+// others.
 var refusedByGGML = map[string]string{
 	"bloom": "FLASH_ATTN_EXT): ggml computes something else than one device (numbers of heads)", // ALiBi
 	"jais":  "(numbers of heads)", "mpt": "(numbers of heads)", "refact": "(numbers of heads)", "baichuan-13b": "(numbers of heads)",
@@ -28,8 +29,8 @@ var refusedByGGML = map[string]string{
 	"stablelm-12b [3 0 1]": "%v19 (MUL): ggml refuses it (differ)", "stablelm-12b [2 1 3]": "(differ)", // norms are not cut where heads are
 }
 
-// TestModelsUnderGGMLsRules plans the models of all architectures under the rules of ggml, on even, uneven and missing shares.
-// What is planned computes what one device does, and what is not is refused with the reason.
+// TestModelsUnderGGMLsRules plans the models of all architectures under the rules of ggml, on even, uneven and missing
+// shares. What is planned computes what one device does, and what is not is refused with the reason.
 func TestModelsUnderGGMLsRules(t *testing.T) {
 	logits := e2etest.ArchitectureReference(t)
 	for _, model := range archtest.Models() {

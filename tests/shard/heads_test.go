@@ -32,8 +32,8 @@ var headCases = []struct {
 	{"minicpm3", []float64{1, 3}, []int64{1, 3}, []int64{1, 3}, false},
 }
 
-// TestDevicesHaveTheHeadsThatTheyRead: each device has its heads of queries, with their biases, and the heads of keys and values
-// that these read.
+// TestDevicesHaveTheHeadsThatTheyRead: each device has its heads of queries, with their biases, and the heads of keys
+// and values that these read.
 func TestDevicesHaveTheHeadsThatTheyRead(t *testing.T) {
 	for _, tt := range headCases {
 		t.Run(fmt.Sprint(tt.model, tt.shares), func(t *testing.T) {

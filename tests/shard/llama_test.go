@@ -34,8 +34,8 @@ func TestStatesAreLlamaCpps(t *testing.T) {
 	}
 }
 
-// statesAreLlamaCpps returns how many states of a case it has compared. Where the case cuts all layers from the first device
-// on, these are of the first layer.
+// statesAreLlamaCpps returns how many states of a case it has compared. Where the case cuts all layers from the first
+// device on, these are of the first layer.
 func statesAreLlamaCpps(t *testing.T, c *Case) (checked int) {
 	kept, rotated := keptOf(t, c)
 	given, err := ggml.Llama(kept, c.Shares)

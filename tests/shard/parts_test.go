@@ -13,8 +13,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/shard"
 )
 
-// layers has a fused product of three segments, a cache, a sum over heads, a feed-forward part and two sums that are added up
-// together. On three devices with shares 2, 1 and 1 the last has nothing of "small".
+// layers has a fused product of three segments, a cache, a sum over heads, a feed-forward part and two sums that are
+// added up together. On three devices with shares 2, 1 and 1 the last has nothing of "small".
 const layers = `ggir 1
 props imported,shaped
 source m "m.gguf" 0
@@ -266,7 +266,8 @@ func TestLayersComputeTheSame(t *testing.T) {
 	}
 }
 
-// TestWrittenOutAttentionIsDivided: each head is computed by the device that has it, and one sum is all that is exchanged.
+// TestWrittenOutAttentionIsDivided: each head is computed by the device that has it, and one sum is all that is
+// exchanged.
 func TestWrittenOutAttentionIsDivided(t *testing.T) {
 	for _, shares := range groupShares {
 		m, err := ir.Parse("written out", []byte(writtenOut))
@@ -290,8 +291,8 @@ func TestWrittenOutAttentionIsDivided(t *testing.T) {
 	}
 }
 
-// TestCheckObjectsToMutants changes written-out modules in all ways of a list: what computes something else has to be found
-// without computing it.
+// TestCheckObjectsToMutants changes written-out modules in all ways of a list: what computes something else has to be
+// found without computing it.
 func TestCheckObjectsToMutants(t *testing.T) {
 	found := make(map[string]int)
 	for _, shares := range groupShares[:3] {
@@ -342,8 +343,9 @@ type mutant struct {
 	change     func(m *ir.Module)
 }
 
-// mutants returns changes of a module: operands exchanged for others of the same type, among them sums that are read before they
-// are added up and summands that are dropped; slices and parts of weights moved; parts exchanged; other results.
+// mutants returns changes of a module: operands exchanged for others of the same type, among them sums that are read
+// before they are added up and summands that are dropped; slices and parts of weights moved; parts exchanged; other
+// results.
 func mutants(before, m *ir.Module) (list []mutant) {
 	f := m.Funcs[0]
 	for i, n := range f.Nodes {

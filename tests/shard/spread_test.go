@@ -69,8 +69,8 @@ func spreadComputes(t *testing.T, model archtest.Model, m *ir.Module, shares []f
 	return computesLike(t, model, m, spread, logits)
 }
 
-// computesLike compares the logits of a module that is written out with llama.cpp's, and after one more token with those of the
-// module on one device.
+// computesLike compares the logits of a module that is written out with llama.cpp's, and after one more token with
+// those of the module on one device.
 func computesLike(t *testing.T, model archtest.Model, m, spread *ir.Module, logits [][]float64) error {
 	prompt := archtest.Prompts()[len(logits)-1]
 	var all [][]float64
@@ -199,7 +199,8 @@ func givenStates(t *testing.T, m *ir.Module, shares []float64) map[string]ir.Sha
 	return given
 }
 
-// TestGroupsArePlanned plans models on simulated devices. The last pass proves the plans, and they compute what the models do.
+// TestGroupsArePlanned plans models on simulated devices. The last pass proves the plans, and they compute what the
+// models do.
 func TestGroupsArePlanned(t *testing.T) {
 	for _, tt := range []struct {
 		model  string

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestFaultsOfOneSystemAreFound has a constant that 32 bits do not hold, in a test, and a name that Windows does not have.
+// TestFaultsOfOneSystemAreFound has a constant that 32 bits do not hold, in a test, and a name that Windows does not
+// have.
 func TestFaultsOfOneSystemAreFound(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{

@@ -42,7 +42,8 @@ func (s *checkSession) machine() (gputest.Machine, error) {
 	return s.m, nil
 }
 
-// checkDevice runs the conformance suite on a device, with all kernels that programs have for it, and prints what came of it.
+// checkDevice runs the conformance suite on a device, with all kernels that programs have for it, and prints what came
+// of it.
 func (c *command) checkDevice(ctx context.Context, d *gpuDevice) error {
 	if _, err := fmt.Fprintf(c.stdout, "%v  %s\n", d, d.name); err != nil {
 		return err

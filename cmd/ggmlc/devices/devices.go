@@ -1,5 +1,6 @@
-// Package devices is the program that ggmlc devices builds and runs. It calls drivers, which ggmlc cannot: its executable
-// is static. The program lists devices, compares what they compute with definitions, and measures their rates.
+// Package devices is the program that ggmlc devices builds and runs. It calls drivers, which ggmlc cannot: its
+// executable is static. The program lists devices, compares what they compute with definitions, and measures their
+// rates.
 package devices
 
 import (

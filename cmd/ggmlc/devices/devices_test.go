@@ -124,8 +124,8 @@ func TestCheckReportsFailures(t *testing.T) {
 	}
 }
 
-// TestCheckRunsTheSuite runs the command on the device that Vulkan drives, with few checks: tests/device runs all of them there,
-// and tests/e2e/gpu the whole command, on a CUDA driver.
+// TestCheckRunsTheSuite runs the command on the device that Vulkan drives, with few checks: tests/device runs all of
+// them there, and tests/e2e/gpu the whole command, on a CUDA driver.
 func TestCheckRunsTheSuite(t *testing.T) {
 	if _, err := listVulkan(); err != nil {
 		needtest.Skip(t, "vulkan", "no Vulkan device: %v", err)

@@ -12,8 +12,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Bounds of measurements: the smallest amount of memory is more than the caches of processors hold of it, the largest one
-// more than those of GPUs.
+// Bounds of measurements: the smallest amount of memory is more than the caches of processors hold of it, the largest
+// one more than those of GPUs.
 const (
 	leastMeasured = 16 << 20
 	mostMeasured  = 256 << 20

@@ -22,9 +22,9 @@ import (
 // Conformance runs the sample cases of the ops that a registered backend claims, and compares the results with those of
 // ir/eval within the tolerances of the ops.
 //
-// Where the result of an op may take the bytes of an operand, it does so in a further case. All cases become functions of one program, which is compiled, read back and built as those of models are. Each is called
-// by name, in a process of its own, and is a subtest. The test fails if a row of the descriptor, or a dtype that it names,
-// has no case.
+// Where the result of an op may take the bytes of an operand, it does so in a further case. All cases become functions
+// of one program, which is compiled, read back and built as those of models are. Each is called by name, in a process
+// of its own, and is a subtest. The test fails if a row of the descriptor, or a dtype that it names, has no case.
 func Conformance(t *testing.T, name string) {
 	t.Helper()
 	if err := backend.Err(); err != nil {
@@ -109,8 +109,8 @@ func casesOf(d *target.Descriptor) ([]*opCase, error) {
 	return cases, nil
 }
 
-// variants returns a sample case, and the case once more for each operand whose bytes the result may take. There are none if the backend does not claim to
-// run the case, or if it cannot be called.
+// variants returns a sample case, and the case once more for each operand whose bytes the result may take. There are
+// none if the backend does not claim to run the case, or if it cannot be called.
 func variants(d *target.Descriptor, op ir.Op, sample ir.Case, fn string) (cases []*opCase, err error) {
 	for _, arg := range append([]int{-1}, op.Info().InPlace...) {
 		call, err := opcase.Case(op, sample, 1)
@@ -136,8 +136,8 @@ func variants(d *target.Descriptor, op ir.Op, sample ir.Case, fn string) (cases 
 	return cases, nil
 }
 
-// between applies the op three times, each time with the result of the time before as an operand. The bytes of parameters
-// and results are not used again, those between them are.
+// between applies the op three times, each time with the result of the time before as an operand. The bytes of
+// parameters and results are not used again, those between them are.
 func (c *opCase) between(arg int) {
 	f, y := c.call.Module.Funcs[0], c.node()
 	again := func(name string) *ir.Node {

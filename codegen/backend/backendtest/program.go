@@ -20,8 +20,8 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
-// rename gives the module's function the name of the case, and its weights that name as a prefix, so that modules can be
-// joined. The new module is read from text: it shares nothing with the table of cases.
+// rename gives the module's function the name of the case, and its weights that name as a prefix, so that modules can
+// be joined. The new module is read from text: it shares nothing with the table of cases.
 func (c *opCase) rename() error {
 	m, err := ir.Parse(c.fn, []byte(c.call.Module.String()))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // Env is what the kernels of a command work on. Kernels are its methods.
 type Env struct{ *runtime.Block }
 
-// Kernel is the type of runtime.Command.Kernel: it calls the kernels of a command. iteration is that of the repeat around
-// it.
+// Kernel is the type of runtime.Command.Kernel: it calls the kernels of a command. iteration is that of the repeat
+// around it.
 type Kernel func(e *Env, iteration int)
 
 const f32Bytes = 4
@@ -26,12 +26,12 @@ func (e *Env) floats(s runtime.Span, n int) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Add(m.Base, s.Offset)), n)
 }
 
-// Lanes is the number of rows of a weight that are stored together: the numbers of column c of the rows 8*g to 8*g+7 begin at
-// 8*(g*columns + c).
+// Lanes is the number of rows of a weight that are stored together: the numbers of column c of the rows 8*g to 8*g+7
+// begin at 8*(g*columns + c).
 const Lanes = 8
 
-// MatMul computes dst[r, o] = Σ x[r, i]*w[o, i] + residual[r, o]. The residual may have the memory -1, and is then 0. It may
-// be dst.
+// MatMul computes dst[r, o] = Σ x[r, i]*w[o, i] + residual[r, o]. The residual may have the memory -1, and is then 0.
+// It may be dst.
 func (e *Env) MatMul(dst, x, w, residual runtime.Span, rows, in, out int) {
 	groups := (out + Lanes - 1) / Lanes
 	y, a, b := e.floats(dst, rows*out), e.floats(x, rows*in), e.floats(w, groups*Lanes*in)

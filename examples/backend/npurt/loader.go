@@ -38,7 +38,8 @@ type device struct {
 	queues     []*queue
 }
 
-// errNoMemory is returned where a plan gives the device memory of its own, as with a target file that writes space=vram.
+// errNoMemory is returned where a plan gives the device memory of its own, as with a target file that writes
+// space=vram.
 var errNoMemory = errors.New("the device has no memory of its own: write space=host")
 
 func (d *device) Alloc(runtime.Class, int64) (runtime.Memory, error) { return nil, errNoMemory }

@@ -18,8 +18,8 @@ func (m Model) Results() (all [][]float64) {
 	return all
 }
 
-// Direct returns what a model makes of the tokens of a prompt: logits, an embedding, or scores; nil for most models whose results are those
-// of llama.cpp.
+// Direct returns what a model makes of the tokens of a prompt: logits, an embedding, or scores; nil for most models
+// whose results are those of llama.cpp.
 func (m Model) Direct(prompt []int32) []float64 {
 	if compute, ok := computations[m.Name]; ok {
 		return compute(&direct{Model: m}, prompt)
@@ -144,8 +144,8 @@ func softmax(z row) row {
 	return each(y, func(v float64) float64 { return v / sum })
 }
 
-// attend returns for each token the results of all heads. It reads the first seen(i) tokens. score changes the product of a query of token
-// i and a key of token j in head h.
+// attend returns for each token the results of all heads. It reads the first seen(i) tokens. score changes the product
+// of a query of token i and a key of token j in head h.
 func attend(q, k, v []row, size int, seen func(i int) int, score func(h, i, j int, z float64) float64) []row {
 	y := make([]row, len(q))
 	heads, kv := len(q[0])/size, len(k[0])/size

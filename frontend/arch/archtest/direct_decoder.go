@@ -28,7 +28,8 @@ func (d *direct) rmsNorm(name string, x row) row {
 	return y
 }
 
-// turned returns x with the pairs of each head rotated. Pair i of a head is its elements i and i+distance, or 2i and 2i+1 if distance is 1.
+// turned returns x with the pairs of each head rotated. Pair i of a head is its elements i and i+distance, or 2i and
+// 2i+1 if distance is 1.
 func turned(x row, pos, distance int) row {
 	y := slices.Clone(x)
 	for head := 0; head < len(x); head += headSize {
@@ -44,8 +45,8 @@ func turned(x row, pos, distance int) row {
 	return y
 }
 
-// slope returns the factor of distances in head h, for 8 as the exponent: the powers of one number for the largest power of two of heads, and
-// for others those between.
+// slope returns the factor of distances in head h, for 8 as the exponent: the powers of one number for the largest
+// power of two of heads, and for others those between.
 func slope(h, heads int) float64 {
 	whole := 1
 	for 2*whole <= heads {
@@ -72,7 +73,8 @@ func times(a, b row) row {
 	return y
 }
 
-// baichuan computes Baichuan: with rotations of neighbours, or with a bias by distance. XVERSE is the one, and Refact the other.
+// baichuan computes Baichuan: with rotations of neighbours, or with a bias by distance. XVERSE is the one, and Refact
+// the other.
 func (d *direct) baichuan(prompt []int32) []float64 {
 	heads, bias := d.key("attention.head_count"), d.number("attention.max_alibi_bias", 0)
 	if d.Arch() == "refact" {

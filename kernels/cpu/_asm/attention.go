@@ -409,16 +409,17 @@ func (g *generator) mixPosition(f format, sums [][]reg.VecVirtual, s, row reg.GP
 	}
 }
 
-// asked is parts of chunks that are read next, and that a loop over positions prefetches: in each strip of a row its share
-// of each chunk. The loop prefetches in two places whose distance is at least a page, if a row has lines for both: Intel's
-// processors, which read ahead within a page, deliver more then.
+// asked is parts of chunks that are read next, and that a loop over positions prefetches: in each strip of a row its
+// share of each chunk. The loop prefetches in two places whose distance is at least a page, if a row has lines for
+// both: Intel's processors, which read ahead within a page, deliver more then.
 type asked struct {
 	parts       []reg.GPVirtual
 	step        int // bytes that a position moves on by in each place
 	places, far int // how many, and bytes from one to the next
 }
 
-// askedChunks returns where the prefetched chunks begin: after the values at v, and for values of q8_0 those of the keys too.
+// askedChunks returns where the prefetched chunks begin: after the values at v, and for values of q8_0 those of the
+// keys too.
 func (g *generator) askedChunks(f format, v reg.GPVirtual) []reg.GPVirtual {
 	chunks := []reg.GPVirtual{g.arg("ahead")}
 	if f == formatQ8 {

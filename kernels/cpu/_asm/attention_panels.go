@@ -7,9 +7,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// panelScores multiplies a few queries with keys of f16 in panels of 16 positions. It is the tile of a matrix product with
-// fewer rows and more panels, whose loop asks for the panels that come a chunk later: half of what one token
-// reads from memory.
+// panelScores multiplies a few queries with keys of f16 in panels of 16 positions. It is the tile of a matrix product
+// with fewer rows and more panels, whose loop asks for the panels that come a chunk later: half of what one token reads
+// from memory.
 func (g *generator) panelScores(heads int) {
 	name := fmt.Sprintf("panelScoresF16%sx%d", g.isa.name, heads)
 	g.function(name, []string{
@@ -20,8 +20,8 @@ func (g *generator) panelScores(heads int) {
 	g.overPanels(sums, 2, g.panelBlock)
 }
 
-// overPanels runs body for some panels at a time, until n panels are done, and ends the function. Elements of queries have
-// 1 << shift bytes. body moves along the first panel, once, and stores the scores at s.
+// overPanels runs body for some panels at a time, until n panels are done, and ends the function. Elements of queries
+// have 1 << shift bytes. body moves along the first panel, once, and stores the scores at s.
 func (g *generator) overPanels(sums *panelSums, shift uint8, body func(s reg.GPVirtual, r panelWalk, sums *panelSums)) {
 	s, k, n := g.arg("s"), g.arg("k"), g.arg("n")
 	panelBytes, far := g.arg("d"), g.arg("ahead")
@@ -48,7 +48,8 @@ func (g *generator) overPanels(sums *panelSums, shift uint8, body func(s reg.GPV
 	g.ret()
 }
 
-// panelCounts returns how many panels are worked on at once: with 4 heads and 4 panels there are 16 sums. The last is 1.
+// panelCounts returns how many panels are worked on at once: with 4 heads and 4 panels there are 16 sums. The last is
+// 1.
 func (g *generator) panelCounts() []int {
 	if g.wide() {
 		return []int{4, 2, 1}
@@ -63,8 +64,8 @@ type panelWalk struct {
 	d            reg.GPVirtual
 }
 
-// newPanelWalk begins at k. From far on it prefetches each second panel, and the others with the next panels: for heads of
-// at least 64 elements, these places are a page from each other (see asked).
+// newPanelWalk begins at k. From far on it prefetches each second panel, and the others with the next panels: for heads
+// of at least 64 elements, these places are a page from each other (see asked).
 func (g *generator) newPanelWalk(k, far, panelBytes reg.GPVirtual, sums *panelSums, shift uint8) panelWalk {
 	heads, panels := len(sums.v), len(sums.v[0])
 	d, qRow, from, second := g.arg("d"), g.arg("d"), g.GP64(), panelBytes

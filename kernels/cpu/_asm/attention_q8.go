@@ -59,8 +59,8 @@ func (g *generator) decodeQ8() {
 	g.ret()
 }
 
-// decodeQ4 makes float32 of plain q4_0 blocks: a float16 scale, then 16 bytes, whose low halves are elements 0 to 15, plus
-// 8, and whose high halves elements 16 to 31.
+// decodeQ4 makes float32 of plain q4_0 blocks: a float16 scale, then 16 bytes, whose low halves are elements 0 to 15,
+// plus 8, and whose high halves elements 16 to 31.
 func (g *generator) decodeQ4() {
 	const bytes = 2 + q8Len/2
 	name := "decodeQ4" + g.isa.name

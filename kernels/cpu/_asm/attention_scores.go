@@ -8,8 +8,8 @@ import (
 )
 
 // scores multiplies a few queries with keys, 32 positions at a time with AVX-512, 8 with AVX2. Keys are
-// transposed in registers, so that each score is the sum over one lane, in the order of the tiles of matrix products: the
-// totals of partial sums are the scores themselves.
+// transposed in registers, so that each score is the sum over one lane, in the order of the tiles of matrix products:
+// the totals of partial sums are the scores themselves.
 func (g *generator) scores(f format, heads int) {
 	name := fmt.Sprintf("scores%s%sx%d", f, g.isa.name, heads)
 	doc := []string{

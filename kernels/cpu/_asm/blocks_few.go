@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// fewTiles generates the tiles of a few rows of x for formats with a scheme. They read panels as they are stored: what is
-// unpacked is used for all rows and goes through no memory.
+// fewTiles generates the tiles of a few rows of x for formats with a scheme. They read panels as they are stored: what
+// is unpacked is used for all rows and goes through no memory.
 func fewTiles(g *generator) {
 	for i := range schemes {
 		if s := &schemes[i]; s.groups() == 1 && !s.signed() {
@@ -90,9 +90,9 @@ func (b *fewBlock) accumulators() *accumulator {
 	return a
 }
 
-// narrowFewTile generates a tile for AVX2 and a format of one group without signs. Registers hold the integer sums of a part
-// of half a panel, and the frame those of float32, as in avx2FewTile. Prefetches are those of one row: with prefetchFew 2
-// rows from memory had 0.5 to 0.6 of the speed on Zen 4.
+// narrowFewTile generates a tile for AVX2 and a format of one group without signs. Registers hold the integer sums of a
+// part of half a panel, and the frame those of float32, as in avx2FewTile. Prefetches are those of one row: with
+// prefetchFew 2 rows from memory had 0.5 to 0.6 of the speed on Zen 4.
 func (g *generator) narrowFewTile(s *scheme, t *tile) {
 	g.begin(t)
 	b := &narrowFewBlock{g.newBlockSource(s, g.panelAddresses(t)), &pairBlock{generator: g, tile: t, scratch: g.GP64()}}

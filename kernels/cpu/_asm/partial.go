@@ -5,16 +5,17 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Sums of float32 are made of partial sums: the products of partLen of k are added up from zero, and then the partial sum
-// to the total. The rounding errors of a chain of n additions grow like √n: with parts of p it is √p and √(n/p) instead.
+// Sums of float32 are made of partial sums: the products of partLen of k are added up from zero, and then the partial
+// sum to the total. The rounding errors of a chain of n additions grow like √n: with parts of p it is √p and √(n/p)
+// instead.
 const (
 	partLen     = 16
 	longPartLen = 64 // of rows of at least longRow
 	longRow     = 1024
 )
 
-// totals holds the totals of partial sums: as many as possible in registers, the others in the frame. Partial sums begin
-// with products that are not added to anything.
+// totals holds the totals of partial sums: as many as possible in registers, the others in the frame. Partial sums
+// begin with products that are not added to anything.
 type totals struct {
 	*generator
 	sums      []reg.VecVirtual // partial sums
@@ -109,8 +110,8 @@ func (g *generator) partOf(k reg.GPVirtual) reg.GPVirtual {
 	return length
 }
 
-// product is what a step does with a product: multiply or multiplyAdd. x is a register or, with AVX-512, memory of which
-// one float32 serves all lanes.
+// product is what a step does with a product: multiply or multiplyAdd. x is a register or, with AVX-512, memory of
+// which one float32 serves all lanes.
 type product func(x operand.Op, w, sum reg.VecVirtual)
 
 // multiply begins a sum.

@@ -5,9 +5,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// avx2FewTiles generates the tiles of a few rows of x for AVX2 and q8_0 or q4_0, which read panels as they are stored. The
-// room for sums, in the frame, does not suffice for 8 rows and two weights: functions without a check of the stack have 800
-// bytes.
+// avx2FewTiles generates the tiles of a few rows of x for AVX2 and q8_0 or q4_0, which read panels as they are stored.
+// The room for sums, in the frame, does not suffice for 8 rows and two weights: functions without a check of the stack
+// have 800 bytes.
 func (g *generator) avx2FewTiles(f format) {
 	for _, rows := range []int{8, 4, 2} {
 		g.avx2FewTile(&tile{format: f, isa: avx2, level: avx2.name, rows: rows, panels: 1})

@@ -50,8 +50,8 @@ func (g *generator) floatTile(t *tile) {
 	g.finish(t, s)
 }
 
-// spareRegisters is how many registers a tile leaves: a step takes those of its sums, of a vector of each panel, or with one
-// row of one, and of an element of x.
+// spareRegisters is how many registers a tile leaves: a step takes those of its sums, of a vector of each panel, or
+// with one row of one, and of an element of x.
 func (g *generator) spareRegisters(t *tile) int {
 	vectors := panelRows / g.isa.lanes
 	used := t.rows*t.panels*vectors + 1

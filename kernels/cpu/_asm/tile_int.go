@@ -170,8 +170,8 @@ func (b *vnniBlock) inTurn() {
 	}
 }
 
-// wordByWord adds the products of a block of each panel, one after the other. It has one word of weights in registers at a
-// time, as the sums of 8 rows and two panels leave no room for a block.
+// wordByWord adds the products of a block of each panel, one after the other. It has one word of weights in registers
+// at a time, as the sums of 8 rows and two panels leave no room for a block.
 func (b *vnniBlock) wordByWord() {
 	for p := range b.panels {
 		acc := b.vecs(b.rows)

@@ -7,10 +7,10 @@ import (
 
 // pairKind is a kind of expanded parts for AVX2. A part is 32 k of a panel.
 //
-// Bytes are taken in one of two ways. Small ones are unsigned, and products of atOnce words are added in 16 bits. Others
-// are stored as magnitudes of at most 128 and as signs, 0 or -1, which are combined with x: x xor -1 is -x-1. So each
-// negative weight makes the sum smaller by its magnitude, which a sum for each row of w takes out. A pair of products is
-// at least -2·128·128, which 16 bits hold. (VPSIGNB would take no sum, but the ports of products.)
+// Bytes are taken in one of two ways. Small ones are unsigned, and products of atOnce words are added in 16 bits.
+// Others are stored as magnitudes of at most 128 and as signs, 0 or -1, which are combined with x: x xor -1 is -x-1. So
+// each negative weight makes the sum smaller by its magnitude, which a sum for each row of w takes out. A pair of
+// products is at least -2·128·128, which 16 bits hold. (VPSIGNB would take no sum, but the ports of products.)
 type pairKind struct {
 	format
 	groups int // of scales
@@ -30,8 +30,8 @@ const (
 	tailScaled                 // (D·d)·Σ scale·products, see scaledPart
 )
 
-// Products of a word are at most 2·127·most in 16 bits: 8 words of at most 15, 4 of at most 31, 2 of at most 63, and one of
-// at most 127 stay below 2^15.
+// Products of a word are at most 2·127·most in 16 bits: 8 words of at most 15, 4 of at most 31, 2 of at most 63, and
+// one of at most 127 stay below 2^15.
 var pairKinds = []pairKind{
 	{"Nibbles", 1, 8, tailMins, 5},
 	{"Bytes", 1, 4, tailMins, 6},
@@ -99,8 +99,8 @@ func pairTiles(g *generator) {
 }
 
 // pairTile generates a tile whose rows of x meet both vectors of a panel, so that a word of x is loaded once for 16
-// columns. Registers hold the integer sums of one part of one panel. With each part it prefetches a stored part of what is
-// expanded next: see following of package cpu.
+// columns. Registers hold the integer sums of one part of one panel. With each part it prefetches a stored part of what
+// is expanded next: see following of package cpu.
 func (g *generator) pairTile(k *pairKind, t *tile) {
 	g.begin(t)
 	b := &pairBlock{generator: g, tile: t, kind: k, scratch: g.GP64()}

@@ -74,8 +74,8 @@ func (g *generator) expandQ4() {
 	})
 }
 
-// expandPlain generates a function that expands blocks with one scale of float16, after bytes bytes of elements: each is
-// called for each half of a panel. The scales of a part are at scalesAt.
+// expandPlain generates a function that expands blocks with one scale of float16, after bytes bytes of elements: each
+// is called for each half of a panel. The scales of a part are at scalesAt.
 func (g *generator) expandPlain(name string, bytes, scalesAt int, each func(dst, from reg.GPVirtual, half int)) {
 	g.function(name, []string{name + " expands blocks of a panel. See expandFunc."}, nil,
 		pointers("dst", "panel"), integers("blocks"))

@@ -12,8 +12,8 @@ import (
 //
 //	Σ scale·Σ q·(u - offset)
 //
-// is an integer below 2^24 for q6_k, so that a float32 holds it, and tiles may differ in how they compute it. What is left
-// is one product with D and the scale of the activations.
+// is an integer below 2^24 for q6_k, so that a float32 holds it, and tiles may differ in how they compute it. What is
+// left is one product with D and the scale of the activations.
 
 // scaled reports whether AVX2 takes scales as integers.
 func (s *scheme) scaled() bool {

@@ -205,8 +205,8 @@ func (g *generator) whole(n reg.GPVirtual, streams []stream, body func()) {
 	g.ret()
 }
 
-// sumSquares adds in float64, where squares are exact, each half of a register by itself: the order of additions depends on
-// n only.
+// sumSquares adds in float64, where squares are exact, each half of a register by itself: the order of additions
+// depends on n only.
 func (g *generator) sumSquares() {
 	name := "sumSquares" + g.isa.name
 	g.function(name, []string{name + " returns the sum of the squares of n elements."},

@@ -197,9 +197,9 @@ func unpackPairs(dst, src []byte, rows, k int) {
 // pack4 transposes 4-byte elements.
 func pack4(dst, src []byte, rows, k int) { packSquares(dst, src, rows, k, k*4) }
 
-// packSquares transposes words of 4 bytes, k of each row of rowBytes, in squares of 16 by 16: a square of the panel is 1 KiB
-// and each row's part of it one cache line, so that long rows of a power of two, whose
-// starts share a set of the cache, do not evict each other.
+// packSquares transposes words of 4 bytes, k of each row of rowBytes, in squares of 16 by 16: a square of the panel is
+// 1 KiB and each row's part of it one cache line, so that long rows of a power of two, whose starts share a set of the
+// cache, do not evict each other.
 func packSquares(dst, src []byte, rows, k, rowBytes int) {
 	for k0 := 0; k0 < k; k0 += 16 {
 		width := min(16, k-k0)

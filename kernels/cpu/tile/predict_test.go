@@ -6,8 +6,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// TestDefaultTilesAreThePredictedOnes has the tiles that the cost model takes. Package cpu's tests demand that its kernels
-// use them.
+// TestDefaultTilesAreThePredictedOnes has the tiles that the cost model takes. Package cpu's tests demand that its
+// kernels use them.
 func TestDefaultTilesAreThePredictedOnes(t *testing.T) {
 	for _, tt := range []struct {
 		feature Feature

@@ -9,8 +9,8 @@ package tile
 // of queries, adding up takes 1 to 2 % of the time that 512 positions take.
 const SegmentLen = 512
 
-// ChunkLen is the positions that attention reads at once. States that keep only the last positions have room for whole chunks, so
-// that each is in consecutive rows. Segments are whole chunks.
+// ChunkLen is the positions that attention reads at once. States that keep only the last positions have room for whole
+// chunks, so that each is in consecutive rows. Segments are whole chunks.
 const ChunkLen = 128
 
 // Segments returns how many segments so many positions have.

@@ -1,5 +1,5 @@
-// Package gputest runs functions of modules node by node with the kernels of package gpu, on any machine that runs kernels,
-// and compares the results with those of package eval.
+// Package gputest runs functions of modules node by node with the kernels of package gpu, on any machine that runs
+// kernels, and compares the results with those of package eval.
 package gputest
 
 import (

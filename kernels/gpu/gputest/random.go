@@ -8,8 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// RandomCase returns a case of some op with extents at which kernels tend to be wrong: one, and those beside the sizes of
-// workgroups and blocks. The first extent is a symbol in half of them.
+// RandomCase returns a case of some op with extents at which kernels tend to be wrong: one, and those beside the sizes
+// of workgroups and blocks. The first extent is a symbol in half of them.
 func RandomCase(seed uint64) Case {
 	d := &dice{Rand: rand.New(rand.NewPCG(seed, 19))}
 	op, args, attr := families[d.IntN(len(families))](d)

@@ -13,8 +13,8 @@ var (
 	toBF16 = ir.Tolerance{NMSE: 2e-5, MaxAbs: 2e-2, Why: "machines that multiply tiles round x to bf16 if the matrix is of bf16 (2^-9)"}
 )
 
-// Tolerance returns how far results of a case on a machine may be from those of package eval: that of the op, or a larger
-// one where kernels for the machine round operands: those with tiles, which need subgroups of a known size.
+// Tolerance returns how far results of a case on a machine may be from those of package eval: that of the op, or a
+// larger one where kernels for the machine round operands: those with tiles, which need subgroups of a known size.
 func Tolerance(c Case, on gpu.Machine) ir.Tolerance {
 	if on.Caps&kir.CapTile == 0 || on.Lanes == 0 || c.Op != ir.OpMatMul && c.Op != ir.OpMatMulSwiGLU {
 		return c.Op.Info().Tol

@@ -2,8 +2,8 @@ package interp
 
 import "fmt"
 
-// access is a thread or several ones with their group, and the number of barriers that the group has passed; or a set of such
-// that a later access is compared with. 0 is none.
+// access is a thread or several ones with their group, and the number of barriers that the group has passed; or a set
+// of such that a later access is compared with. 0 is none.
 //
 //	bits 40 to 63: the group + 1, or manyGroups
 //	bits 12 to 39: the number of barriers
@@ -24,8 +24,8 @@ func newAccess(group, phase, thread int) access {
 func (a access) group() int  { return int(a>>40) - 1 }
 func (a access) thread() int { return int(a & manyThreads) }
 
-// unordered reports whether one of the set a may run at the same time as the later access b, of another thread. Two accesses of
-// several threads are of different ones.
+// unordered reports whether one of the set a may run at the same time as the later access b, of another thread. Two
+// accesses of several threads are of different ones.
 func (a access) unordered(b access) bool {
 	switch {
 	case a == 0 || a == b && a.thread() != manyThreads:
@@ -77,15 +77,15 @@ func (m mode) String() string {
 	return [numModes]string{"read", "written", "changed by atomic_add", "read by load_uniform or copy_async"}[m]
 }
 
-// racing are the modes that are a race with a mode if no barrier orders the two, forbidden those that must not be in the
-// same launch.
+// racing are the modes that are a race with a mode if no barrier orders the two, forbidden those that must not be in
+// the same launch.
 var (
 	racing    = [numModes][]mode{reads: {writes, atomics}, writes: {writes, reads, atomics}, atomics: {writes, reads}}
 	forbidden = [numModes][]mode{writes: {uniforms}, atomics: {uniforms}, uniforms: {writes, atomics}}
 )
 
-// Accesses to device memory are recorded by page. A page is divided into cells of equal size, at most that of the smallest
-// access, so that what is recorded is exact to the byte.
+// Accesses to device memory are recorded by page. A page is divided into cells of equal size, at most that of the
+// smallest access, so that what is recorded is exact to the byte.
 const (
 	pageBits     = 12
 	maxCellShift = 4 // 16 bytes

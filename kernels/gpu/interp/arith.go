@@ -122,8 +122,8 @@ func truth(b bool) uint64 {
 	return 0
 }
 
-// rounded returns f, computed as float64, as an operation on f32. The square root of a float32 is so rounded as if once,
-// since a float64 has more than twice the bits.
+// rounded returns f, computed as float64, as an operation on f32. The square root of a float32 is so rounded as if
+// once, since a float64 has more than twice the bits.
 func rounded(f func(float64) float64) lane {
 	return func(a, _, _ uint64) uint64 { return ofF32(float32(f(float64(f32(a))))) }
 }

@@ -319,8 +319,8 @@ func TestAllOperationsAreTested(t *testing.T) {
 func TestFMARoundsOnce(t *testing.T) {
 	var operands [][3]uint64
 	for x := uint64(1); len(operands) < 20000; x = x*6364136223846793005 + 1442695040888963407 {
-		// The square of 1 + n/4096, for an odd n, is in the middle of two f32. A much smaller number decides, and more bits
-		// than a float64 has are between the two.
+		// The square of 1 + n/4096, for an odd n, is in the middle of two f32. A much smaller number decides, and more
+		// bits than a float64 has are between the two.
 		square := x>>60&7<<12 | 1<<11 | 0x3f800000
 		operands = append(operands, [3]uint64{square, square, x >> 8 & 0x9fffffff})
 		operands = append(operands, [3]uint64{x>>32&0x7fffff | 0x3f800000, x >> 8 & 0xffffffff, x & 0xffffffff})

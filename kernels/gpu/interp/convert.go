@@ -7,8 +7,8 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// conversion returns the operation that converts a number, and its check; nil if every number fits. Of integers to smaller
-// ones the low bits remain.
+// conversion returns the operation that converts a number, and its check; nil if every number fits. Of integers to
+// smaller ones the low bits remain.
 func conversion(from, to kir.Kind) (lane, check) {
 	switch {
 	case isFloat(from) && isFloat(to):

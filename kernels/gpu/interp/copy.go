@@ -11,8 +11,8 @@ type copied struct {
 	array, from, n int
 }
 
-// stepCopyAsync makes the copy at once, and lets no thread see the elements until the thread has waited. The address is in
-// register a, the index in register b.
+// stepCopyAsync makes the copy at once, and lets no thread see the elements until the thread has waited. The address is
+// in register a, the index in register b.
 func stepCopyAsync(g *group, t *thread, in *inst) signal {
 	data := g.device(t, in)
 	if data == nil {

@@ -20,9 +20,9 @@ func ofF16(x float64) uint64 { return uint64(dtype.F32ToF16(toOdd32(x))) }
 // ofBF16 rounds once.
 func ofBF16(x float64) uint64 { return uint64(dtype.F32ToBF16(toOdd32(x))) }
 
-// toOdd32 rounds to a float32, to the neighbour with an odd last bit if x is between two. Rounded to odd, a number keeps
-// which side of the middle it is on. So it rounds to a type with at least two bits fewer as x itself does (Boldo and
-// Melquiond, Emulation of FMA and correctly rounded sums, 2008).
+// toOdd32 rounds to a float32, to the neighbour with an odd last bit if x is between two. Rounded to odd, a number
+// keeps which side of the middle it is on. So it rounds to a type with at least two bits fewer as x itself does (Boldo
+// and Melquiond, Emulation of FMA and correctly rounded sums, 2008).
 func toOdd32(x float64) float32 {
 	y := float32(x)
 	if float64(y) == x || x != x || math.Float32bits(y)&1 == 1 || math.IsInf(float64(y), 0) {

@@ -79,8 +79,8 @@ const transpose = `kernel transpose threads=256 args=(x: u64, y: u64) {
 	}
 }`
 
-// scan computes the sums up to each of 512 numbers: each of 128 threads adds up four of them, the sums of the threads are
-// scanned in shared memory, and each thread adds what precedes its four.
+// scan computes the sums up to each of 512 numbers: each of 128 threads adds up four of them, the sums of the threads
+// are scanned in shared memory, and each thread adds what precedes its four.
 const scan = `kernel scan threads=128 args=(x: u64, y: u64) {
 	shared sums: i32[128]
 	%t = thread

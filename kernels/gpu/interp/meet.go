@@ -15,8 +15,8 @@ func (g *group) waitingAt(t *thread) *inst { return &g.m.code[t.pc-1] }
 
 func (g *group) waitsAt(t *thread) *kir.Instr { return g.waitingAt(t).of }
 
-// apart returns the first thread that is not at the same instruction, in the same iteration of each loop around it, as the
-// first of the threads; nil if there is none. All are parked.
+// apart returns the first thread that is not at the same instruction, in the same iteration of each loop around it, as
+// the first of the threads; nil if there is none. All are parked.
 func (g *group) apart(threads []thread) *thread {
 	first := &threads[0]
 	for i := range threads {

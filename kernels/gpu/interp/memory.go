@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Addresses of allocations are spread bytes away from each other. Offsets of 32-bit indices times the size of an element
-// do not lead from one to another.
+// Addresses of allocations are spread bytes away from each other. Offsets of 32-bit indices times the size of an
+// element do not lead from one to another.
 const (
 	spreadBits = 40
 	spread     = 1 << spreadBits

@@ -80,8 +80,8 @@ func TestCorrectKernelsHaveOneResult(t *testing.T) {
 	}
 }
 
-// TestDroppedBarriersAreNoticed drops each barrier of the correct kernels in turn. That is noticed with every seed, as the
-// detector does not depend on the order.
+// TestDroppedBarriersAreNoticed drops each barrier of the correct kernels in turn. That is noticed with every seed, as
+// the detector does not depend on the order.
 func TestDroppedBarriersAreNoticed(t *testing.T) {
 	for _, tt := range correct {
 		for drop := range tt.barriers {

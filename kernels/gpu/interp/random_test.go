@@ -9,7 +9,8 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kirtest"
 )
 
-// TestRandomKernelsHaveOneResult runs random kernels, which are correct, in several orders and with subgroups of all sizes.
+// TestRandomKernelsHaveOneResult runs random kernels, which are correct, in several orders and with subgroups of all
+// sizes.
 func TestRandomKernelsHaveOneResult(t *testing.T) {
 	kernels := uint64(300)
 	if testing.Short() {

@@ -30,8 +30,8 @@ const (
 	CheckBounds        // all but races, uniform reads of what is written, and reads of bytes that were never written
 )
 
-// maxRegisters bounds the registers of the groups that are under way, in words: 512 KiB, which caches hold. With 64 MiB a
-// model took three times as long.
+// maxRegisters bounds the registers of the groups that are under way, in words: 512 KiB, which caches hold. With 64 MiB
+// a model took three times as long.
 const maxRegisters = 1 << 16
 
 // Run runs a kernel. It returns the first [Fault] found; then the contents of memory are undefined. A kernel that uses

@@ -11,7 +11,8 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// runWords runs a kernel with one argument, the address of as many words of 32 bits as it has threads, and returns them.
+// runWords runs a kernel with one argument, the address of as many words of 32 bits as it has threads, and returns
+// them.
 func runWords(t *testing.T, k *kir.Kernel, groups int, o Options) ([]uint32, error) {
 	t.Helper()
 	m := NewMemory()

@@ -2,8 +2,8 @@ package interp
 
 import "fmt"
 
-// Section is launches that may run at the same time, and the accesses that they have made. Their groups count as groups of
-// one launch: what two of them access in turn, one of them writing, is a race.
+// Section is launches that may run at the same time, and the accesses that they have made. Their groups count as groups
+// of one launch: what two of them access in turn, one of them writing, is a race.
 type Section struct {
 	memory   *Memory
 	regions  []region
@@ -26,7 +26,8 @@ func (m *Memory) NewSection() *Section {
 	return s
 }
 
-// Run runs a program as [Run] does, in the order of a seed. The launch counts as running at the same time as those before.
+// Run runs a program as [Run] does, in the order of a seed. The launch counts as running at the same time as those
+// before.
 func (s *Section) Run(p *Program, l Launch, seed uint64) error {
 	switch {
 	case l.Groups < 1 || l.Groups > maxGroups-s.groups:

@@ -22,8 +22,8 @@ func (s *sharedArray) forget() {
 	clear(s.copied)
 }
 
-// element checks and records an access to the element of shared memory that register a names, and returns the lanes; nil
-// after a fault.
+// element checks and records an access to the element of shared memory that register a names, and returns the lanes;
+// nil after a fault.
 func (g *group) element(t *thread, in *inst, m mode) []uint64 {
 	index := int(int32(t.registers[in.a]))
 	if !g.touch(t, in, index, m, g.access(t)) {

@@ -2,7 +2,8 @@ package interp
 
 import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
 
-// A tile is spread over the registers of its subgroup: of n threads, thread e mod n has element e, which is in row e/16.
+// A tile is spread over the registers of its subgroup: of n threads, thread e mod n has element e, which is in row
+// e/16.
 const tileElems = kir.TileSize * kir.TileSize
 
 // matrix is a tile with its elements in one place, row by row.

@@ -11,8 +11,8 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// tileKernel returns a kernel of 64 threads in which each thread copies bytes of in to shared memory before body runs, which
-// stores a tile of sums; thread t stores element t, t+64, … of it.
+// tileKernel returns a kernel of 64 threads in which each thread copies bytes of in to shared memory before body runs,
+// which stores a tile of sums; thread t stores element t, t+64, … of it.
 func tileKernel(t *testing.T, kind, body string) *kir.Kernel {
 	return parse(t, fmt.Sprintf(`kernel tiles threads=64 args=(in: u64, out: u64) {
 		shared xs: %[1]sx4[384]
@@ -67,8 +67,8 @@ func tileInput(kind kir.Kind) (data []byte, x []float32) {
 	return data, x
 }
 
-// TestTilesAreMultiplied compares products with their definition, for factors at several places, with several strides, in
-// both directions, and for subgroups of several sizes. Index and stride count vectors of four.
+// TestTilesAreMultiplied compares products with their definition, for factors at several places, with several strides,
+// in both directions, and for subgroups of several sizes. Index and stride count vectors of four.
 func TestTilesAreMultiplied(t *testing.T) {
 	tests := []struct {
 		name, body string

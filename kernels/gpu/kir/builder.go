@@ -7,8 +7,8 @@ import (
 )
 
 // Builder builds a kernel. Its methods append an instruction to the current block and return the result. They do not
-// check operands: Kernel does. Numbers that an instruction in this block, or in one around it, has computed from the same
-// operands are not computed again.
+// check operands: Kernel does. Numbers that an instruction in this block, or in one around it, has computed from the
+// same operands are not computed again.
 type Builder struct {
 	k     *Kernel
 	block *Block
@@ -39,7 +39,8 @@ func computes(i *Instr, t Type) (c computation, ok bool) {
 	return c, ok && copy(c.args[:], i.Args) == len(i.Args)
 }
 
-// lookUp returns the value of a computation, nil if no instruction of the current block, or of one around it, has computed it.
+// lookUp returns the value of a computation, nil if no instruction of the current block, or of one around it, has
+// computed it.
 func (b *Builder) lookUp(c computation) *Value {
 	for _, known := range b.known {
 		if v := known[c]; v != nil {
@@ -245,8 +246,8 @@ func (b *Builder) TileFill(x *Value) *Value {
 	return b.emit(&Instr{Op: OpTileFill, Args: []*Value{x}}, Tile(F32, TileSum))
 }
 
-// TileLoad loads a tile from device memory, TileSharedLoad and TileTurned load one from shared memory, from element index
-// on; stride is the number of elements from one line to the next.
+// TileLoad loads a tile from device memory, TileSharedLoad and TileTurned load one from shared memory, from element
+// index on; stride is the number of elements from one line to the next.
 func (b *Builder) TileLoad(t Type, address *Value, stride int) *Value {
 	return b.emit(&Instr{Op: OpTileLoad, Args: []*Value{address}, Imm: uint64(stride)}, t)
 }

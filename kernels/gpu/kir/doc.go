@@ -1,5 +1,5 @@
-// Package kir is the IR of GPU kernels: small, typed, in SSA form with structured control flow. Kernels are built with a
-// [Builder], checked by [Verify], run by package interp, and printed as SPIR-V and PTX by packages of that name.
+// Package kir is the IR of GPU kernels: small, typed, in SSA form with structured control flow. Kernels are built with
+// a [Builder], checked by [Verify], run by package interp, and printed as SPIR-V and PTX by packages of that name.
 //
 // A kernel is run by workgroups, each of Threads threads. All threads run the same instructions; they differ in
 // thread, lane, subgroup and group. A workgroup has shared memory and a barrier. Device memory is addressed by 64-bit
@@ -33,15 +33,16 @@
 // A for runs while i < hi, as in Go; its bounds are read once. Integers wrap around. Additions, subtractions and
 // multiplications of floats are those of IEEE 754 for their type, and never fused, except that a printer may flush
 // denormals of f32. A fma may be rounded twice, so a kernel must not rely on its exactness. Divisions, exp, log, sqrt,
-// sin, cos and tanh have the accuracy that Vulkan asks for, which package spirv lists; a kernel that needs more computes
-// it from multiplications and additions.
+// sin, cos and tanh have the accuracy that Vulkan asks for, which package spirv lists; a kernel that needs more
+// computes it from multiplications and additions.
 //
 // # Tiles
 //
 // A tile is a matrix of 16 x 16 that belongs to a subgroup: tile_mul_add computes a*b + sum of a tile_a, a tile_b and a
-// tile_sum. Factors are f16 or bf16, sums f32. In memory a tile is 16 lines of 16 adjacent elements. The stride is what is
-// from one line to the next. A line is a row of a tile_a and of a tile_sum, and a column of a tile_b. So both factors of a
-// product of rows are read along their lines. tile_turned reads columns of a tile_a or rows of a tile_b as lines.
+// tile_sum. Factors are f16 or bf16, sums f32. In memory a tile is 16 lines of 16 adjacent elements. The stride is what
+// is from one line to the next. A line is a row of a tile_a and of a tile_sum, and a column of a tile_b. So both
+// factors of a product of rows are read along their lines. tile_turned reads columns of a tile_a or rows of a tile_b as
+// lines.
 //
 //	%s0 = tile_fill %zero
 //	%a = tile_shared_load tile_a_f16 xs %i {40}
@@ -49,35 +50,37 @@
 //	%s1 = tile_mul_add %a, %b, %s0
 //	tile_shared_store ys %k, %s1 {16}
 //
-// All threads of a subgroup make these operations together, with the same address, index or number; [Verify] demands operands and
-// control flow that depend on nothing below the subgroup. A workgroup consists of whole subgroups. Addresses, indices and
-// strides are multiples of 16 bytes. For races an access counts as one of several threads: a barrier is between what a
-// thread stored and a tile that is loaded from there, also within a subgroup.
+// All threads of a subgroup make these operations together, with the same address, index or number; [Verify] demands
+// operands and control flow that depend on nothing below the subgroup. A workgroup consists of whole subgroups.
+// Addresses, indices and strides are multiples of 16 bytes. For races an access counts as one of several threads: a
+// barrier is between what a thread stored and a tile that is loaded from there, also within a subgroup.
 //
-// The order of the additions is not defined, nor how often they round: a device may align the products to the greatest and
-// cut off what is below. Package interp adds the products to the sum in the order of k, each rounded to f32. On any device
-// a sum differs from the exact one by at most 2^-18 of the sum of all magnitudes. Sums of small integers are exact everywhere.
+// The order of the additions is not defined, nor how often they round: a device may align the products to the greatest
+// and cut off what is below. Package interp adds the products to the sum in the order of k, each rounded to f32. On any
+// device a sum differs from the exact one by at most 2^-18 of the sum of all magnitudes. Sums of small integers are
+// exact everywhere.
 //
-// Tiles are opaque values, which loops and branches carry, for the following reasons. A vector in each thread, as in PTX, would fix
-// which thread has which element, and SPIR-V leaves that to the device. A handle to a place, as of CUDA's wmma, would be
-// a variable, and kir has none. A product of whole shared arrays by a workgroup, as of wgmma of sm_90a, would leave no way
-// to print it for others; it can be added as an operation with a capability of its own, whose sum is another type. There
-// is one shape: devices with VK_KHR_cooperative_matrix and these types have 16 x 16 x 16, and PTX makes it of two
-// mma.m16n8k16. Elementwise operations on tiles are left out: SPIR-V has them, PTX would, no kernel needs them.
+// Tiles are opaque values, which loops and branches carry, for the following reasons. A vector in each thread, as in
+// PTX, would fix which thread has which element, and SPIR-V leaves that to the device. A handle to a place, as of
+// CUDA's wmma, would be a variable, and kir has none. A product of whole shared arrays by a workgroup, as of wgmma of
+// sm_90a, would leave no way to print it for others; it can be added as an operation with a capability of its own,
+// whose sum is another type. There is one shape: devices with VK_KHR_cooperative_matrix and these types have 16 x 16 x
+// 16, and PTX makes it of two mma.m16n8k16. Elementwise operations on tiles are left out: SPIR-V has them, PTX would,
+// no kernel needs them.
 //
 // # Asynchronous copies
 //
-// A copy_async copies bytes from device memory to a shared array while the thread runs on. A thread's copies since its last
-// copy_commit become a group by the next one. A copy_wait of n waits until all groups of the thread but the last n have
-// arrived. Then the thread reads them; other threads read them after a barrier that follows the wait. Until the wait no
-// thread may access the elements. Both places are multiples of the bytes that are copied.
+// A copy_async copies bytes from device memory to a shared array while the thread runs on. A thread's copies since its
+// last copy_commit become a group by the next one. A copy_wait of n waits until all groups of the thread but the last n
+// have arrived. Then the thread reads them; other threads read them after a barrier that follows the wait. Until the
+// wait no thread may access the elements. Both places are multiples of the bytes that are copied.
 //
 //	copy_async tile %index, %address {16}
 //	copy_commit
 //	copy_wait {0}
 //	barrier
 //
-// Nothing may write the source while the kernel runs, as with load_uniform: there is no order between a copy and the stores
-// of other threads. The copies are for weights, which are such bytes. A kernel with them is for devices that have them: there is no
-// substitute, because a load and a store take the registers that the copies are to save.
+// Nothing may write the source while the kernel runs, as with load_uniform: there is no order between a copy and the
+// stores of other threads. The copies are for weights, which are such bytes. A kernel with them is for devices that
+// have them: there is no substitute, because a load and a store take the registers that the copies are to save.
 package kir

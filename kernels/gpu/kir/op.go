@@ -5,8 +5,8 @@ import "fmt"
 // Op is an operation.
 type Op uint8
 
-// The operations. T is the type of the operands and, unless a comment says otherwise, of the result; operations on vectors
-// are made lane by lane.
+// The operations. T is the type of the operands and, unless a comment says otherwise, of the result; operations on
+// vectors are made lane by lane.
 const (
 	OpInvalid Op = iota
 

@@ -8,9 +8,9 @@ import (
 // maxDepth bounds the nesting of blocks in a text, and so the stack of the parser.
 const maxDepth = 100
 
-// Parse reads the text form of a kernel, as String prints it. Blanks separate words, // begins a comment, and an instruction
-// ends with its line. An error begins with line and column. Parse infers the types that the text leaves out, but does
-// not verify the kernel: call Verify.
+// Parse reads the text form of a kernel, as String prints it. Blanks separate words, // begins a comment, and an
+// instruction ends with its line. An error begins with line and column. Parse infers the types that the text leaves
+// out, but does not verify the kernel: call Verify.
 func Parse(text string) (*Kernel, error) {
 	p := &parser{text: text, k: &Kernel{Body: new(Block)}, values: make(map[string]*Value)}
 	p.lines()

@@ -80,8 +80,8 @@ func (v *verifier) together(i *Instr) {
 	}
 }
 
-// wholeTiles checks values that a construct with blocks passes on. A tile is one value of the whole subgroup, so all its
-// threads have to run the same block, equally often.
+// wholeTiles checks values that a construct with blocks passes on. A tile is one value of the whole subgroup, so all
+// its threads have to run the same block, equally often.
 func (v *verifier) wholeTiles(values []*Value, within level) {
 	for _, x := range values {
 		v.must(x == nil || x.Type.Tile == NoTile || within < perThread, "a tile comes from a block that not all threads of a subgroup may run")

@@ -14,9 +14,9 @@ const (
 	maxGroups  = 8 // of copies under way that a copy_wait leaves
 )
 
-// Verify checks that each value is defined once and before it is used, that operands and results have the types that the
-// operations want, that constants fit, and that no barrier is in control flow that depends on the thread. It returns all
-// faults, joined.
+// Verify checks that each value is defined once and before it is used, that operands and results have the types that
+// the operations want, that constants fit, and that no barrier is in control flow that depends on the thread. It
+// returns all faults, joined.
 func Verify(k *Kernel) error {
 	v := &verifier{k: k, defined: make(map[*Value]bool), ids: make(map[int]bool), names: make(map[string]bool), varies: make(map[*Value]level)}
 	v.kernel()
@@ -180,8 +180,8 @@ func (v *verifier) levelOf(i *Instr) level {
 	return l
 }
 
-// loop checks the body of a for, and returns which threads get equal results. Carried values vary if their first ones do, or
-// the number of iterations, or what the body yields; the body is checked with the assumption that they do.
+// loop checks the body of a for, and returns which threads get equal results. Carried values vary if their first ones
+// do, or the number of iterations, or what the body yields; the body is checked with the assumption that they do.
 func (v *verifier) loop(i *Instr) level {
 	bounds := max(v.varies[i.Args[0]], v.varies[i.Args[1]], v.varies[i.Args[2]])
 	for at, p := range i.Body.Params {

@@ -1,5 +1,5 @@
-// Package kirtest makes random kernels for tests of what runs or prints them. They are well-typed, terminate, stay within
-// their memory and have no races.
+// Package kirtest makes random kernels for tests of what runs or prints them. They are well-typed, terminate, stay
+// within their memory and have no races.
 package kirtest
 
 import (
@@ -123,8 +123,8 @@ func (c *Case) Run(on Machine) ([]byte, error) {
 	return result, on.Read(out, result)
 }
 
-// Compare returns the first difference between two contents of the memory at out. Floats are compared as numbers: zeros are
-// equal, and so is NaN to NaN.
+// Compare returns the first difference between two contents of the memory at out. Floats are compared as numbers: zeros
+// are equal, and so is NaN to NaN.
 func (c *Case) Compare(want, got []byte) error {
 	for _, res := range c.Results {
 		size := res.Type.Kind.Bytes()

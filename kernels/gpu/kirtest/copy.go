@@ -2,8 +2,8 @@ package kirtest
 
 import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
 
-// copies copies elements of In to two shared arrays, asynchronously, and lets threads read what others copied. The second
-// copy is under way while the first one is read. All threads of a workgroup have to run it.
+// copies copies elements of In to two shared arrays, asynchronously, and lets threads read what others copied. The
+// second copy is under way while the first one is read. All threads of a workgroup have to run it.
 func (g *generator) copies() {
 	if g.diverged > 0 || g.o.Caps&kir.CapAsync == 0 {
 		return

@@ -2,8 +2,8 @@ package kirtest
 
 import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
 
-// products multiplies tiles of elements of In and lets threads read the sums. All threads of a workgroup have to run it. The
-// factors are so few bits long that three products of tiles are added without rounding, in any order.
+// products multiplies tiles of elements of In and lets threads read the sums. All threads of a workgroup have to run
+// it. The factors are so few bits long that three products of tiles are added without rounding, in any order.
 func (g *generator) products() {
 	if g.diverged > 0 || g.o.Caps&(kir.CapTile|kir.CapSubgroup) != kir.CapTile|kir.CapSubgroup || !g.fits(10<<10) {
 		return

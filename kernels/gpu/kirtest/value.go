@@ -235,7 +235,8 @@ func (g *generator) conversion(t kir.Type, depth int) *kir.Value {
 	return g.Convert(x, t.Kind)
 }
 
-// fit returns integers such that their conversion to kind has one possible result: no signs are lost, and a bf16 is rounded once.
+// fit returns integers such that their conversion to kind has one possible result: no signs are lost, and a bf16 is
+// rounded once.
 func (g *generator) fit(x *kir.Value, to kir.Kind) *kir.Value {
 	switch {
 	case to == kir.BF16 && x.Type.Kind.Int():
@@ -248,8 +249,8 @@ func (g *generator) fit(x *kir.Value, to kir.Kind) *kir.Value {
 	return x
 }
 
-// cast returns the bits of another type as a t, or a conversion if there is no type whose bits may be used. Only inexact
-// kernels use the bits of floats: those of NaN and of zeros are not the same everywhere.
+// cast returns the bits of another type as a t, or a conversion if there is no type whose bits may be used. Only
+// inexact kernels use the bits of floats: those of NaN and of zeros are not the same everywhere.
 func (g *generator) cast(t kir.Type, depth int) *kir.Value {
 	var from []kir.Type
 	for _, k := range inKinds {

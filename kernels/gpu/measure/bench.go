@@ -58,8 +58,8 @@ type extent struct {
 	amount  float64
 }
 
-// rate returns the rate of the largest of several products, each larger than the one before, that is expected to fit into
-// the time.
+// rate returns the rate of the largest of several products, each larger than the one before, that is expected to fit
+// into the time.
 func (b *bench) rate(f format, all []extent) (rate float64, err error) {
 	for _, e := range all {
 		if rate > 0 && e.amount/rate > b.Time.Seconds() {

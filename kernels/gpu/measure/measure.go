@@ -64,9 +64,9 @@ func (b *bench) measure() (*Result, error) {
 // format is the dtype of a weight, with that of the rows that it is multiplied with.
 type format struct{ weight, rows dtype.DType }
 
-// formats returns the dtypes of weights that the target multiplies with. Nodes are run by the first row that reads one. Formats
-// with a scheme are left out: a rate is that of the slowest format, and most of these take more instructions to decode than
-// q4_0 and q8_0 do.
+// formats returns the dtypes of weights that the target multiplies with. Nodes are run by the first row that reads one.
+// Formats with a scheme are left out: a rate is that of the slowest format, and most of these take more instructions to
+// decode than q4_0 and q8_0 do.
 func formats(d *target.Descriptor) (list []format) {
 	for _, r := range d.Rows {
 		if r.Op != ir.OpMatMul || len(r.Args) < 2 || len(r.Args[0].DTypes) == 0 {
@@ -82,8 +82,8 @@ func formats(d *target.Descriptor) (list []format) {
 }
 
 // Apply sets the rates of a descriptor to what was measured. The cost model has one bandwidth and two rates of
-// arithmetic, so each is that of the slowest format: with a higher one, work would go to the device that is done earlier
-// elsewhere.
+// arithmetic, so each is that of the slowest format: with a higher one, work would go to the device that is done
+// earlier elsewhere.
 func (r *Result) Apply(d *target.Descriptor) {
 	bytes, float, quant := math.Inf(1), math.Inf(1), math.Inf(1)
 	for _, p := range r.Products {

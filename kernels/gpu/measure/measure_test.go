@@ -74,8 +74,8 @@ func (c *clock) open(t *testing.T) *ondevice.Machine {
 
 func near(got, want float64) bool { return math.Abs(got-want) <= 0.01*want }
 
-// TestRatesAreThoseOfTheDevice measures a device whose dispatches take 10 µs, whatever they do, and whose submissions take
-// 100 µs more.
+// TestRatesAreThoseOfTheDevice measures a device whose dispatches take 10 µs, whatever they do, and whose submissions
+// take 100 µs more.
 func TestRatesAreThoseOfTheDevice(t *testing.T) {
 	c := &clock{submission: 100 * time.Microsecond, perDispatch: 10 * time.Microsecond, in: 5, out: 10}
 	d := target.Vulkan()

@@ -1,5 +1,5 @@
-// Package ondevice runs kernels of kir on the devices of package runtime, outside of programs: for tests of the kernels and
-// for measurements.
+// Package ondevice runs kernels of kir on the devices of package runtime, outside of programs: for tests of the kernels
+// and for measurements.
 package ondevice
 
 import (
@@ -22,8 +22,8 @@ type Kind struct {
 	Assemble func(*kir.Kernel) ([]byte, error) // what the loader takes as the code of a kernel
 }
 
-// Machine is an open device. Memory is at addresses of the machine's own: allocation n is at (n+1)<<40. It runs one kernel
-// after the other, with one queue.
+// Machine is an open device. Memory is at addresses of the machine's own: allocation n is at (n+1)<<40. It runs one
+// kernel after the other, with one queue.
 type Machine struct {
 	kind    Kind
 	device  runtime.Device

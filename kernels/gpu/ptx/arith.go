@@ -103,8 +103,8 @@ func arithmetic(op string) func(*emitter, kir.Kind, string, []string) {
 	}
 }
 
-// divide prints a division. There is none of f16: the quotient in f32 has more than twice as many digits, so rounding it
-// again gives the f16 closest to the exact quotient.
+// divide prints a division. There is none of f16: the quotient in f32 has more than twice as many digits, so rounding
+// it again gives the f16 closest to the exact quotient.
 func divide(e *emitter, k kir.Kind, d string, a []string) {
 	switch k {
 	case kir.F16:
@@ -120,8 +120,8 @@ func divide(e *emitter, k kir.Kind, d string, a []string) {
 // wide returns an f16 as f32.
 func (e *emitter) wide(x string) string { return e.set("f32", "cvt.f32.f16", x) }
 
-// extreme returns the printer of min or max. Of a number and a NaN both give the number (9.7.3.11, 9.7.4.7). Where f16 has
-// none, that of f32 gives the same.
+// extreme returns the printer of min or max. Of a number and a NaN both give the number (9.7.3.11, 9.7.4.7). Where f16
+// has none, that of f32 gives the same.
 func extreme(op string) func(*emitter, kir.Kind, string, []string) {
 	return func(e *emitter, k kir.Kind, d string, a []string) {
 		if k == kir.F16 && !e.target.hasMinF16() {
@@ -169,8 +169,8 @@ func literal(k kir.Kind, bits uint64) string {
 // number returns an f32 constant in the notation of its bits (4.6.1).
 func number(x float32) string { return fmt.Sprintf("0f%08X", math.Float32bits(x)) }
 
-// special prints what distinguishes threads. A workgroup has one dimension, and its warps are of consecutive threads, so
-// lane and subgroup are digits of the thread's index; %warpid may change while the kernel runs (10.4).
+// special prints what distinguishes threads. A workgroup has one dimension, and its warps are of consecutive threads,
+// so lane and subgroup are digits of the thread's index; %warpid may change while the kernel runs (10.4).
 func (e *emitter) special(i *kir.Instr) {
 	d := e.define(i.Result())[0]
 	switch i.Op {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Check reads PTX text and reports what is wrong with it, with line numbers: syntax, unknown instructions and directives,
-// operands of another number or type than the instruction has, names that are declared twice or not at all, labels that
-// nothing branches to, registers that are read before they are written, and instructions that the module's version or target
-// does not have. It knows the instructions that Emit prints and their relatives, and refuses others.
+// Check reads PTX text and reports what is wrong with it, with line numbers: syntax, unknown instructions and
+// directives, operands of another number or type than the instruction has, names that are declared twice or not at all,
+// labels that nothing branches to, registers that are read before they are written, and instructions that the module's
+// version or target does not have. It knows the instructions that Emit prints and their relatives, and refuses others.
 func Check(text string) error {
 	m, err := parse(text)
 	if m == nil {
@@ -176,8 +176,8 @@ func (c *checker) typed(o operand, spec string, types []string, lanes int) {
 	c.together(o.list, isResult)
 }
 
-// together checks that the types of a list's registers agree among themselves, too, as ptxas demands, and that an instruction
-// writes each register once, which ptxas does not look at.
+// together checks that the types of a list's registers agree among themselves, too, as ptxas demands, and that an
+// instruction writes each register once, which ptxas does not look at.
 func (c *checker) together(list []operand, isResult bool) {
 	for i, o := range list {
 		for _, other := range list[:i] {
@@ -258,8 +258,8 @@ func (c *checker) label(o operand) {
 	c.used[o.name] = true
 }
 
-// moved checks an operand of mov: besides registers and constants a special register, the address of shared memory, or a
-// list that is packed or unpacked (9.7.8.3, 9.7.8.4).
+// moved checks an operand of mov: besides registers and constants a special register, the address of shared memory, or
+// a list that is packed or unpacked (9.7.8.3, 9.7.8.4).
 func (c *checker) moved(o operand, isResult bool, typ string) {
 	_, isShared := c.e.shared[o.name]
 	_, isParam := c.e.params[o.name]

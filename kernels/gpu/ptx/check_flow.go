@@ -7,8 +7,8 @@ import (
 )
 
 // flow checks that the end of the entry is not reached without ret, and that no register is read that is not written on
-// every path to the instruction. It is a forward analysis: the registers written before a block are those that all blocks
-// that precede it have written. An instruction with a guard counts as one that writes nothing.
+// every path to the instruction. It is a forward analysis: the registers written before a block are those that all
+// blocks that precede it have written. An instruction with a guard counts as one that writes nothing.
 func (c *checker) flow(e *entry) {
 	f := newFlow(e)
 	for again := true; again; {
@@ -111,8 +111,8 @@ func (f *flowState) meet(at int, written *big.Int) bool {
 	return f.written[b].Cmp(before) != 0
 }
 
-// reads calls unwritten for each register that a block reads before it is written, and returns what is written after the
-// block. A block that nothing reaches reads nothing.
+// reads calls unwritten for each register that a block reads before it is written, and returns what is written after
+// the block. A block that nothing reaches reads nothing.
 func (f *flowState) reads(b int, unwritten func(s *statement, name string)) *big.Int {
 	if f.written[b] == nil {
 		return nil
@@ -136,8 +136,8 @@ func (f *flowState) reads(b int, unwritten func(s *statement, name string)) *big
 	return state
 }
 
-// registers returns the registers that an instruction writes and reads. The first operand is the result, except of stores,
-// where it is an address.
+// registers returns the registers that an instruction writes and reads. The first operand is the result, except of
+// stores, where it is an address.
 func (f *flowState) registers(s *statement) (results, sources []string) {
 	if s.guard != "" {
 		sources = append(sources, s.guard)

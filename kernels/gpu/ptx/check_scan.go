@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// token is a word, a number or a punctuation mark of PTX text. A word has its modifiers: add.rn.f32, %tid.x, .reg. It is
-// empty at the end.
+// token is a word, a number or a punctuation mark of PTX text. A word has its modifiers: add.rn.f32, %tid.x, .reg. It
+// is empty at the end.
 type token struct {
 	text string
 	line int

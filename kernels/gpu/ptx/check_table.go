@@ -27,11 +27,11 @@ var architectures = map[string]struct {
 // rule is an instruction that is known.
 //
 // Operands are words. A number is the place of the operand's type among the instruction's types; another type's name is
-// that type. A first = marks a destination, a first ~ an operand that may be wider than the type (9.4.1), a last v a list of as
-// many lanes as the instruction has. Further words: label, zero (a barrier's number), [param], [global], [shared], and mov,
-// =mov for the operands of mov, which have rules of their own. [global:] and [shared:] are addresses of as many bytes as the
-// last operand states, which is the word 4|8|16 or a part of it; count is a number that is not negative. A type, * and a
-// number are a list of as many registers, [row] is the address of 16 bytes in shared memory.
+// that type. A first = marks a destination, a first ~ an operand that may be wider than the type (9.4.1), a last v a
+// list of as many lanes as the instruction has. Further words: label, zero (a barrier's number), [param], [global],
+// [shared], and mov, =mov for the operands of mov, which have rules of their own. [global:] and [shared:] are addresses
+// of as many bytes as the last operand states, which is the word 4|8|16 or a part of it; count is a number that is not
+// negative. A type, * and a number are a list of as many registers, [row] is the address of 16 bytes in shared memory.
 type rule struct {
 	op       string   // with modifiers, without types
 	types    []string // the types that it may have, each joined with points
@@ -172,8 +172,8 @@ func mnemonics() map[string]bool {
 	return names
 }
 
-// find returns the rule of an instruction, its types, and its lanes: 2 or 4 for one of vectors, else 1. A nil rule with known
-// reports that the instruction is known, but not with those types.
+// find returns the rule of an instruction, its types, and its lanes: 2 or 4 for one of vectors, else 1. A nil rule with
+// known reports that the instruction is known, but not with those types.
 func find(op string) (r *rule, types []string, lanes int, known bool) {
 	words := strings.Split(op, ".")
 	n := len(words)

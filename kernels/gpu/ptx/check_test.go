@@ -176,8 +176,8 @@ ptx: line 29: nothing branches to $end`
 	}
 }
 
-// edits change a line of emitted text so that it is wrong, or return the line as it is where they do not apply. Each is given
-// all lines.
+// edits change a line of emitted text so that it is wrong, or return the line as it is where they do not apply. Each is
+// given all lines.
 var edits = map[string]func(r *rand.Rand, line string, lines []string) string{
 	"drop a declaration": func(r *rand.Rand, line string, _ []string) string {
 		if strings.Contains(line, ".reg ") || strings.Contains(line, ".shared ") {
@@ -284,9 +284,9 @@ func changeType(r *rand.Rand, line string) string {
 	})
 }
 
-// TestCheckRejectsEdits edits emitted text at random, and counts what Check rejects. An edit that leaves the text right is
-// accepted with reason: another register of the type, a narrower access to memory, one of two writes of a
-// register, xor in place of or.
+// TestCheckRejectsEdits edits emitted text at random, and counts what Check rejects. An edit that leaves the text right
+// is accepted with reason: another register of the type, a narrower access to memory, one of two writes of a register,
+// xor in place of or.
 func TestCheckRejectsEdits(t *testing.T) {
 	floors := map[string]int{"rename a register": 78, "change the type of a declaration": 90, "change a type suffix": 87, "delete an instruction that writes a register": 93, "misspell a word": 99}
 	texts := mutable(t)

@@ -55,8 +55,8 @@ func (e *emitter) floatToInt(d string, to kir.Kind, x, from string) {
 	e.ins("cvt.rzi."+kinds[to].reg+"."+from, d, x)
 }
 
-// intToInt converts between integers, which are sign-extended or zero-extended in their registers. The source's sign decides
-// about the high bits, so a longer result has its signedness.
+// intToInt converts between integers, which are sign-extended or zero-extended in their registers. The source's sign
+// decides about the high bits, so a longer result has its signedness.
 func (e *emitter) intToInt(d string, to kir.Kind, x string, from kir.Kind) {
 	source, bits := kinds[from].reg, 8*registerBytes(to)
 	switch {
@@ -89,8 +89,8 @@ func (e *emitter) bfloatToFloat(x string) string {
 	return e.set("f32", "mov.b32", e.set("u32", "shl.b32", w, "16"))
 }
 
-// floatToBfloat rounds an f32 to nearest even. It adds half a unit, less one bit if the bits that are left are even, and
-// keeps the high half. Integers do this on every target; cvt.rn.bf16.f32 exists from sm_80 on. NaN stays NaN.
+// floatToBfloat rounds an f32 to nearest even. It adds half a unit, less one bit if the bits that are left are even,
+// and keeps the high half. Integers do this on every target; cvt.rn.bf16.f32 exists from sm_80 on. NaN stays NaN.
 func (e *emitter) floatToBfloat(d, x string) {
 	bits := e.set("u32", "mov.b32", x)
 	odd := e.set("u32", "bfe.u32", bits, "16", "1")
@@ -101,8 +101,8 @@ func (e *emitter) floatToBfloat(d, x string) {
 	e.ins("cvt.u16.u32", d, high)
 }
 
-// intToOdd returns an integer as f32, rounded toward 0 with the last bit set if that is not exact. Rounding it once more to
-// fewer digits gives what rounding the integer would.
+// intToOdd returns an integer as f32, rounded toward 0 with the last bit set if that is not exact. Rounding it once
+// more to fewer digits gives what rounding the integer would.
 func (e *emitter) intToOdd(x, typ string) string {
 	f := e.set("f32", "cvt.rz.f32."+typ, x)
 	inexact := e.set("pred", "setp.ne."+typ, e.set(typ, "cvt.rzi."+typ+".f32", f), x)
@@ -110,8 +110,8 @@ func (e *emitter) intToOdd(x, typ string) string {
 	return e.set("f32", "mov.b32", e.set("u32", "or.b32", e.set("u32", "mov.b32", f), sticky))
 }
 
-// bitcast prints a bitcast. Lanes that are longer than the result's are split, and shorter ones are joined; the first lane
-// has the low bits.
+// bitcast prints a bitcast. Lanes that are longer than the result's are split, and shorter ones are joined; the first
+// lane has the low bits.
 func (e *emitter) bitcast(i *kir.Instr) {
 	from, to := i.Args[0].Type, i.Result().Type
 	x, d := e.lanes(i.Args[0]), e.define(i.Result())

@@ -59,8 +59,8 @@ func emit(t testing.TB, k *kir.Kernel, target Target) string {
 	return text
 }
 
-// edges are bits that are special numbers as f32 or as two f16 or bf16, or integers that round twice if they become bf16 by way
-// of an f32.
+// edges are bits that are special numbers as f32 or as two f16 or bf16, or integers that round twice if they become
+// bf16 by way of an f32.
 var edges = []uint64{
 	0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00001, 0x7fffffff, 1, 0x807fffff, 0x7f7fffff, 0x3f800000, 0x7f7f8000, 0x7f7f7fff,
 	0x7c00fc00, 0x7e000001, 0x7bff8000, 0x80013c00, 0x40400001, 0x80800001, 0xbfbfffff, 0x7fff8001, 0x33000001, 0x477ff000,

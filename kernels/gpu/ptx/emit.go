@@ -10,8 +10,8 @@ import (
 // warp is the number of threads of a subgroup: WARP_SZ, 32 on all architectures (4.6).
 const warp = 32
 
-// Emit returns the kernel as a PTX module with one entry, whose name is the kernel's with _kernel at its end: kernels may be
-// named like instructions. The text is a function of the arguments.
+// Emit returns the kernel as a PTX module with one entry, whose name is the kernel's with _kernel at its end: kernels
+// may be named like instructions. The text is a function of the arguments.
 func Emit(k *kir.Kernel, t Target) (string, error) {
 	if err := admit(k, t); err != nil {
 		return "", err
@@ -168,14 +168,15 @@ func (e *emitter) define(v *kir.Value) []string {
 	return list
 }
 
-// alias gives a value registers that another one has. No value is visible when its registers are written again: those of a
-// loop's parameters are written when the body ends.
+// alias gives a value registers that another one has. No value is visible when its registers are written again: those
+// of a loop's parameters are written when the body ends.
 func (e *emitter) alias(v *kir.Value, registers []string) { e.regs[v.ID] = registers }
 
 // argBytes is the distance of arguments.
 const argBytes = 8
 
-// arguments loads the arguments. Nothing writes them while the kernel runs, so the non-coherent cache may serve them (9.7.8.9).
+// arguments loads the arguments. Nothing writes them while the kernel runs, so the non-coherent cache may serve them
+// (9.7.8.9).
 func (e *emitter) arguments() {
 	if len(e.k.Args) == 0 {
 		return

@@ -187,8 +187,8 @@ func TestAtomicAddCounts(t *testing.T) {
 	}
 }
 
-// TestFunctionsAreAccurate compares with float64, while ex2.approx is as wrong as it may be. The limits are those that the
-// functions' comments state.
+// TestFunctionsAreAccurate compares with float64, while ex2.approx is as wrong as it may be. The limits are those that
+// the functions' comments state.
 func TestFunctionsAreAccurate(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -337,8 +337,8 @@ func TestEmitRefusesKernels(t *testing.T) {
 	}
 }
 
-// TestAssembles has ptxas assemble the corpus and some random kernels for each target that it knows. CUDA 13 assembles for sm_75 what is meant for
-// sm_70; CUDA 11 does not know sm_90a.
+// TestAssembles has ptxas assemble the corpus and some random kernels for each target that it knows. CUDA 13 assembles
+// for sm_75 what is meant for sm_70; CUDA 11 does not know sm_90a.
 func TestAssembles(t *testing.T) {
 	ptxas := needtest.Tool(t, "ptxas", "ptxas")
 	help, err := exec.Command(ptxas, "--help").Output()

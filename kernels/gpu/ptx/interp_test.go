@@ -53,7 +53,8 @@ func (m *onPTX) Run(k *kir.Kernel, groups int, args []uint64) error {
 	return nil
 }
 
-// TestRandomKernelsRunAsInInterp compares what random kernels leave in memory, printed as PTX, with what package interp computes.
+// TestRandomKernelsRunAsInInterp compares what random kernels leave in memory, printed as PTX, with what package interp
+// computes.
 func TestRandomKernelsRunAsInInterp(t *testing.T) {
 	n := uint64(150)
 	if testing.Short() {

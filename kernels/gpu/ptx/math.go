@@ -30,10 +30,10 @@ func (e *emitter) polynomial(x string, c ...float32) string {
 	return y
 }
 
-// exp prints e to the x with a relative error below 2^-21, and for denormal results an absolute one below 2^-148. x is n ln 2
-// + r with |r| at most 0.35; ex2.approx of r/ln 2 is within 2 units in the last place (9.7.3.21); two powers of 2 multiply to
-// 2^n, whose exponent f32 may not have. n is limited to where the result is 0 or infinite. Beyond, r has the rest, and
-// ex2.approx of it is 0 or infinite. Of a NaN, r is NaN.
+// exp prints e to the x with a relative error below 2^-21, and for denormal results an absolute one below 2^-148. x is
+// n ln 2 + r with |r| at most 0.35; ex2.approx of r/ln 2 is within 2 units in the last place (9.7.3.21); two powers of
+// 2 multiply to 2^n, whose exponent f32 may not have. n is limited to where the result is 0 or infinite. Beyond, r has
+// the rest, and ex2.approx of it is 0 or infinite. Of a NaN, r is NaN.
 func (e *emitter) exp(d, x string) {
 	n := e.f("cvt.rni.f32.f32", e.mul(x, number(log2e)))
 	n = e.f("min.f32", e.f("max.f32", n, number(-150)), number(129))
@@ -51,9 +51,9 @@ func (e *emitter) power(n string) string {
 	return e.set("f32", "mov.b32", e.set("s32", "shl.b32", biased, "23"))
 }
 
-// log prints the natural logarithm with a relative error below 2^-21; lg2.approx has an absolute error of 2^-22.6, too much
-// near 1 (9.7.3.20). With x = 2^k m, m from sqrt(1/2) to sqrt(2), and s = (m-1)/(m+1), log m is 2 (s + s³/3 + s⁵/5 …); the
-// first term that is left out is below 2^-30 s.
+// log prints the natural logarithm with a relative error below 2^-21; lg2.approx has an absolute error of 2^-22.6, too
+// much near 1 (9.7.3.20). With x = 2^k m, m from sqrt(1/2) to sqrt(2), and s = (m-1)/(m+1), log m is 2 (s + s³/3 + s⁵/5
+// …); the first term that is left out is below 2^-30 s.
 func (e *emitter) log(d, x string) {
 	m, k := e.significand(x)
 	f := e.add(m, number(-1))
@@ -70,8 +70,8 @@ func (e *emitter) log(d, x string) {
 	e.ins("selp.f32", d, notANumber, y, e.set("pred", "setp.lt.f32", x, number(0)))
 }
 
-// significand returns m from sqrt(1/2) to sqrt(2), and k, with x = 2^k m, for positive finite x. The difference of the bits
-// of x and sqrt(1/2) has k above the 23 bits of the fraction.
+// significand returns m from sqrt(1/2) to sqrt(2), and k, with x = 2^k m, for positive finite x. The difference of the
+// bits of x and sqrt(1/2) has k above the 23 bits of the fraction.
 func (e *emitter) significand(x string) (m, k string) {
 	const bitsOfSqrtHalf = "1060439283"
 	tiny := e.set("pred", "setp.lt.f32", x, number(leastNormal))
@@ -82,9 +82,9 @@ func (e *emitter) significand(x string) (m, k string) {
 	return m, e.f("cvt.rn.f32.s32", exponent)
 }
 
-// tanh prints the hyperbolic tangent with a relative error below 2^-21; tanh.approx has 2^-11 (9.7.3.22). From 0.55 on it is
-// 1 - 2/(exp(2x)+1). Below, where that cancels, it is the continued fraction x/(1+x²/(3+x²/(5+x²/(7+x²/9)))), whose error
-// is below 2^-30.
+// tanh prints the hyperbolic tangent with a relative error below 2^-21; tanh.approx has 2^-11 (9.7.3.22). From 0.55 on
+// it is 1 - 2/(exp(2x)+1). Below, where that cancels, it is the continued fraction x/(1+x²/(3+x²/(5+x²/(7+x²/9)))),
+// whose error is below 2^-30.
 func (e *emitter) tanh(d, x string) {
 	a := e.f("abs.f32", x)
 	exp := e.temp("f32")
@@ -96,8 +96,8 @@ func (e *emitter) tanh(d, x string) {
 	e.ins("copysign.f32", d, x, y)
 }
 
-// sin and cos print the functions with an absolute error below 2^-22 for |x| up to 2^20, the reduction's limit; sin.approx
-// has one of 2^-20.5, and that up to pi only (9.7.3.18).
+// sin and cos print the functions with an absolute error below 2^-22 for |x| up to 2^20, the reduction's limit;
+// sin.approx has one of 2^-20.5, and that up to pi only (9.7.3.18).
 func (e *emitter) sin(d, x string) {
 	r, n := e.quarters(x)
 	e.wave(d, r, n)
@@ -108,8 +108,8 @@ func (e *emitter) cos(d, x string) {
 	e.wave(d, r, e.set("s32", "add.s32", n, "1"))
 }
 
-// quarters returns r and an integer n with x = n pi/2 + r. Each fma subtracts n times a part of pi/2 and rounds once; the
-// first one is exact for |x| up to 2^20.
+// quarters returns r and an integer n with x = n pi/2 + r. Each fma subtracts n times a part of pi/2 and rounds once;
+// the first one is exact for |x| up to 2^20.
 func (e *emitter) quarters(x string) (r, n string) {
 	f := e.f("cvt.rni.f32.f32", e.mul(x, number(0x1.45f306p-1)))
 	r = e.fma(f, number(-halfPi1), x)
@@ -118,8 +118,8 @@ func (e *emitter) quarters(x string) (r, n string) {
 	return r, e.set("s32", "cvt.rzi.s32.f32", f)
 }
 
-// wave prints the sine of r + n pi/2, with |r| up to 0.9: terms of Taylor's series of the sine or the cosine of r, negated
-// for n mod 4 of 2 and 3. The first terms left out are below 2^-26.
+// wave prints the sine of r + n pi/2, with |r| up to 0.9: terms of Taylor's series of the sine or the cosine of r,
+// negated for n mod 4 of 2 and 3. The first terms left out are below 2^-26.
 func (e *emitter) wave(d, r, n string) {
 	z := e.mul(r, r)
 	sin := e.fma(e.mul(r, z), e.polynomial(z, -1.0/6, 1.0/120, -1.0/5040, 1.0/362880), r)

@@ -7,8 +7,8 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// reference runs kernels of kir whose threads do not meet: straight from what doc.go and op.go of kir state, one thread after
-// the other. Values are the bits of their lanes.
+// reference runs kernels of kir whose threads do not meet: straight from what doc.go and op.go of kir state, one thread
+// after the other. Values are the bits of their lanes.
 type reference struct {
 	k      *kir.Kernel
 	memory []byte

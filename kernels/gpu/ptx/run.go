@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Program is a module with one entry that is ready to run on the host. Tests and simulated drivers run PTX with it. It shares
-// nothing with Emit, and runs what Check accepts.
+// Program is a module with one entry that is ready to run on the host. Tests and simulated drivers run PTX with it. It
+// shares nothing with Emit, and runs what Check accepts.
 type Program struct {
 	Name    string // of the entry
 	Threads int    // of a workgroup
@@ -104,8 +104,8 @@ const (
 // runError is the panic of a step, which Run returns as an error.
 type runError struct{ error }
 
-// Run runs the program. Errors are accesses outside of memory, reads of registers that were not written, and threads that
-// wait for each other.
+// Run runs the program. Errors are accesses outside of memory, reads of registers that were not written, and threads
+// that wait for each other.
 func (p *Program) Run(l Launch, memory Memory) (err error) {
 	if len(l.Words) != p.Params {
 		return fmt.Errorf("ptx: %s has %d parameters, not %d", p.Name, p.Params, len(l.Words))

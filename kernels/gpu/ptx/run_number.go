@@ -12,8 +12,8 @@ func canonical(x float32) uint64 {
 
 func f32of(bits uint64) float32 { return math.Float32frombits(uint32(bits)) }
 
-// oddFMA returns a*b+c rounded to odd in float64: rounding the result once more to a format with few enough digits gives a*b+c
-// rounded once. The product of two f32 is exact.
+// oddFMA returns a*b+c rounded to odd in float64: rounding the result once more to a format with few enough digits
+// gives a*b+c rounded once. The product of two f32 is exact.
 func oddFMA(a, b, c float64) float64 {
 	p := a * b
 	s := p + c

@@ -90,7 +90,8 @@ func minMaxF16(op string, a, b uint64) uint64 {
 	return f16bits(float64(f32of(minMaxF32(op, float32(f16value(a)), float32(f16value(b))))))
 }
 
-// approximateExp2 returns a number up to 2 units in the last place beside 2^x, the error that is documented for ex2.approx.
+// approximateExp2 returns a number up to 2 units in the last place beside 2^x, the error that is documented for
+// ex2.approx.
 func approximateExp2(x uint64, random *rand.Rand) uint64 {
 	y := math.Exp2(float64(f32of(x)))
 	bits := canonical(float32(y))

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// The instructions on matrices, from the text of section 9.7.13.4 alone: element i of a thread's fragment is in the row and
-// column that the formulas there state.
+// The instructions on matrices, from the text of section 9.7.13.4 alone: element i of a thread's fragment is in the row
+// and column that the formulas there state.
 
 // loadMatrices returns ldmatrix.x4. The address of row r of matrix m is that of thread 8*m + r. A thread gets elements
 // 2*(lane%4) and the next one of row lane/4 of each matrix, or with .trans of each transposed matrix.
@@ -118,7 +118,8 @@ func (p *Program) listed(s *statement, o operand, typ string) []source {
 	return in
 }
 
-// copies are the asynchronous copies of a thread: those since the last commit, and the committed groups, the oldest first.
+// copies are the asynchronous copies of a thread: those since the last commit, and the committed groups, the oldest
+// first.
 type copies struct {
 	open  []func()
 	under [][]func()

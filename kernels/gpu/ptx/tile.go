@@ -53,8 +53,8 @@ func (e *emitter) laneIndex() string {
 	return e.set("u32", "and.b32", e.set("u32", "mov.u32", "%tid.x"), fmt.Sprint(warp-1))
 }
 
-// fragment returns the place of the thread's first elements where a line is a row of a tile_a or tile_sum, or a column of a
-// tile_b: line group, and 2*pair elements.
+// fragment returns the place of the thread's first elements where a line is a row of a tile_a or tile_sum, or a column
+// of a tile_b: line group, and 2*pair elements.
 func (e *emitter) fragment(elem int) place {
 	lane := e.laneIndex()
 	pair := e.set("u32", "and.b32", lane, "3")
@@ -62,8 +62,8 @@ func (e *emitter) fragment(elem int) place {
 }
 
 // matrixRow returns the place of the 8 elements whose address a thread gives to ldmatrix.x4. Threads 8*m to 8*m+7 give
-// those of matrix m, whose elements are in register m of each thread. Matrices 0 and 1 of a tile_a are 8 lines from each
-// other, those of a tile_b 8 elements; of turned tiles it is the reverse.
+// those of matrix m, whose elements are in register m of each thread. Matrices 0 and 1 of a tile_a are 8 lines from
+// each other, those of a tile_b 8 elements; of turned tiles it is the reverse.
 func (e *emitter) matrixRow(linesFirst bool) place {
 	lane := e.laneIndex()
 	low, eighth := e.set("u32", "and.b32", lane, "7"), e.set("u32", "and.b32", lane, "8")

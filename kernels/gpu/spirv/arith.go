@@ -123,8 +123,8 @@ func (e *emitter) signedRem(t, x, y id) id {
 	return e.op(opISub, t, x, e.op(opIMul, t, quotient, y))
 }
 
-// within returns f32 numbers with those beyond limit moved to it, and NaN as it is. Vulkan allows a tanh that is computed as
-// sinh/cosh, both of which overflow; the tanh of 10 is rounded to 1.
+// within returns f32 numbers with those beyond limit moved to it, and NaN as it is. Vulkan allows a tanh that is
+// computed as sinh/cosh, both of which overflow; the tanh of 10 is rounded to 1.
 func (e *emitter) within(x id, limit float32, lanes int) id {
 	m := e.m
 	t, bools := m.vector(m.f32(), lanes), m.vector(m.bool(), lanes)

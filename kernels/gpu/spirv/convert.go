@@ -34,8 +34,8 @@ func (e *emitter) widen(x id, from kir.Type) (id, kir.Kind) {
 	return x, from.Kind
 }
 
-// unpackHalves returns f16 as f32. OpFConvert would need the capability Float16. Each f16 is shifted down first, although
-// UnpackHalf2x16 takes two: Mesa 22.3 folds that of a constant to 0 in the second lane.
+// unpackHalves returns f16 as f32. OpFConvert would need the capability Float16. Each f16 is shifted down first,
+// although UnpackHalf2x16 takes two: Mesa 22.3 folds that of a constant to 0 in the second lane.
 func (e *emitter) unpackHalves(x id, from kir.Type) id {
 	m := e.m
 	pair := m.vector(m.f32(), 2)
@@ -125,7 +125,8 @@ func (b bitwise) roundOff(x id, shift, bias uint32) id {
 	return b.op(opShiftRightLogical, sum, shift)
 }
 
-// brainBits returns f32 as the bits of bf16, rounded to nearest even. A NaN stays one: the highest bit of its fraction is set.
+// brainBits returns f32 as the bits of bf16, rounded to nearest even. A NaN stays one: the highest bit of its fraction
+// is set.
 func (e *emitter) brainBits(x id, lanes int) id {
 	b := e.bitwise(lanes)
 	bits := e.op(opBitcast, b.t, x)
@@ -134,8 +135,8 @@ func (e *emitter) brainBits(x id, lanes int) id {
 	return b.above(magnitude, 0x7f800000, nan, b.roundOff(bits, 16, 0))
 }
 
-// halfBits returns f32 as the bits of f16, rounded to nearest even. PackHalf2x16 would be one instruction, but may round in any
-// direction.
+// halfBits returns f32 as the bits of f16, rounded to nearest even. PackHalf2x16 would be one instruction, but may
+// round in any direction.
 //
 // A normal f16 has the exponent of the f32 less 112, and 13 bits less of fraction; a carry out of the largest gives
 // infinity. A denormal f16 is a multiple of 2^-24, which is the distance of f32 numbers from 0.5 on: adding 0.5 rounds.

@@ -101,7 +101,8 @@ func (m *machine) scalar(op opcode, x [4]uint32) uint32 {
 	return x[2-x[0]] // opSelect
 }
 
-// conversionKernel stores the bits of the argument m, an f32, as kind k, and the lanes of (1, m) and (m, 1, m, m) as words.
+// conversionKernel stores the bits of the argument m, an f32, as kind k, and the lanes of (1, m) and (m, 1, m, m) as
+// words.
 func conversionKernel(t *testing.T, k kir.Kind) []uint32 {
 	b := kir.NewBuilder("convert", 1)
 	bits, out := b.Arg("m", kir.U32), b.Bits(kir.U64, 0)

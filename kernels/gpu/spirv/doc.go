@@ -4,8 +4,8 @@
 // # Arguments
 //
 // Argument i is at byte 8*i of a block: a u64 takes 8 bytes, an i32 or u32 the first 4. Addresses are buffer device
-// addresses. The block is in device memory. Its address, a multiple of 8, is the push constant, so that a command buffer
-// that was recorded once reads other arguments in each step.
+// addresses. The block is in device memory. Its address, a multiple of 8, is the push constant, so that a command
+// buffer that was recorded once reads other arguments in each step.
 //
 // # Registers
 //
@@ -44,9 +44,9 @@
 // The memory model is Vulkan. GLSL450 makes a store to device memory visible to other threads of the workgroup only if
 // the memory is declared Coherent, and a coherent access bypasses caches on some devices. Under the Vulkan model loads
 // and stores are NonPrivatePointer, and the barrier makes them available and visible within the workgroup. A
-// load_uniform is private, and NonWritable by way of a block of one member. Atomics have the scope QueueFamily, because Device
-// needs a further capability. Threads per workgroup have to fill subgroups for subgroup operations: the pipeline is made with
-// REQUIRE_FULL_SUBGROUPS.
+// load_uniform is private, and NonWritable by way of a block of one member. Atomics have the scope QueueFamily, because
+// Device needs a further capability. Threads per workgroup have to fill subgroups for subgroup operations: the pipeline
+// is made with REQUIRE_FULL_SUBGROUPS.
 //
 // # Numbers
 //

@@ -11,7 +11,8 @@ func Emit(k *kir.Kernel) ([]uint32, error) {
 	return emit(k, func(*module, id, string) {})
 }
 
-// EmitNamed is Emit with the names of values, for reading. A constant has the name of the first value that is equal to it.
+// EmitNamed is Emit with the names of values, for reading. A constant has the name of the first value that is equal to
+// it.
 func EmitNamed(k *kir.Kernel) ([]uint32, error) {
 	named := make(map[id]bool)
 	return emit(k, func(m *module, value id, name string) {
@@ -39,8 +40,8 @@ func emit(k *kir.Kernel, name func(*module, id, string)) ([]uint32, error) {
 	return e.m.assemble(e.kernel()), nil
 }
 
-// capable checks that SPIR-V expresses the instructions, and that the kernel lists their capabilities: the type of an f16
-// depends on them.
+// capable checks that SPIR-V expresses the instructions, and that the kernel lists their capabilities: the type of an
+// f16 depends on them.
 func capable(k *kir.Kernel) (err error) {
 	k.Body.Walk(func(i *kir.Instr) {
 		var t kir.Type

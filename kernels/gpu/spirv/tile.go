@@ -55,7 +55,8 @@ func (e *emitter) tileStore(i *kir.Instr) {
 	e.m.code.op(opCooperativeMatrixStoreKHR, p, e.get(i.Args[1]), e.layout(i), e.m.uint(uint32(i.Imm)), accessNonPrivatePointer)
 }
 
-// lines returns an address as a pointer into an array of u32, which a cooperative matrix is loaded from, and the stride in them.
+// lines returns an address as a pointer into an array of u32, which a cooperative matrix is loaded from, and the stride
+// in them.
 func (e *emitter) lines(i *kir.Instr) (pointer, stride id) {
 	m := e.m
 	m.need(capPhysicalStorageBufferAddresses)

@@ -140,8 +140,8 @@ func (c *matrixChecker) access(pointer, object, layout, stride id, memory []uint
 	}
 }
 
-// TestTilesAreCooperativeMatrices checks the instructions against the text of SPV_KHR_cooperative_matrix: spirv-val of 2023
-// does not know them.
+// TestTilesAreCooperativeMatrices checks the instructions against the text of SPV_KHR_cooperative_matrix: spirv-val of
+// 2023 does not know them.
 func TestTilesAreCooperativeMatrices(t *testing.T) {
 	want := map[opcode]int{opTypeCooperativeMatrixKHR: 3, opCooperativeMatrixMulAddKHR: 5, opCooperativeMatrixLoadKHR: 11, opCooperativeMatrixStoreKHR: 1}
 	for _, k := range []kir.Kind{kir.F16, kir.BF16} {
@@ -218,8 +218,8 @@ const (
 	capCooperativeMatrixNV             = 5357
 )
 
-// older translates a module to the older extension. That has no uses, so types of different uses become one. It has no bf16, so
-// that becomes f16. The order of operands differs. Whether columns are adjacent is a constant bool.
+// older translates a module to the older extension. That has no uses, so types of different uses become one. It has no
+// bf16, so that becomes f16. The order of operands differs. Whether columns are adjacent is a constant bool.
 type older struct {
 	all                    map[id]defined
 	boolean, rows, columns id

@@ -6,7 +6,8 @@
 // the states of weights and states alone. For each node it derives which elements of the whole the devices' results
 // are, from those of its sources and from the meaning of the op. That can be another division than the plan states, and
 // still be right. It is wrong if a node combines elements that do not belong together, if a sum is read before it is
-// added up, if a device reads what it has not computed, and if what is read back in the end is not what the plan states.
+// added up, if a device reads what it has not computed, and if what is read back in the end is not what the plan
+// states.
 package group
 
 import (

@@ -191,7 +191,8 @@ func softMax(s *step) (content, string) {
 // alibi reports whether scores get a bias that depends on the head.
 func (s *step) alibi() bool { return len(s.Params["max_bias"]) == 1 && s.Params["max_bias"][0] > 0 }
 
-// repeats says what is wrong with source i, which repeats along the dimensions of source 0, if that is split on an axis.
+// repeats says what is wrong with source i, which repeats along the dimensions of source 0, if that is split on an
+// axis.
 func (s *step) repeats(i, axis int, spans [][]span) string {
 	n := s.Source(i).NE[axis]
 	if s.isWhole(i) {

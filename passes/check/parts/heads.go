@@ -7,8 +7,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// heads returns what a node computes that is attention of some heads of queries. Each has to read the head of keys and values
-// that it read before, at the place where the node looks for it.
+// heads returns what a node computes that is attention of some heads of queries. Each has to read the head of keys and
+// values that it read before, at the place where the node looks for it.
 func heads(n, x *ir.Node, args []piece) (piece, error) {
 	q := args[0]
 	for i, a := range args {
@@ -74,8 +74,8 @@ func along(p piece, axis int) (runs, error) {
 	return runs{{0, n}}, nil
 }
 
-// learn notes what a state has if n is the first node that writes to it: what is written, along the axis of the state on which
-// that is a part.
+// learn notes what a state has if n is the first node that writes to it: what is written, along the axis of the state
+// on which that is a part.
 func (c *checker) learn(n, x *ir.Node, args []piece) {
 	to := n.Op.Info().AliasArg
 	if !n.Is(ir.WritesState) || n.Args[to].Root().Def == nil || n.Args[to].Root().Def.Op != ir.OpState {

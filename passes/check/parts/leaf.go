@@ -47,8 +47,8 @@ func rowsOf(e, of *ir.Expr) (runs, error) {
 	return nil, fmt.Errorf("%v are not rows of %v", e, of)
 }
 
-// rowPiece returns the piece that consists of rows of a weight, seen as a matrix: the same ranges of an axis for each index of
-// the axes before it.
+// rowPiece returns the piece that consists of rows of a weight, seen as a matrix: the same ranges of an axis for each
+// index of the axes before it.
 func rowPiece(v *ir.Value, t ir.Type, rows runs) (piece, error) {
 	shape, axis := v.Type.Shape, differing(v.Type, t)
 	if axis < 0 && slices.Equal(rows, runs{{0, extents(shape[:len(shape)-1])}}) {
@@ -91,8 +91,8 @@ func extents(shape []ir.Dim) int64 {
 	return n
 }
 
-// state returns what a state after is of one before: what is written to it. Of one to which nothing is written, the devices have
-// parts in their order.
+// state returns what a state after is of one before: what is written to it. Of one to which nothing is written, the
+// devices have parts in their order.
 func (c *checker) state(name string) (piece, error) {
 	v := original(c.leaves, name)
 	if v == nil || v.Def == nil || v.Def.Op != ir.OpState {
@@ -132,7 +132,8 @@ func (p part) device() int {
 	return j
 }
 
-// inOrder returns the piece that a device has of a leaf, of which the devices have parts in their order, or each all of it.
+// inOrder returns the piece that a device has of a leaf, of which the devices have parts in their order, or each all of
+// it.
 func inOrder(v *ir.Value, p part, all []part) (piece, error) {
 	axis := differing(v.Type, p.typ)
 	if axis < 0 {

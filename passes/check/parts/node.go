@@ -42,7 +42,8 @@ func (c *checker) part(n, x *ir.Node, args []piece) (piece, error) {
 	return piece{}, fmt.Errorf("it computes no part of %v from %v", x, args)
 }
 
-// gathered returns what a concatenation of some operands of a concatenation x is, or of what others have made of x: ranges of x.
+// gathered returns what a concatenation of some operands of a concatenation x is, or of what others have made of x:
+// ranges of x.
 func gathered(n, x *ir.Node, args []piece) (piece, bool) {
 	a, ok := n.Attr.(*ir.ConcatAttr)
 	if !ok || !ir.EqualAttr(n.Op, n.Attr, x.Attr) {
@@ -149,8 +150,8 @@ func way(n, x *ir.Node, w ir.Way, args []piece) (piece, bool) {
 	return p, (w.Attr != nil && w.Result.Kind == ir.ShardSplit) || ir.EqualAttr(n.Op, n.Attr, x.Attr)
 }
 
-// moved returns what a node is that only moves or adds pieces: a collective, written out. By its name it makes x, if that is not
-// nil.
+// moved returns what a node is that only moves or adds pieces: a collective, written out. By its name it makes x, if
+// that is not nil.
 func (c *checker) moved(n *ir.Node, x *ir.Value, args []piece) (piece, error) {
 	switch a := n.Attr.(type) {
 	case *ir.SliceAttr:

@@ -1,8 +1,8 @@
 // Package parts proves that a module which is written out for the devices of a group computes what it did before: every
-// node computes a piece of a node before, from the pieces that it needs; sums that are read are complete, with each summand
-// once and on all devices in one order; and results are whole. It shares no code with package shard, which writes modules out,
-// and believes no state: of the module before it knows what each op means (ir.Ways), that collectives change no value, and
-// names. It follows which elements of which value each value after has.
+// node computes a piece of a node before, from the pieces that it needs; sums that are read are complete, with each
+// summand once and on all devices in one order; and results are whole. It shares no code with package shard, which
+// writes modules out, and believes no state: of the module before it knows what each op means (ir.Ways), that
+// collectives change no value, and names. It follows which elements of which value each value after has.
 package parts
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// Check compares a module before it was written out with the one after. It reports every node that computes something else. A
-// module with weights that state no value computes nothing that is known, and is not compared.
+// Check compares a module before it was written out with the one after. It reports every node that computes something
+// else. A module with weights that state no value computes nothing that is known, and is not compared.
 func Check(before, after *ir.Module) error {
 	if slices.ContainsFunc(before.Weights, func(w *ir.Weight) bool { return w.Expr == nil }) {
 		return nil

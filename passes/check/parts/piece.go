@@ -7,21 +7,24 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// piece is what a value of the module after is of a value before: all of it, ranges of one axis, or a summand of either.
+// piece is what a value of the module after is of a value before: all of it, ranges of one axis, or a summand of
+// either.
 type piece struct {
 	of   *ir.Value
 	axis int // -1: all
 	runs runs
 
-	// sums, if there are any, mean that the piece is a summand: of each of these sums it has a part. A value that is linear in
-	// several sums has several. They may be complete: a device can have all of a sum to which others add nothing.
+	// sums, if there are any, mean that the piece is a summand: of each of these sums it has a part. A value that is
+	// linear in several sums has several. They may be complete: a device can have all of a sum to which others add
+	// nothing.
 	sums []summand
 
 	// lacking are operands of additions of which the device has nothing: another device has to add them.
 	lacking []*ir.Value
 }
 
-// summand is a part of a sum: the ranges, in the order in which they were added, of the dimension over which the node at sums.
+// summand is a part of a sum: the ranges, in the order in which they were added, of the dimension over which the node
+// at sums.
 type summand struct {
 	at    *ir.Value
 	runs  runs
@@ -137,8 +140,8 @@ func common(a, b []*ir.Value) []*ir.Value {
 	return slices.DeleteFunc(slices.Clone(a), func(v *ir.Value) bool { return !slices.Contains(b, v) })
 }
 
-// lifted returns a summand of an operand of the sum v as one of v, where a device has nothing of the other operand; p itself if
-// it is none. An operand may be a sum, too. An operand of a concatenation is a range of it.
+// lifted returns a summand of an operand of the sum v as one of v, where a device has nothing of the other operand; p
+// itself if it is none. An operand may be a sum, too. An operand of a concatenation is a range of it.
 func lifted(p piece, v *ir.Value) piece {
 	if p.of == v || v.Def == nil {
 		return p
@@ -188,7 +191,8 @@ func equalSums(a, b []summand) bool {
 	return slices.EqualFunc(a, b, func(s, t summand) bool { return s.at == t.at && slices.Equal(s.runs, t.runs) })
 }
 
-// both returns the sums of two operands in which a result is linear. If both have parts of one sum, they have to be the same.
+// both returns the sums of two operands in which a result is linear. If both have parts of one sum, they have to be the
+// same.
 func both(a, b []summand) ([]summand, bool) {
 	all := slices.Clone(a)
 	for _, s := range b {
@@ -204,7 +208,8 @@ func both(a, b []summand) ([]summand, bool) {
 	return all, true
 }
 
-// together returns the sums of two summands that are added up: what both have is disjoint. A device may have no part of a sum.
+// together returns the sums of two summands that are added up: what both have is disjoint. A device may have no part of
+// a sum.
 func together(a, b []summand) ([]summand, error) {
 	all := slices.Clone(a)
 	for _, s := range b {

@@ -22,8 +22,8 @@ type Kept struct {
 
 // Llama returns the states that llama.cpp gives weights and caches, by Key. It decides by names, and so divides what it
 // has a rule for in any model: heads by groups of those that read one head of keys, the dimension within feed-forward
-// layers, and rows of the output. Others are mirrored. The README next to the traces states the rules. Layer l is cut from
-// device l on, and the output as one more layer, so that rounding is not always at the expense of the same ones.
+// layers, and rows of the output. Others are mirrored. The README next to the traces states the rules. Layer l is cut
+// from device l on, and the output as one more layer, so that rounding is not always at the expense of the same ones.
 func Llama(kept []Kept, shares []float64) (map[string]ir.Sharding, error) {
 	l := &llama{shares: shares, by: make(map[string]*Kept)}
 	for i, k := range kept {
@@ -53,7 +53,8 @@ type llama struct {
 
 var inLayer = regexp.MustCompile(`^blk\.(\d+)\.(.+)$|^cache_([kv])_l(\d+)$`)
 
-// llamaRules are the rules by names, without the number of the layer. The first that matches holds. Other names are mirrored.
+// llamaRules are the rules by names, without the number of the layer. The first that matches holds. Other names are
+// mirrored.
 var llamaRules = []struct {
 	name *regexp.Regexp
 	cut  func(k *Kept, at *layer) cut
@@ -73,8 +74,8 @@ var llamaRules = []struct {
 
 func named(names string) *regexp.Regexp { return regexp.MustCompile("^" + names + "$") }
 
-// cut is how a weight is cut: segments of an axis, each repeated, with the size of what stays together. Without segments it is
-// mirrored.
+// cut is how a weight is cut: segments of an axis, each repeated, with the size of what stays together. Without
+// segments it is mirrored.
 type cut struct {
 	axis                   int
 	times, sizes, granules []int64
@@ -165,8 +166,8 @@ func (at *layer) queries() int64 {
 	return 0
 }
 
-// query returns how many elements of queries stay together: the heads that read one head of keys, and blocks of the weight
-// after them. It is 0 if that is not known.
+// query returns how many elements of queries stay together: the heads that read one head of keys, and blocks of the
+// weight after them. It is 0 if that is not known.
 func (at *layer) query() int64 {
 	q, keys := at.queries(), at.cache("k")
 	if q <= 0 || keys.NE[0] == 0 || q%(keys.NE[0]/keys.Head) != 0 {

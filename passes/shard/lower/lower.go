@@ -1,9 +1,9 @@
 // Package lower writes functions of our ops in those of ggml, as llama.cpp builds its graphs, so that what is known of
 // ggml's graphs can be asked of ours.
 //
-// An op of ours is one node of ggml or several: rms_norm is RMS_NORM and MUL. A cache of heads is one matrix, in which the
-// elements of a position's heads follow each other. Sizes are the upper bounds of ours. What ggml computes within an op, or
-// on the host, has no node: tables of ROPE, and indexes of cells.
+// An op of ours is one node of ggml or several: rms_norm is RMS_NORM and MUL. A cache of heads is one matrix, in which
+// the elements of a position's heads follow each other. Sizes are the upper bounds of ours. What ggml computes within
+// an op, or on the host, has no node: tables of ROPE, and indexes of cells.
 package lower
 
 import (

@@ -12,10 +12,10 @@ type property struct {
 	required bool
 }
 
-// members returns the expression of an object. Its members are in the order of the schema. There are two rules for each:
-// one of the text that begins with this member or, where it may be absent, with one after it; and one of the text after the
-// members before it, which begins with a comma or ends the object. So white space comes before the choice of a member, not
-// once for each.
+// members returns the expression of an object. Its members are in the order of the schema. There are two rules for
+// each: one of the text that begins with this member or, where it may be absent, with one after it; and one of the text
+// after the members before it, which begins with a comma or ends the object. So white space comes before the choice of
+// a member, not once for each.
 func (p *part) members() string {
 	list := p.properties()
 	extra := p.additional(list == nil)

@@ -385,8 +385,8 @@ func (p *part) array() string {
 	return `"[" ` + ws + " " + p.items(own, rest, lo, hi) + ` "]"`
 }
 
-// items returns the expression of own, in order, and then as many of rest as make it lo to hi items. rest is "" if there
-// are no others.
+// items returns the expression of own, in order, and then as many of rest as make it lo to hi items. rest is "" if
+// there are no others.
 func (p *part) items(own []string, rest string, lo, hi int) string {
 	if rest == "" {
 		if lo > len(own) {

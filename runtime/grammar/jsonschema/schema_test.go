@@ -133,8 +133,8 @@ func TestGrammarsOfSchemasKnowGoodFromBad(t *testing.T) {
 	}
 }
 
-// TestTextsOfGrammarsFollowTheirSchemas draws texts from grammars and checks them with a validator that knows nothing of
-// grammars.
+// TestTextsOfGrammarsFollowTheirSchemas draws texts from grammars and checks them with a validator that knows nothing
+// of grammars.
 func TestTextsOfGrammarsFollowTheirSchemas(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, tt := range schemas {

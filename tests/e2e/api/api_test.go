@@ -1,5 +1,5 @@
-// Package api tests generated packages as their users see them: what go doc prints, the example of the reference page, and what
-// the functions do.
+// Package api tests generated packages as their users see them: what go doc prints, the example of the reference page,
+// and what the functions do.
 package api
 
 import (
@@ -111,7 +111,8 @@ func howto(t *testing.T) (file string) {
 	return strings.Replace(file, "package teller", "package main", 1)
 }
 
-// TestUsers runs the tests of testdata/teller in a module that uses generated packages, and the program of the reference page.
+// TestUsers runs the tests of testdata/teller in a module that uses generated packages, and the program of the
+// reference page.
 func TestUsers(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	dir := newModule(t)

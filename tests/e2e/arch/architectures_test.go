@@ -105,8 +105,8 @@ func TestProductsOfArchitecturesMerge(t *testing.T) {
 	}
 }
 
-// TestWindowsKeepTheirBits: programs whose windows keep the last positions have the logits, bit for bit, of programs that
-// keep all, after prompts in several steps that are longer than what is kept, with one thread and with several.
+// TestWindowsKeepTheirBits: programs whose windows keep the last positions have the logits, bit for bit, of programs
+// that keep all, after prompts in several steps that are longer than what is kept, with one thread and with several.
 func TestWindowsKeepTheirBits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs")

@@ -70,8 +70,8 @@ func TestProgramsOfEncoders(t *testing.T) {
 	checkSteps(t, exe)
 }
 
-// checkSteps compares embeddings of texts of many lengths, of which a step takes several, with those of each text alone: they have the same
-// bits, for any number of threads.
+// checkSteps compares embeddings of texts of many lengths, of which a step takes several, with those of each text
+// alone: they have the same bits, for any number of threads.
 func checkSteps(t *testing.T, exe string) {
 	var lines, alone strings.Builder
 	for i := range 60 {
@@ -93,8 +93,8 @@ func checkSteps(t *testing.T, exe string) {
 	}
 }
 
-// TestProgramsThatRank builds a program of an encoder with a classification head. Its scores of prompts, and of texts for a query, are near
-// those that archtest computes.
+// TestProgramsThatRank builds a program of an encoder with a classification head. Its scores of prompts, and of texts
+// for a query, are near those that archtest computes.
 func TestProgramsThatRank(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")

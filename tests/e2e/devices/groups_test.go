@@ -41,7 +41,8 @@ func buildGroups(t *testing.T, m e2etest.Machine, flags ...string) string {
 // TestGroupsTellTheSame runs the model on groups of threads, one step at a time and two.
 func TestGroupsTellTheSame(t *testing.T) { tellTheSame(t, groupMachines) }
 
-// tellTheSame compares what programs for machines tell with the references: every other program has two steps in flight.
+// tellTheSame compares what programs for machines tell with the references: every other program has two steps in
+// flight.
 func tellTheSame(t *testing.T, machines []e2etest.Machine) {
 	refs := e2etest.AIDreamsReferences(t)
 	for i, m := range machines {

@@ -10,8 +10,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// shardedModels are models whose heads are divided in other ways than one for each: several devices have one head of keys, or
-// scores have a bias that depends on the number of the head.
+// shardedModels are models whose heads are divided in other ways than one for each: several devices have one head of
+// keys, or scores have a bias that depends on the number of the head.
 var shardedModels = []struct {
 	name, targets, group string
 }{

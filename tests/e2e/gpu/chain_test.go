@@ -14,8 +14,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
 
-// chained has elementwise nodes of one shape, with a row, a column and a scalar that are repeated, rows that kernels read in
-// vectors and others, and layers that become a repeat.
+// chained has elementwise nodes of one shape, with a row, a column and a scalar that are repeated, rows that kernels
+// read in vectors and others, and layers that become a repeat.
 const chained = `ggir 1
 props imported
 symbol n 1 40
@@ -56,7 +56,8 @@ func chainedText() string {
 	return strings.Replace(chained, "LAYERS", layers.String(), 1)
 }
 
-// TestChainsComputeWhatTheirNodesDo compares every bit of what GPUs compute by chains with what they compute node by node.
+// TestChainsComputeWhatTheirNodesDo compares every bit of what GPUs compute by chains with what they compute node by
+// node.
 func TestChainsComputeWhatTheirNodesDo(t *testing.T) {
 	for _, kind := range []string{"gpusim", "vulkan"} {
 		t.Run(kind, func(t *testing.T) {

@@ -62,8 +62,8 @@ func simulatedCUDA(t *testing.T) string {
 	return dir
 }
 
-// TestCUDATellsTheSame runs the model on an NVIDIA GPU, alone and together with other backends, with one to three steps under
-// way. Without a GPU the driver is a simulated one, which is slow, and which finds no wrong use.
+// TestCUDATellsTheSame runs the model on an NVIDIA GPU, alone and together with other backends, with one to three steps
+// under way. Without a GPU the driver is a simulated one, which is slow, and which finds no wrong use.
 func TestCUDATellsTheSame(t *testing.T) {
 	refs := e2etest.AIDreamsReferences(t)
 	real := hasCUDA(t)
@@ -94,8 +94,8 @@ func TestCUDATellsTheSame(t *testing.T) {
 	}
 }
 
-// TestCUDAInMemoryOfTheHostTellsTheSame runs the model on GPUs that share the memory of the processor. Weights are embedded, or
-// mapped from a file.
+// TestCUDAInMemoryOfTheHostTellsTheSame runs the model on GPUs that share the memory of the processor. Weights are
+// embedded, or mapped from a file.
 func TestCUDAInMemoryOfTheHostTellsTheSame(t *testing.T) {
 	refs := e2etest.AIDreamsReferences(t)
 	real := hasCUDA(t)
@@ -156,8 +156,8 @@ func TestCUDAProfile(t *testing.T) {
 	}
 }
 
-// TestCUDAFailures runs a program where there is no driver, where the device is lost in the middle of a step, where the driver
-// refuses PTX, and where a kernel has no end.
+// TestCUDAFailures runs a program where there is no driver, where the device is lost in the middle of a step, where the
+// driver refuses PTX, and where a kernel has no end.
 func TestCUDAFailures(t *testing.T) {
 	if hasCUDA(t) {
 		t.Skip("skip: there is a GPU, whose driver is not the simulated one")

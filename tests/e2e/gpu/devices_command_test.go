@@ -71,8 +71,8 @@ func TestDevicesOfVulkan(t *testing.T) {
 	}
 }
 
-// cudaEnv returns the environment in which ggmlc devices finds the GPU that the CUDA driver has, or a simulated one where there is
-// none. check fails the test if the simulated driver found a wrong use.
+// cudaEnv returns the environment in which ggmlc devices finds the GPU that the CUDA driver has, or a simulated one
+// where there is none. check fails the test if the simulated driver found a wrong use.
 func cudaEnv(t *testing.T) (env []string, check func()) {
 	t.Helper()
 	env = needtest.CacheEnv(t, t.TempDir())

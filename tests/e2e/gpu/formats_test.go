@@ -17,14 +17,15 @@ import (
 	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
 
-// layerFormats are the formats of the matrices of two layers: those of queries, keys, values, the attention's output, gate, up,
-// down. All block formats but q8_0 and q4_0 are among them.
+// layerFormats are the formats of the matrices of two layers: those of queries, keys, values, the attention's output,
+// gate, up, down. All block formats but q8_0 and q4_0 are among them.
 var layerFormats = [][7]dtype.DType{
 	{dtype.Q4_1, dtype.Q5_0, dtype.Q5_1, dtype.Q2_K, dtype.Q3_K, dtype.Q3_K, dtype.Q5_K},
 	{dtype.IQ4_NL, dtype.IQ4_XS, dtype.MXFP4, dtype.Q5_0, dtype.Q4_K, dtype.Q4_K, dtype.Q6_K},
 }
 
-// mixedModel writes a random model with matrices of layerFormats. The result has the numbers that the file's bytes mean.
+// mixedModel writes a random model with matrices of layerFormats. The result has the numbers that the file's bytes
+// mean.
 func mixedModel(t *testing.T, path string) archtest.Model {
 	const embd, ff, heads, kv, vocab = 256, 512, 8, 4, 96
 	w, rng := gguf.NewWriter(), rand.New(rand.NewPCG(20, 1))
@@ -92,8 +93,8 @@ func randomTensor(t *testing.T, w *gguf.Writer, rng *rand.Rand, name string, d d
 	return x
 }
 
-// TestBlockFormatsOnVulkan runs a model with matrices of all block formats on a GPU, which reads them as they are. Its logits
-// are those of an evaluation in float64 of what the file's bytes mean.
+// TestBlockFormatsOnVulkan runs a model with matrices of all block formats on a GPU, which reads them as they are. Its
+// logits are those of an evaluation in float64 of what the file's bytes mean.
 func TestBlockFormatsOnVulkan(t *testing.T) {
 	needVulkan(t)
 	dir := t.TempDir()

@@ -30,8 +30,8 @@ var simulatedGPUs = []e2etest.Machine{
 // gpuSimTokens is how many tokens simulated GPUs generate, which are a thousand times as slow as the processor.
 const gpuSimTokens = 3
 
-// TestSimulatedGPUsTellTheSame runs the model on simulated GPUs, which look for all faults of kernels. Prompts take several
-// steps.
+// TestSimulatedGPUsTellTheSame runs the model on simulated GPUs, which look for all faults of kernels. Prompts take
+// several steps.
 func TestSimulatedGPUsTellTheSame(t *testing.T) {
 	refs := e2etest.AIDreamsReferences(t)
 	for i, m := range simulatedGPUs {
@@ -54,8 +54,8 @@ var mainOf = map[string]string{
 	"story/main.go": "package story\n\nimport \"" + codegen.ModulePath + "/runtime\"\n\n// Main is the command line.\nfunc Main() { runtime.Main(&program) }\n",
 }
 
-// TestKernelWithoutBarrierIsNoticed takes a barrier out of each kernel of an emitted program. The program ends with status 4
-// and names the kernel, the node, the step, the split and the threads.
+// TestKernelWithoutBarrierIsNoticed takes a barrier out of each kernel of an emitted program. The program ends with
+// status 4 and names the kernel, the node, the step, the split and the threads.
 func TestKernelWithoutBarrierIsNoticed(t *testing.T) {
 	dir := t.TempDir()
 	story := filepath.Join(dir, "story")
@@ -116,8 +116,8 @@ func replaceKernels(t *testing.T, file, text string) {
 	e2etest.WriteFile(t, program, []byte(strings.Replace(code, before, fmt.Sprintf("%x", sha256.Sum256([]byte(text))), 1)))
 }
 
-// withoutSecondBarriers returns the kernels of a text without the second barrier of each, at equal lengths, as kernels are
-// found by their places.
+// withoutSecondBarriers returns the kernels of a text without the second barrier of each, at equal lengths, as kernels
+// are found by their places.
 func withoutSecondBarriers(text string) string {
 	kernels := strings.Split(text, "\nkernel ")
 	for i, k := range kernels {

@@ -13,8 +13,8 @@ import (
 )
 
 // TestQuantizedModelsOnVulkan runs the model with weights of q4_0 and q8_0, which GPUs read in planes. It computes the
-// tokens that the processor computes, which has the weights in panels, for all prompts but one at most, and the logits of a
-// program with plain weights.
+// tokens that the processor computes, which has the weights in panels, for all prompts but one at most, and the logits
+// of a program with plain weights.
 func TestQuantizedModelsOnVulkan(t *testing.T) {
 	needVulkan(t)
 	for _, format := range []string{"Q4_0", "Q8_0"} {
@@ -43,8 +43,8 @@ func TestQuantizedModelsOnVulkan(t *testing.T) {
 	}
 }
 
-// agree reports whether two programs tell the same tokens. Where they first do not, both tokens have to be about as likely:
-// the processor rounds activations to 8 bits, which changes logits by up to 3 % of the largest one.
+// agree reports whether two programs tell the same tokens. Where they first do not, both tokens have to be about as
+// likely: the processor rounds activations to 8 bits, which changes logits by up to 3 % of the largest one.
 func agree(t *testing.T, gpu, cpu []string) bool {
 	t.Helper()
 	got, want := e2etest.IDsOf(t, gpu), e2etest.IDsOf(t, cpu)
@@ -91,8 +91,8 @@ func wantPlanes(t *testing.T, build []string, least int) {
 	}
 }
 
-// sameLogits demands that two programs compute the same logits but for the order of additions, up to the first token that differs:
-// it is one of two with equal logits within that, and what follows depends on it.
+// sameLogits demands that two programs compute the same logits but for the order of additions, up to the first token
+// that differs: it is one of two with equal logits within that, and what follows depends on it.
 func sameLogits(t *testing.T, got, want []string) {
 	t.Helper()
 	for i := range got {
@@ -117,8 +117,8 @@ func sameLogits(t *testing.T, got, want []string) {
 	}
 }
 
-// TestPlanesOnSimulatedGPUs runs the quantized model on a simulated GPU, which reports addresses that are not aligned, and
-// reads beyond the weights.
+// TestPlanesOnSimulatedGPUs runs the quantized model on a simulated GPU, which reports addresses that are not aligned,
+// and reads beyond the weights.
 func TestPlanesOnSimulatedGPUs(t *testing.T) {
 	dir := t.TempDir()
 	flags := []string{"--quantize", "Q4_0", "--ctx", "64"}
@@ -131,8 +131,8 @@ func TestPlanesOnSimulatedGPUs(t *testing.T) {
 	}
 }
 
-// TestChosenExpertsInPlanesAreCopied runs a mixture of experts whose matrices are in memory of the host, in the planes that
-// the GPU reads them in. The results are those with plain matrices.
+// TestChosenExpertsInPlanesAreCopied runs a mixture of experts whose matrices are in memory of the host, in the planes
+// that the GPU reads them in. The results are those with plain matrices.
 func TestChosenExpertsInPlanesAreCopied(t *testing.T) {
 	needVulkan(t)
 	dir := t.TempDir()

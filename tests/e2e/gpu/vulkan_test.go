@@ -33,8 +33,8 @@ func needVulkan(t *testing.T) {
 
 const onVulkan = "target vulkan like=vulkan space=vulkan\ntarget cpu like=cpu\n"
 
-// patient are flags of programs whose first step may take long: the driver on the processor compiles their kernels in it,
-// for some seconds of processor time, beside other tests.
+// patient are flags of programs whose first step may take long: the driver on the processor compiles their kernels in
+// it, for some seconds of processor time, beside other tests.
 var patient = []string{"--vulkan-timeout", "2m"}
 
 // vulkanMachines divide the model between a GPU, the processor and a simulated device.
@@ -72,8 +72,8 @@ var sharedMachines = []struct {
 
 const onHost = "target vulkan like=vulkan space=host\ntarget cpu like=cpu\n"
 
-// TestVulkanInMemoryOfTheHostTellsTheSame runs the model on GPUs that share the memory of the processor, with one to four
-// steps under way. Weights are embedded, or mapped from a file.
+// TestVulkanInMemoryOfTheHostTellsTheSame runs the model on GPUs that share the memory of the processor, with one to
+// four steps under way. Weights are embedded, or mapped from a file.
 func TestVulkanInMemoryOfTheHostTellsTheSame(t *testing.T) {
 	needVulkan(t)
 	refs := e2etest.AIDreamsReferences(t)
@@ -106,8 +106,8 @@ func checkPlan(t *testing.T, exe, backend string, copies bool) {
 	}
 }
 
-// TestVulkanTellsTheSame runs the model on a GPU, or on the driver that computes on the processor, alone and together with
-// other backends, with one to four steps under way. Prompts take several steps.
+// TestVulkanTellsTheSame runs the model on a GPU, or on the driver that computes on the processor, alone and together
+// with other backends, with one to four steps under way. Prompts take several steps.
 func TestVulkanTellsTheSame(t *testing.T) {
 	needVulkan(t)
 	refs := e2etest.AIDreamsReferences(t)
@@ -200,7 +200,8 @@ func TestGPUsThatAreNotStagedAreRefused(t *testing.T) {
 	}
 }
 
-// TestUnknownDevicesOfPrograms: a device that is not there is a matter of the machine, a list with a gap is wrong usage.
+// TestUnknownDevicesOfPrograms: a device that is not there is a matter of the machine, a list with a gap is wrong
+// usage.
 func TestUnknownDevicesOfPrograms(t *testing.T) {
 	needVulkan(t)
 	exe := e2etest.Machine{Name: "whole", Targets: onVulkan, Flags: []string{"--deny", "cpu"}}.MustBuildOn(t)
@@ -289,8 +290,8 @@ func TestVulkanNeedsADriver(t *testing.T) {
 	}
 }
 
-// TestFallbackRunsWithoutADriver builds both plans into one program, with weights in it, after it or beside it, and runs it
-// with a driver and without.
+// TestFallbackRunsWithoutADriver builds both plans into one program, with weights in it, after it or beside it, and
+// runs it with a driver and without.
 func TestFallbackRunsWithoutADriver(t *testing.T) {
 	needVulkan(t)
 	ref := e2etest.AIDreamsReferences(t)[0]
@@ -337,8 +338,8 @@ func withoutDriver(t *testing.T) []string {
 	return []string{"VK_DRIVER_FILES=" + none, "VK_ICD_FILENAMES=" + none}
 }
 
-// TestNamesOfModulesAreNotThoseOfGPUPrograms builds a module whose functions and symbols are called what programs for GPUs
-// declare.
+// TestNamesOfModulesAreNotThoseOfGPUPrograms builds a module whose functions and symbols are called what programs for
+// GPUs declare.
 func TestNamesOfModulesAreNotThoseOfGPUPrograms(t *testing.T) {
 	dir := t.TempDir()
 	module := filepath.Join(dir, "names.ggir")
@@ -361,8 +362,8 @@ func @gpus(%x: f32[kernelAdd,4], %b: f32[4]) -> (y: f32[kernelAdd,4]) {
 	}
 }
 
-// TestGPUsThatOnlyCopyAreDriven builds a module of which a GPU only copies a value, in memory of the host: there is neither a
-// kernel nor memory of the GPU, and the program opens the driver all the same.
+// TestGPUsThatOnlyCopyAreDriven builds a module of which a GPU only copies a value, in memory of the host: there is
+// neither a kernel nor memory of the GPU, and the program opens the driver all the same.
 func TestGPUsThatOnlyCopyAreDriven(t *testing.T) {
 	dir := t.TempDir()
 	module := filepath.Join(dir, "copy.ggir")
@@ -425,8 +426,8 @@ type traced struct {
 
 func (e traced) end() float64 { return e.TS + e.Dur }
 
-// TestProfileHasKernelsOnTheTimelineOfThreads runs a program that is built with --profile: its trace has the nodes of threads,
-// the commands of the GPU's queue, and within each the kernels with their nodes.
+// TestProfileHasKernelsOnTheTimelineOfThreads runs a program that is built with --profile: its trace has the nodes of
+// threads, the commands of the GPU's queue, and within each the kernels with their nodes.
 func TestProfileHasKernelsOnTheTimelineOfThreads(t *testing.T) {
 	needVulkan(t)
 	p := e2etest.Executable(vulkanMachines[1].MustBuildOn(t, "--profile", "--pipeline", "2"))

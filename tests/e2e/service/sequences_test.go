@@ -179,9 +179,9 @@ func TestPromptsRefuseWrongUse(t *testing.T) {
 	}
 }
 
-// TestSequencesBesideOtherEntries builds for several sequences with logits and states after each token of a prompt. The tokens
-// of lines are those of a program for sequences alone, and a text has the perplexity and the embedding that a program without
-// sequences gives it.
+// TestSequencesBesideOtherEntries builds for several sequences with logits and states after each token of a prompt. The
+// tokens of lines are those of a program for sequences alone, and a text has the perplexity and the embedding that a
+// program without sequences gives it.
 func TestSequencesBesideOtherEntries(t *testing.T) {
 	prompts, text := filepath.Join(t.TempDir(), "prompts.txt"), filepath.Join(t.TempDir(), "text")
 	e2etest.WriteFile(t, prompts, []byte(strings.Join(sharedPrompts[:3], "\n")))

@@ -11,8 +11,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// TestStepsOfPackages generates packages for the processor, for two simulated devices with several steps in flight, and for a
-// simulated GPU, and runs the tests and examples of testdata/steps in a module that uses them.
+// TestStepsOfPackages generates packages for the processor, for two simulated devices with several steps in flight, and
+// for a simulated GPU, and runs the tests and examples of testdata/steps in a module that uses them.
 func TestStepsOfPackages(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	dir, root := t.TempDir(), needtest.Root(t)

@@ -74,8 +74,8 @@ func checkEmbeddings(t *testing.T, exe string, n int, states []float64) {
 	}
 }
 
-// textLogits returns the logits after each token, one after the other, and the states that they follow from, computed in
-// float64.
+// textLogits returns the logits after each token, one after the other, and the states that they follow from, computed
+// in float64.
 func textLogits(t *testing.T, model string, ids []int32) (logits, states []float64) {
 	t.Helper()
 	md, err := driver.Load(t.Context(), model, driver.LoadOptions{KV: dtype.F32, AllLogits: true, Embeddings: true})
@@ -178,8 +178,8 @@ func checkPerplexity(t *testing.T, exe string, ids []int32, logits []float64) {
 	}
 }
 
-// TestTokenizeIsExact compares the tokens that ggmlc and programs print with the reference of llama.cpp, for each text of a
-// vocabulary.
+// TestTokenizeIsExact compares the tokens that ggmlc and programs print with the reference of llama.cpp, for each text
+// of a vocabulary.
 func TestTokenizeIsExact(t *testing.T) {
 	const separator = "\n__ggml_vocab_test__\n"
 	for _, name := range []string{"llama-spm", "phi-3", "gpt-2", "bert-bge"} {
