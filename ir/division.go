@@ -118,7 +118,7 @@ func (p *parser) division() *Division {
 		n, times := p.size(), d.Units
 		if p.accept("*") {
 			if times, n = n, p.size(); n > maxDivided/max(times, 1) {
-				p.errorf("a segment is larger than %d", maxDivided)
+				p.errorf("a segment is larger than %d", int64(maxDivided))
 				return
 			}
 			n *= times
