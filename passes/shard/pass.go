@@ -115,13 +115,13 @@ func (o *options) byCost(c *pass.Context, m *ir.Module, members []*target.Descri
 		return err
 	}
 	noteChoices(c, m, choices)
-	if err := noteWhole(m, o.given, c.Options); err != nil {
+	if err := noteWhole(m, o.given, share, c.Options); err != nil {
 		return err
 	}
 	if len(choices) > 0 { // then a device may have nothing, if that is faster
 		return nil
 	}
-	return everyMember(c.Options.Group, share, o.given)
+	return everyMember(m, c.Options.Group, share, o.given)
 }
 
 // noteChoices keeps what was compared in the module, and as causes of the weights and states.
@@ -160,7 +160,7 @@ func (o *options) byGGML(c *pass.Context, m *ir.Module, share []float64) (err er
 	if o.plans, o.given, err = ggmlPlans(m, share, c.Options.Shard); err != nil {
 		return err
 	}
-	return everyMember(c.Options.Group, share, o.given)
+	return everyMember(m, c.Options.Group, share, o.given)
 }
 
 func runSpread(c *pass.Context, m *ir.Module) error {

@@ -69,7 +69,7 @@ func statesIn(m *ir.Module, share []float64, rules []pass.ShardRule, ways combin
 	for _, l := range leaves {
 		if s, ok := asked[l.name]; ok {
 			given[l.name] = s
-		} else if l.divide != nil && units[l.divide.Name] != nil {
+		} else if l.divide != nil && units[l.divide.Name] != nil && !haveOne(units[l.divide.Name]) {
 			if s := l.split(units[l.divide.Name]); l.state || s.Axis < l.typ.Rank()-1 || inOneRun(s) {
 				given[l.name] = s
 			} // else every device has the whole bias, and takes the pieces of its segments
@@ -79,7 +79,7 @@ func statesIn(m *ir.Module, share []float64, rules []pass.ShardRule, ways combin
 }
 
 // everyMember reports a share that is too small for any part of any weight, and a module of which nothing is divided.
-func everyMember(g *pass.Group, share []float64, given map[string]ir.Sharding) error {
+func everyMember(m *ir.Module, g *pass.Group, share []float64, given map[string]ir.Sharding) error {
 	split := false
 	has := make([]bool, len(share))
 	for _, s := range given {
@@ -91,7 +91,9 @@ func everyMember(g *pass.Group, share []float64, given map[string]ir.Sharding) e
 		}
 	}
 	if !split {
-		return fmt.Errorf("group %s: the model states no weights that can be divided: name some with --shard REGEX=axis0", g.Name)
+		if has = dividing(m, share); !slices.Contains(has, false) {
+			return fmt.Errorf("group %s: the model states no weights that can be divided: name some with --shard REGEX=axis0", g.Name)
+		}
 	}
 	var errs []error
 	for i, ok := range has {
@@ -101,6 +103,21 @@ func everyMember(g *pass.Group, share []float64, given map[string]ir.Sharding) e
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// dividing reports for each member whether it would have units of every dimension.
+func dividing(m *ir.Module, share []float64) []bool {
+	has := slices.Repeat([]bool{true}, len(share))
+	counts, err := dividedUnits(leavesOf(m), share, nil)
+	if err != nil {
+		return has // States has reported it
+	}
+	for _, units := range counts {
+		for i, n := range units {
+			has[i] = has[i] && n > 0
+		}
+	}
+	return has
 }
 
 // dividedUnits returns for each dimension how many units each member has. A dimension of which blocks of weights cannot
@@ -120,6 +137,17 @@ func dividedUnits(leaves []leaf, share []float64, asked map[string]ir.Sharding) 
 		}
 	}
 	return counts, nil
+}
+
+// haveOne reports whether a single device has all units, as of heads that share a block. Every device computes them then.
+func haveOne(units []int64) bool {
+	with := 0
+	for _, n := range units {
+		if n > 0 {
+			with++
+		}
+	}
+	return with == 1
 }
 
 // dimensionsOf returns the divided dimensions of a model. A weight to which a rule of the user has given another state

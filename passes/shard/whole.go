@@ -14,9 +14,13 @@ const wholeKey = "group whole"
 
 // noteWhole keeps in the module why weights and states are whole, each on every device or on one for all. given are
 // their states. Small ones that no device divides, such as those of norms, do not count.
-func noteWhole(m *ir.Module, given map[string]ir.Sharding, o *pass.Options) error {
+func noteWhole(m *ir.Module, given map[string]ir.Sharding, share []float64, o *pass.Options) error {
 	pinned := pinnedLeaves(m, o.Pins)
 	dimensions, err := dimensionsOf(leavesOf(m), nil)
+	if err != nil {
+		return err
+	}
+	units, err := dividedUnits(leavesOf(m), share, nil)
 	if err != nil {
 		return err
 	}
@@ -27,7 +31,7 @@ func noteWhole(m *ir.Module, given map[string]ir.Sharding, o *pass.Options) erro
 		if s.IsSplit() || s.Kind == ir.ShardHeld || l.divide == nil && pinned[l.name] == "" && l.typ.MaxBytes() <= maxCopied {
 			continue
 		}
-		why := l.whyWhole(dimensions)
+		why := l.whyWhole(dimensions, units)
 		switch {
 		case slices.ContainsFunc(o.Shard, func(r pass.ShardRule) bool { return r.Match.MatchString(l.name) }):
 			why = "--shard asks for it"
@@ -50,12 +54,16 @@ func noteWhole(m *ir.Module, given map[string]ir.Sharding, o *pass.Options) erro
 }
 
 // whyWhole returns why a weight or state has no other state by its division.
-func (l *leaf) whyWhole(dimensions map[string]*dimension) string {
+func (l *leaf) whyWhole(dimensions map[string]*dimension, units map[string][]int64) string {
 	if l.divide == nil {
 		return "the model states no division"
 	}
 	name := l.divide.Name[strings.LastIndexByte(l.divide.Name, '.')+1:]
-	if d := dimensions[l.divide.Name]; d.units%d.granule != 0 {
+	d := dimensions[l.divide.Name]
+	switch {
+	case haveOne(units[l.divide.Name]):
+		return fmt.Sprintf("one device would have all %d units of %s, of which %d stay together", d.units, name, d.granule)
+	case d.units%d.granule != 0:
 		return fmt.Sprintf("%d units of %s cannot be cut, as blocks of the weights end after %d", d.units, name, d.granule)
 	}
 	return fmt.Sprintf("a row has separate pieces for units of %s, of which devices take theirs", name)
