@@ -104,7 +104,7 @@ func TestProofCoversTheWorkersOfThePlan(t *testing.T) {
 	}{
 		{1, 1, ""}, {1, 64, ""}, {2, 2, ""}, {2, 64, ""},
 		{3, 3, "hazard"}, {3, 64, "hazard"}, {64, 64, "hazard"}, {0, 64, "hazard"},
-		{0, 1, "the plan is for up to 64 workers, and the targets allow 1"}, {2, 1, "the plan is for up to 2 workers, and the targets allow 1"},
+		{0, 1, "the plan is for up to 64 threads, and the targets allow 1"}, {2, 1, "the plan is for up to 2 threads, and the targets allow 1"},
 	} {
 		m, _ := hand(t)
 		m.Funcs[0].Nodes[2].Part.Granule = 32 // 2 units where 4 were: others' with 3 workers
@@ -128,7 +128,7 @@ func TestViolationsOfHandMadePlan(t *testing.T) {
 			f.Nodes[2].Part.Granule, f.Nodes[2].Epoch, f.Epochs = 32, 1, 2
 		}, nil},
 		{"larger units", func(f *ir.Func) { f.Nodes[2].Part.Granule = 32 },
-			[]string{"hazard: @f: %b of @f and %y: host activations [0x0,0x400): reads what another worker writes", "units of 64 of 256 bytes", "units of 128 of 256 bytes"}},
+			[]string{"hazard: @f: %b of @f and %y: host activations [0x0,0x400): reads what another thread writes", "units of 64 of 256 bytes", "units of 128 of 256 bytes"}},
 		{"one unit each", func(f *ir.Func) {
 			f.Nodes[1].Part.Granule, f.Nodes[2].Part.Granule = 64, 128
 			f.Nodes[1].Epoch, f.Nodes[2].Epoch, f.Epochs = 1, 1, 2
@@ -143,7 +143,7 @@ func TestViolationsOfHandMadePlan(t *testing.T) {
 			f.Nodes[2].Part = ir.Partition{Mode: ir.PartSplit, Axis: 0, N: f.Results[0].Type.Shape[0], Granule: 1}
 		}, []string{"hazard", "256*tokens bytes"}},
 		{"by one", func(f *ir.Func) { f.Nodes[1].Part = ir.Partition{Mode: ir.PartOne} },
-			[]string{"%a by worker 0", "%b of @f and %y", "its result by worker 0"}},
+			[]string{"%a by thread 0", "%b of @f and %y", "its result by thread 0"}},
 		{"input", func(f *ir.Func) { f.Nodes[2].Result().Place.Offset = 0 },
 			[]string{"overlap: @f: %y and %x: host io [0x0,0x400): writes %y over %x of @f, which is read later"}},
 		{"alignment", func(f *ir.Func) { f.Nodes[0].Result().Place.Offset = 32 },
@@ -156,7 +156,7 @@ func TestViolationsOfHandMadePlan(t *testing.T) {
 			}
 		}, nil},
 		{"one has a dynamic share", func(f *ir.Func) { f.Nodes[1].Part.Dynamic = true },
-			[]string{"hazard: @f: %a of @f and %b: host activations [0x0,0x400): reads what another worker writes"}},
+			[]string{"hazard: @f: %a of @f and %b: host activations [0x0,0x400): reads what another thread writes"}},
 		{"dynamic shares of other units", func(f *ir.Func) {
 			for _, n := range f.Nodes {
 				n.Part.Dynamic = true
@@ -282,7 +282,7 @@ var scenes = []struct {
 		y := s.at("y", s.Neg(a), 0, 4096, 1, 16)
 		c := s.at("c", s.Neg(x), 1, 64, 1, 16)
 		return []*ir.Value{y, s.at("z", s.Neg(c), 0, 8192, 1, 16)}
-	}, "hazard: @f: %y of @f and %c: host activations [0x40,0x440): writes what another worker reads"},
+	}, "hazard: @f: %y of @f and %c: host activations [0x40,0x440): writes what another thread reads"},
 	{"the same units, whole periods away", func(s *scene) []*ir.Value {
 		x := s.input("x", 0, 64)
 		a := s.at("a", s.Neg(x), 1, 0, 1, 16)
@@ -317,7 +317,7 @@ var scenes = []struct {
 		s.b.Module().Weights[0].Place = &ir.Place{Arena: 2, Bytes: 32 * 64 * 4}
 		a := s.one("a", s.Neg(s.input("x", 0, 64)), 1, 0)
 		return []*ir.Value{s.at("y", s.MatMul(a, s.Weight("w")), 0, 4096, 1, 1)}
-	}, "hazard: @f: %a of @f and %y: host activations [0x0,0x400): reads what another worker writes, and no barrier separates them (its result by worker 0, %a by every worker)"},
+	}, "hazard: @f: %a of @f and %y: host activations [0x0,0x400): reads what another thread writes, and no barrier separates them (its result by thread 0, %a by every thread)"},
 	{"two writes whose units are unknown", func(s *scene) []*ir.Value {
 		q := s.input("q", 0, 1)
 		v := s.Param("v", ir.Type{DType: dtype.F32, Shape: []ir.Dim{ir.Const(2), s.tokens, ir.Const(1)}, Space: target.Host})
@@ -326,7 +326,7 @@ var scenes = []struct {
 		b := s.at("b", s.MatMul(v, q), 1, 0, 2, 2)
 		s.epoch = 1
 		return []*ir.Value{s.one("y", s.Neg(b), 0, 4096)}
-	}, "hazard: @f: %a of @f and %b: host activations [0x0,0x80): writes what another worker writes, and no barrier separates them (its result by every worker, its result by every worker)"},
+	}, "hazard: @f: %a of @f and %b: host activations [0x0,0x80): writes what another thread writes, and no barrier separates them (its result by every thread, its result by every thread)"},
 	{"over two values", func(s *scene) []*ir.Value {
 		x := s.input("x", 0, 64)
 		a, b := s.at("a", s.Neg(x), 1, 0, 1, 16), s.at("b", s.Neg(x), 1, 1024, 1, 16)

@@ -170,7 +170,7 @@ func (r *region) conflict(a, b *access) {
 		Func:  second.frame.String(),
 		Nodes: []string{fmt.Sprintf("%v of @%v", first.node, first.frame), second.node.String()},
 		Range: r.c.inRange(b.object.place),
-		What: fmt.Sprintf("%s what another worker %s, and no barrier separates them (%v, %v)",
+		What: fmt.Sprintf("%s what another thread %s, and no barrier separates them (%v, %v)",
 			b.kind(), a.kind(), a, b),
 	})
 }
@@ -183,9 +183,9 @@ func (a *access) String() string {
 	}
 	switch a.own.by {
 	case byFirst:
-		return text + " by worker 0"
+		return text + " by thread 0"
 	case byAll:
-		return text + " by every worker"
+		return text + " by every thread"
 	}
 	return fmt.Sprintf("%s in units of %v of %v bytes", text, a.own.width, a.own.period)
 }

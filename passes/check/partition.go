@@ -30,15 +30,15 @@ func (c *checker) partition(n *ir.Node) {
 	switch mode := n.Part.Mode; {
 	case d == nil: // reach reports it
 	case mode == ir.PartNone:
-		c.fail(RulePartition, n, "no worker computes it")
+		c.fail(RulePartition, n, "no thread computes it")
 	case !d.Workers && mode != ir.PartOne:
-		c.fail(RulePartition, n, "%s has no workers, and the node has the partition %v", d.Name, mode)
+		c.fail(RulePartition, n, "%s has no threads, and the node has the partition %v", d.Name, mode)
 	case n.Part.Dynamic && mode != ir.PartSplit:
 		c.fail(RulePartition, n, "it is not divided, and has a dynamic share")
 	case mode == ir.PartSplit:
 		c.division(n)
 	case mode == ir.PartReplicated && (!n.Is(ir.Pure) || n.Is(ir.Alias)):
-		c.fail(RulePartition, n, "every worker computes it, and it is not pure")
+		c.fail(RulePartition, n, "every thread computes it, and it is not pure")
 	}
 }
 
@@ -97,6 +97,6 @@ func (c *checker) epochs(f *ir.Func) {
 func (c *checker) workers() {
 	if n, most := c.m.Plan.Workers(), c.targets.MaxWorkers(); n > most {
 		c.report("", &Violation{Rule: RulePartition,
-			What: fmt.Sprintf("the plan is for up to %d workers, and the targets allow %d: it needs threads=%d", n, most, most)})
+			What: fmt.Sprintf("the plan is for up to %d threads, and the targets allow %d: it needs threads=%d", n, most, most)})
 	}
 }

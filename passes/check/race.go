@@ -140,7 +140,7 @@ func (th *threads) step(st *step) {
 func (th *threads) noBarrier(st *step) {
 	th.c.report(fmt.Sprintf("no barrier %p", st.node), &Violation{
 		Rule: RuleQueue, Func: st.frame.String(), Nodes: []string{st.node.String()},
-		What: "worker 0 waits for events, and there is no barrier: the others do not wait",
+		What: "thread 0 waits for events, and there is no barrier: the others do not wait",
 	})
 }
 

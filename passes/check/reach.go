@@ -55,7 +55,7 @@ func (c *checker) reachScratch(n *ir.Node) {
 			continue
 		}
 		if def := a.Root().Def; def != nil && def.Part.Mode == ir.PartReplicated {
-			c.fail(RuleReach, n, "%s reads %v, which every worker has for itself", n.Backend, a)
+			c.fail(RuleReach, n, "%s reads %v, which every thread has for itself", n.Backend, a)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestThreadsOfAGroupAreProved(t *testing.T) {
 		{"an axis that is not divided", []string{"within=one", "within=split(1, 64, 16)"}, "partition: @f: %d: softmax cannot be divided along axis 1"},
 		{"a part is not computed", []string{"within=split(0, 2, 1)", "within=split(0, 1, 1)"}, "partition: @f: %b: 1 elements are divided, axis 0 has 2"},
 		{"a copy is shared", []string{"queue=g at 0:0x0", "queue=g within=split(0, 2, 1) at 0:0x0"}, "partition: @f: %up: it is divided within the queue of g, which shares no nodes"},
-		{"the host's workers do not share it", []string{"part=one queue=g within=one", "part=split(0, 2, 1) queue=g within=one"}, "partition: @f: %d: g has no workers"},
+		{"the host's workers do not share it", []string{"part=one queue=g within=one", "part=split(0, 2, 1) queue=g within=one"}, "partition: @f: %d: g has no threads"},
 		{"concurrent nodes with common bytes", []string{"%b = neg %up", "%b = neg %a"}, "concurrent: @f: %a of @f (g) and %b of @f (g)"},
 		{"a thread reads what another one writes", []string{"at 0:0x200+512\n  %d", "at 0:0x240+512\n  %d"},
 			"hazard: @f: %c of @f (g): d0 activations [0x240,0x440): a thread of the group touches what another one writes (%a in units of 64 of 256 bytes, its result in units of 64 of 256 bytes)"},

@@ -244,7 +244,7 @@ func valueList(vs []*ir.Value) string {
 // withinText describes who computes a node that one worker of the host computes or submits.
 func withinText(n *ir.Node) string {
 	if n.Submit == nil || n.Submit.Within.Mode == ir.PartNone {
-		return "one worker computes it"
+		return "one thread computes it"
 	}
 	p := n.Submit.Within
 	if p.Mode == ir.PartOne {
@@ -259,9 +259,9 @@ func partitionText(n *ir.Node) string {
 	case ir.PartOne:
 		return withinText(n)
 	case ir.PartReplicated:
-		return "every worker computes all of it for itself"
+		return "every thread computes all of it for itself"
 	case ir.PartSplit:
-		return fmt.Sprintf("workers divide axis %d (%v long) in units of %d", n.Part.Axis, n.Part.N, n.Part.Granule)
+		return fmt.Sprintf("threads divide axis %d (%v long) in units of %d", n.Part.Axis, n.Part.N, n.Part.Granule)
 	}
 	return ""
 }

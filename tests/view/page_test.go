@@ -237,7 +237,7 @@ func testQuestions(t *testing.T, b *browser) {
 	p.key("5")
 	p.wait(`document.getElementById('view').innerText.includes('Where threads wait')`)
 	waits := eval[string](p, `document.getElementById('view').innerText`)
-	for _, want := range []string{"gpu has to end decode.v73.cpu copy", "it reads what another worker writes (partition.raw): %v91", "% of a call, as predicted"} {
+	for _, want := range []string{"gpu has to end decode.v73.cpu copy", "it reads what another thread writes (partition.raw): %v91", "% of a call, as predicted"} {
 		if !strings.Contains(waits, want) {
 			t.Errorf("the waits lack %q: %s", want, waits)
 		}
