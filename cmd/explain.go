@@ -33,7 +33,7 @@ it costs.
 With a node it says where the node runs, what was tried and refused, which
 copies it causes, and who has its bytes before and after. A node is named by its
 value (v25, or decode.v25), by a tensor (blk.3.ffn_up.weight), a state, or a
-position in the model file (blk.3.ffn); * stands for any text (blk.*.ffn). A
+position in the model file (blk.3.ffn); * matches any text (blk.*.ffn). A
 split is named as errors and timelines name it. Of many nodes there is a list.
 
 Without one it states how long a call is predicted to take and how good the

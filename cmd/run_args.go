@@ -62,7 +62,7 @@ func isModelName(arg string) bool {
 	return ext == ".gguf" || ext == ".ggir" || err == nil && info.Mode().IsRegular()
 }
 
-// misplacedFlag returns an error if the program's arguments have a flag of the compiler, which stands before the
+// misplacedFlag returns an error if the program's arguments have a flag of the compiler, which belongs before the
 // argument that is named.
 func misplacedFlag(cmd *cobra.Command, rest []string, before string) error {
 	for i := 0; i < len(rest) && rest[i] != "--"; i++ {

@@ -318,7 +318,7 @@ func noMoreGoroutines(t *testing.T, before int) {
 	}
 }
 
-// TestForgottenStepsLeaveNoGoroutine: a step that nobody waits for ends by itself.
+// TestForgottenStepsLeaveNoGoroutine: a step without a Wait ends by itself.
 func TestForgottenStepsLeaveNoGoroutine(t *testing.T) {
 	m, _ := openToy(t, 1)
 	before := goruntime.NumGoroutine()

@@ -16,7 +16,7 @@ import (
 var tutorialBlock = regexp.MustCompile("(?ms)^```(console|go)\n(.*?)^```")
 
 // TestTutorialIsReal follows the tutorial: commands have to print what the page shows of them, where …
-// stands for any text.
+// matches any text.
 func TestTutorialIsReal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: compiles several programs")

@@ -1,6 +1,6 @@
 // Package npu brings a backend to ggmlc: an imaginary device that computes three ops in the memory of the processor.
 //
-// Whoever imports this package has the target npu. Package npurt is linked by programs. See
+// A program that imports this package has the target npu. Emitted programs link package npurt. See
 // ../../docs/howto/backend.md.
 package npu
 

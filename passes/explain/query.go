@@ -220,7 +220,7 @@ func splitQuery(query string) (fn, name string) {
 }
 
 // findValues looks for results and parameters by their names, alone or after that of their function. Leaves are
-// members. The name of an entry point stands for the bodies in it as well.
+// members. The name of an entry point includes the bodies in it.
 func (x *explainer) findValues(f *found, fn string, match func(name string) bool) {
 	for _, g := range x.m.AllFuncs() {
 		entry := entryOf(g).Name

@@ -12,7 +12,7 @@ type divider struct {
 	options
 	f *ir.Func
 
-	now  map[*ir.Value]*ir.Value   // what stands for a value since it was brought into another state
+	now  map[*ir.Value]*ir.Value   // the value to read in place of another one, brought into another state
 	part map[*ir.Value][]*ir.Value // parts of whole values that devices have taken
 
 	collectives []Collective
@@ -66,7 +66,7 @@ func (d *divider) run() error {
 	return nil
 }
 
-// current returns what stands for a value now.
+// current returns the value to read in place of another one.
 func (d *divider) current(v *ir.Value) *ir.Value {
 	if w := d.now[v]; w != nil {
 		return w

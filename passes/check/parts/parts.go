@@ -115,7 +115,7 @@ func sameShape(p piece, t ir.Type) bool {
 // device matches what names after end in: the number of a device, and one that makes them unique.
 var device = regexp.MustCompile(`@(\d+)(\.\d+)?$`)
 
-// original returns the value before that a name stands for, without the number of a device; nil if there is none.
+// original returns the value of the module before with this name, without the number of a device; nil if there is none.
 func original(values map[string]*ir.Value, name string) *ir.Value {
 	if v := values[name]; v != nil {
 		return v
