@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +54,48 @@ func tellTheSame(t *testing.T, machines []e2etest.Machine) {
 			exe := buildGroups(t, m, "--pipeline", fmt.Sprint(1+i%2))
 			e2etest.Executable(exe).TellsAll(t, refs)
 			e2etest.Executable(exe, "--threads", "1").Tells(t, refs[i%len(refs)])
+		})
+	}
+}
+
+// crossings have layers on threads before and after layers on devices, so that values go both ways.
+var crossings = []e2etest.Machine{
+	{Name: "threads, then a device", Targets: "fake,cpu:cores=0,cpu:cores=1", Flags: []string{"--pin", `blk\.[02]\..*=cpu:0`, "--pin", `blk\.[13]\..*=fake`}},
+	{Name: "a GPU between threads", Targets: "gpusim,cpu:cores=0-1,cpu:cores=2", Flags: []string{"--pin", `blk\.[02]\..*=cpu:0`, "--pin", `blk\.[13]\..*=gpusim`}},
+	{Name: "in every layer of all", Targets: "gpusim,fake,cpu:cores=0,cpu:cores=1",
+		Flags: []string{"--pin", `blk\..*attn.*=gpusim`, "--pin", `blk\.[0-2]\.ffn.*=cpu:0`, "--pin", `blk\.3\.ffn.*=fake`}},
+	{Name: "a group of all kinds", Targets: "gpusim,fake,cpu:cores=0,cpu:cores=1", Flags: []string{"--group", "tp=cpu:0*1,fake*2,gpusim*1"}},
+}
+
+// crossingTokens is how many tokens are generated where a simulated GPU computes, which is a thousand times as slow as the processor.
+const crossingTokens = 4
+
+// TestCrossingsTellTheSame runs the model where values go from threads to a device and back, one step at a time and two. The plan
+// names all backends.
+func TestCrossingsTellTheSame(t *testing.T) {
+	refs := e2etest.AIDreamsReferences(t)
+	for i, m := range crossings {
+		t.Run(m.Name, func(t *testing.T) {
+			if i > 1 {
+				needtest.Slow(t, "e2e")
+			}
+			exe := buildGroups(t, m, "--pipeline", fmt.Sprint(1+i%2))
+			plan, err := exec.Command(exe, "plan").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range strings.Split(m.Targets, ",") {
+				name, _, threads := strings.Cut(name, ":cores=")
+				if threads {
+					name += ":0" // the last one is the host
+				}
+				if !regexp.MustCompile(`split \d+ on ` + name + `\b`).Match(plan) {
+					t.Errorf("the plan has nothing on %s:\n%s", name, plan)
+				}
+			}
+			ref := refs[i%len(refs)]
+			ref.Greedy = ref.Greedy[:crossingTokens]
+			e2etest.Executable(exe).Tells(t, ref)
 		})
 	}
 }
