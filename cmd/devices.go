@@ -14,6 +14,7 @@ import (
 )
 
 type devicesFlags struct {
+	compileFlags
 	check, measure bool
 	device, out    string
 }
@@ -27,8 +28,12 @@ func devicesCommand() *cobra.Command {
 of them, and the processor. With --check it compares what a GPU computes with
 the definitions of ops and kernels, with --measure it writes a target file for
 builds with --target-file. The first call builds the program that talks to
-drivers, which is kept where ggmlc run keeps programs.`,
+drivers, which is kept where ggmlc run keeps programs.
+
+With --targets, --target-file or --group it lists the backends that these flags
+name instead, with their cores and the shares of a group.`,
 		Example: `  ggmlc devices
+  ggmlc devices --targets cpu:cores=0-3,cpu:cores=4-7 --group tp=cpu:0,cpu:1
   ggmlc devices --check --device vulkan:0
   ggmlc devices --measure -o gpu.target
   ggmlc build model.gguf --target-file gpu.target`,
@@ -37,6 +42,9 @@ drivers, which is kept where ggmlc run keeps programs.`,
 			if err := f.contradiction(cmd); err != nil {
 				return err
 			}
+			if f.named(cmd) {
+				return f.listBackends(cmd.OutOrStdout(), cmd.ErrOrStderr())
+			}
 			return f.run(cmd.Context(), cmd)
 		},
 	}
@@ -44,6 +52,7 @@ drivers, which is kept where ggmlc run keeps programs.`,
 	fs.BoolVar(&f.check, "check", false, "run the conformance suite on the GPU; the exit status is 1 if a check fails")
 	fs.BoolVar(&f.measure, "measure", false, "measure the GPU's rates and write a target file")
 	fs.StringVar(&f.device, "device", "", "the GPU to check or to measure: `[DRIVER:]N`, or a part of its name (default: the one that programs take)")
+	f.registerTargets(fs)
 	fs.StringVarP(&f.out, "output", "o", "", "with --measure: the target file (default, or -: standard output)")
 	return cmd
 }
@@ -52,10 +61,14 @@ drivers, which is kept where ggmlc run keeps programs.`,
 func (f *devicesFlags) contradiction(cmd *cobra.Command) error {
 	f.out = orStdout(f.out)
 	switch {
+	case cmd.Flags().Changed("targets") && cmd.Flags().Changed("target-file"):
+		return errTwoLists
 	case f.check && f.measure:
 		return usagef("--check and --measure exclude each other: leave one out")
 	case cmd.Flags().Changed("output") && !f.measure:
 		return usagef("-o names the file of --measure: add --measure, or leave -o out")
+	case f.named(cmd) && (f.check || f.measure):
+		return usagef("--check and --measure work on what a driver makes available: leave out --targets, --target-file and --group")
 	case f.device != "" && !f.check && !f.measure:
 		return usagef("--device chooses what --check and --measure work on: add one of them, or leave --device out")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
@@ -70,16 +71,14 @@ func (f *compileFlags) register(cmd *cobra.Command) {
 func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("targets") && cmd.Flags().Changed("target-file") {
-			return usagef("--targets and --target-file exclude each other: leave one out")
+			return errTwoLists
 		}
 		return nil
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.targets, "targets", "cpu", "backends in order of priority, separated by commas (see ggmlc targets); the last runs everything")
-	fs.StringVar(&f.targetFile, "target-file", "", "read the backends from a file in text form")
+	f.registerTargets(fs)
 	fs.StringVar(&f.rules, "rules", "cost", "how backends are chosen: cost, ggml-2024 or ggml-2026")
 	fs.StringArrayVar(&f.pins, "pin", nil, "`REGEX=backend`: put nodes on a backend whose name, position or weight matches")
-	fs.StringVar(&f.group, "group", "", "`NAME=A*3,B*1`: these backends compute each node together, with these shares of the work (default: by memory and speed)")
 	fs.StringArrayVar(&f.shard, "shard", nil, "`REGEX=STATE`: how the group has weights whose name matches: axis0, axis1, …, mirrored, or cost for what is predicted to be faster")
 	fs.StringArrayVar(&f.deny, "deny", nil, "`backend` that must not be used: fail with the reasons if it is needed")
 	fs.StringArrayVar(&f.maxMemory, "max-memory", nil, "`BACKEND=SIZE`: fail if a backend or space needs more, such as gpu=7.5GiB")
@@ -95,6 +94,15 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	fs.StringVar(&f.stats, "stats", "", "print what passes counted: table, tsv or json")
 	fs.BoolVar(&f.json, "json", false, "diagnostics as one JSON object a line")
 	f.completions(cmd)
+}
+
+var errTwoLists = usagef("--targets and --target-file exclude each other: leave one out")
+
+// registerTargets defines the flags that name backends.
+func (f *compileFlags) registerTargets(fs *pflag.FlagSet) {
+	fs.StringVar(&f.targets, "targets", "cpu", "backends in order of priority, separated by commas (see ggmlc targets); the last runs everything")
+	fs.StringVar(&f.targetFile, "target-file", "", "read the backends from a file in text form")
+	fs.StringVar(&f.group, "group", "", "`NAME=A*3,B*1`: these backends compute each node together, with these shares of the work (default: by memory and speed)")
 }
 
 // completions registers completions of flags and arguments for the shell.

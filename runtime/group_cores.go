@@ -33,6 +33,13 @@ func useCores(name string, cores []int) (use []int, threads int, note string) {
 	return use[:min(len(use), threads)], threads, note
 }
 
+// MissingCores returns which of the cores of a target this process may not use, and what programs then do, as a sentence
+// for the user; empty if it may use all of them.
+func MissingCores(name string, cores []int) string {
+	_, _, note := useCores(name, cores)
+	return note
+}
+
 // coreList returns cores, in order, as numbers and ranges.
 func coreList(cores []int) string {
 	cores = slices.Sorted(slices.Values(cores))

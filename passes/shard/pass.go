@@ -232,6 +232,16 @@ func place(c *pass.Context, n *ir.Node, t *target.Descriptor, all bool) {
 	c.CauseChange(n, rule, "", t.Name, c.Options.Group.Name)
 }
 
+// Shares returns the share of each member of a group, of which only the ratios count. The error names a member that is
+// no target of the list.
+func Shares(g *pass.Group, l *target.List) ([]float64, error) {
+	members, err := membersOf(g, l)
+	if err != nil {
+		return nil, err
+	}
+	return shares(g, members), nil
+}
+
 // shares returns the share of each member: those of the user, or the rates at which the members read memory, which is
 // what generating tokens takes. If a rate is not known, they are the sizes of the memories, and if one of these is not,
 // equal.

@@ -92,8 +92,8 @@ func coreRange(text string) (lo, hi int, err error) {
 // isDigit reports whether a number begins with a digit, not with a sign.
 func isDigit(number string) bool { return number != "" && '0' <= number[0] && number[0] <= '9' }
 
-// coresText returns the text that setCores reads.
-func coresText(d *Descriptor) string {
+// CoresText returns the cores of a target as a field has them, such as 0-3+8; empty if it names none.
+func CoresText(d *Descriptor) string {
 	var parts []string
 	for i := 0; i < len(d.Cores); {
 		end := i + 1

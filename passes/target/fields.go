@@ -40,7 +40,7 @@ var fields = []Field{
 	boolField("workers", "true: threads share each node",
 		func(d *Descriptor) *bool { return &d.Workers }),
 	{"cores", "cores that its threads run on, one on each, such as 0-7 or 0-3+8-11; sets threads and hint",
-		setCores, coresText},
+		setCores, CoresText},
 	{"threads", "largest number of threads, from 1 to 64",
 		setThreads, func(d *Descriptor) string { return strconv.Itoa(d.Threads) }},
 	intField("hint", "number of threads that predictions assume",
