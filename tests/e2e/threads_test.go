@@ -37,7 +37,7 @@ func TestThreadLimitCannotBeExceeded(t *testing.T) {
 			name, text, refusal string // an empty refusal is none
 		}{
 			{"larger units", larger, map[bool]string{n > 2: "hazard"}[true]},
-			{"no limit in the plan", strings.Replace(text, "plan "+limit+" {", "plan {", 1), "the plan is for up to 64 workers, and the targets allow"},
+			{"no limit in the plan", strings.Replace(text, "plan "+limit+" {", "plan {", 1), "the plan is for up to 64 threads, and the targets allow"},
 			{"another limit in the plan", strings.Replace(text, "plan "+limit+" {", "plan threads=65 {", 1), "threads=65: a program has at most 64 workers"},
 			{"no limit at all", regexp.MustCompile(`(?m)^(target cpu .*)threads=\d`).ReplaceAllString(lifted, "${1}threads=64"), "hazard"},
 		} {
