@@ -29,3 +29,20 @@ func @f(%x: f32[4,32], %r: f32[4,16]) -> (y: f32[4,16]) {
   return %y
 }
 `
+
+// TwoHalves is the text of a step whose nodes are at the positions first and second, for pins. Both halves read one weight.
+const TwoHalves = `symbol n 1 64
+weight "norm" : f32[64]
+weight "a" : f32[64,64]
+weight "b" : f32[64,64]
+func @step(%x: f32[n,64]) -> (y: f32[n,64]) {
+  %norm = weight "norm" : f32[64]
+  %a = weight "a" : f32[64,64]
+  %b = weight "b" : f32[64,64]
+  %n1 = rms_norm %x, %norm {eps=1e-05} : f32[n,64] pos="first.1"
+  %h = matmul %n1, %a : f32[n,64] pos="first.2"
+  %n2 = rms_norm %h, %norm {eps=1e-05} : f32[n,64] pos="second.1"
+  %y = matmul %n2, %b : f32[n,64] pos="second.2"
+  return %y
+}
+`

@@ -14,7 +14,7 @@ import (
 // bf16 and f16 are exact, those of blocks and of x have relative errors of up to 2^-12, and with bf16 those of x of up
 // to 2^-9. Processors round x to 8 bits for matrices of blocks, with errors of up to 1/254 of a block's largest
 // element, and to bf16 for bf16. Finite elements of x beyond the largest f16, 65504, become that; infinite ones become
-// NaN. Matrices of f32 are not multiplied in this way, since nobody rounds them elsewhere.
+// NaN. Matrices of f32 are not multiplied in this way, since no other kernel rounds them.
 //
 // Two stages of shared memory have slices of x and of the matrices. While the subgroups multiply one, the threads load
 // the next slice into registers and store it in the other one. Matrices that need no decoding are copied there

@@ -11,24 +11,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// between is a step whose first half is on the processor and whose second half is on a card, by pins.
-const between = `symbol n 1 64
-weight "norm" : f32[64]
-weight "a" : f32[64,64]
-weight "b" : f32[64,64]
-func @step(%x: f32[n,64]) -> (y: f32[n,64]) {
-  %norm = weight "norm" : f32[64]
-  %a = weight "a" : f32[64,64]
-  %b = weight "b" : f32[64,64]
-  %n1 = rms_norm %x, %norm {eps=1e-05} : f32[n,64] pos="first.1"
-  %h = matmul %n1, %a : f32[n,64] pos="first.2"
-  %n2 = rms_norm %h, %norm {eps=1e-05} : f32[n,64] pos="second.1"
-  %y = matmul %n2, %b : f32[n,64] pos="second.2"
-  return %y
-}
-`
-
-// underWay compiles between with several steps under way.
+// underWay compiles a step whose first half is on the processor and whose second half is on a card, with several steps
+// under way.
 func underWay(t *testing.T, steps int) (*ir.Module, Options) {
 	t.Helper()
 	list, err := target.Parse("targets", "target gpu space=vram ops=* queues=2 events=true flops=8e12 bandwidth=4e11 launch=1e-9 link=1e13 linkdelay=1e-9\n"+
@@ -44,7 +28,7 @@ func underWay(t *testing.T, steps int) (*ir.Module, Options) {
 		}
 		o.Pins = append(o.Pins, pin)
 	}
-	m := irtest.Parse(t, between)
+	m := irtest.Parse(t, irtest.TwoHalves)
 	runPasses(t, m, list, o, "")
 	return m, Options{Targets: list}
 }

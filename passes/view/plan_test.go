@@ -57,37 +57,19 @@ func TestMapsReachTheLowerBound(t *testing.T) {
 	}
 }
 
-// copying is a model whose plan in copied copies inputs, results and a weight, some of them in a
-// repeat.
-const copying = `symbol n 1 64
-weight "norm" : f32[64]
-weight "a" : f32[64,64]
-weight "b" : f32[64,64]
-func @step(%x: f32[n,64]) -> (y: f32[n,64]) {
-  %norm = weight "norm" : f32[64]
-  %a = weight "a" : f32[64,64]
-  %b = weight "b" : f32[64,64]
-  %n1 = rms_norm %x, %norm {eps=1e-05} : f32[n,64] pos="on.gpu.1"
-  %h = matmul %n1, %a : f32[n,64] pos="on.gpu.2"
-  %n2 = rms_norm %h, %norm {eps=1e-05} : f32[n,64] pos="on.cpu.1"
-  %y = matmul %n2, %b : f32[n,64] pos="on.cpu.2"
-  return %y
-}
-`
-
-// copied returns the document of the model copying with two steps under way.
+// copied returns the document of a plan with two steps under way that copies inputs, results and a weight.
 func copied(t *testing.T) *Document {
 	t.Helper()
 	var o pass.Options
 	o.Pipeline = 2
-	for _, text := range []string{`on\.gpu.*=gpu`, `on\.cpu.*=cpu`, `norm=gpu`} {
+	for _, text := range []string{`first.*=gpu`, `second.*=cpu`, `norm=gpu`} {
 		pin, err := pass.ParsePin(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		o.Pins = append(o.Pins, pin)
 	}
-	return documentOf(t, irtest.Parse(t, copying), anything, o)
+	return documentOf(t, irtest.Parse(t, irtest.TwoHalves), anything, o)
 }
 
 // TestCopiesAreThoseOfTheSummary compares the list of copies with their number and bytes.

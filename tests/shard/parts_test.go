@@ -117,7 +117,7 @@ func @f(%x: f32[3,8], %slot: i32[3], %pos: i32[3], %lengths: i32[1]) -> (y: f32[
 `
 
 // writtenOut has attention without the op: products, softmax and products for each head.
-const writtenOut = `ggir 1
+var writtenOut = `ggir 1
 props imported,shaped
 source m "m.gguf" 0
 weight "q" : f32[8,8] = m["q"] divide "heads" 0 4 [8]
@@ -132,56 +132,29 @@ func @f(%x: f32[3,8], %slot: i32[3], %pos: i32[3], %lengths: i32[1]) -> (y: f32[
   %qs = matmul %x, %q : f32[3,8]
   %ks = matmul %x, %k : f32[3,8]
   %vs = matmul %x, %v : f32[3,8]
-  %q0 = slice %qs {axis=1, start=0, len=2} : f32[3,2 strides 8,1]
-  %k0 = slice %ks {axis=1, start=0, len=2} : f32[3,2 strides 8,1]
-  %v0 = slice %vs {axis=1, start=0, len=2} : f32[3,2 strides 8,1]
-  %qt0 = tanh %q0 : f32[3,2]
-  %kt0 = tanh %k0 : f32[3,2]
-  %vt0 = tanh %v0 : f32[3,2]
-  %z0 = matmul %qt0, %kt0 : f32[3,3]
-  %p0 = softmax %z0 : f32[3,3]
-  %w0 = permute %vt0 {perm=[1,0]} : f32[2,3 strides 1,2]
-  %c0 = copy %w0 : f32[2,3]
-  %y0 = matmul %p0, %c0 : f32[3,2]
-  %q1 = slice %qs {axis=1, start=2, len=2} : f32[3,2 strides 8,1]
-  %k1 = slice %ks {axis=1, start=2, len=2} : f32[3,2 strides 8,1]
-  %v1 = slice %vs {axis=1, start=2, len=2} : f32[3,2 strides 8,1]
-  %qt1 = tanh %q1 : f32[3,2]
-  %kt1 = tanh %k1 : f32[3,2]
-  %vt1 = tanh %v1 : f32[3,2]
-  %z1 = matmul %qt1, %kt1 : f32[3,3]
-  %p1 = softmax %z1 : f32[3,3]
-  %w1 = permute %vt1 {perm=[1,0]} : f32[2,3 strides 1,2]
-  %c1 = copy %w1 : f32[2,3]
-  %y1 = matmul %p1, %c1 : f32[3,2]
-  %q2 = slice %qs {axis=1, start=4, len=2} : f32[3,2 strides 8,1]
-  %k2 = slice %ks {axis=1, start=4, len=2} : f32[3,2 strides 8,1]
-  %v2 = slice %vs {axis=1, start=4, len=2} : f32[3,2 strides 8,1]
-  %qt2 = tanh %q2 : f32[3,2]
-  %kt2 = tanh %k2 : f32[3,2]
-  %vt2 = tanh %v2 : f32[3,2]
-  %z2 = matmul %qt2, %kt2 : f32[3,3]
-  %p2 = softmax %z2 : f32[3,3]
-  %w2 = permute %vt2 {perm=[1,0]} : f32[2,3 strides 1,2]
-  %c2 = copy %w2 : f32[2,3]
-  %y2 = matmul %p2, %c2 : f32[3,2]
-  %q3 = slice %qs {axis=1, start=6, len=2} : f32[3,2 strides 8,1]
-  %k3 = slice %ks {axis=1, start=6, len=2} : f32[3,2 strides 8,1]
-  %v3 = slice %vs {axis=1, start=6, len=2} : f32[3,2 strides 8,1]
-  %qt3 = tanh %q3 : f32[3,2]
-  %kt3 = tanh %k3 : f32[3,2]
-  %vt3 = tanh %v3 : f32[3,2]
-  %z3 = matmul %qt3, %kt3 : f32[3,3]
-  %p3 = softmax %z3 : f32[3,3]
-  %w3 = permute %vt3 {perm=[1,0]} : f32[2,3 strides 1,2]
-  %c3 = copy %w3 : f32[2,3]
-  %y3 = matmul %p3, %c3 : f32[3,2]
-  %a = concat %y0, %y1, %y2, %y3 {axis=1} : f32[3,8]
+` + headsWrittenOut(4) + `  %a = concat %y0, %y1, %y2, %y3 {axis=1} : f32[3,8]
   %o = matmul %a, %out : f32[3,8]
   %y = add %o, %x : f32[3,8]
   return %y
 }
 `
+
+// headsWrittenOut returns the nodes of that many heads of two elements.
+func headsWrittenOut(heads int) string {
+	var b strings.Builder
+	for h := range heads {
+		for _, x := range []string{"q", "k", "v"} {
+			fmt.Fprintf(&b, "  %%%s%d = slice %%%ss {axis=1, start=%d, len=2} : f32[3,2 strides 8,1]\n", x, h, x, 2*h)
+			fmt.Fprintf(&b, "  %%%st%d = tanh %%%s%d : f32[3,2]\n", x, h, x, h)
+		}
+		fmt.Fprintf(&b, "  %%z%d = matmul %%qt%d, %%kt%d : f32[3,3]\n", h, h, h)
+		fmt.Fprintf(&b, "  %%p%d = softmax %%z%d : f32[3,3]\n", h, h)
+		fmt.Fprintf(&b, "  %%w%d = permute %%vt%d {perm=[1,0]} : f32[2,3 strides 1,2]\n", h, h)
+		fmt.Fprintf(&b, "  %%c%d = copy %%w%d : f32[2,3]\n", h, h)
+		fmt.Fprintf(&b, "  %%y%d = matmul %%p%d, %%c%d : f32[3,2]\n", h, h, h)
+	}
+	return b.String()
+}
 
 // partedModules are what the tests divide.
 var partedModules = map[string]string{"layers": layers, "shared heads": sharedHeads, "written out": writtenOut}
