@@ -215,14 +215,8 @@ func scaled(segments []Segment, num, den int64) ([]Segment, bool) {
 // sliceSegments returns the fit of a slice of a split axis that is whole segments, such as the keys of fused queries,
 // keys and values: each device takes what it has of them.
 func sliceSegments(n *Node, states func(*Value) Sharding) (Fit, bool) {
-	a, isSlice := n.Attr.(*SliceAttr)
-	if !isSlice {
-		return Fit{}, false
-	}
-	have := states(n.Args[0])
-	start, ok1 := a.Start.IsConst()
-	size, ok2 := a.Len.IsConst()
-	if !have.IsSplit() || have.Axis != a.Axis || !ok1 || !ok2 {
+	have, start, size, ok := splitSlice(n, states)
+	if !ok {
 		return Fit{}, false
 	}
 	first := make([]int64, have.devices()) // of what each device has of them
@@ -242,10 +236,10 @@ func sliceSegments(n *Node, states func(*Value) Sharding) (Fit, bool) {
 		}
 		at += once * s.Times
 	}
-	part := SplitOn(a.Axis, taken...)
+	part := SplitOn(have.Axis, taken...)
 	f := Fit{Result: part.Normal(), Args: []Sharding{have}}
 	f.attr = func(j int) any {
-		return &SliceAttr{Axis: a.Axis, Start: Const(first[j]), Len: Const(part.Count(j))}
+		return &SliceAttr{Axis: have.Axis, Start: Const(first[j]), Len: Const(part.Count(j))}
 	}
 	return f, len(taken) > 0
 }

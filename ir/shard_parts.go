@@ -5,16 +5,22 @@ import "slices"
 // Fits of slices and concatenations along a divided axis: what some devices have of a value is taken out, computed
 // there, and put together again. So attention that is written out for each head is divided by heads.
 
-// sliceOwned returns the fit of a range of a split axis that some devices have: they take it.
-func sliceOwned(n *Node, states func(*Value) Sharding) (Fit, bool) {
+// splitSlice returns the state of what n slices along its split axis, and the range; ok is false for another node.
+func splitSlice(n *Node, states func(*Value) Sharding) (have Sharding, start, size int64, ok bool) {
 	a, isSlice := n.Attr.(*SliceAttr)
 	if !isSlice {
-		return Fit{}, false
+		return have, 0, 0, false
 	}
-	have := states(n.Args[0])
+	have = states(n.Args[0])
 	start, ok1 := a.Start.IsConst()
 	size, ok2 := a.Len.IsConst()
-	if !have.IsSplit() || have.Axis != a.Axis || !ok1 || !ok2 {
+	return have, start, size, have.IsSplit() && have.Axis == a.Axis && ok1 && ok2
+}
+
+// sliceOwned returns the fit of a range of a split axis that some devices have: they take it.
+func sliceOwned(n *Node, states func(*Value) Sharding) (Fit, bool) {
+	have, start, size, ok := splitSlice(n, states)
+	if !ok {
 		return Fit{}, false
 	}
 	first, owns := make([]int64, have.devices()), make([]int64, have.devices())
@@ -25,7 +31,7 @@ func sliceOwned(n *Node, states func(*Value) Sharding) (Fit, bool) {
 		}
 	}
 	f := Fit{Result: Held(owns), Args: []Sharding{have}}
-	f.attr = func(j int) any { return &SliceAttr{Axis: a.Axis, Start: Const(first[j]), Len: a.Len} }
+	f.attr = func(j int) any { return &SliceAttr{Axis: have.Axis, Start: Const(first[j]), Len: Const(size)} }
 	return f, found
 }
 
