@@ -88,7 +88,8 @@ var layers = []struct {
 	// import runtime.
 	// What both have in common with backends of other modules is data that these modules register.
 	{"codegen/backend", []string{".", "ir", "ir/dtype", "passes/target", "runtime"}, nil},
-	{"codegen/backend/backendtest", []string{"codegen", "codegen/backend", "ir", "ir/dtype", "ir/eval", "ir/opcase", "passes", "passes/pass", "passes/target", "runtime"}, nil},
+	{"codegen/backend/backendtest", []string{"codegen/backend", "codegen/casetest", "ir", "ir/eval", "ir/opcase", "passes", "passes/pass", "passes/target"}, nil},
+	{"codegen/casetest", []string{"codegen", "ir", "ir/dtype", "ir/eval", "ir/opcase", "passes/target", "runtime"}, nil},
 	{"codegen", []string{".", "codegen/backend", "codegen/model", "codegen/readback", "ir", "ir/dtype", "kernels/cpu/tile", "kernels/gpu", "kernels/gpu/kir", "kernels/gpu/ptx", "kernels/gpu/spirv", "passes/target", "runtime", "runtime/printable"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},
 	// The source of generated packages' API imports what they import.
 	{"codegen/model", []string{"runtime", "runtime/grammar", "runtime/grammar/jsonschema", "runtime/sample", "runtime/token"}, nil},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/passes/pass"
 
+	"github.com/ggmlc/ggmlc/codegen/casetest"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/eval"
@@ -76,10 +77,10 @@ func TestConstantsKeepTheirValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := eval.Env{Weights: make(map[string]eval.Tensor)}
-	src := make(tensors)
+	src := make(casetest.Tensors)
 	for _, w := range imported.Weights {
 		env.Weights[w.Name] = random(t, rng, w.Type, 4)
-		src[w.Name] = tensor{w.Type, env.Weights[w.Name]}
+		src[w.Name] = casetest.Tensor{Type: w.Type, Data: env.Weights[w.Name]}
 	}
 	for _, machine := range []struct{ targets, pin string }{
 		{"cpu", ".*=cpu"}, {"fake,cpu", ".*=fake"}, {"fake,cpu", "a=fake"}, {"fake:0,fake:1:queues=2,cpu", "c|m|y=fake:1"},
@@ -96,8 +97,7 @@ func TestConstantsKeepTheirValues(t *testing.T) {
 			if got := countOps(m, ir.OpConstant); slices.Max(got) == 0 {
 				t.Fatalf("no constant is left:\n%v", m)
 			}
-			dir := t.TempDir()
-			exe := buildWith(t, dir, m, src, targets)
+			exe := buildWith(t, t.TempDir(), m, src, targets)
 			for _, name := range []string{"f", "g"} {
 				inner := imported.Func(name).Params[0].Type.Inner()
 				x := random(t, rng, ir.Type{DType: dtype.F32, Shape: []ir.Dim{ir.Const(5), inner}}, 4)
@@ -107,7 +107,7 @@ func TestConstantsKeepTheirValues(t *testing.T) {
 					t.Fatal(err)
 				}
 				c := opCase{ir.OpConstant, name, name, call}
-				if err := irtest.Compare(callFunction(t, exe, dir, c), want[0], ir.OpTanh.Info().Tol); err != nil {
+				if err := irtest.Compare(callCase(t, exe, c), want[0], ir.OpTanh.Info().Tol); err != nil {
 					t.Errorf("@%s: %v", name, err)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/passes/pass"
 
+	"github.com/ggmlc/ggmlc/codegen/casetest"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/eval"
 	"github.com/ggmlc/ggmlc/ir/irtest"
@@ -22,23 +23,22 @@ func TestExpertsComputeWhatEvalDoes(t *testing.T) {
 	m := parsed(t)
 	rng := rand.New(rand.NewPCG(5, 5))
 	env := eval.Env{Weights: make(map[string]eval.Tensor)}
-	src := make(tensors)
+	src := make(casetest.Tensors)
 	for _, w := range m.Weights {
 		env.Weights[w.Name] = random(t, rng, w.Type, 6)
-		src[w.Name] = tensor{w.Type, env.Weights[w.Name]}
+		src[w.Name] = casetest.Tensor{Type: w.Type, Data: env.Weights[w.Name]}
 	}
 	if err := compile(m); err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	exe := build(t, dir, m, src)
+	exe := build(t, t.TempDir(), m, src)
 	for _, name := range []string{"moe", "copied"} {
 		call := &irtest.Call{Module: onlyFunc(t, name), Func: name, Env: &eval.Env{Weights: env.Weights, Inputs: make(map[string]eval.Tensor)}}
 		for _, p := range call.Module.Funcs[0].Params {
 			call.Env.Inputs[p.Name()] = random(t, rng, p.Type, 6)
 		}
 		c := opCase{ir.OpExpertsMatMul, name, name, call}
-		got, want := callFunction(t, exe, dir, c), expected(t, c)
+		got, want := callCase(t, exe, c), expected(t, c)
 		if err := irtest.Compare(got, want[0], ir.OpQuantize.Info().Tol); err != nil {
 			t.Errorf("@%s: %v", name, err)
 		}
@@ -72,10 +72,9 @@ func TestExpertsFarAway(t *testing.T) {
 	for _, p := range imported.Funcs[0].Params {
 		env.Inputs[p.Name()] = random(t, rng, p.Type, 6)
 	}
-	dir := t.TempDir()
-	exe := buildWith(t, dir, m, tensors{"f16": tensor{imported.Weights[0].Type, env.Weights["f16"]}}, targets)
+	exe := buildWith(t, t.TempDir(), m, casetest.Tensors{"f16": casetest.Tensor{Type: imported.Weights[0].Type, Data: env.Weights["f16"]}}, targets)
 	c := opCase{ir.OpExpertsMatMul, "far", "far", &irtest.Call{Module: imported, Func: "far", Env: &env}}
-	if err := irtest.Compare(callFunction(t, exe, dir, c), expected(t, c)[0], ir.OpExpertsMatMul.Info().Tol); err != nil {
+	if err := irtest.Compare(callCase(t, exe, c), expected(t, c)[0], ir.OpExpertsMatMul.Info().Tol); err != nil {
 		t.Error(err)
 	}
 }

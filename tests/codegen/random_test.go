@@ -12,6 +12,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/passes/pass"
 
+	"github.com/ggmlc/ggmlc/codegen/casetest"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/irtest"
 	"github.com/ggmlc/ggmlc/passes"
@@ -53,9 +54,9 @@ const (
 )
 
 func randomPlacement(t *testing.T, p *irtest.Program, seed uint64) {
-	src := make(tensors)
+	src := make(casetest.Tensors)
 	for _, w := range p.Module.Weights {
-		src[w.Name] = tensor{w.Type, p.Tensors[w.Name]}
+		src[w.Name] = casetest.Tensor{Type: w.Type, Data: p.Tensors[w.Name]}
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	targets, err := target.Select("fake:0,fake:1:queues=2,cpu")
@@ -71,12 +72,11 @@ func randomPlacement(t *testing.T, p *irtest.Program, seed uint64) {
 	if err := compileWith(spread, o); err != nil {
 		t.Fatal(err)
 	}
-	dirs := [2]string{t.TempDir(), t.TempDir()}
-	exes := [2]string{build(t, dirs[0], alone, src), buildWith(t, dirs[1], spread, src, targets)}
+	exes := [2]*casetest.Program{build(t, t.TempDir(), alone, src), buildWith(t, t.TempDir(), spread, src, targets)}
 	for i, c := range p.Calls {
-		want := callRandom(t, exes[0], dirs[0], p, i)
+		want := callRandom(t, exes[0], p, i)
 		for seed := range 3 {
-			got := callRandom(t, exes[1], dirs[1], p, i, "--fake-seed", fmt.Sprint(seed))
+			got := callRandom(t, exes[1], p, i, "--fake-seed", fmt.Sprint(seed))
 			for name, data := range want {
 				if !slices.Equal(data, got[name]) {
 					t.Errorf("call %d of @%s, seed %d: %s differs from what the processor computes alone", i, c.Func, seed, name)
@@ -116,17 +116,19 @@ func randomPins(t *testing.T, m *ir.Module, targets *target.List, rng *rand.Rand
 
 // callRandom makes one call of a random program, in a new session, and returns the files
 // that it writes.
-func callRandom(t *testing.T, exe, dir string, p *irtest.Program, call int, flags ...string) map[string][]byte {
+func callRandom(t *testing.T, exe *casetest.Program, p *irtest.Program, call int, flags ...string) map[string][]byte {
 	t.Helper()
 	c := p.Calls[call]
 	args := []string{"call", c.Func}
 	for _, param := range p.Module.Func(c.Func).Params {
-		path := filepath.Join(dir, fmt.Sprintf("%d.%s.npy", call, param.Name()))
-		writeArray(t, path, param.Type.DType, c.Inputs[param.Name()])
+		path := filepath.Join(exe.Dir, fmt.Sprintf("%d.%s.npy", call, param.Name()))
+		if err := casetest.WriteArray(path, param.Type.DType, c.Inputs[param.Name()]); err != nil {
+			t.Fatal(err)
+		}
 		args = append(args, param.Name()+"="+path)
 	}
 	out := t.TempDir()
-	if text, err := exec.Command(exe, slices.Concat(args, []string{"-o", out}, flags)...).CombinedOutput(); err != nil {
+	if text, err := exec.Command(exe.Exe, slices.Concat(args, []string{"-o", out}, flags)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, text)
 	}
 	files, err := filepath.Glob(filepath.Join(out, "*.npy"))

@@ -20,14 +20,14 @@ func TestSegmentsGiveTheSameBits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: -short: go build takes seconds")
 	}
-	m, dir := parsedLong(t), t.TempDir()
+	m := parsedLong(t)
 	if err := compileWith(m, passes.RunOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := countOps(m, ir.OpAttentionSegments); !slices.Equal(got, []int{1, 1, 0}) {
 		t.Fatalf("%v attentions are cut in the functions, not 1, 1 and 0", got)
 	}
-	exe := build(t, dir, m, nil)
+	exe := build(t, t.TempDir(), m, nil)
 	t.Setenv("GOMAXPROCS", "16")
 	rng := rand.New(rand.NewPCG(7, 7))
 	inputs := func(fn string, pos ...float64) opCase {
@@ -44,19 +44,19 @@ func TestSegmentsGiveTheSameBits(t *testing.T) {
 		return opCase{ir.OpAttention, fn, fn, c}
 	}
 	for _, c := range []opCase{inputs("one", 0), inputs("one", 511), inputs("one", 512), inputs("one", 2099), inputs("three", 1600, 3, 1023)} {
-		one := callFunction(t, exe, dir, c, "--threads", "1")
+		one := callCase(t, exe, c, "--threads", "1")
 		pos := c.call.Env.Inputs["pos"].Flat()
 		if err := irtest.Compare(one, expected(t, c)[0], c.op.Info().Tol); err != nil {
 			t.Errorf("positions %v: %v", pos, err)
 		}
 		for _, threads := range []int{2, 3, 8, 16} {
-			if got := callFunction(t, exe, dir, c, "--threads", strconv.Itoa(threads)); !slices.Equal(got.Data, one.Data) {
+			if got := callCase(t, exe, c, "--threads", strconv.Itoa(threads)); !slices.Equal(got.Data, one.Data) {
 				t.Errorf("positions %v: %d threads give other bits than one", pos, threads)
 			}
 		}
 		prompt := c
 		prompt.fn = "prompt"
-		if got := callFunction(t, exe, dir, prompt, "--threads", "2"); !slices.Equal(got.Data, one.Data) {
+		if got := callCase(t, exe, prompt, "--threads", "2"); !slices.Equal(got.Data, one.Data) {
 			t.Errorf("positions %v: tokens have other bits in a prompt", pos)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/codegen/casetest"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/eval"
 	"github.com/ggmlc/ggmlc/ir/irtest"
@@ -26,10 +27,10 @@ func TestDynamicSharesGiveTheSameBits(t *testing.T) {
 func runTails(t *testing.T, text string, want int) {
 	m := parsedTails(t, text)
 	call := &irtest.Call{Module: parsedTails(t, text), Func: "tails", Env: &eval.Env{Weights: make(map[string]eval.Tensor), Inputs: make(map[string]eval.Tensor)}}
-	rng, src := rand.New(rand.NewPCG(7, 7)), make(tensors)
+	rng, src := rand.New(rand.NewPCG(7, 7)), make(casetest.Tensors)
 	for _, w := range m.Weights {
 		call.Env.Weights[w.Name] = random(t, rng, w.Type, 0)
-		src[w.Name] = tensor{w.Type, call.Env.Weights[w.Name]}
+		src[w.Name] = casetest.Tensor{Type: w.Type, Data: call.Env.Weights[w.Name]}
 	}
 	for _, p := range m.Funcs[0].Params {
 		call.Env.Inputs[p.Name()] = random(t, rng, p.Type, 0)
@@ -41,15 +42,14 @@ func runTails(t *testing.T, text string, want int) {
 		t.Fatalf("%d nodes have a tail, not %d", count, want)
 	}
 	t.Setenv("GOMAXPROCS", "7")
-	dir := t.TempDir()
-	exe := build(t, dir, m, src)
+	exe := build(t, t.TempDir(), m, src)
 	c := opCase{ir.OpMatMul, "tails", "tails", call}
-	one := callFunction(t, exe, dir, c, "--threads", "1")
+	one := callCase(t, exe, c, "--threads", "1")
 	if err := irtest.Compare(one, expected(t, c)[0], ir.OpMatMul.Info().Tol); err != nil {
 		t.Error(err)
 	}
 	for _, threads := range []int{2, 3, 7} {
-		if got := callFunction(t, exe, dir, c, "--threads", strconv.Itoa(threads)); !slices.Equal(got.Data, one.Data) {
+		if got := callCase(t, exe, c, "--threads", strconv.Itoa(threads)); !slices.Equal(got.Data, one.Data) {
 			t.Errorf("%d threads give other bits than one", threads)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/ggmlc/ggmlc/passes/pass"
@@ -35,6 +36,7 @@ func Measure(ctx context.Context, s Shape, o pass.Options) (Figures, error) {
 		return Figures{}, err
 	}
 	o.Debug = append(o.Debug, pass.Setting{Pass: "plan", Flag: "greedy", Value: "true"})
+	defer debug.SetGCPercent(debug.SetGCPercent(200)) // as the command has it
 	runtime.GC()
 	cpu, wall := processTime(), time.Now()
 	stats, err := passes.Run(ctx, m, passes.RunOptions{Targets: targets, Options: o})

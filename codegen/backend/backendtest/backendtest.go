@@ -3,15 +3,13 @@ package backendtest
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"maps"
 	"slices"
 	"testing"
 
-	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/backend"
+	"github.com/ggmlc/ggmlc/codegen/casetest"
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/eval"
 	"github.com/ggmlc/ggmlc/ir/opcase"
 	"github.com/ggmlc/ggmlc/passes"
@@ -61,7 +59,7 @@ func Conformance(t *testing.T, name string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := p.call(t, c)
+			got, err := p.Call(t.Context(), c.call)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,10 +123,10 @@ func variants(d *target.Descriptor, op ir.Op, sample ir.Case, fn string) (cases 
 			c.between(arg)
 			c.fn += fmt.Sprint("inplace", arg)
 		}
-		if c.row, _ = d.Kernel(c.node()); c.row == nil || !callable(call.Module) {
+		if c.row, _ = d.Kernel(c.node()); c.row == nil || !casetest.Callable(call.Module) {
 			continue
 		}
-		if err := c.rename(); err != nil {
+		if err := casetest.Rename(c.call, c.fn); err != nil {
 			return nil, err
 		}
 		cases = append(cases, c)
@@ -147,24 +145,6 @@ func (c *opCase) between(arg int) {
 	f.Nodes = append(slices.Insert(f.Nodes, slices.Index(f.Nodes, y), before), after)
 	y.Args[arg], after.Args[arg] = before.Result(), y.Result()
 	f.Results[0] = after.Result()
-}
-
-// callable reports whether the arrays that go in and out are of dtypes and in the layout that callers have.
-func callable(m *ir.Module) bool {
-	f := m.Funcs[0]
-	for _, v := range slices.Concat(f.Params, f.Results) {
-		if !slices.Contains([]dtype.DType{dtype.F32, dtype.F16, dtype.I32}, v.Type.DType) || v.Type.Layout != dtype.Plain {
-			return false
-		}
-	}
-	for _, p := range f.Params {
-		for _, e := range p.Type.Shape {
-			if _, _, _, linear := e.Linear(); !linear {
-				return false
-			}
-		}
-	}
-	return len(m.States) == 0
 }
 
 // unshown returns the claims of a descriptor that no case shows: rows, and dtypes of operands.
@@ -193,18 +173,20 @@ func unshown(d *target.Descriptor, cases []*opCase) (claims []string) {
 
 // program is an executable with a function for each case.
 type program struct {
-	exe, dir string
-	module   *ir.Module // after all passes
-	weights  map[string]eval.Tensor
+	*casetest.Program
+	module  *ir.Module // after all passes
+	weights map[string]eval.Tensor
 }
 
 // compile builds the program. The nodes of all ops are pinned to the first target.
 func compile(t *testing.T, cases []*opCase, targets *target.List) (*program, error) {
-	var all joined
-	for _, c := range cases {
-		all.add(c.call.Module)
+	calls := make([]*opcase.Call, len(cases))
+	weights := make(map[string]eval.Tensor)
+	for i, c := range cases {
+		calls[i] = c.call
+		maps.Copy(weights, c.call.Env.Weights)
 	}
-	m, err := ir.Parse("cases.ggir", []byte(all.String()))
+	m, err := casetest.Join(calls)
 	if err != nil {
 		return nil, err
 	}
@@ -215,33 +197,8 @@ func compile(t *testing.T, cases []*opCase, targets *target.List) (*program, err
 	if _, err := passes.Run(t.Context(), m, passes.RunOptions{Targets: targets, Options: pass.Options{Pins: []pass.Pin{pin}}}); err != nil {
 		return nil, err
 	}
-	p := &program{dir: t.TempDir(), module: m, weights: make(map[string]eval.Tensor)}
-	for _, c := range cases {
-		for name, w := range c.call.Env.Weights {
-			p.weights[name] = w
-		}
-	}
-	return p, p.build(t, cases, targets)
-}
-
-func (p *program) build(t *testing.T, cases []*opCase, targets *target.List) error {
-	blob, err := os.Create(filepath.Join(p.dir, "weights"))
-	if err != nil {
-		return err
-	}
-	defer blob.Close()
-	hash, err := codegen.PackWeights(t.Context(), p.module, tensorsOf(cases), blob, nil)
-	if err != nil {
-		return err
-	}
-	const id = "conformance"
-	emitted, err := codegen.Emit(p.module, codegen.Options{Package: "main", Compiler: "ggmlc backendtest", Name: id, PlanID: id, WeightsHash: hash, Targets: targets})
-	if err != nil {
-		return err
-	}
-	p.exe = filepath.Join(p.dir, "program.exe") // the ending that Windows wants
-	return codegen.Build(t.Context(), emitted, codegen.BuildOptions{
-		Out: p.exe, WeightsFile: blob.Name(), WeightsSize: codegen.WeightsBytes(p.module), WeightsHash: hash, PlanID: id})
+	exe, err := casetest.Build(t.Context(), t.TempDir(), m, casetest.Weights(calls), targets)
+	return &program{exe, m, weights}, err
 }
 
 // runsOn reports whether the op of a case has a node on a backend.
