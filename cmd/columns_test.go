@@ -25,7 +25,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// No byte but blanks and ends of lines is lost, whatever the text.
+// No byte but blanks and ends of lines is lost, of any text.
 func FuzzWrap(f *testing.F) {
 	f.Add("  one two three\nfour")
 	f.Add(strings.Repeat(" ", 130) + "x")

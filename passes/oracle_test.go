@@ -289,7 +289,7 @@ func (a *area) cell(worker int, at int64) *cell {
 	return &cells[at]
 }
 
-// each calls do for every cell of the elements of v whose index on axis (-1 is any) lies
+// each calls do for every cell of the elements of v whose index on axis (-1 is any) is
 // in [lo,hi), with the element's number in the value that owns the bytes.
 func (o *oracle) each(v *ir.Value, axis int, lo, hi int64, do func(at, elem int64, a *area)) {
 	shape := o.shape(v)

@@ -409,7 +409,7 @@ func (s *queueSim) worker(at *int, other int, first bool) bool {
 	i := s.program[*at]
 	switch {
 	case i.kind == simBarrier || i.kind == simStep:
-		// Whoever comes last takes both on; the other one finds itself ahead.
+		// The one that comes last takes both on; the other one finds itself ahead.
 		if other < *at || i.kind == simStep && other == *at && !s.begin(i.step) {
 			return false
 		}

@@ -250,7 +250,7 @@ func (p *Program) maxThreads() int {
 }
 
 // check panics when the emitted tables contradict themselves. As they come from the compiler, that is a bug of the
-// compiler, whatever the input.
+// compiler, for any input.
 func (p *Program) check() {
 	if len(p.Symbols) > MaxSymbols {
 		p.broken("%d symbols, at most %d", len(p.Symbols), MaxSymbols)

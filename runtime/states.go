@@ -49,7 +49,7 @@ func (p *Program) checkStateTable() {
 	}
 }
 
-// ReadState returns the elements of a state, dense and in row-major order, whatever the layout in which the program
+// ReadState returns the elements of a state, dense and in row-major order, for any layout in which the program
 // stores them. Elements of a quantized type are blocks of that type.
 func (s *Session) ReadState(name string) (Array, error) {
 	st, err := s.StartReadState(context.Background(), name)

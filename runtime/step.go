@@ -196,7 +196,7 @@ func (s *Session) startTokens(ctx context.Context, tokens []int32, d *driver) (*
 	return started(st, s.enqueue(ctx, st.step))
 }
 
-// takesTokens refuses what is wrong with tokens, whatever the sequence.
+// takesTokens refuses what is wrong with tokens, for any sequence.
 func (s *Session) takesTokens(tokens []int32) error {
 	if s.model.program.LM == nil {
 		return inputError("%s is no language model: use Start", s.model.program.Name)

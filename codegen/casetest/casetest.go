@@ -108,7 +108,7 @@ func Weights(cases []*opcase.Call) Tensors {
 	return all
 }
 
-// Tensor returns the weight of that name, of whatever source.
+// Tensor returns the weight of that name, of any source.
 func (ts Tensors) Tensor(_, name string) (codegen.Rows, error) {
 	t, ok := ts[name]
 	if !ok {

@@ -21,7 +21,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 		}
 		want := text
 		if text == "▁" {
-			want = " " // the format cannot tell them apart
+			want = " " // the format cannot distinguish them
 		}
 		if got := v.DecodeText(ids); got != want {
 			t.Errorf("%q came back as %q", text, got)

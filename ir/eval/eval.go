@@ -22,7 +22,7 @@ type Env struct {
 	// Inputs are keyed by the name of the parameter. Integers are whole numbers.
 	Inputs map[string]Tensor
 
-	// Weights are keyed by name. They are decoded and in plain row order, whatever their layout: see
+	// Weights are keyed by name. They are decoded and in plain row order, for any layout: see
 	// [Decode]. The expressions of weights are not evaluated.
 	Weights map[string]Tensor
 

@@ -2,7 +2,7 @@
 //
 // It knows what ops do (the op table of package ir), what backends can do (package passes/target) and what a plan
 // records (docs/explanation/plan.md): an order, a partition and an epoch for each node, an address for each value. It
-// shares no code with the passes that decide. Whatever it cannot prove is an error.
+// shares no code with the passes that decide. What it cannot prove is an error.
 //
 // # What a wrong plan looks like
 //

@@ -75,7 +75,7 @@ type stateVersions struct {
 
 type memoryKey struct{ arena, chunk, instance int }
 
-// cells are the pieces of a chunk that accesses tell apart.
+// cells are the pieces of a chunk that accesses distinguish.
 type cells struct {
 	borders []int64
 	holds   []content

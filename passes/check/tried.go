@@ -17,7 +17,7 @@ import (
 // unit 0 of 4 belongs to worker 0, and unit 0 of 2 to worker 1: pair (0,0) is a conflict. So a plan for two workers is
 // right, and one for three is not.
 
-// Limits of a proof by trying. Whatever exceeds them is not proved.
+// Limits of a proof by trying. What exceeds them is not proved.
 const (
 	maxSizes  = 64      // combinations of actual sizes
 	maxPieces = 1 << 12 // pieces of a range, between borders of units

@@ -17,7 +17,7 @@ type RulesError struct{ Text string }
 // Error returns the text.
 func (e *RulesError) Error() string { return e.Text }
 
-// NoTargetError reports a node that no target runs, whatever the rules.
+// NoTargetError reports a node that no target runs, under any rules.
 type NoTargetError struct {
 	Text     string   // node, op and types
 	Refusals []string // the reason of each target, which the text does not have

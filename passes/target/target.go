@@ -120,7 +120,7 @@ func (d *Descriptor) Home() string { return d.Spaces[0] }
 // Addresses reports whether the backend can read and write in the space.
 func (d *Descriptor) Addresses(space string) bool { return slices.Contains(d.Spaces, space) }
 
-// Has reports whether some row runs the op, with whatever operands.
+// Has reports whether some row runs the op, with any operands.
 func (d *Descriptor) Has(op ir.Op) bool {
 	return slices.ContainsFunc(d.Rows, func(r Row) bool { return r.Op == op })
 }

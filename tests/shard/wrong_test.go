@@ -65,7 +65,7 @@ func check(t *testing.T, c *Case) []*group.Violation {
 }
 
 // isWrong reports whether the case computes something wrong, or cannot be read: ggml stops when an output that is kept
-// partial is read, whatever the devices have of it.
+// partial is read, however much of it the devices have.
 func (c *Case) isWrong() bool {
 	o := c.GGML
 	return o.Computes != "right" || o.Transfers == "read" && o.At != nil && c.Tensors[*o.At].Output && c.Expect.States[*o.At].Word == "partial"

@@ -92,7 +92,7 @@ func testFigures(t *testing.T, b *browser) {
 	if text := eval[string](p, viewText); !strings.Contains(text, "What waits for the call before") {
 		t.Errorf("the waits for the call before are missing: %s", text)
 	}
-	// Copies have one colour, on whatever lane.
+	// Copies have one colour, on any lane.
 	if n := eval[int](p, `document.querySelectorAll('svg.lanes .run.copied').length`); n == 0 || n != eval[int](p, `doc.time.find(t => t.func === 'decode').bars.filter(b => b[1] >= 0 && doc.nodes[b[1]].op.startsWith('copy')).length`) {
 		t.Errorf("%d bars are copies", n)
 	}

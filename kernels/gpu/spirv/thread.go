@@ -2,7 +2,7 @@ package spirv
 
 import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
 
-// builtins are the variables that tell threads apart, with the number of lanes: of the vectors the first lane is used,
+// builtins are the variables that distinguish threads, with the number of lanes: of the vectors the first lane is used,
 // because workgroups have one dimension.
 var builtins = map[kir.Op]struct {
 	number uint32
