@@ -172,8 +172,12 @@ func (f *compareFlags) side(ctx context.Context, cmd *cobra.Command, model, dir 
 		return nil, co, err
 	}
 	defer md.Close()
+	co.Passes.Disable = append(slices.Clone(co.Passes.Disable), "roll") // each layer has nodes of its own, which name its values
 	if _, err := driver.Compile(ctx, md, co); err != nil {
 		return nil, co, fmt.Errorf("%s: %w", model, err)
+	}
+	if rolled(md.Module) {
+		return nil, co, usagef("%s: pass roll has run on this module already, and nodes are compared layer by layer: start from an earlier dump", model)
 	}
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return nil, co, err
@@ -267,6 +271,13 @@ func flagTexts(flag *pflag.Flag) []string {
 		return list.GetSlice()
 	}
 	return []string{flag.Value.String()}
+}
+
+// rolled reports whether nodes of a module hand out the values of several layers.
+func rolled(m *ir.Module) bool {
+	return slices.ContainsFunc(m.AllFuncs(), func(f *ir.Func) bool {
+		return f.Owner != nil && slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return n.Op == ir.OpObserve })
+	})
 }
 
 // differError reports the first value that differs.

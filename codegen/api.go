@@ -133,7 +133,7 @@ func (g *generator) emitCall(f *jen.File, index int, fn *ir.Func) error {
 	if err != nil {
 		return err
 	}
-	out, outArgs, err := g.arrays(fn, fn.Results[:fn.Returned()], outputNames(fn), "out", "&")
+	out, outArgs, err := g.arrays(fn, fn.Results, outputNames(fn), "out", "&")
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (g *generator) emitCall(f *jen.File, index int, fn *ir.Func) error {
 			jen.Add(anys).Values(inArgs...), jen.Index().Any().Values(outArgs...)),
 		jen.Return(jen.Id("out"), jen.Err()),
 	)
-	_, starts, _ := g.arrays(fn, fn.Results[:fn.Returned()], outputNames(fn), "st.out", "&")
+	_, starts, _ := g.arrays(fn, fn.Results, outputNames(fn), "st.out", "&")
 	g.emitStart(f, index, fn, inArgs, starts)
 	return nil
 }

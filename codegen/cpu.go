@@ -71,7 +71,7 @@ func init() {
 }
 
 // HasCPUEmitter reports whether nodes of op can be emitted for the CPU.
-func HasCPUEmitter(op ir.Op) bool { return cpuEmitters[op] != nil }
+func HasCPUEmitter(op ir.Op) bool { return cpuEmitters[op] != nil || op == ir.OpObserve }
 
 func named(name string) func(*ir.Node) string { return func(*ir.Node) string { return name } }
 

@@ -142,18 +142,21 @@ func (e *funcEmitter) node(n *ir.Node) {
 	}
 }
 
-// call emits the call of the kernel of one node.
+// call emits the call of the kernel of one node, or that which hands a value out.
 func (e *funcEmitter) call(n *ir.Node) {
-	emit := cpuEmitters[n.Op]
-	if emit == nil {
-		panic(fmt.Sprintf("codegen: internal error: %v: no emitter for %v", n, n.Op))
-	}
 	e.mark(jen.Lit(len(e.g.marks)))
 	e.g.marks = append(e.g.marks, fmt.Sprintf("%s %s %s", e.f.Name, n.Op, n))
 	e.outer = nil
-	call := nodeComment(jen.Qual(e.g.cpuPath(), emit.kernel(n)).Call(emit.args(e, n)...), n)
+	var call *jen.Statement
+	if emit := cpuEmitters[n.Op]; n.Op == ir.OpObserve {
+		call = e.observe(n)
+	} else if emit != nil {
+		call = jen.Qual(e.g.cpuPath(), emit.kernel(n)).Call(emit.args(e, n)...)
+	} else {
+		panic(fmt.Sprintf("codegen: internal error: %v: no emitter for %v", n, n.Op))
+	}
 	e.calls++
-	e.stmts = append(e.stmts, e.byOwners(n, call))
+	e.stmts = append(e.stmts, e.byOwners(n, nodeComment(call, n)))
 }
 
 // byOwners returns the call of a node's kernel by the workers that the node's partition names, as often as it has to be

@@ -211,12 +211,8 @@ func (g *generator) funcTable() (jen.Code, error) {
 			jen.Id("Barriers"): jen.Lit(int(fp.Barriers)),
 			jen.Id("MaxParts"): jen.Lit(int(fp.MaxParts)),
 		}
-		observed, err := g.observed(f)
-		if err != nil {
-			return nil, err
-		}
-		if observed != nil {
-			d[jen.Id("Observed")] = observed
+		if o := g.observedTable(f); o != nil {
+			d[jen.Id("Observed")] = o
 		}
 		if a := g.attendTable(f); a != nil {
 			d[jen.Id("Attends")] = a
@@ -276,7 +272,7 @@ func (g *generator) inputs(f *ir.Func) (jen.Code, error) {
 // outputs emits the table of a function's outputs.
 func (g *generator) outputs(f *ir.Func) (jen.Code, error) {
 	var rows []jen.Code
-	for i, name := range outputNames(f)[:f.Returned()] {
+	for i, name := range outputNames(f) {
 		fields, err := g.tensor(f, f.Results[i], name)
 		if err != nil {
 			return nil, err
@@ -286,32 +282,11 @@ func (g *generator) outputs(f *ir.Func) (jen.Code, error) {
 	return jen.Index().Qual(g.runtimePath(), "Tensor").Values(rows...), nil
 }
 
-// observed emits the table of the values that a function's steps hand out besides its outputs; nil if there are none.
-func (g *generator) observed(f *ir.Func) (jen.Code, error) {
-	var rows []jen.Code
-	for i := f.Returned(); i < len(f.Results); i++ {
-		fields, err := g.tensor(f, f.Results[i], f.ResultNames[i])
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, jen.Values(fields))
-	}
-	if rows == nil {
-		return nil, nil
-	}
-	return jen.Index().Qual(g.runtimePath(), "Tensor").Values(rows...), nil
-}
-
-// tensor returns the fields of an input or output. Its dimensions must be linear in one symbol
-// each: callers size arrays by them.
+// tensor returns the fields of an input or output.
 func (g *generator) tensor(f *ir.Func, v *ir.Value, name string) (jen.Dict, error) {
-	dims := make([]runtime.Dim, 0, len(v.Type.Shape))
-	for _, d := range v.Type.Shape {
-		linear, ok := g.linear(d)
-		if !ok {
-			return nil, fmt.Errorf("@%s: %v: dimension %v of an input or output is not linear in one symbol: give it a symbol of its own", f.Name, v, d)
-		}
-		dims = append(dims, linear)
+	dims, bad := g.linearDims(v)
+	if bad != nil {
+		return nil, fmt.Errorf("@%s: %v: dimension %v of an input or output is not linear in one symbol: give it a symbol of its own", f.Name, v, bad)
 	}
 	e := newFuncEmitter(g, f)
 	return jen.Dict{
@@ -320,6 +295,20 @@ func (g *generator) tensor(f *ir.Func, v *ir.Value, name string) (jen.Dict, erro
 		jen.Id("Dims"):   g.dimList(dims),
 		jen.Id("Offset"): jen.Lit(int(e.addrOf(v).offset)),
 	}, nil
+}
+
+// linearDims returns the shape of v as the runtime has it, or the first dimension that is not linear in one symbol.
+// Callers size arrays by it.
+func (g *generator) linearDims(v *ir.Value) (dims []runtime.Dim, bad *ir.Dim) {
+	dims = make([]runtime.Dim, 0, len(v.Type.Shape))
+	for i, d := range v.Type.Shape {
+		linear, ok := g.linear(d)
+		if !ok {
+			return nil, &v.Type.Shape[i]
+		}
+		dims = append(dims, linear)
+	}
+	return dims, nil
 }
 
 // linear returns d as the runtime has it; ok is false where it is not linear in one symbol.

@@ -264,6 +264,7 @@ var attrCodecs = map[reflect.Type]*attrCodec{
 	reflect.TypeFor[dtype.DType]():  codecOf(dtype.DType.String, (*parser).dtype, same[dtype.DType]),
 	reflect.TypeFor[dtype.Layout](): codecOf(dtype.Layout.String, (*parser).layout, same[dtype.Layout]),
 	reflect.TypeFor[[]int]():        cloning(codecOf(intsText, (*parser).ints, slices.Equal[[]int]), slices.Clone[[]int]),
+	reflect.TypeFor[[]string]():     cloning(codecOf(quotedList, (*parser).texts, slices.Equal[[]string]), slices.Clone[[]string]),
 	reflect.TypeFor[[]ChainStep]():  chainSteps(),
 	reflect.TypeFor[[]Dim]():        cloning(codecOf(dimsText, (*parser).dims, EqualDims), slices.Clone[[]Dim]),
 	reflect.TypeFor[[]byte](): cloning(codecOf(func(b []byte) string { return `"` + hex.EncodeToString(b) + `"` },

@@ -16,7 +16,7 @@ func TestGeneratedMethodsMakeTheCase(t *testing.T) {
 	}
 	for op := range Ops {
 		method, ok := methods[strings.ReplaceAll(op.String(), "_", "")]
-		if !ok {
+		if !ok && op != OpObserve { // which a pass makes
 			t.Errorf("%v has no method", op)
 		}
 		for _, c := range casesOf(op) {

@@ -95,7 +95,7 @@ func (d Dim) rename(to func(*Symbol) *Symbol) Dim {
 func (c *cloner) fn(f *Func, owner *Node) *Func {
 	g := &Func{
 		Name: f.Name, Module: c.m, Doc: f.Doc, Owner: owner, Epochs: f.Epochs, HeadBarrier: f.HeadBarrier,
-		ResultNames: slices.Clone(f.ResultNames), Observed: f.Observed, Parts: cloneEach(f.Parts, Parts.clone),
+		ResultNames: slices.Clone(f.ResultNames), Observed: slices.Clone(f.Observed), Parts: cloneEach(f.Parts, Parts.clone),
 		nextValue: f.nextValue, nextNode: f.nextNode,
 		shards: cloneEach(f.shards, (*Sharding).clone),
 	}

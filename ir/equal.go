@@ -88,7 +88,7 @@ func (c *comparer) fn(a, b *Func) {
 	c.same(a.Epochs == b.Epochs, "epochs", a.Epochs, b.Epochs)
 	c.same(a.HeadBarrier == b.HeadBarrier, "barrier at the head of iterations", a.HeadBarrier, b.HeadBarrier)
 	c.same(slices.Equal(a.ResultNames, b.ResultNames), "names of results", a.ResultNames, b.ResultNames)
-	c.same(a.Observed == b.Observed, "observed results", a.Observed, b.Observed)
+	c.same(slices.Equal(a.Observed, b.Observed), "observed values", a.Observed, b.Observed)
 	c.same(slices.EqualFunc(a.Parts, b.Parts, Parts.equal), "parts", a.Parts, b.Parts)
 	pairs(c, "parameters", a.Params, b.Params, c.value)
 	pairs(c, "nodes", a.Nodes, b.Nodes, c.node)

@@ -18,9 +18,9 @@ type Func struct {
 	// ResultNames are the names of the results for callers; there are as many as Results.
 	ResultNames []string
 
-	// Observed is how many of the last results are there to be looked at, set by observe. Callers do not see them as
-	// results.
-	Observed int
+	// Observed are the names under which a call of this entry point hands values out, each once; set by pass observe.
+	// The nodes that do this are in the order (OpObserve). The list is what check compares them with.
+	Observed []string
 
 	// Parts are what the devices of a group have of each value; nil unless spread has written the function out for one.
 	Parts []Parts
@@ -68,9 +68,6 @@ func (f *Func) AddResult(name string, v *Value) {
 	f.Results = append(f.Results, v)
 	f.ResultNames = append(f.ResultNames, name)
 }
-
-// Returned returns how many results callers get: those that are not only observed.
-func (f *Func) Returned() int { return len(f.Results) - f.Observed }
 
 // Rename renames v. The name is made unique as in NewValue.
 func (f *Func) Rename(v *Value, name string) {

@@ -213,10 +213,14 @@ func (n *Node) SourcePos(i int) int {
 	return i
 }
 
-// String returns the name of the node in messages: its first result, or its op.
+// String returns the name of the node in messages: its first result, or its op, with the
+// operand of an observe.
 func (n *Node) String() string {
 	if r := n.Result(); r != nil {
 		return r.String()
+	}
+	if x := n.Arg(0); n.Op == OpObserve && x != nil {
+		return n.Op.String() + " " + x.String()
 	}
 	return n.Op.String()
 }

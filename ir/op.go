@@ -95,6 +95,9 @@ const (
 	OpReduceScatter
 	OpTakePart
 
+	// Looking in.
+	OpObserve // hands its operand out
+
 	// Functions.
 	OpCall
 	OpRepeat
@@ -356,6 +359,7 @@ func init() {
 		OpAllGather:       allGatherInfo,
 		OpReduceScatter:   reduceScatterInfo,
 		OpTakePart:        takePartInfo,
+		OpObserve:         observeInfo,
 		OpCall:            callInfo,
 		OpRepeat:          repeatInfo,
 		OpForeign:         foreignInfo,

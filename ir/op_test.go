@@ -15,6 +15,7 @@ var withoutCases = map[Op]string{
 	OpCall:     "means what the called function means",
 	OpRepeat:   "means what its body means",
 	OpForeign:  "means nothing that is known",
+	OpObserve:  "has no result",
 }
 
 func TestEveryOpIsComplete(t *testing.T) {

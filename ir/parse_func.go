@@ -31,7 +31,7 @@ func (p *parser) function() *Func {
 	declared := p.resultTypes()
 	p.keys(map[string]func(){
 		"doc":      func() { f.Doc = p.str("a text in quotes") },
-		"observed": func() { f.Observed = p.natural() },
+		"observed": func() { f.Observed = p.texts() },
 		"epochs":   func() { f.Epochs = p.natural() },
 		"head":     func() { p.expect("barrier"); f.HeadBarrier = true },
 	})

@@ -236,8 +236,8 @@ func (p *printer) funcKeys(f *Func) string {
 	if f.Doc != "" {
 		text += " doc=" + quote(f.Doc)
 	}
-	if f.Observed != 0 {
-		text += fmt.Sprintf(" observed=%d", f.Observed)
+	if f.Observed != nil {
+		text += " observed=" + quotedList(f.Observed)
 	}
 	if f.Epochs != 0 && p.has(ShowPartition) {
 		text += fmt.Sprintf(" epochs=%d", f.Epochs)

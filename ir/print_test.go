@@ -21,17 +21,19 @@ meta "lm.arch" "llama"
 weight "w" : q8_0.r16[16,32] @dev0 = pack(m["w"], r16) at 0:0x0+1088
 weight "e" : f32[32] = concat(m["a"], "odd name"["b"], quantize(literal "00ff", f32), file "x", rows(columns(m["c"], 32, 64), 0, 7))
 state "k.0" : f16[1,1,128,16] @host at 1.1:0x40+4096
-func @decode(%x: f32[tokens,32] @host at 2:0x0+128, %"p q": i32[1]) -> (logits: f32[tokens,16], i32[1]) doc="one step" observed=1 epochs=3 {
+func @decode(%x: f32[tokens,32] @host at 2:0x0+128, %"p q": i32[1]) -> (logits: f32[tokens,16], i32[1]) doc="one step" observed=["h", "n 1", "n"] epochs=3 {
   %w = weight "w" : q8_0.r16[16,32] @dev0
   %n = weight "e" : f32[32] backend=cpu
   %c = constant "0000803f" : f32[]
   %h = rms_norm %x, %n {eps=1e-05} : f32[tokens,32] in dev0 @gpu0 split=1 part=split(0, tokens, 16) epoch=3 queue=gpu0.in slots=4 within=split(0, tokens, 16) concurrent=true wait=[1,2] waitprev=[3] event=4 pos="blk.0" at 2:0x40+256 ; assign/1.wgt %w "a b" @gpu0 was "cpu" now "gpu0" ; fuse/norm-scale
+  observe %h {names=["h"]} @cpu split=0 part=one epoch=3 wait=[4] pos="blk.0"
   %y = matmul %h, %w : f32[tokens,16] @cpu
   %s = slice %y {axis=1, start=0, len=8} : f32[tokens,8 strides 16,1]
   %o, %o.1 = foreign "MUL_MAT" %s, _, %c {source="x.txt", srcs=[0,2]} : f32[(tokens+31)/32], i32[2*((tokens+1)/2)] @"gpu 0" part=split(0, tokens, 8, dynamic) at -, 3:0x10+4
   %r = repeat %h, %n, %w, %w {count=2, carried=1, invariant=1} : f32[tokens,32] split=0 part=replicated
   body @layer(%a: f32[tokens,32], %b: f32[32], %w: q8_0.r16[16,32]) -> f32[tokens,32] epochs=1 head=barrier {
     %n = rms_norm %a, %b {eps=nan} : f32[tokens,32]
+    observe %n {names=["n 1", "n"]} @cpu part=one
     return %n
   }
   return %y, %"p q"

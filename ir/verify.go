@@ -93,10 +93,11 @@ type verifier struct {
 	broken  bool // found has violations of links, names or operands, on which other checks rely
 
 	// What the first stage found in the functions, for the later ones.
-	calls     []*Node // of other functions
-	selecting []*Node // with operands that select rows
-	submitted []*Node // to queues
-	writes    bool    // a node overwrites bytes
+	calls     []*Node                   // of other functions
+	selecting []*Node                   // with operands that select rows
+	submitted []*Node                   // to queues
+	writes    bool                      // a node overwrites bytes
+	lists     map[*Func]map[string]bool // see observed
 }
 
 func newVerifier(m *Module) *verifier {

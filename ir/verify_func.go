@@ -55,7 +55,7 @@ func (v *verifier) function(f *Func, owner *Node) {
 	}
 	v.node = "return"
 	v.must(len(f.ResultNames) == len(f.Results), "links", "%d names for %s", len(f.ResultNames), count(len(f.Results), "result"))
-	v.must(f.Observed >= 0 && f.Observed <= len(f.Results) && (f.Observed == 0 || f.Owner == nil), "links", "%d of %s are observed: that is for the last results of entry points", f.Observed, count(len(f.Results), "result"))
+	v.observedNames(f)
 	for _, r := range f.Results {
 		if v.must(r != nil, "ssa", "a result is nil") {
 			v.read(s, r)
@@ -110,6 +110,7 @@ func (v *verifier) checkNode(s *scope, n *Node) {
 		v.define(s, r, n, i)
 	}
 	v.body(n)
+	v.observes(n)
 }
 
 // define checks a parameter, or result index of def, and adds it to the scope. Nil values are

@@ -63,7 +63,7 @@ var mustPrecede = []Constraint{
 	{"pack", "fuse-late", "norms join the quantize nodes that pack made"},
 	{"fuse-late", "dce-late", "the norms that joined are dead"},
 	{"dce-late", "observe", "a value that is observed cannot be fused away, and what is observed is what runs"},
-	{"observe", "split", "results on devices are copied to the host"},
+	{"observe", "split", "the nodes that it adds need a split, and values on devices a copy to the host"},
 	{"fuse-late", "split", "a fused node has one split"},
 	{"pack", "split", "the nodes it adds need a split, and copies move packed sizes"},
 	{"unfuse", "split", "its pieces may run elsewhere"},

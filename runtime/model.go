@@ -246,8 +246,8 @@ func (m *Model) release() error {
 // run runs one step of a session.
 func (m *Model) run(ctx context.Context, s *Session, fn int) error {
 	f, c := &m.program.Funcs[fn], m.paces[fn].of(&s.args)
-	if m.options.Steady {
-		c = nil
+	if m.options.Steady || m.watcher != nil {
+		c = nil // the time of a step that is observed is that of the observer
 	}
 	if err := m.pool.run(ctx, s.ticket, f, &s.args, c); err != nil {
 		return m.blame(err)

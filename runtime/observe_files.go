@@ -17,8 +17,7 @@ type observedFiles struct {
 
 	step  string // the folder of this step
 	index strings.Builder
-	files []string // of the observed values
-	next  int
+	files map[string]string // of the observed values, by name
 }
 
 func (o *observedFiles) begin(s *Session, f *Func, step int) error {
@@ -31,11 +30,10 @@ func (o *observedFiles) begin(s *Session, f *Func, step int) error {
 	for i, sym := range s.model.program.Symbols {
 		o.line("size", sym.Name, fmt.Sprint(s.args.Dims[i]))
 	}
-	names := fileNames(slices.Concat(f.Inputs, f.Observed))
-	o.files, o.next = names[len(f.Inputs):], 0
+	files := o.fileNames(f)
 	for i := range f.Inputs {
 		t := &f.Inputs[i]
-		if err := o.write("input", t.Name, names[i], s.view(t)); err != nil {
+		if err := o.write("input", t.Name, files[i], s.view(t)); err != nil {
 			return err
 		}
 	}
@@ -43,9 +41,23 @@ func (o *observedFiles) begin(s *Session, f *Func, step int) error {
 }
 
 func (o *observedFiles) value(node string, _ int, t Array) error {
-	file := o.files[o.next]
-	o.next++
-	return o.write("value", node, file, t)
+	return o.write("value", node, o.files[node], t)
+}
+
+// fileNames returns the files of a function's inputs, and sets those of its observed values.
+func (o *observedFiles) fileNames(f *Func) []string {
+	all := slices.Clone(f.Inputs)
+	for i := range f.Observed {
+		for _, name := range f.Observed[i].Names {
+			all = append(all, Tensor{Name: name})
+		}
+	}
+	names := fileNames(all)
+	o.files = make(map[string]string)
+	for i := len(f.Inputs); i < len(all); i++ {
+		o.files[all[i].Name] = names[i]
+	}
+	return names
 }
 
 func (o *observedFiles) end() error {

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"unsafe"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
@@ -17,9 +19,154 @@ func observedToy() *Program {
 	p := toyProgram()
 	for i := range p.Funcs {
 		f := &p.Funcs[i]
-		f.Observed = []Tensor{{Name: "sum", Type: dtype.F32, Dims: f.Outputs[0].Dims, Offset: f.Outputs[0].Offset}}
+		f.Observed = []Observed{{Names: []string{"sum"}, Type: dtype.F32, Dims: f.Outputs[0].Dims}}
+		f.Run = func(w *Worker, a *Args) {
+			toyStep(w, a)
+			w.Barrier()
+			if w.Part == 0 {
+				w.Observe(a, 0, 0, unsafe.Add(a.IO, toyLogits))
+			}
+		}
 	}
 	return p
+}
+
+// layersToy is the toy with two observed values before its work: one for each of three layers, and their number. Its
+// layers count how often they begin.
+func layersToy(begun *[toyLayers]atomic.Int32) *Program {
+	p := toyProgram()
+	for i := range p.Funcs {
+		f := &p.Funcs[i]
+		f.Observed = []Observed{
+			{Names: []string{"first", "second", "third"}, Type: dtype.F32, Dims: []Dim{{Const: 2}}},
+			{Names: []string{"tokens"}, Type: dtype.I32, Dims: []Dim{{Sym: 0, Scale: 1}}},
+		}
+		f.Run = func(w *Worker, a *Args) {
+			for l := range toyLayers {
+				w.Barrier()
+				begun[l].Add(1)
+				if w.Part == 0 {
+					values := [2]float32{float32(l), float32(l * l)}
+					w.Observe(a, 0, l, unsafe.Pointer(&values))
+				}
+			}
+			if w.Part == 0 {
+				w.Observe(a, 1, 0, unsafe.Add(a.IO, toyTokens))
+			}
+			w.Barrier()
+			toyStep(w, a)
+		}
+	}
+	return p
+}
+
+// TestValuesAreHandedOutInTheirOrder has a value in a loop: each iteration has its own name.
+func TestValuesAreHandedOutInTheirOrder(t *testing.T) {
+	var begun [toyLayers]atomic.Int32
+	var names []string
+	_, s := openProgram(t, layersToy(&begun), Options{Threads: 2, Observe: func(node string, _ int, v Array) error {
+		if l := len(names); l < toyLayers {
+			if got, want := unsafeFloats(v.Data), []float32{float32(l), float32(l * l)}; !slices.Equal(got, want) || begun[l].Load() == 0 {
+				t.Errorf("%s is %v, want %v", node, got, want)
+			}
+		} else if got := unsafe.Slice((*int32)(unsafe.Pointer(&v.Data[0])), v.Shape[0]); !slices.Equal(got, []int32{4, 5}) {
+			t.Errorf("%s is %v, want the tokens 4 and 5", node, got)
+		}
+		names = append(names, node)
+		return nil
+	}})
+	if _, err := s.Prefill(t.Context(), []int32{4, 5}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"first", "second", "third", "tokens"}; !slices.Equal(names, want) {
+		t.Errorf("%v are handed out, want %v", names, want)
+	}
+}
+
+// TestObserversErrorEndsTheStepThere: after the error nothing is handed out, and no worker goes past the next barrier.
+func TestObserversErrorEndsTheStepThere(t *testing.T) {
+	for threads := 1; threads <= 3; threads++ {
+		var begun [toyLayers]atomic.Int32
+		stop := errors.New("seen enough")
+		var names []string
+		refuse := "second"
+		_, s := openProgram(t, layersToy(&begun), Options{Threads: threads, Observe: func(node string, _ int, _ Array) error {
+			names = append(names, node)
+			if node == refuse {
+				return stop
+			}
+			return nil
+		}})
+		tokens := []int32{1, 2, 3}
+		if _, err := s.Prefill(t.Context(), tokens); err != stop || s.Len() != 0 {
+			t.Errorf("%d threads: error %v, %d positions filled, want the observer's error and 0", threads, err, s.Len())
+		}
+		if !slices.Equal(names, []string{"first", "second"}) || begun[2].Load() != 0 {
+			t.Errorf("%d threads: %v are handed out, and the third layer has begun %d times", threads, names, begun[2].Load())
+		}
+		refuse = ""
+		if got, err := s.Prefill(t.Context(), tokens); err != nil || !slices.Equal(got, toyWant(tokens)) {
+			t.Errorf("%d threads: after the error: %v, %v", threads, got, err)
+		}
+	}
+}
+
+// TestObserversPanicIsTheCallers: a panic of the observer reaches the caller of the step with its value, and one that
+// ends the goroutine ends it. The other workers leave the step, so that the next one runs.
+func TestObserversPanicIsTheCallers(t *testing.T) {
+	for threads := 1; threads <= 3; threads++ {
+		var begun [toyLayers]atomic.Int32
+		var act func()
+		m, s := openProgram(t, layersToy(&begun), Options{Threads: threads, Observe: func(node string, _ int, _ Array) error {
+			if node == "second" {
+				act()
+			}
+			return nil
+		}})
+		for what, fails := range map[string]func(){"panic": func() { panic("of the observer") }, "Goexit": goruntime.Goexit} {
+			act = fails
+			done := make(chan any)
+			go func() {
+				defer func() { done <- recover() }()
+				_, err := s.Prefill(t.Context(), []int32{1, 2, 3})
+				t.Errorf("%s, %d threads: the call returns, with error %v", what, threads, err)
+			}()
+			if v := <-done; (v == "of the observer") != (what == "panic") {
+				t.Errorf("%s, %d threads: the caller recovers %v", what, threads, v)
+			}
+			act = func() {}
+			next, err := m.NewSession()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := next.Prefill(t.Context(), []int32{1, 2, 3})
+			if err != nil || !slices.Equal(got, toyWant([]int32{1, 2, 3})) {
+				t.Errorf("after a %s, %d threads: %v, %v", what, threads, got, err)
+			}
+			s = next
+		}
+	}
+}
+
+// TestProgramsWithWrongTablesOfObservedValuesAreRefused has a value without a name, and one over a size that the
+// program does not have.
+func TestProgramsWithWrongTablesOfObservedValuesAreRefused(t *testing.T) {
+	for what, change := range map[string]func(o *Observed){
+		"no name": func(o *Observed) { o.Names = nil },
+		"no type": func(o *Observed) { o.Type = dtype.Invalid },
+		"no size": func(o *Observed) { o.Dims = []Dim{{Sym: 7, Scale: 1}} },
+	} {
+		p := observedToy()
+		change(&p.Funcs[0].Observed[0])
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: the program is opened", what)
+				}
+			}()
+			p.check()
+		}()
+	}
 }
 
 // TestObserverGetsValuesOfEachStep has a prompt of two chunks and a decoded token.

@@ -21,6 +21,8 @@ type Worker struct {
 	wake  chan struct{}
 	marks marks
 
+	handing bool // worker 0 is in the observer
+
 	waited time.Duration // in this step, without waits too short to measure
 	_      [64]byte
 	start  word // counts the steps that this worker has been told to run
@@ -214,7 +216,6 @@ var numCPU = goruntime.NumCPU()
 // dispatch runs the prepared step: it wakes the others, runs part 0 and waits for the others.
 func (p *pool) dispatch() {
 	w0 := p.workers[0]
-	old := w0.steps
 	w0.steps++
 	for ; p.started < w0.Parts; p.started++ {
 		go p.workers[p.started].work()
@@ -224,18 +225,24 @@ func (p *pool) dispatch() {
 		w.start.set(w.steps+1, p.workers)
 	}
 	p.partOfCaller(w0)
-	if len(others) == 0 {
+	p.awaitOthers()
+}
+
+// awaitOthers returns when the workers other than 0 have left the step.
+func (p *pool) awaitOthers() {
+	w0 := p.workers[0]
+	if w0.Parts == 1 {
 		p.join.value.Store(w0.steps)
 		return
 	}
-	p.join.await(w0, old, p.spin)
+	p.join.await(w0, w0.steps-1, p.spin)
 }
 
 // partOfCaller is part on the caller's goroutine, whose SetPanicOnFault it restores.
 func (p *pool) partOfCaller(w *Worker) {
 	old := debug.SetPanicOnFault(true)
+	defer debug.SetPanicOnFault(old)
 	p.part(w)
-	debug.SetPanicOnFault(old)
 }
 
 // part runs one worker's part and turns its failure into a poisoned barrier.

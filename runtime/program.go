@@ -93,8 +93,8 @@ type Func struct {
 	Name            string
 	Inputs, Outputs []Tensor
 
-	// Observed are the values that a step hands to Options.Observe when it has ended.
-	Observed []Tensor
+	// Observed are the values that a step hands to Options.Observe, by the number that it gives to Worker.Observe.
+	Observed []Observed
 
 	// Run runs one step. Each worker of the step calls it with its own Worker and the same Args. It computes that
 	// worker's part and calls w.Barrier equally often on every worker.
@@ -131,6 +131,13 @@ type Tensor struct {
 	// Below bounds the elements of an i32 input that selects rows: each is at least 0 and less than every one of
 	// these extents. It is empty for an input that may hold any value.
 	Below []Dim
+}
+
+// Observed describes a value that steps hand out: its type, and its shape as of a Tensor.
+type Observed struct {
+	Names []string // one for each time that a step hands it out: several in a loop over layers
+	Type  dtype.DType
+	Dims  []Dim // outermost first; none for a scalar
 }
 
 // Dim is an extent: Scale*Args.Dims[Sym] + Const. A constant has Scale 0.
@@ -188,6 +195,8 @@ type Args struct {
 	Scratch unsafe.Pointer // part p has Program.ScratchBytes at Scratch + p*ScratchBytes
 	Dims    [MaxSymbols]int
 	Queues  *Queues // the queues of the program's devices, for worker 0 only; nil if there are none
+
+	handOver *handOver // for worker 0 only; nil if the step is not observed
 }
 
 // eval returns the extent for the given symbol values.
@@ -262,7 +271,7 @@ func (p *Program) check() {
 		f := &p.Funcs[i]
 		p.checkTensors(f, f.Inputs)
 		p.checkTensors(f, f.Outputs)
-		p.checkTensors(f, f.Observed)
+		p.checkObserved(f)
 		for _, r := range f.Reaches {
 			if uint(r.Sym) >= uint(len(p.Symbols)) || uint(r.Pos) >= uint(len(f.Inputs)) || f.Inputs[r.Pos].Type != dtype.I32 {
 				p.broken("%s: the size of symbol %d cannot follow from input %d", f.Name, r.Sym, r.Pos)
@@ -281,16 +290,30 @@ func (p *Program) check() {
 func (p *Program) checkTensors(f *Func, ts []Tensor) {
 	for i := range ts {
 		t := &ts[i]
-		if !t.Type.Valid() {
-			p.broken("%s: %s has no dtype", f.Name, t.Name)
-		}
-		for _, d := range slices.Concat(t.Dims, t.Below) {
-			if d.Scale != 0 && uint(d.Sym) >= uint(len(p.Symbols)) {
-				p.broken("%s: %s has a dimension over symbol %d", f.Name, t.Name, d.Sym)
-			}
-		}
+		p.checkType(f, t.Name, t.Type, slices.Concat(t.Dims, t.Below))
 		if end := t.Offset + int64(t.extent(p)); t.Offset < 0 || end > p.IOBytes {
 			p.broken("%s: %s ends at byte %d of an arena of %d", f.Name, t.Name, end, p.IOBytes)
+		}
+	}
+}
+
+func (p *Program) checkObserved(f *Func) {
+	for i := range f.Observed {
+		o := &f.Observed[i]
+		if len(o.Names) == 0 {
+			p.broken("%s: observed value %d has no name", f.Name, i)
+		}
+		p.checkType(f, o.Names[0], o.Type, o.Dims)
+	}
+}
+
+func (p *Program) checkType(f *Func, name string, t dtype.DType, dims []Dim) {
+	if !t.Valid() {
+		p.broken("%s: %s has no dtype", f.Name, name)
+	}
+	for _, d := range dims {
+		if d.Scale != 0 && uint(d.Sym) >= uint(len(p.Symbols)) {
+			p.broken("%s: %s has a dimension over symbol %d", f.Name, name, d.Sym)
 		}
 	}
 }

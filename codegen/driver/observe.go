@@ -29,5 +29,5 @@ func observesAny(m *ir.Module, o CompileOptions) error {
 
 // observed reports whether a function has observed results.
 func observed(m *ir.Module) bool {
-	return slices.ContainsFunc(m.Funcs, func(f *ir.Func) bool { return f.Observed > 0 })
+	return slices.ContainsFunc(m.Funcs, func(f *ir.Func) bool { return len(f.Observed) > 0 })
 }

@@ -65,8 +65,8 @@ type Options struct {
 	// closed.
 	Timeline io.Writer
 
-	// Observe, if not nil, is called after each step with the values that ggmlc gen --observe REGEX names. A value is
-	// valid until the call returns. Steps wait for it.
+	// Observe, if not nil, is called in each step with the values that ggmlc gen --observe REGEX names, as soon as they
+	// are computed. A value is valid until the call returns. Steps wait for it. An error ends the step there.
 	Observe func(node string, step int, value runtime.Array) error
 
 	// Steady runs each step on all threads, Poison fills activations with NaN before each step. Both are for tests.

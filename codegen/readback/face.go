@@ -128,7 +128,7 @@ func (c *checker) callFace(p *program, i int, f *ir.Func) string {
 		params = append(params, v.Name())
 	}
 	in, inFields := c.fields(p, id+"Inputs", f.Params, params)
-	out, outFields := c.fields(p, id+"Outputs", f.Results[:f.Returned()], resultNames(f)[:f.Returned()])
+	out, outFields := c.fields(p, id+"Outputs", f.Results, resultNames(f))
 	call := fmt.Sprintf(callFace, id, i, inFields, outFields, prefixed("in.", in), prefixed("&out.", out))
 	return call + fmt.Sprintf(startFace, id, i, c.startOf(p, i, id), prefixed("in.", in), prefixed("&st.out.", out))
 }

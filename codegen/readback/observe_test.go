@@ -9,42 +9,60 @@ import (
 	"github.com/ggmlc/ggmlc/codegen/readback"
 )
 
-// observedTable matches the table of a function's observed values.
-var observedTable = regexp.MustCompile(`(?s)Observed: \[\]runtime\.Tensor\{.*?Offset: +(\d+).*?\}\},?\n`)
-
-// TestObservedValuesAreCompared changes where the program looks for a value that is observed, what it calls it, and
-// drops the table.
-func TestObservedValuesAreCompared(t *testing.T) {
-	llamas := map[string]setting{"cpu": {observe: "^output$"}, "fakes": {observe: "^output$", targets: twoFakes, pins: ".=fake:0"}}
-	for name, set := range llamas {
-		s := subjectOf(t, name, `ggir 1
+// observedLayers has a value before a loop that roll makes, and one in it.
+const observedLayers = `ggir 1
 module "observed"
 after import
 props imported
 func @f(%x: f32[4,8]) -> (y: f32[4,8]) {
   %e = exp %x pos="output"
-  %n = neg %e pos="output"
-  %y = sqrt %n
-  return %y
+  %a0 = neg %e
+  %b0 = silu %a0 pos="output"
+  %c0 = add %b0, %a0
+  %a1 = neg %c0
+  %b1 = silu %a1 pos="output"
+  %c1 = add %b1, %a1
+  %a2 = neg %c1
+  %b2 = silu %a2 pos="output"
+  %c2 = add %b2, %a2
+  %a3 = neg %c2
+  %b3 = silu %a3 pos="output"
+  %c3 = add %b3, %a3
+  return %c3
 }
-`, set)
-		at := slices.IndexFunc(s.files, func(f readback.File) bool { return observedTable.Match(f.Data) })
-		if at < 0 {
-			t.Fatalf("%s: no file has a table of observed values", name)
-		}
+`
+
+// TestHandOversAreCompared changes the table of observed values and the calls that hand them out.
+func TestHandOversAreCompared(t *testing.T) {
+	for name, set := range map[string]setting{
+		"cpu":   {observe: "^output$"},
+		"fakes": {observe: "^output$", targets: twoFakes, pins: ".=fake:0"},
+	} {
+		s := subjectOf(t, name, observedLayers, set)
 		if err := s.check(s.files); err != nil {
 			t.Errorf("%s: as it was emitted: %v", name, err)
 		}
-		data := s.files[at].Data
-		offset := observedTable.FindSubmatchIndex(data)
-		for what, changed := range map[string][]byte{
-			"offset": slices.Concat(data[:offset[2]], []byte("7"), data[offset[3]:]),
-			"name":   bytes.Replace(data, []byte(`"e"`), []byte(`"f"`), 1),
-			"table":  slices.Concat(data[:offset[0]], data[offset[1]:]),
+		for what, edit := range map[string][2]string{
+			"name":           {`Names: +\[\]string\{"e"\}`, `Names: []string{"f"}`},
+			"order of names": {`"b0", "b1"`, `"b1", "b0"`},
+			"shape":          {`(Observed\{\{\n\s+Dims: +\[\]runtime\.Dim\{\{Const: )4`, `${1}5`},
+			"table":          {`(?s)Observed: \[\]runtime\.Observed\{.*?\n\t\t\}\},?\n`, ``},
+			"number":         {`w\.Observe\(a, 1, l`, `w.Observe(a, 0, l`},
+			"iteration":      {`w\.Observe\(a, 1, l`, `w.Observe(a, 1, 0`},
+			"address":        {`(w\.Observe\(a, 0, 0, unsafe\.Add\(\w+, )`, `${1}64+`},
+			"call":           {`(?s)\tif w\.Part == 0 \{\n\t\tw\.Observe\(a, 0[^}]*\}\n`, ``},
+			"every worker":   {`(?s)if w\.Part == 0 (\{\n\t\tw\.Observe\(a, 0[^}]*\})`, `${1}`},
+			"twice":          {`(?s)(\tif w\.Part == 0 \{\n\t\tw\.Observe\(a, 0[^}]*\}\n)`, `${1}${1}`},
 		} {
+			find := regexp.MustCompile(edit[0])
+			at := slices.IndexFunc(s.files, func(f readback.File) bool { return find.Match(f.Data) })
+			if at < 0 {
+				t.Errorf("%s: no file has the %s", name, what)
+				continue
+			}
 			files := slices.Clone(s.files)
-			files[at].Data = changed
-			if err := s.check(files); err == nil || bytes.Equal(changed, data) {
+			files[at].Data = find.ReplaceAll(files[at].Data, []byte(edit[1]))
+			if err := s.check(files); err == nil || bytes.Equal(files[at].Data, s.files[at].Data) {
 				t.Errorf("%s: a changed %s is not noticed", name, what)
 			}
 		}

@@ -274,6 +274,8 @@ func (x *runner) call(s scope, e *ast.CallExpr) {
 		x.after = besideDispatch
 	case fn == objWorker+".Barrier" && len(args) == 0:
 		x.emit(event{kind: barrierEvent}, e)
+	case fn == objWorker+".Observe":
+		x.emit(event{kind: kernelEvent, what: observeCall, args: args, share: x.share, on: x.on}, e)
 	case fn == objWorker+".Mark" && len(args) == 1:
 		x.emit(event{kind: markEvent, args: args, share: x.share}, e)
 	case fn == objQueues+".Run":

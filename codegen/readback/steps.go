@@ -163,6 +163,9 @@ func (w *walker) match(fr *frame, n *ir.Node, e *event, queue int) error {
 	if queue >= 0 && backend.Get(w.c.devices[w.c.queues[queue].device].Kind) != nil {
 		return w.foreign(a, queue)
 	}
+	if n.Op == ir.OpObserve {
+		return w.observe(a)
+	}
 	a.kernel = kernels[n.Op]
 	if a.kernel == nil {
 		return fmt.Errorf("no kernel computes a %v", n.Op)

@@ -178,7 +178,7 @@ func (c *checker) funcPlan(f *ir.Func) *ir.FuncPlan {
 
 func (c *checker) wantFunc(f *ir.Func) record {
 	plan := c.funcPlan(f)
-	var inputs, outputs, observed list
+	var inputs, outputs list
 	bounds := c.wantBelow(f)
 	for _, v := range f.Params {
 		t := c.wantTensor(v)
@@ -186,18 +186,13 @@ func (c *checker) wantFunc(f *ir.Func) record {
 		inputs = append(inputs, t)
 	}
 	names := resultNames(f)
-	for i, v := range f.Results[:f.Returned()] {
+	for i, v := range f.Results {
 		t := c.wantTensor(v)
 		t["Name"] = names[i]
 		outputs = append(outputs, t)
 	}
-	for i := f.Returned(); i < len(f.Results); i++ {
-		t := c.wantTensor(f.Results[i])
-		t["Name"] = f.ResultNames[i]
-		observed = append(observed, t)
-	}
 	return record{
-		"Name": f.Name, "Inputs": inputs, "Outputs": outputs, "Observed": observed, "Run": anything{}, // steps looks at it
+		"Name": f.Name, "Inputs": inputs, "Outputs": outputs, "Observed": c.wantObserved(f), "Run": anything{}, // steps looks at it
 		"Nodes": plan.Nodes, "Barriers": plan.Barriers, "MaxParts": plan.MaxParts,
 		"Attends": c.wantAttends(f), "Reaches": c.wantReaches(f),
 	}
@@ -219,8 +214,8 @@ func resultNames(f *ir.Func) []string {
 	return names
 }
 
-// wantTensor is where a caller finds an input or result, and how large it is.
-func (c *checker) wantTensor(v *ir.Value) record {
+// wantDims is the shape of v.
+func (c *checker) wantDims(v *ir.Value) list {
 	var dims list
 	for _, d := range v.Type.Shape {
 		sym, scale, offset, ok := d.Linear()
@@ -233,6 +228,12 @@ func (c *checker) wantTensor(v *ir.Value) record {
 		}
 		dims = append(dims, want)
 	}
+	return dims
+}
+
+// wantTensor is where a caller finds an input or result, and how large it is.
+func (c *checker) wantTensor(v *ir.Value) record {
+	dims := c.wantDims(v)
 	skip := ir.Const(0)
 	for s := v.Source(); s != nil; v, s = s, s.Source() {
 		if a, ok := v.Def.Attr.(*ir.SliceAttr); ok {

@@ -34,6 +34,9 @@ type Env struct {
 
 	// Observe, if not nil, is called with the results of each node of the function itself, not of those that it runs.
 	Observe func(n *ir.Node, results []Tensor)
+
+	// Handed, if not nil, is called by each observe of the module with its operand and the name of this iteration.
+	Handed func(name string, t Tensor)
 }
 
 // Run calls an entry point of m and returns its results in order. It reports all errors in the inputs;
@@ -97,6 +100,8 @@ type run struct {
 	env    *Env
 	sizes  map[string]int64
 	latest map[string]Tensor // versions of the states
+
+	iteration int // of the innermost repeat
 }
 
 // frame is one execution of a function.

@@ -23,6 +23,7 @@ func repeat(c *call) ([]value, error) {
 		for t := i; t < len(tables); t += count {
 			iteration = append(iteration, tables[t])
 		}
+		c.iteration = i
 		carried, err := c.call(c.node.Body, iteration, c.depth+1)
 		if err != nil {
 			return nil, fmt.Errorf("iteration %d: %w", i, err)
@@ -30,4 +31,20 @@ func repeat(c *call) ([]value, error) {
 		copy(args, carried)
 	}
 	return args[:a.Carried], nil
+}
+
+// observe hands its operand out.
+func observe(c *call) ([]value, error) {
+	names := attr[ir.ObserveAttr](c).Names
+	i := 0
+	if c.node.Func.Owner != nil {
+		i = c.iteration
+	}
+	if i >= len(names) {
+		return nil, fmt.Errorf("iteration %d has no name", i)
+	}
+	if c.env.Handed != nil {
+		c.env.Handed(names[i], c.args[0].Dense())
+	}
+	return nil, nil
 }

@@ -96,6 +96,8 @@ func init() {
 		ir.OpReduceScatter: one(dense),
 		ir.OpTakePart:      one(dense),
 
+		ir.OpObserve: observe,
+
 		ir.OpCall:    callFunc,
 		ir.OpRepeat:  repeat,
 		ir.OpForeign: foreign,

@@ -33,7 +33,7 @@ func main() {
 }
 
 // byHand are the ops whose methods are written by hand.
-var byHand = []ir.Op{ir.OpWeight, ir.OpState, ir.OpConstant, ir.OpCall, ir.OpRepeat, ir.OpForeign}
+var byHand = []ir.Op{ir.OpWeight, ir.OpState, ir.OpConstant, ir.OpCall, ir.OpRepeat, ir.OpForeign, ir.OpObserve}
 
 // generate returns the file. Methods are named after the constants in opFile.
 func generate(opFile string) ([]byte, error) {

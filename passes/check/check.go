@@ -61,6 +61,7 @@ func (c *checker) static() {
 	}
 	for _, f := range c.m.Funcs {
 		c.events(f)
+		c.observed(f)
 	}
 }
 

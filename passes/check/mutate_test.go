@@ -3,12 +3,14 @@ package check_test
 import (
 	"flag"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -32,6 +34,7 @@ func mutants(m *ir.Module, targets *target.List) []mutant {
 		g.barriers(fi, f)
 		for ni, n := range f.Nodes {
 			g.order(fi, ni, n)
+			g.handOver(fi, ni, n)
 			if !n.Is(ir.Leaf) && !n.Is(ir.View) && n.Op != ir.OpRepeat {
 				g.partition(fi, ni, n)
 				g.backend(fi, ni, n)
@@ -137,8 +140,12 @@ func (g *mutator) partition(fi, ni int, n *ir.Node) {
 // backend gives a node to another backend, and drops copies.
 func (g *mutator) backend(fi, ni int, n *ir.Node) {
 	g.add("backend", fmt.Sprintf("@%s %v", n.Func.Name, n), true, func(m *ir.Module) { m.AllFuncs()[fi].Nodes[ni].Backend = "unknown" })
+	touched := n.Result()
+	if touched == nil {
+		touched = n.Args[0] // of an observe
+	}
 	for _, d := range g.targets.All() {
-		if d.Name != n.Backend && !d.Addresses(n.Result().Type.Space) {
+		if d.Name != n.Backend && !d.Addresses(touched.Type.Space) {
 			g.add("backend", fmt.Sprintf("@%s %v on %s", n.Func.Name, n, d.Name), true, func(m *ir.Module) { m.AllFuncs()[fi].Nodes[ni].Backend = d.Name })
 		}
 	}
@@ -335,20 +342,28 @@ func TestHarmfulMutantsAreNoticed(t *testing.T) {
 		targets string
 		disable []string
 		every   int // of so many mutants one is tried, without -all
+		observe string
 	}{
-		{"q8_0", 3, dtype.Q8_0, onlyCPU, nil, 1},
-		{"f32 unrolled", 2, dtype.F32, onlyCPU, []string{"roll"}, 3},
-		{"gpu", 1, dtype.F32, withGPU, nil, 1},
-		{"barriers for nothing", 3, dtype.F32, eagerOnes, nil, 2},
-		{"loop without tables", 0, dtype.F32, onlyCPU, nil, 1},
-		{"segments", 2, dtype.F32, segmented, []string{"partition.replicated"}, 3},
+		{"q8_0", 3, dtype.Q8_0, onlyCPU, nil, 1, ""},
+		{"f32 unrolled", 2, dtype.F32, onlyCPU, []string{"roll"}, 3, ""},
+		{"gpu", 1, dtype.F32, withGPU, nil, 1, ""},
+		{"barriers for nothing", 3, dtype.F32, eagerOnes, nil, 2, ""},
+		{"loop without tables", 0, dtype.F32, onlyCPU, nil, 1, ""},
+		{"segments", 2, dtype.F32, segmented, []string{"partition.replicated"}, 3, ""},
+		{"observed", 3, dtype.Q8_0, onlyCPU, nil, 3, "."},
+		{"observed gpu", 1, dtype.F32, withGPU, nil, 3, "."},
+		{"observed loop", 0, dtype.F32, onlyCPU, nil, 9, "."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m, targets := tableless(t), parseTargets(t, tc.targets)
 			if tc.layers > 0 {
 				m = smallLlama(t, tc.layers, tc.weights)
 			}
-			if err := planned(m, targets, tc.disable...); err != nil {
+			o := pass.Options{Disable: tc.disable}
+			if tc.observe != "" {
+				o.Observe = regexp.MustCompile(tc.observe)
+			}
+			if err := plannedWith(m, targets, o); err != nil {
 				t.Fatal(err)
 			}
 			kinds.try(t, m, targets, tc.every)

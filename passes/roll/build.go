@@ -162,12 +162,25 @@ func (b *builder) fillBody() {
 		for arg, v := range n.Args {
 			args[arg] = b.operand(b.sources[j][arg], v)
 		}
-		b.nodes = append(b.nodes, b.body.Append(cloneNode(b.body, n, args)))
+		m := cloneNode(b.body, n, args)
+		if n.Op == ir.OpObserve {
+			m.Attr = b.observed(j)
+		}
+		b.nodes = append(b.nodes, b.body.Append(m))
 	}
 	inferViews(b.body)
 	for i, c := range b.carried {
 		b.body.AddResult(b.params[fromCarried][i].Name(), b.next(i, c))
 	}
+}
+
+// observed returns the names under which node j of all groups hands its operand out.
+func (b *builder) observed(j int) *ir.ObserveAttr {
+	all := new(ir.ObserveAttr)
+	for g := range b.count {
+		all.Names = append(all.Names, b.group(g)[j].Attr.(*ir.ObserveAttr).Names...)
+	}
+	return all
 }
 
 // inferViews infers the types of views again: the value that a view shows may have become dense by a copy.

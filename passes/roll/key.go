@@ -14,8 +14,9 @@ func nodeKey(n *ir.Node) []byte {
 	if n.Body != nil {
 		return appendText(key, n.Body.Name)
 	}
-	positional, braces := ir.AttrText(n)
-	key = appendText(appendText(key, positional), braces)
+	if positional, braces := ir.AttrText(n); n.Op != ir.OpObserve { // its names are those of the iterations
+		key = appendText(appendText(key, positional), braces)
+	}
 	key = appendText(appendText(key, n.Backend), n.Queue())
 	key = strconv.AppendInt(key, int64(instances(n)), 10)
 	for _, a := range n.Args {

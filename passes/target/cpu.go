@@ -123,6 +123,7 @@ func cpuRows() []Row {
 		{Op: ir.OpConcat, Args: []Format{f32, f32}, Check: joinsRows},
 		row(ir.OpQuantize, f32),
 		row(ir.OpPack, f32),
+		row(ir.OpObserve, Plain(scalarTypes...)),
 	}
 	for _, op := range []ir.Op{
 		ir.OpNeg, ir.OpAbs, ir.OpExp, ir.OpLog, ir.OpSqrt, ir.OpSquare, ir.OpReLU, ir.OpSiLU,
