@@ -119,6 +119,9 @@ func TestUsers(t *testing.T) {
 	gen(t, dir, "story", "demo", "--kv", "f32", "--sequences", "3")
 	gen(t, dir, "parity", "mlp")
 	gen(t, dir, "encoder", "bert-mean")
+	one := []string{"--kv", "f32", "--batch", "4", "--observe", "^(v37|v70|v103|v136)$"} // of each layer
+	gen(t, dir, "seen", "demo", one...)
+	gen(t, dir, "seendevice", "demo", append(one, "--targets", "fake:0,cpu", "--pin", "blk.*=fake:0", "--pipeline", "2")...)
 	program, parts := examples(t)
 	e2etest.WriteFile(t, filepath.Join(dir, "main.go"), []byte(program))
 	e2etest.WriteFile(t, filepath.Join(dir, "part.go"), []byte("package main\n\nimport (\n\t\"math\"\n\n\t\""+module+"/story\"\n)\n\n"+
