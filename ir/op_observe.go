@@ -41,14 +41,14 @@ func inferObserve(n *Node) ([]Type, error) {
 // each of them.
 func (v *verifier) observes(n *Node) {
 	a, ok := n.Attr.(*ObserveAttr)
-	if n.Op != OpObserve || !ok {
+	if n.Op != OpObserve || !ok || a == nil {
 		return
 	}
 	v.must(v.m.Props&PropAssigned != 0, "observe", "this node comes after pass assign: use --observe")
 	entry, times := n.Func, int64(1)
 	if owner := n.Func.Owner; owner != nil {
 		r, isRepeat := owner.Attr.(*RepeatAttr)
-		if !v.must(isRepeat && owner.Func.Owner == nil, "observe", "it is neither in an entry point nor in the body of a repeat there") {
+		if !v.must(isRepeat && r != nil && owner.Func.Owner == nil, "observe", "it is neither in an entry point nor in the body of a repeat there") {
 			return
 		}
 		entry, times = owner.Func, r.Count
