@@ -212,6 +212,8 @@ type generator struct {
 
 	kernels map[string]*kernelFile // kernels of GPUs, by kind of target
 
+	observes map[*ir.Node]int // numbers of the nodes that hand values out, in their functions; see observeNumber
+
 	names
 
 	marks    []string // names of the marks in the program's profile; the first is waiting

@@ -2,7 +2,6 @@ package codegen
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/dave/jennifer/jen"
 
@@ -16,8 +15,20 @@ func (e *funcEmitter) observe(n *ir.Node) *jen.Statement {
 	if e.f.Owner != nil {
 		entry, iteration = e.f.Owner.Func, jen.Id("l")
 	}
-	number := slices.Index(observes(entry), n)
-	return jen.Id("w").Dot("Observe").Call(jen.Id("a"), jen.Lit(number), iteration, e.ptr(n.Args[0]))
+	return jen.Id("w").Dot("Observe").Call(jen.Id("a"), jen.Lit(e.g.observeNumber(entry, n)), iteration, e.ptr(n.Args[0]))
+}
+
+// observeNumber returns the index of a node in the table of its entry point.
+func (g *generator) observeNumber(entry *ir.Func, n *ir.Node) int {
+	if g.observes == nil {
+		g.observes = make(map[*ir.Node]int)
+	}
+	if _, known := g.observes[n]; !known {
+		for i, o := range observes(entry) {
+			g.observes[o] = i
+		}
+	}
+	return g.observes[n]
 }
 
 // observes returns the nodes of an entry point, bodies included, that hand values out, in order.

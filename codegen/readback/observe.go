@@ -16,33 +16,28 @@ const observeCall = "Observe"
 // wantObserved is the table of a function's observed values: those of its nodes, bodies included, in order.
 func (c *checker) wantObserved(f *ir.Func) list {
 	var rows list
-	c.eachObserve(f, func(n *ir.Node) bool {
+	for _, n := range handOuts(nil, f) {
 		var names list
 		for _, id := range n.Attr.(*ir.ObserveAttr).Names {
 			names = append(names, id)
 		}
 		x := n.Args[0]
 		rows = append(rows, record{"Names": names, "Type": declared("dtype." + goNames[x.Type.DType]), "Dims": c.wantDims(x)})
-		return true
-	})
+	}
 	return rows
 }
 
-// eachObserve calls do for the nodes of f and its bodies that hand values out, in order, until it returns false.
-func (c *checker) eachObserve(f *ir.Func, do func(*ir.Node) bool) bool {
+// handOuts appends the nodes of f and its bodies that hand values out, in order.
+func handOuts(list []*ir.Node, f *ir.Func) []*ir.Node {
 	for _, n := range f.Nodes {
 		switch {
 		case n.Op == ir.OpObserve:
-			if !do(n) {
-				return false
-			}
+			list = append(list, n)
 		case n.Body != nil:
-			if !c.eachObserve(n.Body, do) {
-				return false
-			}
+			list = handOuts(list, n.Body)
 		}
 	}
-	return true
+	return list
 }
 
 // observe compares the call that hands a value out: worker 0 of the host alone makes it.
@@ -62,15 +57,13 @@ func (w *walker) observe(a *arguments) error {
 	if args := a.take("args"); !args.isObject(objArgs) {
 		a.differ("%v, where the step's arguments are due", args)
 	}
-	number := int64(0)
-	w.c.eachObserve(w.entry, func(o *ir.Node) bool {
-		if o == n {
-			return false
+	if w.numbers == nil {
+		w.numbers = make(map[*ir.Node]int64)
+		for i, o := range handOuts(nil, w.entry) {
+			w.numbers[o] = int64(i)
 		}
-		number++
-		return true
-	})
-	a.dim("number", ir.Const(number))
+	}
+	a.dim("number", ir.Const(w.numbers[n]))
 	w.inIteration(a, a.number("iteration"))
 	a.ptr("at", n.Args[0])
 	return a.result()

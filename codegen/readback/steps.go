@@ -29,6 +29,8 @@ type walker struct {
 	barriers int64        // so far
 	marks    []string     // what marks of the profile are called
 	skipped  bool         // some iterations are not run, as others are like them
+
+	numbers map[*ir.Node]int64 // of the nodes that hand values out; nil until the first one
 }
 
 // steps compares the step function of an entry point with its plan.

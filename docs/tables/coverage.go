@@ -49,7 +49,9 @@ func coveragePage() string {
 func claimed(d *target.Descriptor) map[ir.Op]bool {
 	ops := make(map[ir.Op]bool)
 	for _, r := range d.Rows {
-		ops[r.Op] = true
+		if r.Op != ir.OpObserve { // which calls the observer
+			ops[r.Op] = true
+		}
 	}
 	return ops
 }

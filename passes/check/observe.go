@@ -87,7 +87,10 @@ func handsOut(n *ir.Node, name string) bool {
 // isNamed reports whether a value is observed under a name: its own, with which part of a group's value it is, such as
 // b@0[:,0:8]. In a body a number may follow the value's own.
 func isNamed(v *ir.Value, name string) bool {
-	base, _, _ := strings.Cut(name, "[")
-	rest, found := strings.CutPrefix(v.Name(), base)
-	return found && (rest == "" || v.Func.Owner != nil && rest[0] == '.' && strings.Trim(rest[1:], "0123456789") == "")
+	own := v.Name()
+	is := func(own string) bool { return name == own || strings.HasPrefix(name, own+"[") }
+	if dot := strings.LastIndexByte(own, '.'); v.Func.Owner != nil && dot >= 0 && strings.Trim(own[dot+1:], "0123456789") == "" {
+		return is(own) || is(own[:dot])
+	}
+	return is(own)
 }
