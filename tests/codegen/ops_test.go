@@ -106,6 +106,7 @@ var uncallable = map[ir.Op]string{
 	ir.OpStateWrite:      "its result is a version of a state; the cases of attention read what it writes, here and in tests/accuracy",
 	ir.OpQuantize:        "activations in the kernels' format are not for callers; matmul cases with quantized weights make them",
 	ir.OpRMSNormQuantize: "as quantize",
+	ir.OpObserve:         "has no result; TestDevicesHandOutTheSame of tests/e2e/devices compares what it hands out",
 	ir.OpCopyExperts:     "callers would find undefined bytes; TestExpertsComputeWhatEvalDoes has one that an experts_matmul reads",
 	ir.OpPack:            "tiles are not for callers; matmul cases whose second operand is no weight make them",
 }

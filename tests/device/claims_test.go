@@ -57,6 +57,7 @@ func claims(t *testing.T, d *target.Descriptor) {
 // onlyCPU are the ops of the processor that GPUs need no kernels for.
 var onlyCPU = map[ir.Op]string{
 	ir.OpCopyExperts: "it is a transfer between spaces, which the runtime makes",
+	ir.OpObserve:     "the host calls the observer",
 	ir.OpPack:        "kernels of GPUs read plain weights",
 }
 
