@@ -21,6 +21,7 @@ import (
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/gpu"
 	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -39,6 +40,7 @@ type compileFlags struct {
 	allowBF16, tune, profile   bool
 	allLogits, embeddings      bool
 	wholeCache                 bool
+	deviceTopK                 int    // -1: not given
 	observe                    string // expression; empty for none
 	group                      string // empty for none
 	shard                      []string
@@ -63,6 +65,7 @@ func (f *compileFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.allLogits, "all-logits", false, "prompts give the logits after each token, for the program's perplexity and logits --all (prompts take longer)")
 	fs.BoolVar(&f.embeddings, "embeddings", false, "prompts give the state of each token after the last norm, for the program's embed")
 	fs.BoolVar(&f.wholeCache, "whole-cache", false, "layers with a sliding window keep all positions, so that sequences can go back to any of them (more memory)")
+	fs.IntVar(&f.deviceTopK, "device-top-k", -1, "a step may return only the `K` most probable tokens, which is enough for greedy sampling, and for --top-k of at most K: a GPU need not copy all logits (default 1 with a GPU, else 0: no)")
 	fs.StringArrayVar(&f.sources, "source", nil, "`NAME=PATH`: read a source of a dump from another file")
 	f.registerPasses(cmd)
 }
@@ -167,7 +170,10 @@ func (f *compileFlags) checkCPU() error {
 
 // load returns the options of driver.Load.
 func (f *compileFlags) load(cmd *cobra.Command) (driver.LoadOptions, error) {
-	o := driver.LoadOptions{Context: f.context, Batch: f.batch, Sequences: f.sequences, AllLogits: f.allLogits, Embeddings: f.embeddings, WholeCache: f.wholeCache}
+	o := driver.LoadOptions{Context: f.context, Batch: f.batch, Sequences: f.sequences, AllLogits: f.allLogits, Embeddings: f.embeddings, WholeCache: f.wholeCache, Top: f.top()}
+	if cmd.Flags().Changed("device-top-k") && f.deviceTopK < 0 {
+		return o, usagef("--device-top-k %d: it must be 0 (all logits) or more", f.deviceTopK)
+	}
 	err := errors.Join(positive(cmd, "ctx", f.context), positive(cmd, "batch", f.batch), positive(cmd, "sequences", f.sequences))
 	if err != nil {
 		return o, usageError{err}
@@ -186,6 +192,26 @@ func (f *compileFlags) load(cmd *cobra.Command) (driver.LoadOptions, error) {
 	}
 	o.Sources, err = parsePairs("--source", f.sources)
 	return o, err
+}
+
+// top returns how many tokens a step may return in place of all logits. A GPU with memory of its own finds the most
+// probable one itself, unless the flags say otherwise: what is observed are the values of all steps in one function, and
+// a group has its logits on several devices.
+func (f *compileFlags) top() int {
+	if f.deviceTopK >= 0 || f.observe != "" || f.group != "" {
+		return max(f.deviceTopK, 0)
+	}
+	l, err := f.targetList()
+	if err != nil {
+		return 0 // reported by compile
+	}
+	host := l.All()[len(l.All())-1].Home()
+	for _, d := range l.All() {
+		if _, isGPU := gpu.Of(d.Kind); isGPU && !d.Addresses(host) {
+			return 1
+		}
+	}
+	return 0
 }
 
 func parseChoice(flag, text string, allowed ...dtype.DType) (dtype.DType, error) {

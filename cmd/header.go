@@ -25,7 +25,7 @@ import (
 // recorded lists the flags that affect passes. The head of a dump records those that were set, and the backends, so
 // that compiling continues in the same way.
 var recorded = []string{
-	"rules", "pin", "deny", "max-memory", "pipeline", "plan-time", "ctx", "batch", "sequences", "kv", "quantize", "all-logits", "embeddings", "whole-cache", "cpu", "allow-bf16", "disable", "profile", "observe", "group", "shard", "debug",
+	"rules", "pin", "deny", "max-memory", "pipeline", "plan-time", "ctx", "batch", "sequences", "kv", "quantize", "all-logits", "embeddings", "whole-cache", "device-top-k", "cpu", "allow-bf16", "disable", "profile", "observe", "group", "shard", "debug",
 }
 
 // open loads a model and returns it with the options for compiling it. They come from the flags, or from the head of
@@ -67,7 +67,7 @@ func ineffective(cmd *cobra.Command, path string, md *driver.Model, sources map[
 			return usagef("--source %s: %s has no source of this name that could be replaced", name, path)
 		}
 	}
-	for _, name := range []string{"ctx", "batch", "sequences", "kv", "quantize", "all-logits", "embeddings", "whole-cache"} {
+	for _, name := range []string{"ctx", "batch", "sequences", "kv", "quantize", "all-logits", "embeddings", "whole-cache", "device-top-k"} {
 		recorded := slices.ContainsFunc(md.Module.GetHeaders("option"), func(o string) bool { return strings.HasPrefix(o, name+"=") })
 		if text && cmd.Flags().Changed(name) && !recorded {
 			return usagef("--%s: decided when the model file was imported, before %s was written: leave it out, or start from the model file", name, path)

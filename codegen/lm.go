@@ -32,6 +32,11 @@ func (g *generator) languageModel() jen.Code {
 	if lm.HasJoint() {
 		d[jen.Id("Joint")] = jen.Op("&").Add(g.languageEntry(&lm.Joint))
 	}
+	if top := &lm.Top; lm.HasTop() {
+		d[jen.Id("Top")] = jen.Op("&").Qual(g.runtimePath(), "TopEntry").Values(jen.Dict{
+			jen.Id("Entry"): g.languageEntry(&top.LanguageEntry), jen.Id("IDs"): jen.Lit(top.IDs), jen.Id("Largest"): jen.Lit(top.Largest),
+		})
+	}
 	if n := g.m.Sequences(); n > 1 {
 		d[jen.Id("Sequences")] = jen.Lit(int(n))
 	}

@@ -9,6 +9,7 @@ type LanguageModel struct {
 	Prefill LanguageEntry // takes several tokens of a prompt
 	Decode  LanguageEntry // takes one token
 	Joint   LanguageEntry // takes one token of each of several sequences; without Func: none
+	Top     TopEntry      // takes one token and returns the most probable next ones; without Func: none
 
 	// Hidden is the result of Prefill that holds the state of each token after the final norm: f32[n, width].
 	// Pooling is how these become one embedding. Without embeddings both are zero.
@@ -32,6 +33,18 @@ type LanguageEntry struct {
 	Logits int // f32[…, vocabulary]: the last row follows the last token; of Joint, row i follows token i
 }
 
+// TopEntry is an entry point that returns the k most probable next tokens in place of all logits, so that a device need
+// not copy those to the host. Its Logits are f32[1,k], those of the tokens, the largest first. IDs and Largest are
+// indexes of results, too. With k=1, Logits and Largest may be one result.
+type TopEntry struct {
+	LanguageEntry
+	IDs     int // i32[1,k]: the tokens, of equal logits the lower id first
+	Largest int // f32[1,1]: the largest of all logits; NaN if any of them is
+}
+
+// NewTopEntry returns an entry without roles for the function of that name.
+func NewTopEntry(name string) TopEntry { return TopEntry{NewLanguageEntry(name), -1, -1} }
+
 // NewLanguageEntry returns an entry without roles for the function of that name.
 func NewLanguageEntry(name string) LanguageEntry {
 	return LanguageEntry{Func: name, Tokens: -1, Pos: -1, Slot: -1, Lengths: -1, Logits: -1}
@@ -47,8 +60,12 @@ const (
 	roleLengths
 )
 
-// logitsRole is the role of a result in the text form.
-const logitsRole = "logits"
+// Roles of results in the text form. Only a TopEntry has the last two.
+const (
+	logitsRole  = "logits"
+	idsRole     = "ids"
+	largestRole = "largest"
+)
 
 // inputs returns the indexes of parameters, in the order of inputRoles.
 func (e *LanguageEntry) inputs() [len(inputRoles)]*int {
@@ -67,8 +84,14 @@ func (lm *LanguageModel) entries() []namedEntry {
 	if lm.HasJoint() {
 		list = append(list, namedEntry{"joint", &lm.Joint})
 	}
+	if lm.HasTop() {
+		list = append(list, namedEntry{"top", &lm.Top.LanguageEntry})
+	}
 	return list
 }
+
+// HasTop reports whether there is an entry that returns the most probable tokens only.
+func (lm *LanguageModel) HasTop() bool { return lm.Top.Func != "" }
 
 // HasJoint reports whether several sequences can take a step together.
 func (lm *LanguageModel) HasJoint() bool { return lm.Joint.Func != "" }

@@ -12,7 +12,11 @@ import (
 func (lm *LanguageModel) text(m *Module) string {
 	text := "language"
 	for _, e := range lm.entries() {
-		text += " " + e.name + "=" + e.entry.text(m.Func(e.entry.Func))
+		var more []string
+		if e.entry == &lm.Top.LanguageEntry {
+			more = []string{fmt.Sprintf("%s=%d", idsRole, lm.Top.IDs), fmt.Sprintf("%s=%d", largestRole, lm.Top.Largest)}
+		}
+		text += " " + e.name + "=" + e.entry.text(m.Func(e.entry.Func), more)
 	}
 	text += lm.embeddingsText()
 	if lm.Tokenizer != "" {
@@ -21,8 +25,8 @@ func (lm *LanguageModel) text(m *Module) string {
 	return text
 }
 
-// text returns the entry in the text form; f is its function, or nil.
-func (e *LanguageEntry) text(f *Func) string {
+// text returns the entry in the text form, with more roles at the end; f is its function, or nil.
+func (e *LanguageEntry) text(f *Func, more []string) string {
 	var roles []string
 	for role, at := range e.inputs() {
 		if *at == -1 {
@@ -37,7 +41,7 @@ func (e *LanguageEntry) text(f *Func) string {
 	if e.Logits != -1 {
 		roles = append(roles, fmt.Sprintf("%s=%d", logitsRole, e.Logits))
 	}
-	return "@" + quoteName(e.Func) + "(" + strings.Join(roles, ", ") + ")"
+	return "@" + quoteName(e.Func) + "(" + strings.Join(append(roles, more...), ", ") + ")"
 }
 
 // roleText is a role as read: that of a parameter, or the function of an entry. It is resolved once all
@@ -59,10 +63,11 @@ func (p *parser) language() {
 	p.m.LM = lm
 	once := p.once()
 	p.keys(map[string]func(){
-		"prefill":    func() { once("prefill"); p.languageEntry(&lm.Prefill) },
-		"decode":     func() { once("decode"); p.languageEntry(&lm.Decode) },
+		"prefill":    func() { once("prefill"); p.languageEntry(&lm.Prefill, nil) },
+		"decode":     func() { once("decode"); p.languageEntry(&lm.Decode, nil) },
 		"embeddings": func() { once("embeddings"); p.embeddings(lm) },
-		"joint":      func() { once("joint"); lm.Joint = NewLanguageEntry(""); p.languageEntry(&lm.Joint) },
+		"joint":      func() { once("joint"); lm.Joint = NewLanguageEntry(""); p.languageEntry(&lm.Joint, nil) },
+		"top":        func() { once("top"); lm.Top = NewTopEntry(""); p.languageEntry(&lm.Top.LanguageEntry, &lm.Top) },
 		"tokenizer":  func() { once("tokenizer"); lm.Tokenizer = p.word("the name of a source") },
 	})
 	for _, e := range lm.entries() {
@@ -83,8 +88,8 @@ func (p *parser) once() func(key string) {
 	}
 }
 
-// languageEntry reads an entry point and the roles of its parameters.
-func (p *parser) languageEntry(e *LanguageEntry) {
+// languageEntry reads an entry point and the roles of its parameters and results; top is nil for all but the entry top.
+func (p *parser) languageEntry(e *LanguageEntry, top *TopEntry) {
 	at := p.tok
 	e.Func = p.take(tokAt, "@ and the name of an entry point")
 	p.roles = append(p.roles, roleText{at: at, fn: &e.Func})
@@ -95,17 +100,22 @@ func (p *parser) languageEntry(e *LanguageEntry) {
 		name := p.ident("a role")
 		once(name)
 		p.expect("=")
-		p.languageRole(e, role, name)
+		switch {
+		case name == logitsRole:
+			e.Logits = p.natural()
+		case name == idsRole && top != nil:
+			top.IDs = p.natural()
+		case name == largestRole && top != nil:
+			top.Largest = p.natural()
+		default:
+			p.languageRole(e, role, name)
+		}
 	})
 	p.expect(")")
 }
 
-// languageRole reads the parameter or result of a role.
+// languageRole reads the parameter of a role.
 func (p *parser) languageRole(e *LanguageEntry, at token, name string) {
-	if name == logitsRole {
-		e.Logits = p.natural()
-		return
-	}
 	role := slices.Index(inputRoles[:], name)
 	if role < 0 {
 		p.errorAt(at, "unknown role %s: the known ones are %s, %s", at, strings.Join(inputRoles[:], ", "), logitsRole)

@@ -43,7 +43,11 @@ func (v *verifier) languageEntry(name string, e *LanguageEntry) {
 	}
 	v.f = f
 	v.languageParams(f, e)
-	v.languageLogits(f, e)
+	if top := &v.m.LM.Top; e == &top.LanguageEntry {
+		v.languageTop(f, top)
+	} else {
+		v.languageLogits(f, e)
+	}
 	v.f, v.node = nil, languageLine
 }
 
@@ -141,6 +145,10 @@ func (v *verifier) jointRows(lm *LanguageModel) {
 func (v *verifier) sameVocab(lm *LanguageModel) {
 	row := func(e *LanguageEntry) Dim { return v.m.Func(e.Func).Results[e.Logits].Type.Inner() }
 	for _, e := range lm.entries()[1:] {
+		if e.entry == &lm.Top.LanguageEntry {
+			v.topWithin(row(e.entry), row(&lm.Prefill))
+			continue
+		}
 		v.must(row(&lm.Prefill).Equal(row(e.entry)), ruleLanguage, "@%s has %v logits and @%s has %v: let both have one for each id of the vocabulary",
 			quoteName(lm.Prefill.Func), row(&lm.Prefill), quoteName(e.entry.Func), row(e.entry))
 	}

@@ -26,6 +26,9 @@ func (g *generation) prepareChoice() {
 
 // choose chooses the next token. A grammar excludes tokens before all stages of sampling.
 func (g *generation) choose() (id int32, err error) {
+	if g.logits == nil {
+		return g.sampler.NextOf(g.top)
+	}
 	if g.limited == nil {
 		return g.sampler.Next(g.logits)
 	}

@@ -24,6 +24,10 @@ type GenerateOptions struct {
 	// is not run again: see Session.Prompt.
 	Whole bool
 
+	// NoLogits means that Token.Logits are not needed. They may be nil then: a device that has found the most probable
+	// tokens itself need not copy all logits to the host.
+	NoLogits bool
+
 	// Sampler, if not nil, chooses each token in place of Sampling, which Choice.Next still offers. An error ends the
 	// generation.
 	Sampler func(*Choice) (id int32, err error)
@@ -42,7 +46,7 @@ type Token struct {
 	Finish Finish // of the last token, why it is the last one
 
 	// Logits are the logits from which the token was chosen, before the repetition penalty. They are valid until the
-	// next token is requested.
+	// next token is requested. With GenerateOptions.NoLogits they may be nil.
 	Logits []float32
 }
 
@@ -85,6 +89,8 @@ type generation struct {
 	matcher follower       // nil without grammar
 	limited []float32      // logits with a grammar or a sampler of the caller
 	choice  Choice         // that the caller's sampler makes
+	few     *topDriver     // returns all that the choice of a token needs; nil if that is all logits
+	top     sample.Top     // with few: what it has returned, if there are no logits
 	made    int
 	done    bool // no token follows the last one
 	ran     bool // logits are those after the last token
@@ -129,6 +135,7 @@ func newGeneration(s *Session, o GenerateOptions) (*generation, error) {
 		return nil, err
 	}
 	g.prepareChoice()
+	g.few = g.enough()
 	return g, nil
 }
 
@@ -184,7 +191,7 @@ func (g *generation) next(ctx context.Context) (err error) {
 	begin := time.Now()
 	defer func() { *took += time.Since(begin) }()
 	if !g.ran {
-		if g.logits, err = g.s.Decode(ctx, g.id); err != nil {
+		if err = g.step(ctx); err != nil {
 			return err
 		}
 		g.s.pending = g.s.pending[:0]
@@ -208,6 +215,16 @@ func (g *generation) next(ctx context.Context) (err error) {
 	g.decode()
 	g.stop()
 	return nil
+}
+
+// step runs the last token.
+func (g *generation) step(ctx context.Context) (err error) {
+	if g.few != nil {
+		g.logits = nil
+		return g.s.decodeTop(ctx, g.id, &g.top)
+	}
+	g.logits, err = g.s.Decode(ctx, g.id)
+	return err
 }
 
 // stop ends the generation if its text has a stop string.

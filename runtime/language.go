@@ -46,6 +46,9 @@ func (p *Program) checkLanguage() {
 	if lm.Joint != nil {
 		p.checkJoint(lm.Joint)
 	}
+	if lm.Top != nil {
+		p.checkTop(lm.Top)
+	}
 	if r := lm.Ring; r != nil && (r.Window < 1 || r.Rows < r.Window || r.Rows >= lm.Context) {
 		p.broken("LM keeps %d of %d positions for windows of %d", r.Rows, lm.Context, r.Window)
 	}
@@ -102,7 +105,9 @@ func (p *Program) checkEntry(e *Entry) (batch int) {
 		}
 		taken[i] = true
 	}
-	p.checkRows(f, e)
+	if p.LM.Top == nil || e != &p.LM.Top.Entry {
+		p.checkRows(f, e)
+	}
 	p.checkInputs(f, e)
 	return f.Inputs[e.Tokens].Dims[0].max(p)
 }
@@ -244,17 +249,25 @@ func (s *Session) checkTokens(tokens []int32) error {
 // chunks runs tokens at the end of the sequence, at most batch in one step, and returns the logits after the last
 // one. With devices, several steps may be in flight at once.
 func (s *Session) chunks(ctx context.Context, d *driver, tokens []int32, batch int) ([]float32, error) {
+	if err := s.runChunks(ctx, d, tokens, batch); err != nil {
+		return nil, err
+	}
+	logits, vocab := s.Floats(d.logits), s.model.program.LM.Vocab
+	return logits[len(logits)-vocab:], nil
+}
+
+// runChunks is chunks without a result.
+func (s *Session) runChunks(ctx context.Context, d *driver, tokens []int32, batch int) error {
 	begin, was := time.Now(), s.length
 	err := s.finish(s.submitChunks(ctx, d, tokens, batch, alone))
 	s.model.stepped(ctx, begin, StepMetrics{Func: s.model.program.Funcs[d.fn].Name, Tokens: len(tokens), Sessions: 1, Err: err})
 	if err != nil {
 		s.length = was
 		s.past.fail(was, len(tokens))
-		return nil, err
+		return err
 	}
 	s.past.put(was, tokens)
-	logits, vocab := s.Floats(d.logits), s.model.program.LM.Vocab
-	return logits[len(logits)-vocab:], nil
+	return nil
 }
 
 // submitChunks submits the steps of chunks, the first of which begins in the given order.

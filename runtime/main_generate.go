@@ -106,6 +106,7 @@ func (g *generateCommand) check() error {
 			return err
 		}
 	}
+	g.o.NoLogits = !g.withLogits
 	if err := g.o.Sampling.CheckFor(lm.Vocab); err != nil {
 		return usageError{err}
 	}

@@ -79,6 +79,7 @@ type Model struct {
 	decode  *driver // nil if the program is no language model
 	prefill *driver
 	joint   *driver               // nil if sequences take no steps together
+	top     *topDriver            // nil if steps return all logits only
 	vocab   *token.Vocab          // nil without tokenizer
 	pieces  func() *grammar.Vocab // made when a grammar is first used
 	own     func() (ownGrammar, error)
@@ -129,6 +130,9 @@ func Open(p *Program, o Options) (*Model, error) {
 		m.prefill, m.decode = newDriver(p, &lm.Prefill), newDriver(p, &lm.Decode)
 		if lm.Joint != nil {
 			m.joint = newDriver(p, lm.Joint)
+		}
+		if lm.Top != nil {
+			m.top = newTopDriver(p, lm.Top)
 		}
 	}
 	if p.Devices != nil {

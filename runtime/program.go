@@ -148,7 +148,8 @@ type Dim struct {
 // LanguageModel describes how sessions drive a module that generates tokens.
 type LanguageModel struct {
 	Prefill, Decode Entry
-	Joint           *Entry // takes a token of each of several sequences; nil if there is none
+	Joint           *Entry    // takes a token of each of several sequences; nil if there is none
+	Top             *TopEntry // takes a token and returns the most probable next ones; nil if there is none
 
 	Vocab, Context, Batch int // ids are below Vocab; at most Context positions, Batch tokens a step
 	Sequences             int // that the state has room for; 0 means 1
@@ -183,6 +184,14 @@ type Entry struct {
 	Slot    int // i32 [n]: sequence of each token
 	Lengths int // i32 [sequences]: tokens in each sequence after the step
 	Logits  int // output f32 [..., vocab]; of several rows the last one is used, and of Joint row i follows token i
+}
+
+// TopEntry describes a function that takes one token and returns the k most probable next ones in place of all logits.
+// Its output Logits is f32 [1, k].
+type TopEntry struct {
+	Entry
+	IDs     int // output i32 [1, k]: the tokens, the most probable first
+	Largest int // output f32 [1, 1]: the largest of all logits; NaN if any of them is
 }
 
 // Args holds the bases to which emitted code adds constant offsets, and the sizes of this step. All workers of a step

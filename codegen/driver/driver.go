@@ -27,6 +27,7 @@ type LoadOptions struct {
 	AllLogits      bool              // prefill returns the logits after each token
 	Embeddings     bool              // prefill returns the state of each token
 	WholeCache     bool              // layers with a sliding window keep all positions
+	Top            int               // a step for one token may return so many most probable ones in place of all logits; 0: no
 	Sources        map[string]string // paths that take the place of those in a dump
 
 	// WithoutWeights allows sources to be absent: enough to plan, not to build.

@@ -109,7 +109,7 @@ func (md *Model) loadGGUF(ctx context.Context, path string, o LoadOptions) error
 	}
 	m, err := arch.Build(f, arch.Options{
 		Context: o.Context, Batch: o.Batch, Sequences: o.Sequences, KV: o.KV, Quantize: o.Quantize, SHA256: sum,
-		AllLogits: o.AllLogits, Embeddings: o.Embeddings, WholeCache: o.WholeCache,
+		AllLogits: o.AllLogits, Embeddings: o.Embeddings, WholeCache: o.WholeCache, Top: o.Top,
 	})
 	if err != nil {
 		return err

@@ -39,6 +39,10 @@ type GenerateOptions struct {
 	// common is not run again.
 	Whole bool
 
+	// NoLogits means that Token.Logits are not needed: they may be nil. A GPU that has found the most probable tokens
+	// need not copy all logits then.
+	NoLogits bool
+
 	// Sampler, if not nil, chooses each token, in the goroutine that generates. An error ends the generation with that
 	// error.
 	Sampler func(*Choice) (id int32, err error)
@@ -47,7 +51,7 @@ type GenerateOptions struct {
 // runtime returns the options as package runtime has them, for a session.
 func (o GenerateOptions) runtime(s *Session) runtime.GenerateOptions {
 	r := runtime.GenerateOptions{
-		Sampling: o.Sampling.runtime(s), MaxTokens: o.MaxTokens, IgnoreEOG: o.IgnoreEOG, Whole: o.Whole,
+		Sampling: o.Sampling.runtime(s), MaxTokens: o.MaxTokens, IgnoreEOG: o.IgnoreEOG, Whole: o.Whole, NoLogits: o.NoLogits,
 		//api:if tokenizer
 		Stop: o.Stop, Grammar: o.Grammar.runtime(), AnyText: o.AnyText,
 		//api:end
@@ -80,7 +84,8 @@ type Token struct {
 	End    bool   // it is one that ends the text
 	Finish Finish // of the last token and of an error: why it is the last one
 
-	// Logits are those from which the token was chosen. They are valid until the next token is requested.
+	// Logits are those from which the token was chosen. They are valid until the next token is requested. With NoLogits
+	// they may be nil.
 	Logits []float32
 }
 

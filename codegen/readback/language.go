@@ -27,6 +27,9 @@ func (c *checker) language(got value) {
 	if lm.HasJoint() {
 		want["Joint"] = c.wantEntry(&lm.Joint)
 	}
+	if lm.HasTop() {
+		want["Top"] = record{"Entry": c.wantEntry(&lm.Top.LanguageEntry), "IDs": int64(lm.Top.IDs), "Largest": int64(lm.Top.Largest)}
+	}
 	if !got.addr {
 		c.report("program.LM is %v", got)
 		return
@@ -83,7 +86,7 @@ func (c *checker) wantEntry(e *ir.LanguageEntry) record {
 // wantRing returns the rows of rings and the largest window in which an attention reads them; nil if there are none.
 func (c *checker) wantRing() record {
 	var rows, window int64
-	for _, e := range []*ir.LanguageEntry{&c.m.LM.Prefill, &c.m.LM.Decode, &c.m.LM.Joint} {
+	for _, e := range []*ir.LanguageEntry{&c.m.LM.Prefill, &c.m.LM.Decode, &c.m.LM.Joint, &c.m.LM.Top.LanguageEntry} {
 		if e.Func == "" {
 			continue
 		}
@@ -110,7 +113,7 @@ func (c *checker) wantRing() record {
 // state has that an entry writes.
 func (c *checker) leastRoom(axis int) int64 {
 	var least int64
-	for _, e := range []*ir.LanguageEntry{&c.m.LM.Prefill, &c.m.LM.Decode, &c.m.LM.Joint} {
+	for _, e := range []*ir.LanguageEntry{&c.m.LM.Prefill, &c.m.LM.Decode, &c.m.LM.Joint, &c.m.LM.Top.LanguageEntry} {
 		if e.Func == "" {
 			continue
 		}

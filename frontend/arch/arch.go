@@ -55,6 +55,10 @@ type Options struct {
 	// WholeCache makes layers with a sliding window keep all positions, not only those that steps read.
 	WholeCache bool
 
+	// Top adds a function that takes one token, as decode does, and returns the Top most probable next ones in place of
+	// all logits; 0: none.
+	Top int
+
 	// Sequences is the number of sequences that the KV cache has room for, at most MaxSequences; 0: 1. With several,
 	// the module has a function that takes one token of each. Of an encoder it is the number of texts that a step
 	// takes; 0: DefaultTexts.

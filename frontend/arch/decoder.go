@@ -62,6 +62,9 @@ func (m *model) build(d decoder) (*ir.Module, error) {
 	if m.o.Sequences > 1 {
 		lm.Joint = m.function(d, "decode_joint", m.b.Symbol("sequences", 1, int64(m.o.Sequences)), allRows)
 	}
+	if m.o.Top > 0 {
+		lm.Top = m.topFunction(d)
+	}
 	m.leftover()
 	if err := m.err(); err != nil {
 		return nil, err
@@ -97,6 +100,42 @@ func (m *model) promptRows() rows {
 
 // function adds the function that takes n tokens and returns logits.
 func (m *model) function(d decoder, name string, n ir.Dim, r rows) ir.LanguageEntry {
+	g, x := m.hidden(d, name, n)
+	f := g.f
+	if m.o.Embeddings && name == prefillName {
+		x = d.norm.apply(g, x)
+		f.Return("logits", d.output.apply(g, g.chosen(x, n, r)))
+		f.Return("hidden", x)
+	} else {
+		f.Return("logits", d.output.apply(g, d.norm.apply(g, g.chosen(x, n, r))))
+	}
+	return g.in.entry(name, 0)
+}
+
+// topFunction adds the function that takes one token and returns the most probable next ones. The largest logit, which
+// is NaN if any logit is, shows what top_k does not.
+func (m *model) topFunction(d decoder) ir.TopEntry {
+	const name = "decode_top"
+	g, x := m.hidden(d, name, ir.Const(1))
+	f := g.f
+	logits := d.output.apply(g, d.norm.apply(g, x))
+	if int64(m.o.Top) > m.vocab {
+		m.failOption("--device-top-k %d: the vocabulary has %d tokens: ask for fewer", m.o.Top, m.vocab)
+		m.o.Top = 1
+	}
+	ids, largest := f.TopK(logits, m.o.Top), f.ReduceMax(logits)
+	f.Return("ids", ids)
+	f.Return("largest", largest)
+	e := ir.TopEntry{LanguageEntry: g.in.entry(name, 1), IDs: 0, Largest: 1}
+	if m.o.Top > 1 {
+		f.Return("logits", f.Take(logits, ids))
+		e.Logits = 2
+	}
+	return e
+}
+
+// hidden begins the function that takes n tokens. It returns the state of each after the last layer.
+func (m *model) hidden(d decoder, name string, n ir.Dim) (*graph, *ir.Value) {
 	f := m.b.Func(name)
 	g := &graph{model: m, f: f, in: stepInputs(f, n, int64(m.o.Sequences)), tables: make(map[*rope]*ir.Value), versions: make(map[string]*ir.Value), layer: -1}
 	m.declareMatrix(embdName, m.vocab, m.embd)
@@ -112,14 +151,7 @@ func (m *model) function(d decoder, name string, n ir.Dim, r rows) ir.LanguageEn
 	}
 	g.layer = -1
 	f.At("output")
-	if m.o.Embeddings && name == prefillName {
-		x = d.norm.apply(g, x)
-		f.Return("logits", d.output.apply(g, g.chosen(x, n, r)))
-		f.Return("hidden", x)
-	} else {
-		f.Return("logits", d.output.apply(g, d.norm.apply(g, g.chosen(x, n, r))))
-	}
-	return g.in.entry(name, 0)
+	return g, x
 }
 
 // hiddenResult is the result of prefill with the states of tokens, if there is one.

@@ -170,6 +170,8 @@ func (m *model) refuseForEncoders() {
 		m.failOption("--batch %d: %s reads a text in one step: leave it out; --ctx limits the tokens of a step", o.Batch, m.arch)
 	case o.KV != dtype.Invalid:
 		m.failOption("--kv %v: %s keeps no keys and values after a step, and those of a step are f32: leave it out", o.KV, m.arch)
+	case o.Top > 1:
+		m.failOption("--device-top-k %d: %s computes no logits: leave it out", o.Top, m.arch)
 	case o.AllLogits:
 		m.failOption("--all-logits: %s computes no logits: leave it out; the program's embed prints the states of tokens with --pooling none", m.arch)
 	}

@@ -86,11 +86,16 @@ func (s *Sampler) Next(logits []float32) (int32, error) {
 		return s.mirostat(logits), nil
 	}
 	s.topK(logits, s.sigmaFloor(logits, logits[best]))
+	return s.fromTop(), nil
+}
+
+// fromTop chooses one of the candidates that top-k has left.
+func (s *Sampler) fromTop() int32 {
 	s.typical()
 	s.topP()
 	s.minP()
 	s.xtc()
-	return s.pick(s.temperature()), nil
+	return s.pick(s.temperature())
 }
 
 // argmax returns the index of the largest value, and the lowest such index of equal values.
