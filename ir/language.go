@@ -33,13 +33,14 @@ type LanguageEntry struct {
 	Logits int // f32[…, vocabulary]: the last row follows the last token; of Joint, row i follows token i
 }
 
-// TopEntry is an entry point that returns the k most probable next tokens in place of all logits, so that a device need
-// not copy those to the host. Its Logits are f32[1,k], those of the tokens, the largest first. IDs and Largest are
-// indexes of results, too. With k=1, Logits and Largest may be one result.
+// TopEntry is an entry point that returns the most probable next tokens in place of all logits, so that a device need
+// not copy those to the host. The vocabulary is in p equal parts of consecutive tokens, of each of which it returns the k
+// most probable ones, so that as many workgroups look for them. Its Logits are f32[p,k], the largest of each part first.
+// IDs and Largest are indexes of results, too. With k=1, Logits and Largest may be one result.
 type TopEntry struct {
 	LanguageEntry
-	IDs     int // i32[1,k]: the tokens, of equal logits the lower id first
-	Largest int // f32[1,1]: the largest of all logits; NaN if any of them is
+	IDs     int // i32[p,k]: the tokens of these logits, counted from the first of the part; of equal logits the lower first
+	Largest int // f32[p,1]: the largest logit of each part; NaN if any of them is
 }
 
 // NewTopEntry returns an entry without roles for the function of that name.

@@ -44,6 +44,8 @@ var topKInfo = OpInfo{
 			Case{Name: "view", Args: args(f32(4, 3, 32).view()), Attr: &TopKAttr{K: 1}},
 			Case{Name: "ties", Args: args(zeros(dtype.F32, Dims(2, 6)...)), Attr: &TopKAttr{K: 3}},
 			Case{Name: "vector", Args: args(f32(17)), Attr: &TopKAttr{K: 17}},
+			Case{Name: "parts of a vocabulary", Args: args(between(dtype.F32, 0, 40, Dims(5, 700)...)), Attr: &TopKAttr{K: 40}},
+			Case{Name: "one of many", Args: args(f32(1, 1500)), Attr: &TopKAttr{K: 1}},
 		)
 	},
 	Tol: exact,

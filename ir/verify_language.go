@@ -146,7 +146,7 @@ func (v *verifier) sameVocab(lm *LanguageModel) {
 	row := func(e *LanguageEntry) Dim { return v.m.Func(e.Func).Results[e.Logits].Type.Inner() }
 	for _, e := range lm.entries()[1:] {
 		if e.entry == &lm.Top.LanguageEntry {
-			v.topWithin(row(e.entry), row(&lm.Prefill))
+			v.topWithin(v.m.Func(e.entry.Func).Results[e.entry.Logits].Type.Shape, v.m.Vocab())
 			continue
 		}
 		v.must(row(&lm.Prefill).Equal(row(e.entry)), ruleLanguage, "@%s has %v logits and @%s has %v: let both have one for each id of the vocabulary",

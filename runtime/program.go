@@ -186,12 +186,12 @@ type Entry struct {
 	Logits  int // output f32 [..., vocab]; of several rows the last one is used, and of Joint row i follows token i
 }
 
-// TopEntry describes a function that takes one token and returns the k most probable next ones in place of all logits.
-// Its output Logits is f32 [1, k].
+// TopEntry describes a function that takes one token and returns, in place of all logits, the k most probable next ones
+// of each of p equal parts of the vocabulary. Its output Logits is f32 [p, k].
 type TopEntry struct {
 	Entry
-	IDs     int // output i32 [1, k]: the tokens, the most probable first
-	Largest int // output f32 [1, 1]: the largest of all logits; NaN if any of them is
+	IDs     int // output i32 [p, k]: the tokens, counted from the first of the part, the most probable first
+	Largest int // output f32 [p, 1]: the largest logit of each part; NaN if any of them is
 }
 
 // Args holds the bases to which emitted code adds constant offsets, and the sizes of this step. All workers of a step

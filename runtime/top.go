@@ -12,12 +12,14 @@ import (
 type topDriver struct {
 	driver
 	ids, largest *Tensor
-	k            int
+	k            int // tokens of each part of the vocabulary
+	part         int // tokens in a part
 }
 
 func newTopDriver(p *Program, e *TopEntry) *topDriver {
 	f := &p.Funcs[e.Func]
-	return &topDriver{*newDriver(p, &e.Entry), &f.Outputs[e.IDs], &f.Outputs[e.Largest], f.Outputs[e.IDs].Dims[1].Const}
+	ids := &f.Outputs[e.IDs]
+	return &topDriver{*newDriver(p, &e.Entry), ids, &f.Outputs[e.Largest], ids.Dims[1].Const, p.LM.Vocab / ids.Dims[0].Const}
 }
 
 // checkTop panics when the entry that returns the most probable tokens has a shape that steps cannot drive.
@@ -27,18 +29,18 @@ func (p *Program) checkTop(e *TopEntry) {
 	if most != 1 || e.IDs < 0 || e.IDs >= len(f.Outputs) {
 		p.broken("%s: it takes %d tokens, and returns ids as output %d of %d", f.Name, most, e.IDs, len(f.Outputs))
 	}
-	row := f.Outputs[e.IDs].Dims
-	if len(row) != 2 || row[1].Scale != 0 || row[1].Const < 1 || row[1].Const > p.LM.Vocab {
-		p.broken("%s: %v is no row of ids", f.Name, row)
+	rows := f.Outputs[e.IDs].Dims
+	if len(rows) != 2 || rows[0].Scale != 0 || rows[1].Scale != 0 || min(rows[0].Const, rows[1].Const) < 1 ||
+		p.LM.Vocab%rows[0].Const != 0 || rows[1].Const > p.LM.Vocab/rows[0].Const {
+		p.broken("%s: there is no part of the vocabulary for each of %v ids", f.Name, rows)
 	}
-	one, k := Dim{Const: 1}, row[1]
 	for _, want := range []struct {
 		output int
 		Tensor
 	}{
-		{e.IDs, Tensor{Type: dtype.I32, Dims: []Dim{one, k}}},
-		{e.Logits, Tensor{Type: dtype.F32, Dims: []Dim{one, k}}},
-		{e.Largest, Tensor{Type: dtype.F32, Dims: []Dim{one, one}}},
+		{e.IDs, Tensor{Type: dtype.I32, Dims: rows}},
+		{e.Logits, Tensor{Type: dtype.F32, Dims: rows}},
+		{e.Largest, Tensor{Type: dtype.F32, Dims: []Dim{rows[0], {Const: 1}}}},
 	} {
 		if uint(want.output) >= uint(len(f.Outputs)) || !f.Outputs[want.output].has(want.Tensor) {
 			p.broken("%s: output %d is not %v %v", f.Name, want.output, want.Type, want.Dims)
@@ -73,17 +75,17 @@ func (s *Session) decodeTop(ctx context.Context, token int32, top *sample.Top) e
 	t := s.model.top
 	err := s.runChunks(ctx, &t.driver, one[:], 1)
 	if err == nil {
-		top.IDs, top.Logits, top.Largest = s.Ints(t.ids), s.Floats(t.logits), s.Floats(t.largest)[0]
-		err = s.checkTop(top.IDs)
+		*top = sample.Top{IDs: s.Ints(t.ids), Logits: s.Floats(t.logits), Largest: s.Floats(t.largest), Part: int32(t.part)}
+		err = t.check(top.IDs)
 	}
 	return s.supersede(err)
 }
 
-// checkTop refuses ids outside of the vocabulary, which a device has returned.
-func (s *Session) checkTop(ids []int32) error {
+// check refuses ids outside of their part of the vocabulary, which a device has returned.
+func (t *topDriver) check(ids []int32) error {
 	for _, id := range ids {
-		if id < 0 || int(id) >= s.model.program.LM.Vocab {
-			return fmt.Errorf("%w: a step returned token %d: ids are 0 to %d", ErrFault, id, s.model.program.LM.Vocab-1)
+		if id < 0 || int(id) >= t.part {
+			return fmt.Errorf("%w: a step returned token %d of a part of the vocabulary: they are 0 to %d", ErrFault, id, t.part-1)
 		}
 	}
 	return nil

@@ -19,25 +19,26 @@ const (
 	toyMost    = toyIO + 0x40
 	toyFew     = toyIO + 0x80
 	toyTopIO   = toyIO + 0xc0
-	toyChoices = 4
+	toyChoices = 4 // of each part
+	toyParts   = 2
 )
 
-// chooser returns the toy with an entry that returns the four most probable tokens. damage may change the logits of a
+// chooser returns the toy with an entry that returns the four most probable tokens of each half. damage may change the logits of a
 // step of that entry, which also overwrites them afterwards, as a device that keeps them would leave others there.
 func chooser(damage func(logits []float32)) *Program {
 	p := toyProgram()
 	p.IOBytes = toyTopIO
 	top := p.Funcs[1]
 	top.Name = "top"
-	one, four := Dim{Const: 1}, Dim{Const: toyChoices}
+	one, two, four := Dim{Const: 1}, Dim{Const: toyParts}, Dim{Const: toyChoices}
 	top.Inputs = slices.Clone(top.Inputs)
 	for i := range top.Inputs {
 		top.Inputs[i].Dims = []Dim{one}
 	}
 	top.Outputs = []Tensor{
-		{Name: "ids", Type: dtype.I32, Dims: []Dim{one, four}, Offset: toyIDs},
-		{Name: "most", Type: dtype.F32, Dims: []Dim{one, one}, Offset: toyMost},
-		{Name: "few", Type: dtype.F32, Dims: []Dim{one, four}, Offset: toyFew},
+		{Name: "ids", Type: dtype.I32, Dims: []Dim{two, four}, Offset: toyIDs},
+		{Name: "most", Type: dtype.F32, Dims: []Dim{two, one}, Offset: toyMost},
+		{Name: "few", Type: dtype.F32, Dims: []Dim{two, four}, Offset: toyFew},
 	}
 	top.Run = func(w *Worker, a *Args) {
 		b := *a
@@ -49,17 +50,20 @@ func chooser(damage func(logits []float32)) *Program {
 		}
 		logits := unsafe.Slice((*float32)(unsafe.Add(a.IO, toyLogits)), toyVocab)
 		damage(logits)
-		ids := unsafe.Slice((*int32)(unsafe.Add(a.IO, toyIDs)), toyChoices)
-		few := unsafe.Slice((*float32)(unsafe.Add(a.IO, toyFew)), toyChoices)
-		most := float32(math.Inf(-1))
-		for i, id := range topIDs(logits, toyChoices) {
-			ids[i], few[i] = id, logits[id]
+		ids := unsafe.Slice((*int32)(unsafe.Add(a.IO, toyIDs)), toyParts*toyChoices)
+		few := unsafe.Slice((*float32)(unsafe.Add(a.IO, toyFew)), toyParts*toyChoices)
+		most := unsafe.Slice((*float32)(unsafe.Add(a.IO, toyMost)), toyParts)
+		for at := range most {
+			part := logits[at*toyVocab/toyParts:][:toyVocab/toyParts]
+			for i, id := range topIDs(part, toyChoices) {
+				ids[at*toyChoices+i], few[at*toyChoices+i] = id, part[id]
+			}
+			most[at] = part[0]
+			for i := range part {
+				most[at] = max(most[at], part[i]) // NaN if one is
+				part[i] = -1
+			}
 		}
-		for i := range logits {
-			most = max(most, logits[i])
-			logits[i] = -1
-		}
-		*(*float32)(unsafe.Add(a.IO, toyMost)) = most
 	}
 	p.Funcs = append(p.Funcs, top)
 	p.LM.Top = &TopEntry{Entry{Func: 2, Tokens: 0, Pos: 1, Slot: -1, Lengths: -1, Logits: 2}, 0, 1}
@@ -122,7 +126,7 @@ func TestDamageOfADeviceIsAnError(t *testing.T) {
 	run := wild.Funcs[2].Run
 	wild.Funcs[2].Run = func(w *Worker, a *Args) {
 		run(w, a)
-		*(*int32)(unsafe.Add(a.IO, toyIDs)) = toyVocab
+		*(*int32)(unsafe.Add(a.IO, toyIDs)) = toyVocab / toyParts
 	}
 	for want, p := range map[error]*Program{sample.ErrNumerics: damaged, ErrFault: wild} {
 		_, s := openProgram(t, p, Options{Threads: 1})

@@ -112,8 +112,8 @@ func (m *model) function(d decoder, name string, n ir.Dim, r rows) ir.LanguageEn
 	return g.in.entry(name, 0)
 }
 
-// topFunction adds the function that takes one token and returns the most probable next ones. The largest logit, which
-// is NaN if any logit is, shows what top_k does not.
+// topFunction adds the function that takes one token and returns the most probable next ones. The largest logits, which
+// are NaN if any logit is, show what top_k does not.
 func (m *model) topFunction(d decoder) ir.TopEntry {
 	const name = "decode_top"
 	g, x := m.hidden(d, name, ir.Const(1))
@@ -123,6 +123,8 @@ func (m *model) topFunction(d decoder) ir.TopEntry {
 		m.failOption("--device-top-k %d: the vocabulary has %d tokens: ask for fewer", m.o.Top, m.vocab)
 		m.o.Top = 1
 	}
+	parts := partsOf(m.vocab, int64(m.o.Top))
+	logits = f.Reshape(logits, ir.Const(parts), ir.Const(m.vocab/parts))
 	ids, largest := f.TopK(logits, m.o.Top), f.ReduceMax(logits)
 	f.Return("ids", ids)
 	f.Return("largest", largest)
@@ -132,6 +134,22 @@ func (m *model) topFunction(d decoder) ir.TopEntry {
 		e.Logits = 2
 	}
 	return e
+}
+
+// Parts of a vocabulary in each of which a workgroup looks for the most probable tokens.
+const (
+	mostParts = 64   // enough for the bandwidth of a GPU
+	leastPart = 2048 // tokens: eight for each thread of a workgroup
+)
+
+// partsOf returns the number of equal parts of a vocabulary of which k tokens each are returned: the most that are
+// allowed. It is 1 for a prime number of tokens.
+func partsOf(vocab, k int64) int64 {
+	parts := max(1, min(mostParts, vocab/max(leastPart, 4*k)))
+	for vocab%parts != 0 {
+		parts--
+	}
+	return parts
 }
 
 // hidden begins the function that takes n tokens. It returns the state of each after the last layer.

@@ -7,30 +7,34 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// topKThreads is the size of workgroups of top_k: a row may be a vocabulary, and there may be one row only.
-const topKThreads = 256
-
 // topK finds the k largest elements of each row, with a workgroup for each row. A thread keeps the best of its own
 // elements. The best of those is the next result, and only the thread that had it looks for its next best. So all
-// elements are read once, and those of one thread once more for each result.
+// elements are read once, and those of one thread once more for each result but the last. A row may be a vocabulary, and
+// there may be one row only: then there are more threads.
 func topK(l *lowering) {
-	l.begin("top_k", topKThreads)
+	threads := rowThreads(l.n.Args[0].Type.Inner())
+	l.begin("top_k", threads)
 	x, y := l.operand(0), l.result()
 	k := l.n.Attr.(*ir.TopKAttr).K
-	s := &selection{team: l.teamOf(kir.I32, topKThreads), x: x, n: l.size(x.Inner()), inner: l.innerStride(x)}
+	s := &selection{team: l.teamOf(kir.I32, threads), x: x, n: l.size(x.Inner()), inner: l.innerStride(x)}
 	count := x.Rows()
 	l.perGroup(l.size(count), func(u *kir.Value) {
 		at := l.row(x, u)
 		first := s.best(at, func(key, i *kir.Value) *kir.Value { return l.Le(l.zero, i) })
-		l.For(l.zero, l.Int(k), l.one, first, func(j *kir.Value, own []*kir.Value) []*kir.Value {
-			key, i := s.winner(own[0], own[1])
+		put := func(j *kir.Value, own []*kir.Value) (key, i *kir.Value) {
+			key, i = s.winner(own[0], own[1])
 			l.If(l.Eq(l.Thread(), l.zero), func() {
 				l.Store(l.At(y.base, l.Add(l.Mul(u, l.Int(k)), j), 4), i)
 			})
+			return key, i
+		}
+		last := l.For(l.zero, l.Int(k-1), l.one, first, func(j *kir.Value, own []*kir.Value) []*kir.Value {
+			key, i := put(j, own)
 			return l.Choose(l.Eq(i, own[1]), func() []*kir.Value {
 				return s.best(at, func(k2, i2 *kir.Value) *kir.Value { return s.before(key, i, k2, i2) })
 			}, func() []*kir.Value { return own })
 		})
+		put(l.Int(k-1), last)
 	})
 	l.end(count)
 }

@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -8,25 +9,21 @@ import (
 	"testing"
 )
 
-// topOf returns the k largest logits by sorting all of them.
-func topOf(l []float32, k int) Top {
-	ids := make([]int32, len(l))
-	t := Top{Largest: l[0]}
-	for i, x := range l {
-		ids[i] = int32(i)
-		t.Largest = max(t.Largest, x) // NaN if x is
-	}
-	slices.SortStableFunc(ids, func(a, b int32) int {
-		switch {
-		case l[a] > l[b]:
-			return -1
-		case l[a] < l[b]:
-			return 1
+// topOf returns the k largest logits of each part by sorting all of them.
+func topOf(l []float32, k, parts int) Top {
+	t := Top{Part: int32(len(l) / parts)}
+	for part := range slices.Chunk(l, int(t.Part)) {
+		ids := make([]int32, len(part))
+		largest := part[0]
+		for i, x := range part {
+			ids[i] = int32(i)
+			largest = max(largest, x) // NaN if x is
 		}
-		return 0
-	})
-	for _, id := range ids[:k] {
-		t.IDs, t.Logits = append(t.IDs, id), append(t.Logits, l[id])
+		slices.SortStableFunc(ids, func(a, b int32) int { return cmp.Compare(part[b], part[a]) })
+		for _, id := range ids[:k] {
+			t.IDs, t.Logits = append(t.IDs, id), append(t.Logits, part[id])
+		}
+		t.Largest = append(t.Largest, largest)
 	}
 	return t
 }
@@ -37,7 +34,8 @@ func TestFewLogitsAreEnough(t *testing.T) {
 	const vocab = 100
 	r := rand.New(rand.NewPCG(3, 4))
 	for trial := range 400 {
-		k := 1 + r.IntN(vocab)
+		parts := []int{1, 2, 5, 20}[trial%4]
+		k := 1 + r.IntN(vocab/parts)
 		o := Options{Temperature: float32(r.IntN(3)) / 2, TopK: 1 + r.IntN(min(k, vocab-1)), Seed: uint64(trial)}
 		o.TopP, o.MinP, o.Typical = float32(r.IntN(3))/2, float32(r.IntN(2))/50, float32(r.IntN(3))/2
 		o.XTCProbability, o.XTCThreshold, o.DynamicRange = float32(r.IntN(3))/2, 0.02, float32(r.IntN(2))/4
@@ -50,9 +48,9 @@ func TestFewLogitsAreEnough(t *testing.T) {
 			for i := range l {
 				l[i] = float32(math.Round(float64(l[i])*2)) / 2 // ties
 			}
-			got, err := few.NextOf(topOf(l, k))
+			got, err := few.NextOf(topOf(l, k, parts))
 			if want := next(t, all, l); err != nil || got != want {
-				t.Fatalf("%+v, step %d: %d of the %d largest, %d of all: %v", o, step, got, k, want, err)
+				t.Fatalf("%+v, step %d: %d of the %d largest of %d parts, %d of all: %v", o, step, got, k, parts, want, err)
 			}
 		}
 	}
@@ -87,7 +85,7 @@ func TestDamagedLogitsAreAnErrorToo(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for _, largest := range []float32{nan, inf, -inf} {
 		for _, o := range []Options{{}, {Temperature: 1, TopK: 1}} {
-			if _, err := must(t, o, 8).NextOf(Top{[]int32{3}, []float32{1}, largest}); !errors.Is(err, ErrNumerics) {
+			if _, err := must(t, o, 8).NextOf(Top{[]int32{3, 1}, []float32{1, -inf}, []float32{-inf, largest}, 4}); !errors.Is(err, ErrNumerics) {
 				t.Errorf("%v: %v", largest, err)
 			}
 		}

@@ -28,22 +28,29 @@ func (s *Sampler) topK(logits []float32, floor float32) {
 	s.top = s.top[:0]
 	k := s.kept(len(logits))
 	for id, l := range logits {
-		if l < floor {
-			continue
-		}
-		c := candidate{int32(id), l}
-		if len(s.top) < k {
+		switch c := (candidate{int32(id), l}); {
+		case l < floor:
+		case k == len(logits):
 			s.top = append(s.top, c)
-			if len(s.top) == k && k < len(logits) {
-				heapify(s.top, worse)
-			}
-		} else if worse(s.top[0], c) {
-			s.top[0] = c
-			sift(s.top, 0, worse)
+		case len(s.top) < k || worse(s.top[0], c):
+			s.keep(c, k)
 		}
 	}
 	if len(s.top) == k && k < len(logits) {
 		sortHeap(s.top)
+	}
+}
+
+// keep adds a candidate to s.top if it is one of the k best so far. k of them form a heap.
+func (s *Sampler) keep(c candidate, k int) {
+	switch {
+	case len(s.top) < k:
+		if s.top = append(s.top, c); len(s.top) == k {
+			heapify(s.top, worse)
+		}
+	case worse(s.top[0], c):
+		s.top[0] = c
+		sift(s.top, 0, worse)
 	}
 }
 

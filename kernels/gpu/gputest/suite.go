@@ -47,7 +47,7 @@ func caseChecks() []Check {
 	for _, c := range Cases() {
 		list = append(list, Check{c.Name, func(ctx context.Context, on Machine) error { return c.compare(ctx, on, 1, 3) }})
 	}
-	return list
+	return append(list, Check{"top_k/hard values", hardTopK})
 }
 
 func sizeChecks(n int) []Check {

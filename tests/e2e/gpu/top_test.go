@@ -35,24 +35,42 @@ func TestGPUsFindTheMostProbableTokens(t *testing.T) {
 			if plan := string(e2etest.Command{Args: []string{exe, "plan"}}.Run(t)); !strings.Contains(plan, "\nfunction decode_top: ") {
 				t.Fatalf("no step returns the most probable tokens only:\n%s", plan)
 			}
-			for _, sampling := range [][]string{{"--temp", "0"}, {"--temp", "1", "--top-k", "5", "--seed", "3"}} {
-				tokens := func(flags ...string) (ids []int32) {
-					t.Helper()
-					args := slices.Concat([]string{exe, "--prompt", ref.Prompt, "-n", strconv.Itoa(n), "--json", "--ignore-eos"}, sampling, flags, limits)
-					lines, err := e2etest.ParseTokens(e2etest.Command{Args: args, Env: env}.Run(t))
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, line := range lines[:len(lines)-1] {
-						ids = append(ids, *line.ID)
-					}
-					return ids
-				}
-				few, all := tokens(), tokens("--logits")
-				if len(few) != n || !slices.Equal(few, all) {
-					t.Errorf("%v: %v, with all logits %v", sampling, few, all)
-				}
-			}
+			sameTokens(t, e2etest.Command{Args: slices.Concat([]string{exe, "--prompt", ref.Prompt, "-n", strconv.Itoa(n)}, limits), Env: env}, n)
 		})
+	}
+}
+
+// TestGPUsFindTheMostProbableTokensOfParts has a vocabulary in which several workgroups look for them.
+func TestGPUsFindTheMostProbableTokensOfParts(t *testing.T) {
+	needVulkan(t)
+	exe := e2etest.Build(t, e2etest.WideModel(t), "--targets", "vulkan,cpu", "--deny", "cpu", "--device-top-k", "5")
+	if plan := string(e2etest.GGMLC(t, "dump", e2etest.WideModel(t), "--device-top-k", "5", "--after", "import", "--func", "decode_top")); !strings.Contains(plan, "-> (ids: i32[10,5], ") {
+		t.Errorf("not in parts:\n%s", plan)
+	}
+	const n = 12
+	sameTokens(t, e2etest.Command{Args: slices.Concat([]string{exe, "--tokens", "1,400,31000", "-n", strconv.Itoa(n)}, patient)}, n)
+}
+
+// sameTokens runs a program, greedy and drawing, with all logits and without, and compares n tokens.
+func sameTokens(t *testing.T, c e2etest.Command, n int) {
+	t.Helper()
+	for _, sampling := range [][]string{{"--temp", "0"}, {"--temp", "1", "--top-k", "5", "--seed", "3"}} {
+		tokens := func(flags ...string) (ids []int32) {
+			t.Helper()
+			with := c
+			with.Args = slices.Concat(c.Args, []string{"--json", "--ignore-eos"}, sampling, flags)
+			lines, err := e2etest.ParseTokens(with.Run(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range lines[:len(lines)-1] {
+				ids = append(ids, *line.ID)
+			}
+			return ids
+		}
+		few, all := tokens(), tokens("--logits")
+		if len(few) != n || !slices.Equal(few, all) {
+			t.Errorf("%v: %v, with all logits %v", sampling, few, all)
+		}
 	}
 }
