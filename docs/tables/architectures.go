@@ -27,6 +27,11 @@ Scaling of positions: linear, YaRN, longrope, and factors of frequencies (Llama 
 positions of the window; their caches keep only the last positions ([windows](../explanation/windows.md)). Where llama.cpp ignores a window that a
 file states, phi3 reads all positions, and other architectures are compiled for at most as many positions as the window has.
 
+Which layers have a window is that of the architecture unless the file states ` + "`attention.sliding_window_pattern`" + `: a period, whose last layer
+has none, or a list with a bool, 0 or 1 for each layer. (llama.cpp reads the period and ignores some lists.) ` + "`rope.freq_base_swa`" + `
+is the base of the angles in those layers. Architectures without such layers refuse both unless they change nothing, as they do other keys
+that would change the results, such as ` + "`attention.causal`" + ` false in a decoder.
+
 `
 
 const architecturesTail = `

@@ -181,6 +181,27 @@ func TestModuleIsNamedAfterTheModel(t *testing.T) {
 	}
 }
 
+// TestHeadsOfValuesHaveTheirOwnDefault: heads of values are width/heads unless the file states them, whatever those of
+// keys are.
+func TestHeadsOfValuesHaveTheirOwnDefault(t *testing.T) {
+	s := tiny()
+	s.set("attention.key_length", uint32(8))
+	s.set("rope.dimension_count", uint32(8))
+	for i := range int64(2) {
+		s.tensor(layerName(i, "attn_q.weight")).shape[0] = 32
+		s.tensor(layerName(i, "attn_k.weight")).shape[0] = 16
+	}
+	m, err := Build(s.file(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int64{"blk.1.keys": 8, "blk.1.values": 16} {
+		if got := m.State(name).Type.Shape[3]; !got.Equal(ir.Const(want)) {
+			t.Errorf("%s: heads of %v, want %d", name, got, want)
+		}
+	}
+}
+
 // TestContextIsWithinTheWindow: within a sliding window all positions are read, as without one.
 func TestContextIsWithinTheWindow(t *testing.T) {
 	s := tiny()

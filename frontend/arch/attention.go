@@ -159,8 +159,9 @@ func (m *model) heads() heads {
 	if !m.file.Has(m.key("attention.key_length")) && m.embd%h.count != 0 {
 		m.fail(m.file.KeyError(key, "%d heads do not divide the width %d, and attention.key_length is absent: the file is damaged", h.count, m.embd))
 	}
-	h.k = m.countOr("attention.key_length", max(1, m.embd/h.count), 1, maxWidth)
-	h.v = m.countOr("attention.value_length", h.k, 1, maxWidth)
+	usual := max(1, m.embd/h.count)
+	h.k = m.countOr("attention.key_length", usual, 1, maxWidth)
+	h.v = m.countOr("attention.value_length", usual, 1, maxWidth)
 	m.checkKV(h)
 	return h
 }

@@ -32,15 +32,16 @@ func cohere2(m *model) decoder {
 	still := d.layer.(parallel)
 	turned := slices.Clone(still)
 	attn := still[0].body.(attention)
-	attn.window = m.window()
+	attn.window, attn.rope = m.window(), m.windowRope(attn.heads.k, neighbours, attn.rope)
 	turned[0].body = attn
 	attn.window, attn.rope = 0, nil
 	still[0].body = attn
+	windowed := m.windowedLayers(4)
 	d.layer = byLayer(func(i int64) part {
-		if i%4 == 3 {
-			return still
+		if windowed(i) {
+			return turned
 		}
-		return turned
+		return still
 	})
 	return d
 }

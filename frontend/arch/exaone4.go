@@ -12,15 +12,16 @@ func exaone4(m *model) decoder {
 		rope:  m.rope(h.k, halves),
 		scale: h.scale(),
 	}
-	still := turned
+	still, windowed := turned, func(int64) bool { return true }
 	if m.layers == layersOf32B {
-		turned.window, still.rope = m.windowOr(4096), nil
+		turned.window, turned.rope, still.rope = m.windowOr(4096), m.windowRope(h.k, halves, turned.rope), nil
+		windowed = m.windowedLayers(4)
 	}
 	post := m.rmsNorm("post_attention_norm")
 	ffn := residual{at: "ffn", body: gated{act: silu, size: m.feedForward()}, out: m.rmsNorm("post_ffw_norm")}
 	return decoder{
 		layer: byLayer(func(i int64) part {
-			if i%4 == 3 {
+			if !windowed(i) {
 				return sequence{residual{at: "attn", body: still, out: post}, ffn}
 			}
 			return sequence{residual{at: "attn", body: turned, out: post}, ffn}

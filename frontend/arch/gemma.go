@@ -37,17 +37,18 @@ func gemma3(m *model) decoder {
 	if m.layers == layersOf27B && !m.errs.Any() { // whose files do not state their scale
 		a.scale = 1 / math.Sqrt(float64(m.embd/h.count))
 	}
-	local, pattern := a, int64(1)
+	local, windowed := a, m.windowedLayers(6)
 	if local.window = m.windowOr(0); local.window > 0 {
-		pattern = m.countOr("attention.sliding_window_pattern", 6, 1, maxLayers)
-		local.rope = m.unscaledRope(h.k, halves, m.positiveOr("rope.freq_base_swa", 10000))
+		local.rope = m.unscaledWindowRope(h.k, halves, usualBase)
+	} else {
+		m.key(localRopeBase) // the file may state it in spite of that
 	}
 	ffn := residual{at: "ffn", in: m.rmsNorm("ffn_norm"), out: m.rmsNorm("post_ffw_norm"), body: gated{act: gelu, size: m.feedForward()}}
 	return decoder{
 		embedding: embedding{scale: math.Sqrt(float64(m.embd))},
 		layer: byLayer(func(i int64) part {
 			attn := residual{at: "attn", in: m.rmsNorm("attn_norm"), out: m.rmsNorm("post_attention_norm"), body: local}
-			if i%pattern == pattern-1 {
+			if !windowed(i) {
 				attn.body = a
 			}
 			return sequence{attn, ffn}
@@ -72,13 +73,14 @@ func gemma2(m *model) decoder {
 		global.scale = 1 / math.Sqrt(float64(m.embd/h.count))
 	}
 	local := global
-	local.window = m.windowOr(4096)
+	local.window, local.rope = m.windowOr(4096), m.windowRope(h.k, halves, global.rope)
+	windowed := m.windowedLayers(2)
 	ffn := residual{at: "ffn", in: m.rmsNorm("ffn_norm"), out: m.rmsNorm("post_ffw_norm"), body: gated{act: gelu, size: m.feedForward()}}
 	return decoder{
 		embedding: embedding{scale: math.Sqrt(float64(m.embd))},
 		layer: byLayer(func(i int64) part {
 			attn := residual{at: "attn", in: m.rmsNorm("attn_norm"), out: m.rmsNorm("post_attention_norm"), body: local}
-			if i%2 == 1 {
+			if !windowed(i) {
 				attn.body = global
 			}
 			return sequence{attn, ffn}

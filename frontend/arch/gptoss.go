@@ -15,14 +15,15 @@ func gptOSS(m *model) decoder {
 		out:   required,
 	}
 	local := global
-	local.window = m.window()
+	local.window, local.rope = m.window(), m.windowRope(h.k, halves, global.rope)
+	windowed := m.windowedLayers(2)
 	e := m.experts(m.expertFeedForward(), softmaxOfChosen)
 	e.join, e.biases = limitedSwiGLU, required
 	ffn := residual{at: "ffn", in: m.rmsNorm("post_attention_norm"), body: e}
 	return decoder{
 		layer: byLayer(func(i int64) part {
 			attn := residual{at: "attn", in: m.rmsNorm("attn_norm"), body: global}
-			if i%2 == 0 {
+			if windowed(i) {
 				attn.body = local
 			}
 			return sequence{attn, ffn}

@@ -109,6 +109,25 @@ var faults = []struct {
 	{"scale of another architecture", func(s *spec) { s.set("logit_scale", float32(0.5)) },
 		[]string{`key "llama.logit_scale"`, "0.5: llama models with this are not supported yet"}},
 	{"experts that are a string", func(s *spec) { s.set("expert_count", "8") }, []string{`key "llama.expert_count"`, "string"}},
+	{"windows in some layers", func(s *spec) { s.set("attention.sliding_window_pattern", []bool{false, true}) },
+		[]string{`key "llama.attention.sliding_window_pattern"`, "layer 1 has a sliding window: llama models with this are not supported yet"}},
+	{"windows in too many layers", func(s *spec) { s.set("attention.sliding_window_pattern", []bool{false, true, false}) },
+		[]string{`key "llama.attention.sliding_window_pattern"`, "a list of 3 values for 2 layers: the file is damaged"}},
+	{"windows in a layer with 2", func(s *spec) { s.set("attention.sliding_window_pattern", []uint32{0, 2}) },
+		[]string{`key "llama.attention.sliding_window_pattern"`, "2 for layer 1: it is 1 for a layer with a sliding window"}},
+	{"windows of a list of strings", func(s *spec) { s.set("attention.sliding_window_pattern", []string{"w", "f"}) },
+		[]string{`key "llama.attention.sliding_window_pattern"`, "string"}},
+	{"windows of a string", func(s *spec) { s.set("attention.sliding_window_pattern", "wf") },
+		[]string{`key "llama.attention.sliding_window_pattern"`, "string"}},
+	{"windows of a long list", func(s *spec) { s.set("attention.sliding_window_pattern", make([]bool, 513)) },
+		[]string{`key "llama.attention.sliding_window_pattern"`, "a list of 513 values, where at most 512 layers are possible"}},
+	{"angles of layers with windows", func(s *spec) { s.set("rope.freq_base_swa", float32(1e4)); s.set("rope.freq_base", float32(1e5)) },
+		[]string{`key "llama.rope.freq_base_swa"`, "10000, which is not that of rope.freq_base: llama models whose layers differ in this are not supported yet"}},
+	{"heads of layers with windows", func(s *spec) { s.set("attention.key_length_swa", uint32(8)) },
+		[]string{`key "llama.attention.key_length_swa"`, "8, which is not that of attention.key_length"}},
+	{"tokens that read those after them", func(s *spec) { s.set("attention.causal", false) },
+		[]string{`key "llama.attention.causal"`, "false: llama models whose tokens read those after them are not supported yet"}},
+	{"causal that is a number", func(s *spec) { s.set("attention.causal", uint32(0)) }, []string{`key "llama.attention.causal"`, "u32"}},
 	{"sliding window that is a string", func(s *spec) { s.set("attention.sliding_window", "4096") }, []string{`key "llama.attention.sliding_window"`, "string"}},
 
 	{"heads per layer of the wrong length", func(s *spec) { s.set("attention.head_count", []uint32{4, 4, 4}) },
@@ -199,6 +218,48 @@ func TestOptionsThatDoNotFitAreRefused(t *testing.T) {
 				t.Errorf("said more than once: %v", err)
 			}
 		})
+	}
+}
+
+// TestWrongOptionsDoNotBlameTheFile: with the factors of longrope, a fault of an option is the only one.
+func TestWrongOptionsDoNotBlameTheFile(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"cache", Options{KV: dtype.Q8_0}, "--kv q8_0"},
+		{"context", Options{Context: 99999999}, "--ctx 99999999 is more than"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := tiny()
+			s.add("rope_factors_long.weight", gguf.TensorF32, 8)
+			s.add("rope_factors_short.weight", gguf.TensorF32, 8)
+			_, err := Build(s.file(t), c.o)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want one line with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestKeysThatChangeNothingAreAccepted has keys that architectures do not read, with values that agree with what is
+// computed.
+func TestKeysThatChangeNothingAreAccepted(t *testing.T) {
+	s := tiny()
+	s.set("attention.causal", true)
+	s.set("attention.sliding_window_pattern", []bool{false, false})
+	s.set("rope.freq_base", float32(1e5))
+	s.set("rope.freq_base_swa", float32(1e5))
+	s.set("rope.dimension_count_swa", uint32(16))
+	if _, err := Build(s.file(t), Options{}); err != nil {
+		t.Error(err)
+	}
+	s = tiny()
+	s.set("attention.sliding_window", uint32(64)) // to which the context is limited
+	s.set("attention.sliding_window_pattern", uint32(2))
+	if _, err := Build(s.file(t), Options{}); err != nil {
+		t.Error(err)
 	}
 }
 

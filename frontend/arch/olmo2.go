@@ -4,15 +4,17 @@ package arch
 // keys, and rotations of halves. OLMo 3 has a sliding window in three of four layers, whose angles are not scaled.
 func olmo2(m *model) decoder {
 	global := wideNormAttention(m, m.heads())
-	local := global
+	local, windowed := global, m.windowedLayers(4)
 	if local.window = m.windowOr(0); local.window > 0 {
-		local.rope = m.unscaledRope(global.heads.k, halves, m.positiveOr("rope.freq_base", 10000))
+		local.rope = m.unscaledWindowRope(global.heads.k, halves, m.positiveOr(ropeBase, usualBase))
+	} else {
+		m.key(localRopeBase) // the file may state it in spite of that
 	}
 	post := m.rmsNorm("post_attention_norm")
 	ffn := residual{at: "ffn", body: gated{act: silu, size: m.feedForward()}, out: m.rmsNorm("post_ffw_norm")}
 	return decoder{
 		layer: byLayer(func(i int64) part {
-			if i%4 == 3 {
+			if !windowed(i) {
 				return sequence{residual{at: "attn", body: global, out: post}, ffn}
 			}
 			return sequence{residual{at: "attn", body: local, out: post}, ffn}

@@ -3,7 +3,8 @@ package arch
 // phi3 is Phi 3, 3.5 and 4: one matrix for queries, keys and values, one for gate and up, rotations of halves whose
 // angles may depend on the context, and root-mean-square norms.
 func phi3(m *model) decoder {
-	m.windowOr(0) // which llama.cpp ignores, as files state windows that their models do not have
+	m.windowOr(0)        // which llama.cpp ignores, as files state windows that their models do not have
+	m.key(windowPattern) // which says where those windows would be
 	h := m.equalHeads()
 	return decoder{
 		layer: sequence{

@@ -44,21 +44,48 @@ func (g *graph) ropeFreqs(i int, r *rope) *ir.Value {
 	return g.f.Weight(name)
 }
 
+// Keys of the angles.
+const (
+	ropeBase      = "rope.freq_base"
+	localRopeBase = "rope.freq_base_swa" // in layers with a sliding window
+)
+
+// usualBase is that of files that state none.
+const usualBase = 10000
+
 // rope describes the rotation of heads of some size: of all of it, or of the part that rope.dimension_count states.
 // The angle of pair i is base^(-2i/rotated), divided by the file's factors if it has any and changed by the kind of
 // scaling that the file states.
 func (m *model) rope(size int64, pairs ir.RopeAttr) *rope {
+	return m.ropeOfBase(size, pairs, ropeBase, m.positiveOr(ropeBase, usualBase), m.ropeScaling)
+}
+
+// windowRope describes the rotation in layers with a sliding window: that of the other layers, unless the file states a
+// base of their own.
+func (m *model) windowRope(size int64, pairs ir.RopeAttr, others *rope) *rope {
+	if !m.file.Has(m.key(localRopeBase)) {
+		return others
+	}
+	return m.ropeOfBase(size, pairs, localRopeBase, m.positive(localRopeBase), m.ropeScaling)
+}
+
+// unscaledWindowRope is windowRope for layers whose angles are not scaled. def is their base if the file states none.
+func (m *model) unscaledWindowRope(size int64, pairs ir.RopeAttr, def float64) *rope {
+	return m.ropeOfBase(size, pairs, localRopeBase, m.positiveOr(localRopeBase, def), m.unscaled)
+}
+
+// ropeOfBase describes the rotation of heads of some size by angles of a base, which a key states.
+func (m *model) ropeOfBase(size int64, pairs ir.RopeAttr, key string, base float64, scaling func(rotated int64, base float64) ropeScaling) *rope {
 	rotated := m.countOr("rope.dimension_count", size, 1, maxWidth)
-	base := m.positiveOr("rope.freq_base", 10000)
 	if m.errs.Any() { // the size may be that of missing numbers
-		m.ropeScaling(2, base)
+		scaling(2, base)
 		return nil
 	}
 	if rotated%2 != 0 || rotated > size {
 		m.fail(m.file.KeyError(m.key("rope.dimension_count"), "%d elements cannot be turned in pairs within a head of %d: the file is damaged", rotated, size))
 		return nil
 	}
-	s := m.ropeScaling(rotated, base)
+	s := scaling(rotated, base)
 	if m.errs.Any() {
 		return nil
 	}
@@ -66,7 +93,7 @@ func (m *model) rope(size int64, pairs ir.RopeAttr) *rope {
 	for i := range r.freqs {
 		r.freqs[i] = math.Pow(base, -2*float64(i)/float64(rotated)) / s.factors[i] * s.stretch(i)
 		if math.IsInf(float64(float32(r.freqs[i])), 0) {
-			m.fail(m.file.KeyError(m.key("rope.freq_base"), "%g gives angles that overflow: the file is damaged", base))
+			m.fail(m.file.KeyError(m.key(key), "%g gives angles that overflow: the file is damaged", base))
 			return nil
 		}
 	}
@@ -74,15 +101,13 @@ func (m *model) rope(size int64, pairs ir.RopeAttr) *rope {
 	return r
 }
 
-// unscaledRope describes the rotation of whole heads by angles of a base, without scaling.
-func (m *model) unscaledRope(size int64, pairs ir.RopeAttr, base float64) *rope {
-	r := &rope{pairs: pairs, freqs: make([]float64, size/2), scale: 1}
-	for i := range r.freqs {
-		r.freqs[i] = math.Pow(base, -2*float64(i)/float64(size))
-	}
-	m.ropes = append(m.ropes, r)
-	return r
+// unscaled is the scaling of angles that are not scaled.
+func (m *model) unscaled(rotated int64, _ float64) ropeScaling {
+	return ropeScaling{factors: ones(rotated / 2), stretch: func(int) float64 { return 1 }, magnitude: 1}
 }
+
+// ones are the divisors of angles that are not changed.
+func ones(half int64) []float64 { return slices.Repeat([]float64{1}, int(half)) }
 
 // ropeScaling is how a model was stretched to more positions than it was first trained with.
 type ropeScaling struct {
@@ -160,9 +185,12 @@ const (
 // longRope returns the divisors for the context that the user has chosen: those for short ones, or those for contexts
 // longer than the original.
 func (m *model) longRope(half int64) []float64 {
+	if m.errs.Any() { // half may be that of missing numbers
+		return ones(half)
+	}
 	short, long := m.tensor(shortFactors, half), m.tensor(longFactors, half)
 	if short == nil || long == nil {
-		return slices.Repeat([]float64{1}, int(half))
+		return ones(half)
 	}
 	if m.context > m.originalContext() {
 		return m.ropeFactors(longFactors, half)
@@ -172,7 +200,7 @@ func (m *model) longRope(half int64) []float64 {
 
 // ropeFactors returns the divisor of each angle, ones if the file has no such tensor.
 func (m *model) ropeFactors(name string, half int64) []float64 {
-	factors := slices.Repeat([]float64{1}, int(half))
+	factors := ones(half)
 	if !m.has(name) {
 		return factors
 	}

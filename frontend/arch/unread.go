@@ -34,6 +34,8 @@ var graphKeys = map[string]float64{
 // results would be those of another model.
 func (m *model) refuseUnread() {
 	m.refuseSections()
+	m.refuseLocal()
+	m.refuseUncausal()
 	for _, name := range slices.Sorted(maps.Keys(graphKeys)) {
 		full := m.arch + "." + name
 		if m.read[full] || !m.file.Has(full) {
@@ -57,6 +59,54 @@ func (m *model) refuseSections() {
 		m.fail(err)
 	} else if len(list) > 0 && slices.Max(list) > 0 {
 		m.fail(m.file.KeyError(full, "%d…: %s models with sections of angles are not supported yet", list[0], m.arch))
+	}
+}
+
+// localKeys are keys of layers with a sliding window, by the keys of the other layers.
+var localKeys = map[string]string{
+	localRopeBase:                ropeBase,
+	"rope.dimension_count_swa":   "rope.dimension_count",
+	"attention.key_length_swa":   "attention.key_length",
+	"attention.value_length_swa": "attention.value_length",
+}
+
+// refuseLocal reports keys of layers with a sliding window that the description does not read, unless they change
+// nothing: they are those of the other layers, or the list of such layers is empty.
+func (m *model) refuseLocal() {
+	for _, name := range slices.Sorted(maps.Keys(localKeys)) {
+		full := m.arch + "." + name
+		if m.read[full] || !m.file.Has(full) {
+			continue
+		}
+		x, err := m.number(full)
+		if err != nil {
+			m.fail(err)
+			continue
+		}
+		other, err := m.number(m.arch + "." + localKeys[name])
+		if err != nil || x != other {
+			m.fail(m.file.KeyError(full, "%g, which is not that of %s: %s models whose layers differ in this are not supported yet", x, localKeys[name], m.arch))
+		}
+	}
+	if full := m.arch + "." + windowPattern; !m.read[full] && m.file.Has(full) {
+		windowed := m.windowedLayers(1)
+		for i := range m.layers {
+			if windowed(i) {
+				m.fail(m.file.KeyError(full, "layer %d has a sliding window: %s models with this are not supported yet", i, m.arch))
+				return
+			}
+		}
+	}
+}
+
+// refuseUncausal reports decoders whose tokens read those after them.
+func (m *model) refuseUncausal() {
+	const name = "attention.causal"
+	if m.read[m.arch+"."+name] { // by encoders
+		return
+	}
+	if m.denied(name) {
+		m.fail(m.file.KeyError(m.key(name), "false: %s models whose tokens read those after them are not supported yet", m.arch))
 	}
 }
 

@@ -3,6 +3,8 @@ package arch
 import (
 	"math"
 	"slices"
+
+	"github.com/ggmlc/ggmlc/frontend/gguf"
 )
 
 // Sliding windows. In layers that have one, a token reads the positions of the window, which ends with its own. Their
@@ -42,6 +44,58 @@ func (m *model) windowOr(def int64) int64 {
 	return m.countOr("attention.sliding_window", def, 0, math.MaxInt32)
 }
 
+// windowPattern is the key that states which layers have the window.
+const windowPattern = "attention.sliding_window_pattern"
+
+// windowedLayers returns whether each layer has the sliding window. The file states it for each layer, or as a period,
+// whose last layer has none; a period of 0 is that of no such layer. The period of an architecture is the default.
+func (m *model) windowedLayers(period int64) func(layer int64) bool {
+	k, ok := m.file.Key(m.key(windowPattern))
+	if ok && k.Type == gguf.Array {
+		list := m.windowList(windowPattern)
+		return func(layer int64) bool { return layer < int64(len(list)) && list[layer] }
+	}
+	if ok {
+		period = m.count(windowPattern, 0, maxLayers)
+	}
+	return func(layer int64) bool { return period == 0 || layer%period < period-1 }
+}
+
+// windowList returns the list of windowPattern: one bool, 0 or 1 for each layer.
+func (m *model) windowList(name string) []bool {
+	key := m.key(name)
+	k, _ := m.file.Key(key)
+	if k.Count > maxLayers { // checked before the list is read
+		m.fail(m.file.KeyError(key, "a list of %d values, where at most %d layers are possible: the file is damaged", k.Count, maxLayers))
+		return nil
+	}
+	list, err := m.boolsOrInts(key)
+	if err == nil && int64(len(list)) != m.layers && !m.errs.Any() {
+		err = m.file.KeyError(key, "a list of %d values for %d layers: the file is damaged", len(list), m.layers)
+	}
+	m.fail(err)
+	return list
+}
+
+// boolsOrInts returns a list of bools, which files may have as integers.
+func (m *model) boolsOrInts(key string) ([]bool, error) {
+	if k, ok := m.file.Key(key); ok && k.Elem == gguf.Bool {
+		return m.file.Bools(key)
+	}
+	ints, err := m.file.Ints(key)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]bool, len(ints))
+	for i, n := range ints {
+		if n != 0 && n != 1 {
+			return nil, m.file.KeyError(key, "%d for layer %d: it is 1 for a layer with a sliding window and otherwise 0; the file is damaged", n, i)
+		}
+		list[i] = n == 1
+	}
+	return list, nil
+}
+
 // window returns the number of positions of the sliding window, which the file has to state.
 func (m *model) window() int64 { return m.count("attention.sliding_window", 1, math.MaxInt32) }
 
@@ -52,6 +106,7 @@ func (m *model) limitToWindow() {
 		return
 	}
 	if n := m.windowOr(0); n > 0 {
+		m.key(windowPattern) // which changes nothing within the window
 		m.limitContext(n, "of the model's sliding window, which "+m.arch+" is not known to have", "attention.sliding_window")
 	}
 }
