@@ -244,6 +244,16 @@ func noteModel(w io.Writer, form outputForm, model string, md *driver.Model) err
 	if text := md.LongContext(); text != "" {
 		notice(w, form, "context", "%s: %s", model, text)
 	}
+	if text := md.LimitedContext(); text != "" {
+		notice(w, form, "context", "%s: %s", model, text)
+	}
+	kept, err := md.KeptWeights()
+	if err != nil {
+		return err
+	}
+	if kept != "" {
+		notice(w, form, "kept", "%s: %s", model, kept)
+	}
 	faults, err := md.TemplateFaults()
 	for _, text := range faults {
 		notice(w, form, "template", "%s: %s", model, text)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"flag"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ggmlc/ggmlc/cmd/ggmlc/demo"
+	"github.com/ggmlc/ggmlc/frontend/arch/archtest"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 )
 
@@ -149,6 +152,10 @@ var ggufKinds = map[string]func(*gguf.Writer){
 	},
 	"other-architecture": func(w *gguf.Writer) { w.Set("general.architecture", "parrot") },
 	"mlp":                writeMLP,
+	"limited": func(w *gguf.Writer) { // to 5 positions
+		writeLlama(w)
+		w.Set("llama.attention.sliding_window", uint32(5))
+	},
 	"large": func(w *gguf.Writer) { // more than gen embeds
 		w.Tensor("w", gguf.TensorF32, []int{4224, 4096}, zeros(4*4224*4096))
 	},
@@ -158,6 +165,18 @@ func zeros(n int) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(make([]byte, n))
 		return err
+	}
+}
+
+// writeLlama adds a llama with random weights.
+func writeLlama(w *gguf.Writer) {
+	models := archtest.Models()
+	m := models[slices.IndexFunc(models, func(m archtest.Model) bool { return m.Arch() == "llama" })]
+	for _, k := range m.Keys {
+		w.Set(k.Name, k.Value)
+	}
+	for _, t := range m.Tensors {
+		w.Tensor(t.Name, gguf.TensorF32, t.Shape, func(out io.Writer) error { return binary.Write(out, binary.LittleEndian, t.Data) })
 	}
 }
 

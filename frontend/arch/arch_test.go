@@ -213,6 +213,54 @@ func TestContextIsWithinTheWindow(t *testing.T) {
 	if got := m.State("blk.0.keys").Type.Shape[2]; !got.Equal(ir.Const(64)) {
 		t.Errorf("the cache has %v positions, want 64", got)
 	}
+	if key := Limit(m); key != "llama.attention.sliding_window" {
+		t.Errorf("the context is limited by %q", key)
+	}
+	if m, err = Build(s.file(t), Options{Context: 64}); err != nil || Limit(m) != "" {
+		t.Errorf("a context that the user chose is limited by %q, or error %v", Limit(m), err)
+	}
+}
+
+// TestKeptMatricesAreCounted: matrices whose rows are no whole blocks are counted, each once.
+func TestKeptMatricesAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		inner int
+		q     dtype.DType
+		want  Kept
+	}{
+		{96, dtype.Invalid, Kept{}},
+		{96, dtype.Q8_0, Kept{}},
+		{97, dtype.Q8_0, Kept{"q8_0", 32, 16, 2, "blk.0.ffn_down.weight", 97, 0}},
+		{97, dtype.Q4_K, Kept{"q4_k", 256, 16, 16, "token_embd.weight", 64, 14}},
+	} {
+		s := tiny()
+		s.set("feed_forward_length", uint32(c.inner))
+		for i := range int64(2) {
+			for _, name := range []string{"ffn_gate.weight", "ffn_up.weight"} {
+				s.tensor(layerName(i, name)).shape[0] = c.inner
+			}
+			s.tensor(layerName(i, "ffn_down.weight")).shape[1] = c.inner
+		}
+		m, err := Build(s.file(t), Options{Quantize: c.q})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := KeptOf(m); got != c.want || err != nil {
+			t.Errorf("%d, %v: %+v, %v; want %+v", c.inner, c.q, got, err, c.want)
+		}
+	}
+}
+
+// TestDamagedAdviceIsAnError: a module may come from a file.
+func TestDamagedAdviceIsAnError(t *testing.T) {
+	m, err := Build(tiny().file(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.SetMeta("arch.kept", "{")
+	if _, err := KeptOf(m); err == nil || !strings.Contains(err.Error(), `metadata "arch.kept"`) {
+		t.Errorf("error %v", err)
+	}
 }
 
 // TestContextIsWithinLearnedPositions: a table of positions has no more than the trained ones.

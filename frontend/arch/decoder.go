@@ -76,7 +76,7 @@ func (m *model) build(d decoder) (*ir.Module, error) {
 	}
 	mod.SetMeta("lm.arch", m.arch)
 	mod.SetMeta("lm.trained", strconv.FormatInt(m.trained, 10))
-	return mod, nil
+	return mod, m.advise(mod)
 }
 
 // prefillName is the name of the function that takes the tokens of a prompt.

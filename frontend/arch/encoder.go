@@ -55,10 +55,11 @@ func (m *model) buildEncoder(d decoder) (*ir.Module, error) {
 	}
 	m.b.Encoder(e)
 	mod, err := m.b.Finish()
-	if err == nil {
-		mod.SetMeta("encoder.arch", m.arch)
+	if err != nil {
+		return nil, err
 	}
-	return mod, err
+	mod.SetMeta("encoder.arch", m.arch)
+	return mod, m.advise(mod)
 }
 
 // encoderInputs declares the inputs of a function that takes texts of n tokens.

@@ -22,12 +22,14 @@ type model struct {
 	seen  map[string]bool // texts of errs
 	read  map[string]bool // keys that the description reads
 	used  map[string]bool // tensors that the graph reads
+	kept  Kept            // matrices that the user's format does not fit
 
 	counts map[string]int64 // integers that the file states, by key
 
 	layers, embd, vocab int64
-	trained, context    int64 // positions
-	batch               int64 // tokens of a step
+	trained, context    int64  // positions
+	batch               int64  // tokens of a step
+	limit               string // key that has limited the context, see limitContext
 	ropes               []*rope
 	perHead             int64 // heads with matrices of their own; 0: none
 
@@ -258,6 +260,7 @@ func (m *model) limitContext(n int64, reason, key string) {
 		m.failOption("--ctx %d is more than the %d positions %s (%s): ask for fewer", m.context, n, reason, m.key(key))
 	default:
 		m.context, m.batch = n, min(n, m.batch)
+		m.limit = m.key(key)
 	}
 }
 

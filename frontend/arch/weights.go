@@ -171,10 +171,16 @@ func (m *model) matrixExpr(name string, shape []int64) (dtype.DType, *ir.Expr) {
 	if x := dt.Expansion(); x.Valid() {
 		return x, ir.Expand(e, x.String())
 	}
-	if q := m.conversion(dt); q != dtype.Invalid && shape[len(shape)-1]%int64(q.BlockElems()) == 0 {
-		return q, ir.Quantize(e, q.String())
+	q := m.conversion(dt)
+	if q == dtype.Invalid {
+		return dt, e
 	}
-	return dt, e
+	m.kept.Wanted++
+	if k := shape[len(shape)-1]; k%int64(q.BlockElems()) != 0 {
+		m.kept.add(name, k)
+		return dt, e
+	}
+	return q, ir.Quantize(e, q.String())
 }
 
 // conversion returns the dtype that matrices of dt are converted to, or Invalid for none.
