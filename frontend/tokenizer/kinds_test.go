@@ -28,6 +28,9 @@ func TestHostileMergesAndPiecesAreRefused(t *testing.T) {
 		{"merge not UTF-8", bpeKeys().with(keys{keyMerges: []string{"\xff b"}}), "merge 0"},
 		{"BOS wanted, none there", bpeKeys().with(keys{keyBOS: nil, keyAddBOS: true}), "no beginning-of-text token"},
 		{"whitespace with another name", bpeKeys().with(keys{keyModel: "whitespace"}), "only supported with whitespace"},
+		{"ranks without a document", pieceKeys("bert").with(keys{keyPair: "{query}"}), "has no {document}: a template of query and document has a place for each"},
+		{"ranks not UTF-8", pieceKeys("bert").with(keys{keyPair: "\xff{query}{document}"}), "is no UTF-8 text"},
+		{"ranks of a number", pieceKeys("bert").with(keys{keyPair: uint32(1)}), "is a u32, where a string is needed"},
 		{"no unknown", pieceKeys("bert").with(keys{keyUNK: uint32(noID)}), "names no token, but this tokenizer needs one"},
 		{"no scores", pieceKeys("t5").with(keys{keyScores: nil}), `key "tokenizer.ggml.scores": is missing`},
 		{"charsmap of words", pieceKeys("t5").with(keys{keyCharsmap: []int32{1}}), "where an array of u8 is needed"},
@@ -57,6 +60,7 @@ func TestOtherVocabulariesAreRead(t *testing.T) {
 		{"Kimi K2", bpeKeys().with(keys{keyPre: "kimi-k2", keyMerges: nil}), func(k *token.Table) bool { return len(k.Merges) == 0 }},
 		{"Gemma 4", bpeKeys().with(keys{keyModel: "gemma4", keyPre: "x"}), func(k *token.Table) bool { return k.Raw && k.Escape && k.AddBOS }},
 		{"whitespace", bpeKeys().with(keys{keyModel: "whitespace", keyPre: "whitespace", keyLower: true}), func(k *token.Table) bool { return k.Raw && k.DropBlanks && k.Lower }},
+		{"ranks", pieceKeys("bert").with(keys{keyPair: "{query}[SEP]{document}"}), func(k *token.Table) bool { return k.Pair == "{query}[SEP]{document}" }},
 		{"bert", pieceKeys("bert"), func(k *token.Table) bool {
 			return k.AddBOS && k.AddSEP && k.SEP == 2 && k.PairSEP && !k.PairEOS && k.Lower && k.StripAccents
 		}},

@@ -3,8 +3,10 @@
 package tokenizer
 
 import (
+	"errors"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir/spell"
@@ -49,6 +51,7 @@ const (
 	keyAccents  = "tokenizer.ggml.normalizer.strip_accents"
 	keySpaces   = "tokenizer.ggml.remove_extra_whitespaces"
 	keyCharsmap = "tokenizer.ggml.precompiled_charsmap"
+	keyPair     = "tokenizer.chat_template.rerank"
 )
 
 // Present reports whether a file has a vocabulary. A graph need not have one, and some files name theirs none.
@@ -138,6 +141,7 @@ func (r *reader) table(a token.Algorithm, def ids, more func(t *token.Table)) (*
 		UNK:       r.id(keyUNK, def.unk, n),
 	}
 	r.separator(t)
+	r.pair(t)
 	more(t)
 	return r.finish(t)
 }
@@ -148,6 +152,28 @@ func (r *reader) separator(t *token.Table) {
 		t.SEP = r.id(keySEP, token.None, len(t.Tokens))
 		t.PairSEP = t.SEP != token.None
 	}
+}
+
+// pair reads the template of a query and a document that are ranked.
+func (r *reader) pair(t *token.Table) {
+	if !r.src.Has(keyPair) {
+		return
+	}
+	text, err := r.src.String(keyPair)
+	if err == nil {
+		err = token.ValidPair(text)
+		if err == nil && !utf8.ValidString(text) {
+			err = errors.New("is no UTF-8 text")
+		}
+		if err != nil {
+			err = r.src.KeyError(keyPair, "%v: convert the model again", err)
+		}
+	}
+	if err != nil {
+		r.add(err)
+		return
+	}
+	t.Pair = text
 }
 
 // scoresOf reads the scores of algorithms that have them.

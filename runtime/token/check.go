@@ -41,6 +41,11 @@ func (t *Table) check() error {
 		t.PairSEP && t.SEP == None || t.PairEOS && t.EOS == None && t.SEP == None {
 		errs = append(errs, errors.New("a token is to be added that the vocabulary lacks"))
 	}
+	if t.Pair != "" {
+		if err := ValidPair(t.Pair); err != nil {
+			errs = append(errs, fmt.Errorf("the template for ranks %w", err))
+		}
+	}
 	if n := totalBytes(t.Tokens) + t.mergeBytes(); n > math.MaxInt32 {
 		errs = append(errs, fmt.Errorf("%d bytes of text", n))
 	}

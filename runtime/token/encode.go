@@ -12,6 +12,8 @@ type Options struct {
 	// ParseSpecials also matches control tokens that are written out in the text, such as "</s>". It is for
 	// templates. Text from users must not be able to do that.
 	ParseSpecials bool
+
+	given []span // parts of the text in which ParseSpecials has no effect
 }
 
 // Encode appends the tokens of a text to dst. Time and memory grow as n log n with the length of any text.
@@ -38,31 +40,6 @@ func (v *Vocab) Encode(dst []int32, text string, o Options) []int32 {
 		e.out = append(e.out, v.sep)
 	}
 	return e.out
-}
-
-// EncodePair appends the tokens of a query and a document as models that rank texts read them: each of both ended, or
-// with a separator between them, as the vocabulary wants.
-func (v *Vocab) EncodePair(dst []int32, query, document string) []int32 {
-	end := v.eos
-	if end == None {
-		end = v.sep
-	}
-	ended := v.flags&(flagAddEOS|flagPairEOS) != 0
-	if v.flags&flagAddBOS != 0 {
-		dst = append(dst, v.bos)
-	}
-	dst = v.Encode(dst, query, Options{})
-	if ended {
-		dst = append(dst, end)
-	}
-	if v.flags&flagPairSEP != 0 {
-		dst = append(dst, v.sep)
-	}
-	dst = v.Encode(dst, document, Options{})
-	if ended {
-		dst = append(dst, end)
-	}
-	return dst
 }
 
 // encoder is the work space of one Encode.

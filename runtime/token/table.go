@@ -36,6 +36,7 @@ import (
 //	    u8 x n       type, and the bits below
 //	    u8 x t       texts
 //	    u8 x d       map of characters
+//	    u8 x rest    template of query and document, if the flag is set
 const (
 	tableMagic  = "GGT2"
 	headerBytes = 80
@@ -54,6 +55,7 @@ const (
 	flagDropBlanks   = 1 << 11 // BPE: words of white space have no tokens
 	flagPairEOS      = 1 << 12 // EncodePair ends both texts, though Encode ends none
 	flagPairSEP      = 1 << 13 // EncodePair puts the separator between them
+	flagPairText     = 1 << 14 // EncodePair fills a template
 
 	typeMask      = 0x0f
 	stripLeftBit  = 0x20
@@ -112,10 +114,11 @@ type Table struct {
 
 	StripLeft, StripRight []int32 // special tokens to which the white space before or after them belongs
 
-	AddBOS, AddEOS bool // whether Encode adds them
-	PairEOS        bool // whether EncodePair ends both texts with EOS, or else SEP, even without AddEOS
-	PairSEP        bool // whether EncodePair puts SEP between both texts
-	AddSpace       bool // whether a space is put before text
+	AddBOS, AddEOS bool   // whether Encode adds them
+	PairEOS        bool   // whether EncodePair ends both texts with EOS, or else SEP, even without AddEOS
+	PairSEP        bool   // whether EncodePair puts SEP between both texts
+	Pair           string // what EncodePair encodes in place of that: a text with {query} and {document}, or nothing
+	AddSpace       bool   // whether a space is put before text
 
 	Lower        bool   // WPM and BPE: text becomes lower case
 	StripAccents bool   // WPM: text loses its accents
@@ -187,7 +190,7 @@ func (t *Table) Encode() ([]byte, error) {
 	for _, s := range texts {
 		b = append(b, s...)
 	}
-	return append(b, t.Charsmap...), nil
+	return append(append(b, t.Charsmap...), t.Pair...), nil
 }
 
 // order returns the tokens in order that WPM, UGM, RWKV and PLaMo search for in text.
@@ -293,7 +296,7 @@ func (t *Table) flags() int32 {
 	}{
 		{t.AddBOS, flagAddBOS}, {t.AddEOS, flagAddEOS}, {t.AddSpace, flagAddSpace}, {t.Escape, flagEscape},
 		{t.Raw, flagRaw}, {t.IgnoreMerges, flagIgnoreMerges}, {t.Newlines, flagNewlines}, {t.DropBlanks, flagDropBlanks}, {t.AddSEP, flagAddSEP},
-		{t.Lower, flagLower}, {t.StripAccents, flagStripAccents}, {t.MergeSpaces, flagMergeSpaces}, {t.PairEOS, flagPairEOS}, {t.PairSEP, flagPairSEP},
+		{t.Lower, flagLower}, {t.StripAccents, flagStripAccents}, {t.MergeSpaces, flagMergeSpaces}, {t.PairEOS, flagPairEOS}, {t.PairSEP, flagPairSEP}, {t.Pair != "", flagPairText},
 	} {
 		if b.set {
 			f |= b.flag

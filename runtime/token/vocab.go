@@ -18,6 +18,7 @@ type Vocab struct {
 	texts      string
 	prefixes   prefixes // WPM, UGM, RWKV and PLaMo
 	charsmap   charsmap // UGM
+	pair       string   // template of EncodePair, or nothing
 
 	algorithm            Algorithm
 	n                    int
@@ -76,6 +77,9 @@ func (v *Vocab) cutParts(table string) error {
 	for _, part := range parts {
 		want += part.n
 	}
+	if v.flags&flagPairText != 0 && want < uint64(len(table)) {
+		v.pair, table = table[want:], table[:want]
+	}
 	if uint64(len(table)) != want {
 		return fmt.Errorf("token: a table of %d bytes declares %d: compile the model again", len(table), want)
 	}
@@ -95,6 +99,8 @@ func (v *Vocab) check(split uint32) string {
 	switch {
 	case v.n == 0 || v.numTexts() < v.n || !v.startsRise():
 		return "texts out of order or missing"
+	case v.flags&flagPairText != 0 && ValidPair(v.pair) != nil:
+		return "a template for ranks without places"
 	case split >= uint32(numSplits):
 		return "an unknown split"
 	case len(v.scores) != 0 && len(v.scores) != 4*v.n, len(v.scores) == 0 && v.algorithm.scored():
