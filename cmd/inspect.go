@@ -35,7 +35,7 @@ func inspectCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&useJSON, "json", false, "one JSON document")
-	cmd.Flags().IntVar(&limit, "limit", 6, "elements of arrays that are printed")
+	cmd.Flags().IntVar(&limit, "limit", 6, "elements of arrays that are printed; strings are whole up to 1000 bytes")
 	return cmd
 }
 

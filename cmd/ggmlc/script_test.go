@@ -141,7 +141,7 @@ func tree(ts *testscript.TestScript, neg bool, args []string) {
 var ggufKinds = map[string]func(*gguf.Writer){
 	"unsupported-type": func(w *gguf.Writer) {
 		w.Set("general.architecture", "llama")
-		w.Set("general.name", "four")
+		w.Set("general.name", "four weights of two bits")
 		w.Set("llama.block_count", uint32(1))
 		w.Tensor("blk.0.ffn_up.weight", gguf.TensorIQ2_XS, []int{2, 256}, zeros(148))
 	},

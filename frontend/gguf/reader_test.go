@@ -157,13 +157,31 @@ func TestTypeOfIsTheInverseOfDType(t *testing.T) {
 func TestFormatShortensLongValues(t *testing.T) {
 	f := mustRead(t, small())
 	want := map[string]string{
-		"general.architecture": `"ll"…`, "a": "7", "b": "true", "i": "-1",
+		"general.architecture": `"llama"`, "a": "7", "b": "true", "i": "-1",
 		"s": `["x" "" … 3 in all]`, "f": "[1 0]",
 	}
 	for name, w := range want {
 		k, _ := f.Key(name)
 		if got := f.Format(k, 2); got != w {
 			t.Errorf("%s: %s, want %s", name, got, w)
+		}
+	}
+}
+
+// TestFormatShowsWholeStrings: the limit is one of elements. A string is cut at 1000 bytes, in no character, and what
+// follows it in an array is intact.
+func TestFormatShowsWholeStrings(t *testing.T) {
+	long := strings.Repeat("é", 501) // 1002 bytes
+	f := mustRead(t, header(0, 3).key("fits", String).str(long[:1000]).
+		key("long", String).str("x"+long).
+		key("list", Array).u32(uint32(String)).u64(3).str(long).str("b").str("c"))
+	cut := `"` + long[:1000] + `"… 1002 bytes in all`
+	for name, want := range map[string]string{
+		"fits": `"` + long[:1000] + `"`, "long": `"x` + long[:998] + `"… 1003 bytes in all`, "list": `[` + cut + ` "b" … 3 in all]`,
+	} {
+		k, _ := f.Key(name)
+		if got := f.Format(k, 2); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 // Uint returns the value of a key of any integer type, which must not be negative.
@@ -183,18 +185,19 @@ func elements[T any](f *File, name, want string, is func(ValueType) bool, read f
 	return list, nil
 }
 
-// maxFormat is the most elements or bytes of a value that Format shows.
+// maxFormat is the most elements of an array, and the most bytes of a string, that Format shows.
 const maxFormat = 1000
 
-// Format returns a value for people to read. Strings are quoted. Of arrays and strings it shows at most limit
-// elements or bytes, and never more than 1000.
+// Format returns a value for people to read. Of arrays it shows at most limit elements, and never more than 1000.
+// Strings are quoted, also those in arrays. Of a string of more than 1000 bytes it shows the characters in
+// the first 1000, and how many bytes there are.
 func (f *File) Format(k *Key, limit int) string {
 	limit = max(0, min(limit, maxFormat))
 	var b strings.Builder
 	c := &cursor{r: k.r, size: f.size, off: k.value, mem: make([]byte, min(cursorBuf, k.bytes, 4*maxFormat))}
 	switch {
 	case k.Type == String:
-		formatString(&b, c, uint64(k.bytes), limit)
+		formatString(&b, c, uint64(k.bytes))
 	case k.Type == Array:
 		k.formatArray(&b, c, limit)
 	default:
@@ -211,7 +214,7 @@ func (k *Key) formatArray(b *strings.Builder, c *cursor, limit int) {
 			b.WriteByte(' ')
 		}
 		if k.Elem == String {
-			formatString(b, c, c.u64("a string"), limit)
+			formatString(b, c, c.u64("a string"))
 		} else {
 			k.formatScalar(b, c, k.Elem)
 		}
@@ -222,14 +225,15 @@ func (k *Key) formatArray(b *strings.Builder, c *cursor, limit int) {
 	b.WriteByte(']')
 }
 
-// formatString prints the first bytes of a string of n bytes and skips the rest.
-func formatString(b *strings.Builder, c *cursor, n uint64, limit int) {
-	head := c.next(int(min(n, uint64(limit))), "a string")
-	fmt.Fprintf(b, "%q", head)
-	if rest := n - uint64(len(head)); rest > 0 {
-		b.WriteString("…")
-		c.skip(rest, "a string")
+// formatString prints a string of n bytes. It skips what is beyond maxFormat.
+func formatString(b *strings.Builder, c *cursor, n uint64) {
+	head := c.next(int(min(n, maxFormat+1)), "a string")
+	if n <= maxFormat {
+		fmt.Fprintf(b, "%q", head)
+		return
 	}
+	c.skip(n-uint64(len(head)), "a string")
+	fmt.Fprintf(b, "%q… %d bytes in all", printable.Head(string(head), maxFormat), n)
 }
 
 // formatScalar prints one value of fixed size.
