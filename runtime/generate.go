@@ -14,7 +14,7 @@ import (
 // GenerateOptions control how tokens are chosen and when generation stops. The zero options are greedy and stop at
 // the vocabulary's end of generation.
 type GenerateOptions struct {
-	Sampling  sample.Options
+	Sampling  *sample.Options  // nil: the most probable token
 	MaxTokens int              // 0: limited by the context alone; reaching its end is an error
 	IgnoreEOG bool             // continue after an end-of-generation token
 	Grammar   *grammar.Grammar // that the generated text follows; nil: the one that the program was compiled with
@@ -35,6 +35,14 @@ type GenerateOptions struct {
 	// Stop are texts at which generation ends. They are not part of the generated text: text that may begin one is held
 	// back for a later token.
 	Stop []string
+}
+
+// sampling returns the options of the draws.
+func (o *GenerateOptions) sampling() sample.Options {
+	if o.Sampling == nil {
+		return sample.Defaults()
+	}
+	return *o.Sampling
 }
 
 // Token is one generated token.
@@ -117,7 +125,7 @@ func newGeneration(s *Session, o GenerateOptions) (*generation, error) {
 	if o.MaxTokens < 0 {
 		return nil, inputError("%d tokens: the number of tokens must be 0 (no limit) or more", o.MaxTokens)
 	}
-	sampler, err := sample.New(o.Sampling, lm.Vocab)
+	sampler, err := sample.New(o.sampling(), lm.Vocab)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}

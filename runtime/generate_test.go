@@ -41,7 +41,7 @@ func TestGenerateContinuesWhereItStopped(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, _ := sample.New(sample.Options{}, toyVocab)
+			want, _ := sample.New(sample.Defaults(), toyVocab)
 			if id, _ := want.Next(toyWant(all)); id != tok.ID {
 				t.Fatalf("after %v: %d, want %d", all, tok.ID, id)
 			}
@@ -84,7 +84,7 @@ func TestTokensAfterAGenerationReplaceTheOneThatDidNotRun(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, _ := sample.New(sample.Options{}, toyVocab)
+				want, _ := sample.New(sample.Defaults(), toyVocab)
 				if id, _ := want.Next(toyWant(all)); id != tok.ID {
 					t.Errorf("%s: after %v: %d, want %d", name, all, tok.ID, id)
 				}
@@ -118,7 +118,7 @@ func TestGenerateRefusesBadInput(t *testing.T) {
 		}(),
 		"no prompt":     first(nil, GenerateOptions{}),
 		"negative":      first(prompt(1), GenerateOptions{MaxTokens: -1}),
-		"wrong options": first(prompt(1), GenerateOptions{Sampling: sample.Options{TopK: -1}}),
+		"wrong options": first(prompt(1), GenerateOptions{Sampling: &sample.Options{TopK: -1}}),
 	} {
 		if !errors.Is(err, ErrInput) {
 			t.Errorf("%s: %v", name, err)
@@ -160,7 +160,9 @@ func TestNextTokenAllocatesNothing(t *testing.T) {
 	_, s := openProgram(t, hello(t), Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	o := GenerateOptions{IgnoreEOG: true, Sampling: sample.Options{Temperature: 1, TopK: 5, TopP: 0.9, RepeatPenalty: 1.1}}
+	sampling := sample.Defaults()
+	sampling.Temperature, sampling.TopK, sampling.TopP, sampling.RepeatPenalty = 1, 5, 0.9, 1.1
+	o := GenerateOptions{IgnoreEOG: true, Sampling: &sampling}
 	gen, err := newGeneration(s, o)
 	if err != nil {
 		t.Fatal(err)
@@ -200,11 +202,13 @@ func TestJSONStringsParseBack(t *testing.T) {
 // TestPenaltiesSeeEarlierCalls generates a text at once and in two calls: recent tokens are those of the sequence, not
 // of the call.
 func TestPenaltiesSeeEarlierCalls(t *testing.T) {
+	sampling := sample.Defaults()
+	sampling.RepeatPenalty, sampling.FrequencyPenalty = 3, 5
 	generate := func(counts ...int) (ids []int32) {
 		_, s := openToy(t, 2)
 		prompt := []int32{4, 5, 4}
 		for _, n := range counts {
-			o := GenerateOptions{MaxTokens: n, IgnoreEOG: true, Sampling: sample.Options{RepeatPenalty: 3, FrequencyPenalty: 5, RepeatLast: 64}}
+			o := GenerateOptions{MaxTokens: n, IgnoreEOG: true, Sampling: &sampling}
 			for tok, err := range s.GenerateTokens(t.Context(), prompt, o) {
 				if err != nil {
 					t.Fatal(err)

@@ -20,29 +20,34 @@ import (
 
 // samplingFlags adds the flags of sampling. Their names and defaults are those of llama.cpp, but for the temperature.
 func (g *generateCommand) samplingFlags() {
-	f, s := &g.flags, &g.o.Sampling
-	s.TopK, s.TopP, s.MinP, s.RepeatPenalty = 40, 0.95, 0.05, 1
+	o := sample.Defaults()
+	o.TopK, o.TopP, o.MinP = 40, 0.95, 0.05
+	if lm := g.program.LM; lm != nil {
+		o.DRY.Last = min(lm.Context, sample.MaxLast)
+	}
+	g.o.Sampling = &o
+	f, s := &g.flags, &o
 	f.float(&s.Temperature, "temp", "T", "temperature (default: 0, the most probable token)")
 	f.number(&s.TopK, "top-k", "K", "with --temp: only the K most probable (default: 40; 0: all)", 0)
-	f.float(&s.TopP, "top-p", "P", "with --temp: only the fewest that sum to P (default: 0.95; 1: all)")
+	f.float(&s.TopP, "top-p", "P", "with --temp: only the fewest that sum to P (default: 0.95; 0: one; 1: all)")
 	f.float(&s.MinP, "min-p", "P", "with --temp: only those P times as probable as the best (default: 0.05; 0: all)")
 	f.float(&s.TopNSigma, "top-nsigma", "N", "with --temp: only logits N deviations below the best (default: 0, all)")
-	f.float(&s.Typical, "typical", "P", "only the fewest of typical information that sum to P (default: 1, all)")
+	f.float(&s.Typical, "typical", "P", "only the fewest of typical information that sum to P (default: 1, all; 0: one)")
 	f.float(&s.XTCProbability, "xtc-probability", "P", "how often the top choices are excluded (default: 0)")
-	f.float(&s.XTCThreshold, "xtc-threshold", "P", "probability of a top choice (default: 0.1)")
+	f.float(&s.XTCThreshold, "xtc-threshold", "P", "probability of a top choice (default: 0.1; 0: all are; above 0.5: none)")
 	f.float(&s.DynamicRange, "dynatemp-range", "R", "the temperature is T-R to T+R, by entropy (default: 0)")
-	f.float(&s.DynamicExponent, "dynatemp-exp", "E", "exponent of the entropy (default: 1)")
+	f.float(&s.DynamicExponent, "dynatemp-exp", "E", "exponent of the entropy (default: 1; 0: always T+R)")
 	f.number(&s.Mirostat, "mirostat", "V", "with --temp: version 1 or 2, in place of filters (default: 0, off)", 0)
-	f.float(&s.MirostatTau, "mirostat-ent", "BITS", "information of a token that mirostat aims at (default: 5)")
-	f.float(&s.MirostatEta, "mirostat-lr", "R", "learning rate of mirostat (default: 0.1)")
-	f.number(&s.RepeatLast, "repeat-last-n", "N", "how many tokens are recent for penalties (default: 64)", 1)
-	f.float(&s.RepeatPenalty, "repeat-penalty", "R", "makes recent tokens less probable (default: 1, off)")
+	f.float(&s.MirostatTau, "mirostat-ent", "BITS", "information of a token that mirostat aims at (default: 5; 0: the best one)")
+	f.float(&s.MirostatEta, "mirostat-lr", "R", "learning rate of mirostat (default: 0.1; 0: it stays as it begins)")
+	f.number(&s.RepeatLast, "repeat-last-n", "N", "how many tokens are recent for penalties (default: 64; 0: none)", 0)
+	f.float(&s.RepeatPenalty, "repeat-penalty", "R", "above 0: makes recent tokens less probable (default: 1, off)")
 	f.float(&s.FrequencyPenalty, "frequency-penalty", "X", "lowers logits of recent tokens for each time (default: 0)")
 	f.float(&s.PresencePenalty, "presence-penalty", "X", "lowers logits of recent tokens once (default: 0)")
 	f.float(&s.DRY.Multiplier, "dry-multiplier", "X", "lowers logits of tokens that continue repetitions (default: 0)")
-	f.float(&s.DRY.Base, "dry-base", "X", "growth of that penalty with their length (default: 1.75)")
-	f.number(&s.DRY.Allowed, "dry-allowed-length", "N", "longest repetition without penalty (default: 2)", 1)
-	f.number(&s.DRY.Last, "dry-penalty-last-n", "N", "how many tokens are recent for DRY (default: the context)", 1)
+	f.float(&s.DRY.Base, "dry-base", "X", "growth of that penalty with their length (default: 1.75; at least 1)")
+	f.number(&s.DRY.Allowed, "dry-allowed-length", "N", "shortest repetition with a penalty (default: 2; 0: any token)", 0)
+	f.number(&s.DRY.Last, "dry-penalty-last-n", "N", "how many tokens are recent for DRY (default: the context; 0: none)", 0)
 	f.add("dry-sequence-breaker", "TEXT", `repetitions end there; several times, or none (default: newline : " *)`, g.addBreaker)
 	f.add("logit-bias", "ID+X", "adds X to the logit of token ID (ID-X subtracts); several times", g.addBias)
 	f.add("grammar", "FILE", "a grammar in GBNF that the text follows", g.readGrammar)
@@ -127,26 +132,24 @@ func (g *generateCommand) addBias(text string) error {
 	return nil
 }
 
-// finishSampling sets the options that depend on the vocabulary and the context.
+// finishSampling sets the options that depend on the vocabulary.
 func (g *generateCommand) finishSampling(s *Session) {
 	texts := g.breakers
 	if slices.Equal(texts, []string{noBreakers}) {
 		texts = []string{}
 	}
-	s.CompleteDRY(&g.o.Sampling.DRY, texts)
+	s.AddBreakers(&g.o.Sampling.DRY, texts)
 }
 
 // usualBreakers are those of llama.cpp.
 var usualBreakers = []string{"\n", ":", "\"", "*"}
 
-// CompleteDRY sets what depends on the model: the tokens of the texts that break repetitions (nil: a newline, a colon,
-// a quote and an asterisk), and, for 0, how many tokens are recent: those of the context. It does nothing if DRY is
-// off.
-func (s *Session) CompleteDRY(d *sample.DRY, texts []string) {
+// AddBreakers sets the tokens of the texts that break repetitions (nil: a newline, a colon, a quote and an asterisk). It
+// does nothing if DRY is off.
+func (s *Session) AddBreakers(d *sample.DRY, texts []string) {
 	if d.Multiplier == 0 || s.model.program.LM == nil {
 		return
 	}
-	d.Last = cmp.Or(d.Last, s.model.program.LM.Context)
 	if texts == nil {
 		texts = usualBreakers
 	}

@@ -53,7 +53,7 @@ func (s *Session) Summary() Summary { return s.summary }
 // summary returns what the generation has done. err is that which ended it.
 func (g *generation) summary(err error) Summary {
 	return Summary{
-		Finish: finishOf(g.finish, err), PromptTokens: g.given, CachedTokens: g.reused, Generated: g.made, Seed: g.o.Sampling.Seed,
+		Finish: finishOf(g.finish, err), PromptTokens: g.given, CachedTokens: g.reused, Generated: g.made, Seed: g.o.sampling().Seed,
 		Prefill: g.prefill, Decode: g.decoding,
 	}
 }
@@ -68,7 +68,7 @@ func (s *Session) GenerateTokens(ctx context.Context, prompt []int32, o Generate
 		}
 		defer s.generating.Store(false)
 		defer s.leave()
-		s.summary = Summary{Finish: FinishError, Seed: o.Sampling.Seed}
+		s.summary = Summary{Finish: FinishError, Seed: o.sampling().Seed}
 		g, err := newGeneration(s, o)
 		if err != nil {
 			s.ended(ctx, err)

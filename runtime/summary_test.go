@@ -256,7 +256,9 @@ func TestOneGenerationAtATime(t *testing.T) {
 func TestTheSummarysSeedMakesTheTokensAgain(t *testing.T) {
 	_, s := openToy(t, 1)
 	draw := func(seed uint64) (ids []int32) {
-		o := GenerateOptions{Whole: true, MaxTokens: 20, IgnoreEOG: true, Sampling: sample.Options{Temperature: 500, Seed: seed}}
+		sampling := sample.Defaults()
+		sampling.Temperature, sampling.Seed = 500, seed
+		o := GenerateOptions{Whole: true, MaxTokens: 20, IgnoreEOG: true, Sampling: &sampling}
 		for tok, err := range s.GenerateTokens(t.Context(), prompt(2), o) {
 			if err != nil {
 				t.Fatal(err)

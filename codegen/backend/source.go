@@ -23,7 +23,7 @@ const (
 
 // EmittedNames are the names that other packages have in emitted code.
 var EmittedNames = []string{
-	"context", "cpu", "cuda", "dtype", "embed", "fake", "fallback", "fs", "gpu", "gpusim", "grammar", "io", "iter", "jsonschema", "maps", "math", "runtime",
+	"cmp", "context", "cpu", "cuda", "dtype", "embed", "fake", "fallback", "fs", "gpu", "gpusim", "grammar", "io", "iter", "jsonschema", "maps", "math", "runtime",
 	"sample", "slices", "slog", "tile", "time", "token", "unsafe", "vulkan",
 }
 

@@ -51,7 +51,7 @@ type GenerateOptions struct {
 // runtime returns the options as package runtime has them, for a session.
 func (o GenerateOptions) runtime(s *Session) runtime.GenerateOptions {
 	r := runtime.GenerateOptions{
-		Sampling: o.Sampling.runtime(s), MaxTokens: o.MaxTokens, IgnoreEOG: o.IgnoreEOG, Whole: o.Whole, NoLogits: o.NoLogits,
+		Sampling: new(o.Sampling.runtime(s)), MaxTokens: o.MaxTokens, IgnoreEOG: o.IgnoreEOG, Whole: o.Whole, NoLogits: o.NoLogits,
 		//api:if tokenizer
 		Stop: o.Stop, Grammar: o.Grammar.runtime(), AnyText: o.AnyText,
 		//api:end

@@ -50,14 +50,17 @@ func compare(t *testing.T, got, want reflect.Value, left ...string) {
 		if !want.Type().Field(i).IsExported() || slices.Contains(left, name) {
 			continue
 		}
-		g := got.FieldByName(name)
+		g, w := got.FieldByName(name), want.Field(i)
+		if g.IsValid() && g.Kind() == reflect.Struct {
+			w = reflect.Indirect(w)
+		}
 		switch {
 		case !g.IsValid():
 			t.Errorf("%v lacks the field %s of %v: add it in codegen/model, with its conversion and a line in docs/reference/package.md", got.Type(), name, want.Type())
 		case g.Kind() == reflect.Struct:
-			compare(t, g, want.Field(i), left...)
-		case g.IsZero() != want.Field(i).IsZero(), g.Comparable() && g.CanConvert(want.Field(i).Type()) && !g.Convert(want.Field(i).Type()).Equal(want.Field(i)):
-			t.Errorf("%v.%s is %v, want %v", got.Type(), name, g, want.Field(i))
+			compare(t, g, w, left...)
+		case g.IsZero() != w.IsZero(), g.Comparable() && g.CanConvert(w.Type()) && !g.Convert(w.Type()).Equal(w):
+			t.Errorf("%v.%s is %v, want %v", got.Type(), name, g, w)
 		}
 	}
 }
@@ -87,8 +90,14 @@ func TestOptionsAreComplete(t *testing.T) {
 	if !reflect.DeepEqual(r.Sampling.Bias, []sample.Bias{{Token: 3, Add: 1}, {Token: 4, Add: 2}}) {
 		t.Errorf("bias %v", r.Sampling.Bias)
 	}
-	if r := (GenerateOptions{}).runtime(session); r.Sampler != nil || r.Grammar != nil || r.Sampling.Seed == 0 {
+	r = GenerateOptions{}.runtime(session)
+	if r.Sampler != nil || r.Grammar != nil || r.Sampling.Seed == 0 {
 		t.Errorf("zero options become %+v", r)
+	}
+	want := sample.Defaults()
+	want.Seed, want.DRY.Last = r.Sampling.Seed, program.ContextLength()
+	if !reflect.DeepEqual(*r.Sampling, want) {
+		t.Errorf("zero options become %+v, not %+v", *r.Sampling, want)
 	}
 	compare(t, reflect.ValueOf(ChatOptions{}), reflect.ValueOf(runtime.ChatOptions{}), "GenerateOptions")
 }

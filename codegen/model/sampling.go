@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -55,7 +56,7 @@ type Sampling struct {
 type DRY struct {
 	Multiplier float32 // 0: off
 	Base       float32 // 0: 1.75
-	Allowed    int     // length of repetitions that have no penalty; 0: 2
+	Allowed    int     // length of the shortest repetition with a penalty; 0: 2
 	Last       int     // how many tokens are recent; 0: all of the context
 
 	// Breakers are texts that a repetition does not reach across; nil is a newline, a colon, a quote and an asterisk.
@@ -63,20 +64,27 @@ type DRY struct {
 	Breakers []string
 }
 
-// runtime returns the options as package sample has them, for a session.
+// runtime returns the options as package sample has them, for a session. There, 0 means 0: fields of 0 get the value
+// that their comment has for it.
 func (o Sampling) runtime(s *Session) sample.Options {
+	d := sample.Defaults()
 	r := sample.Options{
-		Temperature: o.Temperature, TopK: o.TopK, TopP: o.TopP, MinP: o.MinP, Seed: runtime.AnySeed(o.Seed),
-		RepeatPenalty: o.RepeatPenalty, FrequencyPenalty: o.FrequencyPenalty, PresencePenalty: o.PresencePenalty, RepeatLast: o.RepeatLast,
-		TopNSigma: o.TopNSigma, Typical: o.Typical, XTCProbability: o.XTCProbability, XTCThreshold: o.XTCThreshold,
-		DynamicRange: o.DynamicRange, DynamicExponent: o.DynamicExponent,
-		Mirostat: o.Mirostat, MirostatTau: o.MirostatTau, MirostatEta: o.MirostatEta,
-		DRY: sample.DRY{Multiplier: o.DRY.Multiplier, Base: o.DRY.Base, Allowed: o.DRY.Allowed, Last: o.DRY.Last},
+		Temperature: o.Temperature, TopK: o.TopK, TopP: cmp.Or(o.TopP, d.TopP), MinP: o.MinP, Seed: runtime.AnySeed(o.Seed),
+		RepeatPenalty: cmp.Or(o.RepeatPenalty, d.RepeatPenalty), FrequencyPenalty: o.FrequencyPenalty, PresencePenalty: o.PresencePenalty,
+		RepeatLast: cmp.Or(o.RepeatLast, d.RepeatLast),
+		TopNSigma:  o.TopNSigma, Typical: cmp.Or(o.Typical, d.Typical),
+		XTCProbability: o.XTCProbability, XTCThreshold: cmp.Or(o.XTCThreshold, d.XTCThreshold),
+		DynamicRange: o.DynamicRange, DynamicExponent: cmp.Or(o.DynamicExponent, d.DynamicExponent),
+		Mirostat: o.Mirostat, MirostatTau: cmp.Or(o.MirostatTau, d.MirostatTau), MirostatEta: cmp.Or(o.MirostatEta, d.MirostatEta),
+		DRY: sample.DRY{
+			Multiplier: o.DRY.Multiplier, Base: cmp.Or(o.DRY.Base, d.DRY.Base), Allowed: cmp.Or(o.DRY.Allowed, d.DRY.Allowed),
+			Last: cmp.Or(o.DRY.Last, min(program.ContextLength(), sample.MaxLast)),
+		},
 	}
 	for _, id := range slices.Sorted(maps.Keys(o.Bias)) {
 		r.Bias = append(r.Bias, sample.Bias{Token: id, Add: o.Bias[id]})
 	}
-	s.s.CompleteDRY(&r.DRY, o.DRY.Breakers)
+	s.s.AddBreakers(&r.DRY, o.DRY.Breakers)
 	return r
 }
 

@@ -30,7 +30,7 @@ var imports = map[string]bool{
 }
 
 var apiImports = map[string]bool{
-	"io/fs": true, "log/slog": true, "maps": true, "slices": true, "time": true, modulePath + "/runtime/grammar": true, modulePath + "/runtime/grammar/jsonschema": true,
+	"io/fs": true, "log/slog": true, "cmp": true, "maps": true, "slices": true, "time": true, modulePath + "/runtime/grammar": true, modulePath + "/runtime/grammar/jsonschema": true,
 	modulePath + "/runtime/sample": true, modulePath + "/runtime/token": true,
 }
 

@@ -21,7 +21,7 @@ type direct struct {
 }
 
 func newDirect(o Options, logits []float32, recent []int32) *direct {
-	d := &direct{o: o.withDefaults(), recent: recent, logit: make(map[int32]float64)}
+	d := &direct{o: o, recent: recent, logit: make(map[int32]float64)}
 	for id, l := range logits {
 		d.ids = append(d.ids, int32(id))
 		d.logit[int32(id)] = float64(l)
@@ -159,7 +159,7 @@ func (d *direct) typical() {
 func (d *direct) topP() {
 	d.sort()
 	sum, n := 0.0, 0
-	for p := d.shares(1); n < len(p) && sum < float64(d.o.TopP); n++ {
+	for p := d.shares(1); n < len(p) && (n == 0 || sum < float64(d.o.TopP)); n++ {
 		sum += p[n]
 	}
 	d.ids = d.ids[:n]
@@ -257,32 +257,91 @@ var chains = map[string]Options{
 
 func TestEachStageKeepsWhatItsDefinitionKeeps(t *testing.T) {
 	for name, o := range chains {
-		t.Run(name, func(t *testing.T) {
-			o.Temperature = 0.8
-			for seed := range uint64(50) {
-				l := logits(60, seed)
-				s := must(t, o, len(l))
-				text := recentText(80, 9, seed)
-				s.Accept(text...)
-				id := next(t, s, l)
-				want := newDirect(s.o, l, text).run()
-				got := make(map[int32]float64)
-				total, heat, best := 0.0, s.temperature(), s.best().logit
-				for _, c := range s.top {
-					got[c.id] = weight(c.logit, best, heat)
-					total += got[c.id]
-				}
-				for id := range got {
-					got[id] /= total
-				}
-				if !sameShares(got, want) {
-					t.Fatalf("seed %d: %v, want %v", seed, got, want)
-				}
-				if want[id] == 0 {
-					t.Fatalf("seed %d: token %d was drawn, which was dropped", seed, id)
-				}
+		t.Run(name, func(t *testing.T) { checkStages(t, filled(o)) })
+	}
+}
+
+// checkStages compares the candidates that a sampler leaves, and their shares, with the definition.
+func checkStages(t *testing.T, o Options) {
+	o.Temperature = 0.8
+	for seed := range uint64(50) {
+		l := logits(60, seed)
+		s, err := New(o, len(l))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := recentText(80, 9, seed)
+		s.Accept(text...)
+		id := next(t, s, l)
+		want := newDirect(o, l, text).run()
+		got := make(map[int32]float64)
+		total, heat, best := 0.0, s.temperature(), s.best().logit
+		for _, c := range s.top {
+			got[c.id] = weight(c.logit, best, heat)
+			total += got[c.id]
+		}
+		for id := range got {
+			got[id] /= total
+		}
+		if !sameShares(got, want) {
+			t.Fatalf("seed %d: %v, want %v", seed, got, want)
+		}
+		if want[id] == 0 {
+			t.Fatalf("seed %d: token %d was drawn, which was dropped", seed, id)
+		}
+	}
+}
+
+// TestZeroIsZero: no default takes the place of an option that is 0.
+func TestZeroIsZero(t *testing.T) {
+	for name, set := range map[string]func(*Options){
+		"top-p":              func(o *Options) { o.TopP = 0 },
+		"top-p after top-k":  func(o *Options) { o.TopK, o.TopP = 5, 0 },
+		"typical":            func(o *Options) { o.Typical = 0 },
+		"xtc threshold":      func(o *Options) { o.XTCProbability, o.XTCThreshold, o.TopK = 1, 0, 7 },
+		"dynamic exponent":   func(o *Options) { o.DynamicRange, o.DynamicExponent = 0.5, 0 },
+		"no recent tokens":   func(o *Options) { o.RepeatPenalty, o.PresencePenalty, o.RepeatLast = 2, 3, 0 },
+		"dry for all tokens": func(o *Options) { o.DRY.Multiplier, o.DRY.Allowed = 0.7, 0 },
+		"dry, broken":        func(o *Options) { o.DRY.Multiplier, o.DRY.Allowed, o.DRY.Breakers = 0.7, 0, []Breaker{{Head: 3}} },
+		"dry without tokens": func(o *Options) { o.DRY.Multiplier, o.DRY.Last = 0.7, 0 },
+	} {
+		o := Defaults()
+		set(&o)
+		t.Run(name, func(t *testing.T) { checkStages(t, o) })
+	}
+	if _, err := New(Options{}, 3); err == nil {
+		t.Error("zero options, which have a repeat penalty of 0, are accepted")
+	}
+}
+
+// TestZeroOfMirostatIsZero: an entropy of 0 leaves the most probable token, and a rate of 0 never changes the limit.
+func TestZeroOfMirostatIsZero(t *testing.T) {
+	for version := 1; version <= 2; version++ {
+		o := Defaults()
+		o.Temperature, o.Mirostat, o.MirostatTau = 1, version, 0
+		sure, _ := New(o, 50)
+		o.MirostatTau, o.MirostatEta = 3, 0
+		still, _ := New(o, 50)
+		for seed := range uint64(20) {
+			l := logits(50, seed)
+			best, _ := argmax(l)
+			if id := next(t, sure, l); id != best {
+				t.Errorf("version %d, entropy 0: token %d, not %d", version, id, best)
 			}
-		})
+			if next(t, still, l); still.mu != 6 {
+				t.Errorf("version %d, rate 0: the limit is %v", version, still.mu)
+			}
+		}
+	}
+}
+
+// TestXTCKeepsNoExcludedToken: a token without any probability does not have the threshold 0.
+func TestXTCKeepsNoExcludedToken(t *testing.T) {
+	o := Defaults()
+	o.XTCProbability, o.XTCThreshold, o.Bias = 1, 0, []Bias{{2, float32(math.Inf(-1))}}
+	s, _ := New(o, 3)
+	if id := next(t, s, []float32{1, 2, 3}); id != 0 {
+		t.Errorf("token %d", id)
 	}
 }
 

@@ -45,12 +45,12 @@ func (r *repetitions) penalise(s *Sampler) {
 	for i := 1; i < len(r.tokens); i++ {
 		if n := min(r.equal[i], int32(longest)); int(n) >= r.Allowed {
 			after := r.tokens[i-1]
-			s.counts[after] = max(s.counts[after], n)
+			s.counts[after] = max(s.counts[after], n+1) // 0 means no penalty
 		}
 	}
 	for _, id := range r.tokens {
 		if n := s.counts[id]; n > 0 {
-			s.work[id] -= r.penalty(int(n))
+			s.work[id] -= r.penalty(int(n - 1))
 			s.counts[id] = 0
 		}
 	}

@@ -1,46 +1,45 @@
 package sample
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 )
 
-// Options control the choice. The zero Options are greedy: they choose the most probable token. The defaults of the
-// other fields are those of llama.cpp (common/common.h, common_params_sampling).
+// Options control the choice. Each value means what it does in llama.cpp (common/common.h, common_params_sampling), 0
+// included. [Defaults] has the defaults; the zero Options are an error.
 type Options struct {
 	Temperature float32 // 0 is greedy; higher is more even
 	TopK        int     // keep only the K most probable; 0: all
-	TopP        float32 // keep only the fewest whose probabilities sum to P; 0 or 1: all
+	TopP        float32 // keep only the fewest whose probabilities sum to P, and at least one; 1: all
 	MinP        float32 // keep only those at least MinP times as probable as the best; 0: all
 	Seed        uint64  // of the draws
 
-	// RepeatPenalty divides the odds of recent tokens; 0 or 1: none. FrequencyPenalty is subtracted from the logit of a
-	// recent token once for each time that it occurs, PresencePenalty once.
+	// RepeatPenalty divides the odds of recent tokens; 1: none. FrequencyPenalty is subtracted from the logit of a recent
+	// token once for each time that it occurs, PresencePenalty once.
 	RepeatPenalty    float32
 	FrequencyPenalty float32
 	PresencePenalty  float32
-	RepeatLast       int // how many tokens are recent; 0: 64
+	RepeatLast       int // how many tokens are recent; 0: none, which turns the three penalties off
 
 	// TopNSigma keeps only tokens whose logit is at most that many standard deviations of all logits below the largest;
-	// 0: all. Typical keeps only the fewest whose probabilities sum to P, in order of the difference between a token's
-	// information and the entropy; 0 or 1: all.
+	// 0: all. Typical keeps only the fewest whose probabilities sum to more than P, in order of the difference between a
+	// token's information and the entropy: at least one; 1: all.
 	TopNSigma float32
 	Typical   float32
 
 	// With XTCProbability, a draw leaves out the tokens that have XTCThreshold or more, but for the least probable of
-	// them. A threshold of 0 is 0.1; above 0.5, two tokens cannot have it.
+	// them. With a threshold of 0, only the least probable candidate remains; above 0.5, two tokens cannot have it.
 	XTCProbability float32
 	XTCThreshold   float32
 
 	// The temperature is between Temperature-DynamicRange and Temperature+DynamicRange, but at least 0: it grows with
-	// the entropy's share of its maximum to the power of DynamicExponent (0: 1).
+	// the entropy's share of its maximum to the power of DynamicExponent. With 0 it is the highest always.
 	DynamicRange    float32
 	DynamicExponent float32
 
-	// Mirostat 1 or 2 draws so that the information of tokens is MirostatTau bits on average (0: 5), with the learning
-	// rate MirostatEta (0: 0.1). Of the other options, only Temperature, Bias and Seed have an effect then.
+	// Mirostat 1 or 2 draws so that the information of tokens is MirostatTau bits on average, with the learning rate
+	// MirostatEta. Of the other options, only Temperature, Bias and Seed have an effect then.
 	Mirostat    int
 	MirostatTau float32
 	MirostatEta float32
@@ -49,6 +48,16 @@ type Options struct {
 	Bias []Bias
 
 	DRY DRY
+}
+
+// Defaults returns the options that choose the most probable token. All filters and penalties are off; what else they
+// have is as in llama.cpp. DRY, once it has a multiplier, covers 4096 tokens.
+func Defaults() Options {
+	return Options{
+		TopP: 1, Typical: 1, RepeatPenalty: 1, RepeatLast: 64,
+		XTCThreshold: 0.1, DynamicExponent: 1, MirostatTau: 5, MirostatEta: 0.1,
+		DRY: DRY{Base: 1.75, Allowed: 2, Last: 4096},
+	}
 }
 
 // Bias changes the logit of a token.
@@ -62,9 +71,9 @@ type Bias struct {
 // least Allowed. The method is that of oobabooga/text-generation-webui, pull request 5677.
 type DRY struct {
 	Multiplier float32 // 0: off
-	Base       float32 // 0: 1.75
-	Allowed    int     // length of repetitions that have no penalty; 0: 2
-	Last       int     // how many tokens are recent; 0: 4096
+	Base       float32 // at least 1
+	Allowed    int     // length of the shortest repetition with a penalty; 0: all recent tokens have one
+	Last       int     // how many tokens are recent; 0: off
 	Breakers   []Breaker
 }
 
@@ -74,36 +83,25 @@ type Breaker struct {
 	Tail []int32
 }
 
-// Defaults of options that are zero.
-const (
-	defaultRepeatLast   = 64
-	defaultDRYLast      = 4096
-	defaultDRYBase      = 1.75
-	defaultDRYAllowed   = 2
-	defaultXTCThreshold = 0.1
-	defaultMirostatTau  = 5
-	defaultMirostatEta  = 0.1
-)
-
-// maxLast is the largest number of recent tokens.
-const maxLast = 1 << 20
+// MaxLast is the largest number of recent tokens.
+const MaxLast = 1 << 20
 
 // Check reports every option that is out of range.
 func (o Options) Check() error {
 	var c checks
-	c.demand(finite(o.Temperature) && o.Temperature >= 0, "temperature %v: it must be 0 (greedy) or more", o.Temperature)
+	c.demand(finite(o.Temperature) && o.Temperature >= 0, "temperature %v: it must be 0 (greedy) or a finite number above it", o.Temperature)
 	c.demand(o.TopK >= 0, "top-k %d: it must be 0 (all) or more", o.TopK)
 	c.share(o.TopP, "top-p")
 	c.share(o.MinP, "min-p")
-	c.demand(o.RepeatPenalty >= 0 && finite(o.RepeatPenalty), "repeat penalty %v: it must be a finite number from 0 on (0 and 1 are none)", o.RepeatPenalty)
+	c.demand(o.RepeatPenalty > 0 && finite(o.RepeatPenalty), "repeat penalty %v: it must be a finite number above 0 (1 is none)", o.RepeatPenalty)
 	c.demand(finite(o.FrequencyPenalty), "frequency penalty %v: it must be a finite number", o.FrequencyPenalty)
 	c.demand(finite(o.PresencePenalty), "presence penalty %v: it must be a finite number", o.PresencePenalty)
-	c.demand(o.RepeatLast >= 0 && o.RepeatLast <= maxLast, "repeat window %d: it must be between 0 and 2^20", o.RepeatLast)
-	c.demand(o.TopNSigma >= 0 && finite(o.TopNSigma), "top-n-sigma %v: it must be 0 (all) or more", o.TopNSigma)
+	c.demand(o.RepeatLast >= 0 && o.RepeatLast <= MaxLast, "repeat window %d: it must be between 0 and 2^20", o.RepeatLast)
+	c.demand(o.TopNSigma >= 0 && finite(o.TopNSigma), "top-n-sigma %v: it must be 0 (all) or a finite number above it", o.TopNSigma)
 	c.share(o.Typical, "typical")
 	c.share(o.XTCProbability, "xtc probability")
 	c.share(o.XTCThreshold, "xtc threshold")
-	c.demand(o.DynamicRange >= 0 && finite(o.DynamicRange), "dynamic temperature range %v: it must be 0 (off) or more", o.DynamicRange)
+	c.demand(o.DynamicRange >= 0 && finite(o.DynamicRange), "dynamic temperature range %v: it must be 0 (off) or a finite number above it", o.DynamicRange)
 	c.demand(o.DynamicExponent >= 0 && finite(o.DynamicExponent), "dynamic temperature exponent %v: it must be a finite number from 0 on", o.DynamicExponent)
 	c.demand(o.Mirostat >= 0 && o.Mirostat <= 2, "mirostat %d: it must be 0 (off), 1 or 2", o.Mirostat)
 	c.demand(o.Mirostat == 0 || o.Temperature > 0, "mirostat %d: it draws, which needs a temperature above 0", o.Mirostat)
@@ -114,10 +112,10 @@ func (o Options) Check() error {
 }
 
 func (d *DRY) check(c *checks) {
-	c.demand(d.Multiplier >= 0 && finite(d.Multiplier), "dry multiplier %v: it must be 0 (off) or more", d.Multiplier)
-	c.demand(d.Base == 0 || d.Base >= 1 && finite(d.Base), "dry base %v: it must be 1 or more", d.Base)
+	c.demand(d.Multiplier >= 0 && finite(d.Multiplier), "dry multiplier %v: it must be 0 (off) or a finite number above it", d.Multiplier)
+	c.demand(d.Base >= 1 && finite(d.Base), "dry base %v: it must be a finite number, 1 or more", d.Base)
 	c.demand(d.Allowed >= 0, "dry allowed length %d: it must be 0 or more", d.Allowed)
-	c.demand(d.Last >= 0 && d.Last <= maxLast, "dry window %d: it must be between 0 and 2^20", d.Last)
+	c.demand(d.Last >= 0 && d.Last <= MaxLast, "dry window %d: it must be between 0 and 2^20", d.Last)
 }
 
 // CheckFor is Check, and reports tokens that are not in a vocabulary of that size.
@@ -144,22 +142,6 @@ func (c *checks) share(x float32, name string) {
 }
 
 func finite(x float32) bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
-
-// withDefaults returns o with the defaults in place of zeros.
-func (o Options) withDefaults() Options {
-	o.RepeatPenalty = cmp.Or(o.RepeatPenalty, 1)
-	o.RepeatLast = cmp.Or(o.RepeatLast, defaultRepeatLast)
-	o.TopP = cmp.Or(o.TopP, 1)
-	o.Typical = cmp.Or(o.Typical, 1)
-	o.XTCThreshold = cmp.Or(o.XTCThreshold, defaultXTCThreshold)
-	o.DynamicExponent = cmp.Or(o.DynamicExponent, 1)
-	o.MirostatTau = cmp.Or(o.MirostatTau, defaultMirostatTau)
-	o.MirostatEta = cmp.Or(o.MirostatEta, defaultMirostatEta)
-	o.DRY.Base = cmp.Or(o.DRY.Base, defaultDRYBase)
-	o.DRY.Allowed = cmp.Or(o.DRY.Allowed, defaultDRYAllowed)
-	o.DRY.Last = cmp.Or(o.DRY.Last, defaultDRYLast)
-	return o
-}
 
 // penalises reports whether recent tokens have penalties of their own.
 func (o *Options) penalises() bool {

@@ -41,7 +41,6 @@ func New(o Options, vocab int) (*Sampler, error) {
 	if err := o.CheckFor(vocab); err != nil {
 		return nil, err
 	}
-	o = o.withDefaults()
 	s := &Sampler{o: o, mu: 2 * float64(o.MirostatTau), recent: recent{ids: make([]int32, 0, o.remembered())}}
 	s.draw.Seed(o.Seed, 0x9e3779b97f4a7c15) // any constant: the second half of PCG's state
 	if cap(s.recent.ids) > 0 {
@@ -50,7 +49,7 @@ func New(o Options, vocab int) (*Sampler, error) {
 	if cap(s.recent.ids) > 0 || len(o.Bias) > 0 {
 		s.work = make([]float32, vocab)
 	}
-	if o.DRY.Multiplier != 0 && o.Mirostat == 0 {
+	if o.DRY.Multiplier != 0 && o.DRY.Last > 0 && o.Mirostat == 0 {
 		s.dry = newRepetitions(&o.DRY)
 	}
 	if !o.greedy() {

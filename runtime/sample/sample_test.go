@@ -19,9 +19,21 @@ func logits(n int, seed uint64) []float32 {
 	return v
 }
 
+// filled returns o with the defaults in place of zeros.
+func filled(o Options) Options {
+	d := Defaults()
+	o.TopP, o.Typical = cmp.Or(o.TopP, d.TopP), cmp.Or(o.Typical, d.Typical)
+	o.RepeatPenalty, o.RepeatLast = cmp.Or(o.RepeatPenalty, d.RepeatPenalty), cmp.Or(o.RepeatLast, d.RepeatLast)
+	o.XTCThreshold, o.DynamicExponent = cmp.Or(o.XTCThreshold, d.XTCThreshold), cmp.Or(o.DynamicExponent, d.DynamicExponent)
+	o.MirostatTau, o.MirostatEta = cmp.Or(o.MirostatTau, d.MirostatTau), cmp.Or(o.MirostatEta, d.MirostatEta)
+	o.DRY.Base, o.DRY.Allowed, o.DRY.Last = cmp.Or(o.DRY.Base, d.DRY.Base), cmp.Or(o.DRY.Allowed, d.DRY.Allowed), cmp.Or(o.DRY.Last, d.DRY.Last)
+	return o
+}
+
+// must returns a Sampler for the options with the defaults in place of zeros.
 func must(t testing.TB, o Options, vocab int) *Sampler {
 	t.Helper()
-	s, err := New(o, vocab)
+	s, err := New(filled(o), vocab)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +82,7 @@ func reference(l []float32, o Options) []int32 {
 		total += math.Exp(float64(l[id]) - best)
 	}
 	sum, n := 0.0, 0
-	for n < len(ids) && (o.TopP == 0 || o.TopP == 1 || sum < float64(o.TopP)*total) {
+	for n < len(ids) && (o.TopP == 1 || sum < float64(o.TopP)*total) {
 		sum += math.Exp(float64(l[ids[n]]) - best)
 		n++
 	}
@@ -97,7 +109,7 @@ func TestFiltersAgreeWithSorting(t *testing.T) {
 				got[i] = c.id
 			}
 			slices.Sort(got)
-			if want := reference(l, o); !slices.Equal(got, want) {
+			if want := reference(l, s.o); !slices.Equal(got, want) {
 				t.Fatalf("%+v, seed %d: kept %v, want %v", o, seed, got, want)
 			}
 		}

@@ -83,7 +83,7 @@ func distance(c candidate, best float32, middle float64) float64 {
 	return math.Abs(float64(c.logit-best) - middle)
 }
 
-// topP keeps the fewest candidates whose probabilities sum to P. If top-k has not ordered them, a heap yields as many
+// topP keeps the fewest candidates whose probabilities sum to P, and at least the best. If top-k has not ordered them, a heap yields as many
 // of them in order as are needed.
 //
 // For example, with P = 0.9 and the probabilities 0.1 0.6 0.25 0.05, the heap yields 0.6 (sum 0.6), then 0.25 (0.85),
@@ -97,7 +97,7 @@ func (s *Sampler) topP() {
 	s.top = s.steps.enough(s.top, best, want)
 	heapify(s.top, better)
 	sum, n := 0.0, len(s.top)
-	for rest := s.top; len(rest) > 0 && sum < want; {
+	for rest := s.top; len(rest) > 0 && (sum < want || n == len(s.top)); {
 		sum += weight(rest[0].logit, best, 1)
 		last := len(rest) - 1
 		rest[0], rest[last] = rest[last], rest[0] // the best move to the end, in order
@@ -180,8 +180,11 @@ func (s *Sampler) xtc() {
 	for _, c := range s.top {
 		total += weight(c.logit, best, 1)
 	}
-	n := 0 // candidates above the threshold
-	for n < len(s.top) && weight(s.top[n].logit, best, 1) >= float64(s.o.XTCThreshold)*total {
+	n := 0 // candidates with the threshold; those without any probability, such as excluded ones, have none of 0 either
+	for n < len(s.top) {
+		if w := weight(s.top[n].logit, best, 1); w == 0 || w < float64(s.o.XTCThreshold)*total {
+			break
+		}
 		n++
 	}
 	if n > 1 {
