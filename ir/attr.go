@@ -263,6 +263,7 @@ var attrCodecs = map[reflect.Type]*attrCodec{
 	reflect.TypeFor[Dim]():          codecOf(Dim.String, (*parser).dim, Dim.Equal),
 	reflect.TypeFor[dtype.DType]():  codecOf(dtype.DType.String, (*parser).dtype, same[dtype.DType]),
 	reflect.TypeFor[dtype.Layout](): codecOf(dtype.Layout.String, (*parser).layout, same[dtype.Layout]),
+	reflect.TypeFor[SumOrder]():     codecOf(SumOrder.String, (*parser).sumOrder, same[SumOrder]),
 	reflect.TypeFor[[]int]():        cloning(codecOf(intsText, (*parser).ints, slices.Equal[[]int]), slices.Clone[[]int]),
 	reflect.TypeFor[[]string]():     cloning(codecOf(quotedList, (*parser).texts, slices.Equal[[]string]), slices.Clone[[]string]),
 	reflect.TypeFor[[]ChainStep]():  chainSteps(),

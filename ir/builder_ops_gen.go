@@ -358,9 +358,12 @@ func (f *FuncBuilder) Concat(axis int, x ...*Value) *Value {
 }
 
 // AllReduce appends all_reduce(x): x, of which every device has a summand: every device
-// gets the sum, added in the order of the devices. Result of the type of x, dense.
-func (f *FuncBuilder) AllReduce(x *Value) *Value {
-	return f.Op(OpAllReduce, nil, x)
+// gets the sum. order is that of the additions: direct and first, the order of the
+// devices; tree, neighbours, then neighbours of these and so on; ring, in chunks of the
+// last axis, each from another device on around all. With first, tree and ring, a sum is
+// computed once and sent; with direct, on every device. Result of the type of x, dense.
+func (f *FuncBuilder) AllReduce(x *Value, order SumOrder) *Value {
+	return f.Op(OpAllReduce, &AllReduceAttr{Order: order}, x)
 }
 
 // AllGather appends all_gather(x): x, of which the devices have parts: every device gets

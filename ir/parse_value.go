@@ -133,6 +133,15 @@ func (p *parser) layout() dtype.Layout {
 	return l
 }
 
+func (p *parser) sumOrder() SumOrder {
+	at := p.tok
+	o, err := ParseSumOrder(p.ident("an order of sums"))
+	if err != nil {
+		p.errorAt(at, "%v", err)
+	}
+	return o
+}
+
 // typ parses and checks a type without its space.
 func (p *parser) typ() Type {
 	at := p.tok

@@ -21,6 +21,7 @@ const (
 	RuleCanonicalizeOrder   RuleName = "canonicalize.order"
 
 	RuleShardReduce  RuleName = "shard.reduce"
+	RuleShardOrder   RuleName = "shard.order"
 	RuleShardGather  RuleName = "shard.gather"
 	RuleShardScatter RuleName = "shard.scatter"
 	RuleShardPart    RuleName = "shard.part"

@@ -97,7 +97,7 @@ type combination map[string]Way
 
 // chooseWays returns the combination of ways of the shortest predicted time among those for which the members' memories
 // are large enough, and what was compared. Of equal ones it is the first: divided before mirrored.
-func chooseWays(m *ir.Module, members []*target.Descriptor, share []float64, rules []pass.ShardRule, pins []pass.Pin) (combination, []Choice, error) {
+func chooseWays(m *ir.Module, members []*target.Descriptor, share []float64, rules []pass.ShardRule, o *options) (combination, []Choice, error) {
 	blocks, ways := blocksOf(m, rules)
 	if len(blocks) == 0 {
 		return nil, nil, nil
@@ -112,7 +112,7 @@ func chooseWays(m *ir.Module, members []*target.Descriptor, share []float64, rul
 		}
 	}
 	x := &chooser{m: m, members: members, share: share, rules: rules, best: make(map[string]map[Way]float64)}
-	x.devices, x.pins = len(members), pins
+	x.devices, x.pins, x.orders, x.fixed = o.devices, o.pins, o.orders, o.fixed
 	x.place = func(n *ir.Node, j int, _ bool) { n.Backend = members[j].Name }
 	x.try(blocks, ways, combination{})
 	if x.taken == nil {
@@ -208,68 +208,6 @@ func (x *chooser) fits(m *ir.Module) bool {
 		}
 	}
 	return true
-}
-
-// duration returns the predicted time of a function that is written out: each device runs its nodes in order, and waits
-// for what others send it. A value is sent to a device once.
-func duration(f *ir.Func, members []*target.Descriptor) float64 {
-	number := make(map[string]int)
-	for j, t := range members {
-		number[t.Name] = j
-	}
-	type arrival struct {
-		v      *ir.Value
-		device int
-	}
-	free := make([]float64, len(members)) // when a device has run its nodes so far
-	has := make(map[arrival]float64)      // when a value is on a device
-	made := make(map[*ir.Value]int)       // the device that computes it
-	last, needed := 0.0, neededNodes(f)
-	for _, n := range f.Nodes {
-		j, placed := number[n.Backend]
-		if !placed || !flow.DoesWork(n) || !needed[n] {
-			continue
-		}
-		start := free[j]
-		for _, a := range n.Args {
-			if a == nil {
-				continue
-			}
-			v := a.Root()
-			from, computed := made[v]
-			at, sent := has[arrival{v, j}]
-			if computed && !sent {
-				at = has[arrival{v, from}] + members[j].TransferSeconds(members[from], float64(a.MaxBytes()))
-				has[arrival{v, j}] = at
-			}
-			start = max(start, at)
-		}
-		e, t := flow.EffortOf(n), members[j]
-		free[j] = start + t.Seconds(e.Flops, e.Read+e.Written, e.Weight, max(t.Hint, 1))
-		v := n.Result().Root()
-		has[arrival{v, j}], made[v] = free[j], j
-		last = max(last, free[j])
-	}
-	return last
-}
-
-// neededNodes returns the nodes whose results are read or returned, or that write states.
-func neededNodes(f *ir.Func) map[*ir.Node]bool {
-	needed := make(map[*ir.Node]bool)
-	for _, r := range f.Results {
-		needed[r.Def] = true
-	}
-	for _, n := range slices.Backward(f.Nodes) {
-		if needed[n] = needed[n] || n.Is(ir.WritesState); !needed[n] {
-			continue
-		}
-		for _, a := range n.Args {
-			if a != nil {
-				needed[a.Def] = true
-			}
-		}
-	}
-	return needed
 }
 
 // choicesKey is the key of the note that keeps choices in the module.

@@ -80,7 +80,7 @@ func TestWaysFollowLinksAndMemories(t *testing.T) {
 	} {
 		m := parseModule(t, twoLayers)
 		before := m.String()
-		_, choices, err := chooseWays(m, pair(tt.memory, tt.delay), []float64{1, 1}, costOf(t, tt.rules...), nil)
+		_, choices, err := chooseWays(m, pair(tt.memory, tt.delay), []float64{1, 1}, costOf(t, tt.rules...), &options{devices: 2})
 		var got []string
 		for _, c := range choices {
 			got = append(got, c.Block+" "+string(c.Way))
@@ -103,7 +103,7 @@ func TestWaysFollowLinksAndMemories(t *testing.T) {
 func TestWaysNeedRates(t *testing.T) {
 	members := pair(0, 1e-6)
 	members[1].Rates = target.Rates{}
-	_, _, err := chooseWays(parseModule(t, twoLayers), members, []float64{1, 1}, costOf(t, ".=cost"), nil)
+	_, _, err := chooseWays(parseModule(t, twoLayers), members, []float64{1, 1}, costOf(t, ".=cost"), &options{devices: 2})
 	if err == nil || !strings.Contains(err.Error(), "--shard .=cost: the rates of the devices are not known") {
 		t.Errorf("error %v", err)
 	}
@@ -111,7 +111,7 @@ func TestWaysNeedRates(t *testing.T) {
 	for i := range 9 {
 		text += fmt.Sprintf("weight \"w%d\" : f32[8,8] = m[\"w\"] divide \"d%d\" 1 8 [8]\n", i, i)
 	}
-	_, _, err = chooseWays(parseModule(t, text), pair(0, 1e-6), []float64{1, 1}, costOf(t, ".=cost"), nil)
+	_, _, err = chooseWays(parseModule(t, text), pair(0, 1e-6), []float64{1, 1}, costOf(t, ".=cost"), &options{devices: 2})
 	if err == nil || !strings.Contains(err.Error(), "9 blocks have more than 256 combinations") {
 		t.Errorf("error %v", err)
 	}
@@ -135,9 +135,9 @@ func @f(%x: f32[4]) -> (y: f32[4]) {
 	for _, t := range members {
 		t.Rates = target.Rates{FLOPs: math.Inf(1), Bandwidth: math.Inf(1), Link: math.Inf(1), LinkDelay: 10, Launch: 1}
 	}
-	// %a 0 to 1, to d1 at 11, %b to 12, %c to 13; both go to d0, where the later one arrives at 23.
-	if got := duration(m.Funcs[0], members); got != 24 {
-		t.Errorf("%g s, want 24", got)
+	// %a 0 to 1, to d1 at 11, %b to 12, %c to 13; d1 sends %b from 12 to 22 and %c from 22 to 32.
+	if got := duration(m.Funcs[0], members); got != 33 {
+		t.Errorf("%g s, want 33", got)
 	}
 }
 

@@ -7,25 +7,11 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// collective writes out a collective for a device.
+// collective writes out a collective other than all_reduce for a device.
 func (s *spreader) collective(n *ir.Node, j int) (*ir.Value, error) {
 	v, name, to := n.Args[0], s.name, n.Result().Sharding()
 	s.all = s.once(n)
 	switch n.Op {
-	case ir.OpTakePart:
-		if to.Kind == ir.ShardPartial && j > 0 {
-			return nil, nil
-		}
-		if to.Kind == ir.ShardPartial {
-			return s.parts[v][0], nil
-		}
-		if to.Kind == ir.ShardHeld {
-			if !to.Has(j) {
-				return nil, nil
-			}
-			return s.parts[v][j], nil
-		}
-		return s.cut(s.parts[v][j], to, name, j)
 	case ir.OpAllGather:
 		return s.gather(v, name, j)
 	case ir.OpReduceScatter:
@@ -34,7 +20,19 @@ func (s *spreader) collective(n *ir.Node, j int) (*ir.Value, error) {
 		}
 		return s.reduce(v, name, j, func(p *ir.Value) (*ir.Value, error) { return s.cut(p, to, name, j) })
 	}
-	return s.reduce(v, name, j, func(p *ir.Value) (*ir.Value, error) { return p, nil })
+	if to.Kind == ir.ShardPartial && j > 0 {
+		return nil, nil
+	}
+	if to.Kind == ir.ShardPartial {
+		return s.parts[v][0], nil
+	}
+	if to.Kind == ir.ShardHeld {
+		if !to.Has(j) {
+			return nil, nil
+		}
+		return s.parts[v][j], nil
+	}
+	return s.cut(s.parts[v][j], to, name, j)
 }
 
 // reduce returns the sum of what take takes of all summands, on device j. Every device adds in the order of devices, so

@@ -14,6 +14,7 @@ type divider struct {
 
 	now  map[*ir.Value]*ir.Value   // the value to read in place of another one, brought into another state
 	part map[*ir.Value][]*ir.Value // parts of whole values that devices have taken
+	with map[*ir.Value][]bool      // the devices with a summand, by partial value
 
 	collectives []Collective
 }
@@ -26,6 +27,8 @@ type options struct {
 
 	plans map[*ir.Func]*ggmlPlan // whose states are derived; nil for our own
 
+	orders  *sumOrders // that sums can have; nil for one only
+	fixed   ir.SumOrder
 	cause   func(n *ir.Node, rule pass.RuleName, operands ...string)
 	derived func(n *ir.Node, op string, s ir.Sharding) // ggml has the result of a node in a state
 	place   func(n *ir.Node, device int, all bool)     // gives a node of a device, which computes it for all of them if all is set, a backend
@@ -39,7 +42,7 @@ func divide(m *ir.Module, o options) ([]Collective, error) {
 	}
 	var all []Collective
 	for _, f := range m.Funcs {
-		d := &divider{options: o, f: f, now: make(map[*ir.Value]*ir.Value), part: make(map[*ir.Value][]*ir.Value)}
+		d := &divider{options: o, f: f, now: make(map[*ir.Value]*ir.Value), part: make(map[*ir.Value][]*ir.Value), with: make(map[*ir.Value][]bool)}
 		if err := d.run(); err != nil {
 			return nil, fmt.Errorf("@%s: %w", f.Name, err)
 		}
@@ -47,6 +50,9 @@ func divide(m *ir.Module, o options) ([]Collective, error) {
 	}
 	return all, nil
 }
+
+// returnReader is the reader of results.
+const returnReader = "return"
 
 func (d *divider) run() error {
 	nodes := d.f.Nodes
@@ -57,7 +63,7 @@ func (d *divider) run() error {
 		}
 	}
 	for i, r := range d.f.Results {
-		whole, err := d.bring(r, ir.Mirrored(), "return")
+		whole, err := d.bring(r, ir.Mirrored(), returnReader)
 		if err != nil {
 			return err
 		}
@@ -190,11 +196,12 @@ func (d *divider) bring(v *ir.Value, need ir.Sharding, reader string) (*ir.Value
 
 // collective appends a collective.
 func (d *divider) collective(op ir.Op, v *ir.Value, need ir.Sharding, reader string) (*ir.Value, error) {
-	types, err := ir.Infer(&ir.Node{Op: op, Args: []*ir.Value{v}, Func: d.f})
+	attr := ir.NewAttr(op)
+	types, err := ir.Infer(&ir.Node{Op: op, Attr: attr, Args: []*ir.Value{v}, Func: d.f})
 	if err != nil {
 		return nil, fmt.Errorf("%v %v: %w", op, v, err)
 	}
-	n := d.f.NewNode(op, nil, []*ir.Value{v}, v.Name()+suffixes[op], types...)
+	n := d.f.NewNode(op, attr, []*ir.Value{v}, v.Name()+suffixes[op], types...)
 	if v.Def != nil {
 		n.Pos = v.Def.Pos
 	}
@@ -203,6 +210,26 @@ func (d *divider) collective(op ir.Op, v *ir.Value, need ir.Sharding, reader str
 	if d.cause != nil {
 		d.cause(n, rules[op], reader, v.Sharding().String(), need.String())
 	}
+	if a, ok := attr.(*ir.AllReduceAttr); ok {
+		if a.Order, err = d.orderOf(n, reader == returnReader); err != nil {
+			return nil, err
+		}
+	}
 	d.collectives = append(d.collectives, Collective{d.f.Name, v.Name(), CollectiveKind(op.String()), v.Type.Bytes()})
 	return n.Result(), nil
+}
+
+// orderOf returns the order in which a sum is added up. once means that only the first device needs it.
+func (d *divider) orderOf(n *ir.Node, once bool) (ir.SumOrder, error) {
+	if d.orders == nil || pinOf(d.pins, n) != nil {
+		return d.fixed, nil
+	}
+	order, compared, err := d.orders.choose(n, d.summands(n.Args[0]), once)
+	if err != nil {
+		return 0, fmt.Errorf("%v: %w", n, err)
+	}
+	if len(compared) > 0 && d.cause != nil {
+		d.cause(n, pass.RuleShardOrder, words(compared)...)
+	}
+	return order, nil
 }

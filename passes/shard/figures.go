@@ -119,7 +119,7 @@ func (x *Figures) exchange(n *ir.Node, members []*target.Descriptor, once bool) 
 	}
 	longest := 0.0
 	sent := 0.0 // seconds of sending the sum to the others
-	if n.Op == ir.OpAllReduce && !addedByAll(len(members)) {
+	if n.Op == ir.OpAllReduce && n.Attr.(*ir.AllReduceAttr).Order != ir.SumDirect {
 		if !once {
 			sent = x.sendSum(members, bytes)
 		}

@@ -32,8 +32,10 @@ var Pass = pass.Pass{
 	Required: true,
 	Needs:    ir.PropShaped,
 	Breaks:   pass.FromAssigned,
+	Flags:    shardFlags{},
 	Rules: []pass.Rule{
 		{Name: pass.RuleShardReduce, Doc: "a reader needs the sum of what the devices have"},
+		{Name: pass.RuleShardOrder, Doc: "the devices add up in the order of the shortest predicted time"},
 		{Name: pass.RuleShardGather, Doc: "a reader needs all of a value of which the devices have parts"},
 		{Name: pass.RuleShardScatter, Doc: "a reader needs parts of the sum of what the devices have"},
 		{Name: pass.RuleShardPart, Doc: "a reader needs parts of a value that every device has"},
@@ -79,7 +81,11 @@ func run(c *pass.Context, m *ir.Module) error {
 		return err
 	}
 	share := shares(g, members)
-	o := options{devices: len(members), pins: c.Options.Pins,
+	orders, err := newSumOrders(c, members)
+	if err != nil {
+		return refusal(err)
+	}
+	o := options{devices: len(members), pins: c.Options.Pins, orders: orders, fixed: usualOrder(len(members)),
 		cause: func(n *ir.Node, rule pass.RuleName, operands ...string) { c.Cause(n, rule, operands...) }}
 	if c.Options.Rules == "ggml-2026" {
 		err = o.byGGML(c, m, share)
@@ -107,7 +113,7 @@ func (o *options) byCost(c *pass.Context, m *ir.Module, members []*target.Descri
 	if err := keepPinned(m, o.pins, c.Options.Shard); err != nil {
 		return err
 	}
-	ways, choices, err := chooseWays(m, members, share, c.Options.Shard, o.pins)
+	ways, choices, err := chooseWays(m, members, share, c.Options.Shard, o)
 	if err != nil {
 		return err
 	}
@@ -156,6 +162,7 @@ func (o *options) byGGML(c *pass.Context, m *ir.Module, share []float64) (err er
 			}
 		}
 	}
+	o.orders = nil
 	o.derived = func(n *ir.Node, op string, s ir.Sharding) { c.Cause(n, pass.RuleShardGGML, op, s.String()) }
 	if o.plans, o.given, err = ggmlPlans(m, share, c.Options.Shard); err != nil {
 		return err

@@ -28,24 +28,22 @@ const (
 
 // Spread returns a copy of a module that is written out for the devices of a group: each node is one node for every
 // device that has a part of it, named after the device, and each split weight is a weight for every device that has a
-// part. given are the states of weights and states by name; others are mirrored. A collective is written as adds, or as
-// a concatenation, of what the devices have, in the order of devices, on each of them. Results are those of device 0.
+// part. given are the states of weights and states by name; others are mirrored. A collective is written as adds and
+// concatenations of what the devices have, in an order that is fixed. Results are those of device 0.
 //
 // The copy computes what m computes, but for the order of sums. Its names end in @0, @1 and so on, so that a pin can
 // place all of a device.
 func Spread(m *ir.Module, devices int, given map[string]ir.Sharding) (*ir.Module, []Collective, error) {
-	if devices < 2 {
-		return nil, nil, fmt.Errorf("a group of %d: it needs two devices or more", devices)
-	}
-	c := m.Clone()
-	all, err := divide(c, options{devices: devices, given: given})
+	return SpreadIn(m, devices, given, usualOrder(devices))
+}
+
+// SpreadIn is Spread with an order in which all sums are added up.
+func SpreadIn(m *ir.Module, devices int, given map[string]ir.Sharding, order ir.SumOrder) (*ir.Module, []Collective, error) {
+	before, all, err := Divide(m, devices, given, order)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := ir.Verify(c); err != nil {
-		return nil, nil, err
-	}
-	before := c.Clone()
+	c := before.Clone()
 	if err := writeOut(c, options{devices: devices}); err != nil {
 		return nil, nil, err
 	}
@@ -53,6 +51,20 @@ func Spread(m *ir.Module, devices int, given map[string]ir.Sharding) (*ir.Module
 		return nil, nil, err
 	}
 	return c, all, parts.Check(before, c)
+}
+
+// Divide returns a copy of a module whose values have states and which has the collectives that these need, as it is
+// before it is written out.
+func Divide(m *ir.Module, devices int, given map[string]ir.Sharding, order ir.SumOrder) (*ir.Module, []Collective, error) {
+	if devices < 2 {
+		return nil, nil, fmt.Errorf("a group of %d: it needs two devices or more", devices)
+	}
+	c := m.Clone()
+	all, err := divide(c, options{devices: devices, given: given, fixed: order})
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, all, ir.Verify(c)
 }
 
 // writeOut writes out a module whose values have states.
@@ -217,11 +229,11 @@ func (s *spreader) emit(op ir.Op, attr any, args []*ir.Value, name string, j int
 	return made.Result(), nil
 }
 
-// ready gives the nodes made for device j their backend. part is what they compute together. The first device's is
-// named like the value if it is all of it.
+// ready gives the nodes made for device j their backend. part is what they compute together. The first device's, or what
+// one computes for all, is named like the value if it is all of it.
 func (s *spreader) ready(n *ir.Node, part *ir.Value, j int) {
 	whole := origin(n.Result())
-	if j == 0 && part != nil && n.Result().Sharding().Kind == ir.ShardMirrored && !s.whole[whole] &&
+	if (j == 0 || s.all) && part != nil && n.Result().Sharding().Kind == ir.ShardMirrored && !s.whole[whole] &&
 		slices.ContainsFunc(s.made, func(m *ir.Node) bool { return m.Result() == part }) {
 		s.whole[whole] = true
 		s.f.TakeName(part, whole)
@@ -280,6 +292,8 @@ func (s *spreader) node(n *ir.Node) (err error) {
 	case *ir.ConstantAttr:
 		s.f.Append(n)
 		parts = s.same(v)
+	case *ir.AllReduceAttr:
+		parts, err = s.allReduce(n)
 	default:
 		write := s.member
 		if ir.IsCollective(n.Op) {
@@ -345,16 +359,9 @@ func (s *spreader) lone(n *ir.Node, operand *ir.Value, j int) (*ir.Value, error)
 	return nil, fmt.Errorf("%v: device %d has a part of one of its operands and not of the others: give it a larger share, or none", n, j)
 }
 
-// addedByAll reports whether every device adds up a sum. Two send each other their summands. Of more, the first adds
-// and sends the sum to the others: with n devices that is 2(n-1) messages instead of n(n-1).
-func addedByAll(devices int) bool { return devices == 2 }
-
 // once reports whether the first device computes a node for all of them: it reads a weight of which there is one copy,
-// the user has put it on one backend, or it is a sum of many.
+// or the user has put it on one backend.
 func (s *spreader) once(n *ir.Node) bool {
-	if n.Op == ir.OpAllReduce {
-		return !addedByAll(s.devices)
-	}
 	return n.Result().Sharding().Kind == ir.ShardMirrored && (s.pin != nil || s.readsShared(n))
 }
 

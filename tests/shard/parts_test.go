@@ -159,15 +159,28 @@ func headsWrittenOut(heads int) string {
 // partedModules are what the tests divide.
 var partedModules = map[string]string{"layers": layers, "shared heads": sharedHeads, "written out": writtenOut}
 
-// layersOn returns a module and what it is on the devices.
+// layersOn returns a module with the states of its values, and what it is on the devices.
 func layersOn(t *testing.T, text string, shares []float64) (before, after *ir.Module) {
+	t.Helper()
+	order := ir.SumDirect
+	if len(shares) > 2 {
+		order = ir.SumFirst
+	}
+	return layersIn(t, text, shares, order)
+}
+
+// layersIn is layersOn with an order of sums.
+func layersIn(t *testing.T, text string, shares []float64, order ir.SumOrder) (before, after *ir.Module) {
 	t.Helper()
 	before, err := ir.Parse("layers", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, _, err = shard.Spread(before, len(shares), givenStates(t, before, shares))
-	if err != nil {
+	given := givenStates(t, before, shares)
+	if after, _, err = shard.SpreadIn(before, len(shares), given, order); err != nil {
+		t.Fatal(err)
+	}
+	if before, _, err = shard.Divide(before, len(shares), given, order); err != nil {
 		t.Fatal(err)
 	}
 	return before, after
@@ -269,13 +282,13 @@ func TestWrittenOutAttentionIsDivided(t *testing.T) {
 func TestCheckObjectsToMutants(t *testing.T) {
 	found := make(map[string]int)
 	for _, shares := range groupShares[:3] {
-		checkMutants(t, layers, shares, found)
+		checkLayers(t, layers, shares, found)
 	}
 	for _, shares := range [][]float64{{1, 1}, {3, 0, 1}, {1, 1, 1, 1}} {
-		checkMutants(t, sharedHeads, shares, found)
+		checkLayers(t, sharedHeads, shares, found)
 	}
 	for _, shares := range [][]float64{{1, 1}, {1, 0, 3}} {
-		checkMutants(t, writtenOut, shares, found)
+		checkLayers(t, writtenOut, shares, found)
 	}
 	t.Logf("reported: %v", found)
 	for _, kind := range []string{"operand", "summand", "slice", "weight", "result", "exchange", "head"} {
@@ -285,14 +298,18 @@ func TestCheckObjectsToMutants(t *testing.T) {
 	}
 }
 
-// checkMutants changes a module on devices, and counts the kinds of changes that are found.
-func checkMutants(t *testing.T, text string, shares []float64, found map[string]int) {
+func checkLayers(t *testing.T, text string, shares []float64, found map[string]int) {
 	before, after := layersOn(t, text, shares)
+	checkMutants(t, before, after, mutants(before, after), fmt.Sprint(shares), found)
+}
+
+// checkMutants changes a module on devices, and counts the kinds of changes that are found.
+func checkMutants(t *testing.T, before, after *ir.Module, list []mutant, name string, found map[string]int) {
 	want, err := computed(t, before, after)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range mutants(before, after) {
+	for _, m := range list {
 		changed := after.Clone()
 		m.change(changed)
 		if ir.Verify(changed) != nil {
@@ -303,7 +320,7 @@ func checkMutants(t *testing.T, text string, shares []float64, found map[string]
 		same := runErr == nil && distanceOf(got, want) < 1e-9
 		switch {
 		case err == nil && !same:
-			t.Errorf("shares %v: %s: it computes something else, and nothing is reported", shares, m.what)
+			t.Errorf("%s: %s: it computes something else, and nothing is reported", name, m.what)
 		case err != nil:
 			found[m.kind]++
 		}

@@ -186,17 +186,29 @@ func cut(a *ir.SliceAttr, p piece) (piece, error) {
 	return p, nil
 }
 
-// joined returns pieces one after another.
+// joined returns pieces one after another. Pieces of a sum that are added up may have been added in different orders.
 func joined(a *ir.ConcatAttr, args []piece) (piece, error) {
 	p := args[0]
-	p.runs = nil
+	p.runs, p.how, p.sums = nil, nil, settled(p.sums)
 	for _, q := range args {
-		if q.of != p.of || q.axis != a.Axis || !equalSums(q.sums, p.sums) || len(q.lacking)+len(p.lacking) > 0 {
+		if q.of != p.of || q.axis != a.Axis || !equalSums(settled(q.sums), p.sums) || len(q.lacking)+len(p.lacking) > 0 {
 			return piece{}, fmt.Errorf("it joins %v, which are not parts of one value", args)
 		}
 		p.runs = p.runs.join(q.runs)
 	}
 	return p, nil
+}
+
+// settled returns sums without the order in which they were added up, if all are complete.
+func settled(sums []summand) []summand {
+	if !complete(sums) {
+		return sums
+	}
+	list := slices.Clone(sums)
+	for i := range list {
+		list[i].runs = runs{{0, list[i].total}}
+	}
+	return list
 }
 
 // added returns the sum of two summands. All devices have to add up a sum in one order.
@@ -208,12 +220,9 @@ func (c *checker) added(p, q piece) (piece, error) {
 	if err != nil {
 		return piece{}, fmt.Errorf("it adds %v and %v: %w", p, q, err)
 	}
-	p.sums, p.lacking = sums, common(p.lacking, q.lacking)
+	p.sums, p.lacking, p.how = sums, common(p.lacking, q.lacking), &additions{a: p.how, b: q.how}
 	if p.isComplete() {
-		if first, known := c.order[p.of]; known && !equalSums(first, sums) {
-			return piece{}, fmt.Errorf("it adds up %v in another order than a device before", p.of)
-		}
-		c.order[p.of] = sums
+		err, p.how = c.ordered(p), nil
 	}
-	return p, nil
+	return p, err
 }

@@ -31,7 +31,7 @@ func Check(before, after *ir.Module) error {
 				continue
 			}
 			c := &checker{before: before, after: after, values: make(map[string]*ir.Value), leaves: make(map[string]*ir.Value), pieces: make(map[*ir.Value]piece),
-				order: make(map[*ir.Value][]summand), written: make(map[string]int), kept: kept, learning: learning}
+				order: make(map[*ir.Value][]summand), written: make(map[string]int), kept: kept, learning: learning, sums: reductions(g, f)}
 			for _, err := range c.function(g, f) {
 				errs = append(errs, fmt.Errorf("@%s %w", f.Name, err))
 			}
@@ -43,14 +43,15 @@ func Check(before, after *ir.Module) error {
 // checker is the state of the check of a function.
 type checker struct {
 	before, after *ir.Module
-	values        map[string]*ir.Value    // before, by name
-	leaves        map[string]*ir.Value    // weights and states before, by their names
-	pieces        map[*ir.Value]piece     // by value after
-	order         map[*ir.Value][]summand // of each sum: the order in which the first device added it up
-	read          []string                // states after that are read
-	written       map[string]int          // number of writes, by state after
-	kept          map[string]piece        // what states after have, by what is first written to them
-	learning      bool                    // kept is not complete yet, and errors do not count
+	values        map[string]*ir.Value     // before, by name
+	leaves        map[string]*ir.Value     // weights and states before, by their names
+	pieces        map[*ir.Value]piece      // by value after
+	order         map[*ir.Value][]summand  // of each sum without a stated order: that in which the first device added it up
+	sums          map[*ir.Value]*reduction // by value that is added up
+	read          []string                 // states after that are read
+	written       map[string]int           // number of writes, by state after
+	kept          map[string]piece         // what states after have, by what is first written to them
+	learning      bool                     // kept is not complete yet, and errors do not count
 }
 
 // function follows the nodes of f, which is written out of g.
@@ -146,6 +147,9 @@ func (c *checker) node(n *ir.Node) (piece, error) {
 		if !ok {
 			return piece{}, fmt.Errorf("it reads %v, of which nothing is known", a)
 		}
+		if p.how == nil {
+			p.how = &additions{leaf: a}
+		}
 		args[i] = p
 	}
 	x := original(c.values, n.Result().Name())
@@ -157,7 +161,7 @@ func (c *checker) node(n *ir.Node) (piece, error) {
 				p, err = q, nil
 			}
 		}
-		if err == nil {
+		if p.how = nil; err == nil {
 			c.note(n)
 			return p, nil
 		}

@@ -21,6 +21,8 @@ type piece struct {
 
 	// lacking are operands of additions of which the device has nothing: another device has to add them.
 	lacking []*ir.Value
+
+	how *additions // of a summand: what was added so far; nil for the value itself
 }
 
 // summand is a part of a sum: the ranges, in the order in which they were added, of the dimension over which the node
