@@ -61,6 +61,9 @@ func (t *explainText) group(g *shard.Figures) {
 	t.line(1, "group %s: %s added up, %s gathered: %s, %s", g.Group, plural(g.Sums, "value", "values"), plural(g.Gathers, "value", "values"),
 		plural(g.Messages, "message", "messages"), pass.BytesText(g.Bytes))
 	t.line(2, "ggml's exchange for the same sums: %s, %s", plural(g.GGMLMessages, "message", "messages"), pass.BytesText(g.GGMLBytes))
+	for _, o := range g.Orders {
+		t.line(2, "%s", orderText(o, g.Sums))
+	}
 	for _, why := range g.Whole {
 		t.line(2, "weights and states that are not divided: %s", why)
 	}
@@ -70,6 +73,15 @@ func (t *explainText) group(g *shard.Figures) {
 	for _, c := range g.Choices {
 		t.line(2, "%s: %s", c.Block, strings.Join(c.Text(), ", "))
 	}
+}
+
+// orderText states how many sums have an order, and what all would take in it.
+func orderText(o shard.OrderFigures, sums int64) string {
+	text := fmt.Sprintf("order %-6s %d of %s; all in it: %s, %s", o.Order, o.Sums, plural(sums, "sum", "sums"), plural(o.Messages, "message", "messages"), pass.BytesText(o.Bytes))
+	if o.Seconds > 0 {
+		text += ", " + pass.SecondsText(o.Seconds)
+	}
+	return text
 }
 
 // copiesAmong returns how many of the nodes that run are copies. Splits do not count these.

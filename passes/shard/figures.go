@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,12 +31,27 @@ type Figures struct {
 	Seconds float64 `json:"seconds,omitempty"`
 	Layers  float64 `json:"layer_seconds,omitempty"`
 
+	// Orders are the orders in which the sums can be added up, with what the devices send each other if all have it.
+	Orders []OrderFigures `json:"orders,omitempty"`
+
 	// Choices are the blocks of which ways were compared (--shard REGEX=cost).
 	Choices []Choice `json:"choices,omitempty"`
 
 	// Whole are the reasons why weights and states are not divided, with how many there are and their bytes.
 	Whole []string `json:"whole,omitempty"`
 }
+
+// OrderFigures are what the sums of a step take in one order.
+type OrderFigures struct {
+	Order    string  `json:"order"`
+	Sums     int64   `json:"sums"` // those that have this order
+	Messages int64   `json:"messages"`
+	Bytes    int64   `json:"bytes"`
+	Seconds  float64 `json:"seconds,omitempty"` // 0 is not known
+}
+
+// ordersKey is the key of the note that keeps the orders of an entry point's sums.
+const ordersKey = "group.orders."
 
 // figuresKey is the key of the note that keeps the figures of an entry point in the module.
 const figuresKey = "group."
@@ -54,6 +70,9 @@ func FiguresOf(m *ir.Module, entry string) *Figures {
 		return nil
 	}
 	f.Choices = ChoicesOf(m)
+	if json.Unmarshal([]byte(m.GetMeta(ordersKey+entry)), &f.Orders) != nil {
+		f.Orders = nil
+	}
 	if text := m.GetMeta(wholeKey); text != "" {
 		f.Whole = strings.Split(text, "; ")
 	}
@@ -62,15 +81,22 @@ func FiguresOf(m *ir.Module, entry string) *Figures {
 
 // note keeps the figures in the module.
 func (f *Figures) note(m *ir.Module, entry string) {
+	if text, err := json.Marshal(f.Orders); err == nil && len(f.Orders) > 0 {
+		m.SetMeta(ordersKey+entry, string(text))
+	}
 	m.SetMeta(figuresKey+entry, f.Group+" "+fmt.Sprintf(figuresFormat, f.Sums, f.Gathers, f.Messages, f.Bytes, f.GGMLMessages, f.GGMLBytes, f.Seconds, f.Layers))
 }
 
 // measure returns the figures of a function whose values have states.
-func measure(f *ir.Func, group string, members []*target.Descriptor, share []float64) *Figures {
-	x := &Figures{Group: group}
+func measure(f *ir.Func, group string, orders *sumOrders, share []float64) *Figures {
+	x, members := &Figures{Group: group}, orders.members
+	d := &divider{options: options{devices: len(members)}, f: f, with: make(map[*ir.Value][]bool)}
 	for _, n := range f.Nodes {
 		switch {
-		case n.Op == ir.OpAllReduce || n.Op == ir.OpReduceScatter || n.Op == ir.OpAllGather:
+		case n.Op == ir.OpAllReduce:
+			x.sum(n, orders.times(n, d.summands(n.Args[0]), returned(f, n)))
+			x.ggmlExchange(n, len(members))
+		case n.Op == ir.OpReduceScatter || n.Op == ir.OpAllGather:
 			x.exchange(n, members, returned(f, n))
 		case flow.DoesWork(n) && !ir.IsCollective(n.Op):
 			x.Seconds += slowest(n, members)
@@ -79,6 +105,9 @@ func measure(f *ir.Func, group string, members []*target.Descriptor, share []flo
 	x.Layers = layerSeconds(f, members, share)
 	if !known(members) {
 		x.Seconds, x.Layers = 0, 0
+		for i := range x.Orders {
+			x.Orders[i].Seconds = 0
+		}
 	}
 	return x
 }
@@ -108,23 +137,14 @@ func returned(f *ir.Func, n *ir.Node) bool {
 // exchange adds what devices send each other for a collective. once means that one device needs the result.
 func (x *Figures) exchange(n *ir.Node, members []*target.Descriptor, once bool) {
 	v := n.Args[0]
-	devices, bytes := int64(len(members)), v.MaxBytes()
+	bytes := v.MaxBytes()
 	if n.Op == ir.OpAllGather {
 		x.Gathers++
 	} else {
 		x.Sums++
-		messages, sent := ggml.Exchanged(devices, bytes)
-		x.GGMLMessages += messages
-		x.GGMLBytes += sent
+		x.ggmlExchange(n, len(members))
 	}
 	longest := 0.0
-	sent := 0.0 // seconds of sending the sum to the others
-	if n.Op == ir.OpAllReduce && n.Attr.(*ir.AllReduceAttr).Order != ir.SumDirect {
-		if !once {
-			sent = x.sendSum(members, bytes)
-		}
-		once = true
-	}
 	for j, t := range members {
 		if once && j > 0 {
 			break
@@ -146,18 +166,35 @@ func (x *Figures) exchange(n *ir.Node, members []*target.Descriptor, once bool) 
 		}
 		longest = max(longest, seconds)
 	}
-	x.Seconds += longest + sent
+	x.Seconds += longest
 }
 
-// sendSum adds what the first device sends the others, and returns its time.
-func (x *Figures) sendSum(members []*target.Descriptor, bytes int64) float64 {
-	longest := 0.0
-	for _, t := range members[1:] {
-		x.Messages++
-		x.Bytes += bytes
-		longest = max(longest, t.TransferSeconds(members[0], float64(bytes)))
+// ggmlExchange adds what ggml sends for a sum.
+func (x *Figures) ggmlExchange(n *ir.Node, devices int) {
+	messages, sent := ggml.Exchanged(int64(devices), n.Args[0].MaxBytes())
+	x.GGMLMessages += messages
+	x.GGMLBytes += sent
+}
+
+// sum adds what devices send each other for a sum in its order, and in all others.
+func (x *Figures) sum(n *ir.Node, times []orderTime) {
+	x.Sums++
+	if x.Orders == nil {
+		x.Orders = make([]OrderFigures, len(times))
 	}
-	return longest
+	for i, t := range times {
+		o := &x.Orders[i]
+		o.Order = t.order.String()
+		o.Messages += t.messages
+		o.Bytes += t.bytes
+		o.Seconds += t.seconds
+		if t.order == n.Attr.(*ir.AllReduceAttr).Order {
+			o.Sums++
+			x.Messages += t.messages
+			x.Bytes += t.bytes
+			x.Seconds += t.seconds
+		}
+	}
 }
 
 // partBytes returns the bytes of a device's part of a value.

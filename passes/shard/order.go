@@ -91,7 +91,7 @@ func (o *sumOrders) times(n *ir.Node, with []bool, once bool) []orderTime {
 	for _, order := range ir.SumOrders() {
 		x := orderTime{order: order}
 		var f *ir.Func
-		if f, x.unfit = sumAlone(n, order, with, once, o.members); x.unfit == nil {
+		if f, x.unfit = sumAlone(n, order, with, once, o.members); f != nil {
 			x.run(f, with, o.members)
 		}
 		times = append(times, x)

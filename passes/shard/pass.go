@@ -103,7 +103,7 @@ func run(c *pass.Context, m *ir.Module) error {
 		c.Count(string(x.Kind), 1)
 	}
 	for _, f := range m.Funcs {
-		measure(f, g.Name, members, share).note(m, f.Name)
+		measure(f, g.Name, orders, share).note(m, f.Name)
 	}
 	return nil
 }
