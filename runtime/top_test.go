@@ -75,21 +75,23 @@ func TestNoLogitsMakeNoDifference(t *testing.T) {
 	count := 0
 	model, _ := openProgram(t, chooser(func([]float32) { count++ }), Options{Threads: 2})
 	for name, c := range map[string]struct {
-		o     sample.Options
+		set   func(o *sample.Options)
 		steps int // of the entry for the most probable tokens
 	}{
-		"greedy":   {sample.Options{}, 7},
-		"draws":    {sample.Options{Temperature: 2, TopK: 3, Seed: 5}, 7},
-		"too many": {sample.Options{Temperature: 2, TopK: 5, Seed: 5}, 0},
-		"penalty":  {sample.Options{RepeatPenalty: 1.2}, 0},
+		"greedy":   {func(*sample.Options) {}, 7},
+		"draws":    {func(o *sample.Options) { o.Temperature, o.TopK, o.Seed = 2, 3, 5 }, 7},
+		"too many": {func(o *sample.Options) { o.Temperature, o.TopK, o.Seed = 2, 5, 5 }, 0},
+		"penalty":  {func(o *sample.Options) { o.RepeatPenalty = 1.2 }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
+			sampling := sample.Defaults()
+			c.set(&sampling)
 			generate := func(o GenerateOptions) (ids []int32, with int) {
 				s, err := model.NewSession()
 				if err != nil {
 					t.Fatal(err)
 				}
-				o.MaxTokens, o.Sampling = 8, c.o
+				o.MaxTokens, o.Sampling = 8, &sampling
 				for tok, err := range s.GenerateTokens(context.Background(), []int32{4, 5}, o) {
 					if err != nil {
 						t.Fatal(err)

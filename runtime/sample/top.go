@@ -8,11 +8,10 @@ type Top struct {
 	Part    int32
 }
 
-// Suffice reports whether the k largest logits of each part of a vocabulary, with their ids, are enough to choose a token: NextOf then
-// returns what Next would. Penalties, biases and mirostat may choose any token, and top-n-sigma needs the deviation of
-// all logits.
+// Suffice reports whether the k largest logits of each part of a vocabulary, with their ids, are enough to choose a
+// token: NextOf then returns what Next would. Penalties, biases and mirostat may choose any token, and top-n-sigma needs
+// the deviation of all logits.
 func (o Options) Suffice(k, vocab int) bool {
-	o = o.withDefaults()
 	if k < 1 || o.Mirostat != 0 || len(o.Bias) > 0 || o.penalises() || o.DRY.Multiplier != 0 {
 		return false
 	}

@@ -36,13 +36,18 @@ func TestFewLogitsAreEnough(t *testing.T) {
 	for trial := range 400 {
 		parts := []int{1, 2, 5, 20}[trial%4]
 		k := 1 + r.IntN(vocab/parts)
-		o := Options{Temperature: float32(r.IntN(3)) / 2, TopK: 1 + r.IntN(min(k, vocab-1)), Seed: uint64(trial)}
+		o := Defaults()
+		o.Temperature, o.TopK, o.Seed = float32(r.IntN(3))/2, 1+r.IntN(min(k, vocab-1)), uint64(trial)
 		o.TopP, o.MinP, o.Typical = float32(r.IntN(3))/2, float32(r.IntN(2))/50, float32(r.IntN(3))/2
 		o.XTCProbability, o.XTCThreshold, o.DynamicRange = float32(r.IntN(3))/2, 0.02, float32(r.IntN(2))/4
 		if !o.Suffice(k, vocab) {
 			t.Fatalf("%+v: %d are not enough", o, k)
 		}
-		all, few := must(t, o, vocab), must(t, o, vocab)
+		all, err := New(o, vocab)
+		if err != nil {
+			t.Fatal(err)
+		}
+		few, _ := New(o, vocab)
 		for step := range 4 {
 			l := logits(vocab, uint64(trial*8+step))
 			for i := range l {
@@ -69,12 +74,12 @@ func TestOptionsThatNeedAllLogits(t *testing.T) {
 		"mirostat":          {Temperature: 1, TopK: 2, Mirostat: 2},
 		"deviation":         {Temperature: 1, TopK: 2, TopNSigma: 1},
 	} {
-		if o.Suffice(4, 8) {
+		if filled(o).Suffice(4, 8) {
 			t.Errorf("%s: 4 of 8 logits suffice", name)
 		}
 	}
 	for name, o := range map[string]Options{"greedy": {}, "top-k 1": {TopK: 40, TopNSigma: 1}, "draws": {Temperature: 1, TopK: 4}} {
-		if !o.Suffice(4, 8) || o.Suffice(0, 8) {
+		if o := filled(o); !o.Suffice(4, 8) || o.Suffice(0, 8) {
 			t.Errorf("%s: 4 of 8 logits do not suffice, or none do", name)
 		}
 	}
