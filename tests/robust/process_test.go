@@ -181,7 +181,7 @@ func TestSamplingFlagsAreChecked(t *testing.T) {
 		{"--top-k", "-1"}, {"--repeat-penalty", "-Inf"}, {"-n", "-1"}, {"--seed", "-1"}, {"--prompt", "x"},
 		{"--top-nsigma", "-1"}, {"--typical", "1.1"}, {"--xtc-probability", "NaN"}, {"--xtc-threshold", "-1"}, {"--dynatemp-range", "-1"},
 		{"--dynatemp-exp", "Inf"}, {"--mirostat", "3", "--temp", "1"}, {"--mirostat", "1"}, {"--mirostat-ent", "-1"}, {"--mirostat-lr", "2"},
-		{"--repeat-last-n", "0"}, {"--repeat-last-n", "99999999999"}, {"--frequency-penalty", "Inf"}, {"--presence-penalty", "x"},
+		{"--repeat-last-n", "-2"}, {"--repeat-last-n", "99999999999"}, {"--repeat-penalty", "0"}, {"--frequency-penalty", "Inf"}, {"--presence-penalty", "x"},
 		{"--dry-multiplier", "-1"}, {"--dry-base", "0.5"}, {"--dry-allowed-length", "-1"}, {"--dry-penalty-last-n", "1e9"},
 		{"--dry-sequence-breaker", ""}, {"--logit-bias", "1"}, {"--logit-bias", "+1"}, {"--logit-bias", "1+x"}, {"--logit-bias", "1+inf"},
 		{"--logit-bias", "1+NaN"}, {"--logit-bias", "99999+1"}, {"--logit-bias", "99999999999999+1"},
@@ -190,7 +190,7 @@ func TestSamplingFlagsAreChecked(t *testing.T) {
 	}
 	for _, flags := range [][]string{
 		{"--temp", "1e-30"}, {"--temp", "1e30"}, {"--top-k", "1000000"}, {"--temp", "1", "--top-p", "0"}, {"--temp", "1", "--min-p", "1"},
-		{"--repeat-penalty", "1e30"}, {"--repeat-penalty", "1e-30"},
+		{"--repeat-penalty", "1e30"}, {"--repeat-penalty", "1e-30"}, {"--repeat-penalty", "2", "--repeat-last-n", "0"},
 		{"--typical", "0", "--temp", "1"}, {"--xtc-probability", "1", "--xtc-threshold", "0"}, {"--dynatemp-range", "1e30"},
 		{"--mirostat", "1", "--temp", "1e-30"}, {"--mirostat", "2", "--temp", "1e30", "--mirostat-ent", "1e30"},
 		{"--frequency-penalty", "1e38"}, {"--presence-penalty", "-3e38"}, {"--dry-multiplier", "3e38", "--dry-base", "3e38"},
