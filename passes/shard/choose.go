@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -90,6 +91,9 @@ type chooser struct {
 	best  map[string]map[Way]float64 // by block and way: the shortest time of all combinations with it
 	taken combination                // with the shortest time of all
 	least float64
+
+	unfit bool  // some combination does not fit in the members' memories
+	err   error // the first one of a combination that cannot be written out
 }
 
 // combination has a way for each block that is left to the predicted time.
@@ -115,8 +119,11 @@ func chooseWays(m *ir.Module, members []*target.Descriptor, share []float64, rul
 	x.devices, x.pins, x.orders, x.fixed = o.devices, o.pins, o.orders, o.fixed
 	x.place = func(n *ir.Node, j int, _ bool) { n.Backend = members[j].Name }
 	x.try(blocks, ways, combination{})
-	if x.taken == nil {
+	switch {
+	case x.taken == nil && x.unfit:
 		return nil, nil, fmt.Errorf("--shard %v: the memories of the devices are too small for every way: quantize weights, or add devices", costRule(rules))
+	case x.taken == nil:
+		return nil, nil, x.err
 	}
 	return x.taken, x.choices(blocks, ways), nil
 }
@@ -134,8 +141,13 @@ func (x *chooser) try(blocks []string, ways map[string][]Way, c combination) {
 		}
 		return
 	}
-	seconds, ok := x.seconds(c)
-	if !ok {
+	seconds, fits, err := x.seconds(c)
+	switch {
+	case err != nil:
+		x.err = cmp.Or(x.err, err)
+		return
+	case !fits:
+		x.unfit = true
 		return
 	}
 	for b, w := range c {
@@ -169,25 +181,27 @@ func (x *chooser) choices(blocks []string, ways map[string][]Way) []Choice {
 	return list
 }
 
-// seconds returns the predicted time of a token in a combination; ok is false if it is impossible.
-func (x *chooser) seconds(c combination) (_ float64, ok bool) {
+// seconds returns the predicted time of a token in a combination; fits is false if the members' memories are too small.
+func (x *chooser) seconds(c combination) (_ float64, fits bool, err error) {
 	m := x.m.Clone()
 	o := x.options
-	var err error
 	if o.given, err = statesIn(m, x.share, x.rules, c); err != nil {
-		return 0, false
+		return 0, false, err
 	}
 	if _, err := divide(m, o); err != nil {
-		return 0, false
+		return 0, false, err
 	}
-	if err := writeOut(m, o); err != nil || !x.fits(m) {
-		return 0, false
+	if err := writeOut(m, o); err != nil {
+		return 0, false, err
+	}
+	if !x.fits(m) {
+		return 0, false, nil
 	}
 	total, often := 0.0, flow.StepWeights(m.Funcs)
 	for _, f := range m.Funcs {
 		total += often[f] * duration(f, x.members)
 	}
-	return total, true
+	return total, true, nil
 }
 
 // fits reports whether the weights and states of each device fit in its memory. What has no device is stored on the

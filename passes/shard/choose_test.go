@@ -74,6 +74,7 @@ func TestWaysFollowLinksAndMemories(t *testing.T) {
 		{"a link that a layer is worth and the output is not", 0, 400e-6, []string{".=cost"}, "ffn divided, vocab mirrored", ""},
 		{"a slow link, and memories that a copy does not fit in", 3 << 20, 1, []string{".=cost"}, "ffn divided, vocab mirrored", ""},
 		{"memories of which both together are too small", 2 << 20, 1, []string{".=cost"}, "", "the memories of the devices are too small for every way"},
+		{"a rule that matches nothing", 0, 1e-6, []string{"nosuch=axis0", ".=cost"}, "", "nosuch"},
 		{"the user has decided one", 0, 1e-6, []string{"output=mirrored", ".=cost"}, "ffn divided", ""},
 		{"one is left to cost", 0, 1, []string{"output=cost"}, "vocab mirrored", ""},
 		{"nothing is", 0, 1, nil, "", ""},
