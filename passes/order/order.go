@@ -38,6 +38,16 @@ var Pass = pass.Pass{
 }
 
 func order(c *pass.Context, m *ir.Module) error {
+	early, err := mayOverlap(c, m)
+	if err != nil {
+		return err
+	}
+	orderFuncs(c, m, early)
+	return nil
+}
+
+// orderFuncs orders all functions, and returns how many copies have moved forward. None moves unless early is set.
+func orderFuncs(c *pass.Context, m *ir.Module, early bool) (moves int) {
 	for _, f := range m.AllFuncs() {
 		g := newDataflow(c.Targets, f)
 		now := identity(len(g.work))
@@ -50,11 +60,15 @@ func order(c *pass.Context, m *ir.Module) error {
 		if c.Enabled(pass.RuleOrderTogether) {
 			now = g.groups(c, now)
 		}
-		o := newOverlapper(g, c)
-		o.survey(now)
-		f.Nodes = g.withLeavesAndViews(o.overlap(now))
+		if early {
+			o := newOverlapper(g, c)
+			o.survey(now)
+			now = o.overlap(now)
+			moves += o.moves
+		}
+		f.Nodes = g.withLeavesAndViews(now)
 	}
-	return nil
+	return moves
 }
 
 // identity returns the numbers below n in order.

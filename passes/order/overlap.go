@@ -33,6 +33,7 @@ import (
 //   - A copy into a backend whose memory the user limits does not move. The plan would need more memory, and a weight
 //     for which there is no room costs more than a copy that waits.
 //   - A copy on the queue that does the work does not move, as it would only make that work wait.
+//   - No copy moves if the plan would exceed a limit with all that move (mayOverlap).
 //
 // Cost: O(nodes), and for each copy the splits that it moves over if its space has a limit.
 func (o *overlapper) overlap(now []int) []int {
@@ -99,6 +100,7 @@ type overlapper struct {
 	spaces map[string]*spaceLoad // that have a limit
 
 	transfers []bool // by node: it copies between spaces
+	moves     int    // copies that have moved
 }
 
 func newOverlapper(g *dataflow, c *pass.Context) *overlapper {
@@ -111,12 +113,8 @@ type spaceLoad struct {
 	most       map[int]int64 // by split
 }
 
-// survey finds the splits of the function, if some copy can move. In a dry run no copy moves, as the user may limit
-// memory.
+// survey finds the splits of the function, if some copy can move.
 func (o *overlapper) survey(now []int) {
-	if !o.c.Enabled(pass.RuleOrderOverlap) || o.c.Dry != nil {
-		return
-	}
 	o.transfers = make([]bool, len(now))
 	asynchronous := false // some copy runs on a queue of its own
 	begun := false        // the split of the node before is in o.first
@@ -241,6 +239,7 @@ func (o *overlapper) move(i, split int) {
 	n.Split = split
 	o.c.Cause(n, pass.RuleOrderOverlap)
 	o.c.Count("overlap", 1)
+	o.moves++
 }
 
 // spareShare is the part of a limit, one of so many, that is left for gaps between buffers. The live bytes are only a
