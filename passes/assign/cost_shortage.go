@@ -39,7 +39,7 @@ func (s *search) limitErrors(higher higherLimits) []error {
 		if enough[i] == limit {
 			continue
 		}
-		name, own := s.limitName(i), limit == s.spaces[i].Memory
+		name, own := s.limitName(i), pass.OwnLimit(limit, s.spaces[i])
 		option := fmt.Sprintf("--max-memory %s=%d", name, enough[i])
 		if own {
 			option = fmt.Sprintf("memory=%d of %s", enough[i], name)

@@ -127,7 +127,7 @@ func (o *options) byCost(c *pass.Context, m *ir.Module, members []*target.Descri
 	if len(choices) > 0 { // then a device may have nothing, if that is faster
 		return nil
 	}
-	return everyMember(m, c.Options.Group, share, o.given)
+	return everyMember(m, c.Options.Group, c.Options.Pins, share, o.given)
 }
 
 // noteChoices keeps what was compared in the module, and as causes of the weights and states.
@@ -167,7 +167,7 @@ func (o *options) byGGML(c *pass.Context, m *ir.Module, share []float64) (err er
 	if o.plans, o.given, err = ggmlPlans(m, share, c.Options.Shard); err != nil {
 		return err
 	}
-	return everyMember(m, c.Options.Group, share, o.given)
+	return everyMember(m, c.Options.Group, c.Options.Pins, share, o.given)
 }
 
 func runSpread(c *pass.Context, m *ir.Module) error {

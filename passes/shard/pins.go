@@ -44,6 +44,18 @@ func pinnedLeaves(m *ir.Module, pins []pass.Pin) map[string]string {
 	return by
 }
 
+// firstPinned returns the first matrix or state of the module that a pinned node reads, with the node and its pin; empty
+// if there is none.
+func firstPinned(m *ir.Module, pins []pass.Pin) (name, node string) {
+	pinned := pinnedLeaves(m, pins)
+	for _, l := range leavesOf(m) {
+		if node, ok := pinned[l.name]; ok && l.typ.Rank() > 1 {
+			return l.name, node
+		}
+	}
+	return "", ""
+}
+
 // nameOfLeaf returns the name of the weight or state that v is, views, or is a version of; empty for other values.
 func nameOfLeaf(v *ir.Value) string {
 	if v == nil || v.Root().Def == nil {

@@ -79,7 +79,7 @@ func statesIn(m *ir.Module, share []float64, rules []pass.ShardRule, ways combin
 }
 
 // everyMember reports a share that is too small for any part of any weight, and a module of which nothing is divided.
-func everyMember(m *ir.Module, g *pass.Group, share []float64, given map[string]ir.Sharding) error {
+func everyMember(m *ir.Module, g *pass.Group, pins []pass.Pin, share []float64, given map[string]ir.Sharding) error {
 	split := false
 	has := make([]bool, len(share))
 	for _, s := range given {
@@ -92,6 +92,9 @@ func everyMember(m *ir.Module, g *pass.Group, share []float64, given map[string]
 	}
 	if !split {
 		if has = dividing(m, share); !slices.Contains(has, false) {
+			if leaf, node := firstPinned(m, pins); leaf != "" {
+				return fmt.Errorf("group %s: nothing is left to divide: %q is read by %s: pin less, or leave out --group", g.Name, leaf, node)
+			}
 			return fmt.Errorf("group %s: the model states no weights that can be divided: name some with --shard REGEX=axis0", g.Name)
 		}
 	}
