@@ -288,6 +288,6 @@ type differError struct {
 
 func (e *differError) Error() string {
 	r := e.row
-	return fmt.Sprintf("%s: @%s %v = %v%s differs in step %d: element %v is %v%s, and in %s %v%s: NMSE %.3g, allowed is %.3g",
-		e.model, r.Func, r.Node, r.Node.Op, compare.From(r.Node), r.Step, r.Index, r.A, compare.Where(r.OnA), e.other, r.B, compare.Where(r.OnB), r.NMSE, r.Tolerance)
+	return fmt.Sprintf("%s: @%s %v = %v%s differs in step %d: element %v is %v%s, and in %s %v%s: %s",
+		e.model, r.Func, r.Node, r.Node.Op, compare.From(r.Node), r.Step, r.Index, r.A, compare.Where(r.OnA), e.other, r.B, compare.Where(r.OnB), r.Distance())
 }

@@ -51,6 +51,7 @@ type Row struct {
 	NMSE      float64 // sum of squared differences over that of the second side's squares
 	MaxAbs    float64 // largest difference
 	Tolerance float64 // of NMSE
+	Limit     float64 // of MaxAbs; 0 for none
 
 	// The element with the largest difference.
 	Index []int
@@ -61,7 +62,18 @@ type Row struct {
 }
 
 // Differs reports whether the values are farther from each other than they may be.
-func (r *Row) Differs() bool { return r.Missing == "" && !(r.NMSE <= r.Tolerance) }
+func (r *Row) Differs() bool { return r.Missing == "" && (!(r.NMSE <= r.Tolerance) || r.beyond()) }
+
+// beyond reports whether an element differs by more than any may.
+func (r *Row) beyond() bool { return r.Limit > 0 && !(r.MaxAbs <= r.Limit) }
+
+// Distance returns how far the values are from each other, and how far they may be.
+func (r *Row) Distance() string {
+	if r.NMSE <= r.Tolerance && r.beyond() {
+		return fmt.Sprintf("a difference of %.3g, allowed is %.3g", r.MaxAbs, r.Limit)
+	}
+	return fmt.Sprintf("NMSE %.3g, allowed is %.3g", r.NMSE, r.Tolerance)
+}
 
 // With compares a program with another one.
 func With(a, b *Program, o Options) ([]Row, error) {
@@ -88,12 +100,14 @@ func WithDefinition(ctx context.Context, a *Program, d Definition, o Options) ([
 		return nil, err
 	}
 	c := &comparison{o: o}
+	like := def.withRoundings()
 	for i, s := range a.Steps {
-		values, err := def.step(ctx, s)
+		x := a.step(s)
+		b, err := bothWays(ctx, x, def, like)
 		if err != nil {
 			return nil, fmt.Errorf("step %d: %w", i, err)
 		}
-		if err := c.step(i, a.step(s), meant(values)); err != nil {
+		if err := c.step(i, x, b); err != nil {
 			return nil, fmt.Errorf("step %d: %w", i, err)
 		}
 	}
@@ -134,8 +148,9 @@ func (c *comparison) step(i int, a *stepOf, b side) error {
 		if row.Missing = missing; missing == "" {
 			name := n.Result().Name()
 			row.Tolerance = both(a.tolerance(name), b.tolerance(name))
+			row.Limit = b.limit(name, a.tolerance(name))
 			if c.o.Tolerance >= 0 {
-				row.Tolerance = c.o.Tolerance
+				row.Tolerance, row.Limit = c.o.Tolerance, 0
 			}
 			row.copies(x, y)
 		}

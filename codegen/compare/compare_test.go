@@ -123,7 +123,7 @@ func TestProgramsNeedTheSameInputs(t *testing.T) {
 
 // TestTolerancesAddUp expects that of a value to grow along the way, and to be the largest of its operands'.
 func TestTolerancesAddUp(t *testing.T) {
-	tol := tolerances(module(t).Func("f"))
+	tol := tolerances(module(t).Func("f"), nil)
 	e, n, y := tol["e"], tol["n"], tol["y"]
 	if e != ir.OpExp.Info().Tol.NMSE || !(n >= e) || !(y > n) || y > 1e-9 {
 		t.Errorf("e %v, n %v, y %v", e, n, y)

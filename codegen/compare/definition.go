@@ -14,11 +14,15 @@ import (
 type definition struct {
 	m   *ir.Module
 	env eval.Env
+
+	// rounded are the operands that the program rounds, if this is the definition with these roundings.
+	rounded map[operand]dtype.DType
 }
 
 // newDefinition reads the weights of a module.
 func newDefinition(ctx context.Context, m *ir.Module, src codegen.Sources) (*definition, error) {
 	d := &definition{m: m, env: eval.Env{Weights: make(map[string]eval.Tensor)}}
+	d.env.Operand = d.operand
 	for _, w := range m.Weights {
 		t, err := readWeight(ctx, w, src)
 		if err != nil {
@@ -53,6 +57,21 @@ func readWeight(ctx context.Context, w *ir.Weight, src codegen.Sources) (eval.Te
 		return eval.Tensor{}, fmt.Errorf("%d elements for the type %v", n*cols, w.Type)
 	}
 	return eval.Of(values, shape...), nil
+}
+
+// withRoundings returns a definition that reads operands as the program does. The states are its own.
+func (d *definition) withRoundings() *definition {
+	r := &definition{m: d.m, env: eval.Env{Weights: d.env.Weights}}
+	r.env.Operand = r.operand
+	return r
+}
+
+// operand returns what a node reads.
+func (d *definition) operand(n *ir.Node, i int, t eval.Tensor) (eval.Tensor, error) {
+	if to, ok := d.rounded[operand{n, i}]; ok {
+		return eval.Round(to, t)
+	}
+	return t, nil
 }
 
 // step computes a step from the inputs that the program had, and returns all values by name. The states go on from the

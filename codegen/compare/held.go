@@ -25,6 +25,10 @@ type side interface {
 
 	// tolerance returns the tolerance of a value by its name.
 	tolerance(name string) float64
+
+	// limit returns the largest difference that an element of a value may have to the other side's, whose tolerance is
+	// other; 0 if there is no limit.
+	limit(name string, other float64) float64
 }
 
 // stepOf is a step of a program.
@@ -34,20 +38,27 @@ type stepOf struct {
 	f    *ir.Func
 	part map[string]string // indexes of parts
 	tols map[string]float64
+
+	// covered are the rounded operands of products whose roundings the other side has as well.
+	covered map[*ir.Value]bool
 }
 
 func (p *Program) step(s *Step) *stepOf {
 	f := p.Module.Func(s.Func)
-	x := &stepOf{p: p, s: s, f: f, part: f.PartIndexes(), tols: tolerances(f)}
-	for _, parts := range f.Parts {
-		for _, name := range parts.Names {
-			x.tols[parts.Of] = max(x.tols[parts.Of], x.tols[name])
-		}
-	}
-	return x
+	return &stepOf{p: p, s: s, f: f, part: f.PartIndexes(), covered: make(map[*ir.Value]bool)}
 }
 
-func (x *stepOf) tolerance(name string) float64 { return x.tols[name] }
+func (x *stepOf) tolerance(name string) float64 {
+	if x.tols == nil {
+		x.tols = tolerances(x.f, x.covered)
+		for _, parts := range x.f.Parts {
+			for _, name := range parts.Names {
+				x.tols[parts.Of] = max(x.tols[parts.Of], x.tols[name])
+			}
+		}
+	}
+	return x.tols[name]
+}
 
 // values returns the value with the name of n and the copies of other devices. If there are none, it puts the value
 // together from what the devices have.
@@ -232,10 +243,10 @@ func (h held) on(index []int) string {
 	return fmt.Sprintf("device %d", device)
 }
 
+func (x *stepOf) limit(string, float64) float64 { return 0 }
+
 // meant are the values of a step by the definition, by name.
 type meant map[string]eval.Tensor
-
-func (m meant) tolerance(string) float64 { return 0 }
 
 func (m meant) values(n *ir.Node) ([]held, string, error) {
 	return []held{{Tensor: m[n.Result().Name()], device: -1, shown: -1}}, "", nil

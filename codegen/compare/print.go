@@ -25,6 +25,9 @@ func Print(w io.Writer, rows []Row) error {
 		if r.Differs() {
 			differ++
 			mark = "differs" + Where(r.OnA)
+			if r.NMSE <= r.Tolerance {
+				mark = fmt.Sprintf("differs%s: largest allowed is %.2g", Where(r.OnA), r.Limit)
+			}
 		}
 		fmt.Fprintf(t, "%.2g\t%.2g\t%.2g\t%s\n", r.NMSE, r.MaxAbs, r.Tolerance, mark)
 	}

@@ -7,8 +7,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// tolerances returns the largest NMSE that is allowed for the values of a compiled function, by name.
-func tolerances(f *ir.Func) map[string]float64 {
+// tolerances returns the largest NMSE that is allowed for the values of a compiled function, by name. covered are values
+// whose rounding is allowed for elsewhere.
+func tolerances(f *ir.Func, covered map[*ir.Value]bool) map[string]float64 {
 	roots := make([]float64, f.NumValues()) // of the NMSE, by id
 	for _, n := range f.Nodes {
 		before := 0.0
@@ -18,7 +19,7 @@ func tolerances(f *ir.Func) map[string]float64 {
 			}
 		}
 		for _, r := range n.Results {
-			roots[r.ID] = before + math.Sqrt(work(n))
+			roots[r.ID] = before + math.Sqrt(work(n, covered))
 		}
 	}
 	byName := make(map[string]float64)
@@ -31,13 +32,19 @@ func tolerances(f *ir.Func) map[string]float64 {
 }
 
 // work returns the NMSE that n may add; for a repeat, that of all its iterations.
-func work(n *ir.Node) float64 {
-	if n.Body == nil {
+func work(n *ir.Node, covered map[*ir.Value]bool) float64 {
+	switch {
+	case n.Body != nil:
+	case n.Op == ir.OpQuantize && covered[n.Result()]:
+		return 0
+	case n.Op == ir.OpRMSNormQuantize && covered[n.Result()]:
+		return ir.OpRMSNorm.Info().Tol.NMSE
+	default:
 		return min(n.Op.Info().Tol.NMSE, neighbours(n))
 	}
 	root := 0.0
 	for _, x := range n.Body.Nodes {
-		root += math.Sqrt(work(x))
+		root += math.Sqrt(work(x, covered))
 	}
 	if a, ok := n.Attr.(*ir.RepeatAttr); ok {
 		root *= float64(a.Count)

@@ -37,6 +37,10 @@ type Env struct {
 
 	// Handed, if not nil, is called by each observe of the module with its operand and the name of this iteration.
 	Handed func(name string, t Tensor)
+
+	// Operand, if not nil, returns what a node of the function itself reads in place of t, the value of its operand i.
+	// It is not called for absent operands.
+	Operand func(n *ir.Node, i int, t Tensor) (Tensor, error)
 }
 
 // Run calls an entry point of m and returns its results in order. It reports all errors in the inputs;
@@ -151,7 +155,20 @@ func (fr *frame) step(n *ir.Node) error {
 	if err := fr.ctx.Err(); err != nil {
 		return err
 	}
-	results, err := fr.apply(n, fr.gather(n.Args))
+	args := fr.gather(n.Args)
+	if fr.env.Operand != nil && fr.depth == 0 {
+		for i, a := range n.Args {
+			if a == nil {
+				continue
+			}
+			t, err := fr.env.Operand(n, i, args[i].Tensor)
+			if err != nil {
+				return err
+			}
+			args[i].Tensor = t
+		}
+	}
+	results, err := fr.apply(n, args)
 	if err != nil {
 		return err
 	}
