@@ -23,9 +23,14 @@ func CopyNodeOn(c *pass.Context, f *ir.Func, v *ir.Value, backend string) *ir.No
 	return n
 }
 
-// CopiesOn returns the backend of the node that CopyNode makes for v.
+// CopiesOn returns the backend of the node that CopyNode makes for v. A result of a repeat is made by a node of the body,
+// which may be on another backend than the repeat.
 func CopiesOn(c *pass.Context, v *ir.Value) string {
-	if o := v.Root(); o.Def != nil && o.Def.Backend != "" {
+	o := v.Root()
+	for o.Def != nil && o.Def.Body != nil {
+		o = o.Def.Body.Results[o.Index].Root()
+	}
+	if o.Def != nil && o.Def.Backend != "" {
 		return o.Def.Backend
 	}
 	return c.Targets.Last().Name
