@@ -288,6 +288,7 @@ func TestLoadRefusesDamagedTables(t *testing.T) {
 		"slots": put(32, 1023), "no slots": put(32, 0), "texts": put(36, 1),
 		"start": put(starts, 1<<31), "starts out of order": put(starts+4, 100), "last start": put(slots-4*n-4, 0),
 		"slot": put(slots, uint32(n+1)), "no empty slot": string(full), "byte": put(bytes, uint32(n)),
+		"special tokens with one text": strings.Replace(good, "abcd<|ctl|>", "<use<|ctl|>", 1),
 	}
 	for name, table := range tests {
 		if _, err := Load(table); err == nil {

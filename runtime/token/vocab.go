@@ -52,6 +52,9 @@ func Load(table string) (*Vocab, error) {
 	}
 	v.steps = splits[u32(table, 48)]
 	v.special = newSpecial(v)
+	if !v.special.tokens.sorted(v) {
+		return nil, errors.New("token: damaged table: two special tokens with one text: compile the model again")
+	}
 	if v.flags&flagStripAccents != 0 {
 		v.bases = accentBases()
 	}
