@@ -71,6 +71,7 @@ var faults = []struct {
 	{"rope base NaN", func(s *spec) { s.set("rope.freq_base", nan) }, []string{`key "llama.rope.freq_base"`, "NaN"}},
 	{"rope base infinite", func(s *spec) { s.set("rope.freq_base", inf) }, []string{`key "llama.rope.freq_base"`, "+Inf"}},
 	{"rope base so small that angles overflow", func(s *spec) { s.set("rope.freq_base", float32(1e-45)) }, []string{`key "llama.rope.freq_base"`, "angle"}},
+	{"rope scaling of a misspelled type", func(s *spec) { s.set("rope.scaling.type", "yarm") }, []string{`"yarm" is not supported: did you mean yarn? none, linear`}},
 	{"rope scaling of an unknown type", func(s *spec) { s.set("rope.scaling.type", "ntk") },
 		[]string{`key "llama.rope.scaling.type"`, `"ntk" is not supported: none, linear, yarn and longrope are`}},
 	{"rope scaling type is a number", func(s *spec) { s.set("rope.scaling.type", uint32(1)) }, []string{`key "llama.rope.scaling.type"`, "u32"}},

@@ -8,6 +8,7 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/spell"
 )
 
 // rope rotates pairs of elements of a head by angles that grow with the position.
@@ -139,7 +140,8 @@ func (m *model) ropeScaling(rotated int64, base float64) ropeScaling {
 	case "longrope":
 		s.factors = m.longRope(rotated / 2)
 	default:
-		m.fail(m.file.KeyError(m.key("rope.scaling.type"), "rope scaling %s is not supported: none, linear, yarn and longrope are", gguf.Quote(kind)))
+		m.fail(m.file.KeyError(m.key("rope.scaling.type"), "rope scaling %s is not supported:%s none, linear, yarn and longrope are",
+			gguf.Quote(kind), spell.Hint(kind, []string{"none", "linear", "yarn", "longrope"})))
 	}
 	return s
 }
