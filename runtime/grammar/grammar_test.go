@@ -315,6 +315,8 @@ func TestFaultsOfGrammarsAreNamed(t *testing.T) {
 		"root ::= \"a\"\n\nroot ::= \"b\"": "line 3: there are two rules root",
 		"root ::= \"\\q\"":                 `unknown escape \q`,
 		"root ::= \"\\x4\"":                "2 hexadecimal digits",
+		"root ::= \"\\uD800\"":             "there is no character D800",
+		"root ::= \"\\U00110000\"":         "there is no character 00110000",
 		"root ::= \"a\"{3,2}":              "{3,2}: the second number is below the first",
 		"root ::= \"a\"{99999}":            "between 0 and 10000",
 		"root ::= \"a\"{2":                 "is not closed",

@@ -358,9 +358,13 @@ func (p *parser) char() rune {
 func (p *parser) hex(digits int) rune {
 	if p.at+digits <= len(p.text) {
 		n, err := strconv.ParseUint(p.text[p.at:p.at+digits], 16, 32)
-		if err == nil && n <= utf8.MaxRune {
+		if err == nil && utf8.ValidRune(rune(n)) {
 			p.at += digits
 			return rune(n)
+		}
+		if err == nil {
+			p.fail("there is no character %s: half of a surrogate pair is none, and 10FFFF is the last", p.text[p.at:p.at+digits])
+			return 0
 		}
 	}
 	p.fail("%d hexadecimal digits of a character are expected", digits)

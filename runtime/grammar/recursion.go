@@ -1,9 +1,13 @@
 package grammar
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
+
+// maxNamed is the largest number of rules of a cycle that an error names.
+const maxNamed = 8
 
 // checkRecursion reports rules that call themselves before they read a byte: their stacks would grow for ever.
 func (c *compiler) checkRecursion() error {
@@ -16,6 +20,9 @@ func (c *compiler) checkRecursion() error {
 			names := make([]string, len(cycle))
 			for k, r := range cycle {
 				names[k] = c.rules[r].name
+			}
+			if n := len(names); n > maxNamed {
+				names = append(append(names[:maxNamed-1:maxNamed-1], fmt.Sprintf("%d others", n-maxNamed)), names[n-1])
 			}
 			return &SyntaxError{c.rules[cycle[0]].line, "left recursion: " + strings.Join(names, " begins with ") + ": write it as a repetition"}
 		}
