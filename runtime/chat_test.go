@@ -197,6 +197,10 @@ func TestConversation(t *testing.T) {
 	if status != 0 || out != "h\n" {
 		t.Errorf("with a stop string: status %d, %q", status, out)
 	}
+	status, out, errs = invokeWith(p, strings.NewReader("hi\\\n"), nil, "--chat", "--threads", "1")
+	if status != 0 || out != "héc\n" || !strings.Contains(errs, "toy: 1 answers; prompts 5 tokens") {
+		t.Errorf("an end after a backslash: status %d, %q, %q", status, out, errs)
+	}
 	status, out, errs = invokeWith(p, strings.NewReader("h\\\ni\n"), nil, "--chat", "--threads", "1", "--chat-template", templateFile(t, "{{ messages[0].content | replace('\n', 'u') }}{{ messages[-1].role[0] }}"), "-n", "3")
 	if status != 0 || out != "hé\n" || !strings.Contains(errs, "toy: the answer ends after 3 tokens (-n)") {
 		t.Errorf("two lines: status %d, %q, %q", status, out, errs)

@@ -103,6 +103,7 @@ type conversation struct {
 	messages   []Message
 	input      lineSource
 	interrupts <-chan os.Signal
+	ended      bool // the input, within the last message
 
 	answers, prompted, reused, made int
 	prefillTime, decodeTime         time.Duration
@@ -170,8 +171,11 @@ func endOfInput(err error) error {
 	return err
 }
 
-// ask returns the next message. A line that ends with a backslash continues on the next one.
+// ask returns the next message. A line that ends with a backslash continues on the next one, if there is one.
 func (c *conversation) ask() (string, error) {
+	if c.ended {
+		return "", io.EOF
+	}
 	var b strings.Builder
 	for sign := "> "; ; sign = "… " {
 		select {
@@ -180,8 +184,11 @@ func (c *conversation) ask() (string, error) {
 			fmt.Fprintln(c.err)
 			return "", errInterrupted
 		case l := <-c.input.next(sign):
+			if c.ended = l.err == io.EOF && b.Len() > 0; c.ended {
+				return strings.TrimSuffix(b.String(), "\n"), nil
+			}
 			if l.err != nil {
-				return b.String(), l.err
+				return "", l.err
 			}
 			text, more := strings.CutSuffix(l.text, `\`)
 			b.WriteString(text)
