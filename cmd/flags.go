@@ -105,7 +105,7 @@ var errTwoLists = usagef("--targets and --target-file exclude each other: leave 
 func (f *compileFlags) registerTargets(fs *pflag.FlagSet) {
 	fs.StringVar(&f.targets, "targets", "cpu", "backends in order of priority, separated by commas (see ggmlc targets); the last runs everything")
 	fs.StringVar(&f.targetFile, "target-file", "", "read the backends from a file in text form")
-	fs.StringVar(&f.group, "group", "", "`NAME=A*3,B*1`: these backends compute each node together, with these shares of the work (default: by memory and speed)")
+	fs.Var((*groupText)(&f.group), "group", "`NAME=A*3,B*1`: these backends compute each node together, with these shares of the work (default: by memory and speed)")
 }
 
 // completions registers completions of flags and arguments for the shell.
@@ -424,3 +424,21 @@ func defaultOut(model string) string {
 	base := filepath.Base(model)
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
+
+// groupText is the value of --group, which can be given once.
+type groupText string
+
+// Set implements pflag.Value.
+func (g *groupText) Set(text string) error {
+	if *g != "" && string(*g) != text {
+		return fmt.Errorf("there can be one group, and --group %s is given too: leave one out", *g)
+	}
+	*g = groupText(text)
+	return nil
+}
+
+// String implements pflag.Value.
+func (g *groupText) String() string { return string(*g) }
+
+// Type implements pflag.Value.
+func (g *groupText) Type() string { return "string" }
