@@ -46,7 +46,7 @@ func (g *group) whereabouts(t *thread) string {
 	return s
 }
 
-// passBarrier lets all threads go on, which are at barriers.
+// passBarrier lets all threads continue, which are at barriers.
 func (g *group) passBarrier() signal {
 	first := &g.threads[0]
 	if t := g.apart(g.threads); t != nil {

@@ -215,7 +215,7 @@ func (g *group) turn() bool {
 	return true
 }
 
-// stopped counts a thread that runs no more, and lets those go on that waited for it.
+// stopped counts a thread that runs no more, and lets those continue that waited for it.
 func (g *group) stopped(t *thread) signal {
 	switch {
 	case t.state == failed:
