@@ -60,7 +60,9 @@ func loadLeaves(a *assigner, rule pass.RuleName, f *ir.Func) {
 			}
 		}
 		a.declareSpace(n, t.Home())
-		a.c.Cause(n, rule, t.Name)
+		if !a.trying {
+			a.c.Cause(n, rule, t.Name)
+		}
 	}
 }
 
