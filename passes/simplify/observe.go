@@ -54,6 +54,7 @@ var Observe = pass.Pass{
 
 func observe(c *pass.Context, m *ir.Module) error {
 	if c.Options.Observe == nil {
+		c.Unchanged = true
 		return nil
 	}
 	for _, f := range m.Funcs {
