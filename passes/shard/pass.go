@@ -111,6 +111,9 @@ func run(c *pass.Context, m *ir.Module) error {
 
 // byCost sets the states of weights and states that our own rules give.
 func (o *options) byCost(c *pass.Context, m *ir.Module, members []*target.Descriptor, share []float64) (err error) {
+	if err := severalShares(c.Options.Group, share); err != nil {
+		return err
+	}
 	if err := keepPinned(m, o.pins, c.Options.Shard); err != nil {
 		return err
 	}
