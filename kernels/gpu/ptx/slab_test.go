@@ -2,12 +2,19 @@ package ptx
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/kernels/gpu"
 	"github.com/ggmlc/ggmlc/kernels/gpu/interp"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 	"github.com/ggmlc/ggmlc/tests/needtest"
@@ -161,8 +168,8 @@ func TestOnlySM90aHasSlabs(t *testing.T) {
 	}
 }
 
-// TestProductsAreNotSerialized demands that ptxas reports no product that it had to wait for, as it does where something
-// touches the sums of products under way.
+// TestProductsAreNotSerialized has ptxas assemble the products of all formats. It reports those where it lets products
+// run one after the other, as it does where something touches the sums of products under way.
 func TestProductsAreNotSerialized(t *testing.T) {
 	ptxas := needtest.Tool(t, "ptxas", "ptxas")
 	help, err := exec.Command(ptxas, "--help").Output()
@@ -170,12 +177,52 @@ func TestProductsAreNotSerialized(t *testing.T) {
 		t.Skipf("this ptxas does not know %v: %v", SM90a, err)
 	}
 	text, _ := slabCase(t)
-	path := filepath.Join(t.TempDir(), "k.ptx")
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+	texts := map[string]string{"sample": text}
+	for _, dt := range []dtype.DType{
+		dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0, dtype.Q4_1, dtype.Q5_0, dtype.Q5_1, dtype.Q2_K, dtype.Q3_K, dtype.Q4_K, dtype.Q5_K, dtype.Q6_K,
+		dtype.IQ4_NL, dtype.IQ4_XS, dtype.MXFP4,
+	} {
+		for _, op := range []ir.Op{ir.OpMatMul, ir.OpMatMulSwiGLU} {
+			texts[fmt.Sprintf("%v %v", op, dt)] = slabProduct(t, op, dt)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		path := filepath.Join(t.TempDir(), "k.ptx")
+		if err := os.WriteFile(path, []byte(texts[name]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(ptxas, "-v", "-arch="+SM90a.String(), "-o", path+".out", path).CombinedOutput()
+		if err != nil || strings.Contains(string(out), "serialized") {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+		t.Logf("%s: %s", name, resources.FindAllString(string(out), -1))
+	}
+}
+
+// resources is what ptxas reports of an entry.
+var resources = regexp.MustCompile(`[0-9]+ (registers|bytes spill stores|bytes smem)`)
+
+// slabProduct returns the PTX of a product of many rows.
+func slabProduct(t *testing.T, op ir.Op, dt dtype.DType) string {
+	t.Helper()
+	rows := ir.Sym(&ir.Symbol{Name: "tokens", Min: 1, Max: 512})
+	x := ir.CaseArg{Type: ir.Type{DType: dtype.F32, Shape: []ir.Dim{rows, ir.Const(4096)}}}
+	w := ir.CaseArg{Type: ir.Type{DType: dt, Shape: ir.Dims(256, 4096)}, Weight: true}
+	c := ir.Case{Args: []ir.CaseArg{x, w}, Sizes: map[string]int64{"tokens": 1}}
+	if op == ir.OpMatMulSwiGLU {
+		c.Args, c.Attr = append(c.Args, w), &ir.MatMulSwiGLUAttr{To: dtype.F32}
+	}
+	call, err := irtest.Case(op, c, 1)
+	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(ptxas, "-v", "-arch="+SM90a.String(), "-o", path+".out", path).CombinedOutput()
-	if err != nil || strings.Contains(string(out), "serialized") {
-		t.Errorf("%v\n%s", err, out)
+	nodes := call.Module.Func(call.Func).Nodes
+	list, err := gpu.Lower(nodes[slices.IndexFunc(nodes, func(n *ir.Node) bool { return n.Op == op })], assumed(SM90a))
+	if err != nil {
+		t.Fatal(err)
 	}
+	if list[0].Kernel.Needs&kir.CapSlab == 0 {
+		t.Errorf("%v with matrices of %v has no slabs", op, dt)
+	}
+	return emit(t, list[0].Kernel, SM90a)
 }
