@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 )
@@ -68,6 +69,7 @@ func (x *expander) object(v *ir.Value, fr *frame, kind objectKind, at ir.Place) 
 // before it that computes something.
 func (x *expander) run(fr *frame) {
 	epoch := 0
+	x.t.steps = slices.Grow(x.t.steps, min(len(fr.f.Nodes), maxSteps-len(x.t.steps)))
 	for _, n := range fr.f.Nodes {
 		if works(n) && n.Epoch > epoch {
 			epoch, x.barrier = n.Epoch, true
@@ -111,20 +113,19 @@ func (x *expander) leaf(n *ir.Node, fr *frame) *object {
 
 // step adds an execution of a node that computes something.
 func (x *expander) step(n *ir.Node, fr *frame) {
-	st := step{index: len(x.t.steps), node: n, frame: fr, own: x.c.ownersOf(n), barrier: x.barrier, waits: x.waits}
+	x.t.steps = append(x.t.steps, step{index: len(x.t.steps), node: n, frame: fr, own: x.c.ownersOf(n), barrier: x.barrier, waits: x.waits})
 	x.waits, x.barrier = nil, false
-	st.args = make([]*object, len(n.Args))
+	st := &x.t.steps[len(x.t.steps)-1]
+	st.args, st.results = make([]*object, len(n.Args)), make([]*object, len(n.Results))
 	for i, a := range n.Args {
 		if a != nil {
 			st.args[i] = fr.objects[a.ID]
 		}
 	}
-	for _, r := range n.Results {
-		o := x.result(&st, r)
-		fr.objects[r.ID] = o
-		st.results = append(st.results, o)
+	for i, r := range n.Results {
+		st.results[i] = x.result(st, r)
+		fr.objects[r.ID] = st.results[i]
 	}
-	x.t.steps = append(x.t.steps, st)
 }
 
 // result returns the object that result r of a step is. The result of an alias is the next version of its operand's

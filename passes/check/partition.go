@@ -66,14 +66,15 @@ func axisOf(n *ir.Node) *ir.Axis {
 		return nil
 	}
 	var found *ir.Axis
-	for _, ax := range info.Axes(n) {
-		if ax.Axis != n.Part.Axis {
+	axes := info.Axes(n)
+	for i := range axes {
+		if axes[i].Axis != n.Part.Axis {
 			continue
 		}
 		if found != nil {
 			return nil
 		}
-		found = &ax
+		found = &axes[i]
 	}
 	return found
 }
