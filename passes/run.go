@@ -57,8 +57,8 @@ type Step struct {
 }
 
 // Run runs passes on m and returns their statistics. It stops at the first pass that fails. Of each pass it checks that
-// its needs hold, recovers from its panics, measures its time, verifies the module after it, and calls the functions of
-// the options. An *[pass.InternalError] is a bug; other errors are due to the module or the options.
+// its needs hold, recovers from its panics, measures its time, verifies the module after it unless it reports that it
+// has changed nothing, and calls the functions of the options. An *[pass.InternalError] is a bug; other errors are due to the module or the options.
 func Run(ctx context.Context, m *ir.Module, o RunOptions) (*pass.Stats, error) {
 	r, err := newRunner(m, o)
 	if err != nil {
