@@ -117,7 +117,10 @@ func (o *options) byCost(c *pass.Context, m *ir.Module, members []*target.Descri
 	if err := keepPinned(m, o.pins, c.Options.Shard); err != nil {
 		return err
 	}
-	ways, choices, err := chooseWays(m, members, share, c.Options.Shard, o)
+	ways, choices, err := chooseWays(m, limited(members, c.Options.MaxMemory), share, c.Options.Shard, o)
+	if err != nil && len(c.Options.MaxMemory) > 0 { // pass assign finds room elsewhere, or states what is missing
+		ways, choices, err = chooseWays(m, members, share, c.Options.Shard, o)
+	}
 	if err != nil {
 		return err
 	}
@@ -132,6 +135,21 @@ func (o *options) byCost(c *pass.Context, m *ir.Module, members []*target.Descri
 		return nil
 	}
 	return everyMember(m, c.Options.Group, c.Options.Pins, share, o.given)
+}
+
+// limited returns members that have no more memory than the user allows their backends and spaces.
+func limited(members []*target.Descriptor, most map[string]int64) []*target.Descriptor {
+	list := make([]*target.Descriptor, len(members))
+	for i, t := range members {
+		d := *t
+		for _, name := range []string{t.Name, t.Home()} {
+			if n, ok := most[name]; ok && (d.Memory == 0 || n < d.Memory) {
+				d.Memory = max(n, 1) // 0 would be no limit
+			}
+		}
+		list[i] = &d
+	}
+	return list
 }
 
 // noteChoices keeps what was compared in the module, and as causes of the weights and states.
