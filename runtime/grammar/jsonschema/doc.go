@@ -12,8 +12,9 @@
 // for the same reason.
 //
 // Keywords: type, properties, required, additionalProperties, items, prefixItems, minItems, maxItems, minLength,
-// maxLength, minimum, maximum, exclusiveMinimum and exclusiveMaximum of integers, enum, const, anyOf, oneOf, $ref
-// within the schema, and the formats date (with the days of each month, and leap years), time, date-time and uuid.
-// Other formats are noted and not followed. Of oneOf, values that match several are not excluded. Other keywords that
+// maxLength, minimum, maximum, exclusiveMinimum and exclusiveMaximum of integers, enum, const, anyOf, oneOf, allOf,
+// $ref within the schema, and the formats date (with the days of each month, and leap years), time, date-time and uuid.
+// Other formats are noted and not followed. Of oneOf, values that match several are not excluded.
+// An allOf of several schemas joins the members of objects. Other keywords that
 // limit values are refused by name; annotations are ignored.
 package jsonschema

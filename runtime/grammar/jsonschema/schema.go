@@ -23,7 +23,7 @@ func Grammar(schema string) (text string, notes []string, err error) {
 	if err != nil {
 		return "", nil, &Error{"#", err.Error()}
 	}
-	w := &writer{top: top, rules: make(map[string]string), refs: make(map[string]string), heads: make(map[string][]string), head: "#"}
+	w := &writer{top: top, rules: make(map[string]string), refs: make(map[string]string), merged: make(map[*object]string), heads: make(map[string][]string), head: "#"}
 	root := w.value(top, "root", "#")
 	w.checkHeads()
 	if w.err != nil {
@@ -41,12 +41,13 @@ func Grammar(schema string) (text string, notes []string, err error) {
 
 // writer writes the rules of a schema's parts.
 type writer struct {
-	top   value
-	names []string // of rules, in order
-	rules map[string]string
-	refs  map[string]string // the rule of each $ref
-	notes []string
-	err   *Error
+	top    value
+	names  []string // of rules, in order
+	rules  map[string]string
+	refs   map[string]string  // the rule of each $ref
+	merged map[*object]string // the rule of each schema with an allOf of several
+	notes  []string
+	err    *Error
 
 	head  string              // the $ref that begins with the part that is written; "" within an object or an array
 	heads map[string][]string // the $refs that each $ref may begin with
@@ -206,6 +207,9 @@ func (p *part) kind() string {
 			return p.alternatives(list, key)
 		}
 	}
+	if list, ok := p.take("allOf"); ok {
+		return p.allOf(list)
+	}
 	if c, ok := p.take("const"); ok {
 		return p.enum([]value{c})
 	}
@@ -329,7 +333,7 @@ func (p *part) alternatives(list value, key string) string {
 	}
 	var all []string
 	for i, v := range parts {
-		all = append(all, p.value(v, fmt.Sprintf("%s-%d", p.name, i), fmt.Sprintf("%s/%s/%d", p.path, key, i)))
+		all = append(all, p.value(p.inherit(v), fmt.Sprintf("%s-%d", p.name, i), fmt.Sprintf("%s/%s/%d", p.path, key, i)))
 	}
 	return p.choice(all)
 }
@@ -365,15 +369,13 @@ func (p *part) times(lo, hi int) string {
 // array returns the expression of an array: first those items that have schemas of their own, then the others.
 func (p *part) array() string {
 	lo, hi := p.count("minItems", 0), p.count("maxItems", -1)
-	var own []string
-	if list, ok := p.take("prefixItems"); ok {
-		parts, _ := list.([]value)
-		for i, v := range parts {
-			own = append(own, p.value(v, fmt.Sprintf("%s-%d", p.name, i), fmt.Sprintf("%s/prefixItems/%d", p.path, i)))
-		}
+	items, given := p.take("items")
+	own := p.ownParts("prefixItems")
+	if _, ok := items.([]value); ok { // as prefixItems, in schemas before 2020
+		own, given, items = p.ownParts("items"), false, nil
+		p.take("additionalItems")
 	}
 	ws := p.basic("ws")
-	items, given := p.take("items")
 	rest := ""
 	if no, ok := items.(bool); (!ok || no) && (given || own == nil) {
 		if !given {
@@ -383,6 +385,16 @@ func (p *part) array() string {
 		p.define(rest, p.value(items, p.name+"-item", p.path+"/items"))
 	}
 	return `"[" ` + ws + " " + p.items(own, rest, lo, hi) + ` "]"`
+}
+
+// ownParts returns the expressions of the schemas that a keyword has for the first items.
+func (p *part) ownParts(key string) (own []string) {
+	list, _ := p.take(key)
+	parts, _ := list.([]value)
+	for i, v := range parts {
+		own = append(own, p.value(v, fmt.Sprintf("%s-%d", p.name, i), fmt.Sprintf("%s/%s/%d", p.path, key, i)))
+	}
+	return own
 }
 
 // items returns the expression of own, in order, and then as many of rest as make it lo to hi items. rest is "" if
