@@ -2,6 +2,7 @@ package gputest
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -63,14 +64,15 @@ func whole(lo, hi int64, shape ...ir.Dim) ir.CaseArg {
 
 // families draw the op, the operands and the attributes of a case.
 var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
-	func(d *dice) (ir.Op, []ir.CaseArg, any) {
-		op := pick(d, ir.OpNeg, ir.OpAbs, ir.OpSquare, ir.OpReLU, ir.OpSiLU, ir.OpGELU, ir.OpTanh, ir.OpSigmoid, ir.OpSoftmax, ir.OpReduceSum, ir.OpReduceMean, ir.OpReduceMax)
-		return op, []ir.CaseArg{d.view(f32(d.rows(), ir.Const(d.extent())))}, nil
-	},
+	function,
 	func(d *dice) (ir.Op, []ir.CaseArg, any) {
 		r, n := d.rows(), ir.Const(d.extent())
 		b := pick(d, f32(r, n), f32(n), f32(r, ir.Const(1)), f32(ir.Const(1)), f32())
-		return pick(d, ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpMax, ir.OpMin), []ir.CaseArg{d.view(f32(r, n)), b}, nil
+		op := pick(d, ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpMax, ir.OpMin, ir.OpSwiGLU, ir.OpDiv)
+		if op == ir.OpDiv {
+			b = above(0.5, b)
+		}
+		return op, []ir.CaseArg{d.view(f32(r, n)), b}, nil
 	},
 	elements,
 	func(d *dice) (ir.Op, []ir.CaseArg, any) {
@@ -153,6 +155,29 @@ var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
 		}
 		return ir.OpCast, []ir.CaseArg{x}, &ir.CastAttr{To: to}
 	},
+}
+
+// function draws an op on one operand of f32.
+func function(d *dice) (ir.Op, []ir.CaseArg, any) {
+	op := pick(d, ir.OpNeg, ir.OpAbs, ir.OpSquare, ir.OpReLU, ir.OpSiLU, ir.OpGELU, ir.OpTanh, ir.OpSigmoid, ir.OpSoftmax, ir.OpReduceSum, ir.OpReduceMean, ir.OpReduceMax,
+		ir.OpExp, ir.OpLog, ir.OpSqrt, ir.OpScale, ir.OpClamp)
+	x := d.view(f32(d.rows(), ir.Const(d.extent())))
+	switch op {
+	case ir.OpLog, ir.OpSqrt:
+		x = above(0.01, x)
+	case ir.OpScale:
+		return op, []ir.CaseArg{x}, &ir.ScaleAttr{Scale: pick(d, float32(0.125), -3), Bias: pick(d, float32(0), -1)}
+	case ir.OpClamp:
+		below := float32(math.Inf(-1))
+		return op, []ir.CaseArg{x}, &ir.ClampAttr{Lo: pick(d, below, -2, 0.5), Hi: pick(d, -below, 3, 0.5)}
+	}
+	return op, []ir.CaseArg{x}, nil
+}
+
+// above makes an operand one of numbers from lo to 8.
+func above(lo float64, a ir.CaseArg) ir.CaseArg {
+	a.Fill, a.Lo = ir.FillUniform, lo
+	return a
 }
 
 // format returns the dtype of a matrix, inner a row length that it can have.
