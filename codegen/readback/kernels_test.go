@@ -22,7 +22,8 @@ import (
 func TestEachEmitterIsRead(t *testing.T) {
 	for op := range ir.Ops {
 		if _, reads := readback.KernelOf(op); reads != codegen.HasCPUEmitter(op) && op != ir.OpObserve { // no kernel: a call of the worker
-			t.Errorf("%v: an emitter: %v, read: %v", op, codegen.HasCPUEmitter(op), reads)
+			t.Errorf("%v: cpuEmitters (codegen/cpu.go) has it: %v, kernels (codegen/readback/kernels.go) has it: %v",
+				op, codegen.HasCPUEmitter(op), reads)
 		}
 	}
 }
@@ -58,7 +59,7 @@ func TestKernelParametersAreTheDeclaredOnes(t *testing.T) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(declared)) {
 		if !used[id] {
-			t.Errorf("no node is computed by %s", id)
+			t.Errorf("no node is computed by %s: add its op to kernels in codegen/readback/kernels.go", id)
 		}
 	}
 }

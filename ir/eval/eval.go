@@ -187,7 +187,11 @@ func (fr *frame) apply(n *ir.Node, args []value) ([]value, error) {
 	if _, err := ir.Infer(n); err != nil {
 		return nil, err
 	}
-	results, err := table[n.Op](&call{fr, n, args})
+	compute := table[n.Op]
+	if compute == nil {
+		return nil, fmt.Errorf("the table of ir/eval has no meaning for %v", n.Op)
+	}
+	results, err := compute(&call{fr, n, args})
 	if err != nil {
 		return nil, err
 	}

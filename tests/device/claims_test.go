@@ -65,8 +65,14 @@ var onlyCPU = map[ir.Op]string{
 func TestVulkanRunsWhatTheCPURuns(t *testing.T) {
 	vulkan := target.Vulkan()
 	for _, row := range target.CPU().Rows {
-		if has, reason := vulkan.Has(row.Op), onlyCPU[row.Op]; has == (reason != "") {
-			t.Errorf("%v: vulkan has it: %v; that it needs none: %q", row.Op, has, reason)
+		switch has, reason := vulkan.Has(row.Op), onlyCPU[row.Op]; {
+		case has && reason != "":
+			t.Errorf("%v: vulkan has it: remove it from onlyCPU (%q)", row.Op, reason)
+		case !has && reason == "" && gpu.Has(row.Op):
+			t.Errorf("%v: there is a kernel that no target claims: add a row to gpuRows in passes/target/vulkan.go", row.Op)
+		case !has && reason == "":
+			t.Errorf("%v: add a kernel to lowerings in kernels/gpu/lower.go and a row to gpuRows in passes/target/vulkan.go, "+
+				"or the reason why GPUs need none to onlyCPU", row.Op)
 		}
 	}
 }
