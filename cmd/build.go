@@ -100,7 +100,7 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 	if err != nil {
 		return err
 	}
-	noteSimulated(cmd.ErrOrStderr(), f.form(), md.Module, co.Targets)
+	noteTargets(cmd.ErrOrStderr(), f.form(), md.Module, co.Targets)
 	if err := errors.Join(noteExpanded(cmd.ErrOrStderr(), f.form(), md), noteModel(cmd.ErrOrStderr(), f.form(), model, md)); err != nil {
 		return fmt.Errorf("%s: %w", model, err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/arch"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/kernels/gpu"
 	"github.com/ggmlc/ggmlc/passes/mem"
 	"github.com/ggmlc/ggmlc/passes/target"
 	"github.com/ggmlc/ggmlc/runtime/printable"
@@ -211,6 +212,23 @@ func notePins(w io.Writer, form outputForm, matches []driver.PinMatch) {
 			nodes, more = nodes[:maxPinned], fmt.Sprintf(" and %d more", len(nodes)-maxPinned)
 		}
 		notice(w, form, "pin", "pin %v puts %d %s on %s: %s%s", m.Pin, len(m.Nodes), word, m.Pin.Backend, strings.Join(nodes, ", "), more)
+	}
+}
+
+// noteTargets reports what the user may not have meant by the targets of a program.
+func noteTargets(w io.Writer, form outputForm, m *ir.Module, targets *target.List) {
+	noteSimulated(w, form, m, targets)
+	noteIdle(w, form, m, targets)
+}
+
+// noteIdle reports GPUs on which a program runs nothing: it is then a program for the other targets, which needs no
+// driver.
+func noteIdle(w io.Writer, form outputForm, m *ir.Module, targets *target.List) {
+	for _, d := range targets.All() {
+		if _, isGPU := gpu.Of(d.Kind); isGPU && !runsNodes(m, d.Name) {
+			notice(w, form, "idle", "no node runs on %s: the rules, pins and --deny leave all of them to others, as small models are "+
+				"predicted to be slower there: --rules ggml-2026, --pin or --deny cpu put nodes there", d.Name)
+		}
 	}
 }
 

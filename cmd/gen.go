@@ -145,7 +145,7 @@ func (f *genFlags) gen(ctx context.Context, cmd *cobra.Command, model string, o 
 		return err
 	}
 	p.done()
-	noteSimulated(cmd.ErrOrStderr(), f.form(), md.Module, co.Targets)
+	noteTargets(cmd.ErrOrStderr(), f.form(), md.Module, co.Targets)
 	if err := errors.Join(noteExpanded(cmd.ErrOrStderr(), f.form(), md), noteModel(cmd.ErrOrStderr(), f.form(), model, md)); err != nil {
 		return fmt.Errorf("%s: %w", model, err)
 	}

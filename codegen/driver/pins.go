@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ggmlc/ggmlc/passes/pass"
 
@@ -55,7 +56,11 @@ func (w *pinWatch) unused() error {
 	var errs []error
 	for _, m := range w.matches {
 		if len(m.Nodes) == 0 {
-			errs = append(errs, fmt.Errorf("pin %v: it matches the name, position or weight of no node that an earlier pin leaves: ggmlc dump --before assign shows them", m.Pin))
+			why := ""
+			if strings.Contains(m.Pin.String(), "%") {
+				why = ", as names in pins have no %"
+			}
+			errs = append(errs, fmt.Errorf("pin %v: it matches the name, position or weight of no node that an earlier pin leaves%s: ggmlc dump --before assign shows them", m.Pin, why))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
