@@ -87,6 +87,7 @@ type verifier struct {
 	f       *Func            // the current function
 	node    any              // the current place in it: a text, *Node, *Value or a member; nil for the function
 	open    []*Func          // f and the functions around it
+	funcs   []bool           // by id: whether a function has it
 	symbols map[*Symbol]bool // of the module
 	sources map[string]bool  // names of the module's sources
 	found   []Violation
@@ -101,7 +102,7 @@ type verifier struct {
 }
 
 func newVerifier(m *Module) *verifier {
-	v := &verifier{m: m, symbols: make(map[*Symbol]bool, len(m.Symbols)), sources: make(map[string]bool, len(m.Sources))}
+	v := &verifier{m: m, funcs: make([]bool, m.nextFunc), symbols: make(map[*Symbol]bool, len(m.Symbols)), sources: make(map[string]bool, len(m.Sources))}
 	for _, s := range m.Symbols {
 		v.symbols[s] = true
 	}

@@ -22,6 +22,7 @@ func (v *verifier) function(f *Func, owner *Node) {
 	v.f, v.node = f, nil
 
 	v.must(f.Module == v.m, "links", "the function belongs to another module")
+	v.must(v.takeID(f), "links", "the function's id %d is taken or out of range", f.ID)
 	v.must(f.Owner == owner, "links", "the function's owner is not the node that holds it")
 	v.must(!slices.Contains(f.Params, nil), "links", "a parameter is nil")
 	s := &scope{
@@ -61,6 +62,15 @@ func (v *verifier) function(f *Func, owner *Node) {
 			v.read(s, r)
 		}
 	}
+}
+
+// takeID reports whether the id of f is one of the module that no function before it has.
+func (v *verifier) takeID(f *Func) bool {
+	if f.ID < 0 || f.ID >= len(v.funcs) || v.funcs[f.ID] {
+		return false
+	}
+	v.funcs[f.ID] = true
+	return true
 }
 
 // nodeLinks checks that n belongs to the current function and was not visited before.

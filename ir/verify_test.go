@@ -51,6 +51,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 		{"id of a node", func(m *Module, f *Func) { f.Nodes[y].ID = 99 }, "@f %y: links: the id 99"},
 		{"owner", func(m *Module, f *Func) { f.Nodes[r].Body.Owner = f.Nodes[y] }, "@b: links: the function's owner"},
 		{"module", func(m *Module, f *Func) { f.Module = &Module{} }, "@f: links: the function belongs to another module"},
+		{"id of a function", func(m *Module, f *Func) { f.Nodes[r].Body.ID = f.ID }, "@b: links: the function's id 0"},
 		{"no body", func(m *Module, f *Func) { f.Nodes[r].Body = nil }, "@f %r: op: repeat has no body"},
 		{"a body too many", func(m *Module, f *Func) { f.Nodes[y].Body = f.Nodes[r].Body }, "@f %y: op: matmul has a body"},
 		{"op", func(m *Module, f *Func) { f.Nodes[y].Op = NumOps }, fmt.Sprintf("@f %%y: op: %d is not an operation", NumOps)},
