@@ -29,8 +29,7 @@ type multiplied struct {
 	lines          int // rows of a matrix in a slice
 	across, down   int // subgroups of a workgroup, in columns and in rows of the result
 	count          int // slices of a row
-	rowUnits       *kir.Value
-	total          *kir.Value
+	over           *tiling
 	ownRow, ownCol *kir.Value // the first ones of the subgroup in a unit
 }
 
@@ -60,8 +59,7 @@ func (p *product) multiplied(from wide) *multiplied {
 	m.across = min(subgroups/2, 2)
 	m.down = subgroups / m.across
 	m.count = (from.k + sliceElems - 1) / sliceElems
-	m.rowUnits = p.size(units(p.y.Rows(), tileRows))
-	m.total = p.size(p.tiles(m.lines))
+	m.over = p.tiling(m.lines)
 	quad := kir.Vector(m.kind, 4)
 	m.xs, m.ws = p.NewShared("xs16", quad, 2*stageQuads), p.NewShared("ws16", quad, 2*stageQuads)
 	m.out = p.NewShared("out", kir.Scalar(kir.F32), subgroups*outElems)
@@ -73,8 +71,9 @@ func (m *multiplied) each() {
 	s := m.Subgroup()
 	m.ownRow = m.Mul(m.Div(s, m.Int(m.across)), m.Int(tileRows/m.down))
 	m.ownCol = m.Mul(m.Rem(s, m.Int(m.across)), m.Int(m.lines/m.across))
-	m.perGroup(m.total, func(u *kir.Value) {
-		m.unit(m.Mul(m.Rem(u, m.rowUnits), m.Int(tileRows)), m.Mul(m.Div(u, m.rowUnits), m.Int(m.lines)))
+	m.over.each(func(of *product, row, col *kir.Value) {
+		m.product = of
+		m.unit(row, col)
 	})
 }
 
