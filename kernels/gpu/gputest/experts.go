@@ -42,11 +42,11 @@ func Prompts() []Prompt {
 		{"half tiles", 64, 2, 1, 64, 32, dtype.Q4_1, false, func(token, _ int) int { return token % 2 }},
 		{"half tiles and a row", 33, 1, 1, 64, 32, dtype.Q5_1, false, always(0)},
 		{"often the same", 40, 8, 8, 17, 32, dtype.Q5_0, true, func(token, place int) int { return (token + place/3) % 8 }},
-		{"eight of many", 72, 128, 8, 9, 32, dtype.IQ4_NL, false, apart(128)},
-		{"a long prompt", 512, 16, 3, 5, 32, dtype.MXFP4, true, random(16)},
-		{"long rows", 60, 4, 2, 66, 512, dtype.Q4_K, false, random(4)},
-		{"odd rows", 50, 4, 2, 35, 172, dtype.BF16, true, random(4)},
-		{"unaligned rows", 50, 4, 2, 35, 33, dtype.F32, false, random(4)},
+		{"few of many", 65, 128, 8, 9, 32, dtype.IQ4_NL, false, func(token, place int) int { return (token + place) % 9 * 14 }},
+		{"a long prompt", 512, 8, 2, 5, 32, dtype.MXFP4, true, random(8)},
+		{"long rows", 20, 2, 2, 66, 512, dtype.Q4_K, false, random(2)},
+		{"odd rows", 25, 4, 2, 35, 40, dtype.BF16, true, random(4)},
+		{"unaligned rows", 9, 2, 1, 5, 33, dtype.F32, false, random(2)},
 	}
 }
 
