@@ -95,8 +95,8 @@ func (f *compareFlags) programArgs(cmd *cobra.Command, args []string) ([]string,
 		return nil, usagef("the inputs: give either --prompt TEXT or --tokens IDS, or call FUNC name=x.npy … after the model")
 	case f.n < 1:
 		return nil, usagef("-n %d: at least one token", f.n)
-	case f.tolerance < 0 && cmd.Flags().Changed("tolerance"):
-		return nil, usagef("--tolerance %v: it must not be negative", f.tolerance)
+	case !(f.tolerance >= 0) && cmd.Flags().Changed("tolerance"):
+		return nil, usagef("--tolerance %v: it must be a number that is not negative", f.tolerance)
 	case tokens:
 		return []string{"--tokens", f.tokens, "-n", strconv.Itoa(f.n), "--temp", "0", "--ignore-eos"}, nil
 	}

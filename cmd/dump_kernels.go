@@ -31,7 +31,7 @@ type kernelFile struct {
 	print     func(name string, k *kir.Kernel) ([]byte, error)
 }
 
-// dumpedPTX is the architecture of the PTX that dumps show.
+// dumpedPTX is the architecture of the PTX that dumps show, except of kernels with slabs.
 const dumpedPTX = ptx.SM80
 
 func kernelForms() []kernelForm {
@@ -68,7 +68,11 @@ func spirvText(_ string, k *kir.Kernel) ([]byte, error) {
 func ptxText(name string, k *kir.Kernel) ([]byte, error) {
 	named := *k
 	named.Name = name
-	text, err := ptx.Emit(&named, dumpedPTX)
+	architecture := dumpedPTX
+	if k.Needs&kir.CapSlab != 0 {
+		architecture = ptx.SM90a
+	}
+	text, err := ptx.Emit(&named, architecture)
 	return []byte(text), err
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// all writes or checks the packages of a configuration. It goes on after one that fails, so that all errors are seen.
+// all writes or checks the packages of a configuration. It continues after one that fails, so that all errors are seen.
 func (f *genFlags) all(cmd *cobra.Command, args []string) error {
 	path := f.config
 	if path == "" {

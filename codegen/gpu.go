@@ -16,6 +16,7 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 	"github.com/ggmlc/ggmlc/kernels/gpu/ptx"
 	"github.com/ggmlc/ggmlc/kernels/gpu/spirv"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // gpuKind is how programs drive the GPUs of a kind of target.
@@ -30,6 +31,7 @@ type gpuKind struct {
 	holds    string // what it holds, for a comment
 	assemble func(*kir.Kernel) ([]byte, error)
 	later    []func(*kir.Kernel) ([]byte, error) // for each of gpu.Later
+	slabs    func(*kir.Kernel) ([]byte, error)   // for gpu.Slabs
 }
 
 // gpuKinds are the kinds of targets that compute with kernels of package kernels/gpu.
@@ -38,6 +40,7 @@ var gpuKinds = map[string]*gpuKind{
 		loader: "nvidia", about: "nvidia opens all backends that CUDA drives.", pkg: "cuda", purego: true,
 		file: "kernels.ptx", embed: "kernelsPTX", holds: "modules of PTX",
 		assemble: assemblePTX(ptx.SM70), later: []func(*kir.Kernel) ([]byte, error){assemblePTX(ptx.SM80)},
+		slabs: assemblePTX(ptx.SM90a),
 	},
 	"gpusim": {
 		loader: "simulatedGPUs", about: "simulatedGPUs opens all simulated GPUs.", pkg: "gpusim",
@@ -69,7 +72,7 @@ func (k *gpuKind) path() string { return ModulePath + "/runtime/" + k.pkg }
 
 // kernelFile is a file of kernels while it is made.
 type kernelFile struct {
-	vars map[string]string // variables of the kernels, by signature
+	vars map[kernelKey]string // variables of the kernels
 	code []byte
 }
 
@@ -124,17 +127,16 @@ func checkKernel(f *ir.Func, n *ir.Node, kind string) error {
 	return err
 }
 
-// kernelOf returns the kernel of a node for a kind of targets. It is compiled and declared when the first node needs
-// it.
-func (g *generator) kernelOf(n *ir.Node, kind string) (name string, groups int64) {
-	list := lowered(n, kind)
+// kernelOf returns the kernel of a node for a target. It is compiled and declared when the first node needs it.
+func (g *generator) kernelOf(n *ir.Node, on *target.Descriptor) (name string, groups int64) {
+	kind, list := on.Kind, lowered(n, on)
 	for _, d := range list {
 		groups = max(groups, min(d.Units.Upper(), gpu.MaxGroups), 1)
 	}
-	key := signature(n)
+	key := kernelKey{kind, signature(n), on.MMA}
 	file := g.kernels[kind]
 	if file == nil {
-		file = &kernelFile{vars: make(map[string]string)}
+		file = &kernelFile{vars: make(map[kernelKey]string)}
 		g.kernels[kind] = file
 	}
 	if name, ok := file.vars[key]; ok {
@@ -145,7 +147,7 @@ func (g *generator) kernelOf(n *ir.Node, kind string) (name string, groups int64
 	name = g.top.pick("kernel" + inCapitals(n.Op.String()))
 	file.vars[key] = name
 	g.program.Var().Id(name).Op("=").Qual(g.gpuPath(), "Kernel").Values(jen.Dict{
-		jen.Id("Name"):    jen.Lit(key),
+		jen.Id("Name"):    jen.Lit(key.computes),
 		jen.Id("Code"):    jen.Qual(g.gpuPath(), "Part").Call(jen.Id(gpuKinds[kind].embed), jen.Lit(begin), jen.Lit(len(file.code))),
 		jen.Id("Threads"): jen.Lit(list[0].Kernel.Threads),
 		jen.Id("Args"):    jen.Lit(len(list[0].Kernel.Args)),
@@ -153,10 +155,15 @@ func (g *generator) kernelOf(n *ir.Node, kind string) (name string, groups int64
 	return name, groups
 }
 
-// lowered returns the kernel of a node for all devices of a kind, and those for later ones.
-func lowered(n *ir.Node, kind string) (all []gpu.Dispatch) {
-	on, _ := gpu.Of(kind)
-	for _, m := range append([]gpu.Machine{on}, gpu.Later(kind)...) {
+// lowered returns the kernel of a node for all devices of a target's kind, those for later ones, and that for devices
+// that multiply slabs if the target asks for it.
+func lowered(n *ir.Node, on *target.Descriptor) (all []gpu.Dispatch) {
+	any, _ := gpu.Of(on.Kind)
+	machines := append([]gpu.Machine{any}, gpu.Later(on.Kind)...)
+	if m, ok := gpu.Slabs(on.Kind); ok && on.MMA == target.MMAWgmma {
+		machines = append(machines, m)
+	}
+	for _, m := range machines {
 		list, err := gpu.Lower(n, m)
 		if err != nil || len(list) != 1 {
 			panic(fmt.Sprintf("codegen: internal error: %v: %d kernels, %v", n, len(list), err))
@@ -177,7 +184,9 @@ func assembled(list []gpu.Dispatch, kind *gpuKind) (code []byte) {
 		}
 		before = text
 		assemble := kind.assemble
-		if i > 0 {
+		if i > len(kind.later) {
+			assemble = kind.slabs
+		} else if i > 0 {
 			assemble = kind.later[i-1]
 		}
 		module, err := assemble(d.Kernel)
@@ -200,7 +209,7 @@ func inCapitals(op string) string {
 
 // dispatch returns the call that runs the kernel of a node.
 func (e *funcEmitter) dispatch(n *ir.Node) jen.Code {
-	name, groups := e.g.kernelOf(n, e.on.Kind)
+	name, groups := e.g.kernelOf(n, e.on.Descriptor)
 	args := []jen.Code{jen.Op("&").Id(name), jen.Lit(int(groups))}
 	for _, v := range gpu.Operands(n) {
 		args = append(args, e.address(v))

@@ -39,7 +39,7 @@ func Kernels(m *ir.Module, targets *target.List) ([]*Kernel, error) {
 }
 
 // kernelKey identifies a kernel.
-type kernelKey struct{ kind, computes string }
+type kernelKey struct{ kind, computes, mma string }
 
 // kernelList collects kernels.
 type kernelList struct {
@@ -59,10 +59,13 @@ func (k *kernelList) node(n *ir.Node) error {
 	if !isGPU {
 		return nil
 	}
-	key := kernelKey{t.Kind, signature(n)}
+	key := kernelKey{t.Kind, signature(n), t.MMA}
 	if known := k.known[key]; known != nil {
 		known.Nodes = append(known.Nodes, n)
 		return nil
+	}
+	if slabs, ok := gpu.Slabs(t.Kind); ok && t.MMA == target.MMAWgmma {
+		on = slabs
 	}
 	list, err := gpu.Lower(n, on)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // are new, ids and names stay.
 func (m *Module) Clone() *Module {
 	c := cloner{symbols: make(map[*Symbol]*Symbol, len(m.Symbols))}
-	n := &Module{Name: m.Name, Props: m.Props, Last: m.Last}
+	n := &Module{Name: m.Name, Props: m.Props, Last: m.Last, nextFunc: m.nextFunc}
 	n.Symbols = cloneEach(m.Symbols, func(s *Symbol) *Symbol {
 		t := *s
 		c.symbols[s] = &t
@@ -94,7 +94,7 @@ func (d Dim) rename(to func(*Symbol) *Symbol) Dim {
 
 func (c *cloner) fn(f *Func, owner *Node) *Func {
 	g := &Func{
-		Name: f.Name, Module: c.m, Doc: f.Doc, Owner: owner, Epochs: f.Epochs, HeadBarrier: f.HeadBarrier,
+		ID: f.ID, Name: f.Name, Module: c.m, Doc: f.Doc, Owner: owner, Epochs: f.Epochs, HeadBarrier: f.HeadBarrier,
 		ResultNames: slices.Clone(f.ResultNames), Observed: slices.Clone(f.Observed), Parts: cloneEach(f.Parts, Parts.clone),
 		nextValue: f.nextValue, nextNode: f.nextNode,
 		shards: cloneEach(f.shards, (*Sharding).clone),

@@ -7,6 +7,7 @@ import (
 
 // Func is a function of a module: an entry point such as prefill, or the body of a repeat.
 type Func struct {
+	ID     int // dense within the module
 	Name   string
 	Module *Module
 	Doc    string // for generated code; may be empty

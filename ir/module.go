@@ -36,6 +36,7 @@ type Module struct {
 	// Plan is the finished plan; nil before the plan pass has run.
 	Plan *Plan
 
+	nextFunc                int
 	weightNames, stateNames names
 }
 
@@ -101,7 +102,11 @@ func (m *Module) AddFunc(name string) *Func {
 }
 
 // NewBody returns a function that is not an entry point: the body of a node.
-func (m *Module) NewBody(name string) *Func { return &Func{Name: name, Module: m} }
+func (m *Module) NewBody(name string) *Func {
+	f := &Func{ID: m.nextFunc, Name: name, Module: m}
+	m.nextFunc++
+	return f
+}
 
 // AllFuncs returns all functions: each entry point, followed by the bodies of its nodes in order, each
 // followed by the bodies in it.

@@ -75,6 +75,7 @@ func needlessCopies(c *pass.Context, m *ir.Module, needless []check.NeedlessCopy
 	if len(errs) > 0 {
 		return &pass.InternalError{Pass: c.Pass.Name, Module: m.Name, Err: errors.Join(errs...)}
 	}
+	c.Unchanged = c.NoneCounted()
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// queueSim runs steps of a planned entry point as devices might: queues go on whenever they
+// queueSim runs steps of a planned entry point as devices might: queues continue whenever they
 // may, in any order, and so do worker 0, which submits, and the other workers, which share
 // the host's nodes and meet it at barriers. Each node reads all the time that it runs, and
 // what it writes is garbage until it ends. It is written without the clocks of sync.
@@ -376,7 +376,7 @@ func (s *queueSim) advance(t *simTask) bool {
 	return t.ended
 }
 
-// run lets worker 0, the others and the queues go on in turns drawn by r.
+// run lets worker 0, the others and the queues continue in turns drawn by r.
 func (s *queueSim) run(r *rand.Rand) {
 	first, others, idle := 0, 0, 0
 	for s.err == nil && first < len(s.program) && idle < 10000 {
@@ -461,7 +461,7 @@ func (s *queueSim) submit(t *simTask) {
 	s.queues[name] = append(s.queues[name], t)
 }
 
-// queue lets a queue go on; false if it has to wait.
+// queue lets a queue continue; false if it has to wait.
 func (s *queueSim) queue(name string) bool {
 	q := s.queues[name]
 	if len(q) == 0 {

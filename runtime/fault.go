@@ -23,8 +23,8 @@ func (f *fault) reset() {
 
 // leave ends a worker's part. It is deferred, so that recover sees that worker's panic.
 //
-// A panic of the observer is the caller's, on whose goroutine worker 0 is: it goes on when the other workers have left.
-// The same holds for an observer that ends the goroutine, such as a test that fails.
+// A panic of the observer is the caller's, on whose goroutine worker 0 is: it continues when the other workers have
+// left. The same holds for an observer that ends the goroutine, such as a test that fails.
 func (p *pool) leave(w *Worker) {
 	if w.handing {
 		w.handing = false

@@ -87,7 +87,7 @@ func (s *Session) end(n int) []int32 {
 	return ids[max(0, len(ids)-n):]
 }
 
-// proceed prepares a generation that continues the one before it: its grammar goes on, and a character that was cut is
+// proceed prepares a generation that continues the one before it: its grammar continues, and a character that was cut is
 // completed.
 func (g *generation) proceed() error {
 	if g.decoder != nil {

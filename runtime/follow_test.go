@@ -72,7 +72,7 @@ func TestTextFollowsTheGrammarOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestGenerationsThatContinueGoOn generates a text in pieces, by --save and --load and by calls: a grammar goes on
+// TestGenerationsThatContinueGoOn generates a text in pieces, by --save and --load and by calls: a grammar continues
 // where it was, and a character of two tokens is whole. A new prompt, or a text that has ended, begins the grammar
 // again.
 func TestGenerationsThatContinueGoOn(t *testing.T) {

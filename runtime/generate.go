@@ -102,7 +102,7 @@ type generation struct {
 	made    int
 	done    bool // no token follows the last one
 	ran     bool // logits are those after the last token
-	saved   bool // the text goes on in another generation, which prints a character that is incomplete here
+	saved   bool // the text continues in another generation, which prints a character that is incomplete here
 
 	prompted, reused int // tokens of prompts that were run, and that were in the state already
 	given            int // tokens of the prompt

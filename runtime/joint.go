@@ -237,7 +237,7 @@ func (g *Sessions) step(ctx context.Context, who []*Session) error {
 	begin := time.Now()
 	m.begin(alone)
 	m.placeJoint(d, who)
-	err := m.finish(m.submit(context.Background(), d.fn)) // the contexts of others go on
+	err := m.finish(m.submit(context.Background(), d.fn)) // the contexts of others continue
 	m.model.stepped(ctx, begin, StepMetrics{Func: m.model.program.Funcs[d.fn].Name, Tokens: len(who), Sessions: len(who), Err: err})
 	if err != nil {
 		for _, s := range who {

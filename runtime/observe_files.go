@@ -1,11 +1,14 @@
 package runtime
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -15,12 +18,19 @@ import (
 type observedFiles struct {
 	dir string
 
+	begun bool   // the first step has begun
 	step  string // the folder of this step
 	index strings.Builder
 	files map[string]string // of the observed values, by name
 }
 
 func (o *observedFiles) begin(s *Session, f *Func, step int) error {
+	if !o.begun {
+		if err := o.forgetIndexes(); err != nil {
+			return err
+		}
+		o.begun = true
+	}
 	o.step = filepath.Join(o.dir, fmt.Sprintf("%06d", step))
 	if err := os.MkdirAll(o.step, 0o777); err != nil {
 		return err
@@ -38,6 +48,24 @@ func (o *observedFiles) begin(s *Session, f *Func, step int) error {
 		}
 	}
 	return nil
+}
+
+// forgetIndexes removes the indexes that another run has written to the folder. Otherwise one would stay in the folder
+// of a step that this run does not finish, or does not come to.
+func (o *observedFiles) forgetIndexes() error {
+	steps, err := os.ReadDir(o.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, d := range steps {
+		if _, notNumber := strconv.ParseUint(d.Name(), 10, 63); notNumber != nil || !d.IsDir() {
+			continue
+		}
+		if e := os.Remove(filepath.Join(o.dir, d.Name(), "index.tsv")); !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
 }
 
 func (o *observedFiles) value(node string, _ int, t Array) error {

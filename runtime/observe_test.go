@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	goruntime "runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -251,6 +253,31 @@ func TestObserveToWritesAFolderForEachStep(t *testing.T) {
 	file := filepath.Join(dir, "000000", "sum.npy")
 	if status, _, _ := invoke(observedToy(), "--tokens", "3,4", "--observe-to", file); status != exitFailed {
 		t.Errorf("a folder that cannot be made: status %d, want %d", status, exitFailed)
+	}
+}
+
+// TestObserveToForgetsAnEarlierRun writes the values of a shorter run to the folder of a longer one, and then those of a
+// run whose step does not end.
+func TestObserveToForgetsAnEarlierRun(t *testing.T) {
+	dir := t.TempDir()
+	for i, want := range []string{"000000 000001", "000000", ""} {
+		args := []string{"--tokens", "3,4", "-n", strconv.Itoa(2 - min(i, 1)), "--temp", "0", "--observe-to", dir}
+		if i == 2 { // the value cannot be written
+			file := filepath.Join(dir, "000000", "sum.npy")
+			if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o777)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if status, _, errs := invoke(observedToy(), args...); (status == 0) != (i < 2) {
+			t.Fatalf("run %d: status %d, %s", i, status, errs)
+		}
+		steps, err := filepath.Glob(filepath.Join(dir, "*", "index.tsv"))
+		for k, path := range steps {
+			steps[k] = filepath.Base(filepath.Dir(path))
+		}
+		if got := strings.Join(steps, " "); err != nil || got != want {
+			t.Errorf("run %d: the steps %q have an index, want %q (error %v)", i, got, want, err)
+		}
 	}
 }
 

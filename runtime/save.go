@@ -23,7 +23,7 @@ const savedMagic = "ggmlcsq\x02"
 //	112  tokens that were generated and not run, u64: 0 or 1
 //	120  bytes of the states, u64
 //	128  the first position that is there in states that keep only the last ones, u64
-//	136  tokens at the end that a grammar has followed, which goes on after them, u64
+//	136  tokens at the end that a grammar has followed, which continues after them, u64
 //	144  ids of the positions and of the token that was not run, i32 each
 //	     for each state and head the bytes of the positions, with those that share bytes with them; of a ring those of
 //	     the rows in use; of a module that is no language model, which has no positions, all bytes of each state

@@ -40,7 +40,8 @@ var layers = []struct {
 	{"kernels/kerneltest", []string{"ir/dtype", "kernels/cpu", "kernels/cpu/tile"}, nil},
 	{"kernels/gpu/measure", []string{"ir", "ir/dtype", "kernels/gpu", "kernels/gpu/ondevice", "passes/target"}, nil},
 	{"passes/target", []string{"ir", "ir/dtype", "ir/spell", "kernels/cpu/tile"}, nil},
-	{"passes/check", []string{"ir", "ir/dtype", "passes/target"}, nil},
+	{"passes/check/cover", nil, nil},
+	{"passes/check", []string{"ir", "ir/dtype", "passes/check/cover", "passes/target"}, nil},
 	// The passes, lower ones first.
 	{"passes/pass", []string{"ir", "passes/target"}, nil},
 	{"passes/flow", []string{"ir", "ir/dtype", "passes/check", "passes/pass", "passes/target"}, nil},

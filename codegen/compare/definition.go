@@ -74,8 +74,8 @@ func (d *definition) operand(n *ir.Node, i int, t eval.Tensor) (eval.Tensor, err
 	return t, nil
 }
 
-// step computes a step from the inputs that the program had, and returns all values by name. The states go on from the
-// step before.
+// step computes a step from the inputs that the program had, and returns all values by name. The states continue
+// from the step before.
 func (d *definition) step(ctx context.Context, s *Step) (map[string]eval.Tensor, error) {
 	values := make(map[string]eval.Tensor)
 	d.env.Sizes, d.env.Inputs = s.Sizes, make(map[string]eval.Tensor)

@@ -106,7 +106,7 @@ func compileText(t *testing.T, text string, o driver.CompileOptions) (*ir.Module
 		return nil, err
 	}
 	defer md.Close()
-	if o.Targets, err = target.Select("fake:0,cpu"); err != nil {
+	if o.Targets, err = target.Select("fake:0,fake:1,cpu"); err != nil {
 		t.Fatal(err)
 	}
 	_, err = driver.Compile(t.Context(), md, o)

@@ -29,7 +29,9 @@ file states, phi3 reads all positions, and other architectures are compiled for 
 
 Which layers have a window is that of the architecture unless the file states ` + "`attention.sliding_window_pattern`" + `: a period, whose last layer
 has none, or a list with a bool, 0 or 1 for each layer. (llama.cpp reads the period and ignores some lists.) ` + "`rope.freq_base_swa`" + `
-is the base of the angles in those layers. Architectures without such layers refuse both unless they change nothing, as they do other keys
+is the base of the angles in those layers, except in cohere2, exaone4 and olmo2, where llama.cpp does not use it. It does not use YaRN's factors
+` + "`yarn_attn_factor` and `yarn_ext_factor`" + ` either, which files of OLMo 3 state, and of YaRN's ` + "`yarn_beta_fast` and `yarn_beta_slow`" + `, which Kimi K2 has,
+only those of grok and mistral3: nor do programs. Architectures without such layers refuse both unless they change nothing, as they do other keys
 that would change the results, such as ` + "`attention.causal`" + ` false in a decoder.
 
 `

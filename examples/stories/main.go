@@ -2,7 +2,7 @@
 // tiny stories, on text of a grammar of its own.
 //
 //	stories -o stories.gguf -greedy stories.greedy.json   train, write the model and a reference
-//	stories -model stories.gguf -sample "Once upon a time" let a model go on with a text
+//	stories -model stories.gguf -sample "Once upon a time" let a model continue with a text
 //	stories -print 3                                      show stories it is trained on
 //
 // The same flags give the same bytes on every amd64 processor.

@@ -56,13 +56,20 @@ func (h heads) of(r role) (count, size int64) {
 	return h.kv, h.v
 }
 
-// separate is a projection with matrices attn_q, attn_k and attn_v.
+// separate is a projection with matrices attn_q, attn_k and attn_v. Files that have attn_qkv instead, as converters can
+// join the three, are fused.
 type separate struct {
 	bias  presence
 	limit float64 // results are brought into -limit to limit; 0: none
 }
 
 func (s separate) project(g *graph, h heads, x *ir.Value) func(role) *ir.Value {
+	if fusedName := g.name("attn_qkv.weight"); g.has(fusedName) && !g.has(g.name("attn_q.weight")) {
+		if h.k != h.v {
+			g.fail(g.file.TensorError(fusedName, "one matrix of heads of %d elements for keys and %d for values is not supported", h.k, h.v))
+		}
+		return fused(s).project(g, h, x)
+	}
 	return func(r role) *ir.Value {
 		count, size := h.of(r)
 		name := [...]string{queries: "attn_q", keys: "attn_k", values: "attn_v"}[r]

@@ -32,7 +32,8 @@ func cohere2(m *model) decoder {
 	still := d.layer.(parallel)
 	turned := slices.Clone(still)
 	attn := still[0].body.(attention)
-	attn.window, attn.rope = m.window(), m.windowRope(attn.heads.k, neighbours, attn.rope)
+	attn.window = m.window()
+	m.key(localRopeBase) // which llama.cpp reads and does not use
 	turned[0].body = attn
 	attn.window, attn.rope = 0, nil
 	still[0].body = attn

@@ -20,7 +20,7 @@ func bailingmoe(m *model) decoder {
 // others with experts whose choice may have a bias.
 func dots1(m *model) decoder {
 	e := sharedExperts(m, m.gating())
-	e.bias, e.scale = optional, m.positive("expert_weights_scale")
+	e.bias, e.scale = optional, m.atLeastZeroOr("expert_weights_scale", 0)
 	return leadingDense(m, qwen3Layers(m, gated{act: silu, size: m.feedForward()}), e)
 }
 
@@ -80,7 +80,7 @@ func sharedExperts(m *model, w weighting) experts {
 
 // leadingDense returns a description whose layers after the first few have experts as feed-forward parts.
 func leadingDense(m *model, d decoder, e experts) decoder {
-	first := m.count("leading_dense_block_count", 0, maxLayers)
+	first := m.countOr("leading_dense_block_count", 0, 0, maxLayers)
 	return withExperts(d, e, func(i int64) bool { return i >= first })
 }
 

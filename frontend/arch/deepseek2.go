@@ -8,7 +8,7 @@ func deepseek2(m *model) decoder {
 	a := m.latentAttention(neighbours)
 	m.stretchScores(&a)
 	e := sharedExperts(m, m.gatingOr(1))
-	e.bias, e.scale = optional, m.positive("expert_weights_scale")
+	e.bias, e.scale = optional, m.atLeastZeroOr("expert_weights_scale", 0)
 	e.groups = m.countOr("expert_group_count", 0, 0, maxExperts)
 	if e.groups > 1 {
 		e.groupsUsed = m.count("expert_group_used_count", 1, e.groups)
@@ -21,8 +21,7 @@ func deepseek2(m *model) decoder {
 			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: a},
 			residual{at: "ffn", in: m.rmsNorm("ffn_norm"), body: gated{act: silu, size: m.feedForward()}},
 		},
-		norm:   m.rmsNorm("output_norm"),
-		output: output{tied: tiedNever},
+		norm: m.rmsNorm("output_norm"),
 	}
 	return leadingDense(m, d, e)
 }

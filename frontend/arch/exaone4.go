@@ -14,7 +14,8 @@ func exaone4(m *model) decoder {
 	}
 	still, windowed := turned, func(int64) bool { return true }
 	if m.layers == layersOf32B {
-		turned.window, turned.rope, still.rope = m.windowOr(4096), m.windowRope(h.k, halves, turned.rope), nil
+		turned.window, still.rope = m.windowOr(4096), nil
+		m.key(localRopeBase) // which llama.cpp reads and does not use
 		windowed = m.windowedLayers(4)
 	}
 	post := m.rmsNorm("post_attention_norm")

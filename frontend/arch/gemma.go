@@ -39,7 +39,7 @@ func gemma3(m *model) decoder {
 	}
 	local, windowed := a, m.windowedLayers(6)
 	if local.window = m.windowOr(0); local.window > 0 {
-		local.rope = m.unscaledWindowRope(h.k, halves, usualBase)
+		local.rope = m.unscaledWindowRope(h.k, halves)
 	} else {
 		m.key(localRopeBase) // the file may state it in spite of that
 	}

@@ -28,8 +28,8 @@ func minicpm(m *model) decoder {
 
 func graniteLayers(m *model, ffn part) decoder {
 	return scaledLlama(m, ffn, llamaScales{
-		embedding: m.positive("embedding_scale"),
-		residuals: m.positive("residual_scale"),
+		embedding: m.positiveOr("embedding_scale", 1),
+		residuals: m.positiveOr("residual_scale", 1),
 		logits:    m.positive("logit_scale"),
 	})
 }

@@ -6,10 +6,9 @@ func olmo2(m *model) decoder {
 	global := wideNormAttention(m, m.heads())
 	local, windowed := global, m.windowedLayers(4)
 	if local.window = m.windowOr(0); local.window > 0 {
-		local.rope = m.unscaledWindowRope(global.heads.k, halves, m.positiveOr(ropeBase, usualBase))
-	} else {
-		m.key(localRopeBase) // the file may state it in spite of that
+		local.rope = m.ropeOfBase(global.heads.k, halves, ropeBase, m.positiveOr(ropeBase, usualBase), m.unscaled)
 	}
+	m.key(localRopeBase) // which llama.cpp reads and does not use
 	post := m.rmsNorm("post_attention_norm")
 	ffn := residual{at: "ffn", body: gated{act: silu, size: m.feedForward()}, out: m.rmsNorm("post_ffw_norm")}
 	return decoder{

@@ -10,7 +10,7 @@ func phi3(m *model) decoder {
 		layer: sequence{
 			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: attention{
 				heads: h,
-				qkv:   fused{},
+				qkv:   fusedOrSeparate{},
 				rope:  m.rope(h.k, halves),
 				scale: h.scale(),
 			}},

@@ -70,9 +70,9 @@ func (m *model) windowRope(size int64, pairs ir.RopeAttr, others *rope) *rope {
 	return m.ropeOfBase(size, pairs, localRopeBase, m.positive(localRopeBase), m.ropeScaling)
 }
 
-// unscaledWindowRope is windowRope for layers whose angles are not scaled. def is their base if the file states none.
-func (m *model) unscaledWindowRope(size int64, pairs ir.RopeAttr, def float64) *rope {
-	return m.ropeOfBase(size, pairs, localRopeBase, m.positiveOr(localRopeBase, def), m.unscaled)
+// unscaledWindowRope is windowRope for layers whose angles are not scaled, and have the usual base if the file states none.
+func (m *model) unscaledWindowRope(size int64, pairs ir.RopeAttr) *rope {
+	return m.ropeOfBase(size, pairs, localRopeBase, m.positiveOr(localRopeBase, usualBase), m.unscaled)
 }
 
 // ropeOfBase describes the rotation of heads of some size by angles of a base, which a key states.
@@ -156,8 +156,7 @@ func (m *model) originalContext() int64 {
 // counted as in llama.cpp, in whole elements of the head.
 func (m *model) yarn(rotated int64, base, factor float64) func(i int) float64 {
 	context := float64(m.originalContext())
-	fast := m.positiveOr("rope.scaling.yarn_beta_fast", 32)
-	slow := m.positiveOr("rope.scaling.yarn_beta_slow", 1)
+	fast, slow := m.turnsOfYarn()
 	pair := func(turns float64) float64 { // that turns so often
 		return float64(rotated) * math.Log(context/(turns*2*math.Pi)) / (2 * math.Log(base))
 	}
@@ -168,6 +167,22 @@ func (m *model) yarn(rotated int64, base, factor float64) func(i int) float64 {
 		return (1-keep)/factor + keep
 	}
 }
+
+// turnsOfYarn returns how often pairs turn that keep their angles, and those that are stretched. Files of all
+// architectures state both, but llama.cpp reads them for two alone, and has the usual ones for the others.
+func (m *model) turnsOfYarn() (fast, slow float64) {
+	fast, slow = m.positiveOr("rope.scaling.yarn_beta_fast", usualFast), m.positiveOr("rope.scaling.yarn_beta_slow", usualSlow)
+	if m.arch != "grok" && m.arch != "mistral3" {
+		return usualFast, usualSlow
+	}
+	return fast, slow
+}
+
+// Turns of YaRN's pairs within the original context.
+const (
+	usualFast = 32
+	usualSlow = 1
+)
 
 // yarnMagnitude returns the factor of cosines and sines, which makes up for the larger entropy of long contexts.
 func (m *model) yarnMagnitude(factor float64) float64 {

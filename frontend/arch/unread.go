@@ -25,9 +25,14 @@ var graphKeys = map[string]float64{
 	"attention.max_alibi_bias":         0,
 	"attn_logit_softcapping":           0,
 	"final_logit_softcapping":          0,
-	"rope.scaling.yarn_ext_factor":     1,
-	"rope.scaling.yarn_attn_factor":    1,
 	"rope.scaling.yarn_log_multiplier": 0,
+}
+
+// grokKeys are further such keys of grok. Files of other architectures may have them, too, such as those of OLMo 3, but
+// llama.cpp computes both factors itself (llama-context.cpp).
+var grokKeys = map[string]float64{
+	"rope.scaling.yarn_ext_factor":  1,
+	"rope.scaling.yarn_attn_factor": 1,
 }
 
 // refuseUnread reports keys that would change the graph and that the description does not read. Without them the
@@ -36,14 +41,22 @@ func (m *model) refuseUnread() {
 	m.refuseSections()
 	m.refuseLocal()
 	m.refuseUncausal()
-	for _, name := range slices.Sorted(maps.Keys(graphKeys)) {
+	m.refuseOthers(graphKeys)
+	if m.arch == "grok" {
+		m.refuseOthers(grokKeys)
+	}
+}
+
+// refuseOthers reports keys with values other than those, which change nothing, unless the description reads them.
+func (m *model) refuseOthers(keys map[string]float64) {
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		full := m.arch + "." + name
 		if m.read[full] || !m.file.Has(full) {
 			continue
 		}
 		if x, err := m.number(full); err != nil {
 			m.fail(err)
-		} else if x != graphKeys[name] {
+		} else if x != keys[name] {
 			m.fail(m.file.KeyError(full, "%g: %s models with this are not supported yet", x, m.arch))
 		}
 	}

@@ -30,6 +30,17 @@ var later = map[string][]Machine{
 // kernels for these, too, where they differ.
 func Later(kind string) []Machine { return later[kind] }
 
+// slabs are the machines of a kind whose devices multiply slabs, if a target asks for that.
+var slabs = map[string]Machine{
+	"cuda": {Caps: later["cuda"][0].Caps | kir.CapSlab, Lanes: 32}, // of 9.0, not later ones
+}
+
+// Slabs returns what kernels may assume about those devices of a kind that multiply slabs, and whether there are such.
+func Slabs(kind string) (m Machine, ok bool) {
+	m, ok = slabs[kind]
+	return m, ok
+}
+
 // Of returns what kernels may assume about targets of a kind, and whether they compute with kernels of this package.
 func Of(kind string) (m Machine, ok bool) {
 	m, ok = machines[kind]

@@ -3,6 +3,7 @@ package gpu_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,13 +16,13 @@ import (
 )
 
 // expertsMachines compute tiles of experts in different ways.
-func expertsMachines() []simulated {
+func expertsMachines(t *testing.T) []simulated {
 	list := []simulated{
 		{Options: interp.Options{Subgroup: 32}},
 		{Options: interp.Options{Subgroup: 32}, on: gpu.Machine{Caps: kir.CapSubgroup}},
 		{Options: interp.Options{Subgroup: 8}, on: gpu.Machine{Caps: kir.CapSubgroup}}, // row by row
 	}
-	for _, on := range tileMachines {
+	for _, on := range append(slices.Clone(tileMachines), slabMachine(t)) {
 		list = append(list, simulated{Options: interp.Options{Subgroup: on.Lanes}, on: on})
 	}
 	return list
@@ -31,7 +32,7 @@ func expertsMachines() []simulated {
 // bits.
 func TestPromptsOfExperts(t *testing.T) {
 	for n, p := range gputest.Prompts() {
-		for m, on := range expertsMachines() {
+		for m, on := range expertsMachines(t) {
 			if testing.Short() && (n+m)%4 != 0 {
 				continue
 			}

@@ -35,14 +35,14 @@ const pieceElems = 8
 func (m *multiplied) fetcher(row, col *kir.Value) *fetcher {
 	w := m.matrices[0].DType
 	f := &fetcher{multiplied: m, copied: m.on.Caps&kir.CapAsync != 0 && (w == dtype.F16 || w == dtype.BF16)}
-	f.xs = f.strips(sliceQuads, func(line *kir.Value) *kir.Value {
+	f.xs = f.strips(tileRows, sliceQuads, 0, func(line *kir.Value) *kir.Value {
 		return m.from.xRow(m.lowering, m.x, m.xRow(m.number(m.Min(m.Add(row, line), m.Sub(m.rows, m.one)))))
 	})
 	parts := sliceElems / m.from.length
 	if f.copied {
 		parts = sliceElems / pieceElems
 	}
-	f.ws = f.strips(parts, func(line *kir.Value) *kir.Value { return f.lineRow(line, col) })
+	f.ws = f.strips(f.lines*len(f.matrices), parts, f.matrixFrom, func(line *kir.Value) *kir.Value { return f.lineRow(line, col) })
 	return f
 }
 
@@ -58,13 +58,17 @@ func (f *fetcher) lineRow(line, col *kir.Value) *kir.Value {
 	return address
 }
 
-// strips divides tileRows lines of that many parts each among the threads.
-func (f *fetcher) strips(parts int, row func(line *kir.Value) *kir.Value) []strip {
+// strips divides lines of that many parts each among the threads. The first line begins at a quad of a stage.
+func (f *fetcher) strips(lines, parts, from int, row func(line *kir.Value) *kir.Value) []strip {
 	var list []strip
-	for first := 0; first < tileRows*parts; first += f.threads {
+	for first := 0; first < lines*parts; first += f.threads {
 		n := f.Add(f.Thread(), f.Int(first))
 		line := f.Div(n, f.Int(parts))
-		list = append(list, strip{row(line), f.Mul(line, f.Int(lineQuads)), f.Rem(n, f.Int(parts))})
+		to := f.line(line)
+		if from > 0 {
+			to = f.Add(to, f.Int(from))
+		}
+		list = append(list, strip{row(line), to, f.Rem(n, f.Int(parts))})
 	}
 	return list
 }
@@ -84,7 +88,7 @@ func (f *fetcher) start(slice, stage *kir.Value) {
 		if inside != nil {
 			x = f.Select(inside, x, zero)
 		}
-		f.keep(f.xs16(x), f.multiplied.xs, f.Add(s.to, s.part))
+		f.keep(f.xs16(x), f.multiplied.xs, f.quad(s.to, s.part))
 	}
 }
 
@@ -124,9 +128,9 @@ func (f *fetcher) decode() {
 		if inside != nil { // only formats without blocks, whose runs are in order, have rows of other lengths
 			first = f.Mul(s.part, f.Int(length))
 		}
-		at := f.Add(s.to, f.Div(first, f.Int(4)))
+		at := f.Div(first, f.Int(4))
 		for _, p := range r.pieces {
-			f.keep(f.Convert(f.scaled(p.x, r), f.kind), f.multiplied.ws, f.Add(at, f.Int(p.at/4)))
+			f.keep(f.Convert(f.scaled(p.x, r), f.kind), f.multiplied.ws, f.quadAfter(s.to, at, p.at/4))
 		}
 	}
 }
@@ -135,7 +139,7 @@ func (f *fetcher) decode() {
 func (f *fetcher) copy(stage *kir.Value) {
 	for _, s := range f.ws {
 		i, _ := f.within(s.part, sliceElems/pieceElems, pieceElems)
-		at := f.Add(stage, f.Add(s.to, f.Mul(s.part, f.Int(pieceElems/4))))
+		at := f.Add(stage, f.quad(s.to, f.Mul(s.part, f.Int(pieceElems/4))))
 		f.CopyAsync(f.multiplied.ws, at, f.At(s.row, i, 2*pieceElems), 2*pieceElems)
 	}
 	f.CopyCommit()

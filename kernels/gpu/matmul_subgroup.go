@@ -26,6 +26,12 @@ type multiplied struct {
 	xs, ws *kir.Shared // two stages of a slice, in vectors of four
 	out    *kir.Shared // a tile of sums of each subgroup
 
+	outStride int // numbers from one row of such a tile to the next
+
+	quads      int // of a stage
+	matrixFrom int // the first one of the matrices
+	slab       int // columns of a slab; 0 if subgroups multiply tiles
+
 	lines          int // rows of a matrix in a slice
 	across, down   int // subgroups of a workgroup, in columns and in rows of the result
 	count          int // slices of a row
@@ -36,8 +42,7 @@ type multiplied struct {
 const (
 	lineQuads  = sliceQuads + 2       // from one row of a slice to the next, in vectors of four 16-bit numbers: 80 bytes, so that 8 rows are in different banks
 	stageQuads = tileRows * lineQuads // of a stage
-	outStride  = kir.TileSize + 4     // numbers from one row of a tile of sums to the next
-	outElems   = kir.TileSize * outStride
+	tileStride = kir.TileSize + 4     // numbers from one row of a tile of sums to the next
 )
 
 // multiplies reports whether products for many rows are computed in this way: by workgroups of productThreads, which
@@ -50,20 +55,31 @@ func (l *lowering) multiplies() bool {
 // multiplied returns the algorithm for matrices that are read by whole runs. All threads decode as many elements of a
 // slice.
 func (p *product) multiplied(from wide) *multiplied {
-	from.length = min(from.length, tileRows*sliceElems/p.threads)
-	m := &multiplied{product: p, from: from, kind: kir.F16, lines: tileCols / len(p.matrices)}
+	m := &multiplied{product: p, kind: kir.F16}
 	if p.matrices[0].DType == dtype.BF16 {
 		m.kind = kir.BF16
 	}
 	subgroups := p.threads / p.on.Lanes
-	m.across = min(subgroups/2, 2)
-	m.down = subgroups / m.across
+	if p.slabs() {
+		m.useSlabs()
+	} else {
+		m.useTiles(subgroups)
+	}
+	from.length = min(from.length, m.lines*len(p.matrices)*sliceElems/p.threads)
+	m.from = from
 	m.count = (from.k + sliceElems - 1) / sliceElems
 	m.over = p.tiling(m.lines)
-	quad := kir.Vector(m.kind, 4)
-	m.xs, m.ws = p.NewShared("xs16", quad, 2*stageQuads), p.NewShared("ws16", quad, 2*stageQuads)
-	m.out = p.NewShared("out", kir.Scalar(kir.F32), subgroups*outElems)
+	m.out = p.NewShared("out", kir.Scalar(kir.F32), subgroups*kir.TileSize*m.outStride)
 	return m
+}
+
+// useTiles sets the sizes of units, and makes the arrays of the stages.
+func (m *multiplied) useTiles(subgroups int) {
+	m.lines, m.quads, m.outStride = tileCols/len(m.matrices), stageQuads, tileStride
+	m.across = min(subgroups/2, 2)
+	m.down = subgroups / m.across
+	quad := kir.Vector(m.kind, 4)
+	m.xs, m.ws = m.NewShared("xs16", quad, 2*m.quads), m.NewShared("ws16", quad, 2*m.quads)
 }
 
 // each computes all units.
@@ -71,9 +87,13 @@ func (m *multiplied) each() {
 	s := m.Subgroup()
 	m.ownRow = m.Mul(m.Div(s, m.Int(m.across)), m.Int(tileRows/m.down))
 	m.ownCol = m.Mul(m.Rem(s, m.Int(m.across)), m.Int(m.lines/m.across))
+	unit := m.unit
+	if m.slab > 0 {
+		unit = m.slabUnit
+	}
 	m.over.each(func(of *product, row, col *kir.Value) {
 		m.product = of
-		m.unit(row, col)
+		unit(row, col)
 	})
 }
 
@@ -101,7 +121,30 @@ func (m *multiplied) unit(row, col *kir.Value) {
 
 // stage returns the first quad of the stage of slice s.
 func (m *multiplied) stage(s *kir.Value) *kir.Value {
-	return m.Mul(m.And(s, m.one), m.Int(stageQuads))
+	return m.Mul(m.And(s, m.one), m.Int(m.quads))
+}
+
+// line returns the first quad of a line of a slice in a stage, quad that of quad q of the line that begins at quad to.
+func (m *multiplied) line(line *kir.Value) *kir.Value {
+	if m.slab > 0 {
+		return m.slabLine(line)
+	}
+	return m.Mul(line, m.Int(lineQuads))
+}
+
+func (m *multiplied) quad(to, q *kir.Value) *kir.Value {
+	if m.slab > 0 {
+		return m.slabQuad(to, q)
+	}
+	return m.Add(to, q)
+}
+
+// quadAfter is quad for a number plus a constant.
+func (m *multiplied) quadAfter(to, q *kir.Value, plus int) *kir.Value {
+	if m.slab > 0 {
+		return m.slabQuad(to, m.Add(q, m.Int(plus)))
+	}
+	return m.Add(m.Add(to, q), m.Int(plus))
 }
 
 // tilesDown and tilesAcross return the tiles of a subgroup, in rows and in columns of each matrix.
@@ -137,12 +180,12 @@ func (m *multiplied) multiply(stage *kir.Value, sums []*kir.Value) []*kir.Value 
 // subgroup.
 func (m *multiplied) put(row, col *kir.Value, sums []*kir.Value) {
 	row, col = m.Add(row, m.ownRow), m.Add(col, m.ownCol)
-	own := m.Mul(m.Subgroup(), m.Int(outElems))
+	own := m.Mul(m.Subgroup(), m.Int(kir.TileSize*m.outStride))
 	perMatrix := m.tilesDown() * m.tilesAcross()
 	for t := range perMatrix {
 		var parts [][]*kir.Value
 		for matrix := range m.matrices {
-			m.TileSharedStore(m.out, own, sums[matrix*perMatrix+t], outStride)
+			m.TileSharedStore(m.out, own, sums[matrix*perMatrix+t], m.outStride)
 			m.Barrier()
 			parts = append(parts, m.elements(own))
 			m.Barrier()
@@ -162,7 +205,7 @@ func (m *multiplied) elements(own *kir.Value) []*kir.Value {
 	list := make([]*kir.Value, kir.TileSize*kir.TileSize/m.on.Lanes)
 	for n := range list {
 		row, col := m.element(n)
-		list[n] = m.SharedLoad(m.out, m.Add(own, m.Add(m.Mul(row, m.Int(outStride)), col)))
+		list[n] = m.SharedLoad(m.out, m.Add(own, m.Add(m.Mul(row, m.Int(m.outStride)), col)))
 	}
 	return list
 }

@@ -23,6 +23,8 @@ var tileMachines = []gpu.Machine{
 	{Caps: kir.CapSubgroup | kir.CapTile | kir.CapAsync, Lanes: 32},
 	{Caps: kir.CapSubgroup | kir.CapTile | kir.CapAsync, Lanes: 16},
 	{Caps: kir.CapSubgroup | kir.CapTile, Lanes: 64},
+	{Caps: kir.CapSubgroup | kir.CapTile | kir.CapSlab, Lanes: 32},
+	{Caps: kir.CapSubgroup | kir.CapTile | kir.CapAsync | kir.CapSlab, Lanes: 32},
 }
 
 // tileCase is a product of rows of k elements with matrices of cols rows.

@@ -61,6 +61,7 @@ func assign(c *pass.Context, m *ir.Module) error {
 	a := newAssigner(c, m)
 	a.run(set.pin)
 	a.run(set.assign...)
+	a.run(set.finish...)
 	a.refuseRest()
 	if err := errors.Join(a.errs...); err != nil {
 		return err

@@ -20,6 +20,7 @@ type assigner struct {
 	leaves *leafTable
 	touch  map[string][]*ir.Node // by state: the nodes that read or write a version of it; nil until a rule asks
 	errs   []error
+	trying bool // what rules decide is taken back: it needs no causes and is not counted
 }
 
 func newAssigner(c *pass.Context, m *ir.Module) *assigner {
@@ -40,6 +41,9 @@ func (a *assigner) run(rules ...assignRule) {
 func (a *assigner) put(n *ir.Node, t *target.Descriptor, rule pass.RuleName, operands ...string) {
 	before := n.Backend
 	n.Backend = t.Name
+	if a.trying {
+		return
+	}
 	a.c.CauseChange(n, rule, before, t.Name, operands...)
 	a.c.Count(t.Name, 1)
 }

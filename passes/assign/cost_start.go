@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/passes/flow"
-	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/placement"
 )
 
@@ -129,33 +128,59 @@ type trial struct {
 	stated []string // by leaf: its space as far as the rules decide it
 }
 
-// tryRules returns what other sets of rules decide, each on a copy of the module. Sets that leave nodes open are left
-// out.
+// tryRules returns what other sets of rules decide, and takes it back. Sets that leave nodes open are left out.
 func (a *assigner) tryRules(p *problem, sets ...*RuleSet) []trial {
 	var trials []trial
+	before := a.decisions()
+	a.trying = true
 	for _, set := range sets {
-		copied := newAssigner(withoutStats(a.c), a.m.Clone())
-		for _, r := range set.assign {
-			if r.Name != "" { // a rule without a name only checks
-				copied.run(r)
-			}
-		}
-		if t, ok := p.trialOf(copied); ok {
+		a.run(set.assign...)
+		if t, ok := p.trialOf(a); ok {
 			t.name = set.Name
 			trials = append(trials, t)
 		}
+		a.restore(before)
 	}
+	a.trying = false
 	return trials
 }
 
-// withoutStats returns a context like c whose counters nothing reads.
-func withoutStats(c *pass.Context) *pass.Context {
-	d := *c
-	d.Stats = new(pass.PassStats)
-	return &d
+// decisions are what rules may change in a module.
+type decisions struct {
+	backends []string // of all nodes, in order
+	spaces   []string // of the types of all leaves, in order
 }
 
-// trialOf returns what rules have decided in a copy of the module; ok is false if some node is open.
+// decisions returns what has been decided so far.
+func (a *assigner) decisions() (d decisions) {
+	for _, f := range a.funcs {
+		for _, n := range f.Nodes {
+			d.backends = append(d.backends, n.Backend)
+		}
+	}
+	for i := range a.leaves.list {
+		for t := range a.leaves.list[i].types {
+			d.spaces = append(d.spaces, t.Space)
+		}
+	}
+	return d
+}
+
+// restore decides what was decided before.
+func (a *assigner) restore(d decisions) {
+	for _, f := range a.funcs {
+		for _, n := range f.Nodes {
+			n.Backend, d.backends = d.backends[0], d.backends[1:]
+		}
+	}
+	for i := range a.leaves.list {
+		for t := range a.leaves.list[i].types {
+			t.Space, d.spaces = d.spaces[0], d.spaces[1:]
+		}
+	}
+}
+
+// trialOf returns what rules have decided; ok is false if some node is open.
 func (p *problem) trialOf(a *assigner) (t trial, ok bool) {
 	numbers := make(map[string]int32)
 	for i, d := range p.backends {

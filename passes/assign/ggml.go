@@ -60,13 +60,15 @@ func loadLeaves(a *assigner, rule pass.RuleName, f *ir.Func) {
 			}
 		}
 		a.declareSpace(n, t.Home())
-		a.c.Cause(n, rule, t.Name)
+		if !a.trying {
+			a.c.Cause(n, rule, t.Name)
+		}
 	}
 }
 
 // declareSpace sets the space of a weight or state, unless it has one.
 func (a *assigner) declareSpace(n *ir.Node, space string) {
-	l := a.leaves.list[a.leaves.numbers[n]]
+	l := a.leaves.named(n)
 	if l.space() != "" {
 		return
 	}
@@ -84,7 +86,7 @@ func (a *assigner) spaceOf(v *ir.Value) string {
 	if v.Def == nil || !isMember(v.Def) {
 		return ""
 	}
-	return a.leaves.list[a.leaves.numbers[v.Def]].space()
+	return a.leaves.named(v.Def).space()
 }
 
 // backendOf returns the target of a value; nil while it is open.

@@ -34,12 +34,12 @@ func (k memberKey) String() string { return fmt.Sprintf("%v %q", k.op, k.name) }
 type leafTable struct {
 	list    []namedLeaf
 	funcs   []*ir.Func
-	numbers map[*ir.Node]int // of the leaf that a node names
-	readers [][]*ir.Node     // by leaf; see readersOf
+	numbers ir.NodeTable[int] // of the leaf that a node names, counted from 1; 0 for other nodes
+	readers [][]*ir.Node      // by leaf; see readersOf
 }
 
 func leavesOf(m *ir.Module, funcs []*ir.Func) *leafTable {
-	t := &leafTable{funcs: funcs, numbers: make(map[*ir.Node]int)}
+	t := &leafTable{funcs: funcs}
 	byKey := make(map[memberKey]int, len(m.Weights)+len(m.States))
 	for _, w := range m.Weights {
 		key := memberKey{ir.OpWeight, w.Name}
@@ -78,7 +78,7 @@ func (t *leafTable) addNode(n *ir.Node, byKey map[memberKey]int) {
 	} else {
 		number = t.add(namedLeaf{key: memberKey{n.Op, "@" + n.Func.Name + " " + n.Result().Name()}})
 	}
-	t.numbers[n] = number
+	*t.numbers.At(n) = number + 1
 	t.list[number].nodes = append(t.list[number].nodes, n)
 }
 
@@ -95,9 +95,15 @@ func memberOf(n *ir.Node) (key memberKey, ok bool) {
 
 // leafOf returns the number of the leaf that v is; ok is false if v is no leaf.
 func (t *leafTable) leafOf(v *ir.Value) (number int, ok bool) {
-	number, ok = t.numbers[v.Def]
-	return number, ok
+	if v.Def == nil {
+		return 0, false
+	}
+	number = *t.numbers.At(v.Def) - 1
+	return number, number >= 0
 }
+
+// named returns the leaf that n, a weight, state or constant, names.
+func (t *leafTable) named(n *ir.Node) *namedLeaf { return &t.list[*t.numbers.At(n)-1] }
 
 // readersOf returns the working nodes that read a weight or state, or a view or version of it.
 func (t *leafTable) readersOf(n *ir.Node) []*ir.Node {
@@ -107,7 +113,7 @@ func (t *leafTable) readersOf(n *ir.Node) []*ir.Node {
 			t.addReaders(f)
 		}
 	}
-	return t.readers[t.numbers[n]]
+	return t.readers[*t.numbers.At(n)-1]
 }
 
 func (t *leafTable) addReaders(f *ir.Func) {

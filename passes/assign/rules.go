@@ -12,7 +12,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// assignRule gives backends to nodes that have none yet. A rule without a name only checks.
+// assignRule gives backends to nodes that have none yet.
 type assignRule struct {
 	pass.Rule
 	also  []pass.Rule // further rules that apply can name as causes
@@ -24,6 +24,7 @@ type RuleSet struct {
 	Name   string
 	pin    assignRule // the user's pins, before all other rules
 	assign []assignRule
+	finish []assignRule // after all others: they mark nodes that have backends, or check them, and have no name then
 
 	// Crosses reports whether a node on t that begins a split needs a copy of v.
 	Crosses func(c *pass.Context, t *target.Descriptor, v *ir.Value) bool
@@ -114,7 +115,7 @@ func assignRuleDocs() []pass.Rule {
 		}
 	}
 	for _, s := range KnownRuleSets {
-		for _, r := range append([]assignRule{s.pin}, s.assign...) {
+		for _, r := range slices.Concat([]assignRule{s.pin}, s.assign, s.finish) {
 			add(r.Rule)
 			for _, also := range r.also {
 				add(also)

@@ -52,7 +52,7 @@
 //   - partition (partition.go): every node is computed by workers, completely, in pieces that its kernel can compute
 //   - reach, kernel (reach.go): every node can address its operands, and has a kernel that reads them as they are
 //   - copy (copies.go): every copy moves the bytes that it names, to the address that it names
-//   - queue (queue.go, event.go): every node is on the queue that can run it, and waits for events that exist
+//   - queue (queue.go): every node is on the queue that can run it, and waits for events that exist
 //   - reads (reads.go): every read finds the version that it names, in the order of the program
 //   - overlap (overlap.go): nothing is overwritten that is read later
 //   - hazard (hazard.go): between two barriers no worker touches what another one writes

@@ -1,6 +1,10 @@
 package check
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/passes/check/cover"
+)
 
 // history knows for all bytes the last accesses: the last write, and the last read of each thread since. An access that
 // is over orders all accesses of its thread before it, so earlier ones do not matter.
@@ -18,7 +22,7 @@ import "slices"
 //
 // A write to [0x000,0x200) has to come after all three accesses. Afterwards one record holds that write alone.
 type history struct {
-	chunks []*cover[*record] // nil for bytes that nothing has touched
+	chunks []*cover.Cover[*record] // nil for bytes that nothing has touched
 }
 
 // record is the last accesses to some bytes. It is not changed once it is in a cover.
@@ -39,8 +43,8 @@ func newHistory(l *layout) *history { return &history{newCovers[*record](l)} }
 // write the reads as well.
 func (h *history) touch(at cells, now stamp, kind accessKind) (before []earlier) {
 	chunk := h.chunks[at.chunk]
-	for _, p := range chunk.pieces(at.lo, at.hi) {
-		old := p.value
+	for _, p := range chunk.Pieces(at.lo, at.hi) {
+		old := p.Value
 		if old == nil {
 			old = &record{}
 		}
@@ -52,11 +56,11 @@ func (h *history) touch(at cells, now stamp, kind accessKind) (before []earlier)
 				before = append(before, earlier{r, reading})
 			}
 		} else {
-			chunk.assign(p.lo, p.hi, old.withRead(now))
+			chunk.Assign(p.Lo, p.Hi, old.withRead(now))
 		}
 	}
 	if kind == writing {
-		chunk.assign(at.lo, at.hi, &record{write: &now})
+		chunk.Assign(at.lo, at.hi, &record{write: &now})
 	}
 	return before
 }

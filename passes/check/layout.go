@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/check/cover"
 )
 
 // layout divides the chunks that a trace uses into cells: the bytes between two neighbouring borders. The borders are
@@ -83,10 +84,10 @@ func (l *layout) place(at cells) ir.Place {
 }
 
 // newCovers returns a cover of the cells of each chunk.
-func newCovers[T comparable](l *layout) []*cover[T] {
-	list := make([]*cover[T], len(l.chunks))
+func newCovers[T comparable](l *layout) []*cover.Cover[T] {
+	list := make([]*cover.Cover[T], len(l.chunks))
 	for i := range list {
-		list[i] = newCover[T](len(l.chunks[i].borders) - 1)
+		list[i] = cover.New[T](len(l.chunks[i].borders) - 1)
 	}
 	return list
 }

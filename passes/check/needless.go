@@ -58,16 +58,15 @@ type copyReview struct {
 	f       *ir.Func
 	targets *target.List
 	uses    *ir.UseLists
-	index   map[*ir.Node]int         // of the nodes
+	index   []int                    // of the nodes, by id
 	kept    map[*ir.Value]bool       // owners of bytes that are results of the function or change in place
 	copies  map[*ir.Value][]*ir.Node // by source: its copies so far that are not needless
 }
 
 func newCopyReview(f *ir.Func, targets *target.List) *copyReview {
-	r := &copyReview{f: f, targets: targets, uses: ir.Uses(f), index: make(map[*ir.Node]int, len(f.Nodes)),
+	r := &copyReview{f: f, targets: targets, uses: ir.Uses(f), index: ir.Positions(f),
 		kept: make(map[*ir.Value]bool), copies: make(map[*ir.Value][]*ir.Node)}
-	for i, n := range f.Nodes {
-		r.index[n] = i
+	for _, n := range f.Nodes {
 		if a, ok := n.Attr.(*ir.ForeignAttr); ok && a.InPlace {
 			r.kept[n.Result().Root()] = true
 		}
@@ -127,13 +126,13 @@ func (r *copyReview) judge(n *ir.Node) NeedlessCopy {
 // lost reports whether some node after the copy before, other than n, takes bytes of it before the last of the readers
 // has read.
 func (r *copyReview) lost(before, n *ir.Node, readers []*ir.Node) bool {
-	where, from := before.Result().Root().Place, r.index[before]
+	where, from := before.Result().Root().Place, r.index[before.ID]
 	if where == nil {
 		return false
 	}
 	last := from
 	for _, reader := range readers {
-		last = max(last, r.index[reader])
+		last = max(last, r.index[reader.ID])
 	}
 	return slices.ContainsFunc(r.f.Nodes[from+1:last+1], func(x *ir.Node) bool { return x != n && takes(x, where) })
 }

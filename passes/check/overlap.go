@@ -28,7 +28,7 @@ func (m *memory) writes(st *step) {
 		m.permitted(st, i)
 		for _, p := range m.holds(o.cells) {
 			where := m.place(o.cells, p)
-			switch old := p.value; {
+			switch old := p.Value; {
 			case old == nil || old == o: // bytes without contents; an object of which a part changes
 			case old.last > st.index:
 				m.fail(RuleOverlap, st, old, m.c.inRange(where), "writes %v over %v, which is read later", o.val, old)

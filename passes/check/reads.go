@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/check/cover"
 )
 
 // Claim: when a step runs, in the order of the program, all bytes of each operand hold the version that the operand
@@ -25,7 +26,7 @@ type memory struct {
 	c      *checker
 	t      *trace
 	layout *layout
-	chunks []*cover[*object] // nil for bytes that nothing has written
+	chunks []*cover.Cover[*object] // nil for bytes that nothing has written
 }
 
 func newMemory(c *checker, t *trace, l *layout) *memory { return &memory{c: c, t: t, layout: l} }
@@ -38,9 +39,9 @@ func (m *memory) begin() {
 			continue
 		}
 		for _, p := range m.holds(o.cells) {
-			if p.value != nil {
-				m.c.report(fmt.Sprintf("begin %p %p", o, p.value), &Violation{
-					Rule: RuleOverlap, Func: o.frame.String(), Nodes: []string{p.value.val.String(), o.val.String()},
+			if p.Value != nil {
+				m.c.report(fmt.Sprintf("begin %p %p", o, p.Value), &Violation{
+					Rule: RuleOverlap, Func: o.frame.String(), Nodes: []string{p.Value.val.String(), o.val.String()},
 					Range: m.c.inRange(m.place(o.cells, p)), What: "both are there before the call",
 				})
 			}
@@ -50,15 +51,17 @@ func (m *memory) begin() {
 }
 
 // holds returns what the bytes of a range hold.
-func (m *memory) holds(at cells) []piece[*object] { return m.chunks[at.chunk].pieces(at.lo, at.hi) }
+func (m *memory) holds(at cells) []cover.Piece[*object] {
+	return m.chunks[at.chunk].Pieces(at.lo, at.hi)
+}
 
 // place returns the bytes of a piece of a range.
-func (m *memory) place(at cells, p piece[*object]) ir.Place {
-	return m.layout.place(cells{at.chunk, p.lo, p.hi})
+func (m *memory) place(at cells, p cover.Piece[*object]) ir.Place {
+	return m.layout.place(cells{at.chunk, p.Lo, p.Hi})
 }
 
 // put fills the bytes of an object with it.
-func (m *memory) put(o *object) { m.chunks[o.cells.chunk].assign(o.cells.lo, o.cells.hi, o) }
+func (m *memory) put(o *object) { m.chunks[o.cells.chunk].Assign(o.cells.lo, o.cells.hi, o) }
 
 // step checks what a step finds, and then what it overwrites.
 func (m *memory) step(st *step) {
@@ -100,8 +103,8 @@ func (m *memory) end() {
 // hold.
 func (m *memory) finds(o *object) (found *object, where string, ok bool) {
 	for _, p := range m.holds(o.cells) {
-		if p.value != o {
-			return p.value, m.c.inRange(m.place(o.cells, p)), false
+		if p.Value != o {
+			return p.Value, m.c.inRange(m.place(o.cells, p)), false
 		}
 	}
 	return nil, "", true

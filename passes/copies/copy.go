@@ -93,8 +93,8 @@ type copier struct {
 	split  int                     // number of the open split
 	last   string                  // backend of the split before
 
-	placed map[*ir.Node]bool // nodes in the new order
-	extra  map[*ir.Node]int  // nodes of splits that the pass adds; the number tells these splits from others
+	placed ir.NodeTable[bool] // nodes in the new order
+	extra  map[*ir.Node]int   // nodes of splits that the pass adds; the number tells these splits from others
 
 	full   map[CopyKey]bool        // values that are copied into a space as they are
 	wholes map[CopyKey]bool        // values that are copied whole into a space, although only slices are read
@@ -112,7 +112,7 @@ type copyFor struct {
 func newCopier(c *pass.Context, f *ir.Func, set *assign.RuleSet) *copier {
 	return &copier{
 		c: c, e: rewrite.NewEdit(c, f), set: set, needed: !set.Elide || pass.Flags[copyFlags](c).Needed, once: make(map[copyFor]*ir.Value),
-		placed: make(map[*ir.Node]bool), extra: make(map[*ir.Node]int),
+		extra: make(map[*ir.Node]int),
 		ahead: make(map[CopyKey]*ir.Value), known: make(map[CopyKey]*ir.Value),
 	}
 }
@@ -166,7 +166,7 @@ func (w *copier) close() {
 // split of the old order.
 func (w *copier) placeDefs(h *ir.Node) {
 	for _, a := range h.Args {
-		if a != nil && a.Def != nil && !flow.DoesWork(a.Def) && !w.placed[a.Def] {
+		if a != nil && a.Def != nil && !flow.DoesWork(a.Def) && !*w.placed.At(a.Def) {
 			w.splitAs(h, a.Def)
 			w.placeDefs(a.Def)
 		}
@@ -176,8 +176,8 @@ func (w *copier) placeDefs(h *ir.Node) {
 
 // place appends n to the new order, unless it is there.
 func (w *copier) place(n *ir.Node) {
-	if !w.placed[n] {
-		w.placed[n] = true
+	if placed := w.placed.At(n); !*placed {
+		*placed = true
 		w.e.Keep(n)
 	}
 }

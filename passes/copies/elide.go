@@ -53,6 +53,7 @@ var ElideCopy = pass.Pass{
 func elideCopies(c *pass.Context, m *ir.Module) error {
 	set, err := assign.RuleSetOf(c.Options)
 	if err != nil || !set.Elide {
+		c.Unchanged = true
 		return err
 	}
 	var keep pass.CopySet

@@ -223,7 +223,7 @@ func (o *overlapper) takes(n *ir.Node, split int) bool {
 	return true
 }
 
-// move puts copy i, and the views that it reads, into a split.
+// move puts copy i, and the views and the leaf that it reads, into a split.
 func (o *overlapper) move(i, split int) {
 	n := o.work[i]
 	if load := o.spaces[n.Result().Type.Space]; load != nil {
@@ -233,8 +233,11 @@ func (o *overlapper) move(i, split int) {
 	}
 	o.inputs[n.Split]--
 	o.inputs[split]++
-	for v := n.Args[0]; v.Def != nil && v.Def.Is(ir.View); v = v.Def.Args[0] {
-		v.Def.Split = min(v.Def.Split, split)
+	for d := n.Args[0].Def; d != nil && (d.Is(ir.View) || d.Is(ir.Leaf)); d = d.Args[0].Def {
+		d.Split = min(d.Split, split)
+		if d.Is(ir.Leaf) {
+			break
+		}
 	}
 	n.Split = split
 	o.c.Cause(n, pass.RuleOrderOverlap)

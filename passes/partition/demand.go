@@ -19,22 +19,22 @@ import (
 type demand struct {
 	// common has the values that other than workers read, or that outlive the call. Workers cannot have copies of their
 	// own of these.
-	common map[*ir.Value]bool
+	common ir.ValueTable[bool]
 
 	// whole has the values of which some node reads all for each unit. If workers divide such a value, its reader needs
 	// a barrier.
-	whole map[*ir.Value]bool
+	whole ir.ValueTable[bool]
 }
 
 // newDemand finds the demand in an entry point and the bodies in it.
-func newDemand(c *pass.Context, f *ir.Func) demand {
-	d := demand{common: make(map[*ir.Value]bool), whole: make(map[*ir.Value]bool)}
+func newDemand(c *pass.Context, f *ir.Func) *demand {
+	d := new(demand)
 	d.addFunc(c, f)
 	return d
 }
 
 // addFunc adds the demand of f, whose results are read by the caller or by the next iteration.
-func (d demand) addFunc(c *pass.Context, f *ir.Func) {
+func (d *demand) addFunc(c *pass.Context, f *ir.Func) {
 	d.addCommon(f.Results...)
 	for _, n := range f.Nodes {
 		switch {
@@ -51,11 +51,11 @@ func (d demand) addFunc(c *pass.Context, f *ir.Func) {
 }
 
 // addShared adds the demand of a node that workers may divide.
-func (d demand) addShared(n *ir.Node) {
+func (d *demand) addShared(n *ir.Node) {
 	axes := flow.NodeAxes(n)
 	for i, a := range n.Args {
 		if a != nil && readsAll(axes, i) {
-			d.whole[flow.Origin(a)] = true
+			*d.whole.At(flow.Origin(a)) = true
 		}
 	}
 	if n.Is(ir.Alias) { // its result is a new version of the operand's bytes
@@ -74,10 +74,10 @@ func readsAll(axes []ir.Axis, arg int) bool {
 }
 
 // addCommon adds values that are common.
-func (d demand) addCommon(values ...*ir.Value) {
+func (d *demand) addCommon(values ...*ir.Value) {
 	for _, v := range values {
 		if v != nil {
-			d.common[flow.Origin(v)] = true
+			*d.common.At(flow.Origin(v)) = true
 		}
 	}
 }

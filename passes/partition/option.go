@@ -69,7 +69,7 @@ func cheapest(list []option) option {
 func (w *walker) appendDivisions(list []option, n *ir.Node, ax *ir.Axis, effort flow.Effort) []option {
 	barrier := w.c.Target(n).Rates.Barrier
 	later := 0.0 // lost after n
-	if anyIn(w.demand.whole, n.Results) {
+	if anyIn(&w.demand.whole, n.Results) {
 		later = barrier // a reader needs the units of all workers, so it will need one
 	}
 	accesses := w.accesses(n, ir.PartSplit, ax)
@@ -105,13 +105,13 @@ func (w *walker) undivided(n *ir.Node, rule pass.RuleName, mode ir.PartMode) opt
 // mayReplicate reports whether workers may have private copies of the results of n: only workers read them, and only as
 // long as the call lasts.
 func (w *walker) mayReplicate(n *ir.Node) bool {
-	return n.Is(ir.Pure) && !n.Is(ir.Alias) && !anyIn(w.demand.common, n.Results)
+	return n.Is(ir.Pure) && !n.Is(ir.Alias) && !anyIn(&w.demand.common, n.Results)
 }
 
 // anyIn reports whether one of the values is in a set.
-func anyIn(set map[*ir.Value]bool, values []*ir.Value) bool {
+func anyIn(set *ir.ValueTable[bool], values []*ir.Value) bool {
 	for _, v := range values {
-		if set[v] {
+		if *set.At(v) {
 			return true
 		}
 	}

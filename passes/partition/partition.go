@@ -99,7 +99,7 @@ func partition(c *pass.Context, m *ir.Module) error {
 		e.shareDynamically(f, barrierFollows)
 		e.divideWithin(f)
 		c.Count("barriers", Barriers(f))
-		c.Count("private", int64(len(e.private)))
+		c.Count("private", int64(e.privates))
 	}
 	return errors.Join(errs...)
 }
@@ -108,20 +108,21 @@ func partition(c *pass.Context, m *ir.Module) error {
 type entry struct {
 	c       *pass.Context
 	buffers buffers
-	demand  demand // what the readers of values need
+	demand  *demand // what the readers of values need
 
 	// private has the results of replicated nodes: each worker has bytes of its own for them. The walk fills it.
-	private map[*ir.Value]bool
+	private  ir.ValueTable[bool]
+	privates int // how many they are
 }
 
 func newEntry(c *pass.Context, f *ir.Func) *entry {
-	return &entry{c: c, buffers: newBuffers(f), demand: newDemand(c, f), private: make(map[*ir.Value]bool)}
+	return &entry{c: c, buffers: newBuffers(f), demand: newDemand(c, f)}
 }
 
 // touches lists the accesses that may conflict. It leaves out private bytes, which no two workers share, and weights
 // and constants, which no node writes.
 func (e *entry) touches() *flow.Touches {
-	return &flow.Touches{Skip: func(origin *ir.Value) bool { return e.private[origin] || flow.IsFixed(origin) }}
+	return &flow.Touches{Skip: func(origin *ir.Value) bool { return *e.private.At(origin) || flow.IsFixed(origin) }}
 }
 
 // accesses returns what n touches if it is shared by mode, along ax if it is divided.

@@ -72,8 +72,9 @@ func (w *walker) take(n *ir.Node, o option) {
 		w.open.divide(n, o.class)
 	case ir.PartReplicated:
 		for _, r := range n.Results {
-			w.private[r] = true
+			*w.private.At(r) = true
 		}
+		w.privates += len(n.Results)
 	}
 	w.open.add(o.accesses)
 }

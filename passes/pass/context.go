@@ -26,6 +26,9 @@ type Context struct {
 	Fuel  *Fuel             // shared by all passes
 	Off   map[RuleName]bool // disabled rules
 
+	// Unchanged is set by a pass that has left the module as it was, which then need not be verified again.
+	Unchanged bool
+
 	// Dry is not nil in a dry run.
 	Dry *DryRun
 
@@ -79,6 +82,11 @@ func (c *Context) NewCause(rule RuleName, before, after string, operands ...stri
 
 // Count adds n to a counter of the pass; its full name is pass.name.
 func (c *Context) Count(name string, n int64) { c.Stats.count(name, n) }
+
+// NoneCounted reports whether all counters of the pass are 0. Many passes count each change.
+func (c *Context) NoneCounted() bool {
+	return !slices.ContainsFunc(c.Stats.Counters, func(n Counter) bool { return n.Value != 0 })
+}
 
 // Ran reports whether a pass of this name ran in this run.
 func (c *Context) Ran(name string) bool {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/ggmlc/ggmlc/ir"
 )
@@ -22,6 +23,9 @@ func ParseGroup(text string) (*Group, error) {
 	name, list, ok := strings.Cut(text, "=")
 	if !ok || name == "" || list == "" {
 		return nil, fmt.Errorf("group %q: write NAME=TARGET*SHARE,TARGET*SHARE", text)
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+		return nil, fmt.Errorf("group %q: its name has spaces or control characters: choose another", text)
 	}
 	g := &Group{Name: name}
 	for word := range strings.SplitSeq(list, ",") {

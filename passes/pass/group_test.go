@@ -16,6 +16,8 @@ func TestGroupsAreParsed(t *testing.T) {
 		"tp":            "write NAME=",
 		"tp=":           "write NAME=",
 		"=a,b":          "write NAME=",
+		"t p=a,b":       "has spaces",
+		"t\x01=a,b":     "has spaces or control characters",
 		"tp=a":          "has one member",
 		"tp=a*1":        "has one member",
 		"tp=a,a":        "has a twice",

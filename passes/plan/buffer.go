@@ -32,18 +32,17 @@ func (b *buffer) isPlaced() bool { return b.class != ir.ClassWeights && b.class 
 // buffers are those of an entry point and of the bodies in it.
 type buffers struct {
 	list []*buffer // by id
-	of   map[*ir.Value]*buffer
+	of   ir.ValueTable[*buffer]
 }
 
 // newBuffers returns the buffers before any result takes over bytes. What a repeat carries is one buffer: the value
 // that it starts with, the parameter and the result of its body, and its result.
 func newBuffers(f *ir.Func, t *Timeline) *buffers {
-	origins := flow.Origins(f)
-	b := &buffers{of: make(map[*ir.Value]*buffer, len(origins))}
-	for id, v := range origins {
+	b := new(buffers)
+	for id, v := range flow.Origins(f) {
 		x := &buffer{id: id, values: []*ir.Value{v}, events: slices.Clip(t.Of(v))}
 		b.list = append(b.list, x)
-		b.of[v] = x
+		*b.of.At(v) = x
 	}
 	flow.EachCarried(f, func(v, w *ir.Value) {
 		if x, y := b.get(v), b.get(w); x.id < y.id {
@@ -66,7 +65,7 @@ func newBuffers(f *ir.Func, t *Timeline) *buffers {
 }
 
 // get returns the buffer with the bytes of v.
-func (b *buffers) get(v *ir.Value) *buffer { return b.of[flow.Origin(v)] }
+func (b *buffers) get(v *ir.Value) *buffer { return *b.of.At(flow.Origin(v)) }
 
 // all yields the buffers in the order of their first values.
 func (b *buffers) all(yield func(*buffer) bool) {
@@ -80,7 +79,7 @@ func (b *buffers) all(yield func(*buffer) bool) {
 // join gives the values of y to x, which is the earlier buffer, and x the events of both.
 func (b *buffers) join(x, y *buffer, events []event) {
 	for _, v := range y.values {
-		b.of[v] = x
+		*b.of.At(v) = x
 	}
 	x.values = append(x.values, y.values...)
 	x.events = events

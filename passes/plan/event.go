@@ -16,7 +16,13 @@ type event struct {
 }
 
 // Of returns the events of an origin in order. The list is shared and must not be changed.
-func (t *Timeline) Of(origin *ir.Value) []event { return t.events[origin] }
+func (t *Timeline) Of(origin *ir.Value) []event { return *t.events.At(origin) }
+
+// addEvent appends an event to those of its value.
+func (t *Timeline) addEvent(e event) {
+	list := t.events.At(e.Value)
+	*list = append(*list, e)
+}
 
 // isShared reports whether other workers than worker 0 take part in an access.
 func (e *event) isShared() bool { return !e.needed && e.By != flow.Worker0 }
@@ -33,7 +39,7 @@ func (t *Timeline) addAccesses() {
 		ax := flow.ChosenAxis(n)
 		add := func(a flow.Access) {
 			a.Granule = n.Part.Granule
-			t.events[a.Value] = append(t.events[a.Value], event{Access: a, Pos: pos, Tick: s.tick})
+			t.addEvent(event{Access: a, Pos: pos, Tick: s.tick})
 		}
 		for i, v := range n.Args {
 			if v == nil || flow.IsUnread(ax, i) || flow.IsFixed(flow.Origin(v)) {
@@ -59,7 +65,7 @@ func (t *Timeline) addNeeds(f *ir.Func) {
 	need := func(v *ir.Value, pos, tick int) {
 		o := flow.Origin(v)
 		needed[o] = true
-		t.events[o] = append(t.events[o], event{Access: flow.Access{Value: o, Arg: -1}, Pos: pos, Tick: tick, needed: true})
+		t.addEvent(event{Access: flow.Access{Value: o, Arg: -1}, Pos: pos, Tick: tick, needed: true})
 	}
 	for _, l := range t.loops {
 		for _, r := range l.node.Body.Results {
@@ -85,7 +91,7 @@ func (t *Timeline) addNeeds(f *ir.Func) {
 		need(r, t.end(), t.ticks-1)
 	}
 	for o := range needed { // all other events are in order
-		slices.SortStableFunc(t.events[o], compareEvents)
+		slices.SortStableFunc(t.Of(o), compareEvents)
 	}
 }
 

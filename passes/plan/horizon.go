@@ -32,14 +32,15 @@ type horizon struct {
 	clocks *pipeline.Clocks
 	time   *Timeline
 
-	onQueues map[*buffer][]int    // places of nodes on queues that touch the buffer, in order
+	onQueues [][]int              // by buffer: places of nodes on queues that touch it, in order
 	users    map[arenaKey][][]int // by queue: places of nodes that touch the arena, in order
 }
 
 // newHorizon returns the horizon of an entry point with queues.
 func newHorizon(p *planner) *horizon {
-	h := &horizon{layout: pipeline.NewLayout(p.f, 1), time: p.time, onQueues: make(map[*buffer][]int), users: make(map[arenaKey][][]int)}
-	h.clocks = pipeline.Walk(p.c.Targets, h.layout, &bufferBytes{h, p.bufs, make(map[*buffer]*pipeline.Record)})
+	buffers := len(p.bufs.list)
+	h := &horizon{layout: pipeline.NewLayout(p.f, 1), time: p.time, onQueues: make([][]int, buffers), users: make(map[arenaKey][][]int)}
+	h.clocks = pipeline.Walk(p.c.Targets, h.layout, &bufferBytes{h, p.bufs, make([]pipeline.Record, buffers)})
 	return h
 }
 
@@ -54,7 +55,7 @@ func Lives(f *ir.Func, targets *target.List) (*Timeline, func(*ir.Value) Interva
 	}
 	return p.time, func(o *ir.Value) Interval {
 		live := p.time.Live(o)
-		if b := p.bufs.of[o]; h != nil && live != Never && b != nil && b.class == ir.ClassActivations {
+		if b := *p.bufs.of.At(o); h != nil && live != Never && b != nil && b.class == ir.ClassActivations {
 			live = h.extend(live, b)
 		}
 		return live
@@ -65,7 +66,7 @@ func Lives(f *ir.Func, targets *target.List) (*Timeline, func(*ir.Value) Interva
 type bufferBytes struct {
 	h       *horizon
 	bufs    *buffers
-	records map[*buffer]*pipeline.Record
+	records []pipeline.Record // by buffer
 }
 
 // Touch implements pipeline.Bytes.
@@ -87,17 +88,14 @@ func (y *bufferBytes) record(v *ir.Value, at int) *pipeline.Record {
 	if b.class == ir.ClassActivations {
 		y.h.note(b, at)
 	}
-	if y.records[b] == nil {
-		y.records[b] = &pipeline.Record{}
-	}
-	return y.records[b]
+	return &y.records[b.id]
 }
 
 // note notes that the node at a place touches a buffer. For nodes of the host, barriers order what touches the buffer.
 func (h *horizon) note(b *buffer, at int) {
 	q := h.layout.Places[at].Queue
 	if h.layout.Queues[q] != "" {
-		h.onQueues[b] = appendNew(h.onQueues[b], at)
+		h.onQueues[b.id] = appendNew(h.onQueues[b.id], at)
 	}
 	key := arenaKey{b.space(), b.class}
 	if h.users[key] == nil {
@@ -119,7 +117,7 @@ func appendNew(list []int, at int) []int {
 // before it.
 func (h *horizon) extend(live Interval, b *buffer) Interval {
 	var later *pipeline.Place
-	for _, at := range slices.Backward(h.onQueues[b]) {
+	for _, at := range slices.Backward(h.onQueues[b.id]) {
 		p := &h.layout.Places[at]
 		if later == nil || later.Queue != p.Queue || later.In != p.In {
 			for q, users := range h.users[arenaKey{b.space(), b.class}] {
@@ -141,7 +139,7 @@ func (h *horizon) extendBy(live Interval, at int, users []int) Interval {
 		return live
 	}
 	last := users[knows-1]
-	live = live.With(h.time.position[h.layout.Places[last].Node])
+	live = live.With(*h.time.position.At(h.layout.Places[last].Node))
 	// Where that is in a later iteration than the access, the bytes are in use throughout the loop.
 	for in := h.layout.Places[at].In; in != nil; in = in.Outer {
 		if in.Next != nil && hasPlace(users, in.Next.From, min(in.Next.To, last+1)) {

@@ -31,7 +31,7 @@ type Timeline struct {
 	Steps    []Step
 	loops    []*loop // outer ones before inner ones
 	loopOf   map[*ir.Func]*loop
-	position map[*ir.Node]int
+	position ir.NodeTable[int]
 	ticks    int
 
 	// shared has one tick for each class of ticks in which different workers may be at once: the last and the first
@@ -41,7 +41,7 @@ type Timeline struct {
 
 	begins, ends []int // the first and the last position of each tick
 
-	events map[*ir.Value][]event // by origin, in order
+	events ir.ValueTable[[]event] // by origin, in order
 }
 
 // Step is a node at its position.
@@ -64,11 +64,7 @@ type loop struct {
 
 // NewTimeline returns the time of an entry point, with the events of its values.
 func NewTimeline(f *ir.Func) *Timeline {
-	t := &Timeline{
-		loopOf:   make(map[*ir.Func]*loop),
-		position: make(map[*ir.Node]int, len(f.Nodes)),
-		events:   make(map[*ir.Value][]event, len(f.Nodes)),
-	}
+	t := &Timeline{loopOf: make(map[*ir.Func]*loop)}
 	t.lay(f, 0, nil)
 	for _, s := range t.Steps {
 		t.ticks = max(t.ticks, s.tick+1)
@@ -91,7 +87,7 @@ func (t *Timeline) lay(f *ir.Func, tick int, in *loop) int {
 			tick += n.Epoch - epoch
 			epoch = n.Epoch
 		}
-		t.position[n] = len(t.Steps)
+		*t.position.At(n) = len(t.Steps)
 		t.Steps = append(t.Steps, Step{n, tick, in})
 		if n.Op != ir.OpRepeat {
 			continue
@@ -185,7 +181,7 @@ func (t *Timeline) live(events []event) Interval {
 }
 
 // Live returns the positions between which nothing else may use the bytes of an origin; Never if nothing uses them.
-func (t *Timeline) Live(origin *ir.Value) Interval { return t.live(t.events[origin]) }
+func (t *Timeline) Live(origin *ir.Value) Interval { return t.live(t.Of(origin)) }
 
 // liveTicks returns the ticks between which nothing else may use bytes with these events. If iterations of a repeat run
 // into each other, a worker may be in its first tick while another one is in its last: so bytes that are live in either

@@ -91,6 +91,7 @@ func roll(c *pass.Context, m *ir.Module) error {
 			c.Count("nodes", int64(r.count-1)*int64(r.period))
 		}
 	}
+	c.Unchanged = c.NoneCounted()
 	return nil
 }
 

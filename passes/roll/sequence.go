@@ -77,8 +77,8 @@ func (s *sequence) findLeaves() {
 
 // addNodes adds the nodes of the function that are not leaves.
 func (s *sequence) addNodes() {
-	positions := make(map[*ir.Node]int32)
-	numbers := make(map[string]int32) // kinds, by key
+	positions := make([]int32, s.f.NumNodes()) // by id of the node
+	numbers := make(map[string]int32)          // kinds, by key
 	var lastWork *ir.Node
 	for _, n := range s.f.Nodes {
 		if n.Is(ir.Leaf) {
@@ -96,14 +96,14 @@ func (s *sequence) addNodes() {
 			kind = int32(len(numbers))
 			numbers[string(key)] = kind
 		}
-		positions[n] = int32(len(s.nodes))
+		positions[n.ID] = int32(len(s.nodes))
 		s.addOperands(n, positions)
 		s.nodes, s.kinds = append(s.nodes, n), append(s.kinds, kind)
 	}
 }
 
 // addOperands adds the operands of the next node, and the node to their readers.
-func (s *sequence) addOperands(n *ir.Node, positions map[*ir.Node]int32) {
+func (s *sequence) addOperands(n *ir.Node, positions []int32) {
 	at := len(s.nodes)
 	operands := make([]operand, len(n.Args))
 	for i, v := range n.Args {
@@ -120,7 +120,7 @@ func (s *sequence) addOperands(n *ir.Node, positions map[*ir.Node]int32) {
 }
 
 // operandOf returns where v is made; v may be nil. positions has the nodes before the reader of v.
-func operandOf(v *ir.Value, positions map[*ir.Node]int32) operand {
+func operandOf(v *ir.Value, positions []int32) operand {
 	switch {
 	case v == nil:
 		return operand{value: -1}
@@ -129,7 +129,7 @@ func operandOf(v *ir.Value, positions map[*ir.Node]int32) operand {
 	case v.Def.Is(ir.Leaf):
 		return operand{value: int32(v.ID), maker: madeByLeaf}
 	}
-	return operand{int32(v.ID), positions[v.Def], int32(v.Index)}
+	return operand{int32(v.ID), positions[v.Def.ID], int32(v.Index)}
 }
 
 // isCut reports whether a split begins at n although its backend is that of the node with work before it. Where the

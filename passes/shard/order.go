@@ -73,7 +73,7 @@ func (o *sumOrders) choose(n *ir.Node, with []bool, once bool) (ir.SumOrder, []o
 	}
 	best := usual
 	for _, t := range times {
-		if t.unfit == nil && t.seconds < times[best].seconds {
+		if t.unfit == nil && (times[best].unfit != nil || t.seconds < times[best].seconds) {
 			best = t.order
 		}
 	}

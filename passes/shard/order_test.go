@@ -104,6 +104,11 @@ func TestOrdersWithoutChoice(t *testing.T) {
 	if _, _, err := o.choose(n, all, false); err == nil || !strings.Contains(err.Error(), "devices2 does not run concat") {
 		t.Errorf("no concat, and a ring is asked for: error %v", err)
 	}
+	members = several(t, "devices", 2)
+	members[1].Rows = slices.DeleteFunc(members[1].Rows, func(r target.Row) bool { return r.Op == ir.OpAdd })
+	if got, times, err := ordersOf(members).choose(n, []bool{true, true}, false); got != ir.SumFirst || err != nil {
+		t.Errorf("the second device does not add: %v, %v, error %v", got, words(times), err)
+	}
 	for _, x := range ordersOf(several(t, "devices", 3)).times(n, []bool{false, true, false}, false) {
 		if x.messages != 2 {
 			t.Errorf("one summand, %v: %d messages", x.order, x.messages)

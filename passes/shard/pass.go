@@ -71,11 +71,12 @@ var SpreadPass = pass.Pass{
 }
 
 func run(c *pass.Context, m *ir.Module) error {
-	defer forget(m)
 	g := c.Options.Group
 	if g == nil {
+		c.Unchanged = !forget(m)
 		return nil
 	}
+	defer forget(m)
 	members, err := membersOf(g, c.Targets)
 	if err != nil {
 		return err
@@ -110,6 +111,9 @@ func run(c *pass.Context, m *ir.Module) error {
 
 // byCost sets the states of weights and states that our own rules give.
 func (o *options) byCost(c *pass.Context, m *ir.Module, members []*target.Descriptor, share []float64) (err error) {
+	if err := severalShares(c.Options.Group, share); err != nil {
+		return err
+	}
 	if err := keepPinned(m, o.pins, c.Options.Shard); err != nil {
 		return err
 	}
@@ -173,6 +177,7 @@ func (o *options) byGGML(c *pass.Context, m *ir.Module, share []float64) (err er
 func runSpread(c *pass.Context, m *ir.Module) error {
 	g := c.Options.Group
 	if !slices.ContainsFunc(m.Funcs, (*ir.Func).Sharded) {
+		c.Unchanged = true
 		return nil
 	}
 	if g == nil {
@@ -200,14 +205,17 @@ func runSpread(c *pass.Context, m *ir.Module) error {
 // refusal makes an error one about the user's choices.
 func refusal(err error) error { return &pass.RulesError{Text: err.Error()} }
 
-// forget removes the divisions, which later passes do not read.
-func forget(m *ir.Module) {
+// forget removes the divisions, which later passes do not read, and reports whether there were some.
+func forget(m *ir.Module) (some bool) {
 	for _, w := range m.Weights {
+		some = some || w.Divide != nil
 		w.Divide = nil
 	}
 	for _, s := range m.States {
+		some = some || s.Divide != nil
 		s.Divide = nil
 	}
+	return some
 }
 
 // membersOf returns the targets of a group.

@@ -108,6 +108,17 @@ func everyMember(m *ir.Module, g *pass.Group, pins []pass.Pin, share []float64, 
 	return errors.Join(errs...)
 }
 
+// severalShares reports a group of which one member alone has a share: nothing would be divided, and what is whole is
+// computed by the first member.
+func severalShares(g *pass.Group, share []float64) error {
+	first := slices.IndexFunc(share, func(x float64) bool { return x > 0 })
+	if first < 0 || slices.ContainsFunc(share[first+1:], func(x float64) bool { return x > 0 }) {
+		return nil
+	}
+	return fmt.Errorf("group %s: %s alone has a share: give another member one, or name %s in --targets without a group",
+		g.Name, g.Members[first], g.Members[first])
+}
+
 // dividing reports for each member whether it would have units of every dimension.
 func dividing(m *ir.Module, share []float64) []bool {
 	has := slices.Repeat([]bool{true}, len(share))

@@ -60,7 +60,7 @@ func (x *sum) direct(n *ir.Node) ([]*ir.Value, error) {
 		x.ready(n, sums[j], j)
 	}
 	if x.devices > 2 {
-		x.flush() // a device sends its summand before it goes on
+		x.flush() // a device sends its summand before it continues
 	}
 	return sums, nil
 }
@@ -169,7 +169,7 @@ func (x *sum) chunksOnAll(n *ir.Node, axis int, chunks []*ir.Value) ([]*ir.Value
 		}
 		x.ready(n, all[j], j)
 	}
-	x.flush() // a device sends its chunk before it goes on
+	x.flush() // a device sends its chunk before it continues
 	return all, nil
 }
 

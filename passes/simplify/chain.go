@@ -54,6 +54,7 @@ func chain(c *pass.Context, m *ir.Module) error {
 		}
 		f.Nodes = slices.DeleteFunc(f.Nodes, func(n *ir.Node) bool { return j.gone[n] })
 	}
+	c.Unchanged = c.NoneCounted()
 	return nil
 }
 

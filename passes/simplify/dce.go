@@ -43,6 +43,7 @@ func removeDead(c *pass.Context, m *ir.Module) error {
 	}
 	c.Count("nodes", int64(nodes))
 	c.Count("weights", int64(weights))
+	c.Unchanged = c.NoneCounted()
 	return nil
 }
 

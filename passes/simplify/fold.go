@@ -56,6 +56,7 @@ func fold(c *pass.Context, m *ir.Module) error {
 			}
 		}
 	}
+	c.Unchanged = c.NoneCounted()
 	return nil
 }
 

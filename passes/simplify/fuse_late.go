@@ -38,6 +38,7 @@ func fuseLate(c *pass.Context, m *ir.Module) error {
 	}
 	roundAttentions(c, m)
 	cutContexts(c, m)
+	c.Unchanged = c.NoneCounted()
 	return nil
 }
 

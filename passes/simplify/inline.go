@@ -55,6 +55,7 @@ const maxInlined = 1 << 20
 
 func inline(c *pass.Context, m *ir.Module) error {
 	if !slices.ContainsFunc(m.AllFuncs(), runsFunctions) {
+		c.Unchanged = true
 		return nil
 	}
 	in := &inliner{c: c, done: make(map[*ir.Func]bool), open: make(map[*ir.Func]bool)}

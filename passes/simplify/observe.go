@@ -27,7 +27,7 @@ import (
 // An observe is a node that reads and makes nothing, and all passes that follow know what a reader is. Split cuts at it,
 // so that it follows the split which made the value. Copy brings a device's value to the host, and sync makes the host
 // wait for that copy. Roll takes it into the body of a repeat with the names of all iterations. Partition puts a barrier
-// between the workers that compute the value and worker 0, which hands it out while the others go on. Plan reuses the
+// between the workers that compute the value and worker 0, which hands it out while the others continue. Plan reuses the
 // bytes after the epoch of the observe. Check proves what it proves of every reader, and that each name is handed out
 // once. An error of the observer poisons the barrier as a fault does, so that the others leave where they meet next.
 //
@@ -54,6 +54,7 @@ var Observe = pass.Pass{
 
 func observe(c *pass.Context, m *ir.Module) error {
 	if c.Options.Observe == nil {
+		c.Unchanged = true
 		return nil
 	}
 	for _, f := range m.Funcs {

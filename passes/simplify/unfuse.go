@@ -64,6 +64,7 @@ func lowererOf(n *ir.Node) func(l *lowering, n *ir.Node) {
 
 func unfuse(c *pass.Context, m *ir.Module) error {
 	if !somethingToLower(c, m) {
+		c.Unchanged = true
 		return nil
 	}
 	var errs []error

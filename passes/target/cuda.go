@@ -11,6 +11,7 @@ func CUDA() *Descriptor {
 		Spaces:  []string{"cuda"},
 		Rows:    gpuRows(),
 		Segment: gpuSegment,
+		MMA:     MMASync,
 		Threads: 1,
 		Hint:    1,
 		Queues:  1,

@@ -37,6 +37,8 @@ var fields = []Field{
 		func(d *Descriptor) *bool { return &d.MergeMatMul }),
 	intField("segment", "positions in one segment of attention_segments; 0: attention is not cut",
 		func(d *Descriptor) *int { return &d.Segment }),
+	{"mma", "products of many rows on a GPU of NVIDIA: sync, or wgmma where its compute capability is 9.0",
+		setMMA, func(d *Descriptor) string { return d.MMA }},
 	boolField("workers", "true: threads share each node",
 		func(d *Descriptor) *bool { return &d.Workers }),
 	{"cores", "cores that its threads run on, one on each, such as 0-7 or 0-3+8-11; sets threads and hint",
@@ -138,6 +140,18 @@ func setSpaces(d *Descriptor, value string) (err error) {
 func setOpaque(d *Descriptor, value string) (err error) {
 	d.Opaque, err = splitNames(value)
 	return err
+}
+
+// setMMA reads how a GPU of NVIDIA multiplies.
+func setMMA(d *Descriptor, value string) error {
+	switch {
+	case d.Kind != "cuda":
+		return fmt.Errorf("%s: kind %s has no choice: it is for cuda", value, d.Kind)
+	case value != MMASync && value != MMAWgmma:
+		return fmt.Errorf("%q: write %s or %s", value, MMASync, MMAWgmma)
+	}
+	d.MMA = value
+	return nil
 }
 
 // setThreads reads the largest number of workers. It is bounded because the plan has scratch memory for each worker,

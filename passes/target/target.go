@@ -29,6 +29,9 @@ type Descriptor struct {
 	// attention is not cut into segments.
 	Segment int
 
+	// MMA is how a GPU of NVIDIA multiplies matrices for many rows: MMASync or MMAWgmma. It is empty for other backends.
+	MMA string
+
 	Workers bool // worker threads share each node, as partition decides
 	Threads int  // largest number of threads; 1 for a device
 	Hint    int  // number of workers that predictions assume
@@ -83,6 +86,12 @@ type Descriptor struct {
 
 	spaceGiven bool // the text that New has read names its spaces
 }
+
+// Values of Descriptor.MMA.
+const (
+	MMASync  = "sync"  // a warp multiplies tiles, on devices of compute capability 8.0 or later
+	MMAWgmma = "wgmma" // where the capability is 9.0, four warps multiply matrices in shared memory; elsewhere as MMASync
+)
 
 // Row is one kernel: an op and the formats of the operands that it reads.
 type Row struct {

@@ -95,20 +95,28 @@ func withLog(err error, log []byte) error {
 // version begins a module of PTX.
 const version = ".version "
 
-// moduleFor returns the last of several modules, one after the other, that is for a compute capability or for an
-// earlier one.
+// moduleFor returns the last of several modules, one after the other, that runs on a compute capability: one that is for
+// it or for an earlier one, or, if its target ends with a, for exactly it.
 func moduleFor(code string, capability int) (best string) {
 	for code != "" {
 		end := len(code)
 		if next := strings.Index(code[1:], version); next >= 0 {
 			end = next + 1
 		}
-		if sm, err := strconv.Atoi(between(code, ".target sm_", "\n")); best == "" || err == nil && sm <= capability {
+		if best == "" || runsOn(between(code, ".target sm_", "\n"), capability) {
 			best = code[:end]
 		}
 		code = code[end:]
 	}
 	return best
+}
+
+// runsOn reports whether a module for a target, without sm_, runs on a compute capability. Later ones do not have what
+// the architecture of a target with an a has beyond others.
+func runsOn(target string, capability int) bool {
+	digits, exact := strings.CutSuffix(target, "a")
+	sm, err := strconv.Atoi(digits)
+	return err == nil && (sm == capability || sm < capability && !exact)
 }
 
 // between returns the text after the first mark, up to another one, or "".

@@ -27,10 +27,11 @@ func stores(threads int, number float32, target ptx.Target) string {
 	return text
 }
 
-// TestModulesForLaterDevices has a kernel with modules for two architectures, whose workgroups differ.
+// TestModulesForLaterDevices has a kernel with modules for three architectures, whose workgroups differ. The last one
+// runs on devices of capability 9.0 only.
 func TestModulesForLaterDevices(t *testing.T) {
-	k := &gpu.Kernel{Name: "stores", Threads: 64, Args: 1, Code: stores(64, 70, ptx.SM70) + stores(32, 80, ptx.SM80)}
-	for capability, want := range map[int][]float32{70: {70, 70}, 75: {70, 70}, 80: {80, 0}, 90: {80, 0}, 120: {80, 0}} {
+	k := &gpu.Kernel{Name: "stores", Threads: 64, Args: 1, Code: stores(64, 70, ptx.SM70) + stores(32, 80, ptx.SM80) + stores(64, 90, ptx.SM90a)}
+	for capability, want := range map[int][]float32{70: {70, 70}, 75: {70, 70}, 80: {80, 0}, 86: {80, 0}, 90: {90, 90}, 100: {80, 0}, 120: {80, 0}} {
 		config := cudasim.Config{Devices: []cudasim.Device{{Name: "GPU", Memory: 1 << 30, Capability: capability}}}
 		b := open(t, setting{config: config, device: []int64{4 * 64}})
 		if err := b.Device.Clear(b.Memory[0]); err != nil {

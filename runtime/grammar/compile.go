@@ -10,9 +10,9 @@ import (
 type opcode uint8
 
 const (
-	opByte   opcode = iota // reads a byte from lo to hi, then goes on at x
-	opSplit                // goes on at x and at y
-	opCall                 // calls the rule that begins at x, then goes on at y
+	opByte   opcode = iota // reads a byte from lo to hi, then continues at x
+	opSplit                // continues at x and at y
+	opCall                 // calls the rule that begins at x, then continues at y
 	opReturn               // ends a rule
 )
 
@@ -90,7 +90,7 @@ func (c *compiler) note(line int, format string, args ...any) {
 	}
 }
 
-// node compiles a part of a rule that goes on at next. It returns where it begins.
+// node compiles a part of a rule that continues at next. It returns where it begins.
 func (c *compiler) node(n node, next int32) int32 {
 	if c.err != nil {
 		return next
@@ -115,7 +115,7 @@ func (c *compiler) node(n node, next int32) int32 {
 	panic(fmt.Sprintf("grammar: internal error: a node of type %T", n))
 }
 
-// split goes on at each of the starts. There is at least one, but after an error.
+// split continues at each of the starts. There is at least one, but after an error.
 func (c *compiler) split(starts []int32) int32 {
 	if len(starts) == 0 {
 		return 0

@@ -8,7 +8,7 @@
 //
 //	0  split 1, 4
 //	1  byte a
-//	2  call root        pushes 3, where it goes on
+//	2  call root        pushes 3, where it continues
 //	3  byte b, return
 //	4  byte c, return
 //

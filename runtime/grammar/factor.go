@@ -52,7 +52,7 @@ func (c *compiler) forks(list []fork, at int, next int32) (starts []int32) {
 			list = list[1:]
 			continue
 		}
-		n := 1 // alternatives that go on with the same byte
+		n := 1 // alternatives that continue with the same byte
 		for n < len(list) && list[n].text[at] == first[at] {
 			n++
 		}

@@ -186,7 +186,7 @@ func (m *machine) follow(t thread) bool {
 	return true
 }
 
-// stackAfter returns the stack for a call that goes on at back. A call at the end of a rule returns where the rule
+// stackAfter returns the stack for a call that continues at back. A call at the end of a rule returns where the rule
 // does.
 func (m *machine) stackAfter(back, stack int32) int32 {
 	if m.g.code[back].op == opReturn {

@@ -19,7 +19,7 @@ type words struct {
 	marks        bool // \p{M} counts as a letter
 	oddMarks     bool // but also as anything else
 	cased        bool // a word ends before upper case that follows lower case
-	phrases      bool // a word goes on after a single space
+	phrases      bool // a word continues after a single space
 	han          bool // Chinese characters are words of their own
 	cascade      bool // white space in pieces of 512, 256 ... 4, 2, 1
 	digits       int  // 0 is unlimited; -1: numbers have no piece

@@ -55,7 +55,8 @@ func (d *Driver) fits(text string) (uint32, string) {
 	_, after, _ := strings.Cut(text, ".target sm_")
 	digits, _, _ := strings.Cut(after, "\n")
 	have := d.Devices[d.current[syscall.Gettid()]-1].Capability
-	if sm, err := strconv.Atoi(strings.TrimSuffix(digits, "a")); err != nil || sm > have {
+	number, exact := strings.CutSuffix(digits, "a")
+	if sm, err := strconv.Atoi(number); err != nil || sm > have || exact && sm != have {
 		return noBinary, fmt.Sprintf("ptxas fatal : .target sm_%s on sm_%d", digits, have)
 	}
 	return success, ""

@@ -2,6 +2,7 @@ package device
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	kernels "github.com/ggmlc/ggmlc/kernels/gpu"
@@ -20,14 +21,28 @@ type generation struct {
 	target ptx.Target
 }
 
-// generations returns those of package codegen, or the last one in short tests.
+// generations returns those of package codegen, without the first one in short tests.
 func generations() []generation {
 	on, _ := kernels.Of("cuda")
-	all := []generation{{on, ptx.SM70}, {kernels.Later("cuda")[0], ptx.SM80}}
+	slabs, _ := kernels.Slabs("cuda")
+	all := []generation{{on, ptx.SM70}, {kernels.Later("cuda")[0], ptx.SM80}, {slabs, ptx.SM90a}}
 	if testing.Short() {
 		return all[1:]
 	}
 	return all
+}
+
+// runs reports whether the device that a loader opens runs the kernels of a generation: those with slabs are for one
+// compute capability only, which the simulated driver has.
+func (g generation) runs(t *testing.T, l *cuda.Loader) bool {
+	if l == nil || g.target != ptx.SM90a {
+		return true
+	}
+	list, err := cuda.List(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(list, func(i cuda.Info) bool { return i.Chosen && i.Capability == 90 })
 }
 
 // installed returns the loader of the driver that is installed, or nil without a device.
@@ -80,6 +95,10 @@ func TestCUDAConforms(t *testing.T) {
 		openCUDA(t, loader, generations()[0]) // so that the context stays, which takes long to make
 	}
 	for _, g := range generations() {
+		if !g.runs(t, loader) {
+			t.Logf("the device does not run %v", g.target)
+			continue
+		}
 		for _, group := range gputest.Suite(n) {
 			t.Run(g.target.String()+"/"+group.Name, func(t *testing.T) {
 				for _, c := range group.Checks {

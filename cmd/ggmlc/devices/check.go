@@ -63,7 +63,10 @@ func (c *command) checkDevice(ctx context.Context, d *gpuDevice) error {
 
 // checkKernels runs the conformance suite with the kernels of a generation, and returns how many checks failed.
 func (c *command) checkKernels(ctx context.Context, k kernelKind) (failed int, err error) {
-	if k.name != "" {
+	switch {
+	case k.mma != "":
+		fmt.Fprintf(c.stdout, "  kernels for %s, of targets with mma=%s\n", k.name, k.mma)
+	case k.name != "":
 		fmt.Fprintf(c.stdout, "  kernels for %s\n", k.name)
 	}
 	s := &checkSession{kind: k}

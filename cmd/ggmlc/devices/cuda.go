@@ -8,6 +8,7 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 	"github.com/ggmlc/ggmlc/kernels/gpu/ondevice"
 	"github.com/ggmlc/ggmlc/kernels/gpu/ptx"
+	"github.com/ggmlc/ggmlc/passes/target"
 	"github.com/ggmlc/ggmlc/runtime/cuda"
 )
 
@@ -41,12 +42,17 @@ func cudaKernels(d *gpuDevice) []kernelKind {
 	if d.capability >= 80 {
 		list = append(list, cudaKind(d, gpu.Later("cuda")[0], ptx.SM80))
 	}
+	if slabs, ok := gpu.Slabs("cuda"); ok && d.capability == 90 {
+		k := cudaKind(d, slabs, ptx.SM90a)
+		k.mma = target.MMAWgmma
+		list = append(list, k)
+	}
 	return list
 }
 
 func cudaKind(d *gpuDevice, on gpu.Machine, t ptx.Target) kernelKind {
 	l := &cuda.Loader{Options: cuda.Options{Device: strconv.Itoa(d.number)}}
-	return kernelKind{t.String(), ondevice.Kind{Name: "cuda", Assumes: on, Loader: l, Assemble: func(k *kir.Kernel) ([]byte, error) {
+	return kernelKind{name: t.String(), Kind: ondevice.Kind{Name: "cuda", Assumes: on, Loader: l, Assemble: func(k *kir.Kernel) ([]byte, error) {
 		text, err := ptx.Emit(k, t)
 		return []byte(text), err
 	}}}

@@ -53,7 +53,7 @@ func TestDevicesOfCUDA(t *testing.T) {
 		{Name: "Volta", Version: "12.8", Capability: 70, Memory: 16 << 30},
 		{Name: "Hopper", Version: "12.8", Capability: 90, Memory: 80 << 30, Chosen: true},
 	})
-	for i, want := range [][]string{nil, {"sm_70"}, {"sm_70", "sm_80"}} {
+	for i, want := range [][]string{nil, {"sm_70"}, {"sm_70", "sm_80", "sm_90a"}} {
 		d := &list[i]
 		d.driver = driver
 		if d.unusable != "" {

@@ -24,13 +24,15 @@ type gpuDriver struct {
 	// list returns the devices by number. Its error says what to install if there is none.
 	list func() ([]gpuDevice, error)
 
-	// kernels returns the kernels that programs have for a device, with what opens it. Programs take the last ones.
+	// kernels returns the kernels that programs have for a device, with what opens it. Programs take the last ones that
+	// need no field of the target.
 	kernels func(d *gpuDevice) []kernelKind
 }
 
 // kernelKind is the kernels that programs have for a generation of devices.
 type kernelKind struct {
 	name string // of the generation; empty if there is one
+	mma  string // field of targets that asks for them; empty if none has to
 	ondevice.Kind
 }
 

@@ -17,6 +17,7 @@ type Program struct {
 	specials  []special
 	moved     int  // the most registers that one inst moves
 	subgroups bool // whether the kernel uses subgroups
+	slabs     bool // or slabs
 }
 
 // special is a register that holds what distinguishes a thread.
@@ -85,9 +86,12 @@ func (c *compiler) define(v *kir.Value) int32 {
 	return at
 }
 
-// width returns the registers that a value has in each thread: one for each lane, or an equal share of a tile.
+// width returns the registers that a value has in each thread: one for each lane, or an equal share of a tile or slab.
 func (c *compiler) width(t kir.Type) int {
-	if t.Tile != kir.NoTile {
+	switch {
+	case t.Tile == kir.TileSlab:
+		return t.Cols / slabShare
+	case t.Tile != kir.NoTile:
 		return tileElems / c.options.Subgroup
 	}
 	return t.Lanes
@@ -159,11 +163,14 @@ func (c *compiler) at(i *kir.Instr, n int) int32 {
 // simple compiles an instruction without blocks.
 func (c *compiler) simple(i *kir.Instr) {
 	c.subgroups = c.subgroups || i.Op.Caps(kir.Type{})&(kir.CapSubgroup|kir.CapTile) != 0
+	c.slabs = c.slabs || i.Op.Caps(kir.Type{}) == kir.CapSlab
 	if presets[i.Op] {
 		return
 	}
 	in := inst{a: c.at(i, 0), b: c.at(i, 1), c: c.at(i, 2)}
-	if r := i.Result(); r != nil {
+	if i.Op == kir.OpSlabMulAdd {
+		c.register[i.Result().ID] = in.c // it is changed in its place
+	} else if r := i.Result(); r != nil {
 		in.dst, in.lanes = c.define(r), int32(r.Type.Lanes)
 	}
 	switch i.Op {
@@ -176,8 +183,12 @@ func (c *compiler) simple(i *kir.Instr) {
 	case kir.OpCopyAsync, kir.OpCopyCommit, kir.OpCopyWait:
 		c.copying(i, in)
 	case kir.OpBarrier, kir.OpReduceAdd, kir.OpReduceMax, kir.OpShuffleXor,
-		kir.OpTileFill, kir.OpTileLoad, kir.OpTileSharedLoad, kir.OpTileTurned, kir.OpTileMulAdd, kir.OpTileSharedStore:
+		kir.OpTileFill, kir.OpTileLoad, kir.OpTileSharedLoad, kir.OpTileTurned, kir.OpTileMulAdd, kir.OpTileSharedStore,
+		kir.OpSlabFill, kir.OpSlabMulAdd, kir.OpSlabFence, kir.OpSlabCommit, kir.OpSlabWait, kir.OpSlabTile:
 		c.meeting(i, in)
+	case kir.OpSlabPublish:
+		in.step = stepSlabPublish
+		c.emit(in)
 	default:
 		c.arithmetic(i, in)
 	}
@@ -262,7 +273,7 @@ func (c *compiler) meeting(i *kir.Instr, in inst) {
 		in.run = c.lane(kir.OpAdd, i)
 	case kir.OpReduceMax:
 		in.run = c.lane(kir.OpMax, i)
-	case kir.OpTileSharedLoad, kir.OpTileTurned, kir.OpTileSharedStore:
+	case kir.OpTileSharedLoad, kir.OpTileTurned, kir.OpTileSharedStore, kir.OpSlabMulAdd:
 		in.shared = int32(slices.Index(c.kernel.Shared, i.Shared))
 	}
 	c.emit(in)
@@ -309,10 +320,13 @@ func (c *compiler) arithmetic(i *kir.Instr, in inst) {
 	c.emit(in)
 }
 
-// registers returns the registers of all lanes of values.
+// registers returns the registers of all lanes of values, without those of slabs, which stay in their places.
 func (c *compiler) registers(values []*kir.Value) []int32 {
 	var list []int32
 	for _, v := range values {
+		if v.Type.Tile == kir.TileSlab {
+			continue
+		}
 		for n := range c.width(v.Type) {
 			list = append(list, c.register[v.ID]+int32(n))
 		}
@@ -323,8 +337,12 @@ func (c *compiler) registers(values []*kir.Value) []int32 {
 // loop compiles a for. Its results are the registers of the carried values.
 func (c *compiler) loop(i *kir.Instr) {
 	number := c.number
-	for _, p := range i.Body.Params {
-		c.define(p)
+	for n, p := range i.Body.Params {
+		if p.Type.Tile == kir.TileSlab {
+			c.register[p.ID] = c.at(i, 2+n) // it is changed in its place
+		} else {
+			c.define(p)
+		}
 	}
 	index, carried := c.register[i.Body.Params[0].ID], c.registers(i.Body.Params[1:])
 	for n, r := range i.Results {

@@ -53,6 +53,7 @@ func stepCopyWait(g *group, t *thread, in *inst) signal {
 			for e := c.from; e < c.from+c.n; e++ {
 				s.copied[e] = 0
 				s.seen[writes][e] = s.seen[writes][e].with(g.access(t))
+				g.stored(t, c.array, e)
 			}
 		}
 	}

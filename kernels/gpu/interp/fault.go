@@ -17,6 +17,7 @@ const (
 	Uniform       = "uniform"       // bytes of a load_uniform or copy_async are written in the same launch
 	Barrier       = "barrier"       // not all threads of the workgroup reach the same barrier
 	Subgroup      = "subgroup"      // not all threads of the subgroup reach the same operation, or the subgroup's size does not fit
+	Slab          = "slab"          // a product of slabs without the fence, the publication or the wait that has to be there
 	Division      = "division"      // an integer division by 0, or whose quotient overflows
 	Shift         = "shift"         // a shift by the number of bits or more
 	Offset        = "offset"        // an offset of a negative index, or one that overflows

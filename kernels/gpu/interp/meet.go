@@ -46,13 +46,26 @@ func (g *group) whereabouts(t *thread) string {
 	return s
 }
 
-// passBarrier lets all threads go on, which are at barriers.
+// ofGroup reports whether all threads of a workgroup make an operation together.
+func ofGroup(op kir.Op) bool {
+	switch op {
+	case kir.OpBarrier, kir.OpSlabFill, kir.OpSlabMulAdd, kir.OpSlabFence, kir.OpSlabCommit, kir.OpSlabWait, kir.OpSlabTile:
+		return true
+	}
+	return false
+}
+
+// passBarrier lets all threads continue, which are at barriers or at an operation of the workgroup.
 func (g *group) passBarrier() signal {
 	first := &g.threads[0]
 	if t := g.apart(g.threads); t != nil {
 		return g.fail(first, g.waitingAt(first), Barrier, "%s, %s", g.whereabouts(first), g.whereabouts(t))
 	}
-	if g.phase++; g.phase == maxPhases {
+	if in := g.waitingAt(first); in.of.Op != kir.OpBarrier {
+		if !g.slab(in) {
+			return failed
+		}
+	} else if g.phase++; g.phase == maxPhases {
 		return g.fail(first, g.waitingAt(first), Barrier, "more than %d barriers", maxPhases)
 	}
 	g.atBarrier = 0
@@ -130,7 +143,7 @@ func (g *group) stall() bool {
 // missing reports threads of which some wait at an operation that others do not reach.
 func (g *group) missing(threads []thread, kind string) {
 	isThere := func(t *thread) bool {
-		return t.state == parked && (g.waitsAt(t).Op == kir.OpBarrier) == (kind == Barrier)
+		return t.state == parked && ofGroup(g.waitsAt(t).Op) == (kind == Barrier)
 	}
 	var there, away *thread
 	for i := range threads {

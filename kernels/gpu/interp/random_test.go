@@ -10,20 +10,28 @@ import (
 )
 
 // TestRandomKernelsHaveOneResult runs random kernels, which are correct, in several orders and with subgroups of all
-// sizes.
+// sizes. Every other one may have slabs, which are for subgroups of 32 threads.
 func TestRandomKernelsHaveOneResult(t *testing.T) {
 	kernels := uint64(300)
 	if testing.Short() {
 		kernels = 50
 	}
 	for n := range kernels {
-		c, err := kirtest.Random(rand.New(rand.NewPCG(n, 0)), kirtest.Options{Caps: kir.CapSubgroup | kir.CapF16 | kir.CapDot4 | kir.CapAsync | kir.CapTile, Inexact: n%2 == 0})
+		caps := kir.CapSubgroup | kir.CapF16 | kir.CapDot4 | kir.CapAsync | kir.CapTile
+		if n%2 == 1 {
+			caps |= kir.CapSlab
+		}
+		c, err := kirtest.Random(rand.New(rand.NewPCG(n, 0)), kirtest.Options{Caps: caps, Inexact: n%4 < 2})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var first []byte
 		for seed := range uint64(5) {
-			out, err := runCase(c, Options{Seed: seed, Flush: n%3 == 0, Subgroup: 4 << seed})
+			o := Options{Seed: seed, Flush: n%3 == 0, Subgroup: 4 << seed}
+			if c.Kernel.Needs&kir.CapSlab != 0 {
+				o.Subgroup = 32
+			}
+			out, err := runCase(c, o)
 			if err != nil {
 				t.Fatalf("kernel %d, seed %d: %v in\n%s", n, seed, err, c.Kernel)
 			}

@@ -64,6 +64,9 @@ func prepare(k *kir.Kernel, o Options) (*Program, error) {
 	if p.subgroups && k.Threads%o.Subgroup != 0 {
 		return nil, launchFault(k, Subgroup, "%d threads are no multiple of a subgroup's %d", k.Threads, o.Subgroup)
 	}
+	if p.slabs && o.Subgroup*4 != kir.SlabThreads {
+		return nil, launchFault(k, Subgroup, "subgroups of %d threads: slabs belong to four of %d", o.Subgroup, kir.SlabThreads/4)
+	}
 	return p, nil
 }
 
@@ -130,6 +133,7 @@ type group struct {
 	atBarrier int
 	atMeeting []int // threads that wait at an operation of their subgroup, by subgroup
 	shared    []sharedArray
+	slabs     slabs
 }
 
 // begin returns a group whose threads are at their begin.
@@ -141,10 +145,10 @@ func (m *machine) begin(index int) *group {
 		g = m.newGroup()
 	}
 	g.index, g.phase, g.ended, g.atBarrier = index, 0, 0, 0
-	g.ready = g.ready[:0]
+	g.ready, g.slabs = g.ready[:0], slabs{}
 	for i := range g.threads {
 		g.threads[i].pc, g.threads[i].state = 0, proceed
-		g.threads[i].copies = copies{}
+		g.threads[i].copies, g.threads[i].stored = copies{}, g.threads[i].stored[:0]
 		g.prepare(&g.threads[i])
 		g.ready = append(g.ready, int32(i))
 	}
@@ -165,6 +169,9 @@ func (m *machine) newGroup() *group {
 	for _, s := range m.kernel.Shared {
 		a := sharedArray{Shared: s, values: make([]uint64, s.Len*s.Elem.Lanes), copied: make([]access, s.Len)}
 		a.seen = [2][]access{make([]access, s.Len), make([]access, s.Len)}
+		if m.slabs {
+			a.published, a.products = make([]publication, s.Len), make([]int32, s.Len)
+		}
 		g.shared = append(g.shared, a)
 	}
 	return g
@@ -215,14 +222,14 @@ func (g *group) turn() bool {
 	return true
 }
 
-// stopped counts a thread that runs no more, and lets those go on that waited for it.
+// stopped counts a thread that runs no more, and lets those continue that waited for it.
 func (g *group) stopped(t *thread) signal {
 	switch {
 	case t.state == failed:
 		return failed
 	case t.state == ended:
 		g.ended++
-	case g.waitsAt(t).Op == kir.OpBarrier:
+	case ofGroup(g.waitsAt(t).Op):
 		if g.atBarrier++; g.atBarrier == len(g.threads) {
 			return g.passBarrier()
 		}

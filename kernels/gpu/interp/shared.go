@@ -8,6 +8,10 @@ type sharedArray struct {
 	values []uint64 // lanes of all elements
 	seen   [2][]access
 	copied []access // the copies under way to each element
+
+	// Of kernels with slabs; else nil.
+	published []publication
+	products  []int32 // under way that read each element
 }
 
 // lanesOf returns the lanes of an element.
@@ -20,6 +24,8 @@ func (s *sharedArray) forget() {
 	clear(s.seen[reads])
 	clear(s.seen[writes])
 	clear(s.copied)
+	clear(s.published)
+	clear(s.products)
 }
 
 // element checks and records an access to the element of shared memory that register a names, and returns the lanes;
@@ -44,6 +50,10 @@ func (g *group) touch(t *thread, in *inst, index int, m mode, me access) bool {
 	}
 	if a := s.copied[index]; a != 0 {
 		g.fail(t, in, Race, "%v has not waited for its copy to element %d of %s", a, index, s.Name)
+		return false
+	}
+	if m == writes && s.products != nil && s.products[index] > 0 {
+		g.fail(t, in, Race, "a product that was not waited for reads element %d of %s", index, s.Name)
 		return false
 	}
 	for other := reads; other <= writes; other++ {
@@ -75,5 +85,6 @@ func stepSharedStore(g *group, t *thread, in *inst) signal {
 		return failed
 	}
 	copy(e, t.registers[in.b:])
+	g.stored(t, int(in.shared), int(int32(t.registers[in.a])))
 	return g.accessed()
 }

@@ -25,6 +25,7 @@ type thread struct {
 	pc        int32
 	state     signal
 	copies    copies
+	stored    []place // since the last slab_publish, of kernels with slabs
 }
 
 // run makes steps until one does not proceed.

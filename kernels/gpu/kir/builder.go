@@ -275,6 +275,29 @@ func (b *Builder) CopyAsync(s *Shared, index, address *Value, bytes int) {
 func (b *Builder) CopyCommit()    { b.emit(&Instr{Op: OpCopyCommit}, Type{}) }
 func (b *Builder) CopyWait(n int) { b.emit(&Instr{Op: OpCopyWait, Imm: uint64(n)}, Type{}) }
 
+// SlabFill returns a slab of that many columns, whose elements are all x.
+func (b *Builder) SlabFill(cols int, x *Value) *Value {
+	return b.emit(&Instr{Op: OpSlabFill, Args: []*Value{x}}, Slab(cols))
+}
+
+// SlabMulAdd begins to add to sum the product of the factors at elements x and y of an array, whose blocks are so many
+// elements from each other; see OpSlabMulAdd.
+func (b *Builder) SlabMulAdd(s *Shared, x, y, sum *Value, across, down int) *Value {
+	strides := uint64(uint32(across)) | uint64(uint32(down))<<32
+	return b.emit(&Instr{Op: OpSlabMulAdd, Args: []*Value{x, y, sum}, Shared: s, Imm: strides}, sum.Type)
+}
+
+// SlabFence, SlabCommit and SlabWait order products of slabs; SlabPublish lets them read what the thread stored.
+func (b *Builder) SlabFence()     { b.emit(&Instr{Op: OpSlabFence}, Type{}) }
+func (b *Builder) SlabCommit()    { b.emit(&Instr{Op: OpSlabCommit}, Type{}) }
+func (b *Builder) SlabWait(n int) { b.emit(&Instr{Op: OpSlabWait, Imm: uint64(n)}, Type{}) }
+func (b *Builder) SlabPublish()   { b.emit(&Instr{Op: OpSlabPublish}, Type{}) }
+
+// SlabTile returns the n-th 16 columns of the subgroup's rows of a slab.
+func (b *Builder) SlabTile(slab *Value, n int) *Value {
+	return b.emit(&Instr{Op: OpSlabTile, Args: []*Value{slab}, Imm: uint64(n)}, Tile(F32, TileSum))
+}
+
 // Operations among the threads of a subgroup.
 func (b *Builder) ReduceAdd(x *Value) *Value { return b.op(OpReduceAdd, x) }
 func (b *Builder) ReduceMax(x *Value) *Value { return b.op(OpReduceMax, x) }

@@ -66,11 +66,56 @@
 //
 // Tiles are opaque values, which loops and branches carry, for the following reasons. A vector in each thread, as in
 // PTX, would fix which thread has which element, and SPIR-V leaves that to the device. A handle to a place, as of
-// CUDA's wmma, would be a variable, and kir has none. A product of whole shared arrays by a workgroup, as of wgmma of
-// sm_90a, would leave no way to print it for others; it can be added as an operation with a capability of its own,
-// whose sum is another type. There is one shape: devices with VK_KHR_cooperative_matrix and these types have 16 x 16 x
-// 16, and PTX makes it of two mma.m16n8k16. Elementwise operations on tiles are left out: SPIR-V has them, PTX would,
-// no kernel needs them.
+// CUDA's wmma, would be a variable, and kir has none. Products of a whole workgroup are slabs, see below. There is one
+// shape: devices with VK_KHR_cooperative_matrix and these types have 16 x 16 x 16, and PTX makes it of two mma.m16n8k16.
+// Elementwise operations on tiles are left out: SPIR-V has them, PTX would, no kernel needs them.
+//
+// # Slabs
+//
+// A slab is a matrix of sums, of f32, with 64 rows and 16 to 256 columns, which belongs to a workgroup of 128 threads:
+// four subgroups of 32. A slab_mul_add adds a product a*b of two factors in shared memory, which no thread loads: a has
+// 64 lines of 16 elements, its rows; b has as many lines as the slab has columns. The products of f16 or bf16 are added
+// as those of tiles are.
+//
+//	%s0 = slab_fill slab_64 %zero
+//	slab_publish
+//	barrier
+//	slab_fence
+//	%s1 = slab_mul_add tiles %a, %b, %s0 {32, 128}
+//	slab_commit
+//	slab_wait {0}
+//	%t = slab_tile %s1 {3}
+//
+// A factor consists of blocks of 8 lines of 8 elements, which follow each other: element e of line l of a block is at
+// 8*l + e. The strides are those from the block with the first 8 elements of 8 lines to that with the other 8, and from
+// a block to that of the next 8 lines; both count elements of the array and are multiples of 16 bytes. The indices
+// of the factors are at multiples of 16 bytes, too.
+//
+// A product is made while the threads run on. The products since the last slab_commit become a group by the next one,
+// and a slab_wait of n waits until all groups but the last n are done. What has to be done between, and what package
+// interp reports otherwise:
+//
+//	before a product            a thread publishes what it stored in a factor, or copied there and waited for, by
+//	                            slab_publish; after that there is a barrier
+//	                            a slab_fence comes after the slab_fill of its slab
+//	until the product is waited for
+//	                            nothing is stored in the factors or copied there; the slab is used by further products only
+//	after that                  a barrier comes before a factor is overwritten
+//
+// A slab is changed in its place. So nothing else uses a slab that a product is added to, that a loop carries, or that
+// its body yields; the body yields it in the place in which it carries it; and a product is in the block that defines
+// its slab. An if passes no slabs on. A slab is read by slab_tile: each subgroup gets a tile_sum of 16 columns of its own
+// 16 rows, of which the first subgroup has the first ones.
+//
+// All threads of the workgroup make these operations together, with the same indices and numbers, except slab_publish,
+// which is each thread's own. None of them is a barrier.
+//
+// The order of products, fences and waits is explicit, since it is what decides the speed. A single operation that
+// multiplies and waits would let nothing run beside it. An operation that loads its factors from device memory would be
+// for copies by the device, and factors of blocks have to be decoded. A slab whose fragments are vectors of each thread
+// would be as long as 128 numbers; as an opaque value it needs one operation to be read, and gives tiles, for which
+// kernels have code. Factors have one layout, without an exchange of columns that spreads lines over the banks of
+// shared memory: strides do that as well. Two arrays for the two factors would need a second name in an instruction.
 //
 // # Asynchronous copies
 //

@@ -19,6 +19,7 @@ const (
 	CapDot4                      // dot products of four bytes
 	CapTile                      // tiles: matrices that a subgroup multiplies
 	CapAsync                     // copies to shared memory that run beside the thread
+	CapSlab                      // slabs: matrices that a workgroup of four subgroups of 32 threads multiplies
 )
 
 // Shared is an array in the memory of a workgroup. Its contents are undefined when the kernel begins.
@@ -44,7 +45,7 @@ type Instr struct {
 	Args    []*Value
 	Results []*Value
 	Shared  *Shared
-	Imm     uint64 // bits of a constant, bytes of an Offset or a CopyAsync, lane of an Extract, groups of a CopyWait, stride of a tile
+	Imm     uint64 // bits of a constant, bytes of an Offset or a CopyAsync, lane of an Extract, groups of a CopyWait or SlabWait, stride of a tile, strides of a SlabMulAdd
 	Body    *Block // of For and If
 	Else    *Block // of If; nil if it has no results and does nothing otherwise
 }

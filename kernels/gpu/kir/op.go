@@ -78,6 +78,14 @@ const (
 	OpCopyCommit // makes the thread's copies since the last OpCopyCommit a group (CapAsync)
 	OpCopyWait   // waits for all groups of the thread but the last Imm (CapAsync)
 
+	OpSlabFill    // T, a slab, of an f32 (CapSlab)
+	OpSlabMulAdd  // T: begins to add a*b to a slab; operands the i32 indices of a and b in Shared, the slab; Imm has the strides: see "Slabs" (CapSlab)
+	OpSlabFence   // orders what was done with slabs before the products that begin after it (CapSlab)
+	OpSlabCommit  // makes the products since the last OpSlabCommit a group (CapSlab)
+	OpSlabWait    // waits for all groups of products but the last Imm (CapSlab)
+	OpSlabPublish // lets products that begin after a later barrier read what the thread stored in shared memory (CapSlab)
+	OpSlabTile    // TileSum: columns 16*Imm to 16*Imm+15 of the subgroup's 16 rows of a slab (CapSlab)
+
 	OpReduceAdd // of i32, u32, f32 over a subgroup, all threads of which are active (CapSubgroup)
 	OpReduceMax
 	OpShuffleXor // T of the thread whose lane is lane^Imm; Imm is less than the threads of any subgroup, all of which are active
@@ -100,6 +108,8 @@ var opNames = [numOps]string{
 	OpTileFill: "tile_fill", OpTileLoad: "tile_load", OpTileSharedLoad: "tile_shared_load", OpTileTurned: "tile_turned",
 	OpTileMulAdd: "tile_mul_add", OpTileSharedStore: "tile_shared_store",
 	OpCopyAsync: "copy_async", OpCopyCommit: "copy_commit", OpCopyWait: "copy_wait",
+	OpSlabFill: "slab_fill", OpSlabMulAdd: "slab_mul_add", OpSlabFence: "slab_fence", OpSlabCommit: "slab_commit", OpSlabWait: "slab_wait",
+	OpSlabPublish: "slab_publish", OpSlabTile: "slab_tile",
 	OpReduceAdd: "reduce_add", OpReduceMax: "reduce_max", OpShuffleXor: "shuffle_xor", OpFor: "for", OpIf: "if",
 }
 
@@ -121,6 +131,8 @@ func (o Op) Caps(t Type) Caps {
 		return CapAsync
 	case OpTileFill, OpTileLoad, OpTileSharedLoad, OpTileTurned, OpTileMulAdd, OpTileSharedStore:
 		return CapTile
+	case OpSlabFill, OpSlabMulAdd, OpSlabFence, OpSlabCommit, OpSlabWait, OpSlabPublish, OpSlabTile:
+		return CapSlab
 	case OpAdd, OpSub, OpMul, OpDiv, OpMin, OpMax, OpNeg, OpFMA:
 		if t.Kind == F16 {
 			return CapF16

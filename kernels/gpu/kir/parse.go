@@ -60,6 +60,11 @@ func (p *parser) typ() Type {
 			}
 		}
 	}
+	for cols := SlabStep; cols <= SlabCols; cols += SlabStep {
+		if t := Slab(cols); t.String() == s {
+			return t
+		}
+	}
 	p.fail(from, "%q is no type", s)
 	return Type{}
 }
@@ -325,6 +330,13 @@ func (p *parser) simple(i *Instr, from int) []Type {
 	if p.peek("%") {
 		i.Args = p.uses()
 	}
+	if i.Op == OpSlabMulAdd {
+		p.expect("{")
+		across := p.count(32)
+		p.expect(",")
+		i.Imm = across | p.count(32)<<32
+		p.expect("}")
+	}
 	if immediate[i.Op] {
 		p.expect("{")
 		i.Imm = p.count(64)
@@ -339,7 +351,8 @@ func (p *parser) simple(i *Instr, from int) []Type {
 // resultTypes infers the types of an operation's results; t is the type in its text.
 func (p *parser) resultTypes(i *Instr, t Type, from int) []Type {
 	switch i.Op {
-	case OpStore, OpSharedStore, OpTileSharedStore, OpBarrier, OpCopyAsync, OpCopyCommit, OpCopyWait:
+	case OpStore, OpSharedStore, OpTileSharedStore, OpBarrier, OpCopyAsync, OpCopyCommit, OpCopyWait,
+		OpSlabFence, OpSlabCommit, OpSlabWait, OpSlabPublish:
 		return nil
 	case OpThread, OpGroup, OpNumGroups, OpLane, OpSubgroup, OpLanes:
 		return []Type{Scalar(I32)}
@@ -349,7 +362,7 @@ func (p *parser) resultTypes(i *Instr, t Type, from int) []Type {
 		return []Type{Scalar(U64)}
 	case OpSharedLoad:
 		return []Type{i.Shared.Elem}
-	case OpTileFill:
+	case OpTileFill, OpSlabTile:
 		return []Type{Tile(F32, TileSum)}
 	}
 	if typed[i.Op] {

@@ -11,7 +11,7 @@ import (
 // everything returns a kernel with each operation, each kind of constant and each form of control flow.
 func everything(t testing.TB) *Kernel {
 	t.Helper()
-	b := NewBuilder("everything", 64)
+	b := NewBuilder("everything", SlabThreads)
 	x, n, u := b.Arg("x", U64), b.Arg("n", I32), b.Arg("u", U32)
 	buf := b.NewShared("part", Vector(F32, 2), 32)
 	words := b.NewShared("words", Scalar(U32), 64)
@@ -55,6 +55,14 @@ func everything(t testing.TB) *Kernel {
 	b.CopyWait(1)
 	b.Barrier()
 	b.ReduceAdd(b.ReduceMax(b.ShuffleXor(f, 3)))
+	b.SlabPublish()
+	b.SlabFence()
+	slab := b.For(b.Int(0), n, b.Int(1), []*Value{b.SlabFill(64, b.Float(1))}, func(_ *Value, s []*Value) []*Value {
+		return []*Value{b.SlabMulAdd(halves, one, b.Int(4), s[0], 32, 64)}
+	})[0]
+	b.SlabCommit()
+	b.SlabWait(2)
+	b.TileSharedStore(sums, one, b.SlabTile(slab, 3), 16)
 	b.For(b.Int(0), n, b.Int(1), nil, func(*Value, []*Value) []*Value {
 		b.If(c, func() { b.Store(x, u) })
 		return nil

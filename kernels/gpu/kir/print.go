@@ -77,7 +77,10 @@ func (p *printer) instr(i *Instr, indent string) {
 	if len(i.Args) > 0 {
 		p.WriteString(" " + names(i.Args))
 	}
-	if immediate[i.Op] {
+	switch across, down := i.SlabStrides(); {
+	case i.Op == OpSlabMulAdd:
+		fmt.Fprintf(p, " {%d, %d}", across, down)
+	case immediate[i.Op]:
 		fmt.Fprintf(p, " {%d}", i.Imm)
 	}
 	p.WriteString("\n")
@@ -87,11 +90,11 @@ func (p *printer) instr(i *Instr, indent string) {
 var (
 	typed = map[Op]bool{
 		OpConst: true, OpConvert: true, OpBitcast: true, OpLoad: true, OpLoadUniform: true,
-		OpTileLoad: true, OpTileSharedLoad: true, OpTileTurned: true,
+		OpTileLoad: true, OpTileSharedLoad: true, OpTileTurned: true, OpSlabFill: true,
 	}
 	immediate = map[Op]bool{
 		OpOffset: true, OpExtract: true, OpShuffleXor: true, OpCopyAsync: true, OpCopyWait: true,
-		OpTileLoad: true, OpTileSharedLoad: true, OpTileTurned: true, OpTileSharedStore: true,
+		OpTileLoad: true, OpTileSharedLoad: true, OpTileTurned: true, OpTileSharedStore: true, OpSlabWait: true, OpSlabTile: true,
 	}
 )
 

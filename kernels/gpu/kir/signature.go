@@ -40,7 +40,7 @@ var scalarOnly = map[Op]bool{OpReduceAdd: true, OpReduceMax: true, OpShuffleXor:
 
 // signature checks the operands, the results and the other fields of an instruction.
 func (v *verifier) signature(i *Instr) {
-	if i.Op.Caps(Type{}) != CapTile && i.Op != OpFor && i.Op != OpIf {
+	if c := i.Op.Caps(Type{}); c != CapTile && c != CapSlab && i.Op != OpFor && i.Op != OpIf {
 		v.noTiles(i)
 	}
 	if p, ok := plain[i.Op]; ok {
@@ -91,6 +91,8 @@ func (v *verifier) signature(i *Instr) {
 		v.must(i.Imm < maxGroups, "%d groups: at most %d stay under way", i.Imm, maxGroups-1)
 	case OpTileFill, OpTileLoad, OpTileSharedLoad, OpTileTurned, OpTileMulAdd, OpTileSharedStore:
 		v.tile(i)
+	case OpSlabFill, OpSlabMulAdd, OpSlabFence, OpSlabCommit, OpSlabWait, OpSlabPublish, OpSlabTile:
+		v.slab(i)
 	default:
 		v.memory(i)
 	}
@@ -181,7 +183,7 @@ func (v *verifier) sharedAccess(i *Instr) {
 // accessesShared reports whether an operation names a shared array.
 func accessesShared(op Op) bool {
 	switch op {
-	case OpSharedLoad, OpSharedStore, OpCopyAsync, OpTileSharedLoad, OpTileTurned, OpTileSharedStore:
+	case OpSharedLoad, OpSharedStore, OpCopyAsync, OpTileSharedLoad, OpTileTurned, OpTileSharedStore, OpSlabMulAdd:
 		return true
 	}
 	return false

@@ -84,6 +84,10 @@ func (v *verifier) together(i *Instr) {
 // its threads have to run the same block, equally often.
 func (v *verifier) wholeTiles(values []*Value, within level) {
 	for _, x := range values {
-		v.must(x == nil || x.Type.Tile == NoTile || within < perThread, "a tile comes from a block that not all threads of a subgroup may run")
+		if x == nil || x.Type.Tile == NoTile {
+			continue
+		}
+		v.must(within < perThread, "a tile comes from a block that not all threads of a subgroup may run")
+		v.must(within == perGroup || x.Type.Tile != TileSlab, "a slab comes from a block that not all threads of the workgroup may run")
 	}
 }

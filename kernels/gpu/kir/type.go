@@ -46,22 +46,24 @@ func (k Kind) Float() bool { return k == F32 || k == F16 }
 // Int reports whether k is a kind of integers that is computed with.
 func (k Kind) Int() bool { return k == I32 || k == U32 || k == U64 }
 
-// Type is a scalar, a vector of 2 or 4 of them, or a tile.
+// Type is a scalar, a vector of 2 or 4 of them, a tile, or a slab.
 type Type struct {
 	Kind  Kind
-	Lanes int // 1, 2 or 4; 1 of a tile
+	Lanes int // 1, 2 or 4; 1 of a tile and of a slab
 	Tile  Use // what the tile is in a product; NoTile of a scalar or a vector
+	Cols  int // of a slab; else 0
 }
 
 // Use is the place of a tile in the product A*B + Sum.
 type Use uint8
 
-// The uses. A and B are of f16 or bf16, Sum is of f32.
+// The uses. A and B are of f16 or bf16, Sum is of f32. TileSlab is that of a slab, which is of f32 as well.
 const (
 	NoTile Use = iota
 	TileA
 	TileB
 	TileSum
+	TileSlab
 	numUses
 )
 
@@ -72,6 +74,24 @@ const TileSize = 16
 
 // Tile returns the type of tiles of k.
 func Tile(k Kind, u Use) Type { return Type{Kind: k, Lanes: 1, Tile: u} }
+
+// Sizes of slabs: each has SlabRows rows, and columns in multiples of SlabStep, at most SlabCols.
+const (
+	SlabRows = 64
+	SlabCols = 256
+	SlabStep = 16
+)
+
+// SlabThreads is the number of threads to which a slab belongs.
+const SlabThreads = 128
+
+// Slab returns the type of slabs of that many columns.
+func Slab(cols int) Type { return Type{Kind: F32, Lanes: 1, Tile: TileSlab, Cols: cols} }
+
+// isSlab reports whether there are such slabs.
+func (t Type) isSlab() bool {
+	return t == Slab(t.Cols) && t.Cols > 0 && t.Cols <= SlabCols && t.Cols%SlabStep == 0
+}
 
 // isTile reports whether there are such tiles.
 func (t Type) isTile() bool {
@@ -88,7 +108,7 @@ func Scalar(k Kind) Type { return Type{Kind: k, Lanes: 1} }
 // Vector returns the type of n of k.
 func Vector(k Kind, n int) Type { return Type{Kind: k, Lanes: n} }
 
-// Bytes returns the size in memory; 0 for a tile, which has none.
+// Bytes returns the size in memory; 0 for a tile or a slab, which have none.
 func (t Type) Bytes() int {
 	if t.Tile != NoTile {
 		return 0
@@ -96,8 +116,11 @@ func (t Type) Bytes() int {
 	return t.Kind.Bytes() * t.Lanes
 }
 
-// String returns the type as the text form shows it: f32, f32x4, or tile_a_f16.
+// String returns the type as the text form shows it: f32, f32x4, tile_a_f16, or slab_128.
 func (t Type) String() string {
+	if t.Tile == TileSlab {
+		return fmt.Sprintf("slab_%d", t.Cols)
+	}
 	if t.Tile != NoTile && t.Tile < numUses {
 		return fmt.Sprintf("tile_%s_%v", uses[t.Tile], t.Kind)
 	}

@@ -18,7 +18,7 @@ const (
 // the operations want, that constants fit, and that no barrier is in control flow that depends on the thread. It
 // returns all faults, joined.
 func Verify(k *Kernel) error {
-	v := &verifier{k: k, defined: make(map[*Value]bool), ids: make(map[int]bool), names: make(map[string]bool), varies: make(map[*Value]level)}
+	v := &verifier{k: k, defined: make(map[*Value]bool), ids: make(map[int]bool), names: make(map[string]bool), varies: make(map[*Value]level), slabs: make(map[*Value]*slabUses)}
 	v.kernel()
 	return errors.Join(v.found...)
 }
@@ -39,6 +39,8 @@ type verifier struct {
 	names    map[string]bool
 	varies   map[*Value]level
 	diverged level // of the threads that run the current block
+	depth    int   // of the current block
+	slabs    map[*Value]*slabUses
 	at       *Instr
 	found    []error
 }
@@ -103,7 +105,7 @@ func (v *verifier) define(x *Value, varies level) {
 		v.fail("%%%s is defined twice, or another value has its id", x.Name)
 	case !isValueName(x.Name) || v.names[x.Name]:
 		v.fail("the name %%%s is taken, or not letters, digits, _ and .", x.Name)
-	case x.Type.Kind == Invalid || x.Type.Kind >= numKinds || !validLanes(x.Type) || x.Type.Kind == Bool && x.Type.Lanes > 1 || x.Type.Tile != NoTile && !x.Type.isTile():
+	case x.Type.Kind == Invalid || x.Type.Kind >= numKinds || !validLanes(x.Type) || x.Type.Kind == Bool && x.Type.Lanes > 1 || x.Type.Tile != NoTile && !x.Type.isTile() && !x.Type.isSlab():
 		v.fail("%%%s has no possible type: %v", x.Name, x.Type)
 	}
 	v.defined[x], v.ids[x.ID], v.names[x.Name], v.varies[x] = true, true, true, varies
@@ -157,11 +159,14 @@ func (v *verifier) instr(i *Instr) (ok bool) {
 		v.must(v.diverged == perGroup, "not all threads may reach it: it is in control flow that depends on the thread")
 	case OpReduceAdd, OpReduceMax, OpShuffleXor, OpTileFill, OpTileLoad, OpTileSharedLoad, OpTileTurned, OpTileMulAdd, OpTileSharedStore:
 		v.together(i)
+	case OpSlabFill, OpSlabMulAdd, OpSlabFence, OpSlabCommit, OpSlabWait, OpSlabTile:
+		v.wholeGroup(i)
 	}
 	v.at = i
 	for _, r := range i.Results {
 		v.define(r, varies)
 	}
+	v.defineSlab(i)
 	return true
 }
 
@@ -193,18 +198,23 @@ func (v *verifier) loop(i *Instr) level {
 		}
 	}
 	v.wholeTiles(i.Results, bounds)
+	v.carriedSlabs(i)
 	v.nested(i.Body, bounds)
 	v.at = i
 	if v.must(len(i.Body.Yield) == len(i.Results), "the body yields %d values for %d results", len(i.Body.Yield), len(i.Results)); len(i.Body.Yield) == len(i.Results) {
 		for at, y := range i.Body.Yield {
 			v.must(y != nil && y.Type == i.Results[at].Type, "the body yields another type than result %d has", at)
 		}
+		v.yieldedSlabs(i)
 	}
 	return perThread
 }
 
 func (v *verifier) branch(i *Instr, cond level) level {
 	v.wholeTiles(i.Results, cond)
+	for _, r := range i.Results {
+		v.must(r == nil || r.Type.Tile != TileSlab, "an if passes no slabs on")
+	}
 	v.nested(i.Body, cond)
 	if i.Else != nil {
 		v.nested(i.Else, cond)
@@ -230,6 +240,13 @@ func (v *verifier) branch(i *Instr, cond level) level {
 func (v *verifier) nested(b *Block, among level) {
 	outer := v.diverged
 	v.diverged = max(outer, among)
+	v.depth++
+	for _, p := range b.Params {
+		if p != nil && p.Type.Tile == TileSlab {
+			v.begins(p)
+		}
+	}
 	v.block(b)
+	v.depth--
 	v.diverged = outer
 }

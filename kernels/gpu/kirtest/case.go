@@ -32,7 +32,7 @@ type Result struct {
 // Options tell what random kernels may do.
 type Options struct {
 	Caps    kir.Caps
-	Threads int  // of a workgroup; 64 if 0
+	Threads int  // of a workgroup; if 0 it is 64, or what slabs need
 	Size    int  // statements; 12 if 0
 	Inexact bool // operations whose results depend on the device, so that those of two must not be compared
 }

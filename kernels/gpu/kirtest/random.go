@@ -11,6 +11,9 @@ import (
 func Random(r *rand.Rand, o Options) (*Case, error) {
 	if o.Threads == 0 {
 		o.Threads = 64
+		if o.Caps&kir.CapSlab != 0 {
+			o.Threads = kir.SlabThreads
+		}
 	}
 	if o.Size == 0 {
 		o.Size = 12
@@ -57,7 +60,7 @@ func (g *generator) statements(n int) {
 
 // statement adds something to the current block.
 func (g *generator) statement() {
-	switch g.r.IntN(12) {
+	switch g.r.IntN(13) {
 	case 0, 1:
 		g.store()
 	case 2:
@@ -74,6 +77,8 @@ func (g *generator) statement() {
 		g.copies()
 	case 8:
 		g.products()
+	case 9:
+		g.slabs()
 	default:
 		g.pool = append(g.pool, g.value(g.anyType(), 0))
 	}

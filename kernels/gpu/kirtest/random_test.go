@@ -9,7 +9,7 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-const allCaps = kir.CapSubgroup | kir.CapF16 | kir.CapDot4 | kir.CapAsync | kir.CapTile
+const allCaps = kir.CapSubgroup | kir.CapF16 | kir.CapDot4 | kir.CapAsync | kir.CapTile | kir.CapSlab
 
 func random(t testing.TB, seed uint64, o Options) *Case {
 	t.Helper()

@@ -44,21 +44,35 @@ func Measure(ctx context.Context, on *ondevice.Machine, d *target.Descriptor, o 
 	return (&bench{ctx: ctx, m: on, target: d, now: time.Now, Options: o}).measure()
 }
 
+// Products measures products only.
+func Products(ctx context.Context, on *ondevice.Machine, d *target.Descriptor, o Options) (*Result, error) {
+	r := new(Result)
+	return r, (&bench{ctx: ctx, m: on, target: d, now: time.Now, Options: o}).products(r)
+}
+
 func (b *bench) measure() (*Result, error) {
 	r := new(Result)
-	for _, f := range formats(b.target) {
-		b.say("measuring products with %v weights", f.weight)
-		p, err := b.product(f)
-		if err != nil {
-			return nil, err
-		}
-		r.Products = append(r.Products, p)
+	if err := b.products(r); err != nil {
+		return nil, err
 	}
 	b.say("measuring dispatches and copies")
 	if err := b.dispatches(r); err != nil {
 		return nil, err
 	}
 	return r, b.copies(r)
+}
+
+// products measures products with weights of each format.
+func (b *bench) products(r *Result) error {
+	for _, f := range formats(b.target) {
+		b.say("measuring products with %v weights", f.weight)
+		p, err := b.product(f)
+		if err != nil {
+			return err
+		}
+		r.Products = append(r.Products, p)
+	}
+	return nil
 }
 
 // format is the dtype of a weight, with that of the rows that it is multiplied with.
@@ -113,11 +127,15 @@ func round(to *float64, v float64) {
 
 // Comments returns what was measured as lines of a target file.
 func (r *Result) Comments() string {
+	return r.ProductComments("") + fmt.Sprintf("# a dispatch %.2g s, a submission %.2g s; copies to the device %.3g bytes/s, from it %.3g, of 4 bytes %.2g s\n",
+		r.Dispatch, r.Submit, r.In, r.Out, r.Delay)
+}
+
+// ProductComments returns what was measured of products as lines of a target file. Each begins with a text.
+func (r *Result) ProductComments(with string) string {
 	var b strings.Builder
 	for _, p := range r.Products {
-		fmt.Fprintf(&b, "# %v weights: one row reads %.3g bytes/s, many rows take %.3g operations/s\n", p.Weight, p.Bytes, p.Ops)
+		fmt.Fprintf(&b, "# %s%v weights: one row reads %.3g bytes/s, many rows take %.3g operations/s\n", with, p.Weight, p.Bytes, p.Ops)
 	}
-	fmt.Fprintf(&b, "# a dispatch %.2g s, a submission %.2g s; copies to the device %.3g bytes/s, from it %.3g, of 4 bytes %.2g s\n",
-		r.Dispatch, r.Submit, r.In, r.Out, r.Delay)
 	return b.String()
 }

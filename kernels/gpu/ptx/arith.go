@@ -44,6 +44,8 @@ func (e *emitter) instr(i *kir.Instr) {
 		e.subgroup(i)
 	case kir.OpTileFill, kir.OpTileLoad, kir.OpTileSharedLoad, kir.OpTileTurned, kir.OpTileMulAdd, kir.OpTileSharedStore:
 		e.tile(i)
+	case kir.OpSlabFill, kir.OpSlabMulAdd, kir.OpSlabFence, kir.OpSlabCommit, kir.OpSlabWait, kir.OpSlabPublish, kir.OpSlabTile:
+		e.slab(i)
 	default:
 		e.memory(i)
 	}

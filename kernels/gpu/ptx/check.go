@@ -101,6 +101,9 @@ func (c *checker) statement() {
 	case c.sm > 0 && (c.m.version.less(r.since) || c.sm < r.sm):
 		c.fail("needs version %v and sm_%d (%s), this is %v for %s", r.since, r.sm, r.section, c.m.version, c.m.target)
 	}
+	if strings.HasPrefix(r.op, "wgmma.") {
+		c.ofWarpgroup()
+	}
 	specs := strings.Fields(r.operands)
 	if len(specs) != len(c.s.operands) {
 		c.fail("%d operands instead of %d (%s)", len(c.s.operands), len(specs), r.section)
@@ -111,6 +114,20 @@ func (c *checker) statement() {
 	}
 	for i, spec := range specs {
 		c.operand(c.s.operands[i], spec, types, lanes)
+	}
+}
+
+// ofWarpgroup checks an instruction of a warpgroup: it exists for one architecture (11.1.2 of version 8.7), and all
+// threads of four warps run it.
+func (c *checker) ofWarpgroup() {
+	if c.m.target != "sm_90a" {
+		c.fail("exists for sm_90a only, this is for %s", c.m.target)
+	}
+	if n := product(c.e.threads); n%warpgroup != 0 {
+		c.fail("%d threads are no whole number of warpgroups of %d (9.7.15.1 of version 8.7)", n, warpgroup)
+	}
+	if c.s.guard != "" {
+		c.fail("all threads of a warpgroup run it, so it has no guard")
 	}
 }
 
@@ -125,7 +142,7 @@ func (c *checker) operand(o operand, spec string, types []string, lanes int) {
 		}
 	case "[row]":
 		c.address(o, "[shared]", 16)
-	case "4|8|16", "16|":
+	case "4|8|16", "16|", "1|", "0|1":
 		if o.form != intOperand || !slices.Contains(strings.Split(spec, "|"), strconv.FormatUint(o.value, 10)) {
 			c.fail("an operand is none of %s", spec)
 		}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"strings"
 )
 
 // flow checks that the end of the entry is not reached without ret, and that no register is read that is not written on
@@ -137,7 +138,7 @@ func (f *flowState) reads(b int, unwritten func(s *statement, name string)) *big
 }
 
 // registers returns the registers that an instruction writes and reads. The first operand is the result, except of
-// stores, where it is an address.
+// stores, where it is an address; the sums of wgmma.mma_async are read as well.
 func (f *flowState) registers(s *statement) (results, sources []string) {
 	if s.guard != "" {
 		sources = append(sources, s.guard)
@@ -149,6 +150,9 @@ func (f *flowState) registers(s *statement) (results, sources []string) {
 			case !ok:
 			case i == 0 && o.form != addressOperand:
 				results = append(results, name)
+				if strings.HasPrefix(s.op, "wgmma.mma_async.") {
+					sources = append(sources, name)
+				}
 			default:
 				sources = append(sources, name)
 			}

@@ -50,7 +50,7 @@ func tokenLength(text string) (n int, isToken bool) {
 		return lengthTo(text, "*/"), false
 	case wordStart(c) || c == '.' || c >= '0' && c <= '9':
 		n = 1
-		for n < len(text) && wordPart(text[n]) {
+		for n < len(text) && (wordPart(text[n]) || strings.HasPrefix(text[n-1:], "::") || strings.HasPrefix(text[n:], "::")) {
 			n++
 		}
 		return n, true

@@ -1,6 +1,10 @@
 package ptx
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // sizes are the bits of the types (5.2.1).
 var sizes = map[string]int{
@@ -31,7 +35,7 @@ var architectures = map[string]struct {
 // list of as many lanes as the instruction has. Further words: label, zero (a barrier's number), [param], [global],
 // [shared], and mov, =mov for the operands of mov, which have rules of their own. [global:] and [shared:] are addresses
 // of as many bytes as the last operand states, which is the word 4|8|16 or a part of it; count is a number that is not
-// negative. A type, * and a number are a list of as many registers, [row] is the address of 16 bytes in shared memory.
+// negative, 1| and 0|1 are these numbers. A type, * and a number are a list of as many registers, [row] is the address of 16 bytes in shared memory.
 type rule struct {
 	op       string   // with modifiers, without types
 	types    []string // the types that it may have, each joined with points
@@ -72,7 +76,29 @@ const (
 var noTypes = []string{""}
 
 // rules are the instructions that are known.
-var rules = []rule{
+var rules = slices.Concat(ofThreads, ofWarpgroups, productsOfWarpgroups())
+
+// ofWarpgroups are the instructions that the products of warpgroups need. The sections are those of version 8.7.
+var ofWarpgroups = []rule{
+	{"fence.proxy.async", noTypes, "", version{8, 0}, 90, "9.7.13.4"},
+	{"fence.proxy.async.shared::cta", noTypes, "", version{8, 0}, 90, "9.7.13.4"},
+	{"wgmma.fence.sync.aligned", noTypes, "", version{8, 0}, 90, "9.7.15.7.1"},
+	{"wgmma.commit_group.sync.aligned", noTypes, "", version{8, 0}, 90, "9.7.15.7.2"},
+	{"wgmma.wait_group.sync.aligned", noTypes, "count", version{8, 0}, 90, "9.7.15.7.3"},
+}
+
+// productsOfWarpgroups returns wgmma.mma_async with both factors in shared memory, in all shapes for 16-bit floats
+// (9.7.15.2).
+func productsOfWarpgroups() (list []rule) {
+	for n := 8; n <= 256; n += 8 {
+		op, sums := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk16", n), fmt.Sprintf("=f32*%d", n/2)
+		list = append(list, rule{op, []string{"f32.f16.f16", "f32.bf16.bf16"}, sums + " b64 b64 pred 1| 1| 0|1 0|1", version{8, 0}, 90, "9.7.15.5.2"})
+	}
+	return list
+}
+
+// ofThreads are the instructions of threads and of warps.
+var ofThreads = []rule{
 	{"add", integers, "=0 0 0", first, 0, "9.7.1.1"},
 	{"sub", integers, "=0 0 0", first, 0, "9.7.1.2"},
 	{"mul.lo", integers, "=0 0 0", first, 0, "9.7.1.3"},

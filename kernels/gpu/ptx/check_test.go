@@ -249,7 +249,7 @@ var edits = map[string]func(r *rand.Rand, line string, lines []string) string{
 	"drop a modifier": func(r *rand.Rand, line string, _ []string) string {
 		words := strings.SplitN(line, " ", 2)
 		parts := strings.Split(words[0], ".")
-		if !isInstruction(line) || len(parts) < 3 {
+		if !isInstruction(line) || len(parts) < 3 || len(words) < 2 {
 			return line
 		}
 		return strings.Join(append(parts[:1], parts[2:]...), ".") + " " + words[1]

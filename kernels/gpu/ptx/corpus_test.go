@@ -81,6 +81,7 @@ func corpus() []sample {
 		{name: "atomic", meets: true, build: atomic},
 		{name: "async", threads: 64, meets: true, since: SM80, build: asyncSample},
 		{name: "tile", threads: 64, meets: true, since: SM80, build: tileSample},
+		{name: "slab", threads: 128, meets: true, since: SM90a, build: slabSample},
 	}
 	for _, lanes := range []int{1, 2, 4} {
 		for _, k := range allKinds {
@@ -249,6 +250,29 @@ func tileSample(c *corpusBuilder) {
 		loaded := c.TileSharedLoad(kir.Tile(kir.F32, kir.TileSum), sums, c.Int(0), 16)
 		c.Barrier()
 		c.If(c.Eq(c.Subgroup(), c.Int(0)), func() { c.TileSharedStore(sums, c.Int(2), loaded, 12) })
+		c.Barrier()
+	}
+}
+
+func slabSample(c *corpusBuilder) {
+	sums := c.NewShared("sums", kir.Scalar(kir.F32), 1024)
+	for _, k := range []kir.Kind{kir.F16, kir.BF16} {
+		s := c.NewShared("halves_"+k.String(), kir.Vector(k, 4), 512)
+		for n := range 4 {
+			c.SharedStore(s, c.Add(c.thread, c.Int(128*n)), c.input(kir.Vector(k, 4), n))
+		}
+		c.SlabPublish()
+		c.Barrier()
+		slab := c.SlabFill(48, c.Float(1))
+		c.SlabFence()
+		slab = c.For(c.Int(0), c.Int(2), c.Int(1), []*kir.Value{slab}, func(_ *kir.Value, v []*kir.Value) []*kir.Value {
+			return []*kir.Value{c.SlabMulAdd(s, c.Int(0), c.Int(256), v[0], 16, 32)}
+		})[0]
+		c.SlabCommit()
+		c.SlabWait(0)
+		c.TileSharedStore(sums, c.Mul(c.Subgroup(), c.Int(256)), c.SlabTile(slab, 2), 16)
+		c.Barrier()
+		c.result(c.SharedLoad(sums, c.thread))
 		c.Barrier()
 	}
 }

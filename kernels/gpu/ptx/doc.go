@@ -31,4 +31,12 @@
 //
 // A tile is the fragments of mma.sync.m16n8k16, which exists from sm_80 on, and so do asynchronous copies. Factors come
 // from shared memory by ldmatrix. Products are exact in an mma; how sums are rounded is not stated (9.7.13.4).
+//
+// # Slabs
+//
+// A slab is the accumulators of wgmma.mma_async, which exists for sm_90a only. Its instructions are one to one those of
+// kir: slab_fence is wgmma.fence, slab_commit and slab_wait are wgmma.commit_group and wgmma.wait_group, slab_publish is
+// fence.proxy.async. Factors are in shared memory without swizzling, and a matrix descriptor has their strides. The
+// registers of a slab are the same ones from its fill to its last product: no instruction touches them in between, so
+// that the compiler of the driver has no reason to serialize products. Their sections are those of version 8.7.
 package ptx

@@ -149,6 +149,8 @@ func formOf(t kir.Type) form {
 		return form{4, "b32", "b32"}
 	case kir.TileSum:
 		return form{8, "f32", "f32"}
+	case kir.TileSlab:
+		return form{t.Cols / 2, "f32", "f32"}
 	}
 	return form{t.Lanes, kinds[t.Kind].reg, kinds[t.Kind].mov}
 }
@@ -209,6 +211,10 @@ func (e *emitter) loop(i *kir.Instr) {
 		from := i.Args[0]
 		if n > 0 {
 			from = i.Args[2+n]
+		}
+		if p.Type.Tile == kir.TileSlab { // products under way have these registers
+			e.alias(p, e.lanes(from))
+			continue
 		}
 		e.move(e.define(p), e.lanes(from), p.Type)
 	}

@@ -77,6 +77,7 @@ type cta struct {
 	m       *machine
 	index   int
 	shared  []byte
+	async   []byte // what the async proxy sees of it; nil if the program does not use that
 	threads []thread
 }
 
@@ -90,6 +91,7 @@ type thread struct {
 	state   threadState
 	next    [4]uint64 // results of an instruction that reads other threads
 	copies
+	*proxy // nil if the program does not use the async proxy
 }
 
 type threadState uint8
@@ -97,6 +99,7 @@ type threadState uint8
 const (
 	running threadState = iota
 	atWarp              // at an instruction that threads of a warp run together
+	atWarpgroup
 	atBarrier
 	returned
 )
@@ -139,6 +142,9 @@ func (m *machine) newGroup() *cta {
 	for i := range c.threads {
 		c.threads[i] = thread{cta: c, index: i, regs: regs[i*n : (i+1)*n], written: written[i*n : (i+1)*n]}
 	}
+	if m.hasProxies() {
+		c.newProxies()
+	}
 	return c
 }
 
@@ -151,10 +157,16 @@ func (c *cta) run(index int) {
 	for i := range c.shared {
 		c.shared[i] = unwritten
 	}
+	for i := range c.async {
+		c.async[i] = hidden
+	}
 	for i := range c.threads {
 		th := &c.threads[i]
 		th.pc, th.state, th.copies = 0, running, copies{}
 		clear(th.written)
+		if th.proxy != nil {
+			th.forget()
+		}
 	}
 	for c.step() {
 	}
@@ -173,18 +185,23 @@ func (c *cta) step() bool {
 		c.release(c.threads)
 		return true
 	}
-	moved := false
-	for w := 0; w < len(c.threads); w += warp {
-		if group := c.threads[w:min(w+warp, len(c.threads))]; c.all(group, atWarp) && len(group) == warp {
-			c.m.steps[group[0].pc].meet(group)
-			c.release(group)
-			moved = true
-		}
-	}
-	if !moved {
+	moved := c.meet(atWarp, warp)
+	if moved = c.meet(atWarpgroup, warpgroup) || moved; !moved {
 		panic(runError{fmt.Errorf("threads of workgroup %d wait for each other", c.index)})
 	}
 	return true
+}
+
+// meet runs the instructions for which all threads of a warp or of a warpgroup wait, and reports whether there are any.
+func (c *cta) meet(s threadState, size int) (met bool) {
+	for first := 0; first+size <= len(c.threads); first += size {
+		if group := c.threads[first : first+size]; c.all(group, s) {
+			c.m.steps[group[0].pc].meet(group)
+			c.release(group)
+			met = true
+		}
+	}
+	return met
 }
 
 func (c *cta) all(threads []thread, s threadState) bool {
@@ -223,6 +240,8 @@ func (th *thread) run() {
 			th.pc = s.to
 		case warpStep:
 			th.state = atWarp
+		case warpgroupStep:
+			th.state = atWarpgroup
 		case barrierStep:
 			th.state = atBarrier
 		case endStep:

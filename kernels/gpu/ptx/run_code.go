@@ -12,7 +12,7 @@ type step struct {
 	negated bool
 	to      int // of a jump
 	do      func(th *thread)
-	meet    func(threads []thread) // of what threads of a warp run together
+	meet    func(threads []thread) // of what threads of a warp or a warpgroup run together
 }
 
 type stepKind uint8
@@ -21,6 +21,7 @@ const (
 	dataStep stepKind = iota // it computes, or accesses memory
 	jumpStep
 	warpStep
+	warpgroupStep
 	barrierStep
 	endStep
 )
@@ -45,6 +46,9 @@ func (r *result) set(th *thread, x uint64) {
 	}
 	th.regs[r.slot] = x & r.stored
 	th.written[r.slot] = true
+	if th.proxy != nil {
+		th.fresh[r.slot] = true
+	}
 }
 
 // mask returns the low bits of x.
@@ -151,7 +155,13 @@ func (p *Program) step(s *statement) step {
 		out.kind, out.meet = warpStep, p.loadMatrices(s)
 	case "cp.async.ca.shared.global", "cp.async.cg.shared.global", "cp.async.commit_group", "cp.async.wait_group":
 		out.do = p.async(s, r.op)
+	case "fence.proxy.async", "fence.proxy.async.shared::cta":
+		out.do = showDirty
 	default:
+		if out.meet = p.ofWarpgroup(s, r.op); out.meet != nil {
+			out.kind = warpgroupStep
+			break
+		}
 		out.do = p.data(s, r.op, types, lanes)
 	}
 	return out

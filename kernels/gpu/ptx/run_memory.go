@@ -91,6 +91,7 @@ func (p *Program) store(s *statement, typ string, lanes int) func(th *thread) {
 	}
 	return func(th *thread) {
 		to := at.in(th)
+		th.stores(&at, to)
 		for l := range in {
 			put(to[l*n:], in[l](th), 8*n)
 		}

@@ -148,6 +148,12 @@ func (p *Program) async(s *statement, op string) func(th *thread) {
 	to, from := p.sharedPlace(s, s.operands[0], n), p.globalPlace(s, s.operands[1], n)
 	return func(th *thread) {
 		dst, src := to.in(th), from.in(th)
-		th.open = append(th.open, func() { copy(dst, src) })
+		own := to
+		place := to.address(th)
+		own.address = func(*thread) uint64 { return place }
+		th.open = append(th.open, func() {
+			copy(dst, src)
+			th.stores(&own, dst)
+		})
 	}
 }

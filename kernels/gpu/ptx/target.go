@@ -42,11 +42,14 @@ func (t Target) String() string {
 func (t Target) hasRedux() bool { return t >= SM80 }
 
 // caps returns the capabilities that kernels may need. cp.async (9.7.8.22) and mma.m16n8k16 (9.7.13.4) exist from sm_80
-// on.
+// on, wgmma for sm_90a only (9.7.15 of version 8.7).
 func (t Target) caps() kir.Caps {
 	caps := kir.CapSubgroup | kir.CapF16 | kir.CapDot4
 	if t >= SM80 {
 		caps |= kir.CapAsync | kir.CapTile
+	}
+	if t == SM90a {
+		caps |= kir.CapSlab
 	}
 	return caps
 }

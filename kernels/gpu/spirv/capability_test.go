@@ -128,6 +128,11 @@ func TestEmitRefuses(t *testing.T) {
 			k.Body.Instrs = append(k.Body.Instrs, &kir.Instr{Op: kir.OpCopyCommit})
 			k.Needs |= kir.CapAsync
 		}, "k: SPIR-V has no copy_commit: build the kernel for a machine without asynchronous copies"},
+		{"slabs", func(k *kir.Kernel) {
+			k.Threads = kir.SlabThreads
+			k.Body.Instrs = append(k.Body.Instrs, &kir.Instr{Op: kir.OpSlabFence})
+			k.Needs |= kir.CapSlab
+		}, "k: SPIR-V has no slab_fence: build the kernel for a machine without slabs"},
 	}
 	for _, tt := range tests {
 		k := sample(t, "k", func(b *builder) {

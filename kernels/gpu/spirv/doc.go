@@ -29,7 +29,8 @@
 //	cooperativeMatrix         kir.CapTile, with shaderFloat16 for tiles of f16
 //	shaderBFloat16Type, shaderBFloat16CooperativeMatrix  tiles of bf16
 //
-// SPIR-V has no asynchronous copies: a kernel with kir.CapAsync is refused.
+// SPIR-V has no asynchronous copies, and no matrices of a workgroup: kernels with kir.CapAsync or kir.CapSlab are
+// refused.
 //
 // The following are properties of a device:
 //

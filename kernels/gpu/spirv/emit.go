@@ -51,8 +51,11 @@ func capable(k *kir.Kernel) (err error) {
 		if i.Op.Caps(t)&^k.Needs != 0 {
 			err = fmt.Errorf("%s: %v needs a capability that the kernel does not list", k.Name, i.Op)
 		}
-		if i.Op.Caps(t)&kir.CapAsync != 0 {
+		switch i.Op.Caps(t) {
+		case kir.CapAsync:
 			err = fmt.Errorf("%s: SPIR-V has no %v: build the kernel for a machine without asynchronous copies", k.Name, i.Op)
+		case kir.CapSlab:
+			err = fmt.Errorf("%s: SPIR-V has no %v: build the kernel for a machine without slabs", k.Name, i.Op)
 		}
 	})
 	return err

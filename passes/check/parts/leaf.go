@@ -64,7 +64,7 @@ func rowPiece(v *ir.Value, t ir.Type, rows runs) (piece, error) {
 	}
 	each := make([]runs, extents(shape[:axis]))
 	for _, r := range rows {
-		for r.begin < r.end { // a range may go on in the next matrix
+		for r.begin < r.end { // a range may continue in the next matrix
 			i := r.begin / (n * size)
 			end := min(r.end, (i+1)*n*size)
 			if i >= int64(len(each)) || r.begin%size != 0 || end%size != 0 {

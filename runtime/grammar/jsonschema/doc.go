@@ -8,7 +8,7 @@
 //	...
 //
 // Members of an object come in the order of its properties, and each is there at most once. Without
-// additionalProperties, an object with properties has no others: a model would go on for ever. White space is limited
+// additionalProperties, an object with properties has no others: a model would continue for ever. White space is limited
 // for the same reason.
 //
 // Keywords: type, properties, required, additionalProperties, items, prefixItems, minItems, maxItems, minLength,

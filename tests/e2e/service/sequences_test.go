@@ -87,7 +87,7 @@ func TestSequencesHaveNoRaces(t *testing.T) {
 	}
 }
 
-// TestSavedSequencesGoOn saves a sequence after some tokens, and goes on from it in another process.
+// TestSavedSequencesGoOn saves a sequence after some tokens, and continues from it in another process.
 func TestSavedSequencesGoOn(t *testing.T) {
 	exe, dir := e2etest.Build(t, e2etest.AIDreams(t), "--sequences", "2", "--batch", "16"), t.TempDir()
 	const all = 40
@@ -105,7 +105,7 @@ func TestSavedSequencesGoOn(t *testing.T) {
 	}
 }
 
-// TestDamagedSequencesAreRefused has files that the program must not go on from.
+// TestDamagedSequencesAreRefused has files that the program must not continue from.
 func TestDamagedSequencesAreRefused(t *testing.T) {
 	exe, dir := e2etest.Build(t, e2etest.AIDreams(t)), t.TempDir()
 	good := filepath.Join(dir, "good")

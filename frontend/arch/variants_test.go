@@ -1,0 +1,186 @@
+package arch_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/frontend/arch"
+	"github.com/ggmlc/ggmlc/frontend/arch/archtest"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/eval"
+)
+
+// variant returns the model of that name with further keys of its architecture, and without those whose value is nil.
+func variant(t *testing.T, name string, keys map[string]any) archtest.Model {
+	t.Helper()
+	models := archtest.Models()
+	m := models[slices.IndexFunc(models, func(m archtest.Model) bool { return m.Name == name })]
+	for key, value := range keys {
+		full := m.Arch() + "." + key
+		m.Keys = slices.DeleteFunc(slices.Clone(m.Keys), func(k archtest.Key) bool { return k.Name == full })
+		if value != nil {
+			m.Keys = append(m.Keys, archtest.Key{Name: full, Value: value})
+		}
+	}
+	return m
+}
+
+// textOf returns the module of a model as text, without the line that has the size of the file.
+func textOf(t *testing.T, m archtest.Model) string {
+	t.Helper()
+	mod, err := arch.Build(open(t, m), arch.Options{KV: dtype.F32})
+	if err != nil {
+		t.Fatalf("%s: %v", m.Name, err)
+	}
+	var b strings.Builder
+	for line := range strings.Lines(mod.String()) {
+		if !strings.HasPrefix(line, "source ") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// TestFactorsOfYaRN: llama.cpp reads what YaRN is made of for grok and mistral3 alone, though converters write it for all.
+func TestFactorsOfYaRN(t *testing.T) {
+	stated := map[string]any{
+		"rope.scaling.yarn_attn_factor": float32(1.2079), "rope.scaling.yarn_ext_factor": float32(0.5),
+		"rope.scaling.yarn_beta_fast": float32(1), "rope.scaling.yarn_beta_slow": float32(0.5),
+	}
+	for _, name := range []string{"olmo3", "qwen2-yarn", "deepseek2", "llama-yarn"} {
+		if textOf(t, variant(t, name, stated)) != textOf(t, variant(t, name, nil)) {
+			t.Errorf("%s: the factors of the file change the module", name)
+		}
+	}
+	if textOf(t, variant(t, "mistral3", map[string]any{"rope.scaling.yarn_beta_fast": float32(3)})) == textOf(t, variant(t, "mistral3", nil)) {
+		t.Error("mistral3: the turns of the file change nothing")
+	}
+}
+
+// TestKeysThatFilesMayLack: they have the defaults of llama.cpp.
+func TestKeysThatFilesMayLack(t *testing.T) {
+	for _, c := range []struct {
+		model, key string
+		usual      any
+	}{
+		{"granite", "embedding_scale", float32(1)},
+		{"granite", "residual_scale", float32(1)},
+		{"deepseek2", "expert_weights_scale", float32(1)},
+		{"dots1", "expert_weights_scale", float32(0)},
+	} {
+		if textOf(t, variant(t, c.model, map[string]any{c.key: nil})) != textOf(t, variant(t, c.model, map[string]any{c.key: c.usual})) {
+			t.Errorf("%s: without %s it is not the model with %v", c.model, c.key, c.usual)
+		}
+	}
+}
+
+// TestLayersOfExpertsFromTheFirst: files that do not state how many layers are dense have none.
+func TestLayersOfExpertsFromTheFirst(t *testing.T) {
+	const key = "leading_dense_block_count"
+	for _, name := range []string{"deepseek", "deepseek2", "dots1"} {
+		_, err := arch.Build(open(t, variant(t, name, map[string]any{key: nil})), arch.Options{})
+		if err == nil || !strings.Contains(err.Error(), "blk.0.ffn_gate_exps.weight") || strings.Contains(err.Error(), key) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// TestTiedDeepSeek: the output matrix is that of the embedding if the file has none.
+func TestTiedDeepSeek(t *testing.T) {
+	m := variant(t, "deepseek2", nil)
+	m.Tensors = slices.DeleteFunc(slices.Clone(m.Tensors), func(x archtest.Tensor) bool { return x.Name == "output.weight" })
+	if text := textOf(t, m); strings.Contains(text, `weight "output.weight"`) {
+		t.Error("there is an output matrix")
+	}
+}
+
+// TestOneMatrixOrThree: queries, keys and values of a file are one matrix or three, whatever is usual; the logits are equal.
+func TestOneMatrixOrThree(t *testing.T) {
+	for _, model := range archtest.Models() {
+		other, ok := regrouped(model)
+		if !ok {
+			continue
+		}
+		want, got := logitsOf(t, model), logitsOf(t, other)
+		if d := distance(got, want); !(d < 1e-12) {
+			t.Errorf("%s: distance %.3g between one matrix and three", model.Name, d)
+		}
+	}
+}
+
+// regrouped returns the model with one matrix in place of three, if these are what it has. Of phi3, which has one, it
+// returns the model with three.
+func regrouped(m archtest.Model) (archtest.Model, bool) {
+	if strings.HasPrefix(m.Name, "phi3") {
+		return separated(m), true
+	}
+	at := func(name string) int {
+		return slices.IndexFunc(m.Tensors, func(t archtest.Tensor) bool { return t.Name == name })
+	}
+	m.Tensors = slices.Clone(m.Tensors)
+	if at("blk.0.attn_q.weight") < 0 || at("blk.0.attn_k.weight") < 0 {
+		return m, false
+	}
+	for i, t := range m.Tensors {
+		layer, kind, ok := strings.Cut(t.Name, "attn_q.")
+		if !ok {
+			continue
+		}
+		k, v := m.Tensors[at(layer+"attn_k."+kind)], m.Tensors[at(layer+"attn_v."+kind)]
+		t.Name = layer + "attn_qkv." + kind
+		t.Shape = slices.Clone(t.Shape)
+		t.Shape[0] += k.Shape[0] + v.Shape[0]
+		t.Data = slices.Concat(t.Data, k.Data, v.Data)
+		m.Tensors[i] = t
+	}
+	m.Tensors = slices.DeleteFunc(m.Tensors, func(t archtest.Tensor) bool {
+		return strings.Contains(t.Name, ".attn_k.") || strings.Contains(t.Name, ".attn_v.")
+	})
+	return m, true
+}
+
+// separated returns a model of 4 heads, which share 2 of keys and values, with three matrices in place of one.
+func separated(m archtest.Model) archtest.Model {
+	var list []archtest.Tensor
+	for _, t := range m.Tensors {
+		layer, ok := strings.CutSuffix(t.Name, "attn_qkv.weight")
+		if !ok {
+			list = append(list, t)
+			continue
+		}
+		rows, rest := t.Shape[0]/8, t.Data
+		for _, part := range []struct {
+			name string
+			rows int
+		}{{"attn_q", 4 * rows}, {"attn_k", 2 * rows}, {"attn_v", 2 * rows}} {
+			n := part.rows * t.Shape[1]
+			list = append(list, archtest.Tensor{Name: layer + part.name + ".weight", Shape: []int{part.rows, t.Shape[1]}, Data: rest[:n]})
+			rest = rest[n:]
+		}
+	}
+	m.Tensors = list
+	return m
+}
+
+// logitsOf evaluates the model for the first prompt.
+func logitsOf(t *testing.T, m archtest.Model) []float64 {
+	t.Helper()
+	mod, err := arch.Build(open(t, m), arch.Options{Context: archtest.Positions, KV: dtype.F32})
+	if err != nil {
+		t.Fatalf("%s: %v", m.Name, err)
+	}
+	if err := ir.Verify(mod); err != nil {
+		t.Fatalf("%s: %v", m.Name, err)
+	}
+	env, err := m.Env(mod, archtest.Prompts()[0])
+	if err != nil {
+		t.Fatalf("%s: %v", m.Name, err)
+	}
+	y, err := eval.Run(t.Context(), mod, "prefill", env)
+	if err != nil {
+		t.Fatalf("%s: %v", m.Name, err)
+	}
+	return y[0].Flat()
+}
