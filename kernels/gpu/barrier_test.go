@@ -113,11 +113,16 @@ func TestEachBarrierIsNeeded(t *testing.T) {
 	seen := make(map[string]int)
 	try := func(c gputest.Case, seed uint64) {
 		for _, on := range barrierMachines() {
-			dropBarriers(t, c, seed, on, seen)
+			dropBarriers(t, c, seed, on, seen, func() (*irtest.Call, error) { return irtest.Case(c.Op, c.Case, seed%3) })
 		}
 	}
 	for i, c := range gputest.Cases() {
 		try(c, uint64(i))
+	}
+	for i, p := range gputest.Prompts() {
+		for _, on := range barrierMachines() {
+			dropBarriers(t, p.Case(), uint64(i), on, seen, p.Call)
+		}
 	}
 	for seed := range uint64(random) {
 		try(gputest.RandomCase(seed), seed)
@@ -140,15 +145,15 @@ func needless(seen map[string]int) []string {
 }
 
 // dropBarriers runs a case without each of its barriers, in one workgroup, which so does all units one after the other.
-func dropBarriers(t *testing.T, c gputest.Case, seed uint64, on simulated, seen map[string]int) {
+func dropBarriers(t *testing.T, c gputest.Case, seed uint64, on simulated, seen map[string]int, build func() (*irtest.Call, error)) {
 	t.Helper()
 	for drop := 0; ; drop++ {
-		call, err := irtest.Case(c.Op, c.Case, seed%3)
+		call, err := build()
 		if err != nil {
 			t.Fatal(err)
 		}
 		on.Memory, on.Seed = interp.NewMemory(), seed
-		err = gputest.Compare(t.Context(), call, &withoutBarrier{on, drop, seen}, 1, c.Op.Info().Tol)
+		err = gputest.Compare(t.Context(), call, &withoutBarrier{on, drop, seen}, 1, gputest.Tolerance(c, on.on))
 		if err == nil || errors.Is(err, gpu.ErrNoKernel) {
 			return // there are fewer barriers
 		}

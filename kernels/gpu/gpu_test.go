@@ -215,7 +215,7 @@ func TestResultsDoNotDependOnWorkgroups(t *testing.T) {
 		var first []byte
 		for _, groups := range []int{1, 2, 5, 64} {
 			on := &recorder{simulated: simulate(seed)}
-			if err := gputest.Compare(t.Context(), call, on, groups, c.Op.Info().Tol); err != nil {
+			if err := gputest.Compare(t.Context(), call, on, groups, gputest.Tolerance(c, on.on)); err != nil {
 				t.Errorf("%s: %v", c.Name, err)
 			}
 			if first == nil {

@@ -60,7 +60,7 @@ var lowerings = map[ir.Op]func(l *lowering){
 	ir.OpSiLU: unary, ir.OpGELU: unary, ir.OpTanh: unary, ir.OpSigmoid: unary, ir.OpScale: unary, ir.OpClamp: unary,
 	ir.OpAdd: binary, ir.OpSub: binary, ir.OpMul: binary, ir.OpDiv: binary, ir.OpMax: binary, ir.OpMin: binary, ir.OpSwiGLU: binary,
 	ir.OpChain:  chain,
-	ir.OpMatMul: matMul, ir.OpMatMulSwiGLU: matMul, ir.OpExpertsMatMul: expertsMatMul,
+	ir.OpMatMul: matMul, ir.OpMatMulSwiGLU: matMul, ir.OpExpertsMatMul: matMul,
 	ir.OpRMSNorm: rmsNorm, ir.OpLayerNorm: layerNorm, ir.OpSoftmax: softmax,
 	ir.OpReduceSum: reduce, ir.OpReduceMean: reduce, ir.OpReduceMax: reduce,
 	ir.OpRMSNormQuantize: rmsNormQuantize, ir.OpTopK: topK, ir.OpTake: take, ir.OpExpertsSum: expertsSum,

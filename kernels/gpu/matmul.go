@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"math"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
@@ -19,23 +21,27 @@ const productThreads = 128
 //
 // The number of rows is a symbol in most nodes that may have many, so the kernel of such a node has both, and all
 // threads choose by the number. A node with few rows at most, such as those of a decode step, has no tiled code.
+//
+// A row of a product with experts' matrices is multiplied with one of the matrices. Tiled, a tile has rows of one
+// expert: see chosen.
 func matMul(l *lowering) {
 	least, most := l.n.Result().Type.Rows().Bounds()
+	atMost := l.fewRows()
 	threads := productThreads
-	if most > fewRows && !l.multiplies() {
+	if most > atMost && !l.multiplies() {
 		threads = tileThreads
 	}
 	l.begin(l.n.Op.String(), threads)
 	p := newProduct(l, threads)
-	few := p.rowwise(int(min(most, mostRows)))
+	few := p.rowwise(p.together(most))
 	fast, other, from := p.readers()
 	compute, count := func() { few.each(fast) }, few.units(p.y.Rows())
-	if from.k > 0 && most > fewRows {
+	if from.k > 0 && most > atMost {
 		many, tiles := p.many(from)
-		count = few.units(p.y.Rows().Min(ir.Const(fewRows))).Max(tiles)
-		compute = func() { l.either(l.Le(p.rows, l.Int(fewRows)), func() { few.each(fast) }, many) }
-		if least > fewRows {
-			compute = many
+		count = few.units(p.mostRowByRow(atMost)).Max(tiles)
+		compute = many
+		if rowByRow := p.rowByRow(least, atMost); rowByRow != nil {
+			compute = func() { l.either(rowByRow, func() { few.each(fast) }, many) }
 		}
 	}
 	switch {
@@ -52,6 +58,51 @@ func matMul(l *lowering) {
 // fewRows is the largest number of rows of x for which products are computed row by row. Up to that number, a matrix is
 // read four times at most, and a tile of 64 rows would have at least as many without results.
 const fewRows = 16
+
+// fewRows returns the largest number of rows of the result that are computed row by row.
+func (l *lowering) fewRows() int64 {
+	switch {
+	case l.n.Op != ir.OpExpertsMatMul:
+		return fewRows
+	case l.on.Lanes > 0 && l.on.Lanes < leastWide:
+		return math.MaxInt64
+	}
+	return fewOfExpert * l.n.Args[1].Type.Shape[0].Upper()
+}
+
+// rowByRow tells whether the rows, least or more, are computed row by row: those that are at most so many, and of
+// experts all on narrow devices. It is nil if none are.
+func (p *product) rowByRow(least, atMost int64) *kir.Value {
+	var few *kir.Value
+	if least <= atMost {
+		few = p.Le(p.rows, p.Int(int(atMost)))
+	}
+	if !p.maybeNarrow() {
+		return few
+	}
+	narrow := p.Lt(p.Lanes(), p.Int(leastWide))
+	if few == nil {
+		return narrow
+	}
+	return p.Or(few, narrow)
+}
+
+// mostRowByRow returns how many rows are computed row by row at most, if few ones are always.
+func (p *product) mostRowByRow(few int64) ir.Dim {
+	if p.maybeNarrow() {
+		return p.y.Rows()
+	}
+	return p.y.Rows().Min(ir.Const(few))
+}
+
+// together returns the number of rows that a team multiplies at once with what it decoded, row by row, if there are
+// at most that many.
+func (p *product) together(most int64) int {
+	if p.idx != nil {
+		return 1 // rows that follow each other have different experts
+	}
+	return int(min(most, mostRows))
+}
 
 // many returns the algorithm for many rows, and the number of its units.
 func (p *product) many(from wide) (each func(), count ir.Dim) {
@@ -77,7 +128,12 @@ type product struct {
 	matrices       []*tensor
 	rows, cols     *kir.Value // of y
 	threads        int        // of a workgroup
-	idx            *tensor    // of experts: which matrix a row is multiplied with
+
+	// Of experts: which matrix a row is multiplied with. In a tile of an expert, rows counts those that are listed, with
+	// their numbers in the result, and first is the first row of the expert's matrix.
+	idx    *tensor
+	listed *kir.Shared
+	first  *kir.Value
 }
 
 func newProduct(l *lowering, threads int) *product {
@@ -115,5 +171,5 @@ func (p *product) finish(row, col *kir.Value, sums []*kir.Value) {
 		at := p.Add(p.row(p.residual, row), p.Mul(col, p.innerStride(p.residual)))
 		y = p.Add(y, p.load(p.residual, at))
 	}
-	p.store(p.y, p.Add(p.Mul(row, p.cols), col), y)
+	p.store(p.y, p.Add(p.Mul(p.number(row), p.cols), col), y)
 }

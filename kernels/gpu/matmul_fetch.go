@@ -36,21 +36,21 @@ func (m *multiplied) fetcher(row, col *kir.Value) *fetcher {
 	w := m.matrices[0].DType
 	f := &fetcher{multiplied: m, copied: m.on.Caps&kir.CapAsync != 0 && (w == dtype.F16 || w == dtype.BF16)}
 	f.xs = f.strips(tileRows, sliceQuads, 0, func(line *kir.Value) *kir.Value {
-		return m.from.xRow(m.lowering, m.x, m.Min(m.Add(row, line), m.Sub(m.rows, m.one)))
+		return m.from.xRow(m.lowering, m.x, m.xRow(m.number(m.Min(m.Add(row, line), m.Sub(m.rows, m.one)))))
 	})
 	parts := sliceElems / m.from.length
 	if f.copied {
 		parts = sliceElems / pieceElems
 	}
-	f.ws = f.strips(f.lines*len(f.matrices), parts, f.matrixFrom, func(line *kir.Value) *kir.Value { return f.matrixRow(line, col) })
+	f.ws = f.strips(f.lines*len(f.matrices), parts, f.matrixFrom, func(line *kir.Value) *kir.Value { return f.lineRow(line, col) })
 	return f
 }
 
-// matrixRow returns the address of the row that is a line of the slices of matrices. Those beyond the last are the last
+// lineRow returns the address of the row that is a line of the slices of matrices. Those beyond the last are the last
 // one again.
-func (f *fetcher) matrixRow(line, col *kir.Value) *kir.Value {
+func (f *fetcher) lineRow(line, col *kir.Value) *kir.Value {
 	within := f.Rem(line, f.Int(f.lines))
-	r := f.Min(f.Add(col, within), f.Sub(f.cols, f.one))
+	r := f.matrixRow(f.Min(f.Add(col, within), f.Sub(f.cols, f.one)))
 	address := f.from.row(f.lowering, f.matrices[0], r)
 	if len(f.matrices) == 2 {
 		address = f.Select(f.Lt(line, f.Int(f.lines)), address, f.from.row(f.lowering, f.matrices[1], r))

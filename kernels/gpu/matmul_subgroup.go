@@ -35,8 +35,7 @@ type multiplied struct {
 	lines          int // rows of a matrix in a slice
 	across, down   int // subgroups of a workgroup, in columns and in rows of the result
 	count          int // slices of a row
-	rowUnits       *kir.Value
-	total          *kir.Value
+	over           *tiling
 	ownRow, ownCol *kir.Value // the first ones of the subgroup in a unit
 }
 
@@ -69,8 +68,7 @@ func (p *product) multiplied(from wide) *multiplied {
 	from.length = min(from.length, m.lines*len(p.matrices)*sliceElems/p.threads)
 	m.from = from
 	m.count = (from.k + sliceElems - 1) / sliceElems
-	m.rowUnits = p.size(units(p.y.Rows(), tileRows))
-	m.total = p.size(p.tiles(m.lines))
+	m.over = p.tiling(m.lines)
 	m.out = p.NewShared("out", kir.Scalar(kir.F32), subgroups*kir.TileSize*m.outStride)
 	return m
 }
@@ -93,8 +91,9 @@ func (m *multiplied) each() {
 	if m.slab > 0 {
 		unit = m.slabUnit
 	}
-	m.perGroup(m.total, func(u *kir.Value) {
-		unit(m.Mul(m.Rem(u, m.rowUnits), m.Int(tileRows)), m.Mul(m.Div(u, m.rowUnits), m.Int(m.lines)))
+	m.over.each(func(of *product, row, col *kir.Value) {
+		m.product = of
+		unit(row, col)
 	})
 }
 

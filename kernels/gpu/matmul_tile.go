@@ -3,7 +3,6 @@ package gpu
 import (
 	"slices"
 
-	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
@@ -27,17 +26,16 @@ const (
 // tiled computes products for many rows of x. A unit is a tile of the result.
 type tiled struct {
 	*product
-	from     wide
-	xs       *kir.Shared   // a slice of x, in vectors of four
-	ws       []*kir.Shared // a slice of each matrix, decoded
-	rowUnits *kir.Value    // tiles of a column of tiles
-	total    *kir.Value
+	from wide
+	xs   *kir.Shared   // a slice of x, in vectors of four
+	ws   []*kir.Shared // a slice of each matrix, decoded
+	over *tiling
 }
 
 // tiled returns the algorithm for matrices that are read by whole runs. All threads decode as many elements of a slice.
 func (p *product) tiled(from wide) *tiled {
 	from.length = min(from.length, sliceRun)
-	t := &tiled{product: p, from: from, rowUnits: p.size(units(p.y.Rows(), tileRows)), total: p.size(p.tiles(tileCols))}
+	t := &tiled{product: p, from: from, over: p.tiling(tileCols)}
 	quad := kir.Vector(kir.F32, 4)
 	t.xs = p.NewShared("xs", quad, tileRows*sliceStride)
 	for _, name := range []string{"ws", "vs"}[:len(p.matrices)] {
@@ -46,15 +44,11 @@ func (p *product) tiled(from wide) *tiled {
 	return t
 }
 
-// tiles returns the number of tiles of the result, of that many columns each.
-func (p *product) tiles(cols int) ir.Dim {
-	return units(p.y.Rows(), tileRows).Mul(units(p.y.Inner(), cols))
-}
-
 // each computes all tiles.
 func (t *tiled) each() {
-	t.perGroup(t.total, func(u *kir.Value) {
-		t.tile(t.Mul(t.Rem(u, t.rowUnits), t.Int(tileRows)), t.Mul(t.Div(u, t.rowUnits), t.Int(tileCols)))
+	t.over.each(func(of *product, row, col *kir.Value) {
+		t.product = of
+		t.tile(row, col)
 	})
 }
 
@@ -66,7 +60,7 @@ func (t *tiled) tile(row, col *kir.Value) {
 	sums := t.For(t.zero, t.Int(slicesOfK), t.one, zeros, func(s *kir.Value, c []*kir.Value) []*kir.Value {
 		t.fill(s, xs, ws)
 		t.Barrier()
-		c = t.For(t.zero, t.quads(s), t.one, c, t.multiply)
+		c = t.products(s, c)
 		t.Barrier() // the next slice overwrites this one
 		return c
 	})
@@ -93,7 +87,7 @@ func (t *tiled) sources(row, col *kir.Value) (xs []source, ws [][]source) {
 	for first := 0; first < tileRows; first += tileThreads / sliceQuads {
 		r := t.Add(t.Div(t.Thread(), t.Int(sliceQuads)), t.Int(first))
 		from := t.Min(t.Add(row, r), t.Sub(t.rows, t.one))
-		xs = append(xs, source{t.from.xRow(t.lowering, t.x, from), t.Mul(r, t.Int(sliceStride))})
+		xs = append(xs, source{t.from.xRow(t.lowering, t.x, t.xRow(t.number(from))), t.Mul(r, t.Int(sliceStride))})
 	}
 	runs := sliceElems / t.from.length
 	for _, w := range t.matrices {
@@ -101,7 +95,7 @@ func (t *tiled) sources(row, col *kir.Value) (xs []source, ws [][]source) {
 		for first := 0; first < tileCols; first += tileThreads / runs {
 			c := t.Add(t.Div(t.Thread(), t.Int(runs)), t.Int(first))
 			from := t.Min(t.Add(col, c), t.Sub(t.cols, t.one))
-			list = append(list, source{t.from.row(t.lowering, w, from), t.Mul(c, t.Int(sliceStride))})
+			list = append(list, source{t.from.row(t.lowering, w, t.matrixRow(from)), t.Mul(c, t.Int(sliceStride))})
 		}
 		ws = append(ws, list)
 	}
@@ -113,8 +107,10 @@ func (t *tiled) fill(s *kir.Value, xs []source, ws [][]source) {
 	quad := t.Rem(t.Thread(), t.Int(sliceQuads))
 	at := t.Add(t.Mul(s, t.Int(sliceQuads)), quad)
 	t.ifWithin(at, t.from.k/4, func() {
-		for _, x := range xs {
-			t.SharedStore(t.xs, t.Add(x.to, quad), t.from.quad(t.lowering, t.x, x.row, at))
+		for i, x := range xs {
+			t.ifRows(i*tileThreads/sliceQuads, func() {
+				t.SharedStore(t.xs, t.Add(x.to, quad), t.from.quad(t.lowering, t.x, x.row, at))
+			})
 		}
 	})
 	runs := t.Int(sliceElems / t.from.length)
@@ -145,27 +141,49 @@ func (t *tiled) decode(to *kir.Shared, row, s *kir.Value, r run) {
 	}
 }
 
-// multiply adds the products of quad q of the slices.
-func (t *tiled) multiply(q *kir.Value, c []*kir.Value) []*kir.Value {
-	rows := t.lanesOf(t.xs, t.Div(t.Thread(), t.Int(lineThreads)), q)
-	next := c[:0:0]
-	for _, w := range t.ws {
-		cols := t.lanesOf(w, t.Rem(t.Thread(), t.Int(lineThreads)), q)
-		for _, x := range rows {
-			for _, y := range cols {
-				sum := c[len(next)]
+// products adds the products of slice s. Of a tile of an expert with few rows, those of the first half are all.
+func (t *tiled) products(s *kir.Value, c []*kir.Value) []*kir.Value {
+	of := func(lines int) func() []*kir.Value {
+		return func() []*kir.Value {
+			return t.For(t.zero, t.quads(s), t.one, c, func(q *kir.Value, c []*kir.Value) []*kir.Value { return t.multiply(lines, q, c) })
+		}
+	}
+	if t.listed == nil {
+		return of(lineElems)()
+	}
+	return t.Choose(t.Le(t.rows, t.Int(tileRows/2)), of(lineElems/2), of(lineElems))
+}
+
+// ifRows runs body where the tile has more than n rows, as other tiles than those of experts always have.
+func (t *tiled) ifRows(n int, body func()) {
+	if t.listed == nil || n == 0 {
+		body()
+		return
+	}
+	t.If(t.Lt(t.Int(n), t.rows), body)
+}
+
+// multiply adds the products of quad q of the slices, for the first ones of the thread's rows.
+func (t *tiled) multiply(count int, q *kir.Value, c []*kir.Value) []*kir.Value {
+	rows := t.lanesOf(t.xs, count, t.Div(t.Thread(), t.Int(lineThreads)), q)
+	next := slices.Clone(c)
+	for m, w := range t.ws {
+		cols := t.lanesOf(w, lineElems, t.Rem(t.Thread(), t.Int(lineThreads)), q)
+		for r, x := range rows {
+			for n, y := range cols {
+				sum := &next[(m*lineElems+r)*lineElems+n]
 				for lane := range x {
-					sum = t.FMA(x[lane], y[lane], sum)
+					*sum = t.FMA(x[lane], y[lane], *sum)
 				}
-				next = append(next, sum)
 			}
 		}
 	}
 	return next
 }
 
-// lanesOf returns the lanes of quad q of the thread's rows of a slice, from row first on.
-func (t *tiled) lanesOf(s *kir.Shared, first, q *kir.Value) (list [lineElems][4]*kir.Value) {
+// lanesOf returns the lanes of quad q of the first ones of the thread's rows of a slice, from row first on.
+func (t *tiled) lanesOf(s *kir.Shared, count int, first, q *kir.Value) [][4]*kir.Value {
+	list := make([][4]*kir.Value, count)
 	at := t.Add(t.Mul(first, t.Int(sliceStride)), q)
 	for i := range list {
 		x := t.SharedLoad(s, t.Add(at, t.Int(i*lineThreads*sliceStride)))

@@ -29,7 +29,13 @@ func onVulkan() ondevice.Kind {
 // open returns the device that Vulkan drives.
 func open(t testing.TB) *ondevice.Machine {
 	t.Helper()
-	m, err := ondevice.Open(onVulkan())
+	return openAs(t, onVulkan())
+}
+
+// openAs returns the device, for kernels that assume what a kind tells.
+func openAs(t testing.TB, kind ondevice.Kind) *ondevice.Machine {
+	t.Helper()
+	m, err := ondevice.Open(kind)
 	if err != nil {
 		needtest.Skip(t, "vulkan", "no Vulkan device: %v", err)
 	}
@@ -64,6 +70,27 @@ func TestVulkanConforms(t *testing.T) {
 						t.Log(k.Kernel)
 					}
 				})
+			}
+		})
+	}
+}
+
+// TestTilesOfExpertsOnVulkan runs the prompts of experts with kernels for any GPU, which compute tiles on devices with
+// narrow subgroups, too.
+func TestTilesOfExpertsOnVulkan(t *testing.T) {
+	any := onVulkan()
+	any.Assumes = kernels.Machine{}
+	for n, p := range gputest.Prompts() {
+		if testing.Short() && n%4 != 1 {
+			continue
+		}
+		t.Run(p.Name, func(t *testing.T) {
+			call, err := p.Call()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := gputest.Compare(t.Context(), call, openAs(t, any), 3, gputest.Tolerance(p.Case(), any.Assumes)); err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -242,13 +242,21 @@ func product(d *dice) (ir.Op, []ir.CaseArg, any) {
 	return ir.OpMatMul, []ir.CaseArg{x, w}, nil
 }
 
-// expertsProduct has one row of x for each token, or one for each of its experts.
+// expertsProduct has one row of x for each token, or one for each of its experts. Half of the cases may have as many
+// tokens as prompts, for which kernels compute tiles.
 func expertsProduct(d *dice) (ir.Op, []ir.CaseArg, any) {
 	t, experts := d.format(), pick(d, int64(1), 2, 5)
 	r, k, n, chosen := d.rows(), d.inner(t), pick(d, int64(1), 7, 33, 64), pick(d, int64(1), 2, 3)
+	if d.IntN(2) == 0 {
+		r, n, experts = d.upTo(200, 2, 9, 17, 40, 71), pick(d, int64(1), 33, 65), pick(d, int64(1), 2, 5, 8)
+		if k > 200 {
+			k = max(64, int64(t.BlockElems()))
+		}
+	}
 	x, w := d.activations(t, r, ir.Const(pick(d, 1, chosen)), ir.Const(k)), d.layout(operand(t, ir.Dims(experts, n, k)...))
 	w.Weight = true
-	return ir.OpExpertsMatMul, []ir.CaseArg{x, w, whole(0, experts, r, ir.Const(chosen))}, nil
+	named := pick(d, experts, (experts+1)/2) // in half of the cases nobody chooses the others
+	return ir.OpExpertsMatMul, []ir.CaseArg{x, w, whole(0, named, r, ir.Const(chosen))}, nil
 }
 
 // attend draws an attention, or one of segments.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir/opcase"
 	"github.com/ggmlc/ggmlc/kernels/gpu/interp"
@@ -47,7 +48,7 @@ func caseChecks() []Check {
 	for _, c := range Cases() {
 		list = append(list, Check{c.Name, func(ctx context.Context, on Machine) error { return c.compare(ctx, on, 1, 3) }})
 	}
-	return append(list, Check{"top_k/hard values", hardTopK})
+	return slices.Concat(list, []Check{{"top_k/hard values", hardTopK}}, expertsChecks())
 }
 
 func sizeChecks(n int) []Check {

@@ -16,7 +16,8 @@ var (
 // Tolerance returns how far results of a case on a machine may be from those of package eval: that of the op, or a
 // larger one where kernels for the machine round operands: those with tiles, which need subgroups of a known size.
 func Tolerance(c Case, on gpu.Machine) ir.Tolerance {
-	if on.Caps&kir.CapTile == 0 || on.Lanes == 0 || c.Op != ir.OpMatMul && c.Op != ir.OpMatMulSwiGLU {
+	product := c.Op == ir.OpMatMul || c.Op == ir.OpMatMulSwiGLU || c.Op == ir.OpExpertsMatMul
+	if on.Caps&kir.CapTile == 0 || on.Lanes == 0 || !product {
 		return c.Op.Info().Tol
 	}
 	if c.Args[1].Type.DType == dtype.BF16 {

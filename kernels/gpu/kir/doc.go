@@ -36,6 +36,10 @@
 // sin, cos and tanh have the accuracy that Vulkan asks for, which package spirv lists; a kernel that needs more
 // computes it from multiplications and additions.
 //
+// Barriers, and what a subgroup does together, are in control flow that all threads of the workgroup, or subgroup, run
+// alike: [Verify] follows what depends on the thread. Numbers that threads load from one place of shared memory are
+// equal, as a store by one of them between two barriers would be a race.
+//
 // # Tiles
 //
 // A tile is a matrix of 16 x 16 that belongs to a subgroup: tile_mul_add computes a*b + sum of a tile_a, a tile_b and a

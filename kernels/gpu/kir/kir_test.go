@@ -137,6 +137,20 @@ func TestUniformLoopsMayHaveBarriers(t *testing.T) {
 	if err := loop((*Builder).NumGroups); err != nil {
 		t.Error(err)
 	}
+	shared := func(index func(b *Builder) *Value) func(b *Builder) *Value {
+		return func(b *Builder) *Value {
+			s := b.NewShared("s", Scalar(I32), 64)
+			b.SharedStore(s, b.Thread(), b.Int(3))
+			b.Barrier()
+			return b.SharedLoad(s, index(b))
+		}
+	}
+	if err := loop(shared((*Builder).NumGroups)); err != nil {
+		t.Error("an element that all threads load is not the same for all:", err)
+	}
+	if loop(shared((*Builder).Thread)) == nil {
+		t.Error("a barrier in a loop whose bound is an element of each thread is accepted")
+	}
 	if loop((*Builder).Thread) == nil || loop(func(b *Builder) *Value { return b.Load(Scalar(I32), b.k.Args[0]) }) == nil {
 		t.Error("a barrier in a loop that threads run differently often is accepted")
 	}

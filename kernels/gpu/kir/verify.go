@@ -170,10 +170,11 @@ func (v *verifier) instr(i *Instr) (ok bool) {
 	return true
 }
 
-// levelOf returns which threads get equal results.
+// levelOf returns which threads get equal results. Threads that load one element of shared memory get equal numbers, as
+// a store in between would be a race.
 func (v *verifier) levelOf(i *Instr) level {
 	switch i.Op {
-	case OpThread, OpLane, OpLoad, OpSharedLoad, OpAtomicAdd:
+	case OpThread, OpLane, OpLoad, OpAtomicAdd:
 		return perThread
 	case OpSubgroup, OpReduceAdd, OpReduceMax:
 		return perSubgroup
