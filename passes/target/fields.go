@@ -144,10 +144,7 @@ func setOpaque(d *Descriptor, value string) (err error) {
 
 // setMMA reads how a GPU of NVIDIA multiplies.
 func setMMA(d *Descriptor, value string) error {
-	switch {
-	case d.Kind != "cuda":
-		return fmt.Errorf("%s: kind %s has no choice: it is for cuda", value, d.Kind)
-	case value != MMASync && value != MMAWgmma:
+	if value != MMASync && value != MMAWgmma {
 		return fmt.Errorf("%q: write %s or %s", value, MMASync, MMAWgmma)
 	}
 	d.MMA = value

@@ -154,6 +154,8 @@ target gpu28 space=a extra=2147483648
 target gpu29 space=a ops=*,-slice
 target gpu30 space=a ops=add,
 target gpu31 space=a ops=-add
+target gpu32 like=cuda mma=fast
+target gpu33 like=vulkan mma=wgmma
 `)
 	if err == nil {
 		t.Fatal("no error")
@@ -194,6 +196,8 @@ target gpu31 space=a ops=-add
 		`t.txt:33:22: ops: slice takes no kernel, so every target has it: leave it out of the list`,
 		`t.txt:34:22: ops: the name of an op is missing: write NAME, NAME(FORMAT,...), -NAME or *`,
 		`t.txt:35:22: ops: -add: without like= there is no list to leave ops out of: write ops=*,-NAME`,
+		`t.txt:36:24: mma: "fast": write sync or wgmma`,
+		`t.txt:37:26: mma: gpu33 is no GPU of NVIDIA: leave it out, or write kind=cuda`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no error %q in:\n%v", want, err)
@@ -207,6 +211,8 @@ func TestDescriptorsPrintAsTheyAreRead(t *testing.T) {
 		"cpu like=cpu threads=3 hint=2",
 		"fake:0 like=fake space=fake:0 ops=-rms_norm,-rope",
 		"fake:1 like=fake space=fake:1 queues=2 events=false memory=2GiB extra=96",
+		"cuda:1 like=cuda space=cuda:1 mma=wgmma",
+		"gpu mma=sync kind=cuda space=dev ops=*",
 		"gpu space=dev ops=* linkout=5e+09 linkdelay=1e-05 memory=8GiB",
 		"gpu0 kind=fake space=dev0,host ops=* maxinputs=4 link=1e+09",
 		"gpu0 space=dev0 ops=*,-foreign,-rope",

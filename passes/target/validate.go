@@ -45,6 +45,9 @@ func (d *Descriptor) contradiction() (field string, err error) {
 	if d.Workers && len(d.Cores) > 0 && d.Threads > len(d.Cores) {
 		return "threads", fmt.Errorf("%s has %d threads and %d cores: each thread needs one", d.Name, d.Threads, len(d.Cores))
 	}
+	if d.MMA != "" && d.Kind != "cuda" {
+		return "mma", fmt.Errorf("%s is no GPU of NVIDIA: leave it out, or write kind=cuda", d.Name)
+	}
 	for i, space := range d.Spaces {
 		if slices.Contains(d.Spaces[:i], space) {
 			return "space", fmt.Errorf("%s is listed twice", space)
