@@ -248,6 +248,9 @@ run() {
 		for quantize in Q4_0 Q8_0 F16; do
 			stage "1.1 B, $quantize" 120 figures 1b "$quantize" -arch llama -layers "${GGMLC_LAYERS:-16}" -embd 2048 -ff 8192 -heads 32 -kv-heads 8 -head-dim 64 -ctx 4096 -n-vocab 32000
 		done
+		for quantize in Q4_0 F16; do
+			GGMLC_FIGURES=cuda:mma=wgmma stage "1.1 B, $quantize, mma=wgmma" 120 figures 1b "$quantize" -arch llama -layers "${GGMLC_LAYERS:-16}" -embd 2048 -ff 8192 -heads 32 -kv-heads 8 -head-dim 64 -ctx 4096 -n-vocab 32000
+		done
 		rm -f "$work/1b.gguf"
 		for quantize in Q4_0 Q8_0 F16; do
 			stage "8 B, $quantize" 300 figures 8b "$quantize" -arch llama -layers "${GGMLC_LAYERS:-32}" -embd 4096 -ff 14336 -heads 32 -kv-heads 8 -head-dim 128 -ctx 4096 -n-vocab 128256

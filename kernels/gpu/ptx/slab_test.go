@@ -168,9 +168,9 @@ func TestOnlySM90aHasSlabs(t *testing.T) {
 	}
 }
 
-// TestProductsAreNotSerialized has ptxas assemble the products of all formats. It reports those where it lets products
+// TestAssemblesProducts has ptxas assemble the products of all formats. It reports those where it lets products
 // run one after the other, as it does where something touches the sums of products under way.
-func TestProductsAreNotSerialized(t *testing.T) {
+func TestAssemblesProducts(t *testing.T) {
 	ptxas := needtest.Tool(t, "ptxas", "ptxas")
 	help, err := exec.Command(ptxas, "--help").Output()
 	if err != nil || assembledFor(SM90a, string(help)) == "" {
