@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/tests/e2etest"
+	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
 // layerFormats are the formats of the matrices of two layers: those of queries, keys, values, the attention's output,
@@ -111,6 +113,13 @@ func TestBlockFormatsOnVulkan(t *testing.T) {
 		}
 	}
 	exe := e2etest.BuildTo(t, filepath.Join(dir, "program"), nil, path, flags...)
+	logitsAreExact(t, model, path, append([]string{exe}, patient...), 1e-5)
+}
+
+// logitsAreExact runs a program of a model on 20 tokens and two more, compares its logits with those of an evaluation
+// in float64, and returns them.
+func logitsAreExact(t *testing.T, model archtest.Model, path string, command []string, most float64) (logits [][]float64) {
+	t.Helper()
 	prompt := make([]int32, 20)
 	for i := range prompt {
 		prompt[i] = int32((7*i*i + 3*i + 5) % 96)
@@ -119,8 +128,7 @@ func TestBlockFormatsOnVulkan(t *testing.T) {
 	for i, id := range prompt {
 		tokens[i] = int(id)
 	}
-	const most = 1e-5
-	for i, line := range e2etest.LogitsAfter(t, append([]string{exe}, patient...), tokens, 2) {
+	for i, line := range e2etest.LogitsAfter(t, command, tokens, 2) {
 		var got e2etest.Generated
 		if err := json.Unmarshal([]byte(line), &got); err != nil {
 			t.Fatal(err)
@@ -130,6 +138,37 @@ func TestBlockFormatsOnVulkan(t *testing.T) {
 		} else {
 			t.Logf("token %d: distance %.3g from exact logits", i, d)
 		}
-		prompt = append(prompt, *got.ID)
+		logits, prompt = append(logits, got.Logits), append(prompt, *got.ID)
+	}
+	return logits
+}
+
+// TestBlockFormatsWithSlabs runs the model on an NVIDIA GPU, or on a simulated one of compute capability 9.0, that
+// multiplies the rows of the prompt by tiles and by slabs. Both round both factors of 14 products to f16, by up to
+// 2^-12 each, and differ in the order of sums only.
+func TestBlockFormatsWithSlabs(t *testing.T) {
+	needtest.Slow(t, "e2e")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "mixed.gguf")
+	model := mixedModel(t, path)
+	var first []float64
+	for _, mma := range []string{"wgmma", "sync"} {
+		exe := e2etest.BuildTo(t, filepath.Join(dir, mma), nil, path, "--kv", "f32", "--ctx", "256", "--targets", "cuda:mma="+mma+",cpu", "--deny", "cpu")
+		command, found := append([]string{exe}, patientCUDA...), filepath.Join(dir, "found")
+		if !hasCUDA(t) {
+			command = append([]string{"env", "LD_LIBRARY_PATH=" + simulatedCUDA(t), "GGMLC_CUDASIM=" + found}, command...)
+		}
+		logits := logitsAreExact(t, model, path, command, 4e-3)
+		if text, err := os.ReadFile(found); err == nil && len(text) > 0 {
+			t.Errorf("the driver finds: %s", text)
+		}
+		if has := strings.Contains(string(e2etest.ReadFile(t, exe)), "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16"); has != (mma == "wgmma") {
+			t.Errorf("mma=%s: the program has kernels with slabs: %v", mma, has)
+		}
+		if first == nil {
+			first = logits[0]
+		} else if d := e2etest.Relative(logits[0], first); !(d <= 1e-5) {
+			t.Errorf("the logits of both differ by %.3g", d)
+		}
 	}
 }
