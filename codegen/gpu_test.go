@@ -8,8 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestSlabsAreAskedFor compares the modules that a program has for CUDA: those for sm_90a are of kernels that differ, on
-// targets with mma=wgmma only.
+// TestSlabsAreAskedFor compares the modules that a program has for CUDA: those for sm_90a are of kernels that differ,
+// on targets with mma=wgmma only.
 func TestSlabsAreAskedFor(t *testing.T) {
 	m := irtest.Parse(t, `ggir 1
 props imported

@@ -17,7 +17,8 @@ const productThreads = 128
 //     runs of the matrices' rows, and the team adds the sums of its threads.
 //   - tiled, for many: a workgroup computes a tile of the result from slices of x and of the matrices in shared memory, so
 //     that it decodes each element of a matrix once for all rows of the tile.
-//   - multiplied, for many on machines with kir.CapTile: the same, by tiles that subgroups multiply.
+//   - multiplied, for many on machines with kir.CapTile: the same, by tiles that subgroups multiply, or
+//     by slabs that workgroups multiply, with kir.CapSlab.
 //
 // The number of rows is a symbol in most nodes that may have many, so the kernel of such a node has both, and all
 // threads choose by the number. A node with few rows at most, such as those of a decode step, has no tiled code.

@@ -2,13 +2,13 @@ package gpu
 
 import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
 
-// Products by slabs of package kir are those of multiplied with other hands: the whole workgroup multiplies the slices
-// of a stage while its threads load and decode the next ones. A unit has tileRows rows and up to slabCols columns. What
-// is rounded is the same.
+// On machines with slabs of package kir, multiplied lets the whole workgroup multiply the slices of a stage while its
+// threads load and decode the next ones. A unit has tileRows rows and up to slabCols columns. What is rounded is the
+// same.
 //
-// A stage is one array with the lines of x and then those of the matrices, in blocks of 8 lines of 8 elements. The four
-// blocks of 8 lines follow each other. The first 16 columns are those of the first tile of the slab, and so on, so that
-// the subgroups store them as they store tiles.
+// A stage is a part of one array, with the lines of x and then those of the matrices, in blocks of 8 lines of 8
+// elements. The four blocks of 8 lines follow each other. Each 16 columns of the slab are a tile of each subgroup,
+// which stores it as it stores those that it multiplied itself.
 const (
 	slabCols = 128
 

@@ -115,8 +115,8 @@ func (w *withoutOrder) Run(k *kir.Kernel, groups int, args []uint64) error {
 	return w.simulated.Run(k, groups, args)
 }
 
-// TestWhatOrdersSlabsIsNeeded leaves each fence, publication, commit, wait and barrier out of kernels with slabs, one at
-// a time: with matrices that are copied and with those that are decoded, of one and of two matrices.
+// TestWhatOrdersSlabsIsNeeded leaves each fence, publication, commit, wait and barrier out of kernels with slabs, one
+// at a time: with matrices that are copied and with those that are decoded, of one and of two matrices.
 func TestWhatOrdersSlabsIsNeeded(t *testing.T) {
 	on := slabMachine(t)
 	for _, c := range []tileCase{{dtype.F16, 70, 130, 96, "plain"}, {dtype.Q8_0, 65, 65, 96, "swiglu"}, {dtype.BF16, 64, 64, 64, "residual"}} {

@@ -95,8 +95,8 @@ func withLog(err error, log []byte) error {
 // version begins a module of PTX.
 const version = ".version "
 
-// moduleFor returns the last of several modules, one after the other, that runs on a compute capability: one that is for
-// it or for an earlier one, or, if its target ends with a, for exactly it.
+// moduleFor returns the last of several modules, one after the other, that runs on a compute capability: one that is
+// for it or for an earlier one, or, if its target ends with a, for exactly it.
 func moduleFor(code string, capability int) (best string) {
 	for code != "" {
 		end := len(code)

@@ -67,8 +67,8 @@
 // Tiles are opaque values, which loops and branches carry, for the following reasons. A vector in each thread, as in
 // PTX, would fix which thread has which element, and SPIR-V leaves that to the device. A handle to a place, as of
 // CUDA's wmma, would be a variable, and kir has none. Products of a whole workgroup are slabs, see below. There is one
-// shape: devices with VK_KHR_cooperative_matrix and these types have 16 x 16 x 16, and PTX makes it of two mma.m16n8k16.
-// Elementwise operations on tiles are left out: SPIR-V has them, PTX would, no kernel needs them.
+// shape: devices with VK_KHR_cooperative_matrix and these types have 16 x 16 x 16, and PTX makes it of two
+// mma.m16n8k16. Elementwise operations on tiles are left out: SPIR-V has them, PTX would, no kernel needs them.
 //
 // # Slabs
 //
@@ -99,13 +99,13 @@
 //	                            slab_publish; after that there is a barrier
 //	                            a slab_fence comes after the slab_fill of its slab
 //	until the product is waited for
-//	                            nothing is stored in the factors or copied there; the slab is used by further products only
+//	                            nothing is stored in the factors or copied there; only products use the slab
 //	after that                  a barrier comes before a factor is overwritten
 //
 // A slab is changed in its place. So nothing else uses a slab that a product is added to, that a loop carries, or that
 // its body yields; the body yields it in the place in which it carries it; and a product is in the block that defines
-// its slab. An if passes no slabs on. A slab is read by slab_tile: each subgroup gets a tile_sum of 16 columns of its own
-// 16 rows, of which the first subgroup has the first ones.
+// its slab. An if passes no slabs on. A slab is read by slab_tile: each subgroup gets a tile_sum of 16 columns of its
+// own 16 rows, of which the first subgroup has the first ones.
 //
 // All threads of the workgroup make these operations together, with the same indices and numbers, except slab_publish,
 // which is each thread's own. None of them is a barrier.

@@ -35,7 +35,8 @@ var architectures = map[string]struct {
 // list of as many lanes as the instruction has. Further words: label, zero (a barrier's number), [param], [global],
 // [shared], and mov, =mov for the operands of mov, which have rules of their own. [global:] and [shared:] are addresses
 // of as many bytes as the last operand states, which is the word 4|8|16 or a part of it; count is a number that is not
-// negative, 1| and 0|1 are these numbers. A type, * and a number are a list of as many registers, [row] is the address of 16 bytes in shared memory.
+// negative, 1| and 0|1 are these numbers. A type, * and a number are a list of as many registers, [row] is the address
+// of 16 bytes in shared memory.
 type rule struct {
 	op       string   // with modifiers, without types
 	types    []string // the types that it may have, each joined with points

@@ -35,8 +35,8 @@
 // # Slabs
 //
 // A slab is the accumulators of wgmma.mma_async, which exists for sm_90a only. Its instructions are one to one those of
-// kir: slab_fence is wgmma.fence, slab_commit and slab_wait are wgmma.commit_group and wgmma.wait_group, slab_publish is
-// fence.proxy.async. Factors are in shared memory without swizzling, and a matrix descriptor has their strides. The
+// kir: slab_fence is wgmma.fence, slab_commit and slab_wait are wgmma.commit_group and wgmma.wait_group, slab_publish
+// is fence.proxy.async. Factors are in shared memory without swizzling, and a matrix descriptor has their strides. The
 // registers of a slab are the same ones from its fill to its last product: no instruction touches them in between, so
 // that the compiler of the driver has no reason to serialize products. Their sections are those of version 8.7.
 package ptx
