@@ -133,7 +133,7 @@ func (g *generator) prefetchFew(w rows, p, bytes int) {
 	}
 }
 
-// nearAhead is fewAhead for tiles that take longer for their weights, those for AVX2. They read at most 12 GB/s, and
+// nearAhead is fewAhead for tiles that take longer for their weights, those for AVX2. They
 // prefetch into the first-level cache: Zen 4 has 1.17 of the speed of fewAhead for 8 rows of q8_0, 1.08 for q4_0.
 const nearAhead = 6144
 
