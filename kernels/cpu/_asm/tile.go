@@ -133,17 +133,6 @@ func (g *generator) prefetchFew(w rows, p, bytes int) {
 	}
 }
 
-// nearAhead is fewAhead for tiles that take longer for their weights, those for AVX2. They
-// prefetch into the first-level cache: Zen 4 has 1.17 of the speed of fewAhead for 8 rows of q8_0, 1.08 for q4_0.
-const nearAhead = 6144
-
-// prefetchNear is prefetchFew for such tiles.
-func (g *generator) prefetchNear(w rows, p, bytes int) {
-	for at := 0; at < bytes; at += lineBytes {
-		g.PREFETCHT0(w.at(p, nearAhead+at))
-	}
-}
-
 // newAsk returns the address that the tile asks memory for while it computes; nil for one row,
 // which leaves no time for it.
 func (g *generator) newAsk(t *tile) reg.GPVirtual {

@@ -32,7 +32,7 @@ func (g *generator) avx2FewTile(t *tile) {
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
 	for p := range t.panels {
-		g.prefetchNear(b.w, p, t.blockBytes())
+		g.prefetchFew(b.w, p, t.blockBytes())
 		for h := range g.halves() {
 			b.addHalf(p, h)
 		}
