@@ -95,7 +95,7 @@ func everyMember(m *ir.Module, g *pass.Group, pins []pass.Pin, share []float64, 
 			if leaf, node := firstPinned(m, pins); leaf != "" {
 				return fmt.Errorf("group %s: nothing is left to divide: %q is read by %s: pin less, or leave out --group", g.Name, leaf, node)
 			}
-			return fmt.Errorf("group %s: the model states no weights that can be divided: name some with --shard REGEX=axis0", g.Name)
+			return fmt.Errorf("group %s: nothing is divided: neither the model nor --shard divides a weight: name some with --shard REGEX=axis0", g.Name)
 		}
 	}
 	var errs []error
