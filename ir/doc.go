@@ -1,5 +1,5 @@
-// Package ir is the typed intermediate representation of a model. Passes record their decisions in it,
-// and code is generated from it.
+// Package ir is the typed intermediate representation of a model, with its text form, its parser and its verifier.
+// Passes record their decisions in it, and code is generated from it.
 //
 // A [Module] has weights, persistent states and functions that share them. A [Func] has nodes in
 // execution order. A [Node] applies an [Op] to values and defines its results. A [Value] is defined

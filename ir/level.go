@@ -41,7 +41,7 @@ const (
 	PropChecked
 )
 
-// VerifiedProps are the properties that [Verify] checks. The others are checked by the tests of the
+// VerifiedProps are the properties of a module that [Verify] checks. The others are checked by the tests of the
 // passes that establish them, and by the proof of the plan.
 const VerifiedProps = PropShaped | PropAssigned | PropSplit | PropPartitioned | PropPlaced
 
@@ -50,7 +50,7 @@ var propNames = []string{
 	"partitioned", "queued", "placed", "synced", "checked",
 }
 
-// String returns the names of the properties, in order, separated by commas.
+// String returns the names of the properties of a module, in order, separated by commas.
 func (p Props) String() string {
 	var names []string
 	for i, name := range propNames {

@@ -1,5 +1,5 @@
-// Package runtime is linked by emitted programs and generated packages. It contains arenas, workers, weights,
-// sessions, generation and the command line of emitted programs. It imports the standard library, runtime/token,
+// Package runtime is linked by emitted programs and generated packages: arenas, workers, weights, sessions, generation,
+// and the command line of emitted programs with its commands, such as bench. It imports the standard library, runtime/token,
 // runtime/sample, runtime/printable, ir/dtype and kernels/cpu only, so that a build needs nothing else. It never
 // walks a graph: the plan is the code of Func.Run, and nothing here depends on the ops that it calls.
 //

@@ -119,7 +119,7 @@ func (b *benchCommand) promptRates() []contender {
 	return list
 }
 
-// depthRates returns the results of all depths.
+// depthRates returns the results of all depths: the lengths of the sequence at which bench measured tokens.
 func (b *benchCommand) depthRates() []contender {
 	list := make([]contender, len(b.depths))
 	for i, d := range b.depths {

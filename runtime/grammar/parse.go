@@ -355,6 +355,7 @@ func (p *parser) char() rune {
 	return 0
 }
 
+// hex returns the character of an escape in GBNF that has so many hexadecimal digits.
 func (p *parser) hex(digits int) rune {
 	if p.at+digits <= len(p.text) {
 		n, err := strconv.ParseUint(p.text[p.at:p.at+digits], 16, 32)

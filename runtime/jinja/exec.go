@@ -69,7 +69,7 @@ func (s withStmt) exec(m *machine) flow {
 func (breakStmt) exec(*machine) flow    { return flowBreak }
 func (continueStmt) exec(*machine) flow { return flowContinue }
 
-// assign sets a variable, an attribute of a namespace, or several of them.
+// assign sets a variable of a template, an attribute of a namespace, or several of them.
 func (m *machine) assign(t target, v any) {
 	m.at = t.at
 	switch {

@@ -134,7 +134,7 @@ func (d *direct) layerNorm(name string, x row) row {
 	return y
 }
 
-// softmax returns the shares of scores.
+// softmax returns the shares of scores, as the direct computation of a model defines it.
 func softmax(z row) row {
 	most, sum := slices.Max(z), 0.0
 	y := each(z, func(v float64) float64 { return math.Exp(v - most) })

@@ -105,7 +105,8 @@ func (r runs) overlaps(s runs) bool {
 	return false
 }
 
-// scale returns the ranges of another axis, of which num elements belong to den of this one.
+// scale returns the ranges of another axis, of which num elements belong to den of this one, such as the
+// heads of queries of which some share a head of keys.
 func (r runs) scale(num, den int64) (runs, bool) {
 	var list runs
 	for _, x := range r {
