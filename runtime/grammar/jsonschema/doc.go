@@ -13,8 +13,14 @@
 //
 // Keywords: type, properties, required, additionalProperties, items, prefixItems, minItems, maxItems, minLength,
 // maxLength, minimum, maximum, exclusiveMinimum and exclusiveMaximum of integers, enum, const, anyOf, oneOf, allOf,
-// $ref within the schema, and the formats date (with the days of each month, and leap years), time, date-time and uuid.
-// Other formats are noted and not followed. Of oneOf, values that match several are not excluded.
-// An allOf of several schemas joins the members of objects. Other keywords that
-// limit values are refused by name; annotations are ignored.
+// $ref within the schema, pattern, and the formats date (with the days of each month, and leap years), time, date-time
+// and uuid. Other formats are noted and not followed, as are formats beside a pattern. Of oneOf, values that match
+// several are not excluded. An allOf of several schemas joins the members of objects. Other keywords that limit values
+// are refused by name; annotations are ignored.
+//
+// A pattern is a regular expression of ECMA-262, read as with its flag u: characters are those of Unicode. It matches a
+// part of the string, so any text may come before and after it where it does not say ^ and $. Look-around, references to
+// groups, word boundaries, properties of Unicode, and anchors within it, are refused. Printable characters of ASCII are
+// written as themselves there; quotation marks, backslashes and control characters are escapes; others may be either.
+// With minLength or maxLength, the pattern becomes an automaton, multiplied by a counter of characters (lengths.go).
 package jsonschema

@@ -23,7 +23,8 @@ func Grammar(schema string) (text string, notes []string, err error) {
 	if err != nil {
 		return "", nil, &Error{"#", err.Error()}
 	}
-	w := &writer{top: top, rules: make(map[string]string), refs: make(map[string]string), merged: make(map[*object]string), heads: make(map[string][]string), head: "#"}
+	w := &writer{top: top, rules: make(map[string]string), refs: make(map[string]string), merged: make(map[*object]string), heads: make(map[string][]string), head: "#",
+		patterns: make(map[string]string), sets: make(map[string]string), places: make(map[*span]string)}
 	root := w.value(top, "root", "#")
 	w.checkHeads()
 	if w.err != nil {
@@ -48,6 +49,10 @@ type writer struct {
 	merged map[*object]string // the rule of each schema with an allOf of several
 	notes  []string
 	err    *Error
+
+	patterns map[string]string // the rule of each pattern with its lengths
+	sets     map[string]string // the rule of each set of characters, by its text
+	places   map[*span]string  // the expression of each set, by its first range
 
 	head  string              // the $ref that begins with the part that is written; "" within an object or an array
 	heads map[string][]string // the $refs that each $ref may begin with
@@ -237,7 +242,7 @@ func (p *part) impliedType() value {
 	for _, k := range []struct {
 		kind string
 		keys []string
-	}{{"object", []string{"properties", "required", "additionalProperties"}}, {"array", []string{"items", "prefixItems", "minItems", "maxItems"}}} {
+	}{{"object", []string{"properties", "required", "additionalProperties"}}, {"array", []string{"items", "prefixItems", "minItems", "maxItems"}}, {"string", []string{"pattern"}}} {
 		if slices.ContainsFunc(k.keys, func(key string) bool { _, ok := p.get(key); return ok }) {
 			return k.kind
 		}

@@ -56,6 +56,11 @@ var schemas = []struct {
 	{"short times", `{"type": "string", "format": "date-time", "maxLength": 24}`, []string{`"2026-11-23T10:00:00Z"`, `"2026-11-23T10:00:00.123Z"`}, []string{`"2026-11-23T10:00:00+01:00"`}},
 	{"times with an offset", `{"type": "string", "format": "time", "minLength": 14}`, []string{`"10:00:00+01:00"`, `"10:00:00.123-01:00"`}, []string{`"10:00:00Z"`, `"10:00:00.123Z"`}},
 	{"uuid", `{"type": "string", "format": "uuid"}`, []string{`"123e4567-e89b-12d3-a456-426614174000"`}, []string{`"123e4567e89b12d3a456426614174000"`}},
+	{"pattern", `{"properties": {"id": {"type": "string", "pattern": "^[A-Z]{2,3}-\\d+$"}}, "required": ["id"]}`, []string{`{"id":"AB-1"}`, `{"id":"ABC-123"}`},
+		[]string{`{"id":"A-1"}`, `{"id":"AB-"}`, `{"id":"xAB-1"}`, `{"id":"AB-1x"}`, `{"id":"AB-1`}},
+	{"patterns with lengths", `{"pattern": "^(a+b?)+$", "minLength": 2, "maxLength": 4}`, []string{`"aa"`, `"ab"`, `"abab"`}, []string{`"a"`, `"abaab"`, `"abb"`, `1`}},
+	{"part of a text", `{"type": ["string", "null"], "pattern": "\"\\w|\n$", "maxLength": 9}`, []string{`null`, `"x\"y"`, `"\u0022_!\\"`, `"é\n"`, `"\ud83d\ude00\u000a"`},
+		[]string{`""`, `"\n "`, `"x\""`, `"12345678\"a"`}},
 	{"references", `{"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}, {"type": "null"}]}, "b": {"type": "array", "items": {"$ref": "#/$defs/a"}}}}`, []string{`null`, `[null,[]]`}, []string{`1`}},
 	{"odd names", `{"properties": {"a b\"": {"type": "null"}, "é": {"type": "null"}, "a-b_": {"type": "null"}}, "title": "t"}`, []string{`{"a b\"":null,"é":null,"a-b_":null}`}, []string{`{"a b":null}`}},
 }
@@ -272,7 +277,9 @@ func (w *validator) checkParts(o map[string]any, v any) bool {
 	}
 	switch x := v.(type) {
 	case string:
-		return within(float64(utf8.RuneCountInString(x)), "minLength", "maxLength") && hasFormat(x, o["format"])
+		pattern, ok := o["pattern"].(string)
+		return within(float64(utf8.RuneCountInString(x)), "minLength", "maxLength") && hasFormat(x, o["format"]) &&
+			(!ok || regexp.MustCompile(pattern).MatchString(x))
 	case float64:
 		return within(x, "minimum", "maximum") && x < limit("exclusiveMaximum", math.Inf(1)) && x > limit("exclusiveMinimum", math.Inf(-1))
 	case []any:
@@ -321,7 +328,6 @@ func TestFaultsOfSchemasAreNamed(t *testing.T) {
 		`1`:                                     "a schema is an object",
 		`false`:                                 "no value follows it",
 		`{"type": "strin"}`:                     `there is no type "strin"`,
-		`{"type": "string", "pattern": "a"}`:    `the keyword "pattern" is not supported`,
 		`{"properties": {"a": {"not": true}}}`:  `schema: #/properties/a: the keyword "not" is not supported`,
 		`{"required": ["a"]}`:                   `required names "a"`,
 		`{"properties": {}, "required": ["a"]}`: `required names "a"`,
@@ -367,6 +373,7 @@ func TestNotes(t *testing.T) {
 		`{"type": "object", "properties": {"a": {"type": "string", "format": "email"}}}`: `schema: #/properties/a: the format "email" is not followed: any string is allowed`,
 		`{"type": "integer", "format": "int32"}`:                                         `schema: #: the format of values of type integer is not followed`,
 		`{"type": "string", "format": "date"}`:                                           "",
+		`{"type": "string", "format": "date", "pattern": "^2"}`:                          `schema: #: the format "date" is not followed beside a pattern`,
 	} {
 		if _, notes, err := Grammar(schema); err != nil || strings.Join(notes, "\n") != want {
 			t.Errorf("%s: %q, %v, want %q", schema, notes, err, want)
@@ -397,6 +404,14 @@ func TestLargeSchemas(t *testing.T) {
 func FuzzGrammar(f *testing.F) {
 	for _, tt := range schemas {
 		f.Add(tt.schema)
+	}
+	for i, tt := range patterns {
+		f.Add(patternSchema(tt.pattern, i%3, i%7-1))
+	}
+	for _, pattern := range hostilePatterns() {
+		if len(pattern) < 2000 {
+			f.Add(patternSchema(pattern, 0, -1))
+		}
 	}
 	f.Fuzz(func(t *testing.T, schema string) {
 		text, _, err := Grammar(schema)

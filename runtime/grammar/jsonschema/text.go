@@ -5,6 +5,12 @@ import "strings"
 // text returns the expression of a string.
 func (p *part) text() string {
 	lo, hi := p.count("minLength", 0), p.count("maxLength", -1)
+	if v, ok := p.take("pattern"); ok {
+		if f, ok := p.get("format"); ok {
+			p.note("the format %q is not followed beside a pattern", f)
+		}
+		return p.pattern(v, lo, hi)
+	}
 	if f, ok := p.get("format"); ok {
 		name, _ := f.(string)
 		if forms := formats[name]; forms != nil {
