@@ -64,12 +64,14 @@ var (
 	lineEnds   = makeSet(span{'\n', '\n'}, span{'\r', '\r'}, span{0x2028, 0x2029})
 	digit      = makeSet(span{'0', '9'})
 	word       = makeSet(span{'0', '9'}, span{'A', 'Z'}, span{'_', '_'}, span{'a', 'z'})
-	space      = makeSet(span{'\t', '\r'}, span{' ', ' '}, span{0xa0, 0xa0}, span{0x1680, 0x1680}, span{0x2000, 0x200a}, span{0x2028, 0x2029},
-		span{0x202f, 0x202f}, span{0x205f, 0x205f}, span{0x3000, 0x3000}, span{0xfeff, 0xfeff})
+	space      = makeSet(span{'\t', '\r'}, span{' ', ' '}, span{0xa0, 0xa0}, span{0x1680, 0x1680},
+		span{0x2000, 0x200a}, span{0x2028, 0x2029}, span{0x202f, 0x202f}, span{0x205f, 0x205f}, span{0x3000, 0x3000}, span{0xfeff, 0xfeff})
 )
 
 // named are the sets with an escape.
-var named = map[rune]set{'d': digit, 'D': digit.others(), 'w': word, 'W': word.others(), 's': space, 'S': space.others()}
+var named = map[rune]set{
+	'd': digit, 'D': digit.others(), 'w': word, 'W': word.others(), 's': space, 'S': space.others(),
+}
 
 // Characters by how JSON strings have them here.
 var (

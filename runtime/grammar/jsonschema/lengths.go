@@ -164,8 +164,8 @@ func (m *product) findLive() {
 	}
 }
 
-// product returns the rule of the texts of e with a length from lo to hi, with the quotation mark after them: a rule for
-// each place in e and number of characters before it.
+// product returns the rule of the texts of e with a length from lo to hi, with the quotation mark after them: a rule
+// for each place in e and number of characters before it.
 //
 // For example, those of a* "-" b* with at most 2 characters are
 //
@@ -177,7 +177,8 @@ func (p *part) product(e expression, lo, hi int) string {
 	a := make(automaton, 1)
 	m := a.multiply(a.add(e, accept), lo, hi)
 	if m == nil {
-		p.fail(p.path, "pattern: with minLength and maxLength it needs more than %d steps: use smaller numbers, or leave them out", maxArcs)
+		p.fail(p.path, "pattern: with minLength and maxLength it needs more than %d steps: use smaller numbers, or leave them out",
+			maxArcs)
 		return ""
 	}
 	if !m.live[0] {

@@ -32,7 +32,8 @@ func (p *part) pattern(v value, lo, hi int) string {
 	}
 	m := measure(e)
 	if m.size > maxPattern {
-		p.fail(p.path, "pattern: it describes more than %d characters one by one: use smaller numbers of repetitions", maxPattern)
+		p.fail(p.path, "pattern: it describes more than %d characters one by one: use smaller numbers of repetitions",
+			maxPattern)
 		return ""
 	}
 	rule := p.define(fmt.Sprintf("pattern-%d", len(p.patterns)+1), "")
@@ -83,10 +84,12 @@ const (
 // whole returns an expression without anchors for all of a text, where e matches a part of it: any characters come
 // before and after it, but where ^ or $ says otherwise.
 func whole(e expression, before, after edge) (expression, error) {
-	if a := firstAnchor(e); a == nil {
+	a := firstAnchor(e)
+	if a == nil {
 		return enclosed(e, before, after), nil
-	} else if x, ok := e.(repeated); ok {
-		return nil, fmt.Errorf("character %d: the anchor %c within a repetition is not supported", a.at+1, firstAnchor(x.of).sign)
+	}
+	if _, ok := e.(repeated); ok {
+		return nil, fmt.Errorf("character %d: the anchor %c within a repetition is not supported", a.at+1, a.sign)
 	}
 	if list, ok := e.(either); ok {
 		all := make(either, len(list))

@@ -149,7 +149,7 @@ func (r *patternReader) atom(depth int) expression {
 		r.fail(at, "there is nothing before %c that it could repeat", c)
 		return series{}
 	case '{':
-		r.fail(at, `{ begins no number of repetitions here: write \{ for the character, or {2}, {2,} or {2,5} after what is repeated`)
+		r.fail(at, `{ begins no number of repetitions here: write \{ for the character, or {2}, {2,} or {2,5} after a part`)
 		return series{}
 	default:
 		return r.one(c, at)
@@ -232,7 +232,8 @@ func (r *patternReader) bounds(at int) (lo, hi int) {
 	}
 	switch {
 	case !r.accept("}") || !ok:
-		r.fail(at, `{ begins no number of repetitions from 0 to %d: write {2}, {2,} or {2,5}, or \{ for the character`, maxCount)
+		r.fail(at, `{ begins no number of repetitions from 0 to %d: write {2}, {2,} or {2,5}, or \{ for the character`,
+			maxCount)
 	case hi >= 0 && hi < lo:
 		r.fail(at, "{%d,%d}: the second number is below the first", lo, hi)
 	}
