@@ -261,10 +261,10 @@ func (p *part) write(e expression) string {
 			return text + "*"
 		case e.max < 0 && e.min == 1:
 			return text + "+"
-		case e.max == 1:
-			return text + "?"
 		case e.max == e.min:
 			return fmt.Sprintf("%s{%d}", text, e.min)
+		case e.max == 1:
+			return text + "?"
 		}
 		return text + p.times(e.min, e.max)
 	}

@@ -236,6 +236,30 @@ func TestPatternsMatchAsPackageRegexp(t *testing.T) {
 	}
 }
 
+// TestBoundsOfOneSet compares repetitions of one set with package regexp, for all small bounds of the length.
+func TestBoundsOfOneSet(t *testing.T) {
+	for _, sign := range []string{"*", "+", "?", "{0}", "{1}", "{2}", "{0,2}", "{1,2}", "{1,}", "{2,}"} {
+		pattern := "^[ab]" + sign + "$"
+		want := regexp.MustCompile(pattern)
+		for lo := range 4 {
+			for hi := -1; hi < 4; hi++ {
+				text, _, err := Grammar(patternSchema(pattern, lo, hi))
+				var g *grammar.Grammar
+				if err == nil {
+					g = compile(t, patternSchema(pattern, lo, hi))
+				}
+				for n := range 5 {
+					s := strings.Repeat("b", n)
+					has := want.MatchString(s) && n >= lo && (hi < 0 || n <= hi)
+					if got := err == nil && follows(t, g, `"`+s+`"`); got != has {
+						t.Errorf("%s, %d to %d, %q: %v, package regexp has %v\n%s%v", pattern, lo, hi, s, got, has, text, err)
+					}
+				}
+			}
+		}
+	}
+}
+
 // checkDrawn draws texts of a grammar. It returns how many ended.
 func checkDrawn(t *testing.T, r *rand.Rand, g *grammar.Grammar, pattern string, has func(string) bool) (n int) {
 	for range 4 {
