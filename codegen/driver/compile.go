@@ -178,10 +178,12 @@ func (e *DeniedError) Error() string {
 func (e *DeniedError) Budget() bool { return true }
 
 // denyLast assigns backends to a copy of the module and fails if the last target, which
-// runs what no other does, has something to run.
+// runs what no other does, has something to run. In a module whose nodes have backends, what
+// passes have added since is not counted: hand-outs of observed values, and copies for them.
 func denyLast(ctx context.Context, m *ir.Module, o CompileOptions) error {
 	trial := m.Clone()
-	if trial.Props&ir.PropAssigned == 0 {
+	assigned := m.Props&ir.PropAssigned != 0
+	if !assigned {
 		_, err := passes.Run(ctx, trial, passes.RunOptions{Targets: o.Targets, Options: o.Passes, To: "unfuse"})
 		if err != nil {
 			return err
@@ -191,7 +193,8 @@ func denyLast(ctx context.Context, m *ir.Module, o CompileOptions) error {
 	e := &DeniedError{Backend: last}
 	for _, f := range trial.AllFuncs() {
 		for _, n := range f.Nodes {
-			if n.Backend == last && n.Traits()&(ir.HasBody|ir.Leaf|ir.View) == 0 {
+			added := assigned && (n.Op == ir.OpObserve || n.Op == ir.OpCopy)
+			if n.Backend == last && !added && n.Traits()&(ir.HasBody|ir.Leaf|ir.View) == 0 {
 				e.Nodes = append(e.Nodes, fmt.Sprintf("@%s %v = %v%s: %s", f.Name, n, n.Op, at(n), refusals(o, n)))
 			}
 		}
