@@ -186,7 +186,7 @@ func denyLast(ctx context.Context, m *ir.Module, o CompileOptions) error {
 	if !assigned {
 		_, err := passes.Run(ctx, trial, passes.RunOptions{Targets: o.Targets, Options: o.Passes, To: "unfuse"})
 		if err != nil {
-			return err
+			return overridden(err, o)
 		}
 	}
 	last := o.Targets.Last().Name
