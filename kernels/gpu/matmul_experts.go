@@ -81,7 +81,7 @@ func (p *product) chosen() *chosen {
 }
 
 // each runs tile for each tile of an expert's rows, with the product of these rows with the expert's matrix. An expert
-// that nobody chose has none.
+// that no row chose has none.
 func (c *chosen) each(expert *kir.Value, tile func(of *product)) {
 	c.Barrier() // the last counts were read
 	before, total := c.count(expert)

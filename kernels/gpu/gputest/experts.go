@@ -23,20 +23,20 @@ type Prompt struct {
 }
 
 // Prompts have few and many tokens and experts, and choices that are hard: all of one expert, which makes several tiles,
-// experts that nobody chose, ids that a token has more than once, tiles that are full, and full but for one row.
+// experts that no token chose, ids that a token has more than once, tiles that are full, and full but for one row.
 func Prompts() []Prompt {
 	random := func(experts int) func(token, place int) int {
 		return func(token, place int) int { return rand.New(rand.NewPCG(uint64(token), uint64(place))).IntN(experts) }
 	}
-	apart := func(experts int) func(token, place int) int { // as a router chooses: no expert twice
+	distinct := func(experts int) func(token, place int) int { // as a router chooses: no expert twice
 		return func(token, place int) int { return (token*token*5 + token + 3*place) % experts }
 	}
 	always := func(e int) func(token, place int) int { return func(int, int) int { return e } }
 	return []Prompt{
-		{"two tokens", 2, 8, 2, 33, 32, dtype.F32, false, apart(8)},
+		{"two tokens", 2, 8, 2, 33, 32, dtype.F32, false, distinct(8)},
 		{"one for all", 150, 5, 1, 40, 64, dtype.Q8_0, false, always(3)},
 		{"the last for all", 33, 2, 2, 65, 40, dtype.F16, true, always(1)},
-		{"nobody chose some", 70, 6, 2, 33, 64, dtype.Q4_0, false, func(token, place int) int { return 1 + (token+place)%2*3 }},
+		{"some are not chosen", 70, 6, 2, 33, 64, dtype.Q4_0, false, func(token, place int) int { return 1 + (token+place)%2*3 }},
 		{"one token chose another", 66, 3, 1, 7, 32, dtype.BF16, false, func(token, _ int) int { return token / 65 * 2 }},
 		{"full tiles", 128, 2, 1, 64, 32, dtype.F16, false, func(token, _ int) int { return token % 2 }},
 		{"half tiles", 64, 2, 1, 64, 32, dtype.Q4_1, false, func(token, _ int) int { return token % 2 }},

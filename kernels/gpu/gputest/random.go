@@ -255,7 +255,7 @@ func expertsProduct(d *dice) (ir.Op, []ir.CaseArg, any) {
 	}
 	x, w := d.activations(t, r, ir.Const(pick(d, 1, chosen)), ir.Const(k)), d.layout(operand(t, ir.Dims(experts, n, k)...))
 	w.Weight = true
-	named := pick(d, experts, (experts+1)/2) // in half of the cases nobody chooses the others
+	named := pick(d, experts, (experts+1)/2) // in half of the cases no token chooses the others
 	return ir.OpExpertsMatMul, []ir.CaseArg{x, w, whole(0, named, r, ir.Const(chosen))}, nil
 }
 

@@ -105,7 +105,7 @@ func (m *merge) members(o *object, path string) {
 	m.required = append(m.required, list...)
 }
 
-// inherit returns a schema with the type that stands beside the list that it is from, unless it decides that itself.
+// inherit returns a schema with the type that its list has beside it, unless it decides that itself.
 func (p *part) inherit(v value) value {
 	t, given := p.take("type")
 	o, ok := v.(*object)
