@@ -24,6 +24,7 @@ import (
 // options are the command line.
 type options struct {
 	models, small, ik, llama string
+	ikAVX2                   string
 	source, work, docs       string
 	rounds, turns, threads   int
 	rows                     string
@@ -34,9 +35,10 @@ type options struct {
 func parse(args []string) (*options, error) {
 	o := new(options)
 	f := flag.NewFlagSet("performance", flag.ContinueOnError)
-	f.StringVar(&o.models, "models", "", "`folder` with r1b-f16.gguf, r1b-bf16.gguf, r1b-Q4_0.gguf and r1b-Q8_0.gguf (../shared/peers.md describes how they are made); rows of files that are not there are left out")
+	f.StringVar(&o.models, "models", "", "`folder` with r1b-f16.gguf, r1b-bf16.gguf, r1b-Q4_0.gguf, r1b-Q8_0.gguf, r1b-Q4_K_M.gguf … (../shared/peers.md describes how they are made); rows of files that are not there are left out")
 	f.StringVar(&o.small, "small", "../../../shared/data/aidreams260K.gguf", "the small model's `file`")
 	f.StringVar(&o.ik, "ik", "", "ik_llama.cpp's llama-bench; none: its columns stay empty")
+	f.StringVar(&o.ikAVX2, "ik-avx2", "", "ik_llama.cpp's llama-bench, built without AVX-512, for rows of AVX2; none: their columns stay empty")
 	f.StringVar(&o.llama, "llama", "", "llama.cpp's llama-bench; none: its columns stay empty")
 	f.StringVar(&o.source, "source", filepath.Join("..", ".."), "`folder` of the checkout that is measured")
 	f.StringVar(&o.work, "work", filepath.Join(os.TempDir(), "ggmlc-performance"), "`folder` for programs that are built (some 10 GB)")

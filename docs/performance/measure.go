@@ -175,6 +175,9 @@ func (s *session) group(ctx context.Context, rows []*row, round int) error {
 			run = s.prompts
 		}
 		for _, c := range s.contestants(rows) {
+			if c.row.sequences > 0 {
+				continue
+			}
 			m := measured{Row: c.row.name, Round: round, Turn: turn, Who: c.who}
 			if err := s.once(m, func(m *measured) error { return run(ctx, c, m) }); err != nil {
 				return err
@@ -217,16 +220,20 @@ func (s *session) contestants(rows []*row) (list []contestant) {
 		list = append(list, contestant{w, ours, nil})
 	}
 	if first := rows[0]; first.peersOf == "" && !first.alone {
-		for _, p := range s.peers() {
+		for _, p := range s.peers(first) {
 			list = append(list, contestant{first, p.name, &p})
 		}
 	}
 	return list
 }
 
-// peers are those that the command line names.
-func (s *session) peers() (list []peer) {
-	for _, p := range []peer{{ik, s.ik, []string{"-rtr", "1", "-fa", "1"}}, {llama, s.llama, nil}} {
+// peers are those that the command line names for a row.
+func (s *session) peers(w *row) (list []peer) {
+	all := []peer{{ik, s.ik, []string{"-rtr", "1", "-fa", "1"}}, {llama, s.llama, nil}}
+	if w.avx2 {
+		all = []peer{{ik, s.ikAVX2, all[0].flags}}
+	}
+	for _, p := range all {
 		if p.path != "" {
 			list = append(list, p)
 		}

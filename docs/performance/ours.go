@@ -20,10 +20,12 @@ type benchResult struct {
 	Read         float64      `json:"read_gb_s"`
 	Prompts      []benchedOne `json:"prompts"`
 	Depths       []benchedOne `json:"depths"`
+	Sequences    []benchedOne `json:"sequences"`
 }
 
-// benchedOne is one length of prompt or one depth among several.
+// benchedOne is one length of prompt, one depth or one number of sequences among several.
 type benchedOne struct {
+	N      int     `json:"n"`
 	Tokens int     `json:"tokens"`
 	Depth  int     `json:"depth"`
 	Rate   float64 `json:"tok_s"`
@@ -67,7 +69,7 @@ func (s *session) ours(ctx context.Context, w *row, m *measured) error {
 	for _, part := range []struct {
 		wanted bool
 		run    func(context.Context, *row, *measured) error
-	}{{w.long, s.long}, {w.disturbed, s.disturbed}, {w.start, s.start}} {
+	}{{w.long, s.long}, {w.disturbed, s.disturbed}, {w.start, s.start}, {w.sequences > 0, s.together}} {
 		if !part.wanted {
 			continue
 		}
@@ -117,6 +119,28 @@ func (s *session) long(ctx context.Context, w *row, m *measured) error {
 		m.Figures[atDepth(d.Depth)] = d.Rate
 		if i > 0 {
 			m.Figures[ratioOf(atDepth(d.Depth), atDepth(shallow))] = d.Ratio
+		}
+	}
+	return nil
+}
+
+// Of sequences that generate together: the prompt of each, what each generates, and how often.
+const (
+	sequencePrompt   = 16
+	sequenceGenerate = 48
+	sequenceRepeats  = 5
+)
+
+// together compares sequences that generate together with a single one.
+func (s *session) together(ctx context.Context, w *row, m *measured) error {
+	b, err := s.bench(ctx, w, m, sequenceRepeats, "-p", strconv.Itoa(sequencePrompt), "-n", strconv.Itoa(sequenceGenerate), "--sequences", strconv.Itoa(w.sequences))
+	if err != nil {
+		return err
+	}
+	for _, q := range b.Sequences {
+		m.Figures[atOnce(q.N)] = q.Rate
+		if q.N > 1 {
+			m.Figures[ratioOf(atOnce(q.N), atOnce(1))] = q.Ratio
 		}
 	}
 	return nil

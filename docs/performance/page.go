@@ -51,6 +51,7 @@ func pageOf(r *results) string {
 	for _, figure := range []string{"tg64", "pp128", "pp512"} {
 		b.WriteString(rates(r, figure))
 	}
+	b.WriteString(sequenceTable(r))
 	b.WriteString(goalTable(r))
 	b.WriteString(barrierLine(r))
 	b.WriteString(profileTable(r))
@@ -91,9 +92,10 @@ var arithmetics = []struct {
 	name       string
 	measuredBy func(*row) bool
 }{
-	{"int8", func(w *row) bool { return w.bytesPerWeight < 2 }},
+	{"int8", func(w *row) bool { return w.bytesPerWeight < 2 && !w.avx2 }},
 	{"bf16", func(w *row) bool { return strings.Contains(w.name, "BF16") }},
 	{"f32", func(w *row) bool { return w.name == "F16" }},
+	{"int8 on AVX2", func(w *row) bool { return w.avx2 }},
 }
 
 // allValues collects a figure of ours over the rows of the large model that a filter takes.
@@ -151,6 +153,21 @@ func rates(r *results, figure string) string {
 		b.WriteString(" |\n")
 	}
 	return b.String()
+}
+
+// sequenceTable has the rates of one sequence and of several at once.
+func sequenceTable(r *results) string {
+	var lines strings.Builder
+	for _, w := range rows {
+		if v := r.values(w.name, ours, atOnce(w.sequences)); w.sequences > 0 && len(v) > 0 {
+			fmt.Fprintf(&lines, "| %s | %s | %d: %s | %s |\n", w.name, show(spreadOf(r.values(w.name, ours, atOnce(1)))), w.sequences,
+				show(spreadOf(v)), show(spreadOf(r.ratios(w.name, atOnce(w.sequences), atOnce(1)))))
+		}
+	}
+	if lines.Len() == 0 {
+		return ""
+	}
+	return "\n### Sequences that generate together, tokens/s\n\n| | one | all together | ratio |\n|---|---|---|---|\n" + lines.String()
 }
 
 // shares of a limit are those of models that do not stay in a cache.

@@ -192,11 +192,14 @@ func TestGroups(t *testing.T) {
 	if want := [][]*row{{a, likeA}, {b}, {likeC}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	s := &session{options: &options{ik: "ik", llama: "llama"}}
+	s := &session{options: &options{ik: "ik", ikAVX2: "ik2", llama: "llama"}}
 	for i, want := range []int{4, 3, 1} {
 		if n := len(s.contestants(got[i])); n != want {
 			t.Errorf("%d programs in group %d, want %d", n, i, want)
 		}
+	}
+	if got := s.contestants([]*row{{name: "d", avx2: true}}); len(got) != 2 || got[1].peer.path != "ik2" {
+		t.Errorf("a row of AVX2 runs beside %v, want the peer that was built for it alone", got)
 	}
 }
 
@@ -208,9 +211,11 @@ func TestGroupIsMeasuredOnce(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
 	w := &row{name: "toy", prompts: []int{128, 512}, generate: 64, repeats: 1, long: true, peersLong: true, disturbed: true, start: true}
+	several := &row{name: "several", sequences: 8, alone: true}
 	r := &results{path: filepath.Join(dir, "results.json"), Commit: "c0"}
 	s := &session{options: &options{work: dir, small: "toy.gguf", threads: 2, turns: 2, quiet: 1, ik: filepath.Join(dir, "ik")}, results: r, only: regexp.MustCompile("")}
 	script(t, s.program(w), "echo ours $* >>"+log+toyBench)
+	script(t, s.program(several), "echo several $* >>"+log+toyBench)
 	script(t, s.ik, "echo peer $* >>"+log+`
 echo "graph nodes  = 373" >&2
 case "$*" in
@@ -220,8 +225,10 @@ case "$*" in
 esac
 `)
 	for range 2 {
-		if err := s.group(context.Background(), []*row{w}, 1); err != nil {
-			t.Fatal(err)
+		for _, w := range []*row{w, several} {
+			if err := s.group(context.Background(), []*row{w}, 1); err != nil {
+				t.Fatal(err)
+			}
 		}
 		again, err := readResults(r.path)
 		if err != nil {
@@ -235,7 +242,7 @@ esac
 		want += 2
 	}
 	calls, err := os.ReadFile(log)
-	if err != nil || strings.Count(string(calls), "ours") != want || strings.Count(string(calls), "peer") != 5 {
+	if err != nil || strings.Count(string(calls), "ours") != want || strings.Count(string(calls), "peer") != 5 || strings.Count(string(calls), "several") != 2 {
 		t.Errorf("programs ran otherwise than once for each figure (%v):\n%s", err, calls)
 	}
 }
@@ -244,6 +251,7 @@ esac
 const toyBench = `
 one='"prefill_tok_s":1000,"decode_tok_s":50,"prefill_share":0.5,"decode_share":0.9,"peak_gop_s":2000,"read_gb_s":60'
 case "$*" in
+*"--sequences 8"*) echo '{'$one',"sequences":[{"n":1,"tok_s":50,"ratio":1},{"n":8,"tok_s":200,"ratio":4.1}]}';;
 *"-p 512,4096"*) echo '{'$one',"prompts":[{"tokens":512,"tok_s":1000,"ratio":1},{"tokens":4096,"tok_s":900,"ratio":0.8}]}';;
 *"-p 128,512"*) echo '{'$one',"prompts":[{"tokens":128,"tok_s":1000,"share":0.5},{"tokens":512,"tok_s":1100,"share":0.6}]}';;
 *"-d 16,4000"*) echo '{'$one',"depths":[{"depth":16,"tok_s":50,"ratio":1},{"depth":4000,"tok_s":40,"ratio":0.9}]}';;
@@ -277,6 +285,11 @@ func checkToy(t *testing.T, r *results) {
 	} {
 		if got := r.ratios("toy", c.figure, c.against); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s against %s: %v, want %v", c.figure, c.against, got, c.want)
+		}
+	}
+	for figure, want := range map[string]float64{"tg of 1": 50, "tg of 8": 200, ratioOf("tg of 8", "tg of 1"): 4.1} {
+		if got, ok := r.value("several", 1, 0, ours, figure); !ok || got != want {
+			t.Errorf("sequences, %s: %v (%v), want %v", figure, got, ok, want)
 		}
 	}
 	first, _ := r.value("toy", 1, 0, ours, figFirst)

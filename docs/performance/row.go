@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // A row is a model compiled in one way, and what is measured of it.
 type row struct {
@@ -24,6 +27,9 @@ type row struct {
 	profile bool   // also where the time goes
 	peersOf string // a row whose peers' figures count here too, as they have no such mode: it takes its turns beside that row
 	alone   bool   // peers are not asked
+	avx2    bool   // the peer is the one that was built for AVX2 alone, as the row's program is
+
+	sequences int // also measure so many that generate together; the program's context is small, so nothing else is measured
 
 	bytesPerWeight float64 // of the format, scales included; 0 leaves the row out of the roofline
 }
@@ -46,8 +52,34 @@ var rows = []row{
 	{name: "F16", file: "r1b-f16.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, long: true, start: true, profile: true, bytesPerWeight: 2},
 	{name: "F16 as BF16", file: "r1b-f16.gguf", flags: []string{"--allow-bf16"}, prompts: []int{128, 512}, generate: 64, repeats: 1, peersOf: "F16", bytesPerWeight: 2},
 	{name: "BF16", file: "r1b-bf16.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, bytesPerWeight: 2},
+	blocks("Q4_K_M"), blocks("Q5_K_M"), blocks("Q6_K"), blocks("IQ4_XS"), blocks("MXFP4"),
+	onAVX2("Q4_0"), onAVX2("Q8_0"), onAVX2("Q4_K_M"), onAVX2("Q5_K_M"), onAVX2("Q6_K"), onAVX2("IQ4_XS"), onAVX2("MXFP4"),
+	together("Q4_0"), together("Q8_0"), together("Q4_K_M"), together("Q4_0", "--cpu", "avx2"), together("Q8_0", "--cpu", "avx2"), together("Q4_K_M", "--cpu", "avx2"),
 	{name: "aidreams260K, 1 thread", threads: 1, prompts: []int{128}, generate: 64, repeats: 9},
 	{name: "aidreams260K, 2 threads", threads: 2, prompts: []int{128}, generate: 64, repeats: 9},
+}
+
+// blocks is the row of a file in a mixture of block formats, named as llama-quantize names it.
+func blocks(format string) row {
+	return row{name: format, file: "r1b-" + format + ".gguf", prompts: []int{128, 512}, generate: 64, repeats: 1}
+}
+
+// onAVX2 is the row of a file on a processor without AVX-512.
+func onAVX2(format string) row {
+	w := blocks(format)
+	w.name, w.flags, w.avx2 = format+", AVX2", []string{"--cpu", "avx2"}, true
+	return w
+}
+
+// together is the row of a file whose sequences generate together.
+func together(format string, flags ...string) row {
+	w := blocks(format)
+	w.name, w.alone, w.prompts, w.sequences = format+", sequences", true, nil, 8
+	if len(flags) > 0 {
+		w.name = format + ", AVX2, sequences"
+	}
+	w.flags = append([]string{"--sequences", strconv.Itoa(w.sequences), "--ctx", "1024"}, flags...)
+	return w
 }
 
 func rowNamed(name string) *row {
@@ -75,6 +107,9 @@ func prompt(tokens int) string     { return fmt.Sprintf("pp%d", tokens) }
 func generated(tokens int) string  { return fmt.Sprintf("tg%d", tokens) }
 func atDepth(positions int) string { return fmt.Sprintf("tg at %d", positions) }
 
+// atOnce names the rate of sequences that generate together.
+func atOnce(sequences int) string { return fmt.Sprintf("tg of %d", sequences) }
+
 // disturbed names a figure that was measured beside a busy process.
 func disturbed(figure string) string { return figure + " beside a busy process" }
 
@@ -84,7 +119,7 @@ func shareOf(figure string) string { return figure + " share" }
 // ratioOf names the ratio of two figures that took short turns.
 func ratioOf(figure, to string) string { return figure + " of " + to }
 
-// goal is one of the CPU issue's: figure of ours against something of the same round.
+// goal compares a figure of ours with something of the same round.
 type goal struct {
 	rows    []string
 	figure  string // of generate and prompts: "tg64", "pp128"
@@ -93,7 +128,12 @@ type goal struct {
 	most    float64 // used where least is 0
 }
 
-// goals are the table of issue 5.
+var (
+	blockRows    = []string{"Q4_K_M", "Q5_K_M", "Q6_K", "IQ4_XS", "MXFP4"}
+	sequenceRows = []string{"Q4_0, sequences", "Q8_0, sequences", "Q4_K_M, sequences", "Q4_0, AVX2, sequences", "Q8_0, AVX2, sequences", "Q4_K_M, AVX2, sequences"}
+)
+
+// goals are the table of issue 5, then that of issue 20.
 var goals = []goal{
 	{[]string{"Q4_0", "Q8_0"}, "tg64", ik, 1, 0},
 	{[]string{"Q4_0", "Q8_0"}, "tg64", limit, 0.92, 0},
@@ -112,6 +152,14 @@ var goals = []goal{
 	{[]string{"aidreams260K, 1 thread", "aidreams260K, 2 threads"}, "tg64", better, 2, 0},
 	{[]string{"aidreams260K, 1 thread", "aidreams260K, 2 threads"}, "pp128", better, 1, 0},
 	{[]string{"Q4_0", "F16"}, figStart, "", 0, 50},
+	{blockRows, "tg64", ik, 1, 0},
+	{blockRows, "tg64", limit, 0.92, 0},
+	{blockRows, "pp128", ik, 1.5, 0},
+	{blockRows, "pp512", ik, 1.5, 0},
+	{[]string{"Q4_0, AVX2", "Q8_0, AVX2", "Q4_K_M, AVX2"}, "tg64", ik, 1, 0},
+	{[]string{"Q4_0, AVX2", "Q8_0, AVX2", "Q4_K_M, AVX2"}, "pp128", ik, 1.4, 0},
+	{[]string{"Q4_0, AVX2", "Q8_0, AVX2", "Q4_K_M, AVX2"}, "pp512", ik, 1.4, 0},
+	{sequenceRows, atOnce(8), atOnce(1), 4, 0},
 }
 
 // Who runs, and what else figures are compared with.
