@@ -27,7 +27,7 @@ type options struct {
 	ikAVX2                   string
 	source, work, docs       string
 	rounds, turns, threads   int
-	rows                     string
+	rows, file               string
 	quiet                    float64
 	fresh, page, profiles    bool
 }
@@ -46,6 +46,7 @@ func parse(args []string) (*options, error) {
 	f.IntVar(&o.rounds, "rounds", 3, "rounds")
 	f.IntVar(&o.turns, "turns", 3, "turns of generation in each round; prompts, which are steadier, take one")
 	f.IntVar(&o.threads, "threads", 2, "threads of the 1.1 B models")
+	f.StringVar(&o.file, "results", mainResults, "`name` of the file of results in the folder performance of -docs: each has its part of the page")
 	f.StringVar(&o.rows, "rows", "", "only rows whose name matches the `pattern`")
 	f.Float64Var(&o.quiet, "quiet", 0.05, "repeat, at most twice, what ran while others used more than this `share` of the processors")
 	f.BoolVar(&o.fresh, "fresh", false, "forget what results.json has")
@@ -77,7 +78,7 @@ func main() {
 }
 
 func run(ctx context.Context, o *options) error {
-	path := filepath.Join(o.docs, "performance", "results.json")
+	path := filepath.Join(o.docs, "performance", o.file)
 	r := newResults(path)
 	if !o.fresh {
 		var err error

@@ -10,30 +10,37 @@ import (
 	"strings"
 )
 
-// The page's generated part is between these lines; the text around it is written by hand.
-const (
-	beginMark = "<!-- Written by docs/performance from results.json: do not edit. -->"
-	endMark   = "<!-- End of what docs/performance writes. -->"
-)
+// The page has a generated part for each file of results, between such lines; the text around them is written by hand.
+const endMark = "<!-- End of what docs/performance writes. -->"
 
-// writePage writes the generated part of docs/performance.md, and the picture.
+func beginMark(results string) string {
+	return fmt.Sprintf("<!-- Written by docs/performance from %s: do not edit. -->", results)
+}
+
+// mainResults is the file of results from which the picture is drawn.
+const mainResults = "results.json"
+
+// writePage writes the part of docs/performance.md that the results give, and the picture.
 func writePage(docs string, r *results) error {
 	path := filepath.Join(docs, "performance.md")
 	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	text, err := insert(string(old), pageOf(r))
+	text, err := insert(string(old), beginMark(r.name()), pageOf(r))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return errors.Join(os.WriteFile(path, []byte(text), 0o666), drawPage(filepath.Join(docs, "performance"), r))
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil || r.name() != mainResults {
+		return err
+	}
+	return drawPage(filepath.Join(docs, "performance"), r)
 }
 
-// insert replaces the text between the marks; a page without marks gets them at its end.
-func insert(page, generated string) (string, error) {
-	generated = beginMark + "\n\n" + generated + "\n" + endMark
-	before, rest, found := strings.Cut(page, beginMark)
+// insert replaces the text after a mark, up to the end mark; a page without the mark gets both at its end.
+func insert(page, mark, generated string) (string, error) {
+	generated = mark + "\n\n" + generated + "\n" + endMark
+	before, rest, found := strings.Cut(page, mark)
 	if !found {
 		return strings.TrimSpace(page+"\n\n"+generated) + "\n", nil
 	}
@@ -55,7 +62,9 @@ func pageOf(r *results) string {
 	b.WriteString(goalTable(r))
 	b.WriteString(barrierLine(r))
 	b.WriteString(profileTable(r))
-	b.WriteString("\n![roofline](performance/roofline.svg)\n")
+	if r.name() == mainResults {
+		b.WriteString("\n![roofline](performance/roofline.svg)\n")
+	}
 	return b.String()
 }
 

@@ -13,15 +13,8 @@ import (
 	"time"
 )
 
-// TestPageIsCurrent checks that the page and its picture are what results.json gives.
+// TestPageIsCurrent checks that the page and its picture are what the files of results give.
 func TestPageIsCurrent(t *testing.T) {
-	r, err := readResults("results.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(r.Runs) == 0 {
-		t.Fatal("results.json has no runs: the page would be empty")
-	}
 	docs := t.TempDir()
 	if err := os.Mkdir(filepath.Join(docs, "performance"), 0o777); err != nil {
 		t.Fatal(err)
@@ -33,33 +26,47 @@ func TestPageIsCurrent(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(docs, "performance.md"), page, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := writePage(docs, r); err != nil {
-		t.Fatal(err)
+	files, err := filepath.Glob("results*.json")
+	if err != nil || len(files) < 1 {
+		t.Fatalf("no results: %v", err)
+	}
+	for _, name := range files {
+		r, err := readResults(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Runs) == 0 {
+			t.Fatalf("%s has no runs: its part of the page would be empty", name)
+		}
+		if err := writePage(docs, r); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, name := range []string{"performance.md", "performance/roofline.svg"} {
 		got, err1 := os.ReadFile(filepath.Join("..", name))
 		want, err2 := os.ReadFile(filepath.Join(docs, name))
 		if err1 != nil || err2 != nil || string(got) != string(want) {
-			t.Errorf("docs/%s is not what results.json gives: go -C docs/performance run . -page (%v, %v)", name, err1, err2)
+			t.Errorf("docs/%s is not what the results give: go -C docs/performance run . -page, with -results (%v, %v)", name, err1, err2)
 		}
 	}
 }
 
 func TestInsert(t *testing.T) {
+	const mark = "<!-- begin -->"
 	for _, c := range []struct{ page, want string }{
-		{"", beginMark + "\n\nnew\n" + endMark + "\n"},
-		{"# By hand\n", "# By hand\n\n\n" + beginMark + "\n\nnew\n" + endMark + "\n"},
-		{"a\n" + beginMark + "\nold\n" + endMark + "\nb\n", "a\n" + beginMark + "\n\nnew\n" + endMark + "\nb\n"},
+		{"", mark + "\n\nnew\n" + endMark + "\n"},
+		{"# By hand\n", "# By hand\n\n\n" + mark + "\n\nnew\n" + endMark + "\n"},
+		{"a\n" + mark + "\nold\n" + endMark + "\nb\n", "a\n" + mark + "\n\nnew\n" + endMark + "\nb\n"},
 	} {
-		got, err := insert(c.page, "new")
+		got, err := insert(c.page, mark, "new")
 		if err != nil || got != c.want {
 			t.Errorf("insert into %q: %q, %v", c.page, got, err)
 		}
-		if again, err := insert(got, "new"); err != nil || again != got {
+		if again, err := insert(got, mark, "new"); err != nil || again != got {
 			t.Errorf("insert into %q twice: %q, %v", c.page, again, err)
 		}
 	}
-	if _, err := insert("a\n"+beginMark+"\nold\n", "new"); err == nil {
+	if _, err := insert("a\n"+mark+"\nold\n", mark, "new"); err == nil {
 		t.Error("a page whose generated part has no end is taken")
 	}
 }

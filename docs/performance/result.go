@@ -44,6 +44,9 @@ type slice struct {
 // newResults returns results without figures, to be saved at path.
 func newResults(path string) *results { return &results{path: path} }
 
+// name is the file's name, which the page has beside what the results give.
+func (r *results) name() string { return filepath.Base(r.path) }
+
 // readResults reads the figures of an earlier run; a file that does not exist has none.
 func readResults(path string) (*results, error) {
 	r := newResults(path)
