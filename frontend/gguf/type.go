@@ -153,9 +153,19 @@ func (t TensorType) Block() (elems, bytes int) {
 	return i.elems, i.bytes
 }
 
+// The types that ik_llama.cpp adds to those of ggml are in this range (its ggml.h of November 2026: q6_0 is 133, q8_k_r8
+// 399). There are popular files of iq4_ks, iq5_k and others.
+const (
+	firstForkType TensorType = 133
+	lastForkType  TensorType = 399
+)
+
 // check returns the reason why tensors of this type cannot be read, or nil if they can.
 func (t TensorType) check() error {
 	switch i := t.info(); {
+	case i.name == "" && firstForkType <= t && t <= lastForkType:
+		return fmt.Errorf("tensor type %d is none of ggml: files with types %d to %d are made by ik_llama.cpp, which alone computes with them: take a file with ggml's types, such as q4_K, or quantize the model again",
+			int32(t), firstForkType, lastForkType)
 	case i.name == "":
 		return fmt.Errorf("tensor type %d is unknown: the file is damaged, or made by a newer ggml than this reader knows, whose last type is %d (%v)",
 			int32(t), len(tensorTypes)-1, TensorType(len(tensorTypes)-1))
