@@ -94,8 +94,7 @@ type packer struct {
 	p       Problem
 	placed  *placed
 	offsets []int64
-	looks   int         // how often a placed buffer was looked at
-	taken   []byteRange // scratch of takenFor
+	looks   int // how often a placed buffer was looked at
 }
 
 func newPacker(p Problem) *packer {
@@ -126,13 +125,11 @@ func (k *packer) put(i int, at int64) {
 	}
 }
 
-// takenFor returns the bytes of the placed buffers that live at the same time as buffer i, in order. They are valid
-// until the next call.
+// takenFor returns the bytes of the placed buffers that live at the same time as buffer i; see placed.taken.
 func (k *packer) takenFor(i int) []byteRange {
-	var looks int
-	k.taken, looks = k.placed.taken(k.taken[:0], i)
+	taken, looks := k.placed.taken(i)
 	k.looks += looks
-	return k.taken
+	return taken
 }
 
 // bestFit returns the offset for buffer i.
