@@ -119,12 +119,6 @@ func BarrierSeconds(r target.Rates, workers int) float64 {
 	return 2 * r.Barrier * float64(bits.Len(uint(workers-1)))
 }
 
-// NodeSeconds predicts the time of a node that has been partitioned.
-func NodeSeconds(d *target.Descriptor, n *ir.Node, workers int) float64 {
-	w, units := NodeWork(d, n)
-	return w.Seconds(units, workers)
-}
-
 // NodeWork returns the work of a node that has been partitioned, and the number of its units.
 func NodeWork(d *target.Descriptor, n *ir.Node) (Work, int64) {
 	if n.Part.Mode != ir.PartSplit {

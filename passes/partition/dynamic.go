@@ -6,7 +6,6 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
 	"github.com/ggmlc/ggmlc/passes/pass"
-	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // minShareBarriers is how many barriers' time a run of nodes takes on one worker if it gets a dynamic share. The next
@@ -144,10 +143,11 @@ func (e *entry) runSeconds(run []*ir.Node) float64 {
 	units, workers := n.Part.N.CeilDiv(n.Part.Granule).Upper(), int64(pass.AssumedWorkers(e.c, t))
 	sum := 0.0
 	for _, n := range run {
-		if rereads(t, n) || startsAnew(n) {
+		w, units := flow.NodeWork(t, n)
+		if rereads(w, units) || startsAnew(n) {
 			return 0
 		}
-		sum += flow.NodeSeconds(t, n, 1)
+		sum += w.Seconds(units, 1)
 	}
 	longUnits := sum > float64(units)*shortUnit*t.Rates.Barrier
 	switch {
@@ -159,14 +159,12 @@ func (e *entry) runSeconds(run []*ir.Node) float64 {
 	return sum
 }
 
-// rereads reports whether computing a node unit by unit loses time because each unit reads again what all share, such
-// as the weights of a product that is divided by rows.
-func rereads(t *target.Descriptor, n *ir.Node) bool {
-	w := flow.WorkOf(t, n, flow.ChosenAxis(n))
-	units := float64(n.Part.N.CeilDiv(n.Part.Granule).Upper())
+// rereads reports whether it loses time to compute units one by one because each reads again what all share, such as
+// the weights of a product that is divided by rows.
+func rereads(w flow.Work, units int64) bool {
 	own := w
 	own.Shared = 0
-	return flow.Ratio(w.Shared, t.Rates.CacheBW) > maxRereadShare*own.Seconds(1, 1)/units
+	return flow.Ratio(w.Shared, w.D.Rates.CacheBW) > maxRereadShare*own.Seconds(1, 1)/float64(units)
 }
 
 // startsAnew reports whether each unit that does not follow its neighbour on the same worker reads from memory what no

@@ -84,8 +84,12 @@ func (s *stepClock) seconds(f *ir.Func) []float64 {
 			continue // it takes as long with any number of workers
 		}
 		work, units := flow.NodeWork(s.target, n)
+		var seconds float64
 		for k := range sums {
-			sums[k] += work.Seconds(units, k+1)
+			if k == 0 || int64(k) < units { // no more workers than units have work
+				seconds = work.Seconds(units, k+1)
+			}
+			sums[k] += seconds
 		}
 		if i > 0 && n.Epoch > f.Nodes[i-1].Epoch {
 			s.addBarrier(sums)

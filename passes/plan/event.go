@@ -42,10 +42,13 @@ func (t *Timeline) addAccesses() {
 			t.addEvent(event{Access: a, Pos: pos, Tick: s.tick})
 		}
 		for i, v := range n.Args {
-			if v == nil || flow.IsUnread(ax, i) || flow.IsFixed(flow.Origin(v)) {
+			if v == nil || flow.IsUnread(ax, i) {
 				continue
 			}
 			a := flow.Access{Node: n, Value: flow.Origin(v), Arg: i}
+			if flow.IsFixed(a.Value) {
+				continue
+			}
 			touches.Read(&a, n.Part.Mode, ax)
 			add(a)
 		}
