@@ -34,19 +34,20 @@ type clock struct {
 	link   []float64  // by target: when its queue of copies is empty
 	done   []float64  // by node: when it is done
 	copies []madeCopy // by value and space: the copy that was made last
-	walks  int        // the number of the walk, from 1
+	walks  int32      // the number of the walk, from 1
 }
 
 // madeCopy is a copy that a walk has made. It says nothing of other walks, so that a new one need not clear the table.
 type madeCopy struct {
-	finished
-	walk int
+	at   float64 // when it is there
+	by   int32   // which target's queue makes it; -1 is the host
+	walk int32
 }
 
 // finished is when a result is there, and which target's queue makes it; -1 is the host.
 type finished struct {
-	by int32
 	at float64
+	by int32
 }
 
 func newClock(g *graph) *clock {
@@ -114,18 +115,19 @@ func (c *clock) read(v, t int32) float64 {
 	}
 	made := &c.copies[int(v)*c.g.spaces+int(c.g.home(t))]
 	if made.walk != c.walks {
-		*made = madeCopy{c.makeCopy(v, t), c.walks}
+		f := c.makeCopy(v, t)
+		*made = madeCopy{f.at, f.by, c.walks}
 	}
-	return c.wait(made.finished, t)
+	return c.wait(finished{made.at, made.by}, t)
 }
 
 // made returns when value v itself is there.
 func (c *clock) made(v int32) finished {
 	maker := c.g.Values[v].Maker
 	if maker < 0 {
-		return finished{-1, 0}
+		return finished{0, -1}
 	}
-	return finished{c.labels[maker], c.done[maker]}
+	return finished{c.done[maker], c.labels[maker]}
 }
 
 // makeCopy copies value v into the home of target t.
@@ -140,13 +142,13 @@ func (c *clock) makeCopy(v, t int32) finished {
 	switch queues := c.g.Targets[by].Queues; {
 	case queues == 0:
 		c.host = max(c.host, ready) + seconds
-		return finished{-1, c.host}
+		return finished{c.host, -1}
 	case queues > 1 && c.g.copier[from] < 0:
 		c.link[by] = max(c.link[by], ready) + seconds
-		return finished{by, c.link[by]}
+		return finished{c.link[by], by}
 	}
 	c.queue[by] = max(c.queue[by], c.host, ready) + seconds
-	return finished{by, c.queue[by]}
+	return finished{c.queue[by], by}
 }
 
 // wait returns when target t can use a result. If the result comes from a queue, and events cannot say when it is

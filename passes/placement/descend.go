@@ -75,12 +75,15 @@ func (d *descent) movePairs() {
 		if maker < 0 || d.g.isLeaf(maker) || len(readers) > manyReaders {
 			continue
 		}
-		all := append(slices.Clone(readers), maker)
+		var all []int32
+		if len(readers) > 1 {
+			all = append(slices.Clone(readers), maker)
+		}
 		for _, t := range d.promising(maker) {
 			for _, r := range readers {
 				d.try(func() { d.moveNodes(t, maker, r) })
 			}
-			if len(readers) > 1 {
+			if all != nil {
 				d.try(func() { d.moveNodes(t, all...) })
 			}
 		}

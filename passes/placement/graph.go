@@ -80,7 +80,7 @@ func (g *graph) allowLabels() {
 
 // targetsOf returns the targets that can run a node with these times.
 func targetsOf(seconds []float64) []int32 {
-	var list []int32
+	list := make([]int32, 0, len(seconds))
 	for t, s := range seconds {
 		if !math.IsInf(s, 1) {
 			list = append(list, int32(t))

@@ -69,11 +69,13 @@ func (g *graph) chooseJoints() []joint {
 	sets := newSets(g.variables())
 	for _, v := range g.byCopyCost() {
 		owner, readers := g.Values[v].Owner, g.readers[v]
-		members := append([]int32{owner}, readers...)
-		if (len(readers) == 1 || g.spaces <= maxSpaces) && sets.separate(members) {
-			joints = append(joints, joint{v, members, 1})
-			sets.union(members)
-			continue
+		if len(readers) == 1 || g.spaces <= maxSpaces {
+			members := append([]int32{owner}, readers...)
+			if sets.separate(members) {
+				joints = append(joints, joint{v, members, 1})
+				sets.union(members)
+				continue
+			}
 		}
 		for _, r := range readers {
 			if pair := []int32{owner, r}; sets.separate(pair) {
@@ -202,11 +204,16 @@ func (c *treeCosts) readCost(v, from, n, t int32, share float64) float64 {
 	return share * c.g.weightOf(v) * c.g.copySeconds(v, from, c.g.home(t))
 }
 
-// cheapest returns the label of x for which its cost and more of the label are least together, and this sum.
+// cheapest returns the label of x for which its cost and more of the label, which is not negative, are least together,
+// and this sum.
 func (c *treeCosts) cheapest(x int32, more func(label int32) float64) (int32, float64) {
 	best, least := int32(-1), math.Inf(1)
 	for i, label := range c.g.allowed[x] {
-		if cost := c.cost[x][i] + more(label); cost < least || best < 0 {
+		cost := c.cost[x][i]
+		if best >= 0 && cost >= least {
+			continue
+		}
+		if cost += more(label); cost < least || best < 0 {
 			best, least = label, cost
 		}
 	}
