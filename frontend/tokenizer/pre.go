@@ -29,7 +29,7 @@ const (
 	newlines                         // a word of newlines that is a token becomes it
 )
 
-// pres lists the names that llama.cpp knows (llama-vocab.cpp, llama_vocab::impl::load, of August 2026).
+// pres lists the names that llama.cpp knows (llama-vocab.cpp, llama_vocab::impl::load, of September 2026).
 var pres = []pre{
 	{token.SplitDefault, 0, "default"},
 	{token.SplitLlama3, ignoreMerges | addBOS, "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano"},
@@ -63,6 +63,7 @@ var pres = []pre{
 	{token.SplitLines, raw | escape, "sarvam-moe"},
 	{token.SplitMiniCPM5, ignoreMerges, "minicpm5"},
 	{token.SplitUfakzeka, 0, "ufakzeka"},
+	{token.SplitSpark, 0, "spark2_5"},
 	{token.SplitBlanks, raw | dropBlanks, "whitespace"},
 }
 

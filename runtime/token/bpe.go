@@ -13,7 +13,7 @@ func (e *encoder) bpe(text string) {
 		text = escape(text)
 	}
 	if e.v.flags&flagLower != 0 {
-		text = strings.Map(unicode.ToLower, text)
+		text = lower(text)
 	}
 	e.chars = appendChars(e.chars[:0], text)
 	e.ends, e.spare = apply(e.v.steps, e.chars, e.ends, e.spare)
@@ -31,6 +31,17 @@ func (e *encoder) bpe(text string) {
 		pos += n
 		start = end
 	}
+}
+
+// lower returns a text in lower case. It keeps surrogates, which strings.ToLower replaces.
+func lower(text string) string {
+	b := make([]byte, 0, len(text))
+	for pos := 0; pos < len(text); {
+		c, n := lenientRune(text[pos:])
+		b = appendLenient(b, uint32(unicode.ToLower(rune(c))))
+		pos += n
+	}
+	return string(b)
 }
 
 // raw reports whether tokens are stored as text with U+2581 for spaces, and not spelled with a character for each

@@ -102,8 +102,13 @@ func TestWhiteSpaceMayHaveNoTokens(t *testing.T) {
 	table.Algorithm, table.Scores, table.AddSpace, table.AddBOS = BPE, nil, false, false
 	table.Raw, table.DropBlanks, table.Lower, table.Split = true, true, true, SplitBlanks
 	table.Merges = []string{"a b"}
-	if got := tokensOf(load(t, table), " AB\u3000 c\n", Options{}); got != "ab c" {
+	v := load(t, table)
+	if got := tokensOf(v, " AB\u3000 c\n", Options{}); got != "ab c" {
 		t.Errorf("%s", got)
+	}
+	// A surrogate stays one: its bytes, not those of U+FFFD, are spelled.
+	if got := tokensOf(v, "A\xed\xa0\x80b", Options{}); got != "a <0xED> <0xA0> <0x80> b" {
+		t.Errorf("a surrogate: %s", got)
 	}
 }
 

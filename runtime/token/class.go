@@ -49,8 +49,8 @@ func addedClass(r rune) class {
 	return 0
 }
 
-// char is a character of a text that is to be split. A byte that is not part of a character is a character of one
-// byte, utf8.RuneError.
+// char is a character of a text that is to be split, as lenientRune decodes it: a byte that is not part of a character
+// is utf8.RuneError, and a surrogate is one character without a class.
 type char struct {
 	r rune
 	c class
@@ -72,8 +72,8 @@ func (c char) wide() rune {
 // appendChars appends the characters of a text.
 func appendChars(dst []char, text string) []char {
 	for pos := 0; pos < len(text); {
-		r, n := utf8.DecodeRuneInString(text[pos:])
-		dst = append(dst, char{r, classOf(r), uint8(n)})
+		c, n := lenientRune(text[pos:])
+		dst = append(dst, char{rune(c), classOf(rune(c)), uint8(n)})
 		pos += n
 	}
 	return dst

@@ -42,6 +42,7 @@ const (
 	SplitMiniCPM5
 	SplitBlanks
 	SplitUfakzeka
+	SplitSpark
 	numSplits
 )
 
@@ -85,6 +86,7 @@ var splits = [numSplits][]step{
 	SplitLines:        {lines},
 	SplitMiniCPM5:     {runs{class: number, max: 3}.step(), words{contractions: true, tail: newlines}.split},
 	SplitUfakzeka:     {words{digits: 1, tail: newlines}.split},
+	SplitSpark:        {runs{class: number, max: 1}.step(), runs{set: cjkKana}.step(), words{code: true, marks: true, newline: true, digits: -1}.split},
 	SplitBlanks:       {isolate(matchNonBlank)},
 }
 
@@ -217,7 +219,7 @@ func contraction(t []char, i int, fold func(rune) rune) int {
 
 // matchNewline matches [\r\n].
 func matchNewline(t []char, i int) int {
-	if t[i].r == '\r' || t[i].r == '\n' {
+	if isNewline(t[i].r) {
 		return 1
 	}
 	return 0

@@ -54,7 +54,7 @@ func TestWordsOfEachSplit(t *testing.T) {
 		{SplitDeepSeekLLM, " ab。12中文  ", " ab|。|12|中文|  "},
 		{SplitDeepSeekLLM, "a\r\nb", "a|\r|\n|b"},
 		{SplitDeepSeekCoder, " x.12", " x|.|1|2"},
-		{SplitDeepSeek3, "1234 .foo~ bar,\n", "123|4| .|foo|~| bar|,\n"},
+		{SplitDeepSeek3, "1234 .foo～~ ~bar,\n", "123|4| .|foo|～~| ~|bar|,\n"},
 		{SplitYoutu, "한글…abc's 1", "한글|…|abc's| |1"},
 		{SplitBloom, "a b.c (d", "a| b|.|c| (|d"},
 		{SplitViking, "a12", "a|1|2"},
@@ -73,6 +73,9 @@ func TestWordsOfEachSplit(t *testing.T) {
 		{SplitMiniCPM5, "1234a", "123|4|a"},
 		{SplitChameleon, "<sentinel:12>IMGIMGABZ    x!", "<|sentinel|:|1|2|>|IMGIMGABZ|    |x|!"},
 		{SplitUfakzeka, "Ankara'da it's 12", "Ankara|'da| it|'s| |1|2"},
+		{SplitSpark, "1234 .foo～~ ~bar,\n \n\n x\r\ne\u0301 かな字y", "1|2|3|4| .|foo|～~| ~|bar|,|\n| \n\n| x|\r|\n|e\u0301| |かな字|y"},
+		{SplitGPT2, "a \xed\xa0\x80\xed\xb0\x80b", "a| \xed\xa0\x80\xed\xb0\x80|b"},
+		{SplitLlama3, "a\xed\xa0\x80b", "a|\xed\xa0\x80b"},
 		{SplitBlanks, "ab  c", "ab|  |c"},
 	}
 	covered := make([]bool, numSplits)

@@ -22,6 +22,7 @@ type words struct {
 	phrases      bool // a word continues after a single space
 	han          bool // Chinese characters are words of their own
 	cascade      bool // white space in pieces of 512, 256 ... 4, 2, 1
+	newline      bool // \s*[\r\n]+ is [\r\n]
 	digits       int  // 0 is unlimited; -1: numbers have no piece
 	tail         tail
 }
@@ -60,11 +61,16 @@ func (s *scan) match(i int) int {
 			return n
 		}
 	}
+	if s.newline && isNewline(s.t[i].r) {
+		return 1
+	}
 	if s.t[i].is(blank) {
 		return s.blanks(i)
 	}
 	return 0
 }
+
+func isNewline(r rune) bool { return r == '\r' || r == '\n' }
 
 // codeWord matches [!-/:-@[-`{-~][A-Za-z]+.
 func (s *scan) codeWord(i int) int {
@@ -94,15 +100,11 @@ func (s *scan) wordClass() class {
 // lead returns 1 if the character at i may begin a word without being part of its letters, and 0 otherwise.
 func (s *scan) lead(i int) int {
 	c := s.t[i]
-	if c.r == '\r' || c.r == '\n' || !s.code && c.is(letter|number) || s.code && (c.is(letter|punct) || isSymbol(c)) {
+	if isNewline(c.r) || !s.code && c.is(letter|number) || s.code && c.is(letter|punct|symb) {
 		return 0
 	}
 	return 1
 }
-
-// isSymbol reports whether \p{S} matches, which in llama.cpp's expressions does not include ~ (unicode.cpp,
-// k_ucat_map).
-func isSymbol(c char) bool { return c.is(symb) && c.r != '~' }
 
 // word matches a word with the character before it.
 func (s *scan) word(i int) int {
@@ -220,7 +222,7 @@ func (s *scan) number(i int) int {
 // isOdd reports whether a character is anything else.
 func (s *scan) isOdd(c char) bool {
 	if s.code {
-		return c.is(punct) || isSymbol(c)
+		return c.is(punct | symb)
 	}
 	if c.is(mark) && s.marks {
 		return s.oddMarks
@@ -251,7 +253,7 @@ func (s *scan) odd(i int) int {
 }
 
 func (s *scan) isTail(r rune) bool {
-	return s.tail&newlines != 0 && (r == '\r' || r == '\n') || s.tail&slashes != 0 && r == '/'
+	return s.tail&newlines != 0 && isNewline(r) || s.tail&slashes != 0 && r == '/'
 }
 
 // blanks matches white space: up to its last newline, or up to what the next word does not take.
@@ -276,7 +278,7 @@ func (s *scan) blanks(i int) int {
 func (s *scan) search(i int) {
 	s.newlineEnd = 0
 	for ; i < len(s.t) && s.t[i].is(blank); i++ {
-		if s.t[i].r == '\r' || s.t[i].r == '\n' {
+		if !s.newline && isNewline(s.t[i].r) {
 			s.newlineEnd = i + 1
 		}
 	}
