@@ -15,8 +15,9 @@
 // maxLength, minimum, maximum, exclusiveMinimum and exclusiveMaximum of integers, enum, const, anyOf, oneOf, allOf,
 // $ref within the schema, pattern, and the formats date (with the days of each month, and leap years), time, date-time
 // and uuid. Other formats are noted and not followed, as are formats beside a pattern. Of oneOf, values that match
-// several are not excluded. An allOf of several schemas joins the members of objects. Other keywords that limit values
-// are refused by name; annotations are ignored.
+// several are not excluded. An allOf of several schemas joins the members of objects. Of an enum or
+// const, the values are left out that a type, a pattern, lengths or bounds of numbers beside it do not allow. Other
+// keywords that limit values are refused by name; annotations are ignored, also those of OpenAPI and x-….
 //
 // A pattern is a regular expression of ECMA-262, read as with its flag u: characters are those of Unicode. It matches a
 // part of the string, so any text may come before and after it where it does not say ^ and $. Look-around, references to

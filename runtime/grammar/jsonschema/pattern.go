@@ -9,18 +9,36 @@ import (
 // pattern returns the expression of a string that a regular expression matches, with a number of characters from lo to
 // hi; hi below 0 is no limit.
 func (p *part) pattern(v value, lo, hi int) string {
-	text, ok := v.(string)
-	if !ok {
-		p.fail(p.path, "pattern is a text")
-		return ""
-	}
+	text, _ := v.(string)
 	key := fmt.Sprint(lo, " ", hi, " ", text)
 	if rule, ok := p.patterns[key]; ok {
 		return rule
 	}
+	e := p.expression(v)
+	if e == nil {
+		return ""
+	}
+	e = settled(e)
+	if n := ambiguous(e); n > 0 {
+		p.fail(p.path, "pattern: the character sets of a loop and of %d repetitions after it overlap, so that a text has more "+
+			"than %d readings: let both have the same characters, or use a smaller number", n, maxReadings)
+		return ""
+	}
+	rule := p.define(fmt.Sprintf("pattern-%d", len(p.patterns)+1), "")
+	p.patterns[key] = rule
+	return p.define(rule, p.bounded(e, measure(e), lo, hi))
+}
+
+// expression reads a pattern. It returns what all of a text is that the pattern matches, or nil after an error.
+func (p *part) expression(v value) expression {
+	text, ok := v.(string)
+	if !ok {
+		p.fail(p.path, "pattern is a text")
+		return nil
+	}
 	if len(text) > maxPattern {
 		p.fail(p.path, "pattern: %d bytes are more than %d", len(text), maxPattern)
-		return ""
+		return nil
 	}
 	e, err := readPattern(text)
 	if err == nil {
@@ -28,17 +46,14 @@ func (p *part) pattern(v value, lo, hi int) string {
 	}
 	if err != nil {
 		p.fail(p.path, "pattern: %v", err)
-		return ""
+		return nil
 	}
-	m := measure(e)
-	if m.size > maxPattern {
+	if measure(e).size > maxPattern {
 		p.fail(p.path, "pattern: it describes more than %d characters one by one: use smaller numbers of repetitions",
 			maxPattern)
-		return ""
+		return nil
 	}
-	rule := p.define(fmt.Sprintf("pattern-%d", len(p.patterns)+1), "")
-	p.patterns[key] = rule
-	return p.define(rule, p.bounded(e, m, lo, hi))
+	return e
 }
 
 // bounded returns the expression of a JSON string that follows e within bounds of its length.

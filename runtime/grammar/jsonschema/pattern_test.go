@@ -381,7 +381,9 @@ func TestFaultsOfPatternsAreNamed(t *testing.T) {
 		patternSchema(`^a+$`, 3, 2):                 "the smallest number, 3, is above the largest, 2",
 		patternSchema(`^(a?b?c?){300}$`, 0, 500):    "with minLength and maxLength it needs more than 16384 steps",
 		`{"type": "integer", "pattern": "a"}`:       `the keyword "pattern" is not supported`,
-		`{"enum": ["a"], "pattern": "a"}`:           `the keyword "pattern" is not supported`,
+		`{"enum": ["a"], "pattern": "b"}`:           "no value of enum or const follows the keywords beside it",
+		`{"enum": ["a"], "pattern": "("}`:           "pattern: character 1: the group is not closed",
+		`{"pattern": "^x.*[^a]{700}y"}`:             "character sets of a loop and of 700 repetitions after it overlap",
 		`{"items": {"pattern": "(", "title": "x"}}`: "schema: #/items: pattern: character 1: the group is not closed",
 	} {
 		if _, _, err := Grammar(schema); err == nil || !strings.Contains(err.Error(), want) {

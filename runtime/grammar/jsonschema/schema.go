@@ -159,8 +159,13 @@ func quote(text string) string {
 // ignored are keywords that say nothing about values, or what only other keywords mean.
 var ignored = []string{
 	"$schema", "$id", "$comment", "$defs", "definitions", "title", "description", "default", "examples", "deprecated", "readOnly",
-	"writeOnly", "format",
+	"writeOnly", "format", "$anchor", "$vocabulary", "contentEncoding", "contentMediaType", "contentSchema",
+	"discriminator", "example", "externalDocs", "xml", // OpenAPI
+	"strict", "propertyOrdering", // OpenAI, Gemini
 }
+
+// isIgnored reports whether a keyword has no effect; those that begin with x- are extensions of OpenAPI.
+func isIgnored(key string) bool { return slices.Contains(ignored, key) || strings.HasPrefix(key, "x-") }
 
 // value returns the rule or expression for a schema. A new rule gets a name like name.
 func (w *writer) value(v value, name, path string) string {
@@ -195,7 +200,7 @@ func (p *part) take(key string) (value, bool) {
 func (w *writer) schema(p *part) string {
 	text := p.kind()
 	for _, key := range p.keys {
-		if !slices.Contains(p.used, key) && !slices.Contains(ignored, key) {
+		if !slices.Contains(p.used, key) && !isIgnored(key) {
 			w.fail(p.path, "the keyword %q is not supported", key)
 		}
 	}
@@ -295,15 +300,15 @@ func (p *part) enum(list value) string {
 	if !ok {
 		p.fail(p.path, "enum is a list")
 	}
-	types, typed := p.take("type")
+	fits := p.filters()
 	var all []string
 	for _, v := range values {
-		if !typed || isOf(v, types) {
+		if !slices.ContainsFunc(fits, func(f filter) bool { return !f(v) }) {
 			all = append(all, quote(encode(v)))
 		}
 	}
 	if len(values) > 0 && len(all) == 0 {
-		p.fail(p.path, "no value of enum or const is of the type beside it")
+		p.fail(p.path, "no value of enum or const follows the keywords beside it")
 	}
 	return p.choice(all)
 }

@@ -1,0 +1,77 @@
+package jsonschema
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// TestLongRepetitionsAfterLoops: the number of readings of a text does not grow with that of repetitions.
+func TestLongRepetitionsAfterLoops(t *testing.T) {
+	rep := strings.Repeat
+	tests := []struct {
+		pattern   string
+		good, bad []string
+	}{
+		{`[^a]{1000}`, []string{"aa" + rep("é", 1000) + "a", rep("b", 1001)}, []string{"b" + rep("b", 998) + "a" + rep("b", 999)}},
+		{`\d{1000}$`, []string{"x" + rep("1", 1500)}, []string{rep("1", 999), rep("1", 1000) + "x"}},
+		{`^x.*[b-d]{700}y`, []string{"x" + rep("b", 900) + "yz"}, []string{"x" + rep("b", 699) + "y"}},
+		{`.{1000}`, []string{rep("b", 1200)}, []string{rep("b", 999), rep("b", 999) + "\n" + rep("b", 999)}},
+		{`^[\s\S]*[^]{2,3}$`, []string{"ab", "abcd\n"}, []string{"a"}},
+	}
+	for _, tt := range tests {
+		g := compile(t, patternSchema(tt.pattern, 0, -1))
+		for _, s := range tt.good {
+			if !follows(t, g, spellings(s)[0]) {
+				t.Errorf("%s: %.20q with %d bytes is refused", tt.pattern, s, len(s))
+			}
+		}
+		for _, s := range tt.bad {
+			if follows(t, g, spellings(s)[0]) {
+				t.Errorf("%s: %.20q with %d bytes follows", tt.pattern, s, len(s))
+			}
+		}
+	}
+}
+
+// TestSettledMeansTheSame compares random expressions with what settled makes of them, on all short texts.
+func TestSettledMeansTheSame(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	sets := []set{makeSet(span{'a', 'a'}), makeSet(span{'a', 'b'}), makeSet(span{'b', 'c'}), makeSet(span{'a', 'c'}), everything}
+	var texts []string
+	for n := range 6 {
+		total := 1
+		for range n {
+			total *= 3
+		}
+		for i := range total {
+			text := ""
+			for range n {
+				text += string("abc"[i%3])
+				i /= 3
+			}
+			texts = append(texts, text)
+		}
+	}
+	changed := 0
+	for range 200 {
+		list := series{}
+		for range 2 + rng.IntN(4) {
+			s := sets[rng.IntN(len(sets))]
+			lo := rng.IntN(4)
+			list = append(list, []expression{s, repeated{s, 0, -1}, repeated{s, lo, lo + rng.IntN(3)}, repeated{s, lo, -1}}[rng.IntN(4)])
+		}
+		e := settled(list)
+		if measure(e).size != measure(list).size {
+			changed++
+		}
+		for _, text := range texts {
+			if matches(e, text) != matches(list, text) {
+				t.Fatalf("%v and %v of %q: %v", list, e, text, matches(e, text))
+			}
+		}
+	}
+	if changed < 10 {
+		t.Errorf("%d expressions changed", changed)
+	}
+}
