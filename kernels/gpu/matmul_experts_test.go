@@ -109,6 +109,17 @@ func TestTilesOfExpertsAreForPrompts(t *testing.T) {
 	}
 }
 
+// TestNarrowDevicesRunNoBarriers: where subgroups are known to be narrow, products of few rows and of experts have no
+// barriers, which are slow on drivers that compute on the processor.
+func TestNarrowDevicesRunNoBarriers(t *testing.T) {
+	for lanes, want := range map[int]bool{4: false, 8: false, 32: true} {
+		k := expertsKernel(t, "many", gpu.Machine{Caps: kir.CapSubgroup, Lanes: lanes})
+		if got := strings.Contains(k.String(), "barrier\n"); got != want {
+			t.Errorf("subgroups of %d: barriers %v, want %v", lanes, got, want)
+		}
+	}
+}
+
 // rowByRow reports whether a kernel computes aligned rows one by one, as it does those that are not aligned: whether in
 // two places an index is multiplied, as it tells the first row of an expert, and not compared with an expert.
 func rowByRow(text string) bool {
