@@ -266,6 +266,25 @@ func TestLimitsThatNothingKeepsAreBudgetErrors(t *testing.T) {
 	}
 }
 
+// TestAdviceToSplitNeedsAnotherMemory denies the processor on a GPU with too little memory: the advice is to let the
+// processor take the rest, unless both use the same memory.
+func TestAdviceToSplitNeedsAnotherMemory(t *testing.T) {
+	for space, want := range map[string]bool{"dev": true, "host": false} {
+		_, err := passes.Run(context.Background(), transformer(t, medium), passes.RunOptions{
+			Targets: targets(t, "target gpu space="+space+" ops=* flops=1e12 bandwidth=1e11 launch=1e-6\ntarget cpu like=cpu"),
+			Options: pass.Options{MaxMemory: map[string]int64{"gpu": 10 << 20}, Deny: []string{"cpu"}},
+		})
+		var budget *pass.BudgetError
+		if !errors.As(err, &budget) {
+			t.Errorf("%s: %v is no budget error", space, err)
+			continue
+		}
+		if got := strings.Contains(err.Error(), "or leave out --deny cpu, so that it takes the rest"); got != want {
+			t.Errorf("a GPU in %s: advice to split %v, want %v: %v", space, got, want, err)
+		}
+	}
+}
+
 // negative matches a negative number in a text.
 var negative = regexp.MustCompile(`(^|[ (])-[0-9]`)
 

@@ -34,11 +34,12 @@ type higherLimits struct {
 func (s *search) limitErrors(higher higherLimits) []error {
 	enough := higher.memoryLimits
 	var errs []*pass.BudgetError
-	var options []string
+	var options, short []string
 	for i, limit := range s.limits {
 		if enough[i] == limit {
 			continue
 		}
+		short = append(short, s.spaces[i].Name)
 		name, own := s.limitName(i), pass.OwnLimit(limit, s.spaces[i])
 		option := fmt.Sprintf("--max-memory %s=%d", name, enough[i])
 		if own {
@@ -53,17 +54,18 @@ func (s *search) limitErrors(higher higherLimits) []error {
 	}
 	var list []error
 	for _, e := range errs {
-		e.Advice = advice + "; " + s.split() + "or lower --ctx or --batch, or quantize"
+		e.Advice = advice + "; " + s.split(short) + "or lower --ctx or --batch, or quantize"
 		list = append(list, e)
 	}
 	return list
 }
 
-// split returns the advice to let the last target take what does not fit elsewhere, if options keep nodes off it.
-func (s *search) split() string {
+// split returns the advice to let the last target take what does not fit in the spaces that are short, if options keep
+// nodes off it, and its memory is another one.
+func (s *search) split(short []string) string {
 	last := s.c.Targets.Last().Name
 	switch {
-	case len(s.c.Targets.All()) == 1:
+	case len(s.c.Targets.All()) == 1 || slices.Contains(short, s.c.Targets.Last().Home()):
 		return ""
 	case slices.Contains(s.c.Options.Deny, last):
 		return "or leave out --deny " + last + ", so that it takes the rest; "
