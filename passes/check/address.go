@@ -48,9 +48,9 @@ func (c *checker) arenas() {
 func (c *checker) paramAddresses(f *ir.Func) {
 	for _, p := range f.Params {
 		if f.Owner == nil {
-			c.inside(f.Name, p.String(), p.Type, p.MaxBytes(), p.Place, ir.ClassIO)
+			c.inside(f.Name, p, p.Type, p.MaxBytes(), p.Place, ir.ClassIO)
 		} else if p.Place != nil {
-			c.inside(f.Name, p.String(), p.Type, p.MaxBytes(), p.Place)
+			c.inside(f.Name, p, p.Type, p.MaxBytes(), p.Place)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (c *checker) nodeAddresses(n *ir.Node) {
 		switch {
 		case n.Op == ir.OpConstant: // see leaves
 		case leaf == nil && source == nil:
-			c.inside(n.Func.Name, v.String(), v.Type, v.MaxBytes(), v.Place, classesFor(n)...)
+			c.inside(n.Func.Name, v, v.Type, v.MaxBytes(), v.Place, classesFor(n)...)
 		case leaf != nil && v.Place != nil && !sameStart(*leaf, *v.Place):
 			c.fail(RuleAddress, n, "%v has another address than the weight or state that it names", v)
 		}
@@ -116,10 +116,10 @@ func (c *checker) resultAddresses(f *ir.Func) {
 func startsAtRoot(v *ir.Value) bool { return viewOffset(v).Is(0) }
 
 // inside claims: p is a valid address for a value of type t that needs so many bytes, in an arena of one of the classes
-// (of any class if none is given). It reports whether that holds.
-func (c *checker) inside(fn, name string, t ir.Type, need int64, p *ir.Place, classes ...ir.Class) bool {
+// (of any class if none is given). It reports whether that holds. The name is a text or a value.
+func (c *checker) inside(fn string, name any, t ir.Type, need int64, p *ir.Place, classes ...ir.Class) bool {
 	bad := func(rule, format string, args ...any) bool {
-		c.report("", &Violation{Rule: rule, Func: fn, Nodes: []string{name}, What: fmt.Sprintf(format, args...)})
+		c.report("", &Violation{Rule: rule, Func: fn, Nodes: []string{fmt.Sprint(name)}, What: fmt.Sprintf(format, args...)})
 		return false
 	}
 	if p == nil {

@@ -116,7 +116,8 @@ func (x *expander) step(n *ir.Node, fr *frame) {
 	x.t.steps = append(x.t.steps, step{index: len(x.t.steps), node: n, frame: fr, own: x.c.ownersOf(n), barrier: x.barrier, waits: x.waits})
 	x.waits, x.barrier = nil, false
 	st := &x.t.steps[len(x.t.steps)-1]
-	st.args, st.results = make([]*object, len(n.Args)), make([]*object, len(n.Results))
+	all := make([]*object, len(n.Args)+len(n.Results))
+	st.args, st.results = all[:len(n.Args)], all[len(n.Args):]
 	for i, a := range n.Args {
 		if a != nil {
 			st.args[i] = fr.objects[a.ID]

@@ -27,7 +27,7 @@ type history struct {
 
 // record is the last accesses to some bytes. It is not changed once it is in a cover.
 type record struct {
-	write *stamp // nil for none
+	write stamp // without a step for none
 	reads []stamp
 }
 
@@ -48,8 +48,8 @@ func (h *history) touch(at cells, now stamp, kind accessKind) (before []earlier)
 		if old == nil {
 			old = &record{}
 		}
-		if old.write != nil {
-			before = append(before, earlier{*old.write, writing})
+		if old.write.st != nil {
+			before = append(before, earlier{old.write, writing})
 		}
 		if kind == writing {
 			for _, r := range old.reads {
@@ -60,7 +60,7 @@ func (h *history) touch(at cells, now stamp, kind accessKind) (before []earlier)
 		}
 	}
 	if kind == writing {
-		chunk.Assign(at.lo, at.hi, &record{write: &now})
+		chunk.Assign(at.lo, at.hi, &record{write: now})
 	}
 	return before
 }

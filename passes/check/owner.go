@@ -80,7 +80,8 @@ func (c *checker) ownersOf(n *ir.Node) *owners {
 
 // newOwners determines the owners of what a node touches.
 func newOwners(n *ir.Node) *owners {
-	o := &owners{make([]owner, len(n.Args)), make([]owner, len(n.Results))} // by all
+	all := make([]owner, len(n.Args)+len(n.Results)) // by all
+	o := &owners{all[:len(n.Args)], all[len(n.Args):]}
 	switch n.Part.Mode {
 	case ir.PartOne, ir.PartNone:
 		for i := range o.reads {

@@ -47,17 +47,21 @@ func (g *together) begin() { g.nodes, g.reads, g.writes = g.nodes[:0], g.reads[:
 
 // place adds n to the group, or begins a group with it.
 func (g *together) place(c *pass.Context, n *ir.Node, in *Iteration) {
+	if !canJoin(n) || !c.Target(n).Concurrent {
+		g.begin()
+		return
+	}
 	var reads, writes []byteRange
 	for _, v := range n.Sources() {
 		if v != nil {
-			reads = append(reads, g.memory.ranges(v, in, 0)...)
+			reads = g.memory.appendRanges(reads, v, in, 0)
 		}
 	}
 	for _, v := range n.Results {
-		writes = append(writes, g.memory.ranges(v, in, 0)...)
+		writes = g.memory.appendRanges(writes, v, in, 0)
 	}
 	conflict := meet(writes, g.reads) || meet(writes, g.writes) || meet(reads, g.writes)
-	if g.admits(c, n) && !conflict && c.Allow(pass.RuleSyncTogether, n) {
+	if g.admits(n) && !conflict && c.Allow(pass.RuleSyncTogether, n) {
 		n.Submit.Concurrent = true
 		c.Cause(n, pass.RuleSyncTogether, g.nodes[0].String())
 		c.Count("concurrent", 1)
@@ -68,12 +72,12 @@ func (g *together) place(c *pass.Context, n *ir.Node, in *Iteration) {
 }
 
 // admits reports whether n may run at the same time as the group, as far as the bytes that it touches allow it.
-func (g *together) admits(c *pass.Context, n *ir.Node) bool {
-	if len(g.nodes) == 0 || len(g.nodes) == maxTogether || !canJoin(n) || len(n.Submit.Waits) > 0 || !c.Target(n).Concurrent {
+func (g *together) admits(n *ir.Node) bool {
+	if len(g.nodes) == 0 || len(g.nodes) == maxTogether || len(n.Submit.Waits) > 0 {
 		return false
 	}
 	last := g.nodes[len(g.nodes)-1]
-	return canJoin(last) && last.Submit.Event == 0 && last.Queue() == n.Queue() && last.Split == n.Split
+	return last.Submit.Event == 0 && last.Queue() == n.Queue() && last.Split == n.Split
 }
 
 // canJoin reports whether a node is one that a queue computes.

@@ -33,16 +33,17 @@ func newMemory(m *ir.Module, l *Layout) *memory {
 // Touch implements Bytes.
 func (y *memory) Touch(at int, d *Demands) {
 	p := &y.layout.Places[at]
+	var one [1]byteRange // most values have one
 	for _, v := range p.Node.Sources() {
 		if v == nil {
 			continue
 		}
-		for _, r := range y.ranges(v, p.In, p.step) {
+		for _, r := range y.appendRanges(one[:0], v, p.In, p.step) {
 			y.ledger(r.area).read(r, at, d)
 		}
 	}
 	for _, v := range p.Node.Results {
-		for _, r := range y.ranges(v, p.In, p.step) {
+		for _, r := range y.appendRanges(one[:0], v, p.In, p.step) {
 			y.ledger(r.area).write(r, at, d)
 		}
 	}
@@ -55,25 +56,25 @@ func (y *memory) ledger(a area) *ledger {
 	return y.areas[a]
 }
 
-// ranges returns the bytes of v in an iteration and a step. It returns none for weights and constants, which nothing
+// appendRanges appends to list the bytes of v in an iteration and a step; none for weights and constants, which nothing
 // writes.
-func (y *memory) ranges(v *ir.Value, in *Iteration, step int) []byteRange {
+func (y *memory) appendRanges(list []byteRange, v *ir.Value, in *Iteration, step int) []byteRange {
 	o := flow.Origin(v)
 	for in != nil && in.Repeat.Body != o.Func {
 		in = in.Outer
 	}
 	if kind, first := flow.ParamKind(o); kind == flow.ParamTable {
-		return y.entryRanges(o, first, in, step)
+		return y.appendEntries(list, o, first, in, step)
 	}
 	if flow.IsFixed(o) {
-		return nil
+		return list
 	}
 	at := o.Place
 	if o.Def != nil && o.Def.Op == ir.OpState {
 		at = y.m.State(o.Def.Attr.(*ir.StateAttr).Name).Place
 	}
 	if at.Bytes == 0 {
-		return nil
+		return list
 	}
 	r := byteRange{area{at.Arena, at.Chunk, 0}, at.Offset, at.Offset + at.Bytes}
 	arena := &y.m.Plan.Arenas[at.Arena]
@@ -84,18 +85,17 @@ func (y *memory) ranges(v *ir.Value, in *Iteration, step int) []byteRange {
 		instance := int64(step) * arena.Stride(at)
 		r.lo, r.hi = r.lo+instance, r.hi+instance
 	}
-	return []byteRange{r}
+	return append(list, r)
 }
 
-// entryRanges returns the bytes of the entries of a table that an iteration may read: in the first iteration the first
-// one, in a later iteration all others. A leaf that is several entries is read in any iteration.
-func (y *memory) entryRanges(param *ir.Value, first int, in *Iteration, step int) []byteRange {
+// appendEntries appends to list the bytes of the entries of a table that an iteration may read: in the first iteration
+// the first one, in a later iteration all others. A leaf that is several entries is read in any iteration.
+func (y *memory) appendEntries(list []byteRange, param *ir.Value, first int, in *Iteration, step int) []byteRange {
 	n := param.Func.Owner
-	var list []byteRange
 	for i, v := range n.Args[first : first+int(n.Attr.(*ir.RepeatAttr).Count)] {
 		notRead := in.Which == FirstIteration && i > 0 || in.Which == LaterIteration && i == 0
 		if !notRead || y.sharedEntries(n)[flow.Origin(v)] {
-			list = append(list, y.ranges(v, in.Outer, step)...)
+			list = y.appendRanges(list, v, in.Outer, step)
 		}
 	}
 	return list
