@@ -64,13 +64,8 @@ func (e experts) apply(g *graph, x *ir.Value) *ir.Value {
 	f := g.f
 	idx, p := e.choose(g, g.linear(x, "ffn_gate_inp", e.count, g.embd, e.biases))
 	rows := f.Reshape(x, x.Type.Shape[0], ir.Const(1), ir.Const(g.embd))
-	gate := e.product(g, rows, "ffn_gate_exps", e.size, g.embd, idx)
-	up := e.product(g, rows, "ffn_up_exps", e.size, g.embd, idx)
-	y := e.product(g, e.joined(f, gate, up), "ffn_down_exps", g.embd, e.size, idx)
-	along := g.name("ffn_exps")
-	g.divide("ffn_gate_exps", along, 1, e.size, e.size)
-	g.divide("ffn_up_exps", along, 1, e.size, e.size)
-	g.divide("ffn_down_exps", along, 2, e.size, e.size)
+	y := e.product(g, e.joined(f, e.gateAndUp(g, rows, idx)), "ffn_down_exps", g.embd, e.size, idx)
+	g.divide("ffn_down_exps", g.name("ffn_exps"), 2, e.size, e.size)
 	sum := f.ExpertsSum(y, g.scaled(p, e.scale))
 	if e.shared == nil {
 		return sum
@@ -78,8 +73,25 @@ func (e experts) apply(g *graph, x *ir.Value) *ir.Value {
 	return f.Add(sum, e.shared.apply(g, x))
 }
 
-// joined is what the last product reads.
-func (e experts) joined(f *ir.FuncBuilder, gate, up *ir.Value) *ir.Value {
+// gateAndUp returns the two products whose results the last one reads: those of two matrices of each expert, or of one
+// with the rows of gate, then of up.
+func (e experts) gateAndUp(g *graph, x, idx *ir.Value) [2]*ir.Value {
+	const both, gate, up = "ffn_gate_up_exps", "ffn_gate_exps", "ffn_up_exps"
+	along := g.name("ffn_exps")
+	if g.has(g.name(both + ".weight")) {
+		y := e.product(g, x, both, 2*e.size, g.embd, idx)
+		g.divide(both, along, 1, e.size, e.size, e.size)
+		half := func(first int64) *ir.Value { return g.f.Slice(y, 2, ir.Const(first), ir.Const(e.size)) }
+		return [2]*ir.Value{half(0), half(e.size)}
+	}
+	g.divide(gate, along, 1, e.size, e.size)
+	g.divide(up, along, 1, e.size, e.size)
+	return [2]*ir.Value{e.product(g, x, gate, e.size, g.embd, idx), e.product(g, x, up, e.size, g.embd, idx)}
+}
+
+// joined is what the last product reads, of gate and up.
+func (e experts) joined(f *ir.FuncBuilder, parts [2]*ir.Value) *ir.Value {
+	gate, up := parts[0], parts[1]
 	if e.join != nil {
 		return e.join(f, gate, up)
 	}

@@ -164,6 +164,47 @@ func separated(m archtest.Model) archtest.Model {
 	return m
 }
 
+// TestOneMatrixOfGateAndUp: an expert's matrices of gate and up may be one; the logits are equal.
+func TestOneMatrixOfGateAndUp(t *testing.T) {
+	compared := 0
+	for _, model := range archtest.Models() {
+		other := joinedExperts(model)
+		if len(other.Tensors) == len(model.Tensors) || strings.HasPrefix(model.Name, "gpt-oss") { // which has biases
+			continue
+		}
+		if d := distance(logitsOf(t, other), logitsOf(t, model)); !(d < 1e-12) {
+			t.Errorf("%s: distance %.3g between one matrix and two", model.Name, d)
+		}
+		compared++
+	}
+	if compared < 3 {
+		t.Errorf("%d models have experts", compared)
+	}
+}
+
+// joinedExperts returns the model with one matrix for gate and up of each expert.
+func joinedExperts(m archtest.Model) archtest.Model {
+	var list []archtest.Tensor
+	for _, x := range m.Tensors {
+		layer, ok := strings.CutSuffix(x.Name, "ffn_gate_exps.weight")
+		if strings.HasSuffix(x.Name, "ffn_up_exps.weight") {
+			continue
+		}
+		if ok {
+			up := m.Tensors[slices.IndexFunc(m.Tensors, func(t archtest.Tensor) bool { return t.Name == layer+"ffn_up_exps.weight" })]
+			n := x.Shape[1] * x.Shape[2] // of an expert
+			both := archtest.Tensor{Name: layer + "ffn_gate_up_exps.weight", Shape: []int{x.Shape[0], 2 * x.Shape[1], x.Shape[2]}}
+			for e := range x.Shape[0] {
+				both.Data = append(append(both.Data, x.Data[e*n:(e+1)*n]...), up.Data[e*n:(e+1)*n]...)
+			}
+			x = both
+		}
+		list = append(list, x)
+	}
+	m.Tensors = list
+	return m
+}
+
 // logitsOf evaluates the model for the first prompt.
 func logitsOf(t *testing.T, m archtest.Model) []float64 {
 	t.Helper()
