@@ -71,7 +71,7 @@ func (m *merge) add(v value, path string, depth int) {
 		return
 	}
 	for _, key := range o.keys {
-		if !slices.Contains(memberKeys, key) && !slices.Contains(ignored, key) || key == "type" && o.values[key] != value("object") {
+		if !slices.Contains(memberKeys, key) && !isIgnored(key) || key == "type" && o.values[key] != value("object") {
 			m.fail(path, "allOf joins several schemas by the keywords of objects %s; %q is another", strings.Join(memberKeys, ", "), key)
 			return
 		}

@@ -2,6 +2,7 @@ package jsonschema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -33,18 +34,41 @@ func (a *automaton) add(e expression, next int) int {
 		return at
 	case repeated:
 		end := next
+		least := e.min
 		if e.max < 0 {
 			next = a.step(automatonStep{y: end})
-			(*a)[next].x = a.add(e.of, next)
+			again := a.add(e.of, next)
+			(*a)[next].x = again
+			if least > 0 { // the loop's steps are those of the last of the least ones, too
+				least, next = least-1, again
+			}
 		}
 		for range e.max - e.min {
 			next = a.step(automatonStep{x: a.add(e.of, next), y: end})
 		}
-		for range e.min {
+		for range least {
 			next = a.add(e.of, next)
 		}
 	}
 	return next
+}
+
+// closure returns the steps that are reached from some without reading, those included. It marks them in seen.
+func (a automaton) closure(from []int, seen []bool) (all []int) {
+	todo := slices.Clone(from)
+	for len(todo) > 0 {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		all = append(all, at)
+		if s := a[at]; at != accept && s.of == nil {
+			todo = append(todo, s.y, s.x)
+		}
+	}
+	return all
 }
 
 func (a *automaton) step(s automatonStep) int {

@@ -6,17 +6,18 @@ package jsonschema
 //
 //	T* S{k,n}  is  (S* N)* S{k} S*
 //
-// where N is what T has and S has not: both are the texts of characters of T that end with k of S.
+// where N is what T has and S has not: both are the texts of characters of T that end with k of S. For k = 0 it is T*.
 //
-// Where S has characters that T has not, the readings stay. ambiguous finds those that are too many.
-func settled(e expression) expression {
+// Where S has characters that T has not, the readings stay, and ambiguous finds them. Where there are at most `most` readings,
+// the loops stay, as others are larger.
+func settled(e expression, most int) expression {
 	switch e := e.(type) {
 	case series:
 		list := series{}
 		for _, part := range e {
-			part = settled(part)
+			part = settled(part, most)
 			if n := len(list); n > 0 {
-				if both := settledPair(list[n-1], part); both != nil {
+				if both := settledPair(list[n-1], part, most); both != nil {
 					list = append(list[:n-1], both...)
 					continue
 				}
@@ -27,37 +28,57 @@ func settled(e expression) expression {
 	case either:
 		all := make(either, len(e))
 		for i, part := range e {
-			all[i] = settled(part)
+			all[i] = settled(part, most)
 		}
 		return all
 	case repeated:
-		return repeated{settled(e.of), e.min, e.max}
+		return repeated{settled(e.of, most), e.min, e.max}
 	}
 	return e
 }
 
 // settledPair returns what settled puts in place of a loop and a repetition; nil if it keeps them.
-func settledPair(loop, part expression) series {
-	t, ok := loop.(repeated)
-	s, ok2 := part.(repeated)
-	if !ok || !ok2 || t.min != 0 || t.max >= 0 || s.min < 2 {
+func settledPair(loop, part expression, most int) series {
+	if readings(loop, part) <= most {
 		return nil
 	}
-	all, ok := t.of.(set)
-	own, ok2 := s.of.(set)
-	if !ok || !ok2 || len(own.and(all.others())) > 0 {
+	t, s := loop.(repeated), part.(repeated)
+	all, own := t.of.(set), s.of.(set)
+	if len(own.and(all.others())) > 0 {
 		return nil
+	}
+	var list series
+	if t.min > 0 {
+		list = append(list, repeated{all, t.min, t.min})
+	}
+	if s.min == 0 {
+		return append(list, repeated{all, 0, -1})
 	}
 	first, more := repeated{own, s.min, s.min}, repeated{own, 0, -1}
-	others := all.and(own.others())
-	if len(others) == 0 {
-		return series{first, more}
+	if others := all.and(own.others()); len(others) > 0 {
+		list = append(list, repeated{series{more, others}, 0, -1})
 	}
-	return series{repeated{series{more, others}, 0, -1}, first, more}
+	return append(list, first, more)
 }
 
 // maxReadings is how many readings of a text package grammar follows.
 const maxReadings = 1 << 12
+
+// readings returns how many readings a text may have because the characters of a loop are also those of the repetition
+// that follows it; 0 for other parts.
+func readings(loop, part expression) int {
+	t, ok := loop.(repeated)
+	s, ok2 := part.(repeated)
+	if !ok || !ok2 || t.max >= 0 {
+		return 0
+	}
+	all, ok := t.of.(set)
+	own, ok2 := s.of.(set)
+	if !ok || !ok2 {
+		return 0
+	}
+	return max(s.min, s.max) * own.and(all).readings()
+}
 
 // ambiguous returns the number of repetitions that follow a loop with a set of characters in common, if that is the end
 // of a text with too many readings; otherwise 0.
@@ -68,18 +89,9 @@ func ambiguous(e expression) int {
 			if n := ambiguous(part); n > 0 {
 				return n
 			}
-			if i == 0 {
-				continue
-			}
-			t, ok := e[i-1].(repeated)
-			s, ok2 := part.(repeated)
-			if !ok || !ok2 || t.max >= 0 {
-				continue
-			}
-			all, ok := t.of.(set)
-			own, ok2 := s.of.(set)
-			if ok && ok2 && len(own.and(all)) > 0 && s.min*own.readings() > maxReadings {
-				return s.min
+			if i > 0 && readings(e[i-1], part) > maxReadings {
+				s := part.(repeated)
+				return max(s.min, s.max)
 			}
 		}
 	case either:
@@ -106,48 +118,23 @@ func (s set) readings() int {
 	return n
 }
 
-// matches reports whether a text is one of an expression without anchors.
+// matches reports whether a text is one of an expression without anchors, in time proportional to the characters times
+// the size of the expression.
 func matches(e expression, text string) bool {
-	chars := []rune(text)
-	from := make([]bool, len(chars)+1)
-	from[0] = true
-	return ends(e, chars, from)[len(chars)]
-}
-
-// ends returns where texts of e end that begin at one of some places, which are numbers of characters before them.
-func ends(e expression, chars []rune, from []bool) []bool {
-	to := make([]bool, len(from))
-	switch e := e.(type) {
-	case set:
-		for i, c := range chars {
-			to[i+1] = from[i] && len(e.and(set{{c, c}})) > 0
-		}
-	case series:
-		to = from
-		for _, part := range e {
-			to = ends(part, chars, to)
-		}
-	case either:
-		for _, part := range e {
-			join(to, ends(part, chars, from))
-		}
-	case repeated:
-		for n := 0; e.max < 0 || n <= e.max; n++ {
-			if n >= e.min && !join(to, from) {
-				break // all that follow are known
+	a := make(automaton, 1)
+	reached := []int{a.add(e, accept)}
+	seen := make([]bool, len(a))
+	for _, c := range text {
+		clear(seen)
+		var next []int
+		for _, at := range a.closure(reached, seen) {
+			if s := a[at]; s.of != nil && len(s.of.and(set{{c, c}})) > 0 {
+				next = append(next, s.x)
 			}
-			from = ends(e.of, chars, from)
 		}
+		reached = next
 	}
-	return to
-}
-
-// join adds places to others, and reports whether there were new ones.
-func join(to, from []bool) bool {
-	more := false
-	for i, ok := range from {
-		more = more || ok && !to[i]
-		to[i] = to[i] || ok
-	}
-	return more
+	clear(seen)
+	a.closure(reached, seen)
+	return seen[accept]
 }

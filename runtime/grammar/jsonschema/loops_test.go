@@ -17,6 +17,10 @@ func TestLongRepetitionsAfterLoops(t *testing.T) {
 		{`\d{1000}$`, []string{"x" + rep("1", 1500)}, []string{rep("1", 999), rep("1", 1000) + "x"}},
 		{`^x.*[b-d]{700}y`, []string{"x" + rep("b", 900) + "yz"}, []string{"x" + rep("b", 699) + "y"}},
 		{`.{1000}`, []string{rep("b", 1200)}, []string{rep("b", 999), rep("b", 999) + "\n" + rep("b", 999)}},
+		{`.{1,500}`, []string{rep("b", 3000), "\nb"}, []string{"", "\n"}},
+		{`^[a-z]+[a-z]{0,3000}$`, []string{"b", rep("b", 3500)}, []string{"", "bB"}},
+		{`^.+.{400}$`, []string{rep("b", 401), rep("b", 900)}, []string{rep("b", 400)}},
+		{`^[a-z;]*[A-Z0-9;]{1500}$`, []string{"a" + rep("B", 1500)}, []string{"a" + rep("B", 1499)}},
 		{`^[\s\S]*[^]{2,3}$`, []string{"ab", "abcd\n"}, []string{"a"}},
 	}
 	for _, tt := range tests {
@@ -31,6 +35,24 @@ func TestLongRepetitionsAfterLoops(t *testing.T) {
 				t.Errorf("%s: %.20q with %d bytes follows", tt.pattern, s, len(s))
 			}
 		}
+	}
+}
+
+// TestFewReadingsStay: a short repetition after a loop has as many steps as before, which lengths multiply.
+func TestFewReadingsStay(t *testing.T) {
+	g := compile(t, `{"type":"string","pattern":"\\d{4}","maxLength":2500}`)
+	if !follows(t, g, `"ab1234"`) || follows(t, g, `"ab123"`) {
+		t.Error("the pattern is not kept")
+	}
+}
+
+// TestNestedLoopsBesideEnum: values are compared with a pattern in time that does not grow with the texts of the pattern.
+func TestNestedLoopsBesideEnum(t *testing.T) {
+	const depth = 40
+	pattern := "^" + strings.Repeat("(", depth) + "a" + strings.Repeat("+)", depth) + "$"
+	g := compile(t, `{"enum":["`+strings.Repeat("a", depth)+`","b"],"pattern":"`+pattern+`"}`)
+	if !follows(t, g, `"`+strings.Repeat("a", depth)+`"`) || follows(t, g, `"b"`) {
+		t.Error("the values are not those of the pattern")
 	}
 }
 
@@ -61,7 +83,7 @@ func TestSettledMeansTheSame(t *testing.T) {
 			lo := rng.IntN(4)
 			list = append(list, []expression{s, repeated{s, 0, -1}, repeated{s, lo, lo + rng.IntN(3)}, repeated{s, lo, -1}}[rng.IntN(4)])
 		}
-		e := settled(list)
+		e := settled(list, 0)
 		if measure(e).size != measure(list).size {
 			changed++
 		}

@@ -18,7 +18,7 @@ func (p *part) pattern(v value, lo, hi int) string {
 	if e == nil {
 		return ""
 	}
-	e = settled(e)
+	e = settled(e, maxReadings)
 	if n := ambiguous(e); n > 0 {
 		p.fail(p.path, "pattern: the character sets of a loop and of %d repetitions after it overlap, so that a text has more "+
 			"than %d readings: let both have the same characters, or use a smaller number", n, maxReadings)
