@@ -46,10 +46,10 @@ func parse(args []string) (*options, error) {
 	f.IntVar(&o.rounds, "rounds", 3, "rounds")
 	f.IntVar(&o.turns, "turns", 3, "turns of generation in each round; prompts, which are steadier, take one")
 	f.IntVar(&o.threads, "threads", 2, "threads of the 1.1 B models")
-	f.StringVar(&o.file, "results", mainResults, "`name` of the file of results in the folder performance of -docs: each has its part of the page")
+	f.StringVar(&o.file, "results", mainResults, "`name` of the file of results in the folder performance of -docs: each has its rows and its part of the page")
 	f.StringVar(&o.rows, "rows", "", "only rows whose name matches the `pattern`")
 	f.Float64Var(&o.quiet, "quiet", 0.05, "repeat, at most twice, what ran while others used more than this `share` of the processors")
-	f.BoolVar(&o.fresh, "fresh", false, "forget what results.json has")
+	f.BoolVar(&o.fresh, "fresh", false, "forget the results that there are")
 	f.BoolVar(&o.page, "page", false, "measure nothing")
 	f.BoolVar(&o.profiles, "profiles", true, "also take profiles")
 	if err := f.Parse(args); err != nil {

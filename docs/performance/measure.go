@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log"
@@ -67,7 +68,7 @@ func (s *session) prepare(ctx context.Context) ([]*row, error) {
 	var todo []*row
 	for i := range rows {
 		w := &rows[i]
-		if !s.only.MatchString(w.name) {
+		if !s.only.MatchString(w.name) || cmp.Or(w.results, mainResults) != s.results.name() {
 			continue
 		}
 		if _, err := os.Stat(s.model(w)); err != nil {

@@ -7,7 +7,7 @@ import (
 
 // A row is a model compiled in one way, and what is measured of it.
 type row struct {
-	name  string   // in the page and in results.json
+	name  string   // in the page and in the file of results
 	file  string   // in the folder of models; "" is the small model
 	flags []string // of ggmlc build
 
@@ -28,8 +28,9 @@ type row struct {
 	peersOf string // a row whose peers' figures count here too, as they have no such mode: it takes its turns beside that row
 	alone   bool   // peers are not asked
 	avx2    bool   // the peer is the one that was built for AVX2 alone, as the row's program is
+	results string // the file of results; "" is the main one
 
-	sequences int // also measure so many that generate together; the program's context is small, so nothing else is measured
+	sequences int // above 0, only so many that generate together are measured, beside a single one
 
 	bytesPerWeight float64 // of the format, scales included; 0 leaves the row out of the roofline
 }
@@ -59,9 +60,12 @@ var rows = []row{
 	{name: "aidreams260K, 2 threads", threads: 2, prompts: []int{128}, generate: 64, repeats: 9},
 }
 
+// blockResults is the file of results of block formats, AVX2 and sequences.
+const blockResults = "results_blocks.json"
+
 // blocks is the row of a file in a mixture of block formats, named as llama-quantize names it.
 func blocks(format string) row {
-	return row{name: format, file: "r1b-" + format + ".gguf", prompts: []int{128, 512}, generate: 64, repeats: 1}
+	return row{name: format, file: "r1b-" + format + ".gguf", results: blockResults, prompts: []int{128, 512}, generate: 64, repeats: 1}
 }
 
 // onAVX2 is the row of a file on a processor without AVX-512.
