@@ -27,7 +27,7 @@ Scaling of positions: linear, YaRN, longrope, and factors of frequencies (Llama 
 positions of the window; their caches keep only the last positions ([windows](../explanation/windows.md)). Where llama.cpp ignores a window that a
 file states, phi3 reads all positions, and other architectures are compiled for at most as many positions as the window has.
 
-A matrix that files have as one or as several may be either: queries, keys and values, and gate and up of experts (` + "`ffn_gate_up_exps`" + `).
+Files may have one matrix or several for queries, keys and values, and for gate and up of experts (` + "`ffn_gate_up_exps`" + `).
 
 Which layers have a window is that of the architecture unless the file states ` + "`attention.sliding_window_pattern`" + `: a period, whose last layer
 has none, or a list with a bool, 0 or 1 for each layer. (llama.cpp reads the period and ignores some lists.) ` + "`rope.freq_base_swa`" + `

@@ -84,9 +84,10 @@ func (e experts) gateAndUp(g *graph, x, idx *ir.Value) [2]*ir.Value {
 		half := func(first int64) *ir.Value { return g.f.Slice(y, 2, ir.Const(first), ir.Const(e.size)) }
 		return [2]*ir.Value{half(0), half(e.size)}
 	}
+	parts := [2]*ir.Value{e.product(g, x, gate, e.size, g.embd, idx), e.product(g, x, up, e.size, g.embd, idx)}
 	g.divide(gate, along, 1, e.size, e.size)
 	g.divide(up, along, 1, e.size, e.size)
-	return [2]*ir.Value{e.product(g, x, gate, e.size, g.embd, idx), e.product(g, x, up, e.size, g.embd, idx)}
+	return parts
 }
 
 // joined is what the last product reads, of gate and up.

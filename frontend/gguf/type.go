@@ -164,7 +164,7 @@ const (
 func (t TensorType) check() error {
 	switch i := t.info(); {
 	case i.name == "" && firstForkType <= t && t <= lastForkType:
-		return fmt.Errorf("tensor type %d is none of ggml: files with types %d to %d are made by ik_llama.cpp, which alone computes with them: take a file with ggml's types, such as q4_K, or quantize the model again",
+		return fmt.Errorf("tensor type %d is none of ggml: files with types %d to %d are made by ik_llama.cpp: take a file with ggml's types, such as q4_K, or quantize the model again",
 			int32(t), firstForkType, lastForkType)
 	case i.name == "":
 		return fmt.Errorf("tensor type %d is unknown: the file is damaged, or made by a newer ggml than this reader knows, whose last type is %d (%v)",
