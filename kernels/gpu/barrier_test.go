@@ -104,17 +104,6 @@ func barrierMachines() []simulated {
 	return list
 }
 
-// barrierTileMachines are what kernels for tiles of experts may assume in addition: without asynchronous copies, with
-// them, and with slabs.
-func barrierTileMachines() []simulated {
-	var list []simulated
-	for _, i := range []int{0, 1, 5} {
-		on := tileMachines[i]
-		list = append(list, simulated{Options: interp.Options{Subgroup: on.Lanes}, on: on})
-	}
-	return list
-}
-
 // TestEachBarrierIsNeeded leaves each barrier out of each kernel of all cases and of random ones. The interpreter has
 // to report a race, or that a thread reads what was not written, for one of the cases that have the barrier: else the
 // barrier is needless. Of an op with barriers for which no case so far does this, more random cases are drawn.
@@ -131,7 +120,7 @@ func TestEachBarrierIsNeeded(t *testing.T) {
 		try(c, uint64(i))
 	}
 	for i, p := range gputest.Prompts() {
-		for _, on := range append(barrierMachines(), barrierTileMachines()...) {
+		for _, on := range append(barrierMachines(), expertsMachines(t)...) {
 			dropBarriers(t, p.Case(), uint64(i), on, seen, p.Call)
 		}
 	}
