@@ -24,9 +24,10 @@ type joint struct {
 	round   int        // counts the times that sessions were awaited
 	awaited int        // sessions of the last step that have not come back
 
-	all   chan struct{} // holds a token once awaited has become 0
-	timer *time.Timer
-	took  time.Duration // of the last step
+	all      chan struct{} // holds a token once awaited has become 0
+	timer    *time.Timer
+	patience time.Duration // the least time for which a step waits for awaited sessions
+	took     time.Duration // of the last step
 }
 
 // waiter is a session's part of joint.
@@ -47,14 +48,15 @@ const (
 
 func newWaiter() waiter { return waiter{told: make(chan verdict, 1)} }
 
-// leastPatience is the least time for which a step waits for the sessions of the step before. Choosing a token from a
-// large vocabulary takes up to a millisecond.
+// leastPatience is the least time for which steps wait for the sessions of the step before. Choosing a token from a large
+// vocabulary takes up to a millisecond.
 const leastPatience = 2 * time.Millisecond
 
 // init prepares for n sessions.
 func (j *joint) init(n int) {
 	j.waiting, j.next = make([]*Session, 0, n), make([]*Session, 0, n)
 	j.all = make(chan struct{}, 1)
+	j.patience = leastPatience
 	j.timer = time.NewTimer(time.Hour)
 	j.timer.Stop()
 }
@@ -171,7 +173,7 @@ func (g *Sessions) lead(ctx context.Context, s *Session) error {
 // scheduler takes it away from sessions that wake each other for step after step, after ten milliseconds.
 func (j *joint) gather(ctx context.Context) {
 	j.mu.Lock()
-	missing, patience := j.awaited, max(leastPatience, j.took/4)
+	missing, patience := j.awaited, max(j.patience, j.took/4)
 	if missing > 0 {
 		select { // a token of earlier
 		case <-j.all:

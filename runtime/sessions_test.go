@@ -249,16 +249,23 @@ func lengthIs(s *Session, n int) error {
 	return nil
 }
 
-// TestDecodesAreJoined: sessions that decode at the same time share steps, and nearly all steps have all of them.
+// TestDecodesAreJoined: sessions that decode at the same time share all steps. The first step begins once all of them
+// wait, and steps wait for as long as it takes: on a busy machine, a session that is ready may have no processor for
+// longer than others wait for it otherwise.
 func TestDecodesAreJoined(t *testing.T) {
 	procs(t, 4)
 	const sequences, tokens = 4, 60
 	var steps stepCounts
 	g := openSessions(t, sequences, &steps)
+	g.joint.patience = time.Minute
+	if err := g.turn.enter(t.Context(), newTicket()); err != nil {
+		t.Fatal(err)
+	}
 	var wg sync.WaitGroup
 	for i := range sequences {
 		s := seatOf(t, g)
 		wg.Go(func() {
+			defer s.leave()
 			for n := range tokens {
 				if _, err := s.Decode(t.Context(), int32(i+n)%toyVocab); err != nil {
 					t.Error(err)
@@ -266,10 +273,21 @@ func TestDecodesAreJoined(t *testing.T) {
 			}
 		})
 	}
+	for g.joint.count() < sequences {
+		time.Sleep(time.Millisecond)
+	}
+	g.turn.leave()
 	wg.Wait()
-	if full := steps.of[sequences].Load(); full < tokens/2 {
+	if full := steps.of[sequences].Load(); full != tokens {
 		t.Errorf("%d of %d steps had all %d sessions: %v", full, tokens, sequences, &steps.of)
 	}
+}
+
+// count returns how many sessions wait for the next step.
+func (j *joint) count() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.waiting)
 }
 
 // TestSessionsThatBeginAreJoined: where steps use all processors, sessions that begin to decode share the first steps,
