@@ -1,52 +1,98 @@
 package gpu
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
 
-// TestQuantizedModelsOnVulkan runs the model with weights of q4_0 and q8_0, which GPUs read in planes. It computes the
-// tokens that the processor computes, which has the weights in panels, for most prompts, and the logits of a program with
-// plain weights. How many prompts that are depends on the processor: 5 or 6 on AMD's, 4 on a Cascade Lake. Where tokens
-// differ, agree says whether they may.
+// TestQuantizedModelsOnVulkan runs the model with weights of q4_0 and q8_0, which GPUs read in planes, or without. The
+// logits are those of the processor with the rounded weights in f32, where nothing else is rounded. The processor's own
+// kernels for these formats also round activations, so their tokens may differ where two are about as likely.
 func TestQuantizedModelsOnVulkan(t *testing.T) {
 	needVulkan(t)
-	for _, format := range []string{"Q4_0", "Q8_0"} {
-		t.Run(format, func(t *testing.T) {
+	for _, format := range []dtype.DType{dtype.Q4_0, dtype.Q8_0} {
+		t.Run(format.String(), func(t *testing.T) {
 			dir := t.TempDir()
-			quantize := []string{"--quantize", format, "--ctx", "256", "--batch", "16"}
+			sizes := []string{"--ctx", "256", "--batch", "16"}
+			quantize := append(sizes, "--quantize", format.String())
 			gpu := slices.Concat(quantize, []string{"--targets", "vulkan,cpu", "--deny", "cpu"})
 			plain := slices.Concat(gpu, []string{"--disable", "pack.cost"})
 			wantPlanes(t, slices.Concat([]string{e2etest.AIDreams(t)}, gpu), 24)
 			wantPlanes(t, slices.Concat([]string{e2etest.AIDreams(t)}, plain), 0)
+			rounded := filepath.Join(dir, "rounded.gguf")
+			writeRounded(t, rounded, quantize, format)
+			exact := e2etest.BuildTo(t, filepath.Join(dir, "exact"), nil, rounded, sizes...)
 			onCPU := e2etest.BuildTo(t, filepath.Join(dir, "cpu"), nil, e2etest.AIDreams(t), quantize...)
 			onGPU := e2etest.BuildTo(t, filepath.Join(dir, "gpu"), nil, e2etest.AIDreams(t), gpu...)
 			onPlain := e2etest.BuildTo(t, filepath.Join(dir, "plain"), nil, e2etest.AIDreams(t), plain...)
-			same, refs := 0, e2etest.AIDreamsReferences(t)
-			for _, ref := range refs {
+			for _, ref := range e2etest.AIDreamsReferences(t) {
+				want := told(t, ref.Prompt, []string{exact})
 				got := told(t, ref.Prompt, append([]string{onGPU}, patient...))
-				if agree(t, got, told(t, ref.Prompt, []string{onCPU})) {
-					same++
-				}
-				sameLogits(t, got, told(t, ref.Prompt, append([]string{onPlain}, patient...)))
-			}
-			if same <= len(refs)/2 {
-				t.Errorf("the tokens of %d of %d prompts are the processor's", same, len(refs))
+				sameLogits(t, got, want)
+				sameLogits(t, told(t, ref.Prompt, append([]string{onPlain}, patient...)), want)
+				agree(t, got, told(t, ref.Prompt, []string{onCPU}))
 			}
 		})
 	}
 }
 
-// agree reports whether two programs tell the same tokens. Where they first do not, both tokens have to be about as
-// likely: the processor rounds activations to 8 bits, which changes logits by up to 3 % of the largest one.
-func agree(t *testing.T, gpu, cpu []string) bool {
+// writeRounded writes the model with those tensors rounded that a build with the given flags quantizes.
+func writeRounded(t *testing.T, path string, flags []string, format dtype.DType) {
+	t.Helper()
+	dump := string(e2etest.GGMLC(t, slices.Concat([]string{"dump", "--after", "import", e2etest.AIDreams(t)}, flags)...))
+	quantized := regexp.MustCompile(`= quantize\(m\["([^"]+)"\], `+format.String()+`\)`).FindAllStringSubmatch(dump, -1)
+	if len(quantized) < 24 {
+		t.Fatalf("%d tensors are quantized:\n%s", len(quantized), dump)
+	}
+	f, err := gguf.Open(e2etest.AIDreams(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	file := e2etest.ReadFile(t, e2etest.AIDreams(t))
+	for _, q := range quantized {
+		x, ok := f.Tensor(q[1])
+		if !ok || x.Type != gguf.TensorF32 {
+			t.Fatalf("%s is no tensor of f32", q[1])
+		}
+		round(t, file[x.Offset:][:x.Size], format)
+	}
+	e2etest.WriteFile(t, path, file)
+}
+
+// round replaces numbers of f32 by what a format has in their place.
+func round(t *testing.T, data []byte, format dtype.DType) {
+	t.Helper()
+	x := make([]float32, len(data)/4)
+	blocks := make([]byte, format.RowBytes(len(x)))
+	if _, err := binary.Decode(data, binary.LittleEndian, x); err != nil {
+		t.Fatal(err)
+	}
+	if err := dtype.Encode(format, blocks, x); err != nil {
+		t.Fatal(err)
+	}
+	if err := dtype.DecodeFloat32(format, x, blocks); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := binary.Encode(data, binary.LittleEndian, x); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// agree demands that two programs tell the same tokens up to one where both tokens are about as likely: the processor
+// rounds activations to 8 bits, which changes logits by up to 3 % of the largest one.
+func agree(t *testing.T, gpu, cpu []string) {
 	t.Helper()
 	got, want := e2etest.IDsOf(t, gpu), e2etest.IDsOf(t, cpu)
 	for i := range got {
@@ -61,9 +107,8 @@ func agree(t *testing.T, gpu, cpu []string) bool {
 		if best-other > 0.03*slices.Max(line.Logits) {
 			t.Errorf("token %d is %d with %v, on the processor %d with %v", i, got[i], best, want[i], other)
 		}
-		return false
+		return
 	}
-	return true
 }
 
 // told returns a line with id and logits for each of the tokens after a prompt.
@@ -105,11 +150,11 @@ func sameLogits(t *testing.T, got, want []string) {
 			t.Fatal(err)
 		}
 		if len(a.Logits) == 0 || len(a.Logits) != len(b.Logits) {
-			t.Fatalf("token %d has %d logits, with plain weights %d", i, len(a.Logits), len(b.Logits))
+			t.Fatalf("token %d has %d logits, want %d", i, len(a.Logits), len(b.Logits))
 		}
 		for k, x := range a.Logits {
 			if !(math.Abs(x-b.Logits[k]) <= 1e-3*(1+math.Abs(b.Logits[k]))) {
-				t.Fatalf("token %d, logit %d: %v, with plain weights %v", i, k, x, b.Logits[k])
+				t.Fatalf("token %d, logit %d: %v, want %v", i, k, x, b.Logits[k])
 			}
 		}
 		if *a.ID != *b.ID {
