@@ -98,22 +98,27 @@ func (b *pairBlock) addNibbles(acc []reg.VecVirtual, at int, u reg.VecVirtual) {
 	}
 }
 
-// halfOfBytes sets sums to the products of a block of q8_0, as float32. Signs are combined with x as in pairKind.
+// halfOfBytes sets sums to the products of a block of q8_0, as float32. Signs are combined with x as in pairKind. The
+// sum of all negative weights takes their error out: it is what products with a row of zeros would give, as 0 xor -1 is
+// -1.
 func (b *pairBlock) halfOfBytes(acc []reg.VecVirtual, p, h int) {
-	negatives, ones := b.vec(), b.vec()
-	b.zero(negatives)
+	zero, flip, negatives := b.vec(), b.vec(), b.vec()
+	b.zero(zero)
+	b.VMOVDQU(b.word("flip", 0x80808080), flip)
+	ones := b.vec()
 	b.VMOVDQU(b.word("ones16", 0x00010001), ones)
 	for j := range b.groups() {
-		magnitude, sign, negative := b.vec(), b.vec(), b.vec()
-		b.VMOVDQU(b.w.at(p, 64*j+32*h), magnitude)
-		b.VPXOR(b.word("flip", 0x80808080), magnitude, magnitude)
-		b.zero(sign)
-		b.VPCMPGTB(magnitude, sign, sign)
+		magnitude, sign := b.vec(), b.vec()
+		b.VPXOR(b.w.at(p, 64*j+32*h), flip, magnitude)
+		b.VPCMPGTB(magnitude, zero, sign)
 		b.VPABSB(magnitude, magnitude)
-		b.VPAND(sign, magnitude, negative)
-		b.VPMADDUBSW(b.word("ones8", 0x01010101), negative, negative)
-		b.VPMADDWD(ones, negative, negative)
-		b.VPADDD(negative, negatives, negatives)
+		if j == 0 {
+			b.VPMADDUBSW(sign, magnitude, negatives)
+		} else {
+			negative := b.vec()
+			b.VPMADDUBSW(sign, magnitude, negative)
+			b.VPADDW(negative, negatives, negatives)
+		}
 		for r := range acc {
 			product := b.vec()
 			b.VPBROADCASTD(b.x.at(r, 4*j), product)
@@ -127,8 +132,9 @@ func (b *pairBlock) halfOfBytes(acc []reg.VecVirtual, p, h int) {
 			b.VPADDD(product, acc[r], acc[r])
 		}
 	}
+	b.VPMADDWD(ones, negatives, negatives)
 	for _, v := range acc {
-		b.VPADDD(negatives, v, v)
+		b.VPSUBD(negatives, v, v)
 		b.VCVTDQ2PS(v, v)
 	}
 }
