@@ -1,8 +1,6 @@
 package gpu
 
 import (
-	"math"
-
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
@@ -62,11 +60,8 @@ const fewRows = 16
 
 // fewRows returns the largest number of rows of the result that are computed row by row.
 func (l *lowering) fewRows() int64 {
-	switch {
-	case l.n.Op != ir.OpExpertsMatMul:
+	if l.n.Op != ir.OpExpertsMatMul {
 		return fewRows
-	case l.on.Lanes > 0 && l.on.Lanes < leastWide:
-		return math.MaxInt64
 	}
 	return fewOfExpert * l.n.Args[1].Type.Shape[0].Upper()
 }

@@ -5,9 +5,9 @@ import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
 // fewOfExpert is the average number of rows of an expert up to which products are computed row by row: then a matrix is
 // read four times, as often as that of a dense product with fewRows.
 //
-// leastWide is the smallest number of threads of a subgroup of devices that compute experts' tiles, or small products by
-// whole workgroups. Drivers that compute on the processor have 4 or 8, the lanes of a vector, and load from shared
-// memory a lane after the other: tiles of experts, which are seldom full, take longer there than rows.
+// leastWide is the smallest number of threads of a subgroup of devices that compute experts' tiles. Drivers that compute
+// on the processor have 4 or 8, the lanes of a vector, and load from shared memory a lane after the other: tiles of
+// experts, which are seldom full, take longer there than rows.
 const (
 	fewOfExpert = 4
 	leastWide   = 16

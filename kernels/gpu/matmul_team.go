@@ -28,15 +28,15 @@ const (
 )
 
 // enoughTeams is how many subgroups are enough to fill a GPU: 16 for each of 128 multiprocessors. If there is less work
-// than that, and subgroups are known to be wide, a team is a workgroup. Otherwise barriers would cost more than they
-// gain: drivers that compute on the processor run a thread after the other up to a barrier, and keep all variables of
-// such a kernel in memory.
+// than that, and subgroups have a known size, a team is a workgroup. Otherwise barriers would cost more than they gain:
+// drivers that compute on the processor run a thread after the other up to a barrier, and keep all variables of such a
+// kernel in memory.
 const enoughTeams = 2048
 
 // teamsFor returns teams for work that could be divided among that many.
 func (l *lowering) teamsFor(work int64, threads int) *teams {
 	on := l.on
-	if on.has(kir.CapSubgroup) && (on.Lanes < leastWide || work >= enoughTeams) {
+	if on.has(kir.CapSubgroup) && (on.Lanes == 0 || work >= enoughTeams) {
 		return l.subgroups(threads)
 	}
 	return l.workgroup(threads)
