@@ -58,6 +58,20 @@ func (s set) and(t set) set {
 	return makeSet(list...)
 }
 
+// has reports whether a character is in a set.
+func (s set) has(c rune) bool {
+	_, ok := slices.BinarySearchFunc(s, c, func(r span, c rune) int {
+		switch {
+		case r.hi < c:
+			return -1
+		case r.lo > c:
+			return 1
+		}
+		return 0
+	})
+	return ok
+}
+
 // Sets of ECMA-262.
 var (
 	everything = set(nil).others()
@@ -121,7 +135,7 @@ func (s set) spelled() string {
 		var after []string
 		var short []span
 		for i, c := range escaped {
-			if c != '/' && len(rest.and(set{{c, c}})) > 0 {
+			if c != '/' && rest.has(c) {
 				short = append(short, span{rune(escapes[i]), rune(escapes[i])})
 			}
 		}

@@ -20,8 +20,8 @@ func (p *part) filters() []filter {
 		return n >= lo && (hi < 0 || n <= hi)
 	}))
 	if v, ok := p.take("pattern"); ok {
-		if e := p.expression(v); e != nil {
-			all = append(all, ofStrings(func(s string) bool { return matches(e, s) }))
+		if e := p.expression(v); e != nil && p.err == nil {
+			all = append(all, p.patternFilter(e))
 		}
 	}
 	for _, k := range []struct {
@@ -48,6 +48,23 @@ func (p *part) filters() []filter {
 		})
 	}
 	return all
+}
+
+// maxCompared bounds the steps of automatons that are compared with the values of enums. It takes about half a second.
+const maxCompared = 1 << 24
+
+// patternFilter allows the strings of an expression.
+func (p *part) patternFilter(e expression) filter {
+	m := newMatcher(e)
+	p.left -= len(m.seen)
+	return ofStrings(func(s string) bool {
+		ok := m.matches(s, &p.left)
+		if p.left < 0 {
+			p.fail(p.path, "pattern: comparing it with the values of enum takes more than %d steps: use smaller numbers of "+
+				"repetitions, or fewer values", maxCompared)
+		}
+		return ok
+	})
 }
 
 // ofStrings is a filter of strings.

@@ -2,6 +2,7 @@ package jsonschema
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -53,51 +54,73 @@ func (a *automaton) add(e expression, next int) int {
 	return next
 }
 
-// closure returns the steps that are reached from some without reading, those included. It marks them in seen.
-func (a automaton) closure(from []int, seen []bool) (all []int) {
-	todo := slices.Clone(from)
-	for len(todo) > 0 {
-		at := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if seen[at] {
-			continue
-		}
-		seen[at] = true
-		all = append(all, at)
-		if s := a[at]; at != accept && s.of == nil {
-			todo = append(todo, s.y, s.x)
-		}
-	}
-	return all
-}
-
 func (a *automaton) step(s automatonStep) int {
 	*a = append(*a, s)
 	return len(*a) - 1
 }
 
-// reads returns the steps that read a character, and perhaps accept, that are reached from one without reading. It
-// returns nil if there are more than limit.
-func (a automaton) reads(at, limit int, seen map[int]bool) (list []int) {
-	clear(seen)
-	todo := []int{at}
-	for len(todo) > 0 {
-		at = todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if seen[at] {
+// walk finds what is reached from steps of an automaton without reading.
+type walk struct {
+	automaton
+	seen  []int // the number of the walk that reached a step last
+	walks int
+	todo  []int
+}
+
+func newWalk(a automaton) *walk { return &walk{automaton: a, seen: make([]int, len(a))} }
+
+// reads appends to list the steps that read a character and are reached from some steps. It returns false if these are
+// more than limit.
+func (w *walk) reads(list, from []int, limit int) ([]int, bool) {
+	w.walks++
+	w.todo = append(w.todo[:0], from...)
+	for len(w.todo) > 0 {
+		at := w.todo[len(w.todo)-1]
+		w.todo = w.todo[:len(w.todo)-1]
+		if w.seen[at] == w.walks {
 			continue
 		}
-		seen[at] = true
-		switch s := a[at]; {
-		case at == accept || s.of != nil:
-			if list = append(list, at); len(list) > limit {
-				return nil
-			}
+		w.seen[at] = w.walks
+		switch s := &w.automaton[at]; {
+		case at == accept:
+		case s.of == nil:
+			w.todo = append(w.todo, s.y, s.x)
+		case len(list) == limit:
+			return nil, false
 		default:
-			todo = append(todo, s.y, s.x)
+			list = append(list, at)
 		}
 	}
-	return list
+	return list, true
+}
+
+// reached reports whether the last walk reached a step.
+func (w *walk) reached(at int) bool { return w.seen[at] == w.walks }
+
+// accepting reports of each step whether accept is reached from it without reading.
+func (a automaton) accepting() []bool {
+	before := make([][]int, len(a))
+	for at, s := range a[1:] {
+		if s.of == nil {
+			before[s.x] = append(before[s.x], at+1)
+			before[s.y] = append(before[s.y], at+1)
+		}
+	}
+	return reachedFrom([]int{accept}, before)
+}
+
+// reachedFrom marks some numbers, and those that are before marked ones.
+func reachedFrom(todo []int, before [][]int) []bool {
+	marked := make([]bool, len(before))
+	for len(todo) > 0 {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !marked[i] {
+			marked[i] = true
+			todo = append(todo, before[i]...)
+		}
+	}
+	return marked
 }
 
 // counted is a state of the product of an automaton and a counter of characters.
@@ -126,28 +149,32 @@ type product struct {
 func (a automaton) multiply(start, lo, hi int) *product {
 	m := &product{number: make(map[counted]int), ends: make(map[int]bool)}
 	m.state(counted{start, 0})
-	lists, seen := make(map[int][]int), make(map[int]bool)
+	lists, walk, accepting := make(map[int][]int), newWalk(a), a.accepting()
 	for i := 0; i < len(m.states); i++ {
 		at, length := m.states[i].at, m.states[i].length
+		if length >= lo && accepting[at] {
+			m.ends[i] = true
+		}
+		if length == hi {
+			continue
+		}
 		list, known := lists[at]
 		if !known {
-			list = a.reads(at, maxArcs, seen)
+			var ok bool
+			if list, ok = walk.reads(nil, []int{at}, maxArcs-len(m.arcs)); !ok {
+				return nil
+			}
 			lists[at] = list
 		}
-		if len(m.arcs)+len(list) > maxArcs || list == nil {
+		if len(m.arcs)+len(list) > maxArcs {
 			return nil
 		}
+		next := length + 1
+		if hi < 0 {
+			next = min(next, lo)
+		}
 		for _, at := range list {
-			next := length + 1
-			if hi < 0 {
-				next = min(next, lo)
-			}
-			switch {
-			case at == accept && length >= lo:
-				m.ends[i] = true
-			case at != accept && (hi < 0 || next <= hi):
-				m.arcs = append(m.arcs, arc{a[at].of, i, m.state(counted{a[at].x, next})})
-			}
+			m.arcs = append(m.arcs, arc{a[at].of, i, m.state(counted{a[at].x, next})})
 		}
 	}
 	m.findLive()
@@ -167,25 +194,11 @@ func (m *product) state(c counted) int {
 
 // findLive finds the states from which an end is reached.
 func (m *product) findLive() {
-	m.live = make([]bool, len(m.states))
 	before := make([][]int, len(m.states))
 	for _, x := range m.arcs {
 		before[x.to] = append(before[x.to], x.from)
 	}
-	var todo []int
-	for i := range m.states {
-		if m.ends[i] {
-			todo = append(todo, i)
-		}
-	}
-	for len(todo) > 0 {
-		i := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if !m.live[i] {
-			m.live[i] = true
-			todo = append(todo, before[i]...)
-		}
-	}
+	m.live = reachedFrom(slices.Collect(maps.Keys(m.ends)), before)
 }
 
 // product returns the rule of the texts of e with a length from lo to hi, with the quotation mark after them: a rule

@@ -8,13 +8,14 @@ package jsonschema
 //
 // where N is what T has and S has not: both are the texts of characters of T that end with k of S. For k = 0 it is T*.
 //
-// Where S has characters that T has not, the readings stay, and ambiguous finds them. Where there are at most `most` readings,
-// the loops stay, as others are larger.
+// Where S has characters that T has not, the readings stay, and ambiguous finds them. A repetition with a limit and at
+// most so many readings as most stays too, as what replaces it is larger. One without a limit does not stay: as it
+// could begin anywhere, a repetition after it could, too.
 func settled(e expression, most int) expression {
 	switch e := e.(type) {
 	case series:
 		list := series{}
-		for _, part := range e {
+		for _, part := range e.flat() {
 			part = settled(part, most)
 			if n := len(list); n > 0 {
 				if both := settledPair(list[n-1], part, most); both != nil {
@@ -37,22 +38,31 @@ func settled(e expression, most int) expression {
 	return e
 }
 
+// flat returns a series with the parts of the series within it, so that a loop is beside what follows it.
+func (e series) flat() series {
+	list := make(series, 0, len(e))
+	for _, part := range e {
+		if within, ok := part.(series); ok {
+			list = append(list, within.flat()...)
+		} else {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
 // settledPair returns what settled puts in place of a loop and a repetition; nil if it keeps them.
 func settledPair(loop, part expression, most int) series {
-	if readings(loop, part) <= most {
+	t, s, all, own := loopBefore(loop, part)
+	if all == nil || len(own.and(all.others())) > 0 || s.max >= 0 && s.min > 0 && readings(loop, part) <= most {
 		return nil
 	}
-	t, s := loop.(repeated), part.(repeated)
-	all, own := t.of.(set), s.of.(set)
-	if len(own.and(all.others())) > 0 {
-		return nil
+	if s.min == 0 {
+		return series{t}
 	}
 	var list series
 	if t.min > 0 {
 		list = append(list, repeated{all, t.min, t.min})
-	}
-	if s.min == 0 {
-		return append(list, repeated{all, 0, -1})
 	}
 	first, more := repeated{own, s.min, s.min}, repeated{own, 0, -1}
 	if others := all.and(own.others()); len(others) > 0 {
@@ -61,20 +71,29 @@ func settledPair(loop, part expression, most int) series {
 	return append(list, first, more)
 }
 
+// loopBefore returns a loop and the repetition after it, with the characters of both; nil for other parts.
+func loopBefore(loop, part expression) (t, s repeated, all, own set) {
+	t, ok := loop.(repeated)
+	s, ok2 := part.(repeated)
+	if !ok || !ok2 || t.max >= 0 {
+		return t, s, nil, nil
+	}
+	all, ok = t.of.(set)
+	own, ok2 = s.of.(set)
+	if !ok || !ok2 {
+		return t, s, nil, nil
+	}
+	return t, s, all, own
+}
+
 // maxReadings is how many readings of a text package grammar follows.
 const maxReadings = 1 << 12
 
 // readings returns how many readings a text may have because the characters of a loop are also those of the repetition
 // that follows it; 0 for other parts.
 func readings(loop, part expression) int {
-	t, ok := loop.(repeated)
-	s, ok2 := part.(repeated)
-	if !ok || !ok2 || t.max >= 0 {
-		return 0
-	}
-	all, ok := t.of.(set)
-	own, ok2 := s.of.(set)
-	if !ok || !ok2 {
+	_, s, all, own := loopBefore(loop, part)
+	if all == nil {
 		return 0
 	}
 	return max(s.min, s.max) * own.and(all).readings()
@@ -118,23 +137,38 @@ func (s set) readings() int {
 	return n
 }
 
-// matches reports whether a text is one of an expression without anchors, in time proportional to the characters times
-// the size of the expression.
-func matches(e expression, text string) bool {
+// matcher compares texts with an expression without anchors.
+type matcher struct {
+	*walk
+	start int
+}
+
+func newMatcher(e expression) *matcher {
 	a := make(automaton, 1)
-	reached := []int{a.add(e, accept)}
-	seen := make([]bool, len(a))
+	start := a.add(e, accept)
+	return &matcher{newWalk(a), start}
+}
+
+// matches reports whether a text is one of the expression. It subtracts the steps that it looks at from left, and stops
+// below 0. These are at most as many as the characters of the text times those of the expression.
+func (m *matcher) matches(text string, left *int) bool {
+	if *left < 0 {
+		return false
+	}
+	from := []int{m.start}
+	reads, _ := m.reads(nil, from, len(m.seen))
 	for _, c := range text {
-		clear(seen)
-		var next []int
-		for _, at := range a.closure(reached, seen) {
-			if s := a[at]; s.of != nil && len(s.of.and(set{{c, c}})) > 0 {
-				next = append(next, s.x)
+		if *left -= 1 + len(reads); *left < 0 {
+			return false
+		}
+		from = from[:0]
+		for _, at := range reads {
+			if s := &m.automaton[at]; s.of.has(c) {
+				from = append(from, s.x)
 			}
 		}
-		reached = next
+		reads, _ = m.reads(reads[:0], from, len(m.seen))
 	}
-	clear(seen)
-	a.closure(reached, seen)
-	return seen[accept]
+	*left -= 1 + len(reads)
+	return m.reached(accept)
 }

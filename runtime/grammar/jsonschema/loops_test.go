@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestLongRepetitionsAfterLoops: the number of readings of a text does not grow with that of repetitions.
@@ -21,6 +22,10 @@ func TestLongRepetitionsAfterLoops(t *testing.T) {
 		{`^[a-z]+[a-z]{0,3000}$`, []string{"b", rep("b", 3500)}, []string{"", "bB"}},
 		{`^.+.{400}$`, []string{rep("b", 401), rep("b", 900)}, []string{rep("b", 400)}},
 		{`^[a-z;]*[A-Z0-9;]{1500}$`, []string{"a" + rep("B", 1500)}, []string{"a" + rep("B", 1499)}},
+		{`[^a]{2000}b`, []string{rep("b", 3000), "a" + rep("c", 2500) + "ba"}, []string{rep("b", 2000), rep("b", 1999) + "ab"}},
+		{`.*(\w{2000})-`, []string{"\n" + rep("b", 3000) + "-"}, []string{rep("b", 1999) + "-"}},
+		{`.+.?\w{2000}-`, []string{rep("b", 3000) + "-"}, []string{rep("b", 2000) + "-"}},
+		{`^(a*){8000}(?:(b?)*)+$`, []string{"", rep("a", 3000) + "bb"}, []string{"aba"}},
 		{`^[\s\S]*[^]{2,3}$`, []string{"ab", "abcd\n"}, []string{"a"}},
 	}
 	for _, tt := range tests {
@@ -49,10 +54,31 @@ func TestFewReadingsStay(t *testing.T) {
 // TestNestedLoopsBesideEnum: values are compared with a pattern in time that does not grow with the texts of the pattern.
 func TestNestedLoopsBesideEnum(t *testing.T) {
 	const depth = 40
-	pattern := "^" + strings.Repeat("(", depth) + "a" + strings.Repeat("+)", depth) + "$"
+	pattern := "^" + strings.Repeat("(", depth) + "a" + strings.Repeat("b?)+", depth) + "$"
 	g := compile(t, `{"enum":["`+strings.Repeat("a", depth)+`","b"],"pattern":"`+pattern+`"}`)
 	if !follows(t, g, `"`+strings.Repeat("a", depth)+`"`) || follows(t, g, `"b"`) {
 		t.Error("the values are not those of the pattern")
+	}
+}
+
+// TestManyValuesBesidePattern: values are compared with a pattern for a limited time, however many or long they are.
+func TestManyValuesBesidePattern(t *testing.T) {
+	rep := strings.Repeat
+	for schema, want := range map[string]string{
+		`{"enum":["` + rep("a", 200000) + `","b"],"pattern":"^(a?){9000}$"}`:                         "takes more than 16777216 steps",
+		`{"enum":[` + rep(`"a",`, 200000) + `"b"],"pattern":"^(a?){9000}$"}`:                         "takes more than 16777216 steps",
+		`{"anyOf":[` + rep(`{"const":"a","pattern":"^b?(a?){9000}$"},`, 10000) + `{"type":"null"}]}`: "takes more than 16777216 steps",
+		`{"enum":[` + rep(`"",`, 200000) + `"b"],"pattern":"^(a?){9000}$"}`:                          "takes more than 16777216 steps",
+		`{"enum":[` + rep(`"a",`, 100000) + `"b"],"pattern":"^a*$"}`:                                 "",
+	} {
+		start := time.Now()
+		_, _, err := Grammar(schema)
+		if d := time.Since(start); d > 10*time.Second {
+			t.Errorf("%.60s: %v", schema, d)
+		}
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60s: %v, want %q", schema, err, want)
+		}
 	}
 }
 
@@ -82,18 +108,27 @@ func TestSettledMeansTheSame(t *testing.T) {
 			s := sets[rng.IntN(len(sets))]
 			lo := rng.IntN(4)
 			list = append(list, []expression{s, repeated{s, 0, -1}, repeated{s, lo, lo + rng.IntN(3)}, repeated{s, lo, -1}}[rng.IntN(4)])
+			if rng.IntN(3) == 0 { // a group
+				list = append(list[:0:0], list[0], append(series{}, list[1:]...))
+			}
 		}
 		e := settled(list, 0)
 		if measure(e).size != measure(list).size {
 			changed++
 		}
 		for _, text := range texts {
-			if matches(e, text) != matches(list, text) {
-				t.Fatalf("%v and %v of %q: %v", list, e, text, matches(e, text))
+			if got, want := matches(e, text), matches(list, text); got != want {
+				t.Fatalf("%v and %v of %q: %v", list, e, text, got)
 			}
 		}
 	}
 	if changed < 10 {
 		t.Errorf("%d expressions changed", changed)
 	}
+}
+
+// matches reports whether a text is one of an expression without anchors.
+func matches(e expression, text string) bool {
+	left := 1 << 20
+	return newMatcher(e).matches(text, &left)
 }

@@ -15,7 +15,7 @@ func (p *part) pattern(v value, lo, hi int) string {
 		return rule
 	}
 	e := p.expression(v)
-	if e == nil {
+	if e == nil || p.err != nil {
 		return ""
 	}
 	e = settled(e, maxReadings)
@@ -26,7 +26,12 @@ func (p *part) pattern(v value, lo, hi int) string {
 	}
 	rule := p.define(fmt.Sprintf("pattern-%d", len(p.patterns)+1), "")
 	p.patterns[key] = rule
-	return p.define(rule, p.bounded(e, measure(e), lo, hi))
+	p.define(rule, p.bounded(e, measure(e), lo, hi))
+	if p.size > maxSize {
+		p.fail(p.path, "pattern: with it the grammar has more than %d bytes: leave out minLength and maxLength, or use fewer patterns",
+			maxSize)
+	}
+	return rule
 }
 
 // expression reads a pattern. It returns what all of a text is that the pattern matches, or nil after an error.

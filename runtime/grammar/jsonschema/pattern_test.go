@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -406,6 +407,32 @@ func hostilePatterns() []string {
 		"[" + class.String() + "]{1,50}", "[^" + class.String() + "]", "^" + groups.String()[:12000] + "$", strings.Repeat("|", 19000), strings.Repeat("a|", 9000),
 		strings.Repeat("é", 9000), strings.Repeat("[", 10<<20), strings.Repeat("(", 10<<20), strings.Repeat("a", 10<<20), strings.Repeat(`\`, 10<<20),
 		strings.Repeat("(^|", 90) + "a" + strings.Repeat(")", 90), strings.Repeat("()*", 6000), "(){10000}", "((){1000}){1000}",
+	}
+}
+
+// TestLargeProducts: lengths beside a pattern take limited memory, in one pattern and in many.
+func TestLargeProducts(t *testing.T) {
+	if maxSize != grammar.MaxText {
+		t.Errorf("%d bytes are allowed, in package grammar %d", maxSize, grammar.MaxText)
+	}
+	var parts []string
+	for i := range 200 {
+		parts = append(parts, patternSchema(fmt.Sprintf("^%d[ab]*c[ab]*$", i), 0, 2000))
+	}
+	for schema, want := range map[string]string{
+		patternSchema(`^(?:a?){8000}$`, 0, 1):          "",
+		`{"anyOf":[` + strings.Join(parts, ",") + `]}`: "with it the grammar has more than 1048576 bytes",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _, err := Grammar(schema)
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 100<<20 {
+			t.Errorf("%.60s: %d MiB are allocated", schema, n>>20)
+		}
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60s: %v, want %q", schema, err, want)
+		}
 	}
 }
 

@@ -216,8 +216,24 @@ func (r *patternReader) repeated(e expression) expression {
 	case x.min == 1 && x.max == 1:
 		return e
 	}
-	return x
+	return x.joined()
 }
+
+// joined returns a repetition of a repetition as one if the inner one is *, or both are of *, + and ?. So an expression
+// has few parts for each of its characters.
+func (e repeated) joined() repeated {
+	of, ok := e.of.(repeated)
+	switch {
+	case ok && of.min == 0 && of.max < 0:
+		return of
+	case ok && e.isSimple() && of.isSimple():
+		return repeated{of.of, e.min * of.min, min(e.max, of.max)}
+	}
+	return e
+}
+
+// isSimple reports whether e is of *, + or ?.
+func (e repeated) isSimple() bool { return e.min <= 1 && e.max <= 1 }
 
 // bounds reads m}, m,} or m,n}.
 func (r *patternReader) bounds(at int) (lo, hi int) {

@@ -23,8 +23,9 @@ func Grammar(schema string) (text string, notes []string, err error) {
 	if err != nil {
 		return "", nil, &Error{"#", err.Error()}
 	}
-	w := &writer{top: top, rules: make(map[string]string), refs: make(map[string]string), merged: make(map[*object]string), heads: make(map[string][]string), head: "#",
-		patterns: make(map[string]string), sets: make(map[string]string), places: make(map[*span]string)}
+	w := &writer{top: top, rules: make(map[string]string), refs: make(map[string]string),
+		merged: make(map[*object]string), heads: make(map[string][]string), head: "#",
+		patterns: make(map[string]string), sets: make(map[string]string), places: make(map[*span]string), left: maxCompared}
 	root := w.value(top, "root", "#")
 	w.checkHeads()
 	if w.err != nil {
@@ -47,12 +48,14 @@ type writer struct {
 	rules  map[string]string
 	refs   map[string]string  // the rule of each $ref
 	merged map[*object]string // the rule of each schema with an allOf of several
+	size   int                // bytes of the texts of rules
 	notes  []string
 	err    *Error
 
 	patterns map[string]string // the rule of each pattern with its lengths
 	sets     map[string]string // the rule of each set of characters, by its text
 	places   map[*span]string  // the expression of each set, by its first range
+	left     int               // how many steps of automatons may be compared with the values of enums
 
 	head  string              // the $ref that begins with the part that is written; "" within an object or an array
 	heads map[string][]string // the $refs that each $ref may begin with
@@ -72,11 +75,16 @@ func (p *part) note(format string, args ...any) {
 	}
 }
 
+// maxSize bounds the rules of patterns, as package grammar bounds texts. Lengths beside a short pattern make long ones.
+const maxSize = 1 << 20
+
 // define adds a rule and returns its name.
 func (w *writer) define(name, text string) string {
-	if _, ok := w.rules[name]; !ok {
+	old, ok := w.rules[name]
+	if !ok {
 		w.names = append(w.names, name)
 	}
+	w.size += len(text) - len(old)
 	w.rules[name] = text
 	return name
 }
