@@ -1,7 +1,9 @@
 package jsonschema
 
 import (
-	"math/big"
+	"cmp"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -37,14 +39,14 @@ func (p *part) filters() []filter {
 		if !ok {
 			continue
 		}
-		bound := parseNumber(v)
-		if bound == nil {
+		bound, ok := parseDecimal(v)
+		if !ok {
 			p.fail(p.path, "%s is a number", k.key)
 			continue
 		}
 		all = append(all, func(v value) bool {
-			n := parseNumber(v)
-			return n == nil || k.allow(n.Cmp(bound))
+			n, ok := parseDecimal(v)
+			return !ok || k.allow(n.compare(bound))
 		})
 	}
 	return all
@@ -75,15 +77,46 @@ func ofStrings(allow func(string) bool) filter {
 	}
 }
 
-// parseNumber returns a number, or nil for any other value.
-func parseNumber(v value) *big.Float {
-	text, ok := v.(number)
-	if !ok {
-		return nil
+// decimal is a number: 0.digits times ten to the power of point. Digits begin and end with others than 0.
+type decimal struct {
+	negative bool
+	digits   string // "" is zero
+	point    int64
+}
+
+// parseDecimal returns the exact value of a number, unless its power of ten is too large for 32 bits; false for any
+// other value. Package math/big would add 60 KB to a program.
+func parseDecimal(v value) (d decimal, ok bool) {
+	n, ok := v.(number)
+	text, negative := strings.CutPrefix(string(n), "-")
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		d.point, _ = strconv.ParseInt(text[i+1:], 10, 32) // the nearest one if it is too large
+		text = text[:i]
 	}
-	f, _, err := big.ParseFloat(string(text), 10, 200, big.ToNearestEven)
-	if err != nil {
-		return nil
+	whole, fraction, _ := strings.Cut(text, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	d.point += int64(len(digits) - len(fraction))
+	if d.digits = strings.TrimRight(digits, "0"); d.digits == "" {
+		return decimal{}, ok
 	}
-	return f
+	d.negative = negative
+	return d, ok
+}
+
+// compare returns -1, 0 or 1, as d is smaller than other, equal or larger.
+func (d decimal) compare(other decimal) int {
+	if c := cmp.Compare(d.sign(), other.sign()); c != 0 {
+		return c
+	}
+	return d.sign() * cmp.Or(cmp.Compare(d.point, other.point), strings.Compare(d.digits, other.digits))
+}
+
+func (d decimal) sign() int {
+	switch {
+	case d.digits == "":
+		return 0
+	case d.negative:
+		return -1
+	}
+	return 1
 }
