@@ -1,8 +1,10 @@
 // Command performance measures programs that ggmlc makes, beside llama-bench of other
 // projects and this machine's limits, and writes docs/performance.md from what it found.
 //
-//	go run . [flags]     measure what results.json lacks, then write the page and its picture
+//	go run . [flags]     measure what results.json lacks, then write its part of the page and the picture
 //	go run . -page       write them again from results.json
+//
+// With -results, another file of results takes its place: it has rows and a part of the page of its own.
 //
 // Everything runs in turns, so that a change of the machine's speed meets all programs alike. In each
 // round the programs of a row generate one after the other, several times, and then run prompts; ratios
@@ -19,6 +21,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 )
 
 // options are the command line.
@@ -55,20 +58,31 @@ func parse(args []string) (*options, error) {
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
-	if f.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q: -h lists the flags", f.Arg(0))
-	}
-	if o.rounds < 1 || o.turns < 1 || o.threads < 1 {
-		return nil, fmt.Errorf("-rounds %d -turns %d -threads %d: at least 1 of each", o.rounds, o.turns, o.threads)
+	if err := o.check(f.Args()); err != nil {
+		fmt.Fprintln(f.Output(), err)
+		return nil, err
 	}
 	return o, nil
+}
+
+// check reports what flags cannot mean, and arguments beside them.
+func (o *options) check(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("unexpected argument %q: -h lists the flags", rest[0])
+	case o.rounds < 1 || o.turns < 1 || o.threads < 1:
+		return fmt.Errorf("-rounds %d -turns %d -threads %d: at least 1 of each", o.rounds, o.turns, o.threads)
+	case !slices.ContainsFunc(rows, func(w row) bool { return w.fileOfResults() == o.file }):
+		return fmt.Errorf("-results %s: no row belongs to it: rows belong to %s and %s", o.file, mainResults, blockResults)
+	}
+	return nil
 }
 
 func main() {
 	log.SetFlags(log.Ltime)
 	o, err := parse(os.Args[1:])
 	if err != nil {
-		os.Exit(2) // package flag has reported it
+		os.Exit(2) // parse has reported it
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

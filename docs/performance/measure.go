@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log"
@@ -68,7 +67,7 @@ func (s *session) prepare(ctx context.Context) ([]*row, error) {
 	var todo []*row
 	for i := range rows {
 		w := &rows[i]
-		if !s.only.MatchString(w.name) || cmp.Or(w.results, mainResults) != s.results.name() {
+		if !s.only.MatchString(w.name) || w.fileOfResults() != s.results.name() {
 			continue
 		}
 		if _, err := os.Stat(s.model(w)); err != nil {

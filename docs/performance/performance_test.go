@@ -322,7 +322,7 @@ func TestFirstOutputIsTimed(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for _, args := range [][]string{{"-rounds", "0"}, {"-turns", "0"}, {"-threads", "0"}, {"model.gguf"}} {
+	for _, args := range [][]string{{"-rounds", "0"}, {"-turns", "0"}, {"-threads", "0"}, {"model.gguf"}, {"-results", "result.json"}} {
 		if _, err := parse(args); err == nil {
 			t.Errorf("%v is taken", args)
 		}

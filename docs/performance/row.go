@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 )
@@ -85,6 +86,9 @@ func together(format string, flags ...string) row {
 	w.flags = append([]string{"--sequences", strconv.Itoa(w.sequences), "--ctx", "1024"}, flags...)
 	return w
 }
+
+// fileOfResults is the name of the file of results that the row belongs to.
+func (w *row) fileOfResults() string { return cmp.Or(w.results, mainResults) }
 
 func rowNamed(name string) *row {
 	for i := range rows {
