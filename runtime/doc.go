@@ -1,7 +1,7 @@
 // Package runtime is linked by emitted programs and generated packages: arenas, workers, weights, sessions, generation,
-// and the command line of emitted programs with its commands, such as bench. It imports the standard library, runtime/token,
-// runtime/sample, runtime/printable, ir/dtype and kernels/cpu only, so that a build needs nothing else. It never
-// walks a graph: the plan is the code of Func.Run, and nothing here depends on the ops that it calls.
+// and the command line of emitted programs with its commands, such as bench. Of ggmlc it imports ir/dtype, kernels/cpu
+// and small packages in its folder only, such as runtime/token, so that a build needs nothing else than the standard
+// library. It never walks a graph: the plan is the code of Func.Run, and nothing here depends on the ops that it calls.
 //
 // # The contract with emitted code
 //

@@ -48,8 +48,8 @@ const (
 
 func newWaiter() waiter { return waiter{told: make(chan verdict, 1)} }
 
-// leastPatience is the least time for which steps wait for the sessions of the step before. Choosing a token from a large
-// vocabulary takes up to a millisecond.
+// leastPatience is the least time for which steps wait for the sessions of the step before. Choosing a token from a
+// large vocabulary takes up to a millisecond.
 const leastPatience = 2 * time.Millisecond
 
 // init prepares for n sessions.

@@ -153,8 +153,8 @@ func (t TensorType) Block() (elems, bytes int) {
 	return i.elems, i.bytes
 }
 
-// The types that ik_llama.cpp adds to those of ggml are in this range (its ggml.h of November 2026: q6_0 is 133, q8_k_r8
-// 399). There are popular files of iq4_ks, iq5_k and others.
+// The types that ik_llama.cpp adds to those of ggml are in this range (its ggml.h of November 2026: q6_0 is 133,
+// q8_k_r8 399). There are popular files of iq4_ks, iq5_k and others.
 const (
 	firstForkType TensorType = 133
 	lastForkType  TensorType = 399

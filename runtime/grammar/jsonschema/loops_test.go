@@ -51,7 +51,8 @@ func TestFewReadingsStay(t *testing.T) {
 	}
 }
 
-// TestNestedLoopsBesideEnum: values are compared with a pattern in time that does not grow with the texts of the pattern.
+// TestNestedLoopsBesideEnum: values are compared with a pattern in time that does not grow with the texts of the
+// pattern.
 func TestNestedLoopsBesideEnum(t *testing.T) {
 	const depth = 40
 	pattern := "^" + strings.Repeat("(", depth) + "a" + strings.Repeat("b?)+", depth) + "$"

@@ -188,8 +188,8 @@ func anchored(r *rand.Rand) (all twins) {
 	return all
 }
 
-// TestPatternsMatchAsPackageRegexp compares random patterns, half of them with bounds of the length, on random texts and
-// on texts of their grammars.
+// TestPatternsMatchAsPackageRegexp compares random patterns, half of them with bounds of the length, on random texts
+// and on texts of their grammars.
 func TestPatternsMatchAsPackageRegexp(t *testing.T) {
 	r := rand.New(rand.NewPCG(20, 5))
 	matches, drawn := 0, 0
