@@ -240,9 +240,9 @@ func allNumbers(digits []hexDigit) string {
 func hexClass(digits []int32) string {
 	var b strings.Builder
 	for _, d := range digits {
-		fmt.Fprintf(&b, "%x", d)
+		b.WriteByte("0123456789abcdef"[d])
 		if d > 9 {
-			fmt.Fprintf(&b, "%X", d)
+			b.WriteByte("ABCDEF"[d-10])
 		}
 	}
 	return "[" + b.String() + "]"

@@ -334,11 +334,11 @@ func (p *part) newSet(s set) string {
 	case len(s.and(notPrintable)) == 0:
 		return s.class()
 	}
-	text := s.spelled()
-	rule, ok := p.sets[text]
+	key := s.class()
+	rule, ok := p.sets[key]
 	if !ok {
-		rule = p.define(fmt.Sprintf("set-%d", len(p.sets)+1), text)
-		p.sets[text] = rule
+		rule = p.define(fmt.Sprintf("set-%d", len(p.sets)+1), s.spelled())
+		p.sets[key] = rule
 	}
 	return rule
 }

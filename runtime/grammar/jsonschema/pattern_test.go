@@ -436,6 +436,21 @@ func TestLargeProducts(t *testing.T) {
 	}
 }
 
+// TestEqualSetsAreWrittenOnce: the escapes of a set are computed once, in however many places it is.
+func TestEqualSetsAreWrittenOnce(t *testing.T) {
+	for _, part := range []string{".", "[^a]"} {
+		var parts []string
+		for i := range 8 {
+			parts = append(parts, patternSchema(fmt.Sprint(i)+strings.Repeat(part, 19000/len(part)), 0, -1))
+		}
+		start := time.Now()
+		text, _, err := Grammar(`{"anyOf":[` + strings.Join(parts, ",") + `]}`)
+		if d := time.Since(start); d > 10*time.Second || err != nil || strings.Count(text, "\nset-") != 1 {
+			t.Errorf("%s: %v, %d sets, %v", part, d, strings.Count(text, "\nset-"), err)
+		}
+	}
+}
+
 // TestHostilePatterns: each ends soon, with a grammar that compiles or an error.
 func TestHostilePatterns(t *testing.T) {
 	for _, pattern := range hostilePatterns() {

@@ -53,7 +53,7 @@ type writer struct {
 	err    *Error
 
 	patterns map[string]string // the rule of each pattern with its lengths
-	sets     map[string]string // the rule of each set of characters, by its text
+	sets     map[string]string // the rule of each set of characters, by its class
 	places   map[*span]string  // the expression of each set, by its first range
 	left     int               // how many steps of automatons may be compared with the values of enums
 
