@@ -90,57 +90,56 @@ DATA eighth<>+60(SB)/4, $0x3e000000
 GLOBL eighth<>(SB), RODATA|NOPTR, $64
 
 // func tileQ41VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ41VNNIr1p1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   x+8(FP), CX
-	VPXORD Z0, Z0, Z0
-	MOVQ   blocks+48(FP), DX
-	TESTQ  DX, DX
-	JZ     done4
+	MOVQ    w+16(FP), AX
+	MOVQ    x+8(FP), CX
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS nibbles0<>+0(SB), Z1
+	VMOVUPS nibbles4<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
+	MOVQ    blocks+48(FP), DX
+	TESTQ   DX, DX
+	JZ      done4
 
 block3:
 	ADDQ             $+64, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	VPXORD           Z1, Z1, Z1
-	VPXORD           Z2, Z2, Z2
-	VMOVUPS          (AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPDPBUSD.BCST    (CX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPDPBUSD.BCST    16(CX), Z3, Z2
-	VMOVUPS          64(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPDPBUSD.BCST    4(CX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPDPBUSD.BCST    20(CX), Z3, Z2
-	VMOVUPS          128(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPDPBUSD.BCST    8(CX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPDPBUSD.BCST    24(CX), Z3, Z2
-	VMOVUPS          192(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPDPBUSD.BCST    12(CX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPDPBUSD.BCST    28(CX), Z3, Z2
-	VPADDD           Z2, Z1, Z1
-	VCVTPH2PS        -64(AX), Z3
-	VCVTPH2PS        -32(AX), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VCVTDQ2PS        Z1, Z1
-	VMULPS           Z3, Z1, Z1
-	VMOVUPS          start<>+0(SB), Z3
-	VSUBPS.BCST      36(CX), Z3, Z3
-	VFNMADD231PS     Z4, Z3, Z1
-	VFMADD231PS.BCST 32(CX), Z1, Z0
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	VPXORD           Z4, Z4, Z4
+	VPXORD           Z5, Z5, Z5
+	VMOVUPS          (AX), Z6
+	VPANDD           Z1, Z6, Z7
+	VPDPBUSD.BCST    (CX), Z7, Z4
+	VPANDD           Z2, Z6, Z6
+	VPDPBUSD.BCST    16(CX), Z6, Z5
+	VMOVUPS          64(AX), Z6
+	VPANDD           Z1, Z6, Z7
+	VPDPBUSD.BCST    4(CX), Z7, Z4
+	VPANDD           Z2, Z6, Z6
+	VPDPBUSD.BCST    20(CX), Z6, Z5
+	VMOVUPS          128(AX), Z6
+	VPANDD           Z1, Z6, Z7
+	VPDPBUSD.BCST    8(CX), Z7, Z4
+	VPANDD           Z2, Z6, Z6
+	VPDPBUSD.BCST    24(CX), Z6, Z5
+	VMOVUPS          192(AX), Z6
+	VPANDD           Z1, Z6, Z7
+	VPDPBUSD.BCST    12(CX), Z7, Z4
+	VPANDD           Z2, Z6, Z6
+	VPDPBUSD.BCST    28(CX), Z6, Z5
+	VPSRAD           $0x04, Z5, Z5
+	VPADDD           Z5, Z4, Z4
+	VCVTPH2PS        -64(AX), Z6
+	VCVTPH2PS        -32(AX), Z7
+	VMULPS           eighth<>+0(SB), Z7, Z7
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z6, Z4, Z4
+	VSUBPS.BCST      36(CX), Z3, Z6
+	VFNMADD231PS     Z7, Z6, Z4
+	VFMADD231PS.BCST 32(CX), Z4, Z0
 	ADDQ             $+48, CX
 	ADDQ             $+256, AX
 	DECQ             DX
@@ -165,6 +164,24 @@ noResidual5:
 	VZEROUPPER
 	RET
 
+DATA nibbles4<>+0(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+4(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+8(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+12(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+16(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+20(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+24(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+28(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+32(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+36(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+40(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+44(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+48(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+52(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+56(SB)/4, $0xf0f0f0f0
+DATA nibbles4<>+60(SB)/4, $0xf0f0f0f0
+GLOBL nibbles4<>(SB), RODATA|NOPTR, $64
+
 DATA start<>+0(SB)/4, $0x4b400000
 DATA start<>+4(SB)/4, $0x4b400000
 DATA start<>+8(SB)/4, $0x4b400000
@@ -184,99 +201,94 @@ DATA start<>+60(SB)/4, $0x4b400000
 GLOBL start<>(SB), RODATA|NOPTR, $64
 
 // func tileQ41VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ41VNNIr1p2(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   panelBytes+56(FP), CX
-	MOVQ   x+8(FP), DX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), BX
-	TESTQ  BX, BX
-	JZ     done7
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	MOVQ    x+8(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS nibbles4<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done7
 
 block6:
 	ADDQ             $+64, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        -64(AX), Z4
-	VCVTPH2PS        -32(AX), Z5
-	VMULPS           eighth<>+0(SB), Z5, Z5
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z4, Z2, Z2
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z2
-	VFMADD231PS.BCST 32(DX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
-	VPXORD           Z7, Z7, Z7
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z7
-	VMOVUPS          64(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z7
-	VMOVUPS          128(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z7
-	VMOVUPS          192(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z7
-	VPADDD           Z7, Z6, Z6
-	VCVTPH2PS        -64(AX)(CX*1), Z4
-	VCVTPH2PS        -32(AX)(CX*1), Z5
-	VMULPS           eighth<>+0(SB), Z5, Z5
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z4, Z6, Z6
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z6
-	VFMADD231PS.BCST 32(DX), Z6, Z1
+	VMOVUPS          (AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPSRAD           $0x04, Z6, Z6
+	VPADDD           Z6, Z5, Z5
+	VCVTPH2PS        -64(AX), Z7
+	VCVTPH2PS        -32(AX), Z8
+	VMULPS           eighth<>+0(SB), Z8, Z8
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	VPXORD           Z9, Z9, Z9
+	VPXORD           Z10, Z10, Z10
+	VMOVUPS          (AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z9
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z10
+	VMOVUPS          64(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z9
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z10
+	VMOVUPS          128(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z9
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z10
+	VMOVUPS          192(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z9
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z10
+	VPSRAD           $0x04, Z10, Z10
+	VPADDD           Z10, Z9, Z9
+	VCVTPH2PS        -64(AX)(CX*1), Z7
+	VCVTPH2PS        -32(AX)(CX*1), Z8
+	VMULPS           eighth<>+0(SB), Z8, Z8
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z7, Z9, Z9
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z9
+	VFMADD231PS.BCST 32(DX), Z9, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -305,100 +317,95 @@ noResidual8:
 	RET
 
 // func swigluQ41VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·swigluQ41VNNIr1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   up+24(FP), CX
-	SUBQ   AX, CX
-	MOVQ   x+8(FP), DX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), BX
-	TESTQ  BX, BX
-	JZ     done10
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    x+8(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS nibbles4<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done10
 
 block9:
 	ADDQ             $+64, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        -64(AX), Z4
-	VCVTPH2PS        -32(AX), Z5
-	VMULPS           eighth<>+0(SB), Z5, Z5
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z4, Z2, Z2
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z2
-	VFMADD231PS.BCST 32(DX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
-	VPXORD           Z7, Z7, Z7
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z7
-	VMOVUPS          64(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z7
-	VMOVUPS          128(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z7
-	VMOVUPS          192(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z7
-	VPADDD           Z7, Z6, Z6
-	VCVTPH2PS        -64(AX)(CX*1), Z4
-	VCVTPH2PS        -32(AX)(CX*1), Z5
-	VMULPS           eighth<>+0(SB), Z5, Z5
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z4, Z6, Z6
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z6
-	VFMADD231PS.BCST 32(DX), Z6, Z1
+	VMOVUPS          (AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPSRAD           $0x04, Z6, Z6
+	VPADDD           Z6, Z5, Z5
+	VCVTPH2PS        -64(AX), Z7
+	VCVTPH2PS        -32(AX), Z8
+	VMULPS           eighth<>+0(SB), Z8, Z8
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	VPXORD           Z9, Z9, Z9
+	VPXORD           Z10, Z10, Z10
+	VMOVUPS          (AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z9
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z10
+	VMOVUPS          64(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z9
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z10
+	VMOVUPS          128(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z9
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z10
+	VMOVUPS          192(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z9
+	VPANDD           Z3, Z7, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z10
+	VPSRAD           $0x04, Z10, Z10
+	VPADDD           Z10, Z9, Z9
+	VCVTPH2PS        -64(AX)(CX*1), Z7
+	VCVTPH2PS        -32(AX)(CX*1), Z8
+	VMULPS           eighth<>+0(SB), Z8, Z8
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z7, Z9, Z9
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z9
+	VFMADD231PS.BCST 32(DX), Z9, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -1414,79 +1421,81 @@ GLOBL offsetQ50<>(SB), RODATA|NOPTR, $64
 // func tileQ50VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ50VNNIr1p1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   x+8(FP), CX
-	VPXORD Z0, Z0, Z0
-	MOVQ   blocks+48(FP), DX
-	TESTQ  DX, DX
-	JZ     done21
+	MOVQ    w+16(FP), AX
+	MOVQ    x+8(FP), CX
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS nibbles0<>+0(SB), Z1
+	VMOVUPS ones4<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
+	MOVQ    blocks+48(FP), DX
+	TESTQ   DX, DX
+	JZ      done21
 
 block20:
 	ADDQ             $+32, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z1, Z1, Z1
-	VPXORD           Z2, Z2, Z2
-	VMOVUPS          (AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VMOVUPS          256(AX), Z5
-	VPSLLW           $0x04, Z5, Z6
-	VPANDD           ones4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    (CX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPANDD           ones4<>+0(SB), Z5, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    16(CX), Z3, Z2
-	VMOVUPS          64(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPSLLW           $0x03, Z5, Z6
-	VPANDD           ones4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    4(CX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x01, Z5, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    20(CX), Z3, Z2
-	VMOVUPS          128(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPSLLW           $0x02, Z5, Z6
-	VPANDD           ones4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    8(CX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x02, Z5, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    24(CX), Z3, Z2
-	VMOVUPS          192(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPSLLW           $0x01, Z5, Z6
-	VPANDD           ones4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    12(CX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x03, Z5, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    28(CX), Z3, Z2
-	VPADDD           Z2, Z1, Z1
-	VCVTPH2PS        -32(AX), Z3
-	VMULPS           offsetQ50<>+0(SB), Z3, Z4
-	VCVTDQ2PS        Z1, Z1
-	VMULPS           Z3, Z1, Z1
-	VMOVUPS          start<>+0(SB), Z3
-	VSUBPS.BCST      36(CX), Z3, Z3
-	VFNMADD231PS     Z4, Z3, Z1
-	VFMADD231PS.BCST 32(CX), Z1, Z0
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	VPXORD           Z4, Z4, Z4
+	VPXORD           Z5, Z5, Z5
+	VMOVUPS          (AX), Z6
+	VPANDD           Z1, Z6, Z7
+	VMOVUPS          256(AX), Z8
+	VPSLLW           $0x04, Z8, Z9
+	VPANDD           Z2, Z9, Z9
+	VPORD            Z9, Z7, Z7
+	VPDPBUSD.BCST    (CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z1, Z6, Z6
+	VPANDD           Z2, Z8, Z7
+	VPORD            Z7, Z6, Z6
+	VPDPBUSD.BCST    16(CX), Z6, Z5
+	VMOVUPS          64(AX), Z6
+	VPANDD           Z1, Z6, Z7
+	VPSLLW           $0x03, Z8, Z9
+	VPANDD           Z2, Z9, Z9
+	VPORD            Z9, Z7, Z7
+	VPDPBUSD.BCST    4(CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z1, Z6, Z6
+	VPSRLW           $0x01, Z8, Z7
+	VPANDD           Z2, Z7, Z7
+	VPORD            Z7, Z6, Z6
+	VPDPBUSD.BCST    20(CX), Z6, Z5
+	VMOVUPS          128(AX), Z6
+	VPANDD           Z1, Z6, Z7
+	VPSLLW           $0x02, Z8, Z9
+	VPANDD           Z2, Z9, Z9
+	VPORD            Z9, Z7, Z7
+	VPDPBUSD.BCST    8(CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z1, Z6, Z6
+	VPSRLW           $0x02, Z8, Z7
+	VPANDD           Z2, Z7, Z7
+	VPORD            Z7, Z6, Z6
+	VPDPBUSD.BCST    24(CX), Z6, Z5
+	VMOVUPS          192(AX), Z6
+	VPANDD           Z1, Z6, Z7
+	VPSLLW           $0x01, Z8, Z9
+	VPANDD           Z2, Z9, Z9
+	VPORD            Z9, Z7, Z7
+	VPDPBUSD.BCST    12(CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z1, Z6, Z6
+	VPSRLW           $0x03, Z8, Z7
+	VPANDD           Z2, Z7, Z7
+	VPORD            Z7, Z6, Z6
+	VPDPBUSD.BCST    28(CX), Z6, Z5
+	VPADDD           Z5, Z4, Z4
+	VCVTPH2PS        -32(AX), Z6
+	VMULPS           offsetQ50<>+0(SB), Z6, Z7
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z6, Z4, Z4
+	VSUBPS.BCST      36(CX), Z3, Z6
+	VFNMADD231PS     Z7, Z6, Z4
+	VFMADD231PS.BCST 32(CX), Z4, Z0
 	ADDQ             $+48, CX
 	ADDQ             $+320, AX
 	DECQ             DX
@@ -1514,145 +1523,146 @@ noResidual22:
 // func tileQ50VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ50VNNIr1p2(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   panelBytes+56(FP), CX
-	MOVQ   x+8(FP), DX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), BX
-	TESTQ  BX, BX
-	JZ     done24
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	MOVQ    x+8(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS ones4<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done24
 
 block23:
 	ADDQ             $+32, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x03, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x01, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        -32(AX), Z4
-	VMULPS           offsetQ50<>+0(SB), Z4, Z5
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z4, Z2, Z2
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z2
-	VFMADD231PS.BCST 32(DX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z8, Z8, Z8
-	VPXORD           Z9, Z9, Z9
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX)(CX*1), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z9
-	VMOVUPS          64(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x03, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z9
-	VMOVUPS          128(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z9
-	VMOVUPS          192(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x01, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z9
-	VPADDD           Z9, Z8, Z8
-	VCVTPH2PS        -32(AX)(CX*1), Z4
-	VMULPS           offsetQ50<>+0(SB), Z4, Z5
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z4, Z8, Z8
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z8
-	VFMADD231PS.BCST 32(DX), Z8, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VMOVUPS          (AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VMOVUPS          256(AX), Z9
+	VPSLLW           $0x04, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPANDD           Z3, Z9, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x03, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x01, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x02, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x02, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x01, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x03, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPADDD           Z6, Z5, Z5
+	VCVTPH2PS        -32(AX), Z7
+	VMULPS           offsetQ50<>+0(SB), Z7, Z8
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VMOVUPS          (AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VMOVUPS          256(AX)(CX*1), Z9
+	VPSLLW           $0x04, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPANDD           Z3, Z9, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z12
+	VMOVUPS          64(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x03, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x01, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z12
+	VMOVUPS          128(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x02, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x02, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z12
+	VMOVUPS          192(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x01, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x03, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z12
+	VPADDD           Z12, Z11, Z11
+	VCVTPH2PS        -32(AX)(CX*1), Z7
+	VMULPS           offsetQ50<>+0(SB), Z7, Z8
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z7, Z11, Z11
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z11
+	VFMADD231PS.BCST 32(DX), Z11, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             BX
@@ -1683,146 +1693,147 @@ noResidual25:
 // func swigluQ50VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·swigluQ50VNNIr1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   up+24(FP), CX
-	SUBQ   AX, CX
-	MOVQ   x+8(FP), DX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), BX
-	TESTQ  BX, BX
-	JZ     done27
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    x+8(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS ones4<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done27
 
 block26:
 	ADDQ             $+32, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x03, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x01, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        -32(AX), Z4
-	VMULPS           offsetQ50<>+0(SB), Z4, Z5
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z4, Z2, Z2
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z2
-	VFMADD231PS.BCST 32(DX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z8, Z8, Z8
-	VPXORD           Z9, Z9, Z9
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX)(CX*1), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z9
-	VMOVUPS          64(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x03, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z9
-	VMOVUPS          128(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z9
-	VMOVUPS          192(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x01, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z9
-	VPADDD           Z9, Z8, Z8
-	VCVTPH2PS        -32(AX)(CX*1), Z4
-	VMULPS           offsetQ50<>+0(SB), Z4, Z5
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z4, Z8, Z8
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z8
-	VFMADD231PS.BCST 32(DX), Z8, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VMOVUPS          (AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VMOVUPS          256(AX), Z9
+	VPSLLW           $0x04, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPANDD           Z3, Z9, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x03, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x01, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x02, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x02, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x01, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x03, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPADDD           Z6, Z5, Z5
+	VCVTPH2PS        -32(AX), Z7
+	VMULPS           offsetQ50<>+0(SB), Z7, Z8
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VMOVUPS          (AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VMOVUPS          256(AX)(CX*1), Z9
+	VPSLLW           $0x04, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPANDD           Z3, Z9, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z12
+	VMOVUPS          64(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x03, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x01, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z12
+	VMOVUPS          128(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x02, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x02, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z12
+	VMOVUPS          192(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x01, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x03, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z12
+	VPADDD           Z12, Z11, Z11
+	VCVTPH2PS        -32(AX)(CX*1), Z7
+	VMULPS           offsetQ50<>+0(SB), Z7, Z8
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z7, Z11, Z11
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z11
+	VFMADD231PS.BCST 32(DX), Z11, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             BX
@@ -2668,80 +2679,82 @@ done36:
 // func tileQ51VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ51VNNIr1p1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   x+8(FP), CX
-	VPXORD Z0, Z0, Z0
-	MOVQ   blocks+48(FP), DX
-	TESTQ  DX, DX
-	JZ     done38
+	MOVQ    w+16(FP), AX
+	MOVQ    x+8(FP), CX
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS nibbles0<>+0(SB), Z1
+	VMOVUPS ones4<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
+	MOVQ    blocks+48(FP), DX
+	TESTQ   DX, DX
+	JZ      done38
 
 block37:
 	ADDQ             $+64, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z1, Z1, Z1
-	VPXORD           Z2, Z2, Z2
-	VMOVUPS          (AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VMOVUPS          256(AX), Z5
-	VPSLLW           $0x04, Z5, Z6
-	VPANDD           ones4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    (CX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPANDD           ones4<>+0(SB), Z5, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    16(CX), Z3, Z2
-	VMOVUPS          64(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPSLLW           $0x03, Z5, Z6
-	VPANDD           ones4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    4(CX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x01, Z5, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    20(CX), Z3, Z2
-	VMOVUPS          128(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPSLLW           $0x02, Z5, Z6
-	VPANDD           ones4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    8(CX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x02, Z5, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    24(CX), Z3, Z2
-	VMOVUPS          192(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPSLLW           $0x01, Z5, Z6
-	VPANDD           ones4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    12(CX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x03, Z5, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    28(CX), Z3, Z2
-	VPADDD           Z2, Z1, Z1
-	VCVTPH2PS        -64(AX), Z3
-	VCVTPH2PS        -32(AX), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VCVTDQ2PS        Z1, Z1
-	VMULPS           Z3, Z1, Z1
-	VMOVUPS          start<>+0(SB), Z3
-	VSUBPS.BCST      36(CX), Z3, Z3
-	VFNMADD231PS     Z4, Z3, Z1
-	VFMADD231PS.BCST 32(CX), Z1, Z0
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	VPXORD           Z4, Z4, Z4
+	VPXORD           Z5, Z5, Z5
+	VMOVUPS          (AX), Z6
+	VPANDD           Z1, Z6, Z7
+	VMOVUPS          256(AX), Z8
+	VPSLLW           $0x04, Z8, Z9
+	VPANDD           Z2, Z9, Z9
+	VPORD            Z9, Z7, Z7
+	VPDPBUSD.BCST    (CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z1, Z6, Z6
+	VPANDD           Z2, Z8, Z7
+	VPORD            Z7, Z6, Z6
+	VPDPBUSD.BCST    16(CX), Z6, Z5
+	VMOVUPS          64(AX), Z6
+	VPANDD           Z1, Z6, Z7
+	VPSLLW           $0x03, Z8, Z9
+	VPANDD           Z2, Z9, Z9
+	VPORD            Z9, Z7, Z7
+	VPDPBUSD.BCST    4(CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z1, Z6, Z6
+	VPSRLW           $0x01, Z8, Z7
+	VPANDD           Z2, Z7, Z7
+	VPORD            Z7, Z6, Z6
+	VPDPBUSD.BCST    20(CX), Z6, Z5
+	VMOVUPS          128(AX), Z6
+	VPANDD           Z1, Z6, Z7
+	VPSLLW           $0x02, Z8, Z9
+	VPANDD           Z2, Z9, Z9
+	VPORD            Z9, Z7, Z7
+	VPDPBUSD.BCST    8(CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z1, Z6, Z6
+	VPSRLW           $0x02, Z8, Z7
+	VPANDD           Z2, Z7, Z7
+	VPORD            Z7, Z6, Z6
+	VPDPBUSD.BCST    24(CX), Z6, Z5
+	VMOVUPS          192(AX), Z6
+	VPANDD           Z1, Z6, Z7
+	VPSLLW           $0x01, Z8, Z9
+	VPANDD           Z2, Z9, Z9
+	VPORD            Z9, Z7, Z7
+	VPDPBUSD.BCST    12(CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z1, Z6, Z6
+	VPSRLW           $0x03, Z8, Z7
+	VPANDD           Z2, Z7, Z7
+	VPORD            Z7, Z6, Z6
+	VPDPBUSD.BCST    28(CX), Z6, Z5
+	VPADDD           Z5, Z4, Z4
+	VCVTPH2PS        -64(AX), Z6
+	VCVTPH2PS        -32(AX), Z7
+	VMULPS           eighth<>+0(SB), Z7, Z7
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z6, Z4, Z4
+	VSUBPS.BCST      36(CX), Z3, Z6
+	VFNMADD231PS     Z7, Z6, Z4
+	VFMADD231PS.BCST 32(CX), Z4, Z0
 	ADDQ             $+48, CX
 	ADDQ             $+320, AX
 	DECQ             DX
@@ -2769,147 +2782,148 @@ noResidual39:
 // func tileQ51VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ51VNNIr1p2(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   panelBytes+56(FP), CX
-	MOVQ   x+8(FP), DX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), BX
-	TESTQ  BX, BX
-	JZ     done41
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	MOVQ    x+8(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS ones4<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done41
 
 block40:
 	ADDQ             $+64, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x03, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x01, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        -64(AX), Z4
-	VCVTPH2PS        -32(AX), Z5
-	VMULPS           eighth<>+0(SB), Z5, Z5
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z4, Z2, Z2
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z2
-	VFMADD231PS.BCST 32(DX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z8, Z8, Z8
-	VPXORD           Z9, Z9, Z9
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX)(CX*1), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z9
-	VMOVUPS          64(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x03, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z9
-	VMOVUPS          128(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z9
-	VMOVUPS          192(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x01, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z9
-	VPADDD           Z9, Z8, Z8
-	VCVTPH2PS        -64(AX)(CX*1), Z4
-	VCVTPH2PS        -32(AX)(CX*1), Z5
-	VMULPS           eighth<>+0(SB), Z5, Z5
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z4, Z8, Z8
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z8
-	VFMADD231PS.BCST 32(DX), Z8, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VMOVUPS          (AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VMOVUPS          256(AX), Z9
+	VPSLLW           $0x04, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPANDD           Z3, Z9, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x03, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x01, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x02, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x02, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x01, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x03, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPADDD           Z6, Z5, Z5
+	VCVTPH2PS        -64(AX), Z7
+	VCVTPH2PS        -32(AX), Z8
+	VMULPS           eighth<>+0(SB), Z8, Z8
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VMOVUPS          (AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VMOVUPS          256(AX)(CX*1), Z9
+	VPSLLW           $0x04, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPANDD           Z3, Z9, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z12
+	VMOVUPS          64(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x03, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x01, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z12
+	VMOVUPS          128(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x02, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x02, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z12
+	VMOVUPS          192(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x01, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x03, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z12
+	VPADDD           Z12, Z11, Z11
+	VCVTPH2PS        -64(AX)(CX*1), Z7
+	VCVTPH2PS        -32(AX)(CX*1), Z8
+	VMULPS           eighth<>+0(SB), Z8, Z8
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z7, Z11, Z11
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z11
+	VFMADD231PS.BCST 32(DX), Z11, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             BX
@@ -2940,148 +2954,149 @@ noResidual42:
 // func swigluQ51VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·swigluQ51VNNIr1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   up+24(FP), CX
-	SUBQ   AX, CX
-	MOVQ   x+8(FP), DX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), BX
-	TESTQ  BX, BX
-	JZ     done44
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    x+8(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS ones4<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done44
 
 block43:
 	ADDQ             $+64, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x03, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x01, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        -64(AX), Z4
-	VCVTPH2PS        -32(AX), Z5
-	VMULPS           eighth<>+0(SB), Z5, Z5
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z4, Z2, Z2
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z2
-	VFMADD231PS.BCST 32(DX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z8, Z8, Z8
-	VPXORD           Z9, Z9, Z9
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX)(CX*1), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z9
-	VMOVUPS          64(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x03, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z9
-	VMOVUPS          128(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z9
-	VMOVUPS          192(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x01, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z9
-	VPADDD           Z9, Z8, Z8
-	VCVTPH2PS        -64(AX)(CX*1), Z4
-	VCVTPH2PS        -32(AX)(CX*1), Z5
-	VMULPS           eighth<>+0(SB), Z5, Z5
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z4, Z8, Z8
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z8
-	VFMADD231PS.BCST 32(DX), Z8, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VMOVUPS          (AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VMOVUPS          256(AX), Z9
+	VPSLLW           $0x04, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPANDD           Z3, Z9, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x03, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x01, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x02, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x02, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x01, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x03, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPADDD           Z6, Z5, Z5
+	VCVTPH2PS        -64(AX), Z7
+	VCVTPH2PS        -32(AX), Z8
+	VMULPS           eighth<>+0(SB), Z8, Z8
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VMOVUPS          (AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VMOVUPS          256(AX)(CX*1), Z9
+	VPSLLW           $0x04, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPANDD           Z3, Z9, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z12
+	VMOVUPS          64(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x03, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x01, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z12
+	VMOVUPS          128(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x02, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x02, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z12
+	VMOVUPS          192(AX)(CX*1), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSLLW           $0x01, Z9, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z11
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSRLW           $0x03, Z9, Z8
+	VPANDD           Z3, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z12
+	VPADDD           Z12, Z11, Z11
+	VCVTPH2PS        -64(AX)(CX*1), Z7
+	VCVTPH2PS        -32(AX)(CX*1), Z8
+	VMULPS           eighth<>+0(SB), Z8, Z8
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z7, Z11, Z11
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z11
+	VFMADD231PS.BCST 32(DX), Z11, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             BX
@@ -3952,80 +3967,79 @@ GLOBL pairs0<>(SB), RODATA|NOPTR, $64
 // func tileQ2KVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ2KVNNIr1p1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   x+8(FP), DX
-	VPXORD Z0, Z0, Z0
-	MOVQ   blocks+48(FP), BX
-	TESTQ  BX, BX
-	JZ     done56
+	MOVQ    w+16(FP), AX
+	MOVQ    x+8(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS pairs0<>+0(SB), Z1
+	VMOVUPS start<>+0(SB), Z2
+	VMOVUPS eighth<>+0(SB), Z4
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done56
 
 block55:
-	MOVQ AX, CX
-	ADDQ $+64, AX
-	MOVQ $0x00000008, SI
+	MOVQ      AX, CX
+	VCVTPH2PS (CX), Z3
+	VCVTPH2PS 32(CX), Z5
+	VMULPS    Z4, Z5, Z5
+	ADDQ      $+64, AX
+	MOVQ      $0x00000008, CX
 
 part57:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	VPXORD           Z1, Z1, Z1
-	VPXORD           Z2, Z2, Z2
-	VMOVUPS          (AX), Z3
-	VPANDD           pairs0<>+0(SB), Z3, Z4
-	VPDPBUSD.BCST    (DX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z2
-	VMOVUPS          64(AX), Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z1
-	VPSRLW           $0x04, Z4, Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z5
-	VPDPBUSD.BCST    20(DX), Z5, Z2
-	VPSRLW           $0x02, Z3, Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z1
-	VPSRLW           $0x06, Z3, Z3
-	VPANDD           pairs0<>+0(SB), Z3, Z3
-	VPDPBUSD.BCST    24(DX), Z3, Z2
-	VPSRLW           $0x02, Z4, Z3
-	VPANDD           pairs0<>+0(SB), Z3, Z3
-	VPDPBUSD.BCST    12(DX), Z3, Z1
-	VPSRLW           $0x06, Z4, Z3
-	VPANDD           pairs0<>+0(SB), Z3, Z3
-	VPDPBUSD.BCST    28(DX), Z3, Z2
-	VCVTPH2PS        (CX), Z3
-	VPMOVSXBD        128(AX), Z4
-	VCVTDQ2PS        Z4, Z4
-	VMULPS           Z3, Z4, Z4
-	VCVTPH2PS        32(CX), Z3
-	VMULPS           eighth<>+0(SB), Z3, Z3
-	VPMOVSXBD        160(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z5, Z3, Z3
-	VCVTDQ2PS        Z1, Z1
-	VMULPS           Z4, Z1, Z1
-	VBROADCASTSS     44(DX), Z4
-	VFNMADD231PS     Z3, Z4, Z1
-	VCVTPH2PS        (CX), Z3
-	VPMOVSXBD        144(AX), Z4
-	VCVTDQ2PS        Z4, Z4
-	VMULPS           Z3, Z4, Z4
-	VCVTPH2PS        32(CX), Z3
-	VMULPS           eighth<>+0(SB), Z3, Z3
-	VPMOVSXBD        176(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z5, Z3, Z3
-	VCVTDQ2PS        Z2, Z2
-	VFMADD231PS      Z4, Z2, Z1
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VSUBPS.BCST      44(DX), Z4, Z4
-	VFNMADD231PS     Z3, Z4, Z1
-	VFMADD231PS.BCST 32(DX), Z1, Z0
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	VPXORD           Z6, Z6, Z6
+	VPXORD           Z7, Z7, Z7
+	VMOVUPS          (AX), Z8
+	VPANDD           Z1, Z8, Z9
+	VPDPBUSD.BCST    (DX), Z9, Z6
+	VPSRLW           $0x04, Z8, Z9
+	VPANDD           Z1, Z9, Z9
+	VPDPBUSD.BCST    16(DX), Z9, Z7
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z1, Z9, Z10
+	VPDPBUSD.BCST    4(DX), Z10, Z6
+	VPSRLW           $0x04, Z9, Z10
+	VPANDD           Z1, Z10, Z10
+	VPDPBUSD.BCST    20(DX), Z10, Z7
+	VPSRLW           $0x02, Z8, Z10
+	VPANDD           Z1, Z10, Z10
+	VPDPBUSD.BCST    8(DX), Z10, Z6
+	VPSRLW           $0x06, Z8, Z8
+	VPANDD           Z1, Z8, Z8
+	VPDPBUSD.BCST    24(DX), Z8, Z7
+	VPSRLW           $0x02, Z9, Z8
+	VPANDD           Z1, Z8, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z6
+	VPSRLW           $0x06, Z9, Z8
+	VPANDD           Z1, Z8, Z8
+	VPDPBUSD.BCST    28(DX), Z8, Z7
+	VPMOVSXBD        128(AX), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z3, Z8, Z8
+	VPMOVSXBD        160(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z9, Z5, Z9
+	VCVTDQ2PS        Z6, Z6
+	VMULPS           Z8, Z6, Z6
+	VBROADCASTSS     44(DX), Z8
+	VFNMADD231PS     Z9, Z8, Z6
+	VPMOVSXBD        144(AX), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z3, Z8, Z8
+	VPMOVSXBD        176(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z9, Z5, Z9
+	VCVTDQ2PS        Z7, Z7
+	VFMADD231PS      Z8, Z7, Z6
+	VSUBPS.BCST      36(DX), Z2, Z8
+	VSUBPS.BCST      44(DX), Z8, Z8
+	VFNMADD231PS     Z9, Z8, Z6
+	VFMADD231PS.BCST 32(DX), Z6, Z0
 	ADDQ             $+48, DX
 	ADDQ             $+192, AX
-	DECQ             SI
+	DECQ             CX
 	JNZ              part57
 	DECQ             BX
 	JNZ              block55
@@ -4052,140 +4066,135 @@ noResidual58:
 // func tileQ2KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ2KVNNIr1p2(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   panelBytes+56(FP), CX
-	MOVQ   x+8(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), SI
-	TESTQ  SI, SI
-	JZ     done60
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS pairs0<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
+	VMOVUPS eighth<>+0(SB), Z6
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done60
 
 block59:
-	MOVQ AX, DX
-	ADDQ $+64, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z4
+	VCVTPH2PS (DX)(CX*1), Z5
+	VCVTPH2PS 32(DX), Z7
+	VMULPS    Z6, Z7, Z7
+	VCVTPH2PS 32(DX)(CX*1), Z8
+	VMULPS    Z6, Z8, Z8
+	ADDQ      $+64, AX
+	MOVQ      $0x00000008, DX
 
 part61:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z3
-	VMOVUPS          64(AX), Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z8
-	VPDPBUSD.BCST    4(BX), Z8, Z2
-	VPSRLW           $0x04, Z5, Z8
-	VPANDD           pairs0<>+0(SB), Z8, Z8
-	VPDPBUSD.BCST    20(BX), Z8, Z3
-	VPSRLW           $0x02, Z4, Z8
-	VPANDD           pairs0<>+0(SB), Z8, Z8
-	VPDPBUSD.BCST    8(BX), Z8, Z2
-	VPSRLW           $0x06, Z4, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VPSRLW           $0x02, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z2
-	VPSRLW           $0x06, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z3
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        128(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        160(AX), Z8
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z8, Z4, Z4
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        144(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        176(AX), Z8
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z8, Z4, Z4
-	VCVTDQ2PS        Z3, Z3
-	VFMADD231PS      Z5, Z3, Z2
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VFMADD231PS.BCST 32(BX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	VPXORD           Z6, Z6, Z6
-	VPXORD           Z7, Z7, Z7
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z7
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z8
-	VPDPBUSD.BCST    4(BX), Z8, Z6
-	VPSRLW           $0x04, Z5, Z8
-	VPANDD           pairs0<>+0(SB), Z8, Z8
-	VPDPBUSD.BCST    20(BX), Z8, Z7
-	VPSRLW           $0x02, Z4, Z8
-	VPANDD           pairs0<>+0(SB), Z8, Z8
-	VPDPBUSD.BCST    8(BX), Z8, Z6
-	VPSRLW           $0x06, Z4, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z7
-	VPSRLW           $0x02, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z6
-	VPSRLW           $0x06, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z7
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        128(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX)(CX*1), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        160(AX)(CX*1), Z8
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z8, Z4, Z4
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z6
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        144(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX)(CX*1), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        176(AX)(CX*1), Z8
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z8, Z4, Z4
-	VCVTDQ2PS        Z7, Z7
-	VFMADD231PS      Z5, Z7, Z6
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z6
-	VFMADD231PS.BCST 32(BX), Z6, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	VPXORD           Z9, Z9, Z9
+	VPXORD           Z10, Z10, Z10
+	VMOVUPS          (AX), Z11
+	VPANDD           Z2, Z11, Z12
+	VPDPBUSD.BCST    (BX), Z12, Z9
+	VPSRLW           $0x04, Z11, Z12
+	VPANDD           Z2, Z12, Z12
+	VPDPBUSD.BCST    16(BX), Z12, Z10
+	VMOVUPS          64(AX), Z12
+	VPANDD           Z2, Z12, Z15
+	VPDPBUSD.BCST    4(BX), Z15, Z9
+	VPSRLW           $0x04, Z12, Z15
+	VPANDD           Z2, Z15, Z15
+	VPDPBUSD.BCST    20(BX), Z15, Z10
+	VPSRLW           $0x02, Z11, Z15
+	VPANDD           Z2, Z15, Z15
+	VPDPBUSD.BCST    8(BX), Z15, Z9
+	VPSRLW           $0x06, Z11, Z11
+	VPANDD           Z2, Z11, Z11
+	VPDPBUSD.BCST    24(BX), Z11, Z10
+	VPSRLW           $0x02, Z12, Z11
+	VPANDD           Z2, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z9
+	VPSRLW           $0x06, Z12, Z11
+	VPANDD           Z2, Z11, Z11
+	VPDPBUSD.BCST    28(BX), Z11, Z10
+	VPMOVSXBD        128(AX), Z11
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z4, Z11, Z11
+	VPMOVSXBD        160(AX), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z12, Z7, Z12
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z11, Z9, Z9
+	VBROADCASTSS     44(BX), Z11
+	VFNMADD231PS     Z12, Z11, Z9
+	VPMOVSXBD        144(AX), Z11
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z4, Z11, Z11
+	VPMOVSXBD        176(AX), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z12, Z7, Z12
+	VCVTDQ2PS        Z10, Z10
+	VFMADD231PS      Z11, Z10, Z9
+	VSUBPS.BCST      36(BX), Z3, Z11
+	VSUBPS.BCST      44(BX), Z11, Z11
+	VFNMADD231PS     Z12, Z11, Z9
+	VFMADD231PS.BCST 32(BX), Z9, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VMOVUPS          (AX)(CX*1), Z11
+	VPANDD           Z2, Z11, Z12
+	VPDPBUSD.BCST    (BX), Z12, Z13
+	VPSRLW           $0x04, Z11, Z12
+	VPANDD           Z2, Z12, Z12
+	VPDPBUSD.BCST    16(BX), Z12, Z14
+	VMOVUPS          64(AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z15
+	VPDPBUSD.BCST    4(BX), Z15, Z13
+	VPSRLW           $0x04, Z12, Z15
+	VPANDD           Z2, Z15, Z15
+	VPDPBUSD.BCST    20(BX), Z15, Z14
+	VPSRLW           $0x02, Z11, Z15
+	VPANDD           Z2, Z15, Z15
+	VPDPBUSD.BCST    8(BX), Z15, Z13
+	VPSRLW           $0x06, Z11, Z11
+	VPANDD           Z2, Z11, Z11
+	VPDPBUSD.BCST    24(BX), Z11, Z14
+	VPSRLW           $0x02, Z12, Z11
+	VPANDD           Z2, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z13
+	VPSRLW           $0x06, Z12, Z11
+	VPANDD           Z2, Z11, Z11
+	VPDPBUSD.BCST    28(BX), Z11, Z14
+	VPMOVSXBD        128(AX)(CX*1), Z11
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z5, Z11, Z11
+	VPMOVSXBD        160(AX)(CX*1), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z12, Z8, Z12
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z11, Z13, Z13
+	VBROADCASTSS     44(BX), Z11
+	VFNMADD231PS     Z12, Z11, Z13
+	VPMOVSXBD        144(AX)(CX*1), Z11
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z5, Z11, Z11
+	VPMOVSXBD        176(AX)(CX*1), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z12, Z8, Z12
+	VCVTDQ2PS        Z14, Z14
+	VFMADD231PS      Z11, Z14, Z13
+	VSUBPS.BCST      36(BX), Z3, Z11
+	VSUBPS.BCST      44(BX), Z11, Z11
+	VFNMADD231PS     Z12, Z11, Z13
+	VFMADD231PS.BCST 32(BX), Z13, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+192, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part61
 	DECQ             SI
 	JNZ              block59
@@ -4215,141 +4224,136 @@ noResidual62:
 // func swigluQ2KVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·swigluQ2KVNNIr1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   up+24(FP), CX
-	SUBQ   AX, CX
-	MOVQ   x+8(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), SI
-	TESTQ  SI, SI
-	JZ     done64
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS pairs0<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
+	VMOVUPS eighth<>+0(SB), Z6
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done64
 
 block63:
-	MOVQ AX, DX
-	ADDQ $+64, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z4
+	VCVTPH2PS (DX)(CX*1), Z5
+	VCVTPH2PS 32(DX), Z7
+	VMULPS    Z6, Z7, Z7
+	VCVTPH2PS 32(DX)(CX*1), Z8
+	VMULPS    Z6, Z8, Z8
+	ADDQ      $+64, AX
+	MOVQ      $0x00000008, DX
 
 part65:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z3
-	VMOVUPS          64(AX), Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z8
-	VPDPBUSD.BCST    4(BX), Z8, Z2
-	VPSRLW           $0x04, Z5, Z8
-	VPANDD           pairs0<>+0(SB), Z8, Z8
-	VPDPBUSD.BCST    20(BX), Z8, Z3
-	VPSRLW           $0x02, Z4, Z8
-	VPANDD           pairs0<>+0(SB), Z8, Z8
-	VPDPBUSD.BCST    8(BX), Z8, Z2
-	VPSRLW           $0x06, Z4, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VPSRLW           $0x02, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z2
-	VPSRLW           $0x06, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z3
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        128(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        160(AX), Z8
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z8, Z4, Z4
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        144(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        176(AX), Z8
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z8, Z4, Z4
-	VCVTDQ2PS        Z3, Z3
-	VFMADD231PS      Z5, Z3, Z2
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VFMADD231PS.BCST 32(BX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	VPXORD           Z6, Z6, Z6
-	VPXORD           Z7, Z7, Z7
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z7
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z8
-	VPDPBUSD.BCST    4(BX), Z8, Z6
-	VPSRLW           $0x04, Z5, Z8
-	VPANDD           pairs0<>+0(SB), Z8, Z8
-	VPDPBUSD.BCST    20(BX), Z8, Z7
-	VPSRLW           $0x02, Z4, Z8
-	VPANDD           pairs0<>+0(SB), Z8, Z8
-	VPDPBUSD.BCST    8(BX), Z8, Z6
-	VPSRLW           $0x06, Z4, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z7
-	VPSRLW           $0x02, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z6
-	VPSRLW           $0x06, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z7
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        128(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX)(CX*1), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        160(AX)(CX*1), Z8
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z8, Z4, Z4
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z6
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        144(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX)(CX*1), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        176(AX)(CX*1), Z8
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z8, Z4, Z4
-	VCVTDQ2PS        Z7, Z7
-	VFMADD231PS      Z5, Z7, Z6
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z6
-	VFMADD231PS.BCST 32(BX), Z6, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	VPXORD           Z9, Z9, Z9
+	VPXORD           Z10, Z10, Z10
+	VMOVUPS          (AX), Z11
+	VPANDD           Z2, Z11, Z12
+	VPDPBUSD.BCST    (BX), Z12, Z9
+	VPSRLW           $0x04, Z11, Z12
+	VPANDD           Z2, Z12, Z12
+	VPDPBUSD.BCST    16(BX), Z12, Z10
+	VMOVUPS          64(AX), Z12
+	VPANDD           Z2, Z12, Z15
+	VPDPBUSD.BCST    4(BX), Z15, Z9
+	VPSRLW           $0x04, Z12, Z15
+	VPANDD           Z2, Z15, Z15
+	VPDPBUSD.BCST    20(BX), Z15, Z10
+	VPSRLW           $0x02, Z11, Z15
+	VPANDD           Z2, Z15, Z15
+	VPDPBUSD.BCST    8(BX), Z15, Z9
+	VPSRLW           $0x06, Z11, Z11
+	VPANDD           Z2, Z11, Z11
+	VPDPBUSD.BCST    24(BX), Z11, Z10
+	VPSRLW           $0x02, Z12, Z11
+	VPANDD           Z2, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z9
+	VPSRLW           $0x06, Z12, Z11
+	VPANDD           Z2, Z11, Z11
+	VPDPBUSD.BCST    28(BX), Z11, Z10
+	VPMOVSXBD        128(AX), Z11
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z4, Z11, Z11
+	VPMOVSXBD        160(AX), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z12, Z7, Z12
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z11, Z9, Z9
+	VBROADCASTSS     44(BX), Z11
+	VFNMADD231PS     Z12, Z11, Z9
+	VPMOVSXBD        144(AX), Z11
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z4, Z11, Z11
+	VPMOVSXBD        176(AX), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z12, Z7, Z12
+	VCVTDQ2PS        Z10, Z10
+	VFMADD231PS      Z11, Z10, Z9
+	VSUBPS.BCST      36(BX), Z3, Z11
+	VSUBPS.BCST      44(BX), Z11, Z11
+	VFNMADD231PS     Z12, Z11, Z9
+	VFMADD231PS.BCST 32(BX), Z9, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VMOVUPS          (AX)(CX*1), Z11
+	VPANDD           Z2, Z11, Z12
+	VPDPBUSD.BCST    (BX), Z12, Z13
+	VPSRLW           $0x04, Z11, Z12
+	VPANDD           Z2, Z12, Z12
+	VPDPBUSD.BCST    16(BX), Z12, Z14
+	VMOVUPS          64(AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z15
+	VPDPBUSD.BCST    4(BX), Z15, Z13
+	VPSRLW           $0x04, Z12, Z15
+	VPANDD           Z2, Z15, Z15
+	VPDPBUSD.BCST    20(BX), Z15, Z14
+	VPSRLW           $0x02, Z11, Z15
+	VPANDD           Z2, Z15, Z15
+	VPDPBUSD.BCST    8(BX), Z15, Z13
+	VPSRLW           $0x06, Z11, Z11
+	VPANDD           Z2, Z11, Z11
+	VPDPBUSD.BCST    24(BX), Z11, Z14
+	VPSRLW           $0x02, Z12, Z11
+	VPANDD           Z2, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z13
+	VPSRLW           $0x06, Z12, Z11
+	VPANDD           Z2, Z11, Z11
+	VPDPBUSD.BCST    28(BX), Z11, Z14
+	VPMOVSXBD        128(AX)(CX*1), Z11
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z5, Z11, Z11
+	VPMOVSXBD        160(AX)(CX*1), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z12, Z8, Z12
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z11, Z13, Z13
+	VBROADCASTSS     44(BX), Z11
+	VFNMADD231PS     Z12, Z11, Z13
+	VPMOVSXBD        144(AX)(CX*1), Z11
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z5, Z11, Z11
+	VPMOVSXBD        176(AX)(CX*1), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z12, Z8, Z12
+	VCVTDQ2PS        Z14, Z14
+	VFMADD231PS      Z11, Z14, Z13
+	VSUBPS.BCST      36(BX), Z3, Z11
+	VSUBPS.BCST      44(BX), Z11, Z11
+	VFNMADD231PS     Z12, Z11, Z13
+	VFMADD231PS.BCST 32(BX), Z13, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+192, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part65
 	DECQ             SI
 	JNZ              block63
@@ -5227,97 +5231,98 @@ GLOBL offsetQ3K<>(SB), RODATA|NOPTR, $64
 // func tileQ3KVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ3KVNNIr1p1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   x+8(FP), DX
-	VPXORD Z0, Z0, Z0
-	MOVQ   blocks+48(FP), BX
-	TESTQ  BX, BX
-	JZ     done80
+	MOVQ    w+16(FP), AX
+	MOVQ    x+8(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS pairs0<>+0(SB), Z1
+	VMOVUPS ones2<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done80
 
 block79:
-	MOVQ AX, CX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, SI
+	MOVQ      AX, CX
+	VCVTPH2PS (CX), Z4
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, CX
 
 part81:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	VPXORD           Z1, Z1, Z1
-	VPXORD           Z2, Z2, Z2
-	VMOVUPS          (AX), Z3
-	VPANDD           pairs0<>+0(SB), Z3, Z4
-	VMOVUPS          128(AX), Z5
-	VPSLLW           $0x02, Z5, Z6
-	VPANDD           ones2<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    (DX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z5, Z6
-	VPANDD           ones2<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z2
-	VMOVUPS          64(AX), Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z6
-	VPSLLW           $0x01, Z5, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z6, Z6
-	VPDPBUSD.BCST    4(DX), Z6, Z1
-	VPSRLW           $0x04, Z4, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPSRLW           $0x03, Z5, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z6, Z6
-	VPDPBUSD.BCST    20(DX), Z6, Z2
-	VPSRLW           $0x02, Z3, Z6
-	VPANDD           pairs0<>+0(SB), Z6, Z6
-	VPANDD           ones2<>+0(SB), Z5, Z7
-	VPORD            Z7, Z6, Z6
-	VPDPBUSD.BCST    8(DX), Z6, Z1
-	VPSRLW           $0x06, Z3, Z3
-	VPANDD           pairs0<>+0(SB), Z3, Z3
-	VPSRLW           $0x04, Z5, Z6
-	VPANDD           ones2<>+0(SB), Z6, Z6
-	VPORD            Z6, Z3, Z3
-	VPDPBUSD.BCST    24(DX), Z3, Z2
-	VPSRLW           $0x02, Z4, Z3
-	VPANDD           pairs0<>+0(SB), Z3, Z3
-	VPSRLW           $0x01, Z5, Z6
-	VPANDD           ones2<>+0(SB), Z6, Z6
-	VPORD            Z6, Z3, Z3
-	VPDPBUSD.BCST    12(DX), Z3, Z1
-	VPSRLW           $0x06, Z4, Z3
-	VPANDD           pairs0<>+0(SB), Z3, Z3
-	VPSRLW           $0x05, Z5, Z4
-	VPANDD           ones2<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    28(DX), Z3, Z2
-	VCVTPH2PS        (CX), Z3
-	VPMOVSXBD        192(AX), Z4
-	VCVTDQ2PS        Z4, Z4
-	VMULPS           Z3, Z4, Z4
-	VMULPS           offsetQ3K<>+0(SB), Z4, Z3
-	VCVTDQ2PS        Z1, Z1
-	VMULPS           Z4, Z1, Z1
-	VBROADCASTSS     44(DX), Z4
-	VFNMADD231PS     Z3, Z4, Z1
-	VCVTPH2PS        (CX), Z3
-	VPMOVSXBD        208(AX), Z4
-	VCVTDQ2PS        Z4, Z4
-	VMULPS           Z3, Z4, Z4
-	VMULPS           offsetQ3K<>+0(SB), Z4, Z3
-	VCVTDQ2PS        Z2, Z2
-	VFMADD231PS      Z4, Z2, Z1
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VSUBPS.BCST      44(DX), Z4, Z4
-	VFNMADD231PS     Z3, Z4, Z1
-	VFMADD231PS.BCST 32(DX), Z1, Z0
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VMOVUPS          (AX), Z7
+	VPANDD           Z1, Z7, Z8
+	VMOVUPS          128(AX), Z9
+	VPSLLW           $0x02, Z9, Z10
+	VPANDD           Z2, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z8
+	VPANDD           Z1, Z8, Z8
+	VPSRLW           $0x02, Z9, Z10
+	VPANDD           Z2, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    16(DX), Z8, Z6
+	VMOVUPS          64(AX), Z8
+	VPANDD           Z1, Z8, Z10
+	VPSLLW           $0x01, Z9, Z11
+	VPANDD           Z2, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    4(DX), Z10, Z5
+	VPSRLW           $0x04, Z8, Z10
+	VPANDD           Z1, Z10, Z10
+	VPSRLW           $0x03, Z9, Z11
+	VPANDD           Z2, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    20(DX), Z10, Z6
+	VPSRLW           $0x02, Z7, Z10
+	VPANDD           Z1, Z10, Z10
+	VPANDD           Z2, Z9, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    8(DX), Z10, Z5
+	VPSRLW           $0x06, Z7, Z7
+	VPANDD           Z1, Z7, Z7
+	VPSRLW           $0x04, Z9, Z10
+	VPANDD           Z2, Z10, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VPSRLW           $0x02, Z8, Z7
+	VPANDD           Z1, Z7, Z7
+	VPSRLW           $0x01, Z9, Z10
+	VPANDD           Z2, Z10, Z10
+	VPORD            Z10, Z7, Z7
+	VPDPBUSD.BCST    12(DX), Z7, Z5
+	VPSRLW           $0x06, Z8, Z7
+	VPANDD           Z1, Z7, Z7
+	VPSRLW           $0x05, Z9, Z8
+	VPANDD           Z2, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPMOVSXBD        192(AX), Z7
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z4, Z7, Z7
+	VMULPS           offsetQ3K<>+0(SB), Z7, Z8
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VBROADCASTSS     44(DX), Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VPMOVSXBD        208(AX), Z7
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z4, Z7, Z7
+	VMULPS           offsetQ3K<>+0(SB), Z7, Z8
+	VCVTDQ2PS        Z6, Z6
+	VFMADD231PS      Z7, Z6, Z5
+	VSUBPS.BCST      36(DX), Z3, Z7
+	VSUBPS.BCST      44(DX), Z7, Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z0
 	ADDQ             $+48, DX
 	ADDQ             $+224, AX
-	DECQ             SI
+	DECQ             CX
 	JNZ              part81
 	DECQ             BX
 	JNZ              block79
@@ -5344,174 +5349,173 @@ noResidual82:
 // func tileQ3KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ3KVNNIr1p2(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   panelBytes+56(FP), CX
-	MOVQ   x+8(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), SI
-	TESTQ  SI, SI
-	JZ     done84
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS pairs0<>+0(SB), Z2
+	VMOVUPS ones2<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done84
 
 block83:
-	MOVQ AX, DX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, DX
 
 part85:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z5
-	VMOVUPS          128(AX), Z6
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z5
-	VPSRLW           $0x02, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z3
-	VMOVUPS          64(AX), Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z7
-	VPSLLW           $0x01, Z6, Z10
-	VPANDD           ones2<>+0(SB), Z10, Z10
-	VPORD            Z10, Z7, Z7
-	VPDPBUSD.BCST    4(BX), Z7, Z2
-	VPSRLW           $0x04, Z5, Z7
-	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPSRLW           $0x03, Z6, Z10
-	VPANDD           ones2<>+0(SB), Z10, Z10
-	VPORD            Z10, Z7, Z7
-	VPDPBUSD.BCST    20(BX), Z7, Z3
-	VPSRLW           $0x02, Z4, Z7
-	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPANDD           ones2<>+0(SB), Z6, Z10
-	VPORD            Z10, Z7, Z7
-	VPDPBUSD.BCST    8(BX), Z7, Z2
-	VPSRLW           $0x06, Z4, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPSRLW           $0x04, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VPSRLW           $0x02, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z2
-	VPSRLW           $0x06, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPSRLW           $0x05, Z6, Z5
-	VPANDD           ones2<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z3
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        192(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        208(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z3, Z3
-	VFMADD231PS      Z5, Z3, Z2
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VFMADD231PS.BCST 32(BX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
-	VPXORD           Z9, Z9, Z9
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z5
-	VMOVUPS          128(AX)(CX*1), Z6
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z5
-	VPSRLW           $0x02, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z9
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z7
-	VPSLLW           $0x01, Z6, Z10
-	VPANDD           ones2<>+0(SB), Z10, Z10
-	VPORD            Z10, Z7, Z7
-	VPDPBUSD.BCST    4(BX), Z7, Z8
-	VPSRLW           $0x04, Z5, Z7
-	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPSRLW           $0x03, Z6, Z10
-	VPANDD           ones2<>+0(SB), Z10, Z10
-	VPORD            Z10, Z7, Z7
-	VPDPBUSD.BCST    20(BX), Z7, Z9
-	VPSRLW           $0x02, Z4, Z7
-	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPANDD           ones2<>+0(SB), Z6, Z10
-	VPORD            Z10, Z7, Z7
-	VPDPBUSD.BCST    8(BX), Z7, Z8
-	VPSRLW           $0x06, Z4, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPSRLW           $0x04, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z9
-	VPSRLW           $0x02, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z8
-	VPSRLW           $0x06, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPSRLW           $0x05, Z6, Z5
-	VPANDD           ones2<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z9
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        192(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z5, Z8, Z8
-	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z8
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        208(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
+	VMOVUPS          (AX), Z9
+	VPANDD           Z2, Z9, Z10
+	VMOVUPS          128(AX), Z11
+	VPSLLW           $0x02, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x02, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z8
+	VMOVUPS          64(AX), Z10
+	VPANDD           Z2, Z10, Z12
+	VPSLLW           $0x01, Z11, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z12, Z12
+	VPDPBUSD.BCST    4(BX), Z12, Z7
+	VPSRLW           $0x04, Z10, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x03, Z11, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z12, Z12
+	VPDPBUSD.BCST    20(BX), Z12, Z8
+	VPSRLW           $0x02, Z9, Z12
+	VPANDD           Z2, Z12, Z12
+	VPANDD           Z3, Z11, Z15
+	VPORD            Z15, Z12, Z12
+	VPDPBUSD.BCST    8(BX), Z12, Z7
+	VPSRLW           $0x06, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x04, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VPSRLW           $0x02, Z10, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x01, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z9, Z9
+	VPDPBUSD.BCST    12(BX), Z9, Z7
+	VPSRLW           $0x06, Z10, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x05, Z11, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
+	VPMOVSXBD        192(AX), Z9
 	VCVTDQ2PS        Z9, Z9
-	VFMADD231PS      Z5, Z9, Z8
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z8
-	VFMADD231PS.BCST 32(BX), Z8, Z1
+	VMULPS           Z5, Z9, Z9
+	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VBROADCASTSS     44(BX), Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VPMOVSXBD        208(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z8, Z8
+	VFMADD231PS      Z9, Z8, Z7
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z2, Z9, Z10
+	VMOVUPS          128(AX)(CX*1), Z11
+	VPSLLW           $0x02, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x02, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z14
+	VMOVUPS          64(AX)(CX*1), Z10
+	VPANDD           Z2, Z10, Z12
+	VPSLLW           $0x01, Z11, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z12, Z12
+	VPDPBUSD.BCST    4(BX), Z12, Z13
+	VPSRLW           $0x04, Z10, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x03, Z11, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z12, Z12
+	VPDPBUSD.BCST    20(BX), Z12, Z14
+	VPSRLW           $0x02, Z9, Z12
+	VPANDD           Z2, Z12, Z12
+	VPANDD           Z3, Z11, Z15
+	VPORD            Z15, Z12, Z12
+	VPDPBUSD.BCST    8(BX), Z12, Z13
+	VPSRLW           $0x06, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x04, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z14
+	VPSRLW           $0x02, Z10, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x01, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z9, Z9
+	VPDPBUSD.BCST    12(BX), Z9, Z13
+	VPSRLW           $0x06, Z10, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x05, Z11, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z14
+	VPMOVSXBD        192(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z9, Z13, Z13
+	VBROADCASTSS     44(BX), Z9
+	VFNMADD231PS     Z10, Z9, Z13
+	VPMOVSXBD        208(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z14, Z14
+	VFMADD231PS      Z9, Z14, Z13
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD231PS     Z10, Z9, Z13
+	VFMADD231PS.BCST 32(BX), Z13, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+224, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part85
 	DECQ             SI
 	JNZ              block83
@@ -5541,175 +5545,174 @@ noResidual86:
 // func swigluQ3KVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·swigluQ3KVNNIr1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   up+24(FP), CX
-	SUBQ   AX, CX
-	MOVQ   x+8(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), SI
-	TESTQ  SI, SI
-	JZ     done88
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS pairs0<>+0(SB), Z2
+	VMOVUPS ones2<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done88
 
 block87:
-	MOVQ AX, DX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, DX
 
 part89:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z5
-	VMOVUPS          128(AX), Z6
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z5
-	VPSRLW           $0x02, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z3
-	VMOVUPS          64(AX), Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z7
-	VPSLLW           $0x01, Z6, Z10
-	VPANDD           ones2<>+0(SB), Z10, Z10
-	VPORD            Z10, Z7, Z7
-	VPDPBUSD.BCST    4(BX), Z7, Z2
-	VPSRLW           $0x04, Z5, Z7
-	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPSRLW           $0x03, Z6, Z10
-	VPANDD           ones2<>+0(SB), Z10, Z10
-	VPORD            Z10, Z7, Z7
-	VPDPBUSD.BCST    20(BX), Z7, Z3
-	VPSRLW           $0x02, Z4, Z7
-	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPANDD           ones2<>+0(SB), Z6, Z10
-	VPORD            Z10, Z7, Z7
-	VPDPBUSD.BCST    8(BX), Z7, Z2
-	VPSRLW           $0x06, Z4, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPSRLW           $0x04, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VPSRLW           $0x02, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z2
-	VPSRLW           $0x06, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPSRLW           $0x05, Z6, Z5
-	VPANDD           ones2<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z3
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        192(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        208(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z3, Z3
-	VFMADD231PS      Z5, Z3, Z2
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VFMADD231PS.BCST 32(BX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
-	VPXORD           Z9, Z9, Z9
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z5
-	VMOVUPS          128(AX)(CX*1), Z6
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z5
-	VPSRLW           $0x02, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z9
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           pairs0<>+0(SB), Z5, Z7
-	VPSLLW           $0x01, Z6, Z10
-	VPANDD           ones2<>+0(SB), Z10, Z10
-	VPORD            Z10, Z7, Z7
-	VPDPBUSD.BCST    4(BX), Z7, Z8
-	VPSRLW           $0x04, Z5, Z7
-	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPSRLW           $0x03, Z6, Z10
-	VPANDD           ones2<>+0(SB), Z10, Z10
-	VPORD            Z10, Z7, Z7
-	VPDPBUSD.BCST    20(BX), Z7, Z9
-	VPSRLW           $0x02, Z4, Z7
-	VPANDD           pairs0<>+0(SB), Z7, Z7
-	VPANDD           ones2<>+0(SB), Z6, Z10
-	VPORD            Z10, Z7, Z7
-	VPDPBUSD.BCST    8(BX), Z7, Z8
-	VPSRLW           $0x06, Z4, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPSRLW           $0x04, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z9
-	VPSRLW           $0x02, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z7
-	VPANDD           ones2<>+0(SB), Z7, Z7
-	VPORD            Z7, Z4, Z4
-	VPDPBUSD.BCST    12(BX), Z4, Z8
-	VPSRLW           $0x06, Z5, Z4
-	VPANDD           pairs0<>+0(SB), Z4, Z4
-	VPSRLW           $0x05, Z6, Z5
-	VPANDD           ones2<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z9
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        192(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z5, Z8, Z8
-	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z8
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        208(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ3K<>+0(SB), Z5, Z4
+	VMOVUPS          (AX), Z9
+	VPANDD           Z2, Z9, Z10
+	VMOVUPS          128(AX), Z11
+	VPSLLW           $0x02, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x02, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z8
+	VMOVUPS          64(AX), Z10
+	VPANDD           Z2, Z10, Z12
+	VPSLLW           $0x01, Z11, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z12, Z12
+	VPDPBUSD.BCST    4(BX), Z12, Z7
+	VPSRLW           $0x04, Z10, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x03, Z11, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z12, Z12
+	VPDPBUSD.BCST    20(BX), Z12, Z8
+	VPSRLW           $0x02, Z9, Z12
+	VPANDD           Z2, Z12, Z12
+	VPANDD           Z3, Z11, Z15
+	VPORD            Z15, Z12, Z12
+	VPDPBUSD.BCST    8(BX), Z12, Z7
+	VPSRLW           $0x06, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x04, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VPSRLW           $0x02, Z10, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x01, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z9, Z9
+	VPDPBUSD.BCST    12(BX), Z9, Z7
+	VPSRLW           $0x06, Z10, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x05, Z11, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
+	VPMOVSXBD        192(AX), Z9
 	VCVTDQ2PS        Z9, Z9
-	VFMADD231PS      Z5, Z9, Z8
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z8
-	VFMADD231PS.BCST 32(BX), Z8, Z1
+	VMULPS           Z5, Z9, Z9
+	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VBROADCASTSS     44(BX), Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VPMOVSXBD        208(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z8, Z8
+	VFMADD231PS      Z9, Z8, Z7
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z2, Z9, Z10
+	VMOVUPS          128(AX)(CX*1), Z11
+	VPSLLW           $0x02, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x02, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z14
+	VMOVUPS          64(AX)(CX*1), Z10
+	VPANDD           Z2, Z10, Z12
+	VPSLLW           $0x01, Z11, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z12, Z12
+	VPDPBUSD.BCST    4(BX), Z12, Z13
+	VPSRLW           $0x04, Z10, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x03, Z11, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z12, Z12
+	VPDPBUSD.BCST    20(BX), Z12, Z14
+	VPSRLW           $0x02, Z9, Z12
+	VPANDD           Z2, Z12, Z12
+	VPANDD           Z3, Z11, Z15
+	VPORD            Z15, Z12, Z12
+	VPDPBUSD.BCST    8(BX), Z12, Z13
+	VPSRLW           $0x06, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x04, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z14
+	VPSRLW           $0x02, Z10, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x01, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z9, Z9
+	VPDPBUSD.BCST    12(BX), Z9, Z13
+	VPSRLW           $0x06, Z10, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x05, Z11, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z14
+	VPMOVSXBD        192(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z9, Z13, Z13
+	VBROADCASTSS     44(BX), Z9
+	VFNMADD231PS     Z10, Z9, Z13
+	VPMOVSXBD        208(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z14, Z14
+	VFMADD231PS      Z9, Z14, Z13
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD231PS     Z10, Z9, Z13
+	VFMADD231PS.BCST 32(BX), Z13, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+224, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part89
 	DECQ             SI
 	JNZ              block87
@@ -6677,71 +6680,71 @@ done101:
 	RET
 
 // func tileQ4KVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ4KVNNIr1p1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   x+8(FP), DX
-	VPXORD Z0, Z0, Z0
-	MOVQ   blocks+48(FP), BX
-	TESTQ  BX, BX
-	JZ     done104
+	MOVQ    w+16(FP), AX
+	MOVQ    x+8(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS nibbles0<>+0(SB), Z1
+	VMOVUPS nibbles4<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
+	VMOVUPS eighth<>+0(SB), Z5
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done104
 
 block103:
-	MOVQ AX, CX
-	ADDQ $+64, AX
-	MOVQ $0x00000008, SI
+	MOVQ      AX, CX
+	VCVTPH2PS (CX), Z4
+	VCVTPH2PS 32(CX), Z6
+	VMULPS    Z5, Z6, Z6
+	ADDQ      $+64, AX
+	MOVQ      $0x00000008, CX
 
 part105:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z1, Z1, Z1
-	VPXORD           Z2, Z2, Z2
-	VMOVUPS          (AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPDPBUSD.BCST    (DX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPDPBUSD.BCST    16(DX), Z3, Z2
-	VMOVUPS          64(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPDPBUSD.BCST    20(DX), Z3, Z2
-	VMOVUPS          128(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPDPBUSD.BCST    24(DX), Z3, Z2
-	VMOVUPS          192(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPDPBUSD.BCST    28(DX), Z3, Z2
-	VPADDD           Z2, Z1, Z1
-	VCVTPH2PS        (CX), Z3
-	VPMOVSXBD        256(AX), Z4
-	VCVTDQ2PS        Z4, Z4
-	VMULPS           Z3, Z4, Z4
-	VCVTPH2PS        32(CX), Z3
-	VMULPS           eighth<>+0(SB), Z3, Z3
-	VPMOVSXBD        272(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z5, Z3, Z3
-	VCVTDQ2PS        Z1, Z1
-	VMULPS           Z4, Z1, Z1
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z3, Z4, Z1
-	VFMADD231PS.BCST 32(DX), Z1, Z0
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z1, Z9, Z10
+	VPDPBUSD.BCST    (DX), Z10, Z7
+	VPANDD           Z2, Z9, Z9
+	VPDPBUSD.BCST    16(DX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z1, Z9, Z10
+	VPDPBUSD.BCST    4(DX), Z10, Z7
+	VPANDD           Z2, Z9, Z9
+	VPDPBUSD.BCST    20(DX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z1, Z9, Z10
+	VPDPBUSD.BCST    8(DX), Z10, Z7
+	VPANDD           Z2, Z9, Z9
+	VPDPBUSD.BCST    24(DX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z1, Z9, Z10
+	VPDPBUSD.BCST    12(DX), Z10, Z7
+	VPANDD           Z2, Z9, Z9
+	VPDPBUSD.BCST    28(DX), Z9, Z8
+	VPSRAD           $0x04, Z8, Z8
+	VPADDD           Z8, Z7, Z7
+	VPMOVSXBD        256(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z4, Z9, Z9
+	VPMOVSXBD        272(AX), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z10, Z6, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VSUBPS.BCST      36(DX), Z3, Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VFMADD231PS.BCST 32(DX), Z7, Z0
 	ADDQ             $+48, DX
 	ADDQ             $+288, AX
-	DECQ             SI
+	DECQ             CX
 	JNZ              part105
 	DECQ             BX
 	JNZ              block103
@@ -6766,120 +6769,116 @@ noResidual106:
 	RET
 
 // func tileQ4KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ4KVNNIr1p2(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   panelBytes+56(FP), CX
-	MOVQ   x+8(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), SI
-	TESTQ  SI, SI
-	JZ     done108
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS nibbles4<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
+	VMOVUPS eighth<>+0(SB), Z7
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done108
 
 block107:
-	MOVQ AX, DX
-	ADDQ $+64, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	VCVTPH2PS 32(DX), Z8
+	VMULPS    Z7, Z8, Z8
+	VCVTPH2PS 32(DX)(CX*1), Z9
+	VMULPS    Z7, Z9, Z9
+	ADDQ      $+64, AX
+	MOVQ      $0x00000008, DX
 
 part109:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        256(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        272(AX), Z8
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z8, Z4, Z4
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VFMADD231PS.BCST 32(BX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z6, Z6, Z6
-	VPXORD           Z7, Z7, Z7
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z7
-	VMOVUPS          64(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z7
-	VMOVUPS          128(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z7
-	VMOVUPS          192(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z7
-	VPADDD           Z7, Z6, Z6
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        256(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX)(CX*1), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        272(AX)(CX*1), Z8
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z8, Z4, Z4
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z6
-	VFMADD231PS.BCST 32(BX), Z6, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VMOVUPS          (AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    (BX), Z13, Z10
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    16(BX), Z12, Z11
+	VMOVUPS          64(AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    4(BX), Z13, Z10
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    20(BX), Z12, Z11
+	VMOVUPS          128(AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    8(BX), Z13, Z10
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    24(BX), Z12, Z11
+	VMOVUPS          192(AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    12(BX), Z13, Z10
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    28(BX), Z12, Z11
+	VPSRAD           $0x04, Z11, Z11
+	VPADDD           Z11, Z10, Z10
+	VPMOVSXBD        256(AX), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z5, Z12, Z12
+	VPMOVSXBD        272(AX), Z13
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z13, Z8, Z13
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z12, Z10, Z10
+	VSUBPS.BCST      36(BX), Z4, Z12
+	VFNMADD231PS     Z13, Z12, Z10
+	VFMADD231PS.BCST 32(BX), Z10, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z14, Z14, Z14
+	VPXORD           Z15, Z15, Z15
+	VMOVUPS          (AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    (BX), Z13, Z14
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    16(BX), Z12, Z15
+	VMOVUPS          64(AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    4(BX), Z13, Z14
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    20(BX), Z12, Z15
+	VMOVUPS          128(AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    8(BX), Z13, Z14
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    24(BX), Z12, Z15
+	VMOVUPS          192(AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    12(BX), Z13, Z14
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    28(BX), Z12, Z15
+	VPSRAD           $0x04, Z15, Z15
+	VPADDD           Z15, Z14, Z14
+	VPMOVSXBD        256(AX)(CX*1), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z6, Z12, Z12
+	VPMOVSXBD        272(AX)(CX*1), Z13
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z13, Z9, Z13
+	VCVTDQ2PS        Z14, Z14
+	VMULPS           Z12, Z14, Z14
+	VSUBPS.BCST      36(BX), Z4, Z12
+	VFNMADD231PS     Z13, Z12, Z14
+	VFMADD231PS.BCST 32(BX), Z14, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+288, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part109
 	DECQ             SI
 	JNZ              block107
@@ -6907,121 +6906,117 @@ noResidual110:
 	RET
 
 // func swigluQ4KVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·swigluQ4KVNNIr1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   up+24(FP), CX
-	SUBQ   AX, CX
-	MOVQ   x+8(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), SI
-	TESTQ  SI, SI
-	JZ     done112
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS nibbles4<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
+	VMOVUPS eighth<>+0(SB), Z7
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done112
 
 block111:
-	MOVQ AX, DX
-	ADDQ $+64, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	VCVTPH2PS 32(DX), Z8
+	VMULPS    Z7, Z8, Z8
+	VCVTPH2PS 32(DX)(CX*1), Z9
+	VMULPS    Z7, Z9, Z9
+	ADDQ      $+64, AX
+	MOVQ      $0x00000008, DX
 
 part113:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        256(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        272(AX), Z8
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z8, Z4, Z4
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VFMADD231PS.BCST 32(BX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
-	VPXORD           Z6, Z6, Z6
-	VPXORD           Z7, Z7, Z7
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z7
-	VMOVUPS          64(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z7
-	VMOVUPS          128(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z7
-	VMOVUPS          192(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z6
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z7
-	VPADDD           Z7, Z6, Z6
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        256(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX)(CX*1), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        272(AX)(CX*1), Z8
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z8, Z4, Z4
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z6
-	VFMADD231PS.BCST 32(BX), Z6, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VMOVUPS          (AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    (BX), Z13, Z10
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    16(BX), Z12, Z11
+	VMOVUPS          64(AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    4(BX), Z13, Z10
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    20(BX), Z12, Z11
+	VMOVUPS          128(AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    8(BX), Z13, Z10
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    24(BX), Z12, Z11
+	VMOVUPS          192(AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    12(BX), Z13, Z10
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    28(BX), Z12, Z11
+	VPSRAD           $0x04, Z11, Z11
+	VPADDD           Z11, Z10, Z10
+	VPMOVSXBD        256(AX), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z5, Z12, Z12
+	VPMOVSXBD        272(AX), Z13
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z13, Z8, Z13
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z12, Z10, Z10
+	VSUBPS.BCST      36(BX), Z4, Z12
+	VFNMADD231PS     Z13, Z12, Z10
+	VFMADD231PS.BCST 32(BX), Z10, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z14, Z14, Z14
+	VPXORD           Z15, Z15, Z15
+	VMOVUPS          (AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    (BX), Z13, Z14
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    16(BX), Z12, Z15
+	VMOVUPS          64(AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    4(BX), Z13, Z14
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    20(BX), Z12, Z15
+	VMOVUPS          128(AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    8(BX), Z13, Z14
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    24(BX), Z12, Z15
+	VMOVUPS          192(AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VPDPBUSD.BCST    12(BX), Z13, Z14
+	VPANDD           Z3, Z12, Z12
+	VPDPBUSD.BCST    28(BX), Z12, Z15
+	VPSRAD           $0x04, Z15, Z15
+	VPADDD           Z15, Z14, Z14
+	VPMOVSXBD        256(AX)(CX*1), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z6, Z12, Z12
+	VPMOVSXBD        272(AX)(CX*1), Z13
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z13, Z9, Z13
+	VCVTDQ2PS        Z14, Z14
+	VMULPS           Z12, Z14, Z14
+	VSUBPS.BCST      36(BX), Z4, Z12
+	VFNMADD231PS     Z13, Z12, Z14
+	VFMADD231PS.BCST 32(BX), Z14, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+288, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part113
 	DECQ             SI
 	JNZ              block111
@@ -7760,94 +7755,97 @@ done125:
 // func tileQ5KVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ5KVNNIr1p1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   x+8(FP), DX
-	VPXORD Z0, Z0, Z0
-	MOVQ   blocks+48(FP), BX
-	TESTQ  BX, BX
-	JZ     done128
+	MOVQ    w+16(FP), AX
+	MOVQ    x+8(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS nibbles0<>+0(SB), Z1
+	VMOVUPS ones4<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
+	VMOVUPS eighth<>+0(SB), Z5
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done128
 
 block127:
-	MOVQ AX, CX
-	ADDQ $+64, AX
-	MOVQ $0x00000008, SI
+	MOVQ      AX, CX
+	VCVTPH2PS (CX), Z4
+	VCVTPH2PS 32(CX), Z6
+	VMULPS    Z5, Z6, Z6
+	ADDQ      $+64, AX
+	MOVQ      $0x00000008, CX
 
 part129:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	PREFETCHT0       4416(AX)
-	VPXORD           Z1, Z1, Z1
-	VPXORD           Z2, Z2, Z2
-	VMOVUPS          (AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VMOVUPS          256(AX), Z5
-	VPSLLW           $0x04, Z5, Z6
-	VPANDD           ones4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    (DX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPANDD           ones4<>+0(SB), Z5, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    16(DX), Z3, Z2
-	VMOVUPS          64(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPSLLW           $0x03, Z5, Z6
-	VPANDD           ones4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x01, Z5, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    20(DX), Z3, Z2
-	VMOVUPS          128(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPSLLW           $0x02, Z5, Z6
-	VPANDD           ones4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x02, Z5, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    24(DX), Z3, Z2
-	VMOVUPS          192(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPSLLW           $0x01, Z5, Z6
-	VPANDD           ones4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x03, Z5, Z4
-	VPANDD           ones4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    28(DX), Z3, Z2
-	VPADDD           Z2, Z1, Z1
-	VCVTPH2PS        (CX), Z3
-	VPMOVSXBD        320(AX), Z4
-	VCVTDQ2PS        Z4, Z4
-	VMULPS           Z3, Z4, Z4
-	VCVTPH2PS        32(CX), Z3
-	VMULPS           eighth<>+0(SB), Z3, Z3
-	VPMOVSXBD        336(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z5, Z3, Z3
-	VCVTDQ2PS        Z1, Z1
-	VMULPS           Z4, Z1, Z1
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VFNMADD231PS     Z3, Z4, Z1
-	VFMADD231PS.BCST 32(DX), Z1, Z0
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	PREFETCHT0       2368(AX)
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z1, Z9, Z10
+	VMOVUPS          256(AX), Z11
+	VPSLLW           $0x04, Z11, Z12
+	VPANDD           Z2, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (DX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z1, Z9, Z9
+	VPANDD           Z2, Z11, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    16(DX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z1, Z9, Z10
+	VPSLLW           $0x03, Z11, Z12
+	VPANDD           Z2, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    4(DX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z1, Z9, Z9
+	VPSRLW           $0x01, Z11, Z10
+	VPANDD           Z2, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    20(DX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z1, Z9, Z10
+	VPSLLW           $0x02, Z11, Z12
+	VPANDD           Z2, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    8(DX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z1, Z9, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z2, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    24(DX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z1, Z9, Z10
+	VPSLLW           $0x01, Z11, Z12
+	VPANDD           Z2, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    12(DX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z1, Z9, Z9
+	VPSRLW           $0x03, Z11, Z10
+	VPANDD           Z2, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(DX), Z9, Z8
+	VPADDD           Z8, Z7, Z7
+	VPMOVSXBD        320(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z4, Z9, Z9
+	VPMOVSXBD        336(AX), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z10, Z6, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VSUBPS.BCST      36(DX), Z3, Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VFMADD231PS.BCST 32(DX), Z7, Z0
 	ADDQ             $+48, DX
 	ADDQ             $+352, AX
-	DECQ             SI
+	DECQ             CX
 	JNZ              part129
 	DECQ             BX
 	JNZ              block127
@@ -7874,168 +7872,170 @@ noResidual130:
 // func tileQ5KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ5KVNNIr1p2(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   panelBytes+56(FP), CX
-	MOVQ   x+8(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), SI
-	TESTQ  SI, SI
-	JZ     done132
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS ones4<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
+	VMOVUPS eighth<>+0(SB), Z7
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done132
 
 block131:
-	MOVQ AX, DX
-	ADDQ $+64, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	VCVTPH2PS 32(DX), Z8
+	VMULPS    Z7, Z8, Z8
+	VCVTPH2PS 32(DX)(CX*1), Z9
+	VMULPS    Z7, Z9, Z9
+	ADDQ      $+64, AX
+	MOVQ      $0x00000008, DX
 
 part133:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	PREFETCHT0       4416(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x03, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x01, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        320(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        336(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VFMADD231PS.BCST 32(BX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
-	PREFETCHT0       4416(AX)(CX*1)
-	VPXORD           Z8, Z8, Z8
-	VPXORD           Z9, Z9, Z9
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX)(CX*1), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z9
-	VMOVUPS          64(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x03, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z9
-	VMOVUPS          128(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z9
-	VMOVUPS          192(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x01, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z9
-	VPADDD           Z9, Z8, Z8
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        320(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX)(CX*1), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        336(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z5, Z8, Z8
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z8
-	VFMADD231PS.BCST 32(BX), Z8, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	PREFETCHT0       2368(AX)
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VMOVUPS          (AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VMOVUPS          256(AX), Z14
+	VPSLLW           $0x04, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    (BX), Z13, Z10
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPANDD           Z3, Z14, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    16(BX), Z12, Z11
+	VMOVUPS          64(AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VPSLLW           $0x03, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    4(BX), Z13, Z10
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x01, Z14, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    20(BX), Z12, Z11
+	VMOVUPS          128(AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VPSLLW           $0x02, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    8(BX), Z13, Z10
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x02, Z14, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    24(BX), Z12, Z11
+	VMOVUPS          192(AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VPSLLW           $0x01, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    12(BX), Z13, Z10
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x03, Z14, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    28(BX), Z12, Z11
+	VPADDD           Z11, Z10, Z10
+	VPMOVSXBD        320(AX), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z5, Z12, Z12
+	VPMOVSXBD        336(AX), Z13
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z13, Z8, Z13
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z12, Z10, Z10
+	VSUBPS.BCST      36(BX), Z4, Z12
+	VFNMADD231PS     Z13, Z12, Z10
+	VFMADD231PS.BCST 32(BX), Z10, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	PREFETCHT0       2368(AX)(CX*1)
+	VPXORD           Z16, Z16, Z16
+	VPXORD           Z17, Z17, Z17
+	VMOVUPS          (AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VMOVUPS          256(AX)(CX*1), Z14
+	VPSLLW           $0x04, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    (BX), Z13, Z16
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPANDD           Z3, Z14, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    16(BX), Z12, Z17
+	VMOVUPS          64(AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VPSLLW           $0x03, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    4(BX), Z13, Z16
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x01, Z14, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    20(BX), Z12, Z17
+	VMOVUPS          128(AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VPSLLW           $0x02, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    8(BX), Z13, Z16
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x02, Z14, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    24(BX), Z12, Z17
+	VMOVUPS          192(AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VPSLLW           $0x01, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    12(BX), Z13, Z16
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x03, Z14, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    28(BX), Z12, Z17
+	VPADDD           Z17, Z16, Z16
+	VPMOVSXBD        320(AX)(CX*1), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z6, Z12, Z12
+	VPMOVSXBD        336(AX)(CX*1), Z13
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z13, Z9, Z13
+	VCVTDQ2PS        Z16, Z16
+	VMULPS           Z12, Z16, Z16
+	VSUBPS.BCST      36(BX), Z4, Z12
+	VFNMADD231PS     Z13, Z12, Z16
+	VFMADD231PS.BCST 32(BX), Z16, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+352, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part133
 	DECQ             SI
 	JNZ              block131
@@ -8065,169 +8065,171 @@ noResidual134:
 // func swigluQ5KVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·swigluQ5KVNNIr1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   up+24(FP), CX
-	SUBQ   AX, CX
-	MOVQ   x+8(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), SI
-	TESTQ  SI, SI
-	JZ     done136
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS ones4<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
+	VMOVUPS eighth<>+0(SB), Z7
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done136
 
 block135:
-	MOVQ AX, DX
-	ADDQ $+64, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	VCVTPH2PS 32(DX), Z8
+	VMULPS    Z7, Z8, Z8
+	VCVTPH2PS 32(DX)(CX*1), Z9
+	VMULPS    Z7, Z9, Z9
+	ADDQ      $+64, AX
+	MOVQ      $0x00000008, DX
 
 part137:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	PREFETCHT0       4416(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x03, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x01, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        320(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        336(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VFMADD231PS.BCST 32(BX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
-	PREFETCHT0       4416(AX)(CX*1)
-	VPXORD           Z8, Z8, Z8
-	VPXORD           Z9, Z9, Z9
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX)(CX*1), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           ones4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z9
-	VMOVUPS          64(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x03, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x01, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z9
-	VMOVUPS          128(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z9
-	VMOVUPS          192(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x01, Z6, Z7
-	VPANDD           ones4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x03, Z6, Z5
-	VPANDD           ones4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z9
-	VPADDD           Z9, Z8, Z8
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        320(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VCVTPH2PS        32(DX)(CX*1), Z4
-	VMULPS           eighth<>+0(SB), Z4, Z4
-	VPMOVSXBD        336(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z6, Z4, Z4
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z5, Z8, Z8
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z8
-	VFMADD231PS.BCST 32(BX), Z8, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	PREFETCHT0       2368(AX)
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VMOVUPS          (AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VMOVUPS          256(AX), Z14
+	VPSLLW           $0x04, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    (BX), Z13, Z10
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPANDD           Z3, Z14, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    16(BX), Z12, Z11
+	VMOVUPS          64(AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VPSLLW           $0x03, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    4(BX), Z13, Z10
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x01, Z14, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    20(BX), Z12, Z11
+	VMOVUPS          128(AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VPSLLW           $0x02, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    8(BX), Z13, Z10
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x02, Z14, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    24(BX), Z12, Z11
+	VMOVUPS          192(AX), Z12
+	VPANDD           Z2, Z12, Z13
+	VPSLLW           $0x01, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    12(BX), Z13, Z10
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x03, Z14, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    28(BX), Z12, Z11
+	VPADDD           Z11, Z10, Z10
+	VPMOVSXBD        320(AX), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z5, Z12, Z12
+	VPMOVSXBD        336(AX), Z13
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z13, Z8, Z13
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z12, Z10, Z10
+	VSUBPS.BCST      36(BX), Z4, Z12
+	VFNMADD231PS     Z13, Z12, Z10
+	VFMADD231PS.BCST 32(BX), Z10, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	PREFETCHT0       2368(AX)(CX*1)
+	VPXORD           Z16, Z16, Z16
+	VPXORD           Z17, Z17, Z17
+	VMOVUPS          (AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VMOVUPS          256(AX)(CX*1), Z14
+	VPSLLW           $0x04, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    (BX), Z13, Z16
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPANDD           Z3, Z14, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    16(BX), Z12, Z17
+	VMOVUPS          64(AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VPSLLW           $0x03, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    4(BX), Z13, Z16
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x01, Z14, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    20(BX), Z12, Z17
+	VMOVUPS          128(AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VPSLLW           $0x02, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    8(BX), Z13, Z16
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x02, Z14, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    24(BX), Z12, Z17
+	VMOVUPS          192(AX)(CX*1), Z12
+	VPANDD           Z2, Z12, Z13
+	VPSLLW           $0x01, Z14, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z13, Z13
+	VPDPBUSD.BCST    12(BX), Z13, Z16
+	VPSRLW           $0x04, Z12, Z12
+	VPANDD           Z2, Z12, Z12
+	VPSRLW           $0x03, Z14, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z12, Z12
+	VPDPBUSD.BCST    28(BX), Z12, Z17
+	VPADDD           Z17, Z16, Z16
+	VPMOVSXBD        320(AX)(CX*1), Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS           Z6, Z12, Z12
+	VPMOVSXBD        336(AX)(CX*1), Z13
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z13, Z9, Z13
+	VCVTDQ2PS        Z16, Z16
+	VMULPS           Z12, Z16, Z16
+	VSUBPS.BCST      36(BX), Z4, Z12
+	VFNMADD231PS     Z13, Z12, Z16
+	VFMADD231PS.BCST 32(BX), Z16, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+352, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part137
 	DECQ             SI
 	JNZ              block135
@@ -9200,100 +9202,101 @@ GLOBL offsetQ6K<>(SB), RODATA|NOPTR, $64
 // func tileQ6KVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ6KVNNIr1p1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   x+8(FP), DX
-	VPXORD Z0, Z0, Z0
-	MOVQ   blocks+48(FP), BX
-	TESTQ  BX, BX
-	JZ     done152
+	MOVQ    w+16(FP), AX
+	MOVQ    x+8(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS nibbles0<>+0(SB), Z1
+	VMOVUPS pairs4<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done152
 
 block151:
-	MOVQ AX, CX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, SI
+	MOVQ      AX, CX
+	VCVTPH2PS (CX), Z4
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, CX
 
 part153:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	PREFETCHT0       4416(AX)
-	PREFETCHT0       4480(AX)
-	VPXORD           Z1, Z1, Z1
-	VPXORD           Z2, Z2, Z2
-	VMOVUPS          (AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VMOVUPS          256(AX), Z5
-	VPSLLW           $0x04, Z5, Z6
-	VPANDD           pairs4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z4, Z4
-	VPDPBUSD.BCST    (DX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPANDD           pairs4<>+0(SB), Z5, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    16(DX), Z3, Z2
-	VMOVUPS          64(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VMOVUPS          320(AX), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           pairs4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z4, Z4
-	VPDPBUSD.BCST    4(DX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPANDD           pairs4<>+0(SB), Z6, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    20(DX), Z3, Z2
-	VMOVUPS          128(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPSLLW           $0x02, Z5, Z7
-	VPANDD           pairs4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z4, Z4
-	VPDPBUSD.BCST    8(DX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x02, Z5, Z4
-	VPANDD           pairs4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    24(DX), Z3, Z2
-	VMOVUPS          192(AX), Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z4
-	VPSLLW           $0x02, Z6, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    12(DX), Z4, Z1
-	VPSRLW           $0x04, Z3, Z3
-	VPANDD           nibbles0<>+0(SB), Z3, Z3
-	VPSRLW           $0x02, Z6, Z4
-	VPANDD           pairs4<>+0(SB), Z4, Z4
-	VPORD            Z4, Z3, Z3
-	VPDPBUSD.BCST    28(DX), Z3, Z2
-	VCVTPH2PS        (CX), Z3
-	VPMOVSXBD        384(AX), Z4
-	VCVTDQ2PS        Z4, Z4
-	VMULPS           Z3, Z4, Z4
-	VMULPS           offsetQ6K<>+0(SB), Z4, Z3
-	VCVTDQ2PS        Z1, Z1
-	VMULPS           Z4, Z1, Z1
-	VBROADCASTSS     44(DX), Z4
-	VFNMADD231PS     Z3, Z4, Z1
-	VCVTPH2PS        (CX), Z3
-	VPMOVSXBD        400(AX), Z4
-	VCVTDQ2PS        Z4, Z4
-	VMULPS           Z3, Z4, Z4
-	VMULPS           offsetQ6K<>+0(SB), Z4, Z3
-	VCVTDQ2PS        Z2, Z2
-	VFMADD231PS      Z4, Z2, Z1
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(DX), Z4, Z4
-	VSUBPS.BCST      44(DX), Z4, Z4
-	VFNMADD231PS     Z3, Z4, Z1
-	VFMADD231PS.BCST 32(DX), Z1, Z0
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	PREFETCHT0       2368(AX)
+	PREFETCHT0       2432(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VMOVUPS          (AX), Z7
+	VPANDD           Z1, Z7, Z8
+	VMOVUPS          256(AX), Z9
+	VPSLLW           $0x04, Z9, Z10
+	VPANDD           Z2, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z1, Z7, Z7
+	VPANDD           Z2, Z9, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z1, Z7, Z8
+	VMOVUPS          320(AX), Z10
+	VPSLLW           $0x04, Z10, Z11
+	VPANDD           Z2, Z11, Z11
+	VPORD            Z11, Z8, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z1, Z7, Z7
+	VPANDD           Z2, Z10, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z1, Z7, Z8
+	VPSLLW           $0x02, Z9, Z11
+	VPANDD           Z2, Z11, Z11
+	VPORD            Z11, Z8, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z1, Z7, Z7
+	VPSRLW           $0x02, Z9, Z8
+	VPANDD           Z2, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z1, Z7, Z8
+	VPSLLW           $0x02, Z10, Z9
+	VPANDD           Z2, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z1, Z7, Z7
+	VPSRLW           $0x02, Z10, Z8
+	VPANDD           Z2, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPMOVSXBD        384(AX), Z7
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z4, Z7, Z7
+	VMULPS           offsetQ6K<>+0(SB), Z7, Z8
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VBROADCASTSS     44(DX), Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VPMOVSXBD        400(AX), Z7
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z4, Z7, Z7
+	VMULPS           offsetQ6K<>+0(SB), Z7, Z8
+	VCVTDQ2PS        Z6, Z6
+	VFMADD231PS      Z7, Z6, Z5
+	VSUBPS.BCST      36(DX), Z3, Z7
+	VSUBPS.BCST      44(DX), Z7, Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z0
 	ADDQ             $+48, DX
 	ADDQ             $+416, AX
-	DECQ             SI
+	DECQ             CX
 	JNZ              part153
 	DECQ             BX
 	JNZ              block151
@@ -9320,180 +9323,179 @@ noResidual154:
 // func tileQ6KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ6KVNNIr1p2(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   panelBytes+56(FP), CX
-	MOVQ   x+8(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), SI
-	TESTQ  SI, SI
-	JZ     done156
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS pairs4<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done156
 
 block155:
-	MOVQ AX, DX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, DX
 
 part157:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	PREFETCHT0       4416(AX)
-	PREFETCHT0       4480(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           pairs4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          320(AX), Z7
-	VPSLLW           $0x04, Z7, Z10
-	VPANDD           pairs4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z5, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z7, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z10
-	VPANDD           pairs4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z5, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z7, Z6
-	VPANDD           pairs4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z5, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z7, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z3
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        384(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        400(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z3, Z3
-	VFMADD231PS      Z5, Z3, Z2
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VFMADD231PS.BCST 32(BX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
-	PREFETCHT0       4416(AX)(CX*1)
-	PREFETCHT0       4480(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	PREFETCHT0       2368(AX)
+	PREFETCHT0       2432(AX)
+	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
-	VPXORD           Z9, Z9, Z9
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX)(CX*1), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           pairs4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z9
-	VMOVUPS          64(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          320(AX)(CX*1), Z7
-	VPSLLW           $0x04, Z7, Z10
-	VPANDD           pairs4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z5, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z7, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z9
-	VMOVUPS          128(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z10
-	VPANDD           pairs4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z5, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z9
-	VMOVUPS          192(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z7, Z6
-	VPANDD           pairs4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z5, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z7, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z9
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        384(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z5, Z8, Z8
-	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z8
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        400(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
+	VMOVUPS          (AX), Z9
+	VPANDD           Z2, Z9, Z10
+	VMOVUPS          256(AX), Z11
+	VPSLLW           $0x04, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPANDD           Z3, Z11, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z2, Z9, Z10
+	VMOVUPS          320(AX), Z12
+	VPSLLW           $0x04, Z12, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z10, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPANDD           Z3, Z12, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z2, Z9, Z10
+	VPSLLW           $0x02, Z11, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z10, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z2, Z9, Z10
+	VPSLLW           $0x02, Z12, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x02, Z12, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
+	VPMOVSXBD        384(AX), Z9
 	VCVTDQ2PS        Z9, Z9
-	VFMADD231PS      Z5, Z9, Z8
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z8
-	VFMADD231PS.BCST 32(BX), Z8, Z1
+	VMULPS           Z5, Z9, Z9
+	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VBROADCASTSS     44(BX), Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VPMOVSXBD        400(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z8, Z8
+	VFMADD231PS      Z9, Z8, Z7
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	PREFETCHT0       2368(AX)(CX*1)
+	PREFETCHT0       2432(AX)(CX*1)
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z2, Z9, Z10
+	VMOVUPS          256(AX)(CX*1), Z11
+	VPSLLW           $0x04, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPANDD           Z3, Z11, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z14
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z2, Z9, Z10
+	VMOVUPS          320(AX)(CX*1), Z12
+	VPSLLW           $0x04, Z12, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z10, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPANDD           Z3, Z12, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z14
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z2, Z9, Z10
+	VPSLLW           $0x02, Z11, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z10, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z14
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z2, Z9, Z10
+	VPSLLW           $0x02, Z12, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x02, Z12, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z14
+	VPMOVSXBD        384(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z9, Z13, Z13
+	VBROADCASTSS     44(BX), Z9
+	VFNMADD231PS     Z10, Z9, Z13
+	VPMOVSXBD        400(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z14, Z14
+	VFMADD231PS      Z9, Z14, Z13
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD231PS     Z10, Z9, Z13
+	VFMADD231PS.BCST 32(BX), Z13, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+416, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part157
 	DECQ             SI
 	JNZ              block155
@@ -9523,181 +9525,180 @@ noResidual158:
 // func swigluQ6KVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·swigluQ6KVNNIr1(SB), NOSPLIT, $0-80
-	MOVQ   w+16(FP), AX
-	MOVQ   up+24(FP), CX
-	SUBQ   AX, CX
-	MOVQ   x+8(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   blocks+48(FP), SI
-	TESTQ  SI, SI
-	JZ     done160
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS pairs4<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done160
 
 block159:
-	MOVQ AX, DX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, DX
 
 part161:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	PREFETCHT0       4416(AX)
-	PREFETCHT0       4480(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           pairs4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          320(AX), Z7
-	VPSLLW           $0x04, Z7, Z10
-	VPANDD           pairs4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z5, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z7, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z10
-	VPANDD           pairs4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z5, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z7, Z6
-	VPANDD           pairs4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z5, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z7, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z3
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        384(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VCVTPH2PS        (DX), Z4
-	VPMOVSXBD        400(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z3, Z3
-	VFMADD231PS      Z5, Z3, Z2
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VFMADD231PS.BCST 32(BX), Z2, Z0
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
-	PREFETCHT0       4416(AX)(CX*1)
-	PREFETCHT0       4480(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	PREFETCHT0       2368(AX)
+	PREFETCHT0       2432(AX)
+	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
-	VPXORD           Z9, Z9, Z9
-	VMOVUPS          (AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          256(AX)(CX*1), Z6
-	VPSLLW           $0x04, Z6, Z7
-	VPANDD           pairs4<>+0(SB), Z7, Z7
-	VPORD            Z7, Z5, Z5
-	VPDPBUSD.BCST    (BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z6, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    16(BX), Z4, Z9
-	VMOVUPS          64(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VMOVUPS          320(AX)(CX*1), Z7
-	VPSLLW           $0x04, Z7, Z10
-	VPANDD           pairs4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z5, Z5
-	VPDPBUSD.BCST    4(BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPANDD           pairs4<>+0(SB), Z7, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    20(BX), Z4, Z9
-	VMOVUPS          128(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z6, Z10
-	VPANDD           pairs4<>+0(SB), Z10, Z10
-	VPORD            Z10, Z5, Z5
-	VPDPBUSD.BCST    8(BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z6, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    24(BX), Z4, Z9
-	VMOVUPS          192(AX)(CX*1), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSLLW           $0x02, Z7, Z6
-	VPANDD           pairs4<>+0(SB), Z6, Z6
-	VPORD            Z6, Z5, Z5
-	VPDPBUSD.BCST    12(BX), Z5, Z8
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSRLW           $0x02, Z7, Z5
-	VPANDD           pairs4<>+0(SB), Z5, Z5
-	VPORD            Z5, Z4, Z4
-	VPDPBUSD.BCST    28(BX), Z4, Z9
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        384(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z5, Z8, Z8
-	VBROADCASTSS     44(BX), Z5
-	VFNMADD231PS     Z4, Z5, Z8
-	VCVTPH2PS        (DX)(CX*1), Z4
-	VPMOVSXBD        400(AX)(CX*1), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetQ6K<>+0(SB), Z5, Z4
+	VMOVUPS          (AX), Z9
+	VPANDD           Z2, Z9, Z10
+	VMOVUPS          256(AX), Z11
+	VPSLLW           $0x04, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPANDD           Z3, Z11, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z2, Z9, Z10
+	VMOVUPS          320(AX), Z12
+	VPSLLW           $0x04, Z12, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z10, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPANDD           Z3, Z12, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z2, Z9, Z10
+	VPSLLW           $0x02, Z11, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z10, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z2, Z9, Z10
+	VPSLLW           $0x02, Z12, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x02, Z12, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
+	VPMOVSXBD        384(AX), Z9
 	VCVTDQ2PS        Z9, Z9
-	VFMADD231PS      Z5, Z9, Z8
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(BX), Z5, Z5
-	VSUBPS.BCST      44(BX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z8
-	VFMADD231PS.BCST 32(BX), Z8, Z1
+	VMULPS           Z5, Z9, Z9
+	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VBROADCASTSS     44(BX), Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VPMOVSXBD        400(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z8, Z8
+	VFMADD231PS      Z9, Z8, Z7
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z0
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	PREFETCHT0       2368(AX)(CX*1)
+	PREFETCHT0       2432(AX)(CX*1)
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z2, Z9, Z10
+	VMOVUPS          256(AX)(CX*1), Z11
+	VPSLLW           $0x04, Z11, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPANDD           Z3, Z11, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z14
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z2, Z9, Z10
+	VMOVUPS          320(AX)(CX*1), Z12
+	VPSLLW           $0x04, Z12, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z10, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPANDD           Z3, Z12, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z14
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z2, Z9, Z10
+	VPSLLW           $0x02, Z11, Z15
+	VPANDD           Z3, Z15, Z15
+	VPORD            Z15, Z10, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z14
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z2, Z9, Z10
+	VPSLLW           $0x02, Z12, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z2, Z9, Z9
+	VPSRLW           $0x02, Z12, Z10
+	VPANDD           Z3, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z14
+	VPMOVSXBD        384(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z9, Z13, Z13
+	VBROADCASTSS     44(BX), Z9
+	VFNMADD231PS     Z10, Z9, Z13
+	VPMOVSXBD        400(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z14, Z14
+	VFMADD231PS      Z9, Z14, Z13
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD231PS     Z10, Z9, Z13
+	VFMADD231PS.BCST 32(BX), Z13, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+416, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part161
 	DECQ             SI
 	JNZ              block159
@@ -10678,56 +10679,58 @@ TEXT ·tileIQ4NLVNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS valuesIQ4NL<>+0(SB), Z0
 	MOVQ    x+8(FP), CX
 	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
 	MOVQ    blocks+48(FP), DX
 	TESTQ   DX, DX
 	JZ      done175
 
 block174:
 	ADDQ             $+32, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VBROADCASTSS     40(CX), Z2
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    (CX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    16(CX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(CX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    20(CX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(CX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    24(CX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(CX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    28(CX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        -32(AX), Z4
-	VSUBPS           start<>+0(SB), Z2, Z2
-	VMULPS           Z4, Z2, Z2
-	VFMADD231PS.BCST 32(CX), Z2, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	VPXORD           Z4, Z4, Z4
+	VPXORD           Z5, Z5, Z5
+	VBROADCASTSS     40(CX), Z4
+	VMOVUPS          (AX), Z6
+	VPANDD           Z2, Z6, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    (CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z2, Z6, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    16(CX), Z6, Z5
+	VMOVUPS          64(AX), Z6
+	VPANDD           Z2, Z6, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    4(CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z2, Z6, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    20(CX), Z6, Z5
+	VMOVUPS          128(AX), Z6
+	VPANDD           Z2, Z6, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    8(CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z2, Z6, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    24(CX), Z6, Z5
+	VMOVUPS          192(AX), Z6
+	VPANDD           Z2, Z6, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    12(CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z2, Z6, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    28(CX), Z6, Z5
+	VPADDD           Z5, Z4, Z4
+	VCVTPH2PS        -32(AX), Z6
+	VSUBPS           Z3, Z4, Z4
+	VMULPS           Z6, Z4, Z4
+	VFMADD231PS.BCST 32(CX), Z4, Z1
 	ADDQ             $+48, CX
 	ADDQ             $+256, AX
 	DECQ             DX
@@ -10761,100 +10764,102 @@ TEXT ·tileIQ4NLVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
+	VMOVUPS nibbles0<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done178
 
 block177:
 	ADDQ             $+32, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	VPXORD           Z3, Z3, Z3
-	VPXORD           Z4, Z4, Z4
-	VBROADCASTSS     40(DX), Z3
-	VMOVUPS          (AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(DX), Z5, Z4
-	VMOVUPS          64(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(DX), Z5, Z4
-	VMOVUPS          128(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(DX), Z5, Z4
-	VMOVUPS          192(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(DX), Z5, Z4
-	VPADDD           Z4, Z3, Z3
-	VCVTPH2PS        -32(AX), Z5
-	VSUBPS           start<>+0(SB), Z3, Z3
-	VMULPS           Z5, Z3, Z3
-	VFMADD231PS.BCST 32(DX), Z3, Z1
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	VPXORD           Z7, Z7, Z7
-	VPXORD           Z8, Z8, Z8
-	VBROADCASTSS     40(DX), Z7
-	VMOVUPS          (AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(DX), Z5, Z8
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(DX), Z5, Z8
-	VMOVUPS          128(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(DX), Z5, Z8
-	VMOVUPS          192(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(DX), Z5, Z8
-	VPADDD           Z8, Z7, Z7
-	VCVTPH2PS        -32(AX)(CX*1), Z5
-	VSUBPS           start<>+0(SB), Z7, Z7
-	VMULPS           Z5, Z7, Z7
-	VFMADD231PS.BCST 32(DX), Z7, Z2
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VBROADCASTSS     40(DX), Z5
+	VMOVUPS          (AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPADDD           Z6, Z5, Z5
+	VCVTPH2PS        -32(AX), Z7
+	VSUBPS           Z4, Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z1
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	VPXORD           Z9, Z9, Z9
+	VPXORD           Z10, Z10, Z10
+	VBROADCASTSS     40(DX), Z9
+	VMOVUPS          (AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z10
+	VMOVUPS          64(AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z10
+	VMOVUPS          128(AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z10
+	VMOVUPS          192(AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z10
+	VPADDD           Z10, Z9, Z9
+	VCVTPH2PS        -32(AX)(CX*1), Z7
+	VSUBPS           Z4, Z9, Z9
+	VMULPS           Z7, Z9, Z9
+	VFMADD231PS.BCST 32(DX), Z9, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -10892,100 +10897,102 @@ TEXT ·swigluIQ4NLVNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
+	VMOVUPS nibbles0<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done181
 
 block180:
 	ADDQ             $+32, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	VPXORD           Z3, Z3, Z3
-	VPXORD           Z4, Z4, Z4
-	VBROADCASTSS     40(DX), Z3
-	VMOVUPS          (AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(DX), Z5, Z4
-	VMOVUPS          64(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(DX), Z5, Z4
-	VMOVUPS          128(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(DX), Z5, Z4
-	VMOVUPS          192(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(DX), Z5, Z4
-	VPADDD           Z4, Z3, Z3
-	VCVTPH2PS        -32(AX), Z5
-	VSUBPS           start<>+0(SB), Z3, Z3
-	VMULPS           Z5, Z3, Z3
-	VFMADD231PS.BCST 32(DX), Z3, Z1
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	VPXORD           Z7, Z7, Z7
-	VPXORD           Z8, Z8, Z8
-	VBROADCASTSS     40(DX), Z7
-	VMOVUPS          (AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(DX), Z5, Z8
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(DX), Z5, Z8
-	VMOVUPS          128(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(DX), Z5, Z8
-	VMOVUPS          192(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(DX), Z5, Z8
-	VPADDD           Z8, Z7, Z7
-	VCVTPH2PS        -32(AX)(CX*1), Z5
-	VSUBPS           start<>+0(SB), Z7, Z7
-	VMULPS           Z5, Z7, Z7
-	VFMADD231PS.BCST 32(DX), Z7, Z2
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VBROADCASTSS     40(DX), Z5
+	VMOVUPS          (AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPADDD           Z6, Z5, Z5
+	VCVTPH2PS        -32(AX), Z7
+	VSUBPS           Z4, Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z1
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	VPXORD           Z9, Z9, Z9
+	VPXORD           Z10, Z10, Z10
+	VBROADCASTSS     40(DX), Z9
+	VMOVUPS          (AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z10
+	VMOVUPS          64(AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z10
+	VMOVUPS          128(AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z10
+	VMOVUPS          192(AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z10
+	VPADDD           Z10, Z9, Z9
+	VCVTPH2PS        -32(AX)(CX*1), Z7
+	VSUBPS           Z4, Z9, Z9
+	VMULPS           Z7, Z9, Z9
+	VFMADD231PS.BCST 32(DX), Z9, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -12014,67 +12021,69 @@ TEXT ·tileIQ4XSVNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS valuesIQ4XS<>+0(SB), Z0
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done193
 
 block192:
-	MOVQ AX, CX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, SI
+	MOVQ      AX, CX
+	VCVTPH2PS (CX), Z4
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, CX
 
 part194:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VBROADCASTSS     40(DX), Z2
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        (CX), Z4
-	VPMOVSXBD        256(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VSUBPS           start<>+0(SB), Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VFMADD231PS.BCST 32(DX), Z2, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VBROADCASTSS     40(DX), Z5
+	VMOVUPS          (AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPADDD           Z6, Z5, Z5
+	VPMOVSXBD        256(AX), Z7
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z4, Z7, Z7
+	VSUBPS           Z3, Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+272, AX
-	DECQ             SI
+	DECQ             CX
 	JNZ              part194
 	DECQ             BX
 	JNZ              block192
@@ -12107,115 +12116,117 @@ TEXT ·tileIQ4XSVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
+	VMOVUPS nibbles0<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done197
 
 block196:
-	MOVQ AX, DX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, DX
 
 part198:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z3, Z3, Z3
-	VPXORD           Z4, Z4, Z4
-	VBROADCASTSS     40(BX), Z3
-	VMOVUPS          (AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VMOVUPS          64(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VMOVUPS          128(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VMOVUPS          192(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z4
-	VPADDD           Z4, Z3, Z3
-	VCVTPH2PS        (DX), Z5
-	VPMOVSXBD        256(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z3, Z3
-	VMULPS           Z6, Z3, Z3
-	VFMADD231PS.BCST 32(BX), Z3, Z1
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
 	VBROADCASTSS     40(BX), Z7
-	VMOVUPS          (AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z8
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z8
-	VMOVUPS          128(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z8
-	VMOVUPS          192(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
 	VPADDD           Z8, Z7, Z7
-	VCVTPH2PS        (DX)(CX*1), Z5
-	VPMOVSXBD        256(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z7, Z7
-	VMULPS           Z6, Z7, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z2
+	VPMOVSXBD        256(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VSUBPS           Z4, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z1
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VBROADCASTSS     40(BX), Z11
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPADDD           Z12, Z11, Z11
+	VPMOVSXBD        256(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VSUBPS           Z4, Z11, Z11
+	VMULPS           Z9, Z11, Z11
+	VFMADD231PS.BCST 32(BX), Z11, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part198
 	DECQ             SI
 	JNZ              block196
@@ -12252,115 +12263,117 @@ TEXT ·swigluIQ4XSVNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
+	VMOVUPS nibbles0<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done201
 
 block200:
-	MOVQ AX, DX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, DX
 
 part202:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z3, Z3, Z3
-	VPXORD           Z4, Z4, Z4
-	VBROADCASTSS     40(BX), Z3
-	VMOVUPS          (AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VMOVUPS          64(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VMOVUPS          128(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VMOVUPS          192(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z4
-	VPADDD           Z4, Z3, Z3
-	VCVTPH2PS        (DX), Z5
-	VPMOVSXBD        256(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z3, Z3
-	VMULPS           Z6, Z3, Z3
-	VFMADD231PS.BCST 32(BX), Z3, Z1
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
 	VBROADCASTSS     40(BX), Z7
-	VMOVUPS          (AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z8
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z8
-	VMOVUPS          128(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z8
-	VMOVUPS          192(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
 	VPADDD           Z8, Z7, Z7
-	VCVTPH2PS        (DX)(CX*1), Z5
-	VPMOVSXBD        256(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z7, Z7
-	VMULPS           Z6, Z7, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z2
+	VPMOVSXBD        256(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VSUBPS           Z4, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z1
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VBROADCASTSS     40(BX), Z11
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPADDD           Z12, Z11, Z11
+	VPMOVSXBD        256(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VSUBPS           Z4, Z11, Z11
+	VMULPS           Z9, Z11, Z11
+	VFMADD231PS.BCST 32(BX), Z11, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part202
 	DECQ             SI
 	JNZ              block200
@@ -13389,60 +13402,61 @@ TEXT ·tileMXFP4VNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS valuesMXFP4<>+0(SB), Z0
 	MOVQ    x+8(FP), CX
 	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
 	MOVQ    blocks+48(FP), DX
 	TESTQ   DX, DX
 	JZ      done216
 
 block215:
 	ADDQ             $+32, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    (CX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    16(CX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(CX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    20(CX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(CX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    24(CX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(CX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    28(CX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VPMOVZXWD        -32(AX), Z4
-	VPSLLD           $0x10, Z4, Z4
-	VMULPS           offsetMXFP4<>+0(SB), Z4, Z5
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z4, Z2, Z2
-	VMOVUPS          start<>+0(SB), Z4
-	VSUBPS.BCST      36(CX), Z4, Z4
-	VFNMADD231PS     Z5, Z4, Z2
-	VFMADD231PS.BCST 32(CX), Z2, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	VPXORD           Z4, Z4, Z4
+	VPXORD           Z5, Z5, Z5
+	VMOVUPS          (AX), Z6
+	VPANDD           Z2, Z6, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    (CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z2, Z6, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    16(CX), Z6, Z5
+	VMOVUPS          64(AX), Z6
+	VPANDD           Z2, Z6, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    4(CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z2, Z6, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    20(CX), Z6, Z5
+	VMOVUPS          128(AX), Z6
+	VPANDD           Z2, Z6, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    8(CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z2, Z6, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    24(CX), Z6, Z5
+	VMOVUPS          192(AX), Z6
+	VPANDD           Z2, Z6, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    12(CX), Z7, Z4
+	VPSRLW           $0x04, Z6, Z6
+	VPANDD           Z2, Z6, Z6
+	VPSHUFB          Z6, Z0, Z6
+	VPDPBUSD.BCST    28(CX), Z6, Z5
+	VPADDD           Z5, Z4, Z4
+	VPMOVZXWD        -32(AX), Z6
+	VPSLLD           $0x10, Z6, Z6
+	VMULPS           offsetMXFP4<>+0(SB), Z6, Z7
+	VCVTDQ2PS        Z4, Z4
+	VMULPS           Z6, Z4, Z4
+	VSUBPS.BCST      36(CX), Z3, Z6
+	VFNMADD231PS     Z7, Z6, Z4
+	VFMADD231PS.BCST 32(CX), Z4, Z1
 	ADDQ             $+48, CX
 	ADDQ             $+256, AX
 	DECQ             DX
@@ -13476,108 +13490,108 @@ TEXT ·tileMXFP4VNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
+	VMOVUPS nibbles0<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done219
 
 block218:
 	ADDQ             $+32, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	VPXORD           Z3, Z3, Z3
-	VPXORD           Z4, Z4, Z4
-	VMOVUPS          (AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(DX), Z5, Z4
-	VMOVUPS          64(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(DX), Z5, Z4
-	VMOVUPS          128(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(DX), Z5, Z4
-	VMOVUPS          192(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(DX), Z5, Z4
-	VPADDD           Z4, Z3, Z3
-	VPMOVZXWD        -32(AX), Z5
-	VPSLLD           $0x10, Z5, Z5
-	VMULPS           offsetMXFP4<>+0(SB), Z5, Z6
-	VCVTDQ2PS        Z3, Z3
-	VMULPS           Z5, Z3, Z3
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(DX), Z5, Z5
-	VFNMADD231PS     Z6, Z5, Z3
-	VFMADD231PS.BCST 32(DX), Z3, Z1
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	VPXORD           Z7, Z7, Z7
-	VPXORD           Z8, Z8, Z8
-	VMOVUPS          (AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(DX), Z5, Z8
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(DX), Z5, Z8
-	VMOVUPS          128(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(DX), Z5, Z8
-	VMOVUPS          192(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(DX), Z5, Z8
-	VPADDD           Z8, Z7, Z7
-	VPMOVZXWD        -32(AX)(CX*1), Z5
-	VPSLLD           $0x10, Z5, Z5
-	VMULPS           offsetMXFP4<>+0(SB), Z5, Z6
-	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z5, Z7, Z7
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(DX), Z5, Z5
-	VFNMADD231PS     Z6, Z5, Z7
-	VFMADD231PS.BCST 32(DX), Z7, Z2
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VMOVUPS          (AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPADDD           Z6, Z5, Z5
+	VPMOVZXWD        -32(AX), Z7
+	VPSLLD           $0x10, Z7, Z7
+	VMULPS           offsetMXFP4<>+0(SB), Z7, Z8
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z1
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	VPXORD           Z9, Z9, Z9
+	VPXORD           Z10, Z10, Z10
+	VMOVUPS          (AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z10
+	VMOVUPS          64(AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z10
+	VMOVUPS          128(AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z10
+	VMOVUPS          192(AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z10
+	VPADDD           Z10, Z9, Z9
+	VPMOVZXWD        -32(AX)(CX*1), Z7
+	VPSLLD           $0x10, Z7, Z7
+	VMULPS           offsetMXFP4<>+0(SB), Z7, Z8
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z7, Z9, Z9
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z9
+	VFMADD231PS.BCST 32(DX), Z9, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -13615,108 +13629,108 @@ TEXT ·swigluMXFP4VNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
+	VMOVUPS nibbles0<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done222
 
 block221:
 	ADDQ             $+32, AX
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	VPXORD           Z3, Z3, Z3
-	VPXORD           Z4, Z4, Z4
-	VMOVUPS          (AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(DX), Z5, Z4
-	VMOVUPS          64(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(DX), Z5, Z4
-	VMOVUPS          128(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(DX), Z5, Z4
-	VMOVUPS          192(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(DX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(DX), Z5, Z4
-	VPADDD           Z4, Z3, Z3
-	VPMOVZXWD        -32(AX), Z5
-	VPSLLD           $0x10, Z5, Z5
-	VMULPS           offsetMXFP4<>+0(SB), Z5, Z6
-	VCVTDQ2PS        Z3, Z3
-	VMULPS           Z5, Z3, Z3
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(DX), Z5, Z5
-	VFNMADD231PS     Z6, Z5, Z3
-	VFMADD231PS.BCST 32(DX), Z3, Z1
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	VPXORD           Z7, Z7, Z7
-	VPXORD           Z8, Z8, Z8
-	VMOVUPS          (AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(DX), Z5, Z8
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(DX), Z5, Z8
-	VMOVUPS          128(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(DX), Z5, Z8
-	VMOVUPS          192(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(DX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(DX), Z5, Z8
-	VPADDD           Z8, Z7, Z7
-	VPMOVZXWD        -32(AX)(CX*1), Z5
-	VPSLLD           $0x10, Z5, Z5
-	VMULPS           offsetMXFP4<>+0(SB), Z5, Z6
-	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z5, Z7, Z7
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(DX), Z5, Z5
-	VFNMADD231PS     Z6, Z5, Z7
-	VFMADD231PS.BCST 32(DX), Z7, Z2
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VMOVUPS          (AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPADDD           Z6, Z5, Z5
+	VPMOVZXWD        -32(AX), Z7
+	VPSLLD           $0x10, Z7, Z7
+	VMULPS           offsetMXFP4<>+0(SB), Z7, Z8
+	VCVTDQ2PS        Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z1
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	VPXORD           Z9, Z9, Z9
+	VPXORD           Z10, Z10, Z10
+	VMOVUPS          (AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z10
+	VMOVUPS          64(AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z10
+	VMOVUPS          128(AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z10
+	VMOVUPS          192(AX)(CX*1), Z7
+	VPANDD           Z3, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z9
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z3, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z10
+	VPADDD           Z10, Z9, Z9
+	VPMOVZXWD        -32(AX)(CX*1), Z7
+	VPSLLD           $0x10, Z7, Z7
+	VMULPS           offsetMXFP4<>+0(SB), Z7, Z8
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z7, Z9, Z9
+	VSUBPS.BCST      36(DX), Z4, Z7
+	VFNMADD231PS     Z8, Z7, Z9
+	VFMADD231PS.BCST 32(DX), Z9, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -14494,68 +14508,70 @@ TEXT ·tileIQ2XVNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS valuesIQ2X<>+0(SB), Z0
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done234
 
 block233:
-	MOVQ AX, CX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, SI
+	MOVQ      AX, CX
+	VCVTPH2PS (CX), Z4
+	VMULPS    shift3<>+0(SB), Z4, Z4
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, CX
 
 part235:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VBROADCASTSS     40(DX), Z2
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        (CX), Z4
-	VMULPS           shift3<>+0(SB), Z4, Z4
-	VPMOVSXBD        256(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VSUBPS           start<>+0(SB), Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VFMADD231PS.BCST 32(DX), Z2, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VBROADCASTSS     40(DX), Z5
+	VMOVUPS          (AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPADDD           Z6, Z5, Z5
+	VPMOVSXBD        256(AX), Z7
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z4, Z7, Z7
+	VSUBPS           Z3, Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+272, AX
-	DECQ             SI
+	DECQ             CX
 	JNZ              part235
 	DECQ             BX
 	JNZ              block233
@@ -14588,117 +14604,119 @@ TEXT ·tileIQ2XVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
+	VMOVUPS nibbles0<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done238
 
 block237:
-	MOVQ AX, DX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VMULPS    shift3<>+0(SB), Z5, Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	VMULPS    shift3<>+0(SB), Z6, Z6
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, DX
 
 part239:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z3, Z3, Z3
-	VPXORD           Z4, Z4, Z4
-	VBROADCASTSS     40(BX), Z3
-	VMOVUPS          (AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VMOVUPS          64(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VMOVUPS          128(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VMOVUPS          192(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z4
-	VPADDD           Z4, Z3, Z3
-	VCVTPH2PS        (DX), Z5
-	VMULPS           shift3<>+0(SB), Z5, Z5
-	VPMOVSXBD        256(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z3, Z3
-	VMULPS           Z6, Z3, Z3
-	VFMADD231PS.BCST 32(BX), Z3, Z1
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
 	VBROADCASTSS     40(BX), Z7
-	VMOVUPS          (AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z8
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z8
-	VMOVUPS          128(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z8
-	VMOVUPS          192(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
 	VPADDD           Z8, Z7, Z7
-	VCVTPH2PS        (DX)(CX*1), Z5
-	VMULPS           shift3<>+0(SB), Z5, Z5
-	VPMOVSXBD        256(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z7, Z7
-	VMULPS           Z6, Z7, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z2
+	VPMOVSXBD        256(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VSUBPS           Z4, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z1
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VBROADCASTSS     40(BX), Z11
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPADDD           Z12, Z11, Z11
+	VPMOVSXBD        256(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VSUBPS           Z4, Z11, Z11
+	VMULPS           Z9, Z11, Z11
+	VFMADD231PS.BCST 32(BX), Z11, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part239
 	DECQ             SI
 	JNZ              block237
@@ -14735,117 +14753,119 @@ TEXT ·swigluIQ2XVNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
+	VMOVUPS nibbles0<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done242
 
 block241:
-	MOVQ AX, DX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VMULPS    shift3<>+0(SB), Z5, Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	VMULPS    shift3<>+0(SB), Z6, Z6
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, DX
 
 part243:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z3, Z3, Z3
-	VPXORD           Z4, Z4, Z4
-	VBROADCASTSS     40(BX), Z3
-	VMOVUPS          (AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VMOVUPS          64(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VMOVUPS          128(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VMOVUPS          192(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z4
-	VPADDD           Z4, Z3, Z3
-	VCVTPH2PS        (DX), Z5
-	VMULPS           shift3<>+0(SB), Z5, Z5
-	VPMOVSXBD        256(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z3, Z3
-	VMULPS           Z6, Z3, Z3
-	VFMADD231PS.BCST 32(BX), Z3, Z1
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
 	VBROADCASTSS     40(BX), Z7
-	VMOVUPS          (AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z8
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z8
-	VMOVUPS          128(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z8
-	VMOVUPS          192(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
 	VPADDD           Z8, Z7, Z7
-	VCVTPH2PS        (DX)(CX*1), Z5
-	VMULPS           shift3<>+0(SB), Z5, Z5
-	VPMOVSXBD        256(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z7, Z7
-	VMULPS           Z6, Z7, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z2
+	VPMOVSXBD        256(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VSUBPS           Z4, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z1
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VBROADCASTSS     40(BX), Z11
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPADDD           Z12, Z11, Z11
+	VPMOVSXBD        256(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VSUBPS           Z4, Z11, Z11
+	VMULPS           Z9, Z11, Z11
+	VFMADD231PS.BCST 32(BX), Z11, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part243
 	DECQ             SI
 	JNZ              block241
@@ -15899,81 +15919,80 @@ TEXT ·tileIQ2X16VNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS valuesIQ2X16<>+0(SB), Z0
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done258
 
 block257:
-	MOVQ AX, CX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, SI
+	MOVQ      AX, CX
+	VCVTPH2PS (CX), Z4
+	VMULPS    shift3<>+0(SB), Z4, Z4
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, CX
 
 part259:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z3
-	VCVTPH2PS        (CX), Z4
-	VMULPS           shift3<>+0(SB), Z4, Z4
-	VPMOVSXBD        256(AX), Z5
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VMOVUPS          (AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPMOVSXBD        256(AX), Z7
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z4, Z7, Z7
+	VMULPS           offsetIQ2X16<>+0(SB), Z7, Z8
 	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetIQ2X16<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VBROADCASTSS     44(DX), Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VCVTPH2PS        (CX), Z4
-	VMULPS           shift3<>+0(SB), Z4, Z4
-	VPMOVSXBD        272(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetIQ2X16<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z3, Z3
-	VFMADD231PS      Z5, Z3, Z2
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(DX), Z5, Z5
-	VSUBPS.BCST      44(DX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VFMADD231PS.BCST 32(DX), Z2, Z1
+	VMULPS           Z7, Z5, Z5
+	VBROADCASTSS     44(DX), Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VPMOVSXBD        272(AX), Z7
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z4, Z7, Z7
+	VMULPS           offsetIQ2X16<>+0(SB), Z7, Z8
+	VCVTDQ2PS        Z6, Z6
+	VFMADD231PS      Z7, Z6, Z5
+	VSUBPS.BCST      36(DX), Z3, Z7
+	VSUBPS.BCST      44(DX), Z7, Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+288, AX
-	DECQ             SI
+	DECQ             CX
 	JNZ              part259
 	DECQ             BX
 	JNZ              block257
@@ -16006,143 +16025,139 @@ TEXT ·tileIQ2X16VNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
+	VMOVUPS nibbles0<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done262
 
 block261:
-	MOVQ AX, DX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VMULPS    shift3<>+0(SB), Z5, Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	VMULPS    shift3<>+0(SB), Z6, Z6
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, DX
 
 part263:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z3, Z3, Z3
-	VPXORD           Z4, Z4, Z4
-	VMOVUPS          (AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VMOVUPS          64(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VMOVUPS          128(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VMOVUPS          192(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z4
-	VCVTPH2PS        (DX), Z5
-	VMULPS           shift3<>+0(SB), Z5, Z5
-	VPMOVSXBD        256(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
-	VCVTDQ2PS        Z3, Z3
-	VMULPS           Z6, Z3, Z3
-	VBROADCASTSS     44(BX), Z6
-	VFNMADD231PS     Z5, Z6, Z3
-	VCVTPH2PS        (DX), Z5
-	VMULPS           shift3<>+0(SB), Z5, Z5
-	VPMOVSXBD        272(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
-	VCVTDQ2PS        Z4, Z4
-	VFMADD231PS      Z6, Z4, Z3
-	VMOVUPS          start<>+0(SB), Z6
-	VSUBPS.BCST      36(BX), Z6, Z6
-	VSUBPS.BCST      44(BX), Z6, Z6
-	VFNMADD231PS     Z5, Z6, Z3
-	VFMADD231PS.BCST 32(BX), Z3, Z1
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
-	VMOVUPS          (AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z8
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z8
-	VMOVUPS          128(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z8
-	VMOVUPS          192(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z8
-	VCVTPH2PS        (DX)(CX*1), Z5
-	VMULPS           shift3<>+0(SB), Z5, Z5
-	VPMOVSXBD        256(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
+	VMOVUPS          (AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
+	VPMOVSXBD        256(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VMULPS           offsetIQ2X16<>+0(SB), Z9, Z10
 	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z6, Z7, Z7
-	VBROADCASTSS     44(BX), Z6
-	VFNMADD231PS     Z5, Z6, Z7
-	VCVTPH2PS        (DX)(CX*1), Z5
-	VMULPS           shift3<>+0(SB), Z5, Z5
-	VPMOVSXBD        272(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
+	VMULPS           Z9, Z7, Z7
+	VBROADCASTSS     44(BX), Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VPMOVSXBD        272(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VMULPS           offsetIQ2X16<>+0(SB), Z9, Z10
 	VCVTDQ2PS        Z8, Z8
-	VFMADD231PS      Z6, Z8, Z7
-	VMOVUPS          start<>+0(SB), Z6
-	VSUBPS.BCST      36(BX), Z6, Z6
-	VSUBPS.BCST      44(BX), Z6, Z6
-	VFNMADD231PS     Z5, Z6, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z2
+	VFMADD231PS      Z9, Z8, Z7
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z1
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPMOVSXBD        256(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VMULPS           offsetIQ2X16<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z9, Z11, Z11
+	VBROADCASTSS     44(BX), Z9
+	VFNMADD231PS     Z10, Z9, Z11
+	VPMOVSXBD        272(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VMULPS           offsetIQ2X16<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z12, Z12
+	VFMADD231PS      Z9, Z12, Z11
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD231PS     Z10, Z9, Z11
+	VFMADD231PS.BCST 32(BX), Z11, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+288, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part263
 	DECQ             SI
 	JNZ              block261
@@ -16179,143 +16194,139 @@ TEXT ·swigluIQ2X16VNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
+	VMOVUPS nibbles0<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done266
 
 block265:
-	MOVQ AX, DX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VMULPS    shift3<>+0(SB), Z5, Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	VMULPS    shift3<>+0(SB), Z6, Z6
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, DX
 
 part267:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z3, Z3, Z3
-	VPXORD           Z4, Z4, Z4
-	VMOVUPS          (AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VMOVUPS          64(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VMOVUPS          128(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VMOVUPS          192(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z4
-	VCVTPH2PS        (DX), Z5
-	VMULPS           shift3<>+0(SB), Z5, Z5
-	VPMOVSXBD        256(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
-	VCVTDQ2PS        Z3, Z3
-	VMULPS           Z6, Z3, Z3
-	VBROADCASTSS     44(BX), Z6
-	VFNMADD231PS     Z5, Z6, Z3
-	VCVTPH2PS        (DX), Z5
-	VMULPS           shift3<>+0(SB), Z5, Z5
-	VPMOVSXBD        272(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
-	VCVTDQ2PS        Z4, Z4
-	VFMADD231PS      Z6, Z4, Z3
-	VMOVUPS          start<>+0(SB), Z6
-	VSUBPS.BCST      36(BX), Z6, Z6
-	VSUBPS.BCST      44(BX), Z6, Z6
-	VFNMADD231PS     Z5, Z6, Z3
-	VFMADD231PS.BCST 32(BX), Z3, Z1
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
-	VMOVUPS          (AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z8
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z8
-	VMOVUPS          128(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z8
-	VMOVUPS          192(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z8
-	VCVTPH2PS        (DX)(CX*1), Z5
-	VMULPS           shift3<>+0(SB), Z5, Z5
-	VPMOVSXBD        256(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
+	VMOVUPS          (AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
+	VPMOVSXBD        256(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VMULPS           offsetIQ2X16<>+0(SB), Z9, Z10
 	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z6, Z7, Z7
-	VBROADCASTSS     44(BX), Z6
-	VFNMADD231PS     Z5, Z6, Z7
-	VCVTPH2PS        (DX)(CX*1), Z5
-	VMULPS           shift3<>+0(SB), Z5, Z5
-	VPMOVSXBD        272(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMULPS           offsetIQ2X16<>+0(SB), Z6, Z5
+	VMULPS           Z9, Z7, Z7
+	VBROADCASTSS     44(BX), Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VPMOVSXBD        272(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VMULPS           offsetIQ2X16<>+0(SB), Z9, Z10
 	VCVTDQ2PS        Z8, Z8
-	VFMADD231PS      Z6, Z8, Z7
-	VMOVUPS          start<>+0(SB), Z6
-	VSUBPS.BCST      36(BX), Z6, Z6
-	VSUBPS.BCST      44(BX), Z6, Z6
-	VFNMADD231PS     Z5, Z6, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z2
+	VFMADD231PS      Z9, Z8, Z7
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z1
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPMOVSXBD        256(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VMULPS           offsetIQ2X16<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z9, Z11, Z11
+	VBROADCASTSS     44(BX), Z9
+	VFNMADD231PS     Z10, Z9, Z11
+	VPMOVSXBD        272(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VMULPS           offsetIQ2X16<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z12, Z12
+	VFMADD231PS      Z9, Z12, Z11
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD231PS     Z10, Z9, Z11
+	VFMADD231PS.BCST 32(BX), Z11, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+288, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part267
 	DECQ             SI
 	JNZ              block265
@@ -17255,68 +17266,70 @@ TEXT ·tileIQ3XVNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS valuesIQ3X<>+0(SB), Z0
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done282
 
 block281:
-	MOVQ AX, CX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, SI
+	MOVQ      AX, CX
+	VCVTPH2PS (CX), Z4
+	VMULPS    shift2<>+0(SB), Z4, Z4
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, CX
 
 part283:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VBROADCASTSS     40(DX), Z2
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        (CX), Z4
-	VMULPS           shift2<>+0(SB), Z4, Z4
-	VPMOVSXBD        256(AX), Z5
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VSUBPS           start<>+0(SB), Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VFMADD231PS.BCST 32(DX), Z2, Z1
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VBROADCASTSS     40(DX), Z5
+	VMOVUPS          (AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPADDD           Z6, Z5, Z5
+	VPMOVSXBD        256(AX), Z7
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z4, Z7, Z7
+	VSUBPS           Z3, Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+272, AX
-	DECQ             SI
+	DECQ             CX
 	JNZ              part283
 	DECQ             BX
 	JNZ              block281
@@ -17349,117 +17362,119 @@ TEXT ·tileIQ3XVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
+	VMOVUPS nibbles0<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done286
 
 block285:
-	MOVQ AX, DX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VMULPS    shift2<>+0(SB), Z5, Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	VMULPS    shift2<>+0(SB), Z6, Z6
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, DX
 
 part287:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z3, Z3, Z3
-	VPXORD           Z4, Z4, Z4
-	VBROADCASTSS     40(BX), Z3
-	VMOVUPS          (AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VMOVUPS          64(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VMOVUPS          128(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VMOVUPS          192(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z4
-	VPADDD           Z4, Z3, Z3
-	VCVTPH2PS        (DX), Z5
-	VMULPS           shift2<>+0(SB), Z5, Z5
-	VPMOVSXBD        256(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z3, Z3
-	VMULPS           Z6, Z3, Z3
-	VFMADD231PS.BCST 32(BX), Z3, Z1
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
 	VBROADCASTSS     40(BX), Z7
-	VMOVUPS          (AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z8
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z8
-	VMOVUPS          128(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z8
-	VMOVUPS          192(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
 	VPADDD           Z8, Z7, Z7
-	VCVTPH2PS        (DX)(CX*1), Z5
-	VMULPS           shift2<>+0(SB), Z5, Z5
-	VPMOVSXBD        256(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z7, Z7
-	VMULPS           Z6, Z7, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z2
+	VPMOVSXBD        256(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VSUBPS           Z4, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z1
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VBROADCASTSS     40(BX), Z11
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPADDD           Z12, Z11, Z11
+	VPMOVSXBD        256(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VSUBPS           Z4, Z11, Z11
+	VMULPS           Z9, Z11, Z11
+	VFMADD231PS.BCST 32(BX), Z11, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part287
 	DECQ             SI
 	JNZ              block285
@@ -17496,117 +17511,119 @@ TEXT ·swigluIQ3XVNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
+	VMOVUPS nibbles0<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done290
 
 block289:
-	MOVQ AX, DX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VMULPS    shift2<>+0(SB), Z5, Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	VMULPS    shift2<>+0(SB), Z6, Z6
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, DX
 
 part291:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z3, Z3, Z3
-	VPXORD           Z4, Z4, Z4
-	VBROADCASTSS     40(BX), Z3
-	VMOVUPS          (AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VMOVUPS          64(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VMOVUPS          128(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VMOVUPS          192(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z4
-	VPADDD           Z4, Z3, Z3
-	VCVTPH2PS        (DX), Z5
-	VMULPS           shift2<>+0(SB), Z5, Z5
-	VPMOVSXBD        256(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z3, Z3
-	VMULPS           Z6, Z3, Z3
-	VFMADD231PS.BCST 32(BX), Z3, Z1
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
 	VBROADCASTSS     40(BX), Z7
-	VMOVUPS          (AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z8
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z8
-	VMOVUPS          128(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z8
-	VMOVUPS          192(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
 	VPADDD           Z8, Z7, Z7
-	VCVTPH2PS        (DX)(CX*1), Z5
-	VMULPS           shift2<>+0(SB), Z5, Z5
-	VPMOVSXBD        256(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VSUBPS           start<>+0(SB), Z7, Z7
-	VMULPS           Z6, Z7, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z2
+	VPMOVSXBD        256(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VSUBPS           Z4, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z1
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VBROADCASTSS     40(BX), Z11
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPADDD           Z12, Z11, Z11
+	VPMOVSXBD        256(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VSUBPS           Z4, Z11, Z11
+	VMULPS           Z9, Z11, Z11
+	VFMADD231PS.BCST 32(BX), Z11, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part291
 	DECQ             SI
 	JNZ              block289
@@ -18651,70 +18668,71 @@ TEXT ·tileIQ3SXVNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS valuesIQ3SX<>+0(SB), Z0
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
+	VMOVUPS nibbles0<>+0(SB), Z2
+	VMOVUPS start<>+0(SB), Z3
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done306
 
 block305:
-	MOVQ AX, CX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, SI
+	MOVQ      AX, CX
+	VCVTPH2PS (CX), Z4
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, CX
 
 part307:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z2, Z2, Z2
-	VPXORD           Z3, Z3, Z3
-	VMOVUPS          (AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    (DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    16(DX), Z4, Z3
-	VMOVUPS          64(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    4(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    20(DX), Z4, Z3
-	VMOVUPS          128(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    8(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    24(DX), Z4, Z3
-	VMOVUPS          192(AX), Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    12(DX), Z5, Z2
-	VPSRLW           $0x04, Z4, Z4
-	VPANDD           nibbles0<>+0(SB), Z4, Z4
-	VPSHUFB          Z4, Z0, Z4
-	VPDPBUSD.BCST    28(DX), Z4, Z3
-	VPADDD           Z3, Z2, Z2
-	VCVTPH2PS        (CX), Z4
-	VPMOVSXBD        256(AX), Z5
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VMOVUPS          (AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    (DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    16(DX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    4(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    20(DX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    8(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    24(DX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z2, Z7, Z8
+	VPSHUFB          Z8, Z0, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z2, Z7, Z7
+	VPSHUFB          Z7, Z0, Z7
+	VPDPBUSD.BCST    28(DX), Z7, Z6
+	VPADDD           Z6, Z5, Z5
+	VPMOVSXBD        256(AX), Z7
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z4, Z7, Z7
+	VMULPS           offsetIQ3SX<>+0(SB), Z7, Z8
 	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMULPS           offsetIQ3SX<>+0(SB), Z5, Z4
-	VCVTDQ2PS        Z2, Z2
-	VMULPS           Z5, Z2, Z2
-	VMOVUPS          start<>+0(SB), Z5
-	VSUBPS.BCST      36(DX), Z5, Z5
-	VFNMADD231PS     Z4, Z5, Z2
-	VFMADD231PS.BCST 32(DX), Z2, Z1
+	VMULPS           Z7, Z5, Z5
+	VSUBPS.BCST      36(DX), Z3, Z7
+	VFNMADD231PS     Z8, Z7, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+272, AX
-	DECQ             SI
+	DECQ             CX
 	JNZ              part307
 	DECQ             BX
 	JNZ              block305
@@ -18747,121 +18765,121 @@ TEXT ·tileIQ3SXVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
+	VMOVUPS nibbles0<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done310
 
 block309:
-	MOVQ AX, DX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, DX
 
 part311:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z3, Z3, Z3
-	VPXORD           Z4, Z4, Z4
-	VMOVUPS          (AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VMOVUPS          64(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VMOVUPS          128(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VMOVUPS          192(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z4
-	VPADDD           Z4, Z3, Z3
-	VCVTPH2PS        (DX), Z5
-	VPMOVSXBD        256(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMULPS           offsetIQ3SX<>+0(SB), Z6, Z5
-	VCVTDQ2PS        Z3, Z3
-	VMULPS           Z6, Z3, Z3
-	VMOVUPS          start<>+0(SB), Z6
-	VSUBPS.BCST      36(BX), Z6, Z6
-	VFNMADD231PS     Z5, Z6, Z3
-	VFMADD231PS.BCST 32(BX), Z3, Z1
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
-	VMOVUPS          (AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z8
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z8
-	VMOVUPS          128(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z8
-	VMOVUPS          192(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
 	VPADDD           Z8, Z7, Z7
-	VCVTPH2PS        (DX)(CX*1), Z5
-	VPMOVSXBD        256(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMULPS           offsetIQ3SX<>+0(SB), Z6, Z5
+	VPMOVSXBD        256(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VMULPS           offsetIQ3SX<>+0(SB), Z9, Z10
 	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z6, Z7, Z7
-	VMOVUPS          start<>+0(SB), Z6
-	VSUBPS.BCST      36(BX), Z6, Z6
-	VFNMADD231PS     Z5, Z6, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z2
+	VMULPS           Z9, Z7, Z7
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z1
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPADDD           Z12, Z11, Z11
+	VPMOVSXBD        256(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VMULPS           offsetIQ3SX<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z9, Z11, Z11
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VFNMADD231PS     Z10, Z9, Z11
+	VFMADD231PS.BCST 32(BX), Z11, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part311
 	DECQ             SI
 	JNZ              block309
@@ -18898,121 +18916,121 @@ TEXT ·swigluIQ3SXVNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
+	VMOVUPS nibbles0<>+0(SB), Z3
+	VMOVUPS start<>+0(SB), Z4
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done314
 
 block313:
-	MOVQ AX, DX
-	ADDQ $+32, AX
-	MOVQ $0x00000008, DI
+	MOVQ      AX, DX
+	VCVTPH2PS (DX), Z5
+	VCVTPH2PS (DX)(CX*1), Z6
+	ADDQ      $+32, AX
+	MOVQ      $0x00000008, DX
 
 part315:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	VPXORD           Z3, Z3, Z3
-	VPXORD           Z4, Z4, Z4
-	VMOVUPS          (AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z4
-	VMOVUPS          64(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z4
-	VMOVUPS          128(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z4
-	VMOVUPS          192(AX), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z3
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z4
-	VPADDD           Z4, Z3, Z3
-	VCVTPH2PS        (DX), Z5
-	VPMOVSXBD        256(AX), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMULPS           offsetIQ3SX<>+0(SB), Z6, Z5
-	VCVTDQ2PS        Z3, Z3
-	VMULPS           Z6, Z3, Z3
-	VMOVUPS          start<>+0(SB), Z6
-	VSUBPS.BCST      36(BX), Z6, Z6
-	VFNMADD231PS     Z5, Z6, Z3
-	VFMADD231PS.BCST 32(BX), Z3, Z1
-	PREFETCHT0       4096(AX)(CX*1)
-	PREFETCHT0       4160(AX)(CX*1)
-	PREFETCHT0       4224(AX)(CX*1)
-	PREFETCHT0       4288(AX)(CX*1)
-	PREFETCHT0       4352(AX)(CX*1)
+	PREFETCHT0       2048(AX)
+	PREFETCHT0       2112(AX)
+	PREFETCHT0       2176(AX)
+	PREFETCHT0       2240(AX)
+	PREFETCHT0       2304(AX)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
-	VMOVUPS          (AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    (BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    16(BX), Z5, Z8
-	VMOVUPS          64(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    4(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    20(BX), Z5, Z8
-	VMOVUPS          128(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    8(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    24(BX), Z5, Z8
-	VMOVUPS          192(AX)(CX*1), Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z6
-	VPSHUFB          Z6, Z0, Z6
-	VPDPBUSD.BCST    12(BX), Z6, Z7
-	VPSRLW           $0x04, Z5, Z5
-	VPANDD           nibbles0<>+0(SB), Z5, Z5
-	VPSHUFB          Z5, Z0, Z5
-	VPDPBUSD.BCST    28(BX), Z5, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
 	VPADDD           Z8, Z7, Z7
-	VCVTPH2PS        (DX)(CX*1), Z5
-	VPMOVSXBD        256(AX)(CX*1), Z6
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMULPS           offsetIQ3SX<>+0(SB), Z6, Z5
+	VPMOVSXBD        256(AX), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z5, Z9, Z9
+	VMULPS           offsetIQ3SX<>+0(SB), Z9, Z10
 	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z6, Z7, Z7
-	VMOVUPS          start<>+0(SB), Z6
-	VSUBPS.BCST      36(BX), Z6, Z6
-	VFNMADD231PS     Z5, Z6, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z2
+	VMULPS           Z9, Z7, Z7
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z1
+	PREFETCHT0       2048(AX)(CX*1)
+	PREFETCHT0       2112(AX)(CX*1)
+	PREFETCHT0       2176(AX)(CX*1)
+	PREFETCHT0       2240(AX)(CX*1)
+	PREFETCHT0       2304(AX)(CX*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z3, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z3, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPADDD           Z12, Z11, Z11
+	VPMOVSXBD        256(AX)(CX*1), Z9
+	VCVTDQ2PS        Z9, Z9
+	VMULPS           Z6, Z9, Z9
+	VMULPS           offsetIQ3SX<>+0(SB), Z9, Z10
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z9, Z11, Z11
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VFNMADD231PS     Z10, Z9, Z11
+	VFMADD231PS.BCST 32(BX), Z11, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DI
+	DECQ             DX
 	JNZ              part315
 	DECQ             SI
 	JNZ              block313

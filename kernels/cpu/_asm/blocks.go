@@ -135,6 +135,56 @@ type blockSource struct {
 	*scheme
 	w, heads rows           // the current part, and its block
 	table    reg.VecVirtual // of values, if there is one
+	kept     kept
+}
+
+// kept is what registers hold, where there are enough of them: 32 with AVX-512.
+type kept struct {
+	masks  []reg.VecVirtual // of the planes
+	high   reg.VecVirtual   // mask of the high nibbles, which are multiplied where they are; see shiftless
+	magic  reg.VecVirtual   // startBits
+	eighth reg.VecVirtual
+	d, m   []reg.VecVirtual // of the current block: D, and an eighth of M, one for each panel
+}
+
+// keep makes registers hold what all parts of panels use.
+func (b *blockSource) keep(panels int) {
+	constant := func(m operand.Mem) reg.VecVirtual {
+		v := b.vec()
+		b.VMOVUPS(m, v)
+		return v
+	}
+	low := 0
+	for _, bits := range b.planes() {
+		b.kept.masks = append(b.kept.masks, constant(b.mask(low, bits)))
+		low += bits
+	}
+	if b.shiftless() {
+		b.kept.high = constant(b.mask(4, 4))
+	}
+	b.kept.magic = constant(b.word("start", startBits))
+	if b.super {
+		b.kept.d = b.vecs(panels)
+	}
+	if b.super && b.mins {
+		b.kept.eighth = constant(b.float("eighth", 0.125))
+		b.kept.m = b.vecs(panels)
+	}
+}
+
+// shiftless reports whether high nibbles can be multiplied where they are. The sums of 16 times what they should be are
+// shifted.
+func (b *blockSource) shiftless() bool { return b.bits == 4 && b.values == nil }
+
+// keepHeads reads the numbers that all parts of a block share.
+func (b *blockSource) keepHeads() {
+	for p := range b.kept.d {
+		b.headTo(b.kept.d[p], p, 0)
+	}
+	for p := range b.kept.m {
+		b.headTo(b.kept.m[p], p, 2*panelRows)
+		b.VMULPS(b.kept.eighth, b.kept.m[p], b.kept.m[p])
+	}
 }
 
 // newBlockSource returns the source for panels at w, which are at the start of a block.
@@ -174,6 +224,7 @@ func (b *blockSource) overParts(blocks reg.GPVirtual, each func()) {
 		for i, base := range b.w.bases {
 			b.MOVQ(base, b.heads.bases[i])
 		}
+		b.keepHeads()
 	}
 	b.advance(b.w, b.head())
 	if b.super {
@@ -220,7 +271,7 @@ func (b *blockSource) bytesOf(p, h int, f func(j int, u reg.VecVirtual)) {
 		var u reg.VecVirtual
 		low := 0
 		for k, bits := range b.planes() {
-			field := b.field(load((low+j%bits)*64), bits*(j/bits), low, bits)
+			field := b.field(k, load((low+j%bits)*64), bits*(j/bits), low, bits)
 			if k == 0 {
 				u = field
 			} else {
@@ -235,12 +286,21 @@ func (b *blockSource) bytesOf(p, h int, f func(j int, u reg.VecVirtual)) {
 	}
 }
 
-// field returns the bits bits from from on of each byte of v, moved to to.
-func (b *blockSource) field(v reg.VecVirtual, from, to, bits int) reg.VecVirtual {
-	u := b.vec()
+// mask is the bits bits from to on of each byte.
+func (b *blockSource) mask(to, bits int) operand.Mem {
 	only := uint32(1<<bits-1) << to * 0x01010101
-	mask := b.word([]string{"", "ones", "pairs", "", "nibbles"}[bits]+string(rune('0'+to)), only)
+	return b.word([]string{"", "ones", "pairs", "", "nibbles"}[bits]+string(rune('0'+to)), only)
+}
+
+// field returns the bits bits from from on of each byte of v, which is of plane k, moved to to.
+func (b *blockSource) field(k int, v reg.VecVirtual, from, to, bits int) reg.VecVirtual {
+	u, mask := b.vec(), operand.Op(b.mask(to, bits))
+	if b.kept.masks != nil {
+		mask = b.kept.masks[k]
+	}
 	switch {
+	case from == 4 && b.kept.high != nil:
+		b.and(b.kept.high, v, u)
 	case from > to:
 		b.VPSRLW(operand.U8(from-to), v, u)
 		b.and(mask, u, u)
@@ -271,9 +331,14 @@ func (g *generator) or(a, to reg.VecVirtual) {
 
 // scale returns the scales of a group of vector h of panel p.
 func (b *blockSource) scale(p, h, group int) reg.VecVirtual {
-	d := b.headFloats(p, h*b.isa.lanes*2)
 	if !b.super {
-		return d
+		return b.headFloats(p, h*b.isa.lanes*2)
+	}
+	var d reg.VecVirtual
+	if b.kept.d != nil {
+		d = b.kept.d[p]
+	} else {
+		d = b.headFloats(p, h*b.isa.lanes*2)
 	}
 	s := b.smallInts(b.w.at(p, b.scalesAt()+group*panelRows+h*b.isa.lanes))
 	b.VMULPS(d, s, s)
@@ -283,6 +348,12 @@ func (b *blockSource) scale(p, h, group int) reg.VecVirtual {
 // headFloats returns D, or M, as float32.
 func (b *blockSource) headFloats(p, at int) reg.VecVirtual {
 	d := b.vec()
+	b.headTo(d, p, at)
+	return d
+}
+
+// headTo is headFloats into a given register.
+func (b *blockSource) headTo(d reg.VecVirtual, p, at int) {
 	if b.power {
 		b.VPMOVZXWD(b.headAt(p, at), d)
 		b.VPSLLD(operand.U8(16), d, d)
@@ -292,7 +363,6 @@ func (b *blockSource) headFloats(p, at int) reg.VecVirtual {
 	if b.shift > 0 {
 		b.VMULPS(b.float("shift"+strconv.Itoa(b.shift), math.Ldexp(1, -b.shift)), d, d)
 	}
-	return d
 }
 
 // smallInts returns signed bytes as float32.
@@ -309,6 +379,11 @@ func (b *blockSource) min(p, h, group int, s reg.VecVirtual) reg.VecVirtual {
 		m := b.vec()
 		b.VMULPS(b.float("offset"+string(b.format), float64(b.offset)/8), s, m)
 		return m
+	}
+	if b.kept.m != nil {
+		n := b.smallInts(b.w.at(p, b.minsAt()+group*panelRows+h*b.isa.lanes))
+		b.VMULPS(n, b.kept.m[p], n)
+		return n
 	}
 	m := b.headFloats(p, 2*panelRows+h*b.isa.lanes*2)
 	b.VMULPS(b.float("eighth", 0.125), m, m)
@@ -377,6 +452,9 @@ func (g *generator) blockRow(s *scheme, t *tile) {
 		g.VMOVUPS(g.valueTable(s, "signed", byte(s.offset)), b.table)
 		add = b.addSigned
 	}
+	if g.wide() {
+		b.keep(t.panels)
+	}
 	b.overParts(g.arg("blocks"), func() {
 		for p := range t.panels {
 			g.prefetchPart(t, b, p)
@@ -387,11 +465,16 @@ func (g *generator) blockRow(s *scheme, t *tile) {
 	g.finish(t, sums)
 }
 
-// prefetchPart asks for a part ahead of use; see tile.ahead.
+// prefetchPart asks for a part ahead of use; see tile.ahead. With VNNI one row takes so few instructions for a line
+// that requests far ahead fill what a core can have outstanding, and its second-level cache reads ahead less: with 4096
+// bytes ahead, programs on Zen 4 have 0.93 of the read limit, with 2048 bytes 0.94 to 0.97.
 func (g *generator) prefetchPart(t *tile, b *blockSource, p int) {
 	ahead := 4096
-	if t.isa == avx2 {
+	switch {
+	case t.isa == avx2:
 		ahead = 8192
+	case t.rows == 1:
+		ahead = 2048
 	}
 	for at := 0; at < b.sub(); at += lineBytes {
 		g.PREFETCHT0(b.w.at(p, ahead+at))
@@ -416,7 +499,7 @@ func (b *blockSource) addSigned(x rows, p int, sums []reg.VecVirtual) {
 		for h := range acc {
 			u := b.vec()
 			b.VMOVDQU(b.w.at(p, j%bits*64+h*b.bytes()), u)
-			u = b.field(u, bits*(j/bits), 0, bits)
+			u = b.field(0, u, bits*(j/bits), 0, bits)
 			b.VPSHUFB(u, b.table, u)
 			b.VPSIGNB(v, u, u)
 			b.VPMADDUBSW(u, magnitude, u)
@@ -452,11 +535,14 @@ func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
 		}
 	})
 	groups := [][]reg.VecVirtual{d.result(first), d.result(second)}
+	if b.kept.high != nil {
+		b.VPSRAD(operand.U8(4), groups[1][0], groups[1][0])
+	}
 	if b.groups() == 1 {
 		b.VPADDD(groups[1][0], groups[0][0], groups[0][0])
 		groups = groups[:1]
 	}
-	term := b.newTerm(1, b.scheme.signed(), nil)
+	term := b.newTerm(1, b.scheme.signed(), b.kept.magic)
 	for i, acc := range groups {
 		s := b.scale(p, h, i)
 		var m reg.VecVirtual
