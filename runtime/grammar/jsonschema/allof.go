@@ -22,7 +22,7 @@ func (p *part) allOf(list value) string {
 	}
 	rule := p.fresh(p.name)
 	p.merged[p.object] = rule
-	m := &merge{writer: p.writer, properties: &object{values: make(map[string]value)}}
+	m := &merge{writer: p.writer, properties: &object{values: make(map[string]value)}, added: make(map[*object]bool)}
 	m.add(p.object, p.path, 0)
 	for _, key := range memberKeys {
 		p.take(key)
@@ -48,6 +48,7 @@ type merge struct {
 	*writer
 	properties *object
 	required   []value
+	added      map[*object]bool // what a $ref led to
 }
 
 // maxMerge bounds allOf and $ref within each other.
@@ -67,7 +68,10 @@ func (m *merge) add(v value, path string, depth int) {
 			m.fail(path, "$ref %v: there is no such part", ref)
 			return
 		}
-		m.add(target, name, depth+1)
+		if o, _ := target.(*object); !m.added[o] { // else time would grow exponentially
+			m.add(target, name, depth+1)
+			m.added[o] = true
+		}
 		return
 	}
 	for _, key := range o.keys {

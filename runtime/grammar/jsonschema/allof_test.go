@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -29,6 +30,21 @@ func TestSchemasOfSchemas(t *testing.T) {
 		if follows(t, g, c.no) {
 			t.Errorf("%s: %s is allowed", c.schema, c.no)
 		}
+	}
+}
+
+// TestReferencesOfAllOfAreReadOnce: each of 14 schemas refers eight times to the next one.
+func TestReferencesOfAllOfAreReadOnce(t *testing.T) {
+	list := func(i int) string {
+		return `{"allOf": [` + strings.Repeat(fmt.Sprintf(`{"$ref": "#/$defs/%d"}, `, i), 7) + fmt.Sprintf(`{"$ref": "#/$defs/%d"}]}`, i)
+	}
+	var definitions strings.Builder
+	for i := range 14 {
+		fmt.Fprintf(&definitions, `"%d": %s, `, i, list(i+1))
+	}
+	g := compile(t, `{"properties": {"a": `+list(0)+`}, "$defs": {`+definitions.String()+`"14": {"properties": {"b": {"type": "null"}}}}}`)
+	if !follows(t, g, `{"a":{"b":null}}`) || follows(t, g, `{"a":{"b":1}}`) {
+		t.Error("other members")
 	}
 }
 
