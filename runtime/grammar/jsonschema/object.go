@@ -126,7 +126,7 @@ func (p *part) key() string {
 		}
 		root.add([]rune(text[1 : len(text)-1]))
 	}
-	return p.define(p.fresh(p.name+"-key"), `"\"" `+root.others())
+	return p.define(p.fresh(p.name+"-key"), `"\"" `+p.others(root, 0))
 }
 
 // trie holds the texts that a key must not be.
@@ -152,9 +152,13 @@ func (t *trie) add(text []rune) {
 	t.next[r].add(text[1:])
 }
 
+// maxNested is how many characters of a key one rule has.
+const maxNested = 32
+
 // others returns the expression of the rest of a key, with its quotation mark, that is none of the texts. Where a key
-// leaves the texts, any characters follow. Escapes are not used before that, as they could spell a text.
-func (t *trie) others() string {
+// leaves the texts, any characters follow. Escapes are not used before that, as they could spell a text. Some characters
+// after the last rule there is a new one, as expressions must not be deep.
+func (p *part) others(t *trie, depth int) string {
 	var parts []string
 	if !t.end {
 		parts = append(parts, `"\""`)
@@ -162,9 +166,12 @@ func (t *trie) others() string {
 	var except strings.Builder
 	for _, r := range t.runes {
 		except.WriteString(classChar(r))
-		parts = append(parts, quote(string(r))+" "+t.next[r].others())
+		parts = append(parts, quote(string(r))+" "+p.others(t.next[r], (depth+1)%maxNested))
 	}
 	parts = append(parts, `[^"\\\x00-\x1f\x7f`+except.String()+`] char* "\""`)
+	if depth == maxNested-1 {
+		return p.define(p.fresh(p.name+"-key"), strings.Join(parts, " | "))
+	}
 	return "(" + strings.Join(parts, " | ") + ")"
 }
 

@@ -69,8 +69,34 @@ func (w *writer) cycle(path string, before []string, done map[string]bool) []str
 	return nil
 }
 
-// at returns the part of the whole schema that a JSON pointer (RFC 6901) names.
+// at returns the part of the whole schema that a JSON pointer (RFC 6901) names. Generators of schemas write some
+// characters of it as %XX, as in every URI; others do not, and have % as a character.
 func (w *writer) at(path string) (value, bool) {
+	v, ok := w.pointed(path)
+	if !ok && strings.Contains(path, "%") {
+		v, ok = w.pointed(unescaped(path))
+	}
+	return v, ok
+}
+
+// unescaped returns a text with the bytes that are written as %XX (RFC 3986, section 2.1).
+func unescaped(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '%' && i+2 < len(text) {
+			if n, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil {
+				c = byte(n)
+				i += 2
+			}
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// pointed returns the part that a pointer names as it is.
+func (w *writer) pointed(path string) (value, bool) {
 	v := w.top
 	for _, key := range strings.Split(path, "/")[1:] {
 		key = strings.NewReplacer("~1", "/", "~0", "~").Replace(key)

@@ -265,10 +265,11 @@ func (p *part) impliedType() value {
 
 func (p *part) types(list []value) string {
 	var all []string
-	for _, t := range list {
+	for i, t := range list {
 		name, ok := t.(string)
-		if !ok {
-			p.fail(p.path, "type is a name or a list of names")
+		if !ok || slices.Contains(list[:i], t) { // written twice, nested objects would grow exponentially
+			p.fail(p.path, "type is a name or a list of different names")
+			return ""
 		}
 		all = append(all, p.typed(name))
 	}
@@ -296,12 +297,22 @@ func (p *part) typed(kind string) string {
 		return p.text()
 	case "integer":
 		return p.integer()
-	case "number", "boolean", "null":
+	case "number":
+		for _, key := range bounds {
+			if _, ok := p.get(key); ok {
+				p.fail(p.path, "the keyword %q is not supported for numbers that may have a fraction", key)
+			}
+		}
+		return p.basic(kind)
+	case "boolean", "null":
 		return p.basic(kind)
 	}
 	p.fail(p.path, "there is no type %q", kind)
 	return ""
 }
+
+// bounds are the keywords of numbers that limit them.
+var bounds = []string{"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"}
 
 func (p *part) enum(list value) string {
 	values, ok := list.([]value)
@@ -422,7 +433,9 @@ func (p *part) items(own []string, rest string, lo, hi int) string {
 		if lo > len(own) {
 			p.fail(p.path, "minItems is %d, but there are %d items", lo, len(own))
 		}
-		hi = len(own)
+		if hi < 0 || hi > len(own) {
+			hi = len(own)
+		}
 	}
 	if hi >= 0 && hi < len(own) {
 		own = own[:hi]

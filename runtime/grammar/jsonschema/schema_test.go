@@ -52,6 +52,8 @@ var schemas = []struct {
 	{"one item", `{"items": {"type": "integer"}, "maxItems": 1}`, []string{`[]`, `[1]`}, []string{`[1,2]`}},
 	{"no item", `{"type": "array", "maxItems": 0}`, []string{`[]`}, []string{`[1]`}},
 	{"tuple", `{"prefixItems": [{"type": "integer"}, {"type": "string"}], "items": false, "minItems": 1}`, []string{`[1]`, `[1,"a"]`}, []string{`[]`, `["a"]`, `[1,"a",2]`}},
+	{"part of a tuple", `{"prefixItems": [{"type": "integer"}, {"type": "string"}], "maxItems": 1}`, []string{`[]`, `[1]`}, []string{`[1,"a"]`}},
+	{"part of a short tuple", `{"prefixItems": [true, true, true], "items": false, "minItems": 1, "maxItems": 2}`, []string{`[1]`, `[1,2]`}, []string{`[]`, `[1,2,3]`}},
 	{"tuple and more", `{"prefixItems": [{"type": "integer"}], "items": {"type": "null"}, "minItems": 3}`, []string{`[1,null,null]`, `[1,null,null,null]`}, []string{`[1]`, `[1,null]`, `[1,1,1]`}},
 	{"any of", `{"anyOf": [{"type": "integer"}, {"type": "object", "properties": {"k": {"type": "string"}}, "required": ["k"]}]}`, []string{`1`, `{"k":"v"}`}, []string{`{}`, `"x"`}},
 	{"recursive", `{"$ref": "#/$defs/tree", "$defs": {"tree": {"type": "object", "properties": {"next": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/tree"}]}}, "required": ["next"]}}}`,
@@ -350,6 +352,8 @@ func TestFaultsOfSchemasAreNamed(t *testing.T) {
 		`{"type": "array", "minItems": 3, "maxItems": 1}`:        "the smallest number",
 		`{"prefixItems": [true], "items": false, "minItems": 2}`: "minItems is 2, but there are 1 items",
 		`{"type": "number", "minimum": 0}`:                       `the keyword "minimum" is not supported`,
+		`{"type": ["integer", "number"], "minimum": 0}`:          `the keyword "minimum" is not supported for numbers that may have a fraction`,
+		`{"type": ["object", "null", "object"]}`:                 "type is a name or a list of different names",
 		strings.Repeat(`{"items":`, 300):                         "more than 200 objects",
 	} {
 		if _, _, err := Grammar(schema); err == nil || !strings.Contains(err.Error(), want) {
@@ -403,6 +407,29 @@ func TestLargeSchemas(t *testing.T) {
 	g = compile(t, `{"properties": {`+strings.Join(members, ", ")+`}}`)
 	if !follows(t, g, `{"member 3":null,"member 1999":null}`) || !follows(t, g, `{}`) || follows(t, g, `{"member 3":null,"member 2":null}`) {
 		t.Error("the members")
+	}
+}
+
+// TestLongKeys: other members beside one with a long name.
+func TestLongKeys(t *testing.T) {
+	long := strings.Repeat("key", 5000)
+	g := compile(t, `{"properties": {"`+long+`": {"type": "null"}}, "additionalProperties": {"type": "integer"}}`)
+	for text, want := range map[string]bool{
+		`{"` + long + `":null,"` + long[1:] + `":1,"` + long + `x":2,"` + long[:7000] + `":3}`: true,
+		`{"` + long + `":1}`: false,
+	} {
+		if follows(t, g, text) != want {
+			t.Errorf("%.30s… %.30s: want %v", text, text[len(text)-30:], want)
+		}
+	}
+}
+
+// TestEscapesOfReferences: as in every URI, a $ref may have any character as %XX.
+func TestEscapesOfReferences(t *testing.T) {
+	g := compile(t, `{"prefixItems": [{"$ref": "#/$defs/Record%3Ca%2C%20%C3%A9%3E"}, {"$ref": "#/$defs/100%"}, {"$ref": "#/%24defs/100%25"}],
+		"$defs": {"Record<a, é>": {"type": "null"}, "100%": {"type": "boolean"}}}`)
+	if !follows(t, g, `[null,true,false]`) || follows(t, g, `[true]`) {
+		t.Error("other parts are meant")
 	}
 }
 
