@@ -157,6 +157,7 @@ func filterDefault(m *machine, v any, a *args) any {
 }
 
 func filterFloat(m *machine, v any, a *args) any {
+	m.use(v)
 	other := orElse(m.bind(a, "default")[0], 0.0)
 	if _, x, _, ok := number(v); ok {
 		return x
@@ -206,6 +207,7 @@ func filterIndent(m *machine, v any, a *args) any {
 }
 
 func filterInt(m *machine, v any, a *args) any {
+	m.use(v)
 	b := m.bind(a, "default", "base")
 	if n, x, isInt, ok := number(v); ok {
 		if isInt {

@@ -48,7 +48,10 @@ func listFilterOf(name string) filter {
 }
 
 // getter returns the function that finds an attribute such as a.0.b in a value; nil gives the value itself.
-func (m *machine) getter(path any) func(v any) any {
+func (m *machine) getter(path any) func(v any) any { return m.attributeOr(path, nil) }
+
+// attributeOr is getter with a value in place of each attribute on the path that is undefined; nil for none.
+func (m *machine) attributeOr(path, other any) func(v any) any {
 	if path == nil {
 		return func(v any) any { return v }
 	}
@@ -64,6 +67,9 @@ func (m *machine) getter(path any) func(v any) any {
 		for _, part := range parts {
 			m.step(1)
 			v = m.item(v, part)
+			if _, ok := v.(*undefined); ok && other != nil {
+				v = other
+			}
 		}
 		return v
 	}
@@ -197,18 +203,6 @@ func filterGroup(m *machine, v any, a *args) any {
 		groups, last = append(groups, tuple{get(e), []any{e}}), key
 	}
 	return groups
-}
-
-// attributeOr is getter with a value for undefined attributes.
-func (m *machine) attributeOr(path, other any) func(v any) any {
-	get := m.getter(path)
-	return func(v any) any {
-		v = get(v)
-		if _, ok := v.(*undefined); ok && other != nil {
-			return other
-		}
-		return v
-	}
 }
 
 func filterItems(m *machine, v any, a *args) any {

@@ -38,8 +38,7 @@ func strftime(t time.Time, format string) string {
 // layouts are the directives that Go's layouts have, too.
 var layouts = map[byte]string{
 	'a': "Mon", 'A': "Monday", 'b': "Jan", 'h': "Jan", 'B': "January", 'd': "02", 'e': "_2", 'm': "01", 'y': "06", 'Y': "2006", 'H': "15", 'I': "03",
-	'M': "04", 'S': "05", 'p': "PM", 'j': "002", 'F': "2006-01-02", 'T': "15:04:05", 'R': "15:04", 'D': "01/02/06", 'Z': "MST",
-	'z': "-0700", 'c': "Mon Jan _2 15:04:05 2006", 'x': "01/02/06", 'X': "15:04:05", 'r': "03:04:05 PM",
+	'M': "04", 'S': "05", 'p': "PM", 'j': "002", 'F': "2006-01-02", 'T': "15:04:05", 'R': "15:04", 'D': "01/02/06", 'c': "Mon Jan _2 15:04:05 2006", 'x': "01/02/06", 'X': "15:04:05", 'r': "03:04:05 PM",
 }
 
 // directive returns what a letter after a percent sign prints.
@@ -48,6 +47,8 @@ func directive(t time.Time, c byte) (string, bool) {
 		return t.Format(layout), true
 	}
 	switch c {
+	case 'Z', 'z': // Python's datetime.now() has no zone
+		return "", true
 	case '%':
 		return "%", true
 	case 'n':
