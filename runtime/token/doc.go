@@ -4,7 +4,7 @@
 // table in place: it checks its bounds and copies nothing, so that 32,000 tokens are ready in a fraction of a
 // millisecond. table.go describes the layout.
 //
-// There are four algorithms, as llama.cpp implements them (llama-vocab.cpp). A Split is how BPE first cuts a text into
+// The algorithms are those of llama.cpp (llama-vocab.cpp). A Split is how BPE first cuts a text into
 // words. Special tokens are found before (special.go).
 //
 // SPM is that of SentencePiece's BPE models. Spaces become U+2581 and the text is cut into characters. Then, again and

@@ -152,9 +152,6 @@ func (t *trie) add(text []rune) {
 	t.next[r].add(text[1:])
 }
 
-// maxNested is how many characters of a key one rule has.
-const maxNested = 32
-
 // others returns the expression of the rest of a key, with its quotation mark, that is none of the texts. Where a key
 // leaves the texts, any characters follow. Escapes are not used before that, as they could spell a text. Some characters
 // after the last rule there is a new one, as expressions must not be deep.

@@ -23,7 +23,7 @@ func Grammar(schema string) (text string, notes []string, err error) {
 	if err != nil {
 		return "", nil, &Error{"#", err.Error()}
 	}
-	w := &writer{top: top, rules: make(map[string]string), refs: make(map[string]string),
+	w := &writer{top: top, rules: make(map[string]string), taken: make(map[string]int), refs: make(map[string]string),
 		merged: make(map[*object]string), heads: make(map[string][]string), head: "#",
 		patterns: make(map[string]string), sets: make(map[string]string), places: make(map[*span]string), left: maxCompared}
 	root := w.value(top, "root", "#")
@@ -46,6 +46,7 @@ type writer struct {
 	top    value
 	names  []string // of rules, in order
 	rules  map[string]string
+	taken  map[string]int     // how many rules have been named like this
 	refs   map[string]string  // the rule of each $ref
 	merged map[*object]string // the rule of each schema with an allOf of several
 	size   int                // bytes of the texts of rules
@@ -97,11 +98,14 @@ func (w *writer) fresh(name string) string {
 		}
 		return '-'
 	}, name)
-	for i, unique := 1, clean; ; i++ {
+	for {
+		unique := clean
+		if w.taken[clean]++; w.taken[clean] > 1 {
+			unique += "-" + strconv.Itoa(w.taken[clean])
+		}
 		if _, ok := w.rules[unique]; !ok && basics[unique] == "" {
 			return w.define(unique, "")
 		}
-		unique = clean + "-" + strconv.Itoa(i+1)
 	}
 }
 
@@ -462,6 +466,9 @@ func (p *part) items(own []string, rest string, lo, hi int) string {
 	return p.ownItems(own, more, lo)
 }
 
+// maxNested is how many expressions within each other a rule has at most: characters of a key, or items.
+const maxNested = 32
+
 // ownItems returns the expression of items with schemas of their own, followed by more. Those from lo on may be absent,
 // with all that follow them.
 func (p *part) ownItems(own []string, more string, lo int) string {
@@ -474,6 +481,9 @@ func (p *part) ownItems(own []string, more string, lo int) string {
 		text = strings.TrimSpace(comma + item + " ws " + text)
 		if i >= lo {
 			text = "(" + text + ")?"
+		}
+		if i%maxNested == maxNested-1 {
+			text = p.define(p.fresh(p.name+"-items"), text)
 		}
 	}
 	return text

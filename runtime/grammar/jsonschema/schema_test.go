@@ -404,9 +404,28 @@ func TestLargeSchemas(t *testing.T) {
 	if !follows(t, g, values[4999]) || follows(t, g, `"value 1"`) {
 		t.Error("the enum")
 	}
+	g = compile(t, `{"prefixItems": [{"type": "null"}`+strings.Repeat(`, {"type": "null"}`, 599)+`], "minItems": 3}`)
+	if !follows(t, g, `[null`+strings.Repeat(`,null`, 599)+`]`) || follows(t, g, `[null`+strings.Repeat(`,null`, 600)+`]`) || follows(t, g, `[null,null]`) {
+		t.Error("the items")
+	}
 	g = compile(t, `{"properties": {`+strings.Join(members, ", ")+`}}`)
 	if !follows(t, g, `{"member 3":null,"member 1999":null}`) || !follows(t, g, `{}`) || follows(t, g, `{"member 3":null,"member 2":null}`) {
 		t.Error("the members")
+	}
+}
+
+// TestManyNamesThatAreAlike: names of rules have no Chinese characters, so those of these members differ in a number.
+func TestManyNamesThatAreAlike(t *testing.T) {
+	var members strings.Builder
+	for i := range 20000 {
+		fmt.Fprintf(&members, `"%c": {"type": "array", "items": {"type": "null"}}, `, 0x4e00+i)
+	}
+	start := time.Now()
+	if _, _, err := Grammar(`{"properties": {` + members.String() + `"a": true}}`); err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("%v for a schema of 1 MB", d)
 	}
 }
 
