@@ -141,7 +141,7 @@ const (
 // bounded reports whether faults of this kind follow from an input, which could cause a million of them. Output of
 // Go, differences and bugs are printed in full.
 func bounded(k kind) bool {
-	return k.status == exitUsage || k.status == exitModel && k.code != "go-build" && k.code != "stale"
+	return k.status == exitUsage || k.status == exitBudget || k.status == exitModel && k.code != "go-build" && k.code != "stale"
 }
 
 // bound limits a report to its first faults and the number of the others.

@@ -147,6 +147,10 @@ func TestReportsAreShort(t *testing.T) {
 	for range 10_000 {
 		violations.Violations = append(violations.Violations, ir.Violation{Func: "f\x1b[2J", Rule: "r", Text: "wrong"})
 	}
+	var tooLarge error
+	for i := range 1000 {
+		tooLarge = errors.Join(tooLarge, pass.TooLarge(fmt.Sprintf("weights of vulkan: %q", fmt.Sprintf("blk.%d.ffn_up.weight", i)), 44032, 1))
+	}
 	long := strings.Repeat("\x1b\u202e", 50_000)
 	for _, c := range []struct {
 		name string
@@ -158,6 +162,7 @@ func TestReportsAreShort(t *testing.T) {
 		{"many long faults", many(30, long), []string{"fault 0: ", "fault 1: ", " more errors\n"}},
 		{"a long text", fmt.Errorf("x.ggir: %w", &driver.TextError{File: "x.ggir", Err: many(20, long)}), []string{"x.ggir: ", "fault 0: ", " more errors\n"}},
 		{"violations", violations, []string{"wrong", " more lines\n"}},
+		{"a budget", tooLarge, []string{"blk.0.ffn_up", "blk.9.ffn_up", " more errors\n"}},
 		{"wrong usage", usagef("unknown flag %s: see ggmlc --help", long), []string{"unknown flag", ": see ggmlc --help\n"}},
 	} {
 		for _, form := range []outputForm{asText, asJSON} {
