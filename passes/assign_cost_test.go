@@ -249,6 +249,8 @@ func TestLimitsThatNothingKeepsAreBudgetErrors(t *testing.T) {
 		{"both too small", machine, map[string]int64{"gpu": 50 << 20, "cpu": 50 << 20}, []string{"more than --max-memory allows", "would be enough"}},
 		{"no memory takes the weight", "target gpu space=dev ops=* maxalloc=1MiB flops=1e12\ntarget cpu like=cpu maxalloc=2MiB", nil,
 			[]string{`weight "blk.0.ffn_gate" needs 8912896 bytes (8.5 MiB), 6815744 (6.5 MiB) more than there is: no memory takes it whole`}},
+		{"no memory takes the state", "target gpu space=dev ops=* maxalloc=10KiB flops=1e12\ntarget cpu like=cpu maxalloc=20KiB", nil,
+			[]string{"more than there is: no memory takes it whole: lower --ctx or --sequences, choose a smaller --kv, or allow more"}},
 		{"what the targets have", strings.Replace(machine, "like=cpu", "like=cpu memory=30MiB", 1), map[string]int64{"gpu": 50 << 20}, []string{"more than there is"}},
 	} {
 		m := transformer(t, medium)

@@ -3,6 +3,7 @@ package assign
 import (
 	"slices"
 
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -72,9 +73,13 @@ func (p *problem) tooLarge(l memoryLimits) []error {
 	var errs []error
 	for i := range p.Leaves {
 		if most, ok := p.leafFits(l, i); !ok {
+			advice := "no memory takes it whole: quantize it, or allow more"
+			if p.leaves[i].key.op == ir.OpState {
+				advice = "no memory takes it whole: lower --ctx or --sequences, choose a smaller --kv, or allow more"
+			}
 			errs = append(errs, &pass.BudgetError{
 				Name: p.leaves[i].key.String(), Need: p.Leaves[i].Bytes, Limit: most, Own: len(p.c.Options.MaxMemory) == 0,
-				Advice: "no memory takes it whole: quantize it, or allow more",
+				Advice: advice,
 			})
 		}
 	}
