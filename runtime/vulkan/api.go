@@ -67,6 +67,9 @@ func (r result) failed(function string) error {
 	if r >= 0 {
 		return nil
 	}
+	if r == deviceLost {
+		return fmt.Errorf("%s: %w: start the program again; if that repeats, install a newer driver, or report it", function, r)
+	}
 	return fmt.Errorf("%s: %w", function, r)
 }
 
@@ -96,7 +99,7 @@ func openGlobal() (*global, error) {
 func loadGlobal(lib uintptr) (*global, error) {
 	get, err := library.Symbol(lib, "vkGetInstanceProcAddr")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (%w)", errNoLibrary, err)
 	}
 	g := &global{getInstanceProcAddr: fn(get)}
 	err = g.load(0, []function{

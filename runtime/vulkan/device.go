@@ -100,7 +100,7 @@ func (d *device) create(needs []string) error {
 		enabledExtensionCount: uint32(len(extensions)), ppEnabledExtensionNames: cStrings(extensions),
 	}
 	if err := d.instance.createDevice.call(uintptr(d.physical.handle), uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(&d.handle))).failed("vkCreateDevice"); err != nil {
-		return fmt.Errorf("%v: %w", d.physical, err)
+		return fmt.Errorf("%v: %w: choose another device (--vulkan-device), or install a newer driver", d.physical, err)
 	}
 	d.hardware = make([]*hardwareQueue, queues)
 	return nil

@@ -72,7 +72,7 @@ func TestLostDevice(t *testing.T) {
 		if !errors.As(err, &f) || f.Command != "@step split 3: %x = copy %y" || !f.Surroundings() || strings.Contains(err.Error(), "bug") {
 			t.Fatalf("error %v, want a fault of the first copy", err)
 		}
-		if s := fmt.Sprint(f.Value); !strings.Contains(s, "step 7 on ") || !strings.Contains(s, "VK_ERROR_DEVICE_LOST") {
+		if s := fmt.Sprint(f.Value); !strings.Contains(s, "step 7 on ") || !strings.Contains(s, "VK_ERROR_DEVICE_LOST: start the program again") {
 			t.Errorf("value %q", s)
 		}
 	}
@@ -194,7 +194,7 @@ func TestMemoryIsFreed(t *testing.T) {
 	t.Errorf("%d objects of the driver, %d before", vulkan.Live(b.Device), before)
 }
 
-// TestNoDriver and TestNoDevice run the test program again, where the library finds nothing.
+// TestNoDriver runs the test program again, where the library finds nothing, or a file of a driver that it cannot read.
 func TestNoDriver(t *testing.T) {
 	if os.Getenv("GGMLC_TEST_OPEN") != "" {
 		_, err := new(vulkan.Loader).Open(&runtime.DeviceInfo{Name: "gpu", Queues: []string{"a"}}, 0, new(runtime.Supervisor))
@@ -202,6 +202,16 @@ func TestNoDriver(t *testing.T) {
 		return
 	}
 	open(t, setting{quiet: true}) // skips where there is no library
+	unreadable := filepath.Join(t.TempDir(), "unreadable.json")
+	if err := os.WriteFile(unreadable, []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestNoDriver$")
+	cmd.Env = append(os.Environ(), "GGMLC_TEST_OPEN=1", "VK_DRIVER_FILES="+unreadable, "VK_ICD_FILENAMES="+unreadable)
+	out, err := cmd.CombinedOutput()
+	if s := string(out); err != nil || !strings.Contains(s, "VK_LOADER_DEBUG=error") && !strings.Contains(s, "error: there is no Vulkan driver: install") {
+		t.Errorf("%v\n%s", err, out)
+	}
 	for _, name := range []string{"VK_DRIVER_FILES", "VK_ICD_FILENAMES"} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestNoDriver$")
 		cmd.Env = append(os.Environ(), "GGMLC_TEST_OPEN=1", "VK_DRIVER_FILES=", "VK_ICD_FILENAMES=", name+"="+filepath.Join(t.TempDir(), "none.json"))

@@ -102,8 +102,17 @@ func (in *instance) create(validate bool) error {
 	case layerMissing:
 		return fmt.Errorf("there is no validation layer: install it (Debian: vulkan-validationlayers) (%w)", r)
 	default:
-		return r.failed("vkCreateInstance")
+		return byLoader(r.failed("vkCreateInstance"))
 	}
+}
+
+// byLoader adds to the error of a call that the loader answers for all drivers how to learn more. The loader may report
+// a file of a driver that it cannot read as VK_ERROR_OUT_OF_HOST_MEMORY.
+func byLoader(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: set VK_LOADER_DEBUG=error to see what Vulkan's loader finds wrong, and install the driver of the GPU again", err)
 }
 
 // extensions returns the names of the instance's extensions.
@@ -111,7 +120,7 @@ func (in *instance) extensions() ([]string, error) {
 	all, err := list("vkEnumerateInstanceExtensionProperties", func(n *uint32, p *vkExtensionProperties) result {
 		return in.enumerateInstanceExtensionProperties.call(0, uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(p)))
 	})
-	return extensionNames(all), err
+	return extensionNames(all), byLoader(err)
 }
 
 func extensionNames(all []vkExtensionProperties) []string {

@@ -27,10 +27,14 @@ func TestInstallationsThatDoNotDo(t *testing.T) {
 		{"no device", func(in *instance) {
 			in.enumeratePhysicalDevices = fn(callback(func(_ uintptr, n *uint32, _ uintptr) uintptr { *n = 0; return 0 }))
 		}, "the Vulkan drivers that are installed have no device: install the driver of the GPU"},
-		{"no answer", func(in *instance) {
+		{"no device of any driver", func(in *instance) {
 			failed := initialization
 			in.enumeratePhysicalDevices = fn(callback(func(_, _, _ uintptr) uintptr { return uintptr(failed) }))
-		}, "vkEnumeratePhysicalDevices: VK_ERROR_INITIALIZATION_FAILED"},
+		}, "the Vulkan drivers that are installed have no device: install the driver of the GPU, or (Debian) mesa-vulkan-drivers (vkEnumeratePhysicalDevices: VK_ERROR_INITIALIZATION_FAILED)"},
+		{"no answer", func(in *instance) {
+			failed := outOfHost
+			in.enumeratePhysicalDevices = fn(callback(func(_, _, _ uintptr) uintptr { return uintptr(failed) }))
+		}, "vkEnumeratePhysicalDevices: VK_ERROR_OUT_OF_HOST_MEMORY: set VK_LOADER_DEBUG=error"},
 		{"old device", func(in *instance) {
 			in.getPhysicalDeviceProperties2 = fn(callback(func(_ uintptr, p *vkPhysicalDeviceProperties2) uintptr {
 				copy(p.properties.deviceName[:], "Old Card")

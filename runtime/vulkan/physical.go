@@ -2,6 +2,7 @@ package vulkan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -31,10 +32,12 @@ func (in *instance) physicals() ([]*physical, error) {
 	handles, err := list("vkEnumeratePhysicalDevices", func(n *uint32, p *handle) result {
 		return in.enumeratePhysicalDevices.call(uintptr(in.handle), uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(p)))
 	})
-	if err != nil {
-		return nil, err
-	}
-	if len(handles) == 0 {
+	switch {
+	case errors.Is(err, initialization): // the loader's answer where no driver has a device
+		return nil, fmt.Errorf("%w (%w)", errNoDevice, err)
+	case err != nil:
+		return nil, byLoader(err)
+	case len(handles) == 0:
 		return nil, errNoDevice
 	}
 	all := make([]*physical, len(handles))

@@ -68,7 +68,11 @@ func (d *device) compile(k *gpu.Kernel, layout handle) (handle, error) {
 		info.stage.flags = requireFullSubgroups
 	}
 	h := new(handle)
-	err = d.createComputePipelines.call(uintptr(d.handle), uintptr(d.pipelines.cache), 1, uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(h))).failed("vkCreateComputePipelines")
+	r := d.createComputePipelines.call(uintptr(d.handle), uintptr(d.pipelines.cache), 1, uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(h)))
+	err = r.failed("vkCreateComputePipelines")
+	if err != nil && r != deviceLost && r != outOfHost && r != outOfDevice {
+		err = fmt.Errorf("the driver refuses the SPIR-V: %w: install a newer driver, or report it", err)
+	}
 	return *h, err
 }
 
