@@ -74,7 +74,7 @@ func TestLostDevice(t *testing.T) {
 	if !errors.As(err, &f) || !f.Surroundings() || strings.Contains(err.Error(), "bug") {
 		t.Fatalf("error %v, want a fault of the surroundings", err)
 	}
-	if s := fmt.Sprint(f.Value); !strings.Contains(f.Command, "@step split ") || !strings.Contains(s, "step 7 on ") || !strings.Contains(s, "CUDA_ERROR_ILLEGAL_ADDRESS") {
+	if s := fmt.Sprint(f.Value); !strings.Contains(f.Command, "@step split ") || !strings.Contains(s, "step 7 on ") || !strings.Contains(s, "CUDA_ERROR_ILLEGAL_ADDRESS: the device is lost for this process: start the program again") {
 		t.Errorf("command %q, value %q", f.Command, s)
 	}
 	if _, err := b.Device.Alloc(runtime.State, 64); err == nil || !strings.Contains(err.Error(), "CUDA_ERROR_ILLEGAL_ADDRESS") {
@@ -216,7 +216,7 @@ func TestWrongCommandsFail(t *testing.T) {
 		{"groups", func(d *drivertest.Dispatch) { d.Groups = 0 }, "0 workgroups, the device allows 1 to", false},
 		{"threads", func(d *drivertest.Dispatch) { k := *kernels.Scale; k.Threads = 1 << 20; d.Kernel = &k }, "1048576 threads in a workgroup", false},
 		{"code", func(d *drivertest.Dispatch) { d.Kernel = &broken }, "kernel scale: 9 bytes that are no PTX", false},
-		{"text", func(d *drivertest.Dispatch) { d.Kernel = &refused }, "kernel scale: the driver refuses the PTX: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX\nptxas fatal : ptx: line ", true},
+		{"text", func(d *drivertest.Dispatch) { d.Kernel = &refused }, "kernel scale: the driver refuses the PTX: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX: report it\nptxas fatal : ptx: line ", true},
 		{"target", func(d *drivertest.Dispatch) { d.Kernel = &future }, "CUDA_ERROR_NO_BINARY_FOR_GPU\nptxas fatal : .target sm_120 on sm_90", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -250,6 +250,12 @@ func TestDriversThatDoNot(t *testing.T) {
 		}
 		return 0
 	}
+	starting := cudasim.Config{Fault: func(name string, _ int) uint32 {
+		if name == "cuInit" {
+			return 802
+		}
+		return 0
+	}}
 	pascal := cudasim.Config{Devices: []cudasim.Device{{Name: "Old GPU", Memory: 1 << 30, Capability: 61}}}
 	for _, c := range []struct {
 		name, missing, device string
@@ -262,6 +268,7 @@ func TestDriversThatDoNot(t *testing.T) {
 		{"old device", "", "", pascal, "Old GPU (CUDA 12.8) has compute capability 6.1, 7.0 or later is needed"},
 		{"busy device", "", "", busy, "another process has the GPU to itself"},
 		{"after an update", "", "", mismatch, "have different versions: start the machine again"},
+		{"services that are not up", "", "", starting, "cuInit: CUDA_ERROR_SYSTEM_NOT_READY: start the services of NVIDIA's driver"},
 		{"unknown device", "", "no such", cudasim.Default(), `there is no CUDA device "no such": give one of 0: Simulated GPU`},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
@@ -424,6 +431,9 @@ func TestFlags(t *testing.T) {
 		if err := set[c.name](c.value); (err == nil) != c.ok {
 			t.Errorf("--%s %q: %v", c.name, c.value, err)
 		}
+	}
+	if err := set["cuda-timeout"]("-1s"); err == nil || err.Error() != "it must be more than 0, such as 30s" {
+		t.Errorf("--cuda-timeout -1s: %v", err)
 	}
 	if l.Device != "h200" || l.Limit != 3*time.Second {
 		t.Errorf("device %q, limit %v", l.Device, l.Limit)

@@ -42,8 +42,11 @@ func (l *Loader) Flags(add func(name, value, help string, set func(string) error
 	})
 	add("cuda-timeout", "D", "the longest wait for a CUDA device without progress (default: 10s)", func(s string) error {
 		d, err := time.ParseDuration(s)
-		if err != nil || d <= 0 {
+		if err != nil {
 			return errors.New("it must be a time, such as 30s")
+		}
+		if d <= 0 {
+			return errors.New("it must be more than 0, such as 30s")
 		}
 		l.Limit = d
 		return nil

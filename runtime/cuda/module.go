@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	goruntime "runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -73,6 +74,9 @@ func (d *device) load(code, entry string) (handle, error) {
 	r := d.moduleLoad.call(uintptr(unsafe.Pointer(module)), uintptr(unsafe.Pointer(&text[0])), uintptr(len(options)),
 		uintptr(unsafe.Pointer(&options[0])), uintptr(unsafe.Pointer(&values[0])))
 	if err := r.failed("cuModuleLoadDataEx"); err != nil {
+		if slices.Contains(refusals, r) {
+			err = fmt.Errorf("the driver refuses the PTX: %w", err)
+		}
 		return 0, withLog(err, log)
 	}
 	d.modules.loaded = append(d.modules.loaded, *module)
@@ -87,10 +91,13 @@ func withLog(err error, log []byte) error {
 		log = log[:end]
 	}
 	if text := strings.TrimSpace(string(log)); text != "" {
-		return fmt.Errorf("the driver refuses the PTX: %w\n%s", err, text)
+		return fmt.Errorf("%w\n%s", err, text)
 	}
-	return fmt.Errorf("the driver refuses the PTX: %w", err)
+	return err
 }
+
+// refusals are the results of modules that the driver's compiler does not take.
+var refusals = []result{invalidImage, noBinary, invalidPTX, unsupportedPTX}
 
 // version begins a module of PTX.
 const version = ".version "
