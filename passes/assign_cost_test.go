@@ -287,6 +287,48 @@ func TestAdviceToSplitNeedsAnotherMemory(t *testing.T) {
 	}
 }
 
+// TestAdviceNamesAllLimitsOfAMemory limits both backends of one memory, one of them only, or that one too little for
+// what its target has. All limits that are named together are enough.
+func TestAdviceNamesAllLimitsOfAMemory(t *testing.T) {
+	const shared = "target gpu space=host ops=* flops=1e12 bandwidth=1e11 launch=1e-6%s\ntarget cpu like=cpu"
+	option := regexp.MustCompile(`--max-memory (\w+)=(\d+)|memory=(\d+) of gpu`)
+	for _, tt := range []struct {
+		memory string
+		limits map[string]int64
+		named  int
+	}{
+		{"", map[string]int64{"gpu": 10 << 20, "cpu": 20 << 20}, 2},
+		{"", map[string]int64{"cpu": 20 << 20}, 1},
+		{"", map[string]int64{"gpu": 1 << 40, "cpu": 20 << 20}, 1},
+		{" memory=30MiB", map[string]int64{"host": 20 << 20}, 2},
+	} {
+		memory, limits := tt.memory, maps.Clone(tt.limits)
+		run := func() error {
+			_, err := passes.Run(context.Background(), transformer(t, medium), passes.RunOptions{
+				Targets: targets(t, fmt.Sprintf(shared, memory)), Options: pass.Options{MaxMemory: limits},
+			})
+			return err
+		}
+		err := run()
+		var budget *pass.BudgetError
+		if !errors.As(err, &budget) {
+			t.Errorf("%v: %v is no budget error", tt.limits, err)
+			continue
+		}
+		found := option.FindAllStringSubmatch(budget.Advice, -1)
+		for _, m := range found {
+			if m[1] == "" {
+				memory = " memory=" + m[3]
+				continue
+			}
+			limits[m[1]], _ = strconv.ParseInt(m[2], 10, 64)
+		}
+		if again := run(); len(found) != tt.named || again != nil {
+			t.Errorf("%v: the advice is %q; with that: %v", tt.limits, budget.Advice, again)
+		}
+	}
+}
+
 // negative matches a negative number in a text.
 var negative = regexp.MustCompile(`(^|[ (])-[0-9]`)
 

@@ -54,9 +54,12 @@ func (s *search) writtenLeaves(labels []int32) []error {
 	var errs []error
 	leaves := s.leafBytes(labels)
 	for i, bytes := range written {
-		if need := bytes + leaves[i]; bytes > 0 && need > s.limits[i] {
-			errs = append(errs, &pass.BudgetError{Name: s.limitName(i), Need: need, Limit: s.limits[i], Own: pass.OwnLimit(s.limits[i], s.spaces[i]),
-				Advice: "what nodes write in place is in the memory where they run, which has no room for all of it: lower --ctx, allow more, or pin the nodes that write it elsewhere"})
+		if bytes == 0 {
+			continue
+		}
+		for _, l := range s.limitsBelow(i, bytes+leaves[i]) {
+			l.Advice = "what nodes write in place is in the memory where they run, which has no room for all of it: lower --ctx, allow more, or pin the nodes that write it elsewhere"
+			errs = append(errs, l)
 		}
 	}
 	return errs

@@ -3,10 +3,12 @@ package assign
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // shortage reports which limits no assignment was found to keep, by how much, and which limits would be enough. These
@@ -40,13 +42,15 @@ func (s *search) limitErrors(higher higherLimits) []error {
 			continue
 		}
 		short = append(short, s.spaces[i].Name)
-		name, own := s.limitName(i), pass.OwnLimit(limit, s.spaces[i])
-		option := fmt.Sprintf("--max-memory %s=%d", name, enough[i])
-		if own {
-			option = fmt.Sprintf("memory=%d of %s", enough[i], name)
+		for _, l := range s.limitsBelow(i, enough[i]) {
+			option := fmt.Sprintf("--max-memory %s=%d", l.Name, enough[i])
+			if l.Own {
+				option = fmt.Sprintf("memory=%d of %s", enough[i], l.Name)
+			}
+			options = append(options, option)
+			l.Enough = true
+			errs = append(errs, l)
 		}
-		options = append(options, option)
-		errs = append(errs, &pass.BudgetError{Name: name, Need: enough[i], Limit: limit, Own: own, Enough: true})
 	}
 	advice := strings.Join(options, " ") + " would be enough"
 	if !higher.kept {
@@ -139,16 +143,20 @@ func (s *search) raised() (need []int64, err error) {
 	return nil, errors.New("no assignment keeps even much higher limits")
 }
 
-// limitName returns the name under which the user knows the limit of a space.
-func (p *problem) limitName(s int) string {
-	name := p.spaces[s].Name
-	if _, named := p.c.Options.MaxMemory[name]; named {
-		return name
-	}
-	for _, d := range p.backends {
-		if d.Home() == name {
-			return d.Name
+// limitsBelow returns an error for each limit of a space that is less than what is needed there: those that the user
+// gave the space and its backends, and the memory of the targets. Backends that share a memory have a limit each.
+func (p *problem) limitsBelow(s int, need int64) []*pass.BudgetError {
+	var list []*pass.BudgetError
+	home := func(d *target.Descriptor) bool { return d != nil && d.Home() == p.spaces[s].Name }
+	for _, name := range slices.Sorted(maps.Keys(p.c.Options.MaxMemory)) {
+		if n := p.c.Options.MaxMemory[name]; n < need && (name == p.spaces[s].Name || home(p.c.Targets.Get(name))) {
+			list = append(list, &pass.BudgetError{Name: name, Need: need, Limit: n})
 		}
 	}
-	return name
+	for _, d := range p.c.Targets.All() {
+		if home(d) && d.Memory > 0 && d.Memory < need {
+			list = append(list, &pass.BudgetError{Name: d.Name, Need: need, Limit: d.Memory, Own: true})
+		}
+	}
+	return list
 }

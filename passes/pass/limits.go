@@ -26,9 +26,6 @@ func SpaceLimits(c *Context, spaces []target.Space) []int64 {
 	return limits
 }
 
-// OwnLimit reports whether a limit of a space is the memory of its device, not one of the user.
-func OwnLimit(limit int64, s target.Space) bool { return s.Memory > 0 && limit == s.Memory }
-
 // AssumedWorkers returns the number of workers that the cost model assumes.
 func AssumedWorkers(c *Context, d *target.Descriptor) int {
 	h := max(d.Hint, 1)
