@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/compare"
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
@@ -110,7 +111,7 @@ func (f *compareFlags) compare(ctx context.Context, cmd *cobra.Command, model st
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "ggmlc-compare-")
+	dir, err := codegen.TempFolder("ggmlc-compare-")
 	if err != nil {
 		return err
 	}

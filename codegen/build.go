@@ -42,9 +42,18 @@ func Build(ctx context.Context, p *Package, o BuildOptions) error {
 	return buildTree(ctx, o, func(dir string) error { return writeBuildTree(dir, p, o) })
 }
 
+// TempFolder makes a folder for temporary files, whose name begins with the prefix.
+func TempFolder(prefix string) (string, error) {
+	dir, err := os.MkdirTemp("", prefix)
+	if err != nil {
+		return "", fmt.Errorf("no folder for temporary files can be made: %w: let TMPDIR (TMP under Windows) name a folder of yours", err)
+	}
+	return dir, nil
+}
+
 // buildTree is Build for the package in the folder that write fills.
 func buildTree(ctx context.Context, o BuildOptions, write func(dir string) error) (err error) {
-	dir, err := os.MkdirTemp("", "ggmlc-build-")
+	dir, err := TempFolder("ggmlc-build-")
 	if err != nil {
 		return err
 	}

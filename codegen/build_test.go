@@ -3,6 +3,7 @@ package codegen
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/runtime"
@@ -42,5 +43,16 @@ func TestWeightsReplaceOnlyWeights(t *testing.T) {
 	}
 	if WeightsWritable(t.TempDir()) == nil {
 		t.Error("a folder may be replaced")
+	}
+}
+
+// TestTempFolderTellsWhatToSet has no folder for temporary files.
+func TestTempFolderTellsWhatToSet(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	for _, name := range []string{"TMPDIR", "TMP"} {
+		t.Setenv(name, none)
+	}
+	if dir, err := TempFolder("x"); err == nil || !strings.Contains(err.Error(), none) || !strings.Contains(err.Error(), "let TMPDIR") {
+		t.Errorf("folder %q, error %v", dir, err)
 	}
 }
