@@ -39,6 +39,15 @@ func Lose(rd runtime.Device, submissions bool) {
 	}
 }
 
+// RefuseKernels makes all later kernels fail with VK_ERROR_UNKNOWN, or as on a device that is lost.
+func RefuseKernels(rd runtime.Device, lost bool) {
+	failed := result(-13)
+	if lost {
+		failed = deviceLost
+	}
+	rd.(*device).createComputePipelines = fn(callback(func(_, _, _, _, _, _ uintptr) uintptr { return uintptr(failed) }))
+}
+
 // Live returns the number of objects of the driver that were not freed.
 func Live(rd runtime.Device) int {
 	set := &rd.(*device).objects

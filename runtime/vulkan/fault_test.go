@@ -135,6 +135,24 @@ func TestWrongCommandsFail(t *testing.T) {
 	}
 }
 
+// TestRefusedKernel has a driver that does not take a kernel, and one whose device is lost then.
+func TestRefusedKernel(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		want := "kernel scale: the driver refuses the SPIR-V: vkCreateComputePipelines: VK_ERROR_UNKNOWN: install a newer driver"
+		if lost {
+			want = "kernel scale: vkCreateComputePipelines: VK_ERROR_DEVICE_LOST: start the program again"
+		}
+		b := open(t, setting{quiet: true, device: []int64{64}, host: []int64{64}})
+		vulkan.RefuseKernels(b.Device, lost)
+		b.Device.Run(0, drivertest.Command(kernels.Scaling(drivertest.Arg{}, drivertest.Arg{}, 4, 2)), b.Blocks[0], 0)
+		b.Finish(0)
+		var f *runtime.FaultError
+		if !errors.As(b.Fault(), &f) || !f.Surroundings() || !strings.Contains(fmt.Sprint(f.Value), want) {
+			t.Errorf("error %v, want %s", b.Fault(), want)
+		}
+	}
+}
+
 // TestClosedDeviceOnlySignals also closes with work in the queue.
 func TestClosedDeviceOnlySignals(t *testing.T) {
 	b := open(t, setting{device: []int64{64}})

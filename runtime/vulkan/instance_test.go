@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/ggmlc/ggmlc/runtime/library"
 )
 
 // version11 is the last version that is too old.
@@ -55,5 +57,16 @@ func TestInstallationsThatDoNotDo(t *testing.T) {
 				t.Errorf("error %v, want %s", err, c.want)
 			}
 		})
+	}
+}
+
+// TestLibraryWithoutVulkan has a library of the name of Vulkan's loader that is something else.
+func TestLibraryWithoutVulkan(t *testing.T) {
+	lib, err := library.Open("libm.so.6")
+	if err != nil {
+		t.Skipf("skip: no other library: %v", err)
+	}
+	if _, err := loadGlobal(lib); !errors.Is(err, errNoLibrary) {
+		t.Errorf("error %v, want %v", err, errNoLibrary)
 	}
 }
