@@ -164,6 +164,15 @@ var (
 		},
 		swiglu: tileSet{{panels: 1, tiles: []rowTile{{4, swigluPart16VNNIr4}, {2, swigluPart16VNNIr2}, {1, swigluPart16VNNIr1}}}},
 	}
+	vnniPartsSigned16 = expansion{
+		least:     [2]int{mostFew + 1, mostFew + 1},
+		partBytes: int(unsafe.Sizeof(part16{})),
+		matmul: tileSet{
+			{panels: 2, tiles: []rowTile{{4, tilePartSigned16VNNIr4p2}, {2, tilePartSigned16VNNIr2p2}, {1, tilePartSigned16VNNIr1p2}}},
+			{panels: 1, tiles: []rowTile{{8, tilePartSigned16VNNIr8p1}, {4, tilePartSigned16VNNIr4p1}, {2, tilePartSigned16VNNIr2p1}, {1, tilePartSigned16VNNIr1p1}}},
+		},
+		swiglu: tileSet{{panels: 1, tiles: []rowTile{{4, swigluPartSigned16VNNIr4}, {2, swigluPartSigned16VNNIr2}, {1, swigluPartSigned16VNNIr1}}}},
+	}
 	vnniPartsSigned = expansion{
 		least:     [2]int{mostFew + 1, mostFew + 1},
 		partBytes: int(unsafe.Sizeof(part{})),
@@ -207,10 +216,10 @@ var vnniExpanded = [numFormats]*expansion{
 	formatQ50:    vnniParts.with(expandQ50VNNI),
 	formatQ51:    vnniParts.with(expandQ51VNNI),
 	formatQ2K:    vnniParts16.with(expandQ2KVNNI),
-	formatQ3K:    vnniParts16.with(expandQ3KVNNI),
+	formatQ3K:    vnniPartsSigned16.with(expandQ3KVNNI),
 	formatQ4K:    vnniParts.with(expandQ4KVNNI),
 	formatQ5K:    vnniParts.with(expandQ5KVNNI),
-	formatQ6K:    vnniParts16.with(expandQ6KVNNI),
+	formatQ6K:    vnniPartsSigned16.with(expandQ6KVNNI),
 	formatIQ4NL:  vnniPartsSigned.with(expandIQ4NLVNNI),
 	formatIQ4XS:  vnniPartsSigned.with(expandIQ4XSVNNI),
 	formatMXFP4:  vnniParts.with(expandMXFP4VNNI),

@@ -5125,62 +5125,66 @@ part78:
 	VPSLLW    $0x02, Z2, Z3
 	VPANDD    ones2<>+0(SB), Z3, Z3
 	VPORD     Z3, Z1, Z1
+	VPADDB    to128Q3K<>+0(SB), Z1, Z1
 	VMOVUPS   Z1, (AX)
 	VPSRLW    $0x04, Z0, Z1
 	VPANDD    pairs0<>+0(SB), Z1, Z1
 	VPSRLW    $0x02, Z2, Z3
 	VPANDD    ones2<>+0(SB), Z3, Z3
 	VPORD     Z3, Z1, Z1
+	VPADDB    to128Q3K<>+0(SB), Z1, Z1
 	VMOVUPS   Z1, 256(AX)
 	VMOVUPS   64(CX), Z1
 	VPANDD    pairs0<>+0(SB), Z1, Z3
 	VPSLLW    $0x01, Z2, Z4
 	VPANDD    ones2<>+0(SB), Z4, Z4
 	VPORD     Z4, Z3, Z3
+	VPADDB    to128Q3K<>+0(SB), Z3, Z3
 	VMOVUPS   Z3, 64(AX)
 	VPSRLW    $0x04, Z1, Z3
 	VPANDD    pairs0<>+0(SB), Z3, Z3
 	VPSRLW    $0x03, Z2, Z4
 	VPANDD    ones2<>+0(SB), Z4, Z4
 	VPORD     Z4, Z3, Z3
+	VPADDB    to128Q3K<>+0(SB), Z3, Z3
 	VMOVUPS   Z3, 320(AX)
 	VPSRLW    $0x02, Z0, Z3
 	VPANDD    pairs0<>+0(SB), Z3, Z3
 	VPANDD    ones2<>+0(SB), Z2, Z4
 	VPORD     Z4, Z3, Z3
+	VPADDB    to128Q3K<>+0(SB), Z3, Z3
 	VMOVUPS   Z3, 128(AX)
 	VPSRLW    $0x06, Z0, Z0
 	VPANDD    pairs0<>+0(SB), Z0, Z0
 	VPSRLW    $0x04, Z2, Z3
 	VPANDD    ones2<>+0(SB), Z3, Z3
 	VPORD     Z3, Z0, Z0
+	VPADDB    to128Q3K<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 384(AX)
 	VPSRLW    $0x02, Z1, Z0
 	VPANDD    pairs0<>+0(SB), Z0, Z0
 	VPSRLW    $0x01, Z2, Z3
 	VPANDD    ones2<>+0(SB), Z3, Z3
 	VPORD     Z3, Z0, Z0
+	VPADDB    to128Q3K<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 192(AX)
 	VPSRLW    $0x06, Z1, Z0
 	VPANDD    pairs0<>+0(SB), Z0, Z0
 	VPSRLW    $0x05, Z2, Z1
 	VPANDD    ones2<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
+	VPADDB    to128Q3K<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 448(AX)
 	VCVTPH2PS (DX), Z0
 	VPMOVSXBD 192(CX), Z1
 	VCVTDQ2PS Z1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, 512(AX)
-	VMULPS    offsetQ3K<>+0(SB), Z1, Z0
-	VMOVUPS   Z0, 640(AX)
 	VCVTPH2PS (DX), Z0
 	VPMOVSXBD 208(CX), Z1
 	VCVTDQ2PS Z1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, 576(AX)
-	VMULPS    offsetQ3K<>+0(SB), Z1, Z0
-	VMOVUPS   Z0, 704(AX)
 	ADDQ      $+768, AX
 	ADDQ      $+224, CX
 	DECQ      SI
@@ -5210,23 +5214,23 @@ DATA ones2<>+56(SB)/4, $0x04040404
 DATA ones2<>+60(SB)/4, $0x04040404
 GLOBL ones2<>(SB), RODATA|NOPTR, $64
 
-DATA offsetQ3K<>+0(SB)/4, $0x3f000000
-DATA offsetQ3K<>+4(SB)/4, $0x3f000000
-DATA offsetQ3K<>+8(SB)/4, $0x3f000000
-DATA offsetQ3K<>+12(SB)/4, $0x3f000000
-DATA offsetQ3K<>+16(SB)/4, $0x3f000000
-DATA offsetQ3K<>+20(SB)/4, $0x3f000000
-DATA offsetQ3K<>+24(SB)/4, $0x3f000000
-DATA offsetQ3K<>+28(SB)/4, $0x3f000000
-DATA offsetQ3K<>+32(SB)/4, $0x3f000000
-DATA offsetQ3K<>+36(SB)/4, $0x3f000000
-DATA offsetQ3K<>+40(SB)/4, $0x3f000000
-DATA offsetQ3K<>+44(SB)/4, $0x3f000000
-DATA offsetQ3K<>+48(SB)/4, $0x3f000000
-DATA offsetQ3K<>+52(SB)/4, $0x3f000000
-DATA offsetQ3K<>+56(SB)/4, $0x3f000000
-DATA offsetQ3K<>+60(SB)/4, $0x3f000000
-GLOBL offsetQ3K<>(SB), RODATA|NOPTR, $64
+DATA to128Q3K<>+0(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+4(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+8(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+12(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+16(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+20(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+24(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+28(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+32(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+36(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+40(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+44(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+48(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+52(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+56(SB)/4, $0x7c7c7c7c
+DATA to128Q3K<>+60(SB)/4, $0x7c7c7c7c
+GLOBL to128Q3K<>(SB), RODATA|NOPTR, $64
 
 // func tileQ3KVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
@@ -5237,13 +5241,14 @@ TEXT ·tileQ3KVNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS pairs0<>+0(SB), Z1
 	VMOVUPS ones2<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
+	VMOVUPS offsetQ3K<>+0(SB), Z4
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done80
 
 block79:
 	MOVQ      AX, CX
-	VCVTPH2PS (CX), Z4
+	VCVTPH2PS (CX), Z5
 	ADDQ      $+32, AX
 	MOVQ      $0x00000008, CX
 
@@ -5252,74 +5257,72 @@ part81:
 	PREFETCHT0       2112(AX)
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
-	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
-	VMOVUPS          (AX), Z7
-	VPANDD           Z1, Z7, Z8
-	VMOVUPS          128(AX), Z9
-	VPSLLW           $0x02, Z9, Z10
-	VPANDD           Z2, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z5
-	VPSRLW           $0x04, Z7, Z8
-	VPANDD           Z1, Z8, Z8
-	VPSRLW           $0x02, Z9, Z10
-	VPANDD           Z2, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    16(DX), Z8, Z6
-	VMOVUPS          64(AX), Z8
-	VPANDD           Z1, Z8, Z10
-	VPSLLW           $0x01, Z9, Z11
-	VPANDD           Z2, Z11, Z11
-	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    4(DX), Z10, Z5
-	VPSRLW           $0x04, Z8, Z10
-	VPANDD           Z1, Z10, Z10
-	VPSRLW           $0x03, Z9, Z11
-	VPANDD           Z2, Z11, Z11
-	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    20(DX), Z10, Z6
-	VPSRLW           $0x02, Z7, Z10
-	VPANDD           Z1, Z10, Z10
-	VPANDD           Z2, Z9, Z11
-	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    8(DX), Z10, Z5
-	VPSRLW           $0x06, Z7, Z7
-	VPANDD           Z1, Z7, Z7
-	VPSRLW           $0x04, Z9, Z10
-	VPANDD           Z2, Z10, Z10
-	VPORD            Z10, Z7, Z7
-	VPDPBUSD.BCST    24(DX), Z7, Z6
-	VPSRLW           $0x02, Z8, Z7
-	VPANDD           Z1, Z7, Z7
-	VPSRLW           $0x01, Z9, Z10
-	VPANDD           Z2, Z10, Z10
-	VPORD            Z10, Z7, Z7
-	VPDPBUSD.BCST    12(DX), Z7, Z5
-	VPSRLW           $0x06, Z8, Z7
-	VPANDD           Z1, Z7, Z7
-	VPSRLW           $0x05, Z9, Z8
-	VPANDD           Z2, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    28(DX), Z7, Z6
-	VPMOVSXBD        192(AX), Z7
-	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z4, Z7, Z7
-	VMULPS           offsetQ3K<>+0(SB), Z7, Z8
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z7, Z5, Z5
-	VBROADCASTSS     44(DX), Z7
-	VFNMADD231PS     Z8, Z7, Z5
-	VPMOVSXBD        208(AX), Z7
-	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z4, Z7, Z7
-	VMULPS           offsetQ3K<>+0(SB), Z7, Z8
-	VCVTDQ2PS        Z6, Z6
-	VFMADD231PS      Z7, Z6, Z5
+	VPXORD           Z7, Z7, Z7
+	VBROADCASTSS     44(DX), Z6
+	VFNMADD213PS     Z3, Z4, Z6
 	VSUBPS.BCST      36(DX), Z3, Z7
 	VSUBPS.BCST      44(DX), Z7, Z7
-	VFNMADD231PS     Z8, Z7, Z5
-	VFMADD231PS.BCST 32(DX), Z5, Z0
+	VFNMADD213PS     Z3, Z4, Z7
+	VMOVUPS          (AX), Z8
+	VPANDD           Z1, Z8, Z9
+	VMOVUPS          128(AX), Z10
+	VPSLLW           $0x02, Z10, Z11
+	VPANDD           Z2, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    (DX), Z9, Z6
+	VPSRLW           $0x04, Z8, Z9
+	VPANDD           Z1, Z9, Z9
+	VPSRLW           $0x02, Z10, Z11
+	VPANDD           Z2, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    16(DX), Z9, Z7
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z1, Z9, Z11
+	VPSLLW           $0x01, Z10, Z12
+	VPANDD           Z2, Z12, Z12
+	VPORD            Z12, Z11, Z11
+	VPDPBUSD.BCST    4(DX), Z11, Z6
+	VPSRLW           $0x04, Z9, Z11
+	VPANDD           Z1, Z11, Z11
+	VPSRLW           $0x03, Z10, Z12
+	VPANDD           Z2, Z12, Z12
+	VPORD            Z12, Z11, Z11
+	VPDPBUSD.BCST    20(DX), Z11, Z7
+	VPSRLW           $0x02, Z8, Z11
+	VPANDD           Z1, Z11, Z11
+	VPANDD           Z2, Z10, Z12
+	VPORD            Z12, Z11, Z11
+	VPDPBUSD.BCST    8(DX), Z11, Z6
+	VPSRLW           $0x06, Z8, Z8
+	VPANDD           Z1, Z8, Z8
+	VPSRLW           $0x04, Z10, Z11
+	VPANDD           Z2, Z11, Z11
+	VPORD            Z11, Z8, Z8
+	VPDPBUSD.BCST    24(DX), Z8, Z7
+	VPSRLW           $0x02, Z9, Z8
+	VPANDD           Z1, Z8, Z8
+	VPSRLW           $0x01, Z10, Z11
+	VPANDD           Z2, Z11, Z11
+	VPORD            Z11, Z8, Z8
+	VPDPBUSD.BCST    12(DX), Z8, Z6
+	VPSRLW           $0x06, Z9, Z8
+	VPANDD           Z1, Z8, Z8
+	VPSRLW           $0x05, Z10, Z9
+	VPANDD           Z2, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    28(DX), Z8, Z7
+	VPMOVSXBD        192(AX), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z5, Z8, Z8
+	VSUBPS           Z3, Z6, Z6
+	VMULPS           Z8, Z6, Z6
+	VPMOVSXBD        208(AX), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z5, Z8, Z8
+	VSUBPS           Z3, Z7, Z7
+	VFMADD231PS      Z8, Z7, Z6
+	VFMADD231PS.BCST 32(DX), Z6, Z0
 	ADDQ             $+48, DX
 	ADDQ             $+224, AX
 	DECQ             CX
@@ -5346,6 +5349,24 @@ noResidual82:
 	VZEROUPPER
 	RET
 
+DATA offsetQ3K<>+0(SB)/4, $0x3f000000
+DATA offsetQ3K<>+4(SB)/4, $0x3f000000
+DATA offsetQ3K<>+8(SB)/4, $0x3f000000
+DATA offsetQ3K<>+12(SB)/4, $0x3f000000
+DATA offsetQ3K<>+16(SB)/4, $0x3f000000
+DATA offsetQ3K<>+20(SB)/4, $0x3f000000
+DATA offsetQ3K<>+24(SB)/4, $0x3f000000
+DATA offsetQ3K<>+28(SB)/4, $0x3f000000
+DATA offsetQ3K<>+32(SB)/4, $0x3f000000
+DATA offsetQ3K<>+36(SB)/4, $0x3f000000
+DATA offsetQ3K<>+40(SB)/4, $0x3f000000
+DATA offsetQ3K<>+44(SB)/4, $0x3f000000
+DATA offsetQ3K<>+48(SB)/4, $0x3f000000
+DATA offsetQ3K<>+52(SB)/4, $0x3f000000
+DATA offsetQ3K<>+56(SB)/4, $0x3f000000
+DATA offsetQ3K<>+60(SB)/4, $0x3f000000
+GLOBL offsetQ3K<>(SB), RODATA|NOPTR, $64
+
 // func tileQ3KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ3KVNNIr1p2(SB), NOSPLIT, $0-80
@@ -5357,14 +5378,15 @@ TEXT ·tileQ3KVNNIr1p2(SB), NOSPLIT, $0-80
 	VMOVUPS pairs0<>+0(SB), Z2
 	VMOVUPS ones2<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
+	VMOVUPS offsetQ3K<>+0(SB), Z5
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done84
 
 block83:
 	MOVQ      AX, DX
-	VCVTPH2PS (DX), Z5
-	VCVTPH2PS (DX)(CX*1), Z6
+	VCVTPH2PS (DX), Z6
+	VCVTPH2PS (DX)(CX*1), Z7
 	ADDQ      $+32, AX
 	MOVQ      $0x00000008, DX
 
@@ -5373,146 +5395,142 @@ part85:
 	PREFETCHT0       2112(AX)
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
-	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
-	VMOVUPS          (AX), Z9
-	VPANDD           Z2, Z9, Z10
-	VMOVUPS          128(AX), Z11
-	VPSLLW           $0x02, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z10, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z7
-	VPSRLW           $0x04, Z9, Z10
-	VPANDD           Z2, Z10, Z10
-	VPSRLW           $0x02, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z10, Z10
-	VPDPBUSD.BCST    16(BX), Z10, Z8
-	VMOVUPS          64(AX), Z10
-	VPANDD           Z2, Z10, Z12
-	VPSLLW           $0x01, Z11, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z12, Z12
-	VPDPBUSD.BCST    4(BX), Z12, Z7
-	VPSRLW           $0x04, Z10, Z12
-	VPANDD           Z2, Z12, Z12
-	VPSRLW           $0x03, Z11, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z12, Z12
-	VPDPBUSD.BCST    20(BX), Z12, Z8
-	VPSRLW           $0x02, Z9, Z12
-	VPANDD           Z2, Z12, Z12
-	VPANDD           Z3, Z11, Z15
-	VPORD            Z15, Z12, Z12
-	VPDPBUSD.BCST    8(BX), Z12, Z7
-	VPSRLW           $0x06, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x04, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z9, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z8
-	VPSRLW           $0x02, Z10, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x01, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z9, Z9
-	VPDPBUSD.BCST    12(BX), Z9, Z7
-	VPSRLW           $0x06, Z10, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x05, Z11, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z8
-	VPMOVSXBD        192(AX), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z5, Z9, Z9
-	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z9, Z7, Z7
-	VBROADCASTSS     44(BX), Z9
-	VFNMADD231PS     Z10, Z9, Z7
-	VPMOVSXBD        208(AX), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z5, Z9, Z9
-	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z8, Z8
-	VFMADD231PS      Z9, Z8, Z7
+	VPXORD           Z9, Z9, Z9
+	VBROADCASTSS     44(BX), Z8
+	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
 	VSUBPS.BCST      44(BX), Z9, Z9
-	VFNMADD231PS     Z10, Z9, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z0
+	VFNMADD213PS     Z4, Z5, Z9
+	VMOVUPS          (AX), Z10
+	VPANDD           Z2, Z10, Z11
+	VMOVUPS          128(AX), Z12
+	VPSLLW           $0x02, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z11
+	VPANDD           Z2, Z11, Z11
+	VPSRLW           $0x02, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    16(BX), Z11, Z9
+	VMOVUPS          64(AX), Z11
+	VPANDD           Z2, Z11, Z13
+	VPSLLW           $0x01, Z12, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z13, Z13
+	VPDPBUSD.BCST    4(BX), Z13, Z8
+	VPSRLW           $0x04, Z11, Z13
+	VPANDD           Z2, Z13, Z13
+	VPSRLW           $0x03, Z12, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z13, Z13
+	VPDPBUSD.BCST    20(BX), Z13, Z9
+	VPSRLW           $0x02, Z10, Z13
+	VPANDD           Z2, Z13, Z13
+	VPANDD           Z3, Z12, Z16
+	VPORD            Z16, Z13, Z13
+	VPDPBUSD.BCST    8(BX), Z13, Z8
+	VPSRLW           $0x06, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x04, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z10, Z10
+	VPDPBUSD.BCST    24(BX), Z10, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x01, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z8
+	VPSRLW           $0x06, Z11, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x05, Z12, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z9
+	VPMOVSXBD        192(AX), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VSUBPS           Z4, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VPMOVSXBD        208(AX), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VSUBPS           Z4, Z9, Z9
+	VFMADD231PS      Z10, Z9, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z0
 	PREFETCHT0       2048(AX)(CX*1)
 	PREFETCHT0       2112(AX)(CX*1)
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
-	VPXORD           Z13, Z13, Z13
 	VPXORD           Z14, Z14, Z14
-	VMOVUPS          (AX)(CX*1), Z9
-	VPANDD           Z2, Z9, Z10
-	VMOVUPS          128(AX)(CX*1), Z11
-	VPSLLW           $0x02, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z10, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z13
-	VPSRLW           $0x04, Z9, Z10
+	VPXORD           Z15, Z15, Z15
+	VBROADCASTSS     44(BX), Z14
+	VFNMADD213PS     Z4, Z5, Z14
+	VSUBPS.BCST      36(BX), Z4, Z15
+	VSUBPS.BCST      44(BX), Z15, Z15
+	VFNMADD213PS     Z4, Z5, Z15
+	VMOVUPS          (AX)(CX*1), Z10
+	VPANDD           Z2, Z10, Z11
+	VMOVUPS          128(AX)(CX*1), Z12
+	VPSLLW           $0x02, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z14
+	VPSRLW           $0x04, Z10, Z11
+	VPANDD           Z2, Z11, Z11
+	VPSRLW           $0x02, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    16(BX), Z11, Z15
+	VMOVUPS          64(AX)(CX*1), Z11
+	VPANDD           Z2, Z11, Z13
+	VPSLLW           $0x01, Z12, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z13, Z13
+	VPDPBUSD.BCST    4(BX), Z13, Z14
+	VPSRLW           $0x04, Z11, Z13
+	VPANDD           Z2, Z13, Z13
+	VPSRLW           $0x03, Z12, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z13, Z13
+	VPDPBUSD.BCST    20(BX), Z13, Z15
+	VPSRLW           $0x02, Z10, Z13
+	VPANDD           Z2, Z13, Z13
+	VPANDD           Z3, Z12, Z16
+	VPORD            Z16, Z13, Z13
+	VPDPBUSD.BCST    8(BX), Z13, Z14
+	VPSRLW           $0x06, Z10, Z10
 	VPANDD           Z2, Z10, Z10
-	VPSRLW           $0x02, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z10, Z10
-	VPDPBUSD.BCST    16(BX), Z10, Z14
-	VMOVUPS          64(AX)(CX*1), Z10
-	VPANDD           Z2, Z10, Z12
-	VPSLLW           $0x01, Z11, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z12, Z12
-	VPDPBUSD.BCST    4(BX), Z12, Z13
-	VPSRLW           $0x04, Z10, Z12
-	VPANDD           Z2, Z12, Z12
-	VPSRLW           $0x03, Z11, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z12, Z12
-	VPDPBUSD.BCST    20(BX), Z12, Z14
-	VPSRLW           $0x02, Z9, Z12
-	VPANDD           Z2, Z12, Z12
-	VPANDD           Z3, Z11, Z15
-	VPORD            Z15, Z12, Z12
-	VPDPBUSD.BCST    8(BX), Z12, Z13
-	VPSRLW           $0x06, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x04, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z9, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z14
-	VPSRLW           $0x02, Z10, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x01, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z9, Z9
-	VPDPBUSD.BCST    12(BX), Z9, Z13
-	VPSRLW           $0x06, Z10, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x05, Z11, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z14
-	VPMOVSXBD        192(AX)(CX*1), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z6, Z9, Z9
-	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z13, Z13
-	VMULPS           Z9, Z13, Z13
-	VBROADCASTSS     44(BX), Z9
-	VFNMADD231PS     Z10, Z9, Z13
-	VPMOVSXBD        208(AX)(CX*1), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z6, Z9, Z9
-	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z14, Z14
-	VFMADD231PS      Z9, Z14, Z13
-	VSUBPS.BCST      36(BX), Z4, Z9
-	VSUBPS.BCST      44(BX), Z9, Z9
-	VFNMADD231PS     Z10, Z9, Z13
-	VFMADD231PS.BCST 32(BX), Z13, Z1
+	VPSRLW           $0x04, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z10, Z10
+	VPDPBUSD.BCST    24(BX), Z10, Z15
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x01, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z14
+	VPSRLW           $0x06, Z11, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x05, Z12, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z15
+	VPMOVSXBD        192(AX)(CX*1), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z7, Z10, Z10
+	VSUBPS           Z4, Z14, Z14
+	VMULPS           Z10, Z14, Z14
+	VPMOVSXBD        208(AX)(CX*1), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z7, Z10, Z10
+	VSUBPS           Z4, Z15, Z15
+	VFMADD231PS      Z10, Z15, Z14
+	VFMADD231PS.BCST 32(BX), Z14, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+224, AX
 	DECQ             DX
@@ -5554,14 +5572,15 @@ TEXT ·swigluQ3KVNNIr1(SB), NOSPLIT, $0-80
 	VMOVUPS pairs0<>+0(SB), Z2
 	VMOVUPS ones2<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
+	VMOVUPS offsetQ3K<>+0(SB), Z5
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done88
 
 block87:
 	MOVQ      AX, DX
-	VCVTPH2PS (DX), Z5
-	VCVTPH2PS (DX)(CX*1), Z6
+	VCVTPH2PS (DX), Z6
+	VCVTPH2PS (DX)(CX*1), Z7
 	ADDQ      $+32, AX
 	MOVQ      $0x00000008, DX
 
@@ -5570,146 +5589,142 @@ part89:
 	PREFETCHT0       2112(AX)
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
-	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
-	VMOVUPS          (AX), Z9
-	VPANDD           Z2, Z9, Z10
-	VMOVUPS          128(AX), Z11
-	VPSLLW           $0x02, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z10, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z7
-	VPSRLW           $0x04, Z9, Z10
-	VPANDD           Z2, Z10, Z10
-	VPSRLW           $0x02, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z10, Z10
-	VPDPBUSD.BCST    16(BX), Z10, Z8
-	VMOVUPS          64(AX), Z10
-	VPANDD           Z2, Z10, Z12
-	VPSLLW           $0x01, Z11, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z12, Z12
-	VPDPBUSD.BCST    4(BX), Z12, Z7
-	VPSRLW           $0x04, Z10, Z12
-	VPANDD           Z2, Z12, Z12
-	VPSRLW           $0x03, Z11, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z12, Z12
-	VPDPBUSD.BCST    20(BX), Z12, Z8
-	VPSRLW           $0x02, Z9, Z12
-	VPANDD           Z2, Z12, Z12
-	VPANDD           Z3, Z11, Z15
-	VPORD            Z15, Z12, Z12
-	VPDPBUSD.BCST    8(BX), Z12, Z7
-	VPSRLW           $0x06, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x04, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z9, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z8
-	VPSRLW           $0x02, Z10, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x01, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z9, Z9
-	VPDPBUSD.BCST    12(BX), Z9, Z7
-	VPSRLW           $0x06, Z10, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x05, Z11, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z8
-	VPMOVSXBD        192(AX), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z5, Z9, Z9
-	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z9, Z7, Z7
-	VBROADCASTSS     44(BX), Z9
-	VFNMADD231PS     Z10, Z9, Z7
-	VPMOVSXBD        208(AX), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z5, Z9, Z9
-	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z8, Z8
-	VFMADD231PS      Z9, Z8, Z7
+	VPXORD           Z9, Z9, Z9
+	VBROADCASTSS     44(BX), Z8
+	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
 	VSUBPS.BCST      44(BX), Z9, Z9
-	VFNMADD231PS     Z10, Z9, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z0
+	VFNMADD213PS     Z4, Z5, Z9
+	VMOVUPS          (AX), Z10
+	VPANDD           Z2, Z10, Z11
+	VMOVUPS          128(AX), Z12
+	VPSLLW           $0x02, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z11
+	VPANDD           Z2, Z11, Z11
+	VPSRLW           $0x02, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    16(BX), Z11, Z9
+	VMOVUPS          64(AX), Z11
+	VPANDD           Z2, Z11, Z13
+	VPSLLW           $0x01, Z12, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z13, Z13
+	VPDPBUSD.BCST    4(BX), Z13, Z8
+	VPSRLW           $0x04, Z11, Z13
+	VPANDD           Z2, Z13, Z13
+	VPSRLW           $0x03, Z12, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z13, Z13
+	VPDPBUSD.BCST    20(BX), Z13, Z9
+	VPSRLW           $0x02, Z10, Z13
+	VPANDD           Z2, Z13, Z13
+	VPANDD           Z3, Z12, Z16
+	VPORD            Z16, Z13, Z13
+	VPDPBUSD.BCST    8(BX), Z13, Z8
+	VPSRLW           $0x06, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x04, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z10, Z10
+	VPDPBUSD.BCST    24(BX), Z10, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x01, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z8
+	VPSRLW           $0x06, Z11, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x05, Z12, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z9
+	VPMOVSXBD        192(AX), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VSUBPS           Z4, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VPMOVSXBD        208(AX), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VSUBPS           Z4, Z9, Z9
+	VFMADD231PS      Z10, Z9, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z0
 	PREFETCHT0       2048(AX)(CX*1)
 	PREFETCHT0       2112(AX)(CX*1)
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
-	VPXORD           Z13, Z13, Z13
 	VPXORD           Z14, Z14, Z14
-	VMOVUPS          (AX)(CX*1), Z9
-	VPANDD           Z2, Z9, Z10
-	VMOVUPS          128(AX)(CX*1), Z11
-	VPSLLW           $0x02, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z10, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z13
-	VPSRLW           $0x04, Z9, Z10
+	VPXORD           Z15, Z15, Z15
+	VBROADCASTSS     44(BX), Z14
+	VFNMADD213PS     Z4, Z5, Z14
+	VSUBPS.BCST      36(BX), Z4, Z15
+	VSUBPS.BCST      44(BX), Z15, Z15
+	VFNMADD213PS     Z4, Z5, Z15
+	VMOVUPS          (AX)(CX*1), Z10
+	VPANDD           Z2, Z10, Z11
+	VMOVUPS          128(AX)(CX*1), Z12
+	VPSLLW           $0x02, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z14
+	VPSRLW           $0x04, Z10, Z11
+	VPANDD           Z2, Z11, Z11
+	VPSRLW           $0x02, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    16(BX), Z11, Z15
+	VMOVUPS          64(AX)(CX*1), Z11
+	VPANDD           Z2, Z11, Z13
+	VPSLLW           $0x01, Z12, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z13, Z13
+	VPDPBUSD.BCST    4(BX), Z13, Z14
+	VPSRLW           $0x04, Z11, Z13
+	VPANDD           Z2, Z13, Z13
+	VPSRLW           $0x03, Z12, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z13, Z13
+	VPDPBUSD.BCST    20(BX), Z13, Z15
+	VPSRLW           $0x02, Z10, Z13
+	VPANDD           Z2, Z13, Z13
+	VPANDD           Z3, Z12, Z16
+	VPORD            Z16, Z13, Z13
+	VPDPBUSD.BCST    8(BX), Z13, Z14
+	VPSRLW           $0x06, Z10, Z10
 	VPANDD           Z2, Z10, Z10
-	VPSRLW           $0x02, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z10, Z10
-	VPDPBUSD.BCST    16(BX), Z10, Z14
-	VMOVUPS          64(AX)(CX*1), Z10
-	VPANDD           Z2, Z10, Z12
-	VPSLLW           $0x01, Z11, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z12, Z12
-	VPDPBUSD.BCST    4(BX), Z12, Z13
-	VPSRLW           $0x04, Z10, Z12
-	VPANDD           Z2, Z12, Z12
-	VPSRLW           $0x03, Z11, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z12, Z12
-	VPDPBUSD.BCST    20(BX), Z12, Z14
-	VPSRLW           $0x02, Z9, Z12
-	VPANDD           Z2, Z12, Z12
-	VPANDD           Z3, Z11, Z15
-	VPORD            Z15, Z12, Z12
-	VPDPBUSD.BCST    8(BX), Z12, Z13
-	VPSRLW           $0x06, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x04, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z9, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z14
-	VPSRLW           $0x02, Z10, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x01, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z9, Z9
-	VPDPBUSD.BCST    12(BX), Z9, Z13
-	VPSRLW           $0x06, Z10, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x05, Z11, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z14
-	VPMOVSXBD        192(AX)(CX*1), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z6, Z9, Z9
-	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z13, Z13
-	VMULPS           Z9, Z13, Z13
-	VBROADCASTSS     44(BX), Z9
-	VFNMADD231PS     Z10, Z9, Z13
-	VPMOVSXBD        208(AX)(CX*1), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z6, Z9, Z9
-	VMULPS           offsetQ3K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z14, Z14
-	VFMADD231PS      Z9, Z14, Z13
-	VSUBPS.BCST      36(BX), Z4, Z9
-	VSUBPS.BCST      44(BX), Z9, Z9
-	VFNMADD231PS     Z10, Z9, Z13
-	VFMADD231PS.BCST 32(BX), Z13, Z1
+	VPSRLW           $0x04, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z10, Z10
+	VPDPBUSD.BCST    24(BX), Z10, Z15
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x01, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z14
+	VPSRLW           $0x06, Z11, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x05, Z12, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z15
+	VPMOVSXBD        192(AX)(CX*1), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z7, Z10, Z10
+	VSUBPS           Z4, Z14, Z14
+	VMULPS           Z10, Z14, Z14
+	VPMOVSXBD        208(AX)(CX*1), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z7, Z10, Z10
+	VSUBPS           Z4, Z15, Z15
+	VFMADD231PS      Z10, Z15, Z14
+	VFMADD231PS.BCST 32(BX), Z14, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+224, AX
 	DECQ             DX
@@ -9096,11 +9111,13 @@ part150:
 	VPSLLW    $0x04, Z2, Z3
 	VPANDD    pairs4<>+0(SB), Z3, Z3
 	VPORD     Z3, Z1, Z1
+	VPADDB    to128Q6K<>+0(SB), Z1, Z1
 	VMOVUPS   Z1, (AX)
 	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VPANDD    pairs4<>+0(SB), Z2, Z1
 	VPORD     Z1, Z0, Z0
+	VPADDB    to128Q6K<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 256(AX)
 	VMOVUPS   64(CX), Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z1
@@ -9108,50 +9125,52 @@ part150:
 	VPSLLW    $0x04, Z3, Z4
 	VPANDD    pairs4<>+0(SB), Z4, Z4
 	VPORD     Z4, Z1, Z1
+	VPADDB    to128Q6K<>+0(SB), Z1, Z1
 	VMOVUPS   Z1, 64(AX)
 	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VPANDD    pairs4<>+0(SB), Z3, Z1
 	VPORD     Z1, Z0, Z0
+	VPADDB    to128Q6K<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 320(AX)
 	VMOVUPS   128(CX), Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z1
 	VPSLLW    $0x02, Z2, Z4
 	VPANDD    pairs4<>+0(SB), Z4, Z4
 	VPORD     Z4, Z1, Z1
+	VPADDB    to128Q6K<>+0(SB), Z1, Z1
 	VMOVUPS   Z1, 128(AX)
 	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VPSRLW    $0x02, Z2, Z1
 	VPANDD    pairs4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
+	VPADDB    to128Q6K<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 384(AX)
 	VMOVUPS   192(CX), Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z1
 	VPSLLW    $0x02, Z3, Z2
 	VPANDD    pairs4<>+0(SB), Z2, Z2
 	VPORD     Z2, Z1, Z1
+	VPADDB    to128Q6K<>+0(SB), Z1, Z1
 	VMOVUPS   Z1, 192(AX)
 	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VPSRLW    $0x02, Z3, Z1
 	VPANDD    pairs4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
+	VPADDB    to128Q6K<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 448(AX)
 	VCVTPH2PS (DX), Z0
 	VPMOVSXBD 384(CX), Z1
 	VCVTDQ2PS Z1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, 512(AX)
-	VMULPS    offsetQ6K<>+0(SB), Z1, Z0
-	VMOVUPS   Z0, 640(AX)
 	VCVTPH2PS (DX), Z0
 	VPMOVSXBD 400(CX), Z1
 	VCVTDQ2PS Z1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, 576(AX)
-	VMULPS    offsetQ6K<>+0(SB), Z1, Z0
-	VMOVUPS   Z0, 704(AX)
 	ADDQ      $+768, AX
 	ADDQ      $+416, CX
 	DECQ      SI
@@ -9181,23 +9200,23 @@ DATA pairs4<>+56(SB)/4, $0x30303030
 DATA pairs4<>+60(SB)/4, $0x30303030
 GLOBL pairs4<>(SB), RODATA|NOPTR, $64
 
-DATA offsetQ6K<>+0(SB)/4, $0x40800000
-DATA offsetQ6K<>+4(SB)/4, $0x40800000
-DATA offsetQ6K<>+8(SB)/4, $0x40800000
-DATA offsetQ6K<>+12(SB)/4, $0x40800000
-DATA offsetQ6K<>+16(SB)/4, $0x40800000
-DATA offsetQ6K<>+20(SB)/4, $0x40800000
-DATA offsetQ6K<>+24(SB)/4, $0x40800000
-DATA offsetQ6K<>+28(SB)/4, $0x40800000
-DATA offsetQ6K<>+32(SB)/4, $0x40800000
-DATA offsetQ6K<>+36(SB)/4, $0x40800000
-DATA offsetQ6K<>+40(SB)/4, $0x40800000
-DATA offsetQ6K<>+44(SB)/4, $0x40800000
-DATA offsetQ6K<>+48(SB)/4, $0x40800000
-DATA offsetQ6K<>+52(SB)/4, $0x40800000
-DATA offsetQ6K<>+56(SB)/4, $0x40800000
-DATA offsetQ6K<>+60(SB)/4, $0x40800000
-GLOBL offsetQ6K<>(SB), RODATA|NOPTR, $64
+DATA to128Q6K<>+0(SB)/4, $0x60606060
+DATA to128Q6K<>+4(SB)/4, $0x60606060
+DATA to128Q6K<>+8(SB)/4, $0x60606060
+DATA to128Q6K<>+12(SB)/4, $0x60606060
+DATA to128Q6K<>+16(SB)/4, $0x60606060
+DATA to128Q6K<>+20(SB)/4, $0x60606060
+DATA to128Q6K<>+24(SB)/4, $0x60606060
+DATA to128Q6K<>+28(SB)/4, $0x60606060
+DATA to128Q6K<>+32(SB)/4, $0x60606060
+DATA to128Q6K<>+36(SB)/4, $0x60606060
+DATA to128Q6K<>+40(SB)/4, $0x60606060
+DATA to128Q6K<>+44(SB)/4, $0x60606060
+DATA to128Q6K<>+48(SB)/4, $0x60606060
+DATA to128Q6K<>+52(SB)/4, $0x60606060
+DATA to128Q6K<>+56(SB)/4, $0x60606060
+DATA to128Q6K<>+60(SB)/4, $0x60606060
+GLOBL to128Q6K<>(SB), RODATA|NOPTR, $64
 
 // func tileQ6KVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
@@ -9208,13 +9227,14 @@ TEXT ·tileQ6KVNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	VMOVUPS pairs4<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
+	VMOVUPS offsetQ6K<>+0(SB), Z4
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done152
 
 block151:
 	MOVQ      AX, CX
-	VCVTPH2PS (CX), Z4
+	VCVTPH2PS (CX), Z5
 	ADDQ      $+32, AX
 	MOVQ      $0x00000008, CX
 
@@ -9226,74 +9246,72 @@ part153:
 	PREFETCHT0       2304(AX)
 	PREFETCHT0       2368(AX)
 	PREFETCHT0       2432(AX)
-	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
-	VMOVUPS          (AX), Z7
-	VPANDD           Z1, Z7, Z8
-	VMOVUPS          256(AX), Z9
-	VPSLLW           $0x04, Z9, Z10
-	VPANDD           Z2, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z5
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z1, Z7, Z7
-	VPANDD           Z2, Z9, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    16(DX), Z7, Z6
-	VMOVUPS          64(AX), Z7
-	VPANDD           Z1, Z7, Z8
-	VMOVUPS          320(AX), Z10
-	VPSLLW           $0x04, Z10, Z11
-	VPANDD           Z2, Z11, Z11
-	VPORD            Z11, Z8, Z8
-	VPDPBUSD.BCST    4(DX), Z8, Z5
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z1, Z7, Z7
-	VPANDD           Z2, Z10, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    20(DX), Z7, Z6
-	VMOVUPS          128(AX), Z7
-	VPANDD           Z1, Z7, Z8
-	VPSLLW           $0x02, Z9, Z11
-	VPANDD           Z2, Z11, Z11
-	VPORD            Z11, Z8, Z8
-	VPDPBUSD.BCST    8(DX), Z8, Z5
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z1, Z7, Z7
-	VPSRLW           $0x02, Z9, Z8
-	VPANDD           Z2, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    24(DX), Z7, Z6
-	VMOVUPS          192(AX), Z7
-	VPANDD           Z1, Z7, Z8
-	VPSLLW           $0x02, Z10, Z9
-	VPANDD           Z2, Z9, Z9
-	VPORD            Z9, Z8, Z8
-	VPDPBUSD.BCST    12(DX), Z8, Z5
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z1, Z7, Z7
-	VPSRLW           $0x02, Z10, Z8
-	VPANDD           Z2, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    28(DX), Z7, Z6
-	VPMOVSXBD        384(AX), Z7
-	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z4, Z7, Z7
-	VMULPS           offsetQ6K<>+0(SB), Z7, Z8
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z7, Z5, Z5
-	VBROADCASTSS     44(DX), Z7
-	VFNMADD231PS     Z8, Z7, Z5
-	VPMOVSXBD        400(AX), Z7
-	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z4, Z7, Z7
-	VMULPS           offsetQ6K<>+0(SB), Z7, Z8
-	VCVTDQ2PS        Z6, Z6
-	VFMADD231PS      Z7, Z6, Z5
+	VPXORD           Z7, Z7, Z7
+	VBROADCASTSS     44(DX), Z6
+	VFNMADD213PS     Z3, Z4, Z6
 	VSUBPS.BCST      36(DX), Z3, Z7
 	VSUBPS.BCST      44(DX), Z7, Z7
-	VFNMADD231PS     Z8, Z7, Z5
-	VFMADD231PS.BCST 32(DX), Z5, Z0
+	VFNMADD213PS     Z3, Z4, Z7
+	VMOVUPS          (AX), Z8
+	VPANDD           Z1, Z8, Z9
+	VMOVUPS          256(AX), Z10
+	VPSLLW           $0x04, Z10, Z11
+	VPANDD           Z2, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    (DX), Z9, Z6
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z1, Z8, Z8
+	VPANDD           Z2, Z10, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    16(DX), Z8, Z7
+	VMOVUPS          64(AX), Z8
+	VPANDD           Z1, Z8, Z9
+	VMOVUPS          320(AX), Z11
+	VPSLLW           $0x04, Z11, Z12
+	VPANDD           Z2, Z12, Z12
+	VPORD            Z12, Z9, Z9
+	VPDPBUSD.BCST    4(DX), Z9, Z6
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z1, Z8, Z8
+	VPANDD           Z2, Z11, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    20(DX), Z8, Z7
+	VMOVUPS          128(AX), Z8
+	VPANDD           Z1, Z8, Z9
+	VPSLLW           $0x02, Z10, Z12
+	VPANDD           Z2, Z12, Z12
+	VPORD            Z12, Z9, Z9
+	VPDPBUSD.BCST    8(DX), Z9, Z6
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z1, Z8, Z8
+	VPSRLW           $0x02, Z10, Z9
+	VPANDD           Z2, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    24(DX), Z8, Z7
+	VMOVUPS          192(AX), Z8
+	VPANDD           Z1, Z8, Z9
+	VPSLLW           $0x02, Z11, Z10
+	VPANDD           Z2, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    12(DX), Z9, Z6
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z1, Z8, Z8
+	VPSRLW           $0x02, Z11, Z9
+	VPANDD           Z2, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    28(DX), Z8, Z7
+	VPMOVSXBD        384(AX), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z5, Z8, Z8
+	VSUBPS           Z3, Z6, Z6
+	VMULPS           Z8, Z6, Z6
+	VPMOVSXBD        400(AX), Z8
+	VCVTDQ2PS        Z8, Z8
+	VMULPS           Z5, Z8, Z8
+	VSUBPS           Z3, Z7, Z7
+	VFMADD231PS      Z8, Z7, Z6
+	VFMADD231PS.BCST 32(DX), Z6, Z0
 	ADDQ             $+48, DX
 	ADDQ             $+416, AX
 	DECQ             CX
@@ -9320,6 +9338,24 @@ noResidual154:
 	VZEROUPPER
 	RET
 
+DATA offsetQ6K<>+0(SB)/4, $0x40800000
+DATA offsetQ6K<>+4(SB)/4, $0x40800000
+DATA offsetQ6K<>+8(SB)/4, $0x40800000
+DATA offsetQ6K<>+12(SB)/4, $0x40800000
+DATA offsetQ6K<>+16(SB)/4, $0x40800000
+DATA offsetQ6K<>+20(SB)/4, $0x40800000
+DATA offsetQ6K<>+24(SB)/4, $0x40800000
+DATA offsetQ6K<>+28(SB)/4, $0x40800000
+DATA offsetQ6K<>+32(SB)/4, $0x40800000
+DATA offsetQ6K<>+36(SB)/4, $0x40800000
+DATA offsetQ6K<>+40(SB)/4, $0x40800000
+DATA offsetQ6K<>+44(SB)/4, $0x40800000
+DATA offsetQ6K<>+48(SB)/4, $0x40800000
+DATA offsetQ6K<>+52(SB)/4, $0x40800000
+DATA offsetQ6K<>+56(SB)/4, $0x40800000
+DATA offsetQ6K<>+60(SB)/4, $0x40800000
+GLOBL offsetQ6K<>(SB), RODATA|NOPTR, $64
+
 // func tileQ6KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ6KVNNIr1p2(SB), NOSPLIT, $0-80
@@ -9331,14 +9367,15 @@ TEXT ·tileQ6KVNNIr1p2(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS pairs4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
+	VMOVUPS offsetQ6K<>+0(SB), Z5
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done156
 
 block155:
 	MOVQ      AX, DX
-	VCVTPH2PS (DX), Z5
-	VCVTPH2PS (DX)(CX*1), Z6
+	VCVTPH2PS (DX), Z6
+	VCVTPH2PS (DX)(CX*1), Z7
 	ADDQ      $+32, AX
 	MOVQ      $0x00000008, DX
 
@@ -9350,74 +9387,72 @@ part157:
 	PREFETCHT0       2304(AX)
 	PREFETCHT0       2368(AX)
 	PREFETCHT0       2432(AX)
-	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
-	VMOVUPS          (AX), Z9
-	VPANDD           Z2, Z9, Z10
-	VMOVUPS          256(AX), Z11
-	VPSLLW           $0x04, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z10, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z7
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPANDD           Z3, Z11, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    16(BX), Z9, Z8
-	VMOVUPS          64(AX), Z9
-	VPANDD           Z2, Z9, Z10
-	VMOVUPS          320(AX), Z12
-	VPSLLW           $0x04, Z12, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z10, Z10
-	VPDPBUSD.BCST    4(BX), Z10, Z7
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPANDD           Z3, Z12, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    20(BX), Z9, Z8
-	VMOVUPS          128(AX), Z9
-	VPANDD           Z2, Z9, Z10
-	VPSLLW           $0x02, Z11, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z10, Z10
-	VPDPBUSD.BCST    8(BX), Z10, Z7
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x02, Z11, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z8
-	VMOVUPS          192(AX), Z9
-	VPANDD           Z2, Z9, Z10
-	VPSLLW           $0x02, Z12, Z11
-	VPANDD           Z3, Z11, Z11
-	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    12(BX), Z10, Z7
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x02, Z12, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z8
-	VPMOVSXBD        384(AX), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z5, Z9, Z9
-	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z9, Z7, Z7
-	VBROADCASTSS     44(BX), Z9
-	VFNMADD231PS     Z10, Z9, Z7
-	VPMOVSXBD        400(AX), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z5, Z9, Z9
-	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z8, Z8
-	VFMADD231PS      Z9, Z8, Z7
+	VPXORD           Z9, Z9, Z9
+	VBROADCASTSS     44(BX), Z8
+	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
 	VSUBPS.BCST      44(BX), Z9, Z9
-	VFNMADD231PS     Z10, Z9, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z0
+	VFNMADD213PS     Z4, Z5, Z9
+	VMOVUPS          (AX), Z10
+	VPANDD           Z2, Z10, Z11
+	VMOVUPS          256(AX), Z12
+	VPSLLW           $0x04, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPANDD           Z3, Z12, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z9
+	VMOVUPS          64(AX), Z10
+	VPANDD           Z2, Z10, Z11
+	VMOVUPS          320(AX), Z13
+	VPSLLW           $0x04, Z13, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z11, Z11
+	VPDPBUSD.BCST    4(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPANDD           Z3, Z13, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    20(BX), Z10, Z9
+	VMOVUPS          128(AX), Z10
+	VPANDD           Z2, Z10, Z11
+	VPSLLW           $0x02, Z12, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z11, Z11
+	VPDPBUSD.BCST    8(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x02, Z12, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    24(BX), Z10, Z9
+	VMOVUPS          192(AX), Z10
+	VPANDD           Z2, Z10, Z11
+	VPSLLW           $0x02, Z13, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x02, Z13, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z9
+	VPMOVSXBD        384(AX), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VSUBPS           Z4, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VPMOVSXBD        400(AX), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VSUBPS           Z4, Z9, Z9
+	VFMADD231PS      Z10, Z9, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z0
 	PREFETCHT0       2048(AX)(CX*1)
 	PREFETCHT0       2112(AX)(CX*1)
 	PREFETCHT0       2176(AX)(CX*1)
@@ -9425,74 +9460,72 @@ part157:
 	PREFETCHT0       2304(AX)(CX*1)
 	PREFETCHT0       2368(AX)(CX*1)
 	PREFETCHT0       2432(AX)(CX*1)
-	VPXORD           Z13, Z13, Z13
 	VPXORD           Z14, Z14, Z14
-	VMOVUPS          (AX)(CX*1), Z9
-	VPANDD           Z2, Z9, Z10
-	VMOVUPS          256(AX)(CX*1), Z11
-	VPSLLW           $0x04, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z10, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z13
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPANDD           Z3, Z11, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    16(BX), Z9, Z14
-	VMOVUPS          64(AX)(CX*1), Z9
-	VPANDD           Z2, Z9, Z10
-	VMOVUPS          320(AX)(CX*1), Z12
-	VPSLLW           $0x04, Z12, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z10, Z10
-	VPDPBUSD.BCST    4(BX), Z10, Z13
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPANDD           Z3, Z12, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    20(BX), Z9, Z14
-	VMOVUPS          128(AX)(CX*1), Z9
-	VPANDD           Z2, Z9, Z10
-	VPSLLW           $0x02, Z11, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z10, Z10
-	VPDPBUSD.BCST    8(BX), Z10, Z13
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x02, Z11, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z14
-	VMOVUPS          192(AX)(CX*1), Z9
-	VPANDD           Z2, Z9, Z10
-	VPSLLW           $0x02, Z12, Z11
+	VPXORD           Z15, Z15, Z15
+	VBROADCASTSS     44(BX), Z14
+	VFNMADD213PS     Z4, Z5, Z14
+	VSUBPS.BCST      36(BX), Z4, Z15
+	VSUBPS.BCST      44(BX), Z15, Z15
+	VFNMADD213PS     Z4, Z5, Z15
+	VMOVUPS          (AX)(CX*1), Z10
+	VPANDD           Z2, Z10, Z11
+	VMOVUPS          256(AX)(CX*1), Z12
+	VPSLLW           $0x04, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z14
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPANDD           Z3, Z12, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z15
+	VMOVUPS          64(AX)(CX*1), Z10
+	VPANDD           Z2, Z10, Z11
+	VMOVUPS          320(AX)(CX*1), Z13
+	VPSLLW           $0x04, Z13, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z11, Z11
+	VPDPBUSD.BCST    4(BX), Z11, Z14
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPANDD           Z3, Z13, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    20(BX), Z10, Z15
+	VMOVUPS          128(AX)(CX*1), Z10
+	VPANDD           Z2, Z10, Z11
+	VPSLLW           $0x02, Z12, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z11, Z11
+	VPDPBUSD.BCST    8(BX), Z11, Z14
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x02, Z12, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    12(BX), Z10, Z13
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x02, Z12, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z14
-	VPMOVSXBD        384(AX)(CX*1), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z6, Z9, Z9
-	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z13, Z13
-	VMULPS           Z9, Z13, Z13
-	VBROADCASTSS     44(BX), Z9
-	VFNMADD231PS     Z10, Z9, Z13
-	VPMOVSXBD        400(AX)(CX*1), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z6, Z9, Z9
-	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z14, Z14
-	VFMADD231PS      Z9, Z14, Z13
-	VSUBPS.BCST      36(BX), Z4, Z9
-	VSUBPS.BCST      44(BX), Z9, Z9
-	VFNMADD231PS     Z10, Z9, Z13
-	VFMADD231PS.BCST 32(BX), Z13, Z1
+	VPDPBUSD.BCST    24(BX), Z10, Z15
+	VMOVUPS          192(AX)(CX*1), Z10
+	VPANDD           Z2, Z10, Z11
+	VPSLLW           $0x02, Z13, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z14
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x02, Z13, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z15
+	VPMOVSXBD        384(AX)(CX*1), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z7, Z10, Z10
+	VSUBPS           Z4, Z14, Z14
+	VMULPS           Z10, Z14, Z14
+	VPMOVSXBD        400(AX)(CX*1), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z7, Z10, Z10
+	VSUBPS           Z4, Z15, Z15
+	VFMADD231PS      Z10, Z15, Z14
+	VFMADD231PS.BCST 32(BX), Z14, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+416, AX
 	DECQ             DX
@@ -9534,14 +9567,15 @@ TEXT ·swigluQ6KVNNIr1(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS pairs4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
+	VMOVUPS offsetQ6K<>+0(SB), Z5
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
 	JZ      done160
 
 block159:
 	MOVQ      AX, DX
-	VCVTPH2PS (DX), Z5
-	VCVTPH2PS (DX)(CX*1), Z6
+	VCVTPH2PS (DX), Z6
+	VCVTPH2PS (DX)(CX*1), Z7
 	ADDQ      $+32, AX
 	MOVQ      $0x00000008, DX
 
@@ -9553,74 +9587,72 @@ part161:
 	PREFETCHT0       2304(AX)
 	PREFETCHT0       2368(AX)
 	PREFETCHT0       2432(AX)
-	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
-	VMOVUPS          (AX), Z9
-	VPANDD           Z2, Z9, Z10
-	VMOVUPS          256(AX), Z11
-	VPSLLW           $0x04, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z10, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z7
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPANDD           Z3, Z11, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    16(BX), Z9, Z8
-	VMOVUPS          64(AX), Z9
-	VPANDD           Z2, Z9, Z10
-	VMOVUPS          320(AX), Z12
-	VPSLLW           $0x04, Z12, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z10, Z10
-	VPDPBUSD.BCST    4(BX), Z10, Z7
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPANDD           Z3, Z12, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    20(BX), Z9, Z8
-	VMOVUPS          128(AX), Z9
-	VPANDD           Z2, Z9, Z10
-	VPSLLW           $0x02, Z11, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z10, Z10
-	VPDPBUSD.BCST    8(BX), Z10, Z7
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x02, Z11, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z8
-	VMOVUPS          192(AX), Z9
-	VPANDD           Z2, Z9, Z10
-	VPSLLW           $0x02, Z12, Z11
-	VPANDD           Z3, Z11, Z11
-	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    12(BX), Z10, Z7
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x02, Z12, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z8
-	VPMOVSXBD        384(AX), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z5, Z9, Z9
-	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z7, Z7
-	VMULPS           Z9, Z7, Z7
-	VBROADCASTSS     44(BX), Z9
-	VFNMADD231PS     Z10, Z9, Z7
-	VPMOVSXBD        400(AX), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z5, Z9, Z9
-	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z8, Z8
-	VFMADD231PS      Z9, Z8, Z7
+	VPXORD           Z9, Z9, Z9
+	VBROADCASTSS     44(BX), Z8
+	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
 	VSUBPS.BCST      44(BX), Z9, Z9
-	VFNMADD231PS     Z10, Z9, Z7
-	VFMADD231PS.BCST 32(BX), Z7, Z0
+	VFNMADD213PS     Z4, Z5, Z9
+	VMOVUPS          (AX), Z10
+	VPANDD           Z2, Z10, Z11
+	VMOVUPS          256(AX), Z12
+	VPSLLW           $0x04, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPANDD           Z3, Z12, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z9
+	VMOVUPS          64(AX), Z10
+	VPANDD           Z2, Z10, Z11
+	VMOVUPS          320(AX), Z13
+	VPSLLW           $0x04, Z13, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z11, Z11
+	VPDPBUSD.BCST    4(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPANDD           Z3, Z13, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    20(BX), Z10, Z9
+	VMOVUPS          128(AX), Z10
+	VPANDD           Z2, Z10, Z11
+	VPSLLW           $0x02, Z12, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z11, Z11
+	VPDPBUSD.BCST    8(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x02, Z12, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    24(BX), Z10, Z9
+	VMOVUPS          192(AX), Z10
+	VPANDD           Z2, Z10, Z11
+	VPSLLW           $0x02, Z13, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x02, Z13, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z9
+	VPMOVSXBD        384(AX), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VSUBPS           Z4, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VPMOVSXBD        400(AX), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z6, Z10, Z10
+	VSUBPS           Z4, Z9, Z9
+	VFMADD231PS      Z10, Z9, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z0
 	PREFETCHT0       2048(AX)(CX*1)
 	PREFETCHT0       2112(AX)(CX*1)
 	PREFETCHT0       2176(AX)(CX*1)
@@ -9628,74 +9660,72 @@ part161:
 	PREFETCHT0       2304(AX)(CX*1)
 	PREFETCHT0       2368(AX)(CX*1)
 	PREFETCHT0       2432(AX)(CX*1)
-	VPXORD           Z13, Z13, Z13
 	VPXORD           Z14, Z14, Z14
-	VMOVUPS          (AX)(CX*1), Z9
-	VPANDD           Z2, Z9, Z10
-	VMOVUPS          256(AX)(CX*1), Z11
-	VPSLLW           $0x04, Z11, Z12
-	VPANDD           Z3, Z12, Z12
-	VPORD            Z12, Z10, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z13
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPANDD           Z3, Z11, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    16(BX), Z9, Z14
-	VMOVUPS          64(AX)(CX*1), Z9
-	VPANDD           Z2, Z9, Z10
-	VMOVUPS          320(AX)(CX*1), Z12
-	VPSLLW           $0x04, Z12, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z10, Z10
-	VPDPBUSD.BCST    4(BX), Z10, Z13
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPANDD           Z3, Z12, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    20(BX), Z9, Z14
-	VMOVUPS          128(AX)(CX*1), Z9
-	VPANDD           Z2, Z9, Z10
-	VPSLLW           $0x02, Z11, Z15
-	VPANDD           Z3, Z15, Z15
-	VPORD            Z15, Z10, Z10
-	VPDPBUSD.BCST    8(BX), Z10, Z13
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x02, Z11, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z14
-	VMOVUPS          192(AX)(CX*1), Z9
-	VPANDD           Z2, Z9, Z10
-	VPSLLW           $0x02, Z12, Z11
+	VPXORD           Z15, Z15, Z15
+	VBROADCASTSS     44(BX), Z14
+	VFNMADD213PS     Z4, Z5, Z14
+	VSUBPS.BCST      36(BX), Z4, Z15
+	VSUBPS.BCST      44(BX), Z15, Z15
+	VFNMADD213PS     Z4, Z5, Z15
+	VMOVUPS          (AX)(CX*1), Z10
+	VPANDD           Z2, Z10, Z11
+	VMOVUPS          256(AX)(CX*1), Z12
+	VPSLLW           $0x04, Z12, Z13
+	VPANDD           Z3, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z14
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPANDD           Z3, Z12, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z15
+	VMOVUPS          64(AX)(CX*1), Z10
+	VPANDD           Z2, Z10, Z11
+	VMOVUPS          320(AX)(CX*1), Z13
+	VPSLLW           $0x04, Z13, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z11, Z11
+	VPDPBUSD.BCST    4(BX), Z11, Z14
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPANDD           Z3, Z13, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    20(BX), Z10, Z15
+	VMOVUPS          128(AX)(CX*1), Z10
+	VPANDD           Z2, Z10, Z11
+	VPSLLW           $0x02, Z12, Z16
+	VPANDD           Z3, Z16, Z16
+	VPORD            Z16, Z11, Z11
+	VPDPBUSD.BCST    8(BX), Z11, Z14
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x02, Z12, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    12(BX), Z10, Z13
-	VPSRLW           $0x04, Z9, Z9
-	VPANDD           Z2, Z9, Z9
-	VPSRLW           $0x02, Z12, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z9, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z14
-	VPMOVSXBD        384(AX)(CX*1), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z6, Z9, Z9
-	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z13, Z13
-	VMULPS           Z9, Z13, Z13
-	VBROADCASTSS     44(BX), Z9
-	VFNMADD231PS     Z10, Z9, Z13
-	VPMOVSXBD        400(AX)(CX*1), Z9
-	VCVTDQ2PS        Z9, Z9
-	VMULPS           Z6, Z9, Z9
-	VMULPS           offsetQ6K<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z14, Z14
-	VFMADD231PS      Z9, Z14, Z13
-	VSUBPS.BCST      36(BX), Z4, Z9
-	VSUBPS.BCST      44(BX), Z9, Z9
-	VFNMADD231PS     Z10, Z9, Z13
-	VFMADD231PS.BCST 32(BX), Z13, Z1
+	VPDPBUSD.BCST    24(BX), Z10, Z15
+	VMOVUPS          192(AX)(CX*1), Z10
+	VPANDD           Z2, Z10, Z11
+	VPSLLW           $0x02, Z13, Z12
+	VPANDD           Z3, Z12, Z12
+	VPORD            Z12, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z14
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z2, Z10, Z10
+	VPSRLW           $0x02, Z13, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z15
+	VPMOVSXBD        384(AX)(CX*1), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z7, Z10, Z10
+	VSUBPS           Z4, Z14, Z14
+	VMULPS           Z10, Z14, Z14
+	VPMOVSXBD        400(AX)(CX*1), Z10
+	VCVTDQ2PS        Z10, Z10
+	VMULPS           Z7, Z10, Z10
+	VSUBPS           Z4, Z15, Z15
+	VFMADD231PS      Z10, Z15, Z14
+	VFMADD231PS.BCST 32(BX), Z14, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+416, AX
 	DECQ             DX
@@ -10625,8 +10655,6 @@ block172:
 	VMOVUPS   Z1, 448(AX)
 	VCVTPH2PS -32(CX), Z1
 	VMOVUPS   Z1, 512(AX)
-	VMULPS    offsetIQ4NL<>+0(SB), Z1, Z1
-	VMOVUPS   Z1, 576(AX)
 	ADDQ      $+640, AX
 	ADDQ      $+256, CX
 	DECQ      DX
@@ -10653,24 +10681,6 @@ DATA valuesIQ4NL<>+52(SB)/4, $0x766a5d4f
 DATA valuesIQ4NL<>+56(SB)/4, $0xa6998d81
 DATA valuesIQ4NL<>+60(SB)/4, $0xf1d9c5b5
 GLOBL valuesIQ4NL<>(SB), RODATA|NOPTR, $64
-
-DATA offsetIQ4NL<>+0(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+4(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+8(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+12(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+16(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+20(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+24(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+28(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+32(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+36(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+40(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+44(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+48(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+52(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+56(SB)/4, $0x41800000
-DATA offsetIQ4NL<>+60(SB)/4, $0x41800000
-GLOBL offsetIQ4NL<>(SB), RODATA|NOPTR, $64
 
 // func tileIQ4NLVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
@@ -11965,8 +11975,6 @@ part191:
 	VCVTDQ2PS Z2, Z2
 	VMULPS    Z1, Z2, Z2
 	VMOVUPS   Z2, 512(AX)
-	VMULPS    offsetIQ4XS<>+0(SB), Z2, Z1
-	VMOVUPS   Z1, 576(AX)
 	ADDQ      $+640, AX
 	ADDQ      $+272, CX
 	DECQ      SI
@@ -11995,24 +12003,6 @@ DATA valuesIQ4XS<>+52(SB)/4, $0x766a5d4f
 DATA valuesIQ4XS<>+56(SB)/4, $0xa6998d81
 DATA valuesIQ4XS<>+60(SB)/4, $0xf1d9c5b5
 GLOBL valuesIQ4XS<>(SB), RODATA|NOPTR, $64
-
-DATA offsetIQ4XS<>+0(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+4(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+8(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+12(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+16(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+20(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+24(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+28(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+32(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+36(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+40(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+44(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+48(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+52(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+56(SB)/4, $0x41800000
-DATA offsetIQ4XS<>+60(SB)/4, $0x41800000
-GLOBL offsetIQ4XS<>(SB), RODATA|NOPTR, $64
 
 // func tileIQ4XSVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
@@ -14434,8 +14424,6 @@ part232:
 	VCVTDQ2PS Z2, Z2
 	VMULPS    Z1, Z2, Z2
 	VMOVUPS   Z2, 512(AX)
-	VMULPS    offsetIQ2X<>+0(SB), Z2, Z1
-	VMOVUPS   Z1, 576(AX)
 	ADDQ      $+640, AX
 	ADDQ      $+272, CX
 	DECQ      SI
@@ -14482,24 +14470,6 @@ DATA shift3<>+52(SB)/4, $0x3e000000
 DATA shift3<>+56(SB)/4, $0x3e000000
 DATA shift3<>+60(SB)/4, $0x3e000000
 GLOBL shift3<>(SB), RODATA|NOPTR, $64
-
-DATA offsetIQ2X<>+0(SB)/4, $0x41800000
-DATA offsetIQ2X<>+4(SB)/4, $0x41800000
-DATA offsetIQ2X<>+8(SB)/4, $0x41800000
-DATA offsetIQ2X<>+12(SB)/4, $0x41800000
-DATA offsetIQ2X<>+16(SB)/4, $0x41800000
-DATA offsetIQ2X<>+20(SB)/4, $0x41800000
-DATA offsetIQ2X<>+24(SB)/4, $0x41800000
-DATA offsetIQ2X<>+28(SB)/4, $0x41800000
-DATA offsetIQ2X<>+32(SB)/4, $0x41800000
-DATA offsetIQ2X<>+36(SB)/4, $0x41800000
-DATA offsetIQ2X<>+40(SB)/4, $0x41800000
-DATA offsetIQ2X<>+44(SB)/4, $0x41800000
-DATA offsetIQ2X<>+48(SB)/4, $0x41800000
-DATA offsetIQ2X<>+52(SB)/4, $0x41800000
-DATA offsetIQ2X<>+56(SB)/4, $0x41800000
-DATA offsetIQ2X<>+60(SB)/4, $0x41800000
-GLOBL offsetIQ2X<>(SB), RODATA|NOPTR, $64
 
 // func tileIQ2XVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
@@ -17192,8 +17162,6 @@ part280:
 	VCVTDQ2PS Z2, Z2
 	VMULPS    Z1, Z2, Z2
 	VMOVUPS   Z2, 512(AX)
-	VMULPS    offsetIQ3X<>+0(SB), Z2, Z1
-	VMOVUPS   Z1, 576(AX)
 	ADDQ      $+640, AX
 	ADDQ      $+272, CX
 	DECQ      SI
@@ -17240,24 +17208,6 @@ DATA shift2<>+52(SB)/4, $0x3e800000
 DATA shift2<>+56(SB)/4, $0x3e800000
 DATA shift2<>+60(SB)/4, $0x3e800000
 GLOBL shift2<>(SB), RODATA|NOPTR, $64
-
-DATA offsetIQ3X<>+0(SB)/4, $0x41800000
-DATA offsetIQ3X<>+4(SB)/4, $0x41800000
-DATA offsetIQ3X<>+8(SB)/4, $0x41800000
-DATA offsetIQ3X<>+12(SB)/4, $0x41800000
-DATA offsetIQ3X<>+16(SB)/4, $0x41800000
-DATA offsetIQ3X<>+20(SB)/4, $0x41800000
-DATA offsetIQ3X<>+24(SB)/4, $0x41800000
-DATA offsetIQ3X<>+28(SB)/4, $0x41800000
-DATA offsetIQ3X<>+32(SB)/4, $0x41800000
-DATA offsetIQ3X<>+36(SB)/4, $0x41800000
-DATA offsetIQ3X<>+40(SB)/4, $0x41800000
-DATA offsetIQ3X<>+44(SB)/4, $0x41800000
-DATA offsetIQ3X<>+48(SB)/4, $0x41800000
-DATA offsetIQ3X<>+52(SB)/4, $0x41800000
-DATA offsetIQ3X<>+56(SB)/4, $0x41800000
-DATA offsetIQ3X<>+60(SB)/4, $0x41800000
-GLOBL offsetIQ3X<>(SB), RODATA|NOPTR, $64
 
 // func tileIQ3XVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+

@@ -4399,24 +4399,24 @@ loop60:
 	VPXORD           Z16, Z16, Z16
 	VPXORD           Z17, Z17, Z17
 	VPXORD           Z18, Z18, Z18
-	VBROADCASTSS     40(DX), Z13
-	VBROADCASTSS     40(DX)(BX*1), Z14
-	VBROADCASTSS     40(DX)(BX*2), Z15
-	VBROADCASTSS     40(SI), Z16
-	VBROADCASTSS     40(SI)(BX*1), Z17
-	VBROADCASTSS     40(SI)(BX*2), Z18
 	VPXORD           Z19, Z19, Z19
 	VPXORD           Z20, Z20, Z20
 	VPXORD           Z21, Z21, Z21
 	VPXORD           Z22, Z22, Z22
 	VPXORD           Z23, Z23, Z23
 	VPXORD           Z24, Z24, Z24
-	VBROADCASTSS     40(DX), Z19
-	VBROADCASTSS     40(DX)(BX*1), Z20
-	VBROADCASTSS     40(DX)(BX*2), Z21
-	VBROADCASTSS     40(SI), Z22
-	VBROADCASTSS     40(SI)(BX*1), Z23
-	VBROADCASTSS     40(SI)(BX*2), Z24
+	VBROADCASTSS     40(DX), Z13
+	VBROADCASTSS     40(DX)(BX*1), Z14
+	VBROADCASTSS     40(DX)(BX*2), Z15
+	VBROADCASTSS     40(SI), Z16
+	VBROADCASTSS     40(SI)(BX*1), Z17
+	VBROADCASTSS     40(SI)(BX*2), Z18
+	VMOVUPS          Z13, Z19
+	VMOVUPS          Z14, Z20
+	VMOVUPS          Z15, Z21
+	VMOVUPS          Z16, Z22
+	VMOVUPS          Z17, Z23
+	VMOVUPS          Z18, Z24
 	VMOVUPS          (AX), Z25
 	VMOVUPS          (AX)(CX*1), Z26
 	VBROADCASTSS     (DX), Z27
@@ -4704,18 +4704,18 @@ loop63:
 	VPXORD           Z10, Z10, Z10
 	VPXORD           Z11, Z11, Z11
 	VPXORD           Z12, Z12, Z12
-	VBROADCASTSS     40(DX), Z9
-	VBROADCASTSS     40(DX)(BX*1), Z10
-	VBROADCASTSS     40(DX)(BX*2), Z11
-	VBROADCASTSS     40(SI), Z12
 	VPXORD           Z13, Z13, Z13
 	VPXORD           Z14, Z14, Z14
 	VPXORD           Z15, Z15, Z15
 	VPXORD           Z16, Z16, Z16
-	VBROADCASTSS     40(DX), Z13
-	VBROADCASTSS     40(DX)(BX*1), Z14
-	VBROADCASTSS     40(DX)(BX*2), Z15
-	VBROADCASTSS     40(SI), Z16
+	VBROADCASTSS     40(DX), Z9
+	VBROADCASTSS     40(DX)(BX*1), Z10
+	VBROADCASTSS     40(DX)(BX*2), Z11
+	VBROADCASTSS     40(SI), Z12
+	VMOVUPS          Z9, Z13
+	VMOVUPS          Z10, Z14
+	VMOVUPS          Z11, Z15
+	VMOVUPS          Z12, Z16
 	VMOVUPS          (AX), Z17
 	VMOVUPS          (AX)(CX*1), Z18
 	VBROADCASTSS     (DX), Z19
@@ -4923,12 +4923,12 @@ TEXT ·tilePartSignedVNNIr2p2(SB), NOSPLIT, $0-80
 loop66:
 	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
-	VBROADCASTSS     40(DX), Z5
-	VBROADCASTSS     40(DX)(BX*1), Z6
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
-	VBROADCASTSS     40(DX), Z7
-	VBROADCASTSS     40(DX)(BX*1), Z8
+	VBROADCASTSS     40(DX), Z5
+	VBROADCASTSS     40(DX)(BX*1), Z6
+	VMOVUPS          Z5, Z7
+	VMOVUPS          Z6, Z8
 	VMOVUPS          (AX), Z9
 	VMOVUPS          (AX)(CX*1), Z10
 	VBROADCASTSS     (DX), Z11
@@ -5055,9 +5055,9 @@ TEXT ·tilePartSignedVNNIr1p2(SB), NOSPLIT, $0-80
 
 loop69:
 	VPXORD           Z3, Z3, Z3
-	VBROADCASTSS     40(DX), Z3
 	VPXORD           Z4, Z4, Z4
-	VBROADCASTSS     40(DX), Z4
+	VBROADCASTSS     40(DX), Z3
+	VMOVUPS          Z3, Z4
 	VMOVUPS          (AX), Z5
 	VMOVUPS          (AX)(CX*1), Z6
 	VBROADCASTSS     (DX), Z7
@@ -5610,24 +5610,24 @@ loop84:
 	VPXORD           Z16, Z16, Z16
 	VPXORD           Z17, Z17, Z17
 	VPXORD           Z18, Z18, Z18
-	VBROADCASTSS     40(DX), Z13
-	VBROADCASTSS     40(DX)(BX*1), Z14
-	VBROADCASTSS     40(DX)(BX*2), Z15
-	VBROADCASTSS     40(SI), Z16
-	VBROADCASTSS     40(SI)(BX*1), Z17
-	VBROADCASTSS     40(SI)(BX*2), Z18
 	VPXORD           Z19, Z19, Z19
 	VPXORD           Z20, Z20, Z20
 	VPXORD           Z21, Z21, Z21
 	VPXORD           Z22, Z22, Z22
 	VPXORD           Z23, Z23, Z23
 	VPXORD           Z24, Z24, Z24
-	VBROADCASTSS     40(DX), Z19
-	VBROADCASTSS     40(DX)(BX*1), Z20
-	VBROADCASTSS     40(DX)(BX*2), Z21
-	VBROADCASTSS     40(SI), Z22
-	VBROADCASTSS     40(SI)(BX*1), Z23
-	VBROADCASTSS     40(SI)(BX*2), Z24
+	VBROADCASTSS     40(DX), Z13
+	VBROADCASTSS     40(DX)(BX*1), Z14
+	VBROADCASTSS     40(DX)(BX*2), Z15
+	VBROADCASTSS     40(SI), Z16
+	VBROADCASTSS     40(SI)(BX*1), Z17
+	VBROADCASTSS     40(SI)(BX*2), Z18
+	VMOVUPS          Z13, Z19
+	VMOVUPS          Z14, Z20
+	VMOVUPS          Z15, Z21
+	VMOVUPS          Z16, Z22
+	VMOVUPS          Z17, Z23
+	VMOVUPS          Z18, Z24
 	VMOVUPS          (AX), Z25
 	VMOVUPS          (AX)(CX*1), Z26
 	VBROADCASTSS     (DX), Z27
@@ -6011,18 +6011,18 @@ loop86:
 	VPXORD           Z10, Z10, Z10
 	VPXORD           Z11, Z11, Z11
 	VPXORD           Z12, Z12, Z12
-	VBROADCASTSS     40(DX), Z9
-	VBROADCASTSS     40(DX)(BX*1), Z10
-	VBROADCASTSS     40(DX)(BX*2), Z11
-	VBROADCASTSS     40(SI), Z12
 	VPXORD           Z13, Z13, Z13
 	VPXORD           Z14, Z14, Z14
 	VPXORD           Z15, Z15, Z15
 	VPXORD           Z16, Z16, Z16
-	VBROADCASTSS     40(DX), Z13
-	VBROADCASTSS     40(DX)(BX*1), Z14
-	VBROADCASTSS     40(DX)(BX*2), Z15
-	VBROADCASTSS     40(SI), Z16
+	VBROADCASTSS     40(DX), Z9
+	VBROADCASTSS     40(DX)(BX*1), Z10
+	VBROADCASTSS     40(DX)(BX*2), Z11
+	VBROADCASTSS     40(SI), Z12
+	VMOVUPS          Z9, Z13
+	VMOVUPS          Z10, Z14
+	VMOVUPS          Z11, Z15
+	VMOVUPS          Z12, Z16
 	VMOVUPS          (AX), Z17
 	VMOVUPS          (AX)(CX*1), Z18
 	VBROADCASTSS     (DX), Z19
@@ -6292,12 +6292,12 @@ TEXT ·swigluPartSignedVNNIr2(SB), NOSPLIT, $0-80
 loop88:
 	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
-	VBROADCASTSS     40(DX), Z5
-	VBROADCASTSS     40(DX)(BX*1), Z6
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
-	VBROADCASTSS     40(DX), Z7
-	VBROADCASTSS     40(DX)(BX*1), Z8
+	VBROADCASTSS     40(DX), Z5
+	VBROADCASTSS     40(DX)(BX*1), Z6
+	VMOVUPS          Z5, Z7
+	VMOVUPS          Z6, Z8
 	VMOVUPS          (AX), Z9
 	VMOVUPS          (AX)(CX*1), Z10
 	VBROADCASTSS     (DX), Z11
@@ -6454,9 +6454,9 @@ TEXT ·swigluPartSignedVNNIr1(SB), NOSPLIT, $0-80
 
 loop90:
 	VPXORD           Z3, Z3, Z3
-	VBROADCASTSS     40(DX), Z3
 	VPXORD           Z4, Z4, Z4
-	VBROADCASTSS     40(DX), Z4
+	VBROADCASTSS     40(DX), Z3
+	VMOVUPS          Z3, Z4
 	VMOVUPS          (AX), Z5
 	VMOVUPS          (AX)(CX*1), Z6
 	VBROADCASTSS     (DX), Z7
@@ -6511,6 +6511,1827 @@ loop90:
 	JNZ              loop90
 
 done91:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z1, Z0
+	VMOVUPS      expMost<>+0(SB), Z4
+	VMINPS       Z0, Z4, Z0
+	VMOVUPS      expLeast<>+0(SB), Z4
+	VMAXPS       Z0, Z4, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z3
+	VRNDSCALEPS  $0x00, Z3, Z3
+	VFNMADD231PS ln2High<>+0(SB), Z3, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z3, Z0
+	VMOVUPS      expC7<>+0(SB), Z4
+	VFMADD213PS  expC6<>+0(SB), Z0, Z4
+	VFMADD213PS  expC5<>+0(SB), Z0, Z4
+	VFMADD213PS  expC4<>+0(SB), Z0, Z4
+	VFMADD213PS  expC3<>+0(SB), Z0, Z4
+	VFMADD213PS  expC2<>+0(SB), Z0, Z4
+	VFMADD213PS  expC1<>+0(SB), Z0, Z4
+	VFMADD213PS  expC0<>+0(SB), Z0, Z4
+	VSCALEFPS    Z3, Z4, Z4
+	VMOVAPS      Z4, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	MOVQ         dst+0(FP), AX
+	MOVQ         cols+64(FP), CX
+	MOVQ         $0x00000001, DX
+	SHLXQ        CX, DX, DX
+	DECQ         DX
+	KMOVW        DX, K1
+	VMOVUPS      Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tilePartSigned16VNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2
+TEXT ·tilePartSigned16VNNIr4p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	MOVQ    x+8(FP), DX
+	MOVQ    xStride+32(FP), BX
+	LEAQ    (DX)(BX*2), SI
+	ADDQ    BX, SI
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VMOVUPS start<>+0(SB), Z0
+	VMOVUPS times16<>+0(SB), Z9
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
+	JZ      done93
+
+loop92:
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VPXORD           Z15, Z15, Z15
+	VPXORD           Z16, Z16, Z16
+	VPXORD           Z17, Z17, Z17
+	VBROADCASTSS     44(DX), Z10
+	VPADDD           Z9, Z10, Z10
+	VSUBPS           Z10, Z0, Z10
+	VBROADCASTSS     44(DX)(BX*1), Z11
+	VPADDD           Z9, Z11, Z11
+	VSUBPS           Z11, Z0, Z11
+	VBROADCASTSS     44(DX)(BX*2), Z12
+	VPADDD           Z9, Z12, Z12
+	VSUBPS           Z12, Z0, Z12
+	VBROADCASTSS     44(SI), Z13
+	VPADDD           Z9, Z13, Z13
+	VSUBPS           Z13, Z0, Z13
+	VMOVUPS          Z10, Z14
+	VMOVUPS          Z11, Z15
+	VMOVUPS          Z12, Z16
+	VMOVUPS          Z13, Z17
+	VMOVUPS          (AX), Z18
+	VMOVUPS          (AX)(CX*1), Z19
+	VBROADCASTSS     (DX), Z20
+	VPDPBUSD         Z20, Z18, Z10
+	VPDPBUSD         Z20, Z19, Z14
+	VBROADCASTSS     (DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z11
+	VPDPBUSD         Z20, Z19, Z15
+	VBROADCASTSS     (DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z12
+	VPDPBUSD         Z20, Z19, Z16
+	VBROADCASTSS     (SI), Z20
+	VPDPBUSD         Z20, Z18, Z13
+	VPDPBUSD         Z20, Z19, Z17
+	VMOVUPS          64(AX), Z18
+	VMOVUPS          64(AX)(CX*1), Z19
+	VBROADCASTSS     4(DX), Z20
+	VPDPBUSD         Z20, Z18, Z10
+	VPDPBUSD         Z20, Z19, Z14
+	VBROADCASTSS     4(DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z11
+	VPDPBUSD         Z20, Z19, Z15
+	VBROADCASTSS     4(DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z12
+	VPDPBUSD         Z20, Z19, Z16
+	VBROADCASTSS     4(SI), Z20
+	VPDPBUSD         Z20, Z18, Z13
+	VPDPBUSD         Z20, Z19, Z17
+	VMOVUPS          128(AX), Z18
+	VMOVUPS          128(AX)(CX*1), Z19
+	VBROADCASTSS     8(DX), Z20
+	VPDPBUSD         Z20, Z18, Z10
+	VPDPBUSD         Z20, Z19, Z14
+	VBROADCASTSS     8(DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z11
+	VPDPBUSD         Z20, Z19, Z15
+	VBROADCASTSS     8(DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z12
+	VPDPBUSD         Z20, Z19, Z16
+	VBROADCASTSS     8(SI), Z20
+	VPDPBUSD         Z20, Z18, Z13
+	VPDPBUSD         Z20, Z19, Z17
+	VMOVUPS          192(AX), Z18
+	VMOVUPS          192(AX)(CX*1), Z19
+	VBROADCASTSS     12(DX), Z20
+	VPDPBUSD         Z20, Z18, Z10
+	VPDPBUSD         Z20, Z19, Z14
+	VBROADCASTSS     12(DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z11
+	VPDPBUSD         Z20, Z19, Z15
+	VBROADCASTSS     12(DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z12
+	VPDPBUSD         Z20, Z19, Z16
+	VBROADCASTSS     12(SI), Z20
+	VPDPBUSD         Z20, Z18, Z13
+	VPDPBUSD         Z20, Z19, Z17
+	VMOVUPS          512(AX), Z18
+	VSUBPS           Z0, Z10, Z10
+	VMULPS           Z18, Z10, Z10
+	VSUBPS           Z0, Z11, Z11
+	VMULPS           Z18, Z11, Z11
+	VSUBPS           Z0, Z12, Z12
+	VMULPS           Z18, Z12, Z12
+	VSUBPS           Z0, Z13, Z13
+	VMULPS           Z18, Z13, Z13
+	VMOVUPS          512(AX)(CX*1), Z18
+	VSUBPS           Z0, Z14, Z14
+	VMULPS           Z18, Z14, Z14
+	VSUBPS           Z0, Z15, Z15
+	VMULPS           Z18, Z15, Z15
+	VSUBPS           Z0, Z16, Z16
+	VMULPS           Z18, Z16, Z16
+	VSUBPS           Z0, Z17, Z17
+	VMULPS           Z18, Z17, Z17
+	VPXORD           Z21, Z21, Z21
+	VPXORD           Z22, Z22, Z22
+	VPXORD           Z23, Z23, Z23
+	VPXORD           Z24, Z24, Z24
+	VPXORD           Z25, Z25, Z25
+	VPXORD           Z26, Z26, Z26
+	VPXORD           Z27, Z27, Z27
+	VPXORD           Z28, Z28, Z28
+	VSUBPS.BCST      36(DX), Z0, Z21
+	VSUBPS.BCST      44(DX), Z21, Z21
+	VPADDD           Z9, Z21, Z21
+	VSUBPS           Z21, Z0, Z21
+	VSUBPS.BCST      36(DX)(BX*1), Z0, Z22
+	VSUBPS.BCST      44(DX)(BX*1), Z22, Z22
+	VPADDD           Z9, Z22, Z22
+	VSUBPS           Z22, Z0, Z22
+	VSUBPS.BCST      36(DX)(BX*2), Z0, Z23
+	VSUBPS.BCST      44(DX)(BX*2), Z23, Z23
+	VPADDD           Z9, Z23, Z23
+	VSUBPS           Z23, Z0, Z23
+	VSUBPS.BCST      36(SI), Z0, Z24
+	VSUBPS.BCST      44(SI), Z24, Z24
+	VPADDD           Z9, Z24, Z24
+	VSUBPS           Z24, Z0, Z24
+	VMOVUPS          Z21, Z25
+	VMOVUPS          Z22, Z26
+	VMOVUPS          Z23, Z27
+	VMOVUPS          Z24, Z28
+	VMOVUPS          256(AX), Z18
+	VMOVUPS          256(AX)(CX*1), Z19
+	VBROADCASTSS     16(DX), Z20
+	VPDPBUSD         Z20, Z18, Z21
+	VPDPBUSD         Z20, Z19, Z25
+	VBROADCASTSS     16(DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z22
+	VPDPBUSD         Z20, Z19, Z26
+	VBROADCASTSS     16(DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z23
+	VPDPBUSD         Z20, Z19, Z27
+	VBROADCASTSS     16(SI), Z20
+	VPDPBUSD         Z20, Z18, Z24
+	VPDPBUSD         Z20, Z19, Z28
+	VMOVUPS          320(AX), Z18
+	VMOVUPS          320(AX)(CX*1), Z19
+	VBROADCASTSS     20(DX), Z20
+	VPDPBUSD         Z20, Z18, Z21
+	VPDPBUSD         Z20, Z19, Z25
+	VBROADCASTSS     20(DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z22
+	VPDPBUSD         Z20, Z19, Z26
+	VBROADCASTSS     20(DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z23
+	VPDPBUSD         Z20, Z19, Z27
+	VBROADCASTSS     20(SI), Z20
+	VPDPBUSD         Z20, Z18, Z24
+	VPDPBUSD         Z20, Z19, Z28
+	VMOVUPS          384(AX), Z18
+	VMOVUPS          384(AX)(CX*1), Z19
+	VBROADCASTSS     24(DX), Z20
+	VPDPBUSD         Z20, Z18, Z21
+	VPDPBUSD         Z20, Z19, Z25
+	VBROADCASTSS     24(DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z22
+	VPDPBUSD         Z20, Z19, Z26
+	VBROADCASTSS     24(DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z23
+	VPDPBUSD         Z20, Z19, Z27
+	VBROADCASTSS     24(SI), Z20
+	VPDPBUSD         Z20, Z18, Z24
+	VPDPBUSD         Z20, Z19, Z28
+	VMOVUPS          448(AX), Z18
+	VMOVUPS          448(AX)(CX*1), Z19
+	VBROADCASTSS     28(DX), Z20
+	VPDPBUSD         Z20, Z18, Z21
+	VPDPBUSD         Z20, Z19, Z25
+	VBROADCASTSS     28(DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z22
+	VPDPBUSD         Z20, Z19, Z26
+	VBROADCASTSS     28(DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z23
+	VPDPBUSD         Z20, Z19, Z27
+	VBROADCASTSS     28(SI), Z20
+	VPDPBUSD         Z20, Z18, Z24
+	VPDPBUSD         Z20, Z19, Z28
+	VMOVUPS          576(AX), Z18
+	VSUBPS           Z0, Z21, Z21
+	VFMADD231PS      Z18, Z21, Z10
+	VSUBPS           Z0, Z22, Z22
+	VFMADD231PS      Z18, Z22, Z11
+	VSUBPS           Z0, Z23, Z23
+	VFMADD231PS      Z18, Z23, Z12
+	VSUBPS           Z0, Z24, Z24
+	VFMADD231PS      Z18, Z24, Z13
+	VMOVUPS          576(AX)(CX*1), Z18
+	VSUBPS           Z0, Z25, Z25
+	VFMADD231PS      Z18, Z25, Z14
+	VSUBPS           Z0, Z26, Z26
+	VFMADD231PS      Z18, Z26, Z15
+	VSUBPS           Z0, Z27, Z27
+	VFMADD231PS      Z18, Z27, Z16
+	VSUBPS           Z0, Z28, Z28
+	VFMADD231PS      Z18, Z28, Z17
+	VFMADD231PS.BCST 32(DX), Z10, Z1
+	VFMADD231PS.BCST 32(DX)(BX*1), Z11, Z3
+	VFMADD231PS.BCST 32(DX)(BX*2), Z12, Z5
+	VFMADD231PS.BCST 32(SI), Z13, Z7
+	VFMADD231PS.BCST 32(DX), Z14, Z2
+	VFMADD231PS.BCST 32(DX)(BX*1), Z15, Z4
+	VFMADD231PS.BCST 32(DX)(BX*2), Z16, Z6
+	VFMADD231PS.BCST 32(SI), Z17, Z8
+	ADDQ             $+768, AX
+	ADDQ             $+48, DX
+	ADDQ             $+48, SI
+	DECQ             DI
+	JNZ              loop92
+
+done93:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual94
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(BX), K1, Z0
+	VADDPS    Z0, Z2, Z2
+	VMOVUPS   (BX)(AX*1), Z0
+	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(BX)(AX*1), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS   (BX)(AX*2), Z0
+	VADDPS    Z0, Z5, Z5
+	VMOVUPS.Z 64(BX)(AX*2), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS   (SI), Z0
+	VADDPS    Z0, Z7, Z7
+	VMOVUPS.Z 64(SI), K1, Z0
+	VADDPS    Z0, Z8, Z8
+
+noResidual94:
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, K1, 64(CX)
+	VMOVUPS Z3, (CX)(AX*1)
+	VMOVUPS Z4, K1, 64(CX)(AX*1)
+	VMOVUPS Z5, (CX)(AX*2)
+	VMOVUPS Z6, K1, 64(CX)(AX*2)
+	VMOVUPS Z7, (DX)
+	VMOVUPS Z8, K1, 64(DX)
+	VZEROUPPER
+	RET
+
+DATA times16<>+0(SB)/4, $0x02000000
+DATA times16<>+4(SB)/4, $0x02000000
+DATA times16<>+8(SB)/4, $0x02000000
+DATA times16<>+12(SB)/4, $0x02000000
+DATA times16<>+16(SB)/4, $0x02000000
+DATA times16<>+20(SB)/4, $0x02000000
+DATA times16<>+24(SB)/4, $0x02000000
+DATA times16<>+28(SB)/4, $0x02000000
+DATA times16<>+32(SB)/4, $0x02000000
+DATA times16<>+36(SB)/4, $0x02000000
+DATA times16<>+40(SB)/4, $0x02000000
+DATA times16<>+44(SB)/4, $0x02000000
+DATA times16<>+48(SB)/4, $0x02000000
+DATA times16<>+52(SB)/4, $0x02000000
+DATA times16<>+56(SB)/4, $0x02000000
+DATA times16<>+60(SB)/4, $0x02000000
+GLOBL times16<>(SB), RODATA|NOPTR, $64
+
+// func tilePartSigned16VNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2
+TEXT ·tilePartSigned16VNNIr2p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	MOVQ    x+8(FP), DX
+	MOVQ    xStride+32(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VMOVUPS start<>+0(SB), Z0
+	VMOVUPS times16<>+0(SB), Z5
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done96
+
+loop95:
+	VPXORD           Z6, Z6, Z6
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
+	VBROADCASTSS     44(DX), Z6
+	VPADDD           Z5, Z6, Z6
+	VSUBPS           Z6, Z0, Z6
+	VBROADCASTSS     44(DX)(BX*1), Z7
+	VPADDD           Z5, Z7, Z7
+	VSUBPS           Z7, Z0, Z7
+	VMOVUPS          Z6, Z8
+	VMOVUPS          Z7, Z9
+	VMOVUPS          (AX), Z10
+	VMOVUPS          (AX)(CX*1), Z11
+	VBROADCASTSS     (DX), Z12
+	VPDPBUSD         Z12, Z10, Z6
+	VPDPBUSD         Z12, Z11, Z8
+	VBROADCASTSS     (DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z7
+	VPDPBUSD         Z12, Z11, Z9
+	VMOVUPS          64(AX), Z10
+	VMOVUPS          64(AX)(CX*1), Z11
+	VBROADCASTSS     4(DX), Z12
+	VPDPBUSD         Z12, Z10, Z6
+	VPDPBUSD         Z12, Z11, Z8
+	VBROADCASTSS     4(DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z7
+	VPDPBUSD         Z12, Z11, Z9
+	VMOVUPS          128(AX), Z10
+	VMOVUPS          128(AX)(CX*1), Z11
+	VBROADCASTSS     8(DX), Z12
+	VPDPBUSD         Z12, Z10, Z6
+	VPDPBUSD         Z12, Z11, Z8
+	VBROADCASTSS     8(DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z7
+	VPDPBUSD         Z12, Z11, Z9
+	VMOVUPS          192(AX), Z10
+	VMOVUPS          192(AX)(CX*1), Z11
+	VBROADCASTSS     12(DX), Z12
+	VPDPBUSD         Z12, Z10, Z6
+	VPDPBUSD         Z12, Z11, Z8
+	VBROADCASTSS     12(DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z7
+	VPDPBUSD         Z12, Z11, Z9
+	VMOVUPS          512(AX), Z10
+	VSUBPS           Z0, Z6, Z6
+	VMULPS           Z10, Z6, Z6
+	VSUBPS           Z0, Z7, Z7
+	VMULPS           Z10, Z7, Z7
+	VMOVUPS          512(AX)(CX*1), Z10
+	VSUBPS           Z0, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VSUBPS           Z0, Z9, Z9
+	VMULPS           Z10, Z9, Z9
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VPXORD           Z15, Z15, Z15
+	VPXORD           Z16, Z16, Z16
+	VSUBPS.BCST      36(DX), Z0, Z13
+	VSUBPS.BCST      44(DX), Z13, Z13
+	VPADDD           Z5, Z13, Z13
+	VSUBPS           Z13, Z0, Z13
+	VSUBPS.BCST      36(DX)(BX*1), Z0, Z14
+	VSUBPS.BCST      44(DX)(BX*1), Z14, Z14
+	VPADDD           Z5, Z14, Z14
+	VSUBPS           Z14, Z0, Z14
+	VMOVUPS          Z13, Z15
+	VMOVUPS          Z14, Z16
+	VMOVUPS          256(AX), Z10
+	VMOVUPS          256(AX)(CX*1), Z11
+	VBROADCASTSS     16(DX), Z12
+	VPDPBUSD         Z12, Z10, Z13
+	VPDPBUSD         Z12, Z11, Z15
+	VBROADCASTSS     16(DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z14
+	VPDPBUSD         Z12, Z11, Z16
+	VMOVUPS          320(AX), Z10
+	VMOVUPS          320(AX)(CX*1), Z11
+	VBROADCASTSS     20(DX), Z12
+	VPDPBUSD         Z12, Z10, Z13
+	VPDPBUSD         Z12, Z11, Z15
+	VBROADCASTSS     20(DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z14
+	VPDPBUSD         Z12, Z11, Z16
+	VMOVUPS          384(AX), Z10
+	VMOVUPS          384(AX)(CX*1), Z11
+	VBROADCASTSS     24(DX), Z12
+	VPDPBUSD         Z12, Z10, Z13
+	VPDPBUSD         Z12, Z11, Z15
+	VBROADCASTSS     24(DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z14
+	VPDPBUSD         Z12, Z11, Z16
+	VMOVUPS          448(AX), Z10
+	VMOVUPS          448(AX)(CX*1), Z11
+	VBROADCASTSS     28(DX), Z12
+	VPDPBUSD         Z12, Z10, Z13
+	VPDPBUSD         Z12, Z11, Z15
+	VBROADCASTSS     28(DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z14
+	VPDPBUSD         Z12, Z11, Z16
+	VMOVUPS          576(AX), Z10
+	VSUBPS           Z0, Z13, Z13
+	VFMADD231PS      Z10, Z13, Z6
+	VSUBPS           Z0, Z14, Z14
+	VFMADD231PS      Z10, Z14, Z7
+	VMOVUPS          576(AX)(CX*1), Z10
+	VSUBPS           Z0, Z15, Z15
+	VFMADD231PS      Z10, Z15, Z8
+	VSUBPS           Z0, Z16, Z16
+	VFMADD231PS      Z10, Z16, Z9
+	VFMADD231PS.BCST 32(DX), Z6, Z1
+	VFMADD231PS.BCST 32(DX)(BX*1), Z7, Z3
+	VFMADD231PS.BCST 32(DX), Z8, Z2
+	VFMADD231PS.BCST 32(DX)(BX*1), Z9, Z4
+	ADDQ             $+768, AX
+	ADDQ             $+48, DX
+	DECQ             SI
+	JNZ              loop95
+
+done96:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	MOVQ      cols+64(FP), DX
+	MOVQ      $0x00000001, BX
+	SHLXQ     DX, BX, BX
+	DECQ      BX
+	KMOVW     BX, K1
+	MOVQ      res+24(FP), DX
+	TESTQ     DX, DX
+	JZ        noResidual97
+	VMOVUPS   (DX), Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(DX), K1, Z0
+	VADDPS    Z0, Z2, Z2
+	VMOVUPS   (DX)(AX*1), Z0
+	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(DX)(AX*1), K1, Z0
+	VADDPS    Z0, Z4, Z4
+
+noResidual97:
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, K1, 64(CX)
+	VMOVUPS Z3, (CX)(AX*1)
+	VMOVUPS Z4, K1, 64(CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tilePartSigned16VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2
+TEXT ·tilePartSigned16VNNIr1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	MOVQ    x+8(FP), DX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VMOVUPS start<>+0(SB), Z0
+	VMOVUPS times16<>+0(SB), Z3
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done99
+
+loop98:
+	VPXORD           Z4, Z4, Z4
+	VPXORD           Z5, Z5, Z5
+	VBROADCASTSS     44(DX), Z4
+	VPADDD           Z3, Z4, Z4
+	VSUBPS           Z4, Z0, Z4
+	VMOVUPS          Z4, Z5
+	VMOVUPS          (AX), Z6
+	VMOVUPS          (AX)(CX*1), Z7
+	VBROADCASTSS     (DX), Z8
+	VPDPBUSD         Z8, Z6, Z4
+	VPDPBUSD         Z8, Z7, Z5
+	VMOVUPS          64(AX), Z6
+	VMOVUPS          64(AX)(CX*1), Z7
+	VBROADCASTSS     4(DX), Z8
+	VPDPBUSD         Z8, Z6, Z4
+	VPDPBUSD         Z8, Z7, Z5
+	VMOVUPS          128(AX), Z6
+	VMOVUPS          128(AX)(CX*1), Z7
+	VBROADCASTSS     8(DX), Z8
+	VPDPBUSD         Z8, Z6, Z4
+	VPDPBUSD         Z8, Z7, Z5
+	VMOVUPS          192(AX), Z6
+	VMOVUPS          192(AX)(CX*1), Z7
+	VBROADCASTSS     12(DX), Z8
+	VPDPBUSD         Z8, Z6, Z4
+	VPDPBUSD         Z8, Z7, Z5
+	VMOVUPS          512(AX), Z6
+	VSUBPS           Z0, Z4, Z4
+	VMULPS           Z6, Z4, Z4
+	VMOVUPS          512(AX)(CX*1), Z6
+	VSUBPS           Z0, Z5, Z5
+	VMULPS           Z6, Z5, Z5
+	VPXORD           Z9, Z9, Z9
+	VPXORD           Z10, Z10, Z10
+	VSUBPS.BCST      36(DX), Z0, Z9
+	VSUBPS.BCST      44(DX), Z9, Z9
+	VPADDD           Z3, Z9, Z9
+	VSUBPS           Z9, Z0, Z9
+	VMOVUPS          Z9, Z10
+	VMOVUPS          256(AX), Z6
+	VMOVUPS          256(AX)(CX*1), Z7
+	VBROADCASTSS     16(DX), Z8
+	VPDPBUSD         Z8, Z6, Z9
+	VPDPBUSD         Z8, Z7, Z10
+	VMOVUPS          320(AX), Z6
+	VMOVUPS          320(AX)(CX*1), Z7
+	VBROADCASTSS     20(DX), Z8
+	VPDPBUSD         Z8, Z6, Z9
+	VPDPBUSD         Z8, Z7, Z10
+	VMOVUPS          384(AX), Z6
+	VMOVUPS          384(AX)(CX*1), Z7
+	VBROADCASTSS     24(DX), Z8
+	VPDPBUSD         Z8, Z6, Z9
+	VPDPBUSD         Z8, Z7, Z10
+	VMOVUPS          448(AX), Z6
+	VMOVUPS          448(AX)(CX*1), Z7
+	VBROADCASTSS     28(DX), Z8
+	VPDPBUSD         Z8, Z6, Z9
+	VPDPBUSD         Z8, Z7, Z10
+	VMOVUPS          576(AX), Z6
+	VSUBPS           Z0, Z9, Z9
+	VFMADD231PS      Z6, Z9, Z4
+	VMOVUPS          576(AX)(CX*1), Z6
+	VSUBPS           Z0, Z10, Z10
+	VFMADD231PS      Z6, Z10, Z5
+	VFMADD231PS.BCST 32(DX), Z4, Z1
+	VFMADD231PS.BCST 32(DX), Z5, Z2
+	ADDQ             $+768, AX
+	ADDQ             $+48, DX
+	DECQ             BX
+	JNZ              loop98
+
+done99:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	MOVQ      cols+64(FP), DX
+	MOVQ      $0x00000001, BX
+	SHLXQ     DX, BX, BX
+	DECQ      BX
+	KMOVW     BX, K1
+	MOVQ      res+24(FP), DX
+	TESTQ     DX, DX
+	JZ        noResidual100
+	VMOVUPS   (DX), Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z (DX)(AX*1), K1, Z0
+	VADDPS    Z0, Z2, Z2
+
+noResidual100:
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tilePartSigned16VNNIr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2
+TEXT ·tilePartSigned16VNNIr8p1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    xStride+32(FP), DX
+	LEAQ    (CX)(DX*2), BX
+	ADDQ    DX, BX
+	LEAQ    (BX)(DX*2), SI
+	ADDQ    DX, SI
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VMOVUPS start<>+0(SB), Z0
+	VMOVUPS times16<>+0(SB), Z9
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
+	JZ      done102
+
+loop101:
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VPXORD           Z15, Z15, Z15
+	VPXORD           Z16, Z16, Z16
+	VPXORD           Z17, Z17, Z17
+	VBROADCASTSS     44(CX), Z10
+	VPADDD           Z9, Z10, Z10
+	VSUBPS           Z10, Z0, Z10
+	VBROADCASTSS     44(CX)(DX*1), Z11
+	VPADDD           Z9, Z11, Z11
+	VSUBPS           Z11, Z0, Z11
+	VBROADCASTSS     44(CX)(DX*2), Z12
+	VPADDD           Z9, Z12, Z12
+	VSUBPS           Z12, Z0, Z12
+	VBROADCASTSS     44(BX), Z13
+	VPADDD           Z9, Z13, Z13
+	VSUBPS           Z13, Z0, Z13
+	VBROADCASTSS     44(BX)(DX*1), Z14
+	VPADDD           Z9, Z14, Z14
+	VSUBPS           Z14, Z0, Z14
+	VBROADCASTSS     44(BX)(DX*2), Z15
+	VPADDD           Z9, Z15, Z15
+	VSUBPS           Z15, Z0, Z15
+	VBROADCASTSS     44(SI), Z16
+	VPADDD           Z9, Z16, Z16
+	VSUBPS           Z16, Z0, Z16
+	VBROADCASTSS     44(SI)(DX*1), Z17
+	VPADDD           Z9, Z17, Z17
+	VSUBPS           Z17, Z0, Z17
+	VMOVUPS          (AX), Z18
+	VPDPBUSD.BCST    (CX), Z18, Z10
+	VPDPBUSD.BCST    (CX)(DX*1), Z18, Z11
+	VPDPBUSD.BCST    (CX)(DX*2), Z18, Z12
+	VPDPBUSD.BCST    (BX), Z18, Z13
+	VPDPBUSD.BCST    (BX)(DX*1), Z18, Z14
+	VPDPBUSD.BCST    (BX)(DX*2), Z18, Z15
+	VPDPBUSD.BCST    (SI), Z18, Z16
+	VPDPBUSD.BCST    (SI)(DX*1), Z18, Z17
+	VMOVUPS          64(AX), Z18
+	VPDPBUSD.BCST    4(CX), Z18, Z10
+	VPDPBUSD.BCST    4(CX)(DX*1), Z18, Z11
+	VPDPBUSD.BCST    4(CX)(DX*2), Z18, Z12
+	VPDPBUSD.BCST    4(BX), Z18, Z13
+	VPDPBUSD.BCST    4(BX)(DX*1), Z18, Z14
+	VPDPBUSD.BCST    4(BX)(DX*2), Z18, Z15
+	VPDPBUSD.BCST    4(SI), Z18, Z16
+	VPDPBUSD.BCST    4(SI)(DX*1), Z18, Z17
+	VMOVUPS          128(AX), Z18
+	VPDPBUSD.BCST    8(CX), Z18, Z10
+	VPDPBUSD.BCST    8(CX)(DX*1), Z18, Z11
+	VPDPBUSD.BCST    8(CX)(DX*2), Z18, Z12
+	VPDPBUSD.BCST    8(BX), Z18, Z13
+	VPDPBUSD.BCST    8(BX)(DX*1), Z18, Z14
+	VPDPBUSD.BCST    8(BX)(DX*2), Z18, Z15
+	VPDPBUSD.BCST    8(SI), Z18, Z16
+	VPDPBUSD.BCST    8(SI)(DX*1), Z18, Z17
+	VMOVUPS          192(AX), Z18
+	VPDPBUSD.BCST    12(CX), Z18, Z10
+	VPDPBUSD.BCST    12(CX)(DX*1), Z18, Z11
+	VPDPBUSD.BCST    12(CX)(DX*2), Z18, Z12
+	VPDPBUSD.BCST    12(BX), Z18, Z13
+	VPDPBUSD.BCST    12(BX)(DX*1), Z18, Z14
+	VPDPBUSD.BCST    12(BX)(DX*2), Z18, Z15
+	VPDPBUSD.BCST    12(SI), Z18, Z16
+	VPDPBUSD.BCST    12(SI)(DX*1), Z18, Z17
+	VMOVUPS          512(AX), Z18
+	VSUBPS           Z0, Z10, Z10
+	VMULPS           Z18, Z10, Z10
+	VSUBPS           Z0, Z11, Z11
+	VMULPS           Z18, Z11, Z11
+	VSUBPS           Z0, Z12, Z12
+	VMULPS           Z18, Z12, Z12
+	VSUBPS           Z0, Z13, Z13
+	VMULPS           Z18, Z13, Z13
+	VSUBPS           Z0, Z14, Z14
+	VMULPS           Z18, Z14, Z14
+	VSUBPS           Z0, Z15, Z15
+	VMULPS           Z18, Z15, Z15
+	VSUBPS           Z0, Z16, Z16
+	VMULPS           Z18, Z16, Z16
+	VSUBPS           Z0, Z17, Z17
+	VMULPS           Z18, Z17, Z17
+	VPXORD           Z19, Z19, Z19
+	VPXORD           Z20, Z20, Z20
+	VPXORD           Z21, Z21, Z21
+	VPXORD           Z22, Z22, Z22
+	VPXORD           Z23, Z23, Z23
+	VPXORD           Z24, Z24, Z24
+	VPXORD           Z25, Z25, Z25
+	VPXORD           Z26, Z26, Z26
+	VSUBPS.BCST      36(CX), Z0, Z19
+	VSUBPS.BCST      44(CX), Z19, Z19
+	VPADDD           Z9, Z19, Z19
+	VSUBPS           Z19, Z0, Z19
+	VSUBPS.BCST      36(CX)(DX*1), Z0, Z20
+	VSUBPS.BCST      44(CX)(DX*1), Z20, Z20
+	VPADDD           Z9, Z20, Z20
+	VSUBPS           Z20, Z0, Z20
+	VSUBPS.BCST      36(CX)(DX*2), Z0, Z21
+	VSUBPS.BCST      44(CX)(DX*2), Z21, Z21
+	VPADDD           Z9, Z21, Z21
+	VSUBPS           Z21, Z0, Z21
+	VSUBPS.BCST      36(BX), Z0, Z22
+	VSUBPS.BCST      44(BX), Z22, Z22
+	VPADDD           Z9, Z22, Z22
+	VSUBPS           Z22, Z0, Z22
+	VSUBPS.BCST      36(BX)(DX*1), Z0, Z23
+	VSUBPS.BCST      44(BX)(DX*1), Z23, Z23
+	VPADDD           Z9, Z23, Z23
+	VSUBPS           Z23, Z0, Z23
+	VSUBPS.BCST      36(BX)(DX*2), Z0, Z24
+	VSUBPS.BCST      44(BX)(DX*2), Z24, Z24
+	VPADDD           Z9, Z24, Z24
+	VSUBPS           Z24, Z0, Z24
+	VSUBPS.BCST      36(SI), Z0, Z25
+	VSUBPS.BCST      44(SI), Z25, Z25
+	VPADDD           Z9, Z25, Z25
+	VSUBPS           Z25, Z0, Z25
+	VSUBPS.BCST      36(SI)(DX*1), Z0, Z26
+	VSUBPS.BCST      44(SI)(DX*1), Z26, Z26
+	VPADDD           Z9, Z26, Z26
+	VSUBPS           Z26, Z0, Z26
+	VMOVUPS          256(AX), Z18
+	VPDPBUSD.BCST    16(CX), Z18, Z19
+	VPDPBUSD.BCST    16(CX)(DX*1), Z18, Z20
+	VPDPBUSD.BCST    16(CX)(DX*2), Z18, Z21
+	VPDPBUSD.BCST    16(BX), Z18, Z22
+	VPDPBUSD.BCST    16(BX)(DX*1), Z18, Z23
+	VPDPBUSD.BCST    16(BX)(DX*2), Z18, Z24
+	VPDPBUSD.BCST    16(SI), Z18, Z25
+	VPDPBUSD.BCST    16(SI)(DX*1), Z18, Z26
+	VMOVUPS          320(AX), Z18
+	VPDPBUSD.BCST    20(CX), Z18, Z19
+	VPDPBUSD.BCST    20(CX)(DX*1), Z18, Z20
+	VPDPBUSD.BCST    20(CX)(DX*2), Z18, Z21
+	VPDPBUSD.BCST    20(BX), Z18, Z22
+	VPDPBUSD.BCST    20(BX)(DX*1), Z18, Z23
+	VPDPBUSD.BCST    20(BX)(DX*2), Z18, Z24
+	VPDPBUSD.BCST    20(SI), Z18, Z25
+	VPDPBUSD.BCST    20(SI)(DX*1), Z18, Z26
+	VMOVUPS          384(AX), Z18
+	VPDPBUSD.BCST    24(CX), Z18, Z19
+	VPDPBUSD.BCST    24(CX)(DX*1), Z18, Z20
+	VPDPBUSD.BCST    24(CX)(DX*2), Z18, Z21
+	VPDPBUSD.BCST    24(BX), Z18, Z22
+	VPDPBUSD.BCST    24(BX)(DX*1), Z18, Z23
+	VPDPBUSD.BCST    24(BX)(DX*2), Z18, Z24
+	VPDPBUSD.BCST    24(SI), Z18, Z25
+	VPDPBUSD.BCST    24(SI)(DX*1), Z18, Z26
+	VMOVUPS          448(AX), Z18
+	VPDPBUSD.BCST    28(CX), Z18, Z19
+	VPDPBUSD.BCST    28(CX)(DX*1), Z18, Z20
+	VPDPBUSD.BCST    28(CX)(DX*2), Z18, Z21
+	VPDPBUSD.BCST    28(BX), Z18, Z22
+	VPDPBUSD.BCST    28(BX)(DX*1), Z18, Z23
+	VPDPBUSD.BCST    28(BX)(DX*2), Z18, Z24
+	VPDPBUSD.BCST    28(SI), Z18, Z25
+	VPDPBUSD.BCST    28(SI)(DX*1), Z18, Z26
+	VMOVUPS          576(AX), Z18
+	VSUBPS           Z0, Z19, Z19
+	VFMADD231PS      Z18, Z19, Z10
+	VSUBPS           Z0, Z20, Z20
+	VFMADD231PS      Z18, Z20, Z11
+	VSUBPS           Z0, Z21, Z21
+	VFMADD231PS      Z18, Z21, Z12
+	VSUBPS           Z0, Z22, Z22
+	VFMADD231PS      Z18, Z22, Z13
+	VSUBPS           Z0, Z23, Z23
+	VFMADD231PS      Z18, Z23, Z14
+	VSUBPS           Z0, Z24, Z24
+	VFMADD231PS      Z18, Z24, Z15
+	VSUBPS           Z0, Z25, Z25
+	VFMADD231PS      Z18, Z25, Z16
+	VSUBPS           Z0, Z26, Z26
+	VFMADD231PS      Z18, Z26, Z17
+	VFMADD231PS.BCST 32(CX), Z10, Z1
+	VFMADD231PS.BCST 32(CX)(DX*1), Z11, Z2
+	VFMADD231PS.BCST 32(CX)(DX*2), Z12, Z3
+	VFMADD231PS.BCST 32(BX), Z13, Z4
+	VFMADD231PS.BCST 32(BX)(DX*1), Z14, Z5
+	VFMADD231PS.BCST 32(BX)(DX*2), Z15, Z6
+	VFMADD231PS.BCST 32(SI), Z16, Z7
+	VFMADD231PS.BCST 32(SI)(DX*1), Z17, Z8
+	ADDQ             $+768, AX
+	ADDQ             $+48, CX
+	ADDQ             $+48, BX
+	ADDQ             $+48, SI
+	DECQ             DI
+	JNZ              loop101
+
+done102:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	LEAQ      (DX)(AX*2), BX
+	ADDQ      AX, BX
+	MOVQ      cols+64(FP), SI
+	MOVQ      $0x00000001, DI
+	SHLXQ     SI, DI, DI
+	DECQ      DI
+	KMOVW     DI, K1
+	MOVQ      res+24(FP), SI
+	TESTQ     SI, SI
+	JZ        noResidual103
+	LEAQ      (SI)(AX*2), DI
+	ADDQ      AX, DI
+	LEAQ      (DI)(AX*2), R8
+	ADDQ      AX, R8
+	VMOVUPS.Z (SI), K1, Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z (SI)(AX*1), K1, Z0
+	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (SI)(AX*2), K1, Z0
+	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z (DI), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z (DI)(AX*1), K1, Z0
+	VADDPS    Z0, Z5, Z5
+	VMOVUPS.Z (DI)(AX*2), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z (R8), K1, Z0
+	VADDPS    Z0, Z7, Z7
+	VMOVUPS.Z (R8)(AX*1), K1, Z0
+	VADDPS    Z0, Z8, Z8
+
+noResidual103:
+	VMOVUPS Z1, K1, (CX)
+	VMOVUPS Z2, K1, (CX)(AX*1)
+	VMOVUPS Z3, K1, (CX)(AX*2)
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K1, (DX)(AX*1)
+	VMOVUPS Z6, K1, (DX)(AX*2)
+	VMOVUPS Z7, K1, (BX)
+	VMOVUPS Z8, K1, (BX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tilePartSigned16VNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2
+TEXT ·tilePartSigned16VNNIr4p1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    xStride+32(FP), DX
+	LEAQ    (CX)(DX*2), BX
+	ADDQ    DX, BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VMOVUPS start<>+0(SB), Z0
+	VMOVUPS times16<>+0(SB), Z5
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done105
+
+loop104:
+	VPXORD           Z6, Z6, Z6
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
+	VBROADCASTSS     44(CX), Z6
+	VPADDD           Z5, Z6, Z6
+	VSUBPS           Z6, Z0, Z6
+	VBROADCASTSS     44(CX)(DX*1), Z7
+	VPADDD           Z5, Z7, Z7
+	VSUBPS           Z7, Z0, Z7
+	VBROADCASTSS     44(CX)(DX*2), Z8
+	VPADDD           Z5, Z8, Z8
+	VSUBPS           Z8, Z0, Z8
+	VBROADCASTSS     44(BX), Z9
+	VPADDD           Z5, Z9, Z9
+	VSUBPS           Z9, Z0, Z9
+	VMOVUPS          (AX), Z10
+	VPDPBUSD.BCST    (CX), Z10, Z6
+	VPDPBUSD.BCST    (CX)(DX*1), Z10, Z7
+	VPDPBUSD.BCST    (CX)(DX*2), Z10, Z8
+	VPDPBUSD.BCST    (BX), Z10, Z9
+	VMOVUPS          64(AX), Z10
+	VPDPBUSD.BCST    4(CX), Z10, Z6
+	VPDPBUSD.BCST    4(CX)(DX*1), Z10, Z7
+	VPDPBUSD.BCST    4(CX)(DX*2), Z10, Z8
+	VPDPBUSD.BCST    4(BX), Z10, Z9
+	VMOVUPS          128(AX), Z10
+	VPDPBUSD.BCST    8(CX), Z10, Z6
+	VPDPBUSD.BCST    8(CX)(DX*1), Z10, Z7
+	VPDPBUSD.BCST    8(CX)(DX*2), Z10, Z8
+	VPDPBUSD.BCST    8(BX), Z10, Z9
+	VMOVUPS          192(AX), Z10
+	VPDPBUSD.BCST    12(CX), Z10, Z6
+	VPDPBUSD.BCST    12(CX)(DX*1), Z10, Z7
+	VPDPBUSD.BCST    12(CX)(DX*2), Z10, Z8
+	VPDPBUSD.BCST    12(BX), Z10, Z9
+	VMOVUPS          512(AX), Z10
+	VSUBPS           Z0, Z6, Z6
+	VMULPS           Z10, Z6, Z6
+	VSUBPS           Z0, Z7, Z7
+	VMULPS           Z10, Z7, Z7
+	VSUBPS           Z0, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VSUBPS           Z0, Z9, Z9
+	VMULPS           Z10, Z9, Z9
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VSUBPS.BCST      36(CX), Z0, Z11
+	VSUBPS.BCST      44(CX), Z11, Z11
+	VPADDD           Z5, Z11, Z11
+	VSUBPS           Z11, Z0, Z11
+	VSUBPS.BCST      36(CX)(DX*1), Z0, Z12
+	VSUBPS.BCST      44(CX)(DX*1), Z12, Z12
+	VPADDD           Z5, Z12, Z12
+	VSUBPS           Z12, Z0, Z12
+	VSUBPS.BCST      36(CX)(DX*2), Z0, Z13
+	VSUBPS.BCST      44(CX)(DX*2), Z13, Z13
+	VPADDD           Z5, Z13, Z13
+	VSUBPS           Z13, Z0, Z13
+	VSUBPS.BCST      36(BX), Z0, Z14
+	VSUBPS.BCST      44(BX), Z14, Z14
+	VPADDD           Z5, Z14, Z14
+	VSUBPS           Z14, Z0, Z14
+	VMOVUPS          256(AX), Z10
+	VPDPBUSD.BCST    16(CX), Z10, Z11
+	VPDPBUSD.BCST    16(CX)(DX*1), Z10, Z12
+	VPDPBUSD.BCST    16(CX)(DX*2), Z10, Z13
+	VPDPBUSD.BCST    16(BX), Z10, Z14
+	VMOVUPS          320(AX), Z10
+	VPDPBUSD.BCST    20(CX), Z10, Z11
+	VPDPBUSD.BCST    20(CX)(DX*1), Z10, Z12
+	VPDPBUSD.BCST    20(CX)(DX*2), Z10, Z13
+	VPDPBUSD.BCST    20(BX), Z10, Z14
+	VMOVUPS          384(AX), Z10
+	VPDPBUSD.BCST    24(CX), Z10, Z11
+	VPDPBUSD.BCST    24(CX)(DX*1), Z10, Z12
+	VPDPBUSD.BCST    24(CX)(DX*2), Z10, Z13
+	VPDPBUSD.BCST    24(BX), Z10, Z14
+	VMOVUPS          448(AX), Z10
+	VPDPBUSD.BCST    28(CX), Z10, Z11
+	VPDPBUSD.BCST    28(CX)(DX*1), Z10, Z12
+	VPDPBUSD.BCST    28(CX)(DX*2), Z10, Z13
+	VPDPBUSD.BCST    28(BX), Z10, Z14
+	VMOVUPS          576(AX), Z10
+	VSUBPS           Z0, Z11, Z11
+	VFMADD231PS      Z10, Z11, Z6
+	VSUBPS           Z0, Z12, Z12
+	VFMADD231PS      Z10, Z12, Z7
+	VSUBPS           Z0, Z13, Z13
+	VFMADD231PS      Z10, Z13, Z8
+	VSUBPS           Z0, Z14, Z14
+	VFMADD231PS      Z10, Z14, Z9
+	VFMADD231PS.BCST 32(CX), Z6, Z1
+	VFMADD231PS.BCST 32(CX)(DX*1), Z7, Z2
+	VFMADD231PS.BCST 32(CX)(DX*2), Z8, Z3
+	VFMADD231PS.BCST 32(BX), Z9, Z4
+	ADDQ             $+768, AX
+	ADDQ             $+48, CX
+	ADDQ             $+48, BX
+	DECQ             SI
+	JNZ              loop104
+
+done105:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual106
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS.Z (BX), K1, Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z (BX)(AX*1), K1, Z0
+	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (BX)(AX*2), K1, Z0
+	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z (SI), K1, Z0
+	VADDPS    Z0, Z4, Z4
+
+noResidual106:
+	VMOVUPS Z1, K1, (CX)
+	VMOVUPS Z2, K1, (CX)(AX*1)
+	VMOVUPS Z3, K1, (CX)(AX*2)
+	VMOVUPS Z4, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tilePartSigned16VNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2
+TEXT ·tilePartSigned16VNNIr2p1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    xStride+32(FP), DX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VMOVUPS start<>+0(SB), Z0
+	VMOVUPS times16<>+0(SB), Z3
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done108
+
+loop107:
+	VPXORD           Z4, Z4, Z4
+	VPXORD           Z5, Z5, Z5
+	VBROADCASTSS     44(CX), Z4
+	VPADDD           Z3, Z4, Z4
+	VSUBPS           Z4, Z0, Z4
+	VBROADCASTSS     44(CX)(DX*1), Z5
+	VPADDD           Z3, Z5, Z5
+	VSUBPS           Z5, Z0, Z5
+	VMOVUPS          (AX), Z6
+	VPDPBUSD.BCST    (CX), Z6, Z4
+	VPDPBUSD.BCST    (CX)(DX*1), Z6, Z5
+	VMOVUPS          64(AX), Z6
+	VPDPBUSD.BCST    4(CX), Z6, Z4
+	VPDPBUSD.BCST    4(CX)(DX*1), Z6, Z5
+	VMOVUPS          128(AX), Z6
+	VPDPBUSD.BCST    8(CX), Z6, Z4
+	VPDPBUSD.BCST    8(CX)(DX*1), Z6, Z5
+	VMOVUPS          192(AX), Z6
+	VPDPBUSD.BCST    12(CX), Z6, Z4
+	VPDPBUSD.BCST    12(CX)(DX*1), Z6, Z5
+	VMOVUPS          512(AX), Z6
+	VSUBPS           Z0, Z4, Z4
+	VMULPS           Z6, Z4, Z4
+	VSUBPS           Z0, Z5, Z5
+	VMULPS           Z6, Z5, Z5
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VSUBPS.BCST      36(CX), Z0, Z7
+	VSUBPS.BCST      44(CX), Z7, Z7
+	VPADDD           Z3, Z7, Z7
+	VSUBPS           Z7, Z0, Z7
+	VSUBPS.BCST      36(CX)(DX*1), Z0, Z8
+	VSUBPS.BCST      44(CX)(DX*1), Z8, Z8
+	VPADDD           Z3, Z8, Z8
+	VSUBPS           Z8, Z0, Z8
+	VMOVUPS          256(AX), Z6
+	VPDPBUSD.BCST    16(CX), Z6, Z7
+	VPDPBUSD.BCST    16(CX)(DX*1), Z6, Z8
+	VMOVUPS          320(AX), Z6
+	VPDPBUSD.BCST    20(CX), Z6, Z7
+	VPDPBUSD.BCST    20(CX)(DX*1), Z6, Z8
+	VMOVUPS          384(AX), Z6
+	VPDPBUSD.BCST    24(CX), Z6, Z7
+	VPDPBUSD.BCST    24(CX)(DX*1), Z6, Z8
+	VMOVUPS          448(AX), Z6
+	VPDPBUSD.BCST    28(CX), Z6, Z7
+	VPDPBUSD.BCST    28(CX)(DX*1), Z6, Z8
+	VMOVUPS          576(AX), Z6
+	VSUBPS           Z0, Z7, Z7
+	VFMADD231PS      Z6, Z7, Z4
+	VSUBPS           Z0, Z8, Z8
+	VFMADD231PS      Z6, Z8, Z5
+	VFMADD231PS.BCST 32(CX), Z4, Z1
+	VFMADD231PS.BCST 32(CX)(DX*1), Z5, Z2
+	ADDQ             $+768, AX
+	ADDQ             $+48, CX
+	DECQ             BX
+	JNZ              loop107
+
+done108:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	MOVQ      cols+64(FP), DX
+	MOVQ      $0x00000001, BX
+	SHLXQ     DX, BX, BX
+	DECQ      BX
+	KMOVW     BX, K1
+	MOVQ      res+24(FP), DX
+	TESTQ     DX, DX
+	JZ        noResidual109
+	VMOVUPS.Z (DX), K1, Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z (DX)(AX*1), K1, Z0
+	VADDPS    Z0, Z2, Z2
+
+noResidual109:
+	VMOVUPS Z1, K1, (CX)
+	VMOVUPS Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tilePartSigned16VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2
+TEXT ·tilePartSigned16VNNIr1p1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    x+8(FP), CX
+	VPXORD  Z1, Z1, Z1
+	VMOVUPS start<>+0(SB), Z0
+	VMOVUPS times16<>+0(SB), Z2
+	MOVQ    blocks+48(FP), DX
+	TESTQ   DX, DX
+	JZ      done111
+
+loop110:
+	VPXORD           Z3, Z3, Z3
+	VBROADCASTSS     44(CX), Z3
+	VPADDD           Z2, Z3, Z3
+	VSUBPS           Z3, Z0, Z3
+	VMOVUPS          (AX), Z4
+	VPDPBUSD.BCST    (CX), Z4, Z3
+	VMOVUPS          64(AX), Z4
+	VPDPBUSD.BCST    4(CX), Z4, Z3
+	VMOVUPS          128(AX), Z4
+	VPDPBUSD.BCST    8(CX), Z4, Z3
+	VMOVUPS          192(AX), Z4
+	VPDPBUSD.BCST    12(CX), Z4, Z3
+	VMOVUPS          512(AX), Z4
+	VSUBPS           Z0, Z3, Z3
+	VMULPS           Z4, Z3, Z3
+	VPXORD           Z5, Z5, Z5
+	VSUBPS.BCST      36(CX), Z0, Z5
+	VSUBPS.BCST      44(CX), Z5, Z5
+	VPADDD           Z2, Z5, Z5
+	VSUBPS           Z5, Z0, Z5
+	VMOVUPS          256(AX), Z4
+	VPDPBUSD.BCST    16(CX), Z4, Z5
+	VMOVUPS          320(AX), Z4
+	VPDPBUSD.BCST    20(CX), Z4, Z5
+	VMOVUPS          384(AX), Z4
+	VPDPBUSD.BCST    24(CX), Z4, Z5
+	VMOVUPS          448(AX), Z4
+	VPDPBUSD.BCST    28(CX), Z4, Z5
+	VMOVUPS          576(AX), Z4
+	VSUBPS           Z0, Z5, Z5
+	VFMADD231PS      Z4, Z5, Z3
+	VFMADD231PS.BCST 32(CX), Z3, Z1
+	ADDQ             $+768, AX
+	ADDQ             $+48, CX
+	DECQ             DX
+	JNZ              loop110
+
+done111:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), AX
+	MOVQ      cols+64(FP), CX
+	MOVQ      $0x00000001, DX
+	SHLXQ     CX, DX, DX
+	DECQ      DX
+	KMOVW     DX, K1
+	MOVQ      res+24(FP), CX
+	TESTQ     CX, CX
+	JZ        noResidual112
+	VMOVUPS.Z (CX), K1, Z0
+	VADDPS    Z0, Z1, Z1
+
+noResidual112:
+	VMOVUPS Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func swigluPartSigned16VNNIr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
+TEXT ·swigluPartSigned16VNNIr4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    xStride+32(FP), BX
+	LEAQ    (DX)(BX*2), SI
+	ADDQ    BX, SI
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VMOVUPS start<>+0(SB), Z0
+	VMOVUPS times16<>+0(SB), Z9
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
+	JZ      done114
+
+loop113:
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VPXORD           Z15, Z15, Z15
+	VPXORD           Z16, Z16, Z16
+	VPXORD           Z17, Z17, Z17
+	VBROADCASTSS     44(DX), Z10
+	VPADDD           Z9, Z10, Z10
+	VSUBPS           Z10, Z0, Z10
+	VBROADCASTSS     44(DX)(BX*1), Z11
+	VPADDD           Z9, Z11, Z11
+	VSUBPS           Z11, Z0, Z11
+	VBROADCASTSS     44(DX)(BX*2), Z12
+	VPADDD           Z9, Z12, Z12
+	VSUBPS           Z12, Z0, Z12
+	VBROADCASTSS     44(SI), Z13
+	VPADDD           Z9, Z13, Z13
+	VSUBPS           Z13, Z0, Z13
+	VMOVUPS          Z10, Z14
+	VMOVUPS          Z11, Z15
+	VMOVUPS          Z12, Z16
+	VMOVUPS          Z13, Z17
+	VMOVUPS          (AX), Z18
+	VMOVUPS          (AX)(CX*1), Z19
+	VBROADCASTSS     (DX), Z20
+	VPDPBUSD         Z20, Z18, Z10
+	VPDPBUSD         Z20, Z19, Z14
+	VBROADCASTSS     (DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z11
+	VPDPBUSD         Z20, Z19, Z15
+	VBROADCASTSS     (DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z12
+	VPDPBUSD         Z20, Z19, Z16
+	VBROADCASTSS     (SI), Z20
+	VPDPBUSD         Z20, Z18, Z13
+	VPDPBUSD         Z20, Z19, Z17
+	VMOVUPS          64(AX), Z18
+	VMOVUPS          64(AX)(CX*1), Z19
+	VBROADCASTSS     4(DX), Z20
+	VPDPBUSD         Z20, Z18, Z10
+	VPDPBUSD         Z20, Z19, Z14
+	VBROADCASTSS     4(DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z11
+	VPDPBUSD         Z20, Z19, Z15
+	VBROADCASTSS     4(DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z12
+	VPDPBUSD         Z20, Z19, Z16
+	VBROADCASTSS     4(SI), Z20
+	VPDPBUSD         Z20, Z18, Z13
+	VPDPBUSD         Z20, Z19, Z17
+	VMOVUPS          128(AX), Z18
+	VMOVUPS          128(AX)(CX*1), Z19
+	VBROADCASTSS     8(DX), Z20
+	VPDPBUSD         Z20, Z18, Z10
+	VPDPBUSD         Z20, Z19, Z14
+	VBROADCASTSS     8(DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z11
+	VPDPBUSD         Z20, Z19, Z15
+	VBROADCASTSS     8(DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z12
+	VPDPBUSD         Z20, Z19, Z16
+	VBROADCASTSS     8(SI), Z20
+	VPDPBUSD         Z20, Z18, Z13
+	VPDPBUSD         Z20, Z19, Z17
+	VMOVUPS          192(AX), Z18
+	VMOVUPS          192(AX)(CX*1), Z19
+	VBROADCASTSS     12(DX), Z20
+	VPDPBUSD         Z20, Z18, Z10
+	VPDPBUSD         Z20, Z19, Z14
+	VBROADCASTSS     12(DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z11
+	VPDPBUSD         Z20, Z19, Z15
+	VBROADCASTSS     12(DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z12
+	VPDPBUSD         Z20, Z19, Z16
+	VBROADCASTSS     12(SI), Z20
+	VPDPBUSD         Z20, Z18, Z13
+	VPDPBUSD         Z20, Z19, Z17
+	VMOVUPS          512(AX), Z18
+	VSUBPS           Z0, Z10, Z10
+	VMULPS           Z18, Z10, Z10
+	VSUBPS           Z0, Z11, Z11
+	VMULPS           Z18, Z11, Z11
+	VSUBPS           Z0, Z12, Z12
+	VMULPS           Z18, Z12, Z12
+	VSUBPS           Z0, Z13, Z13
+	VMULPS           Z18, Z13, Z13
+	VMOVUPS          512(AX)(CX*1), Z18
+	VSUBPS           Z0, Z14, Z14
+	VMULPS           Z18, Z14, Z14
+	VSUBPS           Z0, Z15, Z15
+	VMULPS           Z18, Z15, Z15
+	VSUBPS           Z0, Z16, Z16
+	VMULPS           Z18, Z16, Z16
+	VSUBPS           Z0, Z17, Z17
+	VMULPS           Z18, Z17, Z17
+	VPXORD           Z21, Z21, Z21
+	VPXORD           Z22, Z22, Z22
+	VPXORD           Z23, Z23, Z23
+	VPXORD           Z24, Z24, Z24
+	VPXORD           Z25, Z25, Z25
+	VPXORD           Z26, Z26, Z26
+	VPXORD           Z27, Z27, Z27
+	VPXORD           Z28, Z28, Z28
+	VSUBPS.BCST      36(DX), Z0, Z21
+	VSUBPS.BCST      44(DX), Z21, Z21
+	VPADDD           Z9, Z21, Z21
+	VSUBPS           Z21, Z0, Z21
+	VSUBPS.BCST      36(DX)(BX*1), Z0, Z22
+	VSUBPS.BCST      44(DX)(BX*1), Z22, Z22
+	VPADDD           Z9, Z22, Z22
+	VSUBPS           Z22, Z0, Z22
+	VSUBPS.BCST      36(DX)(BX*2), Z0, Z23
+	VSUBPS.BCST      44(DX)(BX*2), Z23, Z23
+	VPADDD           Z9, Z23, Z23
+	VSUBPS           Z23, Z0, Z23
+	VSUBPS.BCST      36(SI), Z0, Z24
+	VSUBPS.BCST      44(SI), Z24, Z24
+	VPADDD           Z9, Z24, Z24
+	VSUBPS           Z24, Z0, Z24
+	VMOVUPS          Z21, Z25
+	VMOVUPS          Z22, Z26
+	VMOVUPS          Z23, Z27
+	VMOVUPS          Z24, Z28
+	VMOVUPS          256(AX), Z18
+	VMOVUPS          256(AX)(CX*1), Z19
+	VBROADCASTSS     16(DX), Z20
+	VPDPBUSD         Z20, Z18, Z21
+	VPDPBUSD         Z20, Z19, Z25
+	VBROADCASTSS     16(DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z22
+	VPDPBUSD         Z20, Z19, Z26
+	VBROADCASTSS     16(DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z23
+	VPDPBUSD         Z20, Z19, Z27
+	VBROADCASTSS     16(SI), Z20
+	VPDPBUSD         Z20, Z18, Z24
+	VPDPBUSD         Z20, Z19, Z28
+	VMOVUPS          320(AX), Z18
+	VMOVUPS          320(AX)(CX*1), Z19
+	VBROADCASTSS     20(DX), Z20
+	VPDPBUSD         Z20, Z18, Z21
+	VPDPBUSD         Z20, Z19, Z25
+	VBROADCASTSS     20(DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z22
+	VPDPBUSD         Z20, Z19, Z26
+	VBROADCASTSS     20(DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z23
+	VPDPBUSD         Z20, Z19, Z27
+	VBROADCASTSS     20(SI), Z20
+	VPDPBUSD         Z20, Z18, Z24
+	VPDPBUSD         Z20, Z19, Z28
+	VMOVUPS          384(AX), Z18
+	VMOVUPS          384(AX)(CX*1), Z19
+	VBROADCASTSS     24(DX), Z20
+	VPDPBUSD         Z20, Z18, Z21
+	VPDPBUSD         Z20, Z19, Z25
+	VBROADCASTSS     24(DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z22
+	VPDPBUSD         Z20, Z19, Z26
+	VBROADCASTSS     24(DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z23
+	VPDPBUSD         Z20, Z19, Z27
+	VBROADCASTSS     24(SI), Z20
+	VPDPBUSD         Z20, Z18, Z24
+	VPDPBUSD         Z20, Z19, Z28
+	VMOVUPS          448(AX), Z18
+	VMOVUPS          448(AX)(CX*1), Z19
+	VBROADCASTSS     28(DX), Z20
+	VPDPBUSD         Z20, Z18, Z21
+	VPDPBUSD         Z20, Z19, Z25
+	VBROADCASTSS     28(DX)(BX*1), Z20
+	VPDPBUSD         Z20, Z18, Z22
+	VPDPBUSD         Z20, Z19, Z26
+	VBROADCASTSS     28(DX)(BX*2), Z20
+	VPDPBUSD         Z20, Z18, Z23
+	VPDPBUSD         Z20, Z19, Z27
+	VBROADCASTSS     28(SI), Z20
+	VPDPBUSD         Z20, Z18, Z24
+	VPDPBUSD         Z20, Z19, Z28
+	VMOVUPS          576(AX), Z18
+	VSUBPS           Z0, Z21, Z21
+	VFMADD231PS      Z18, Z21, Z10
+	VSUBPS           Z0, Z22, Z22
+	VFMADD231PS      Z18, Z22, Z11
+	VSUBPS           Z0, Z23, Z23
+	VFMADD231PS      Z18, Z23, Z12
+	VSUBPS           Z0, Z24, Z24
+	VFMADD231PS      Z18, Z24, Z13
+	VMOVUPS          576(AX)(CX*1), Z18
+	VSUBPS           Z0, Z25, Z25
+	VFMADD231PS      Z18, Z25, Z14
+	VSUBPS           Z0, Z26, Z26
+	VFMADD231PS      Z18, Z26, Z15
+	VSUBPS           Z0, Z27, Z27
+	VFMADD231PS      Z18, Z27, Z16
+	VSUBPS           Z0, Z28, Z28
+	VFMADD231PS      Z18, Z28, Z17
+	VFMADD231PS.BCST 32(DX), Z10, Z1
+	VFMADD231PS.BCST 32(DX)(BX*1), Z11, Z3
+	VFMADD231PS.BCST 32(DX)(BX*2), Z12, Z5
+	VFMADD231PS.BCST 32(SI), Z13, Z7
+	VFMADD231PS.BCST 32(DX), Z14, Z2
+	VFMADD231PS.BCST 32(DX)(BX*1), Z15, Z4
+	VFMADD231PS.BCST 32(DX)(BX*2), Z16, Z6
+	VFMADD231PS.BCST 32(SI), Z17, Z8
+	ADDQ             $+768, AX
+	ADDQ             $+48, DX
+	ADDQ             $+48, SI
+	DECQ             DI
+	JNZ              loop113
+
+done114:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z1, Z0
+	VMOVUPS      expMost<>+0(SB), Z10
+	VMINPS       Z0, Z10, Z0
+	VMOVUPS      expLeast<>+0(SB), Z10
+	VMAXPS       Z0, Z10, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z9
+	VRNDSCALEPS  $0x00, Z9, Z9
+	VFNMADD231PS ln2High<>+0(SB), Z9, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z9, Z0
+	VMOVUPS      expC7<>+0(SB), Z10
+	VFMADD213PS  expC6<>+0(SB), Z0, Z10
+	VFMADD213PS  expC5<>+0(SB), Z0, Z10
+	VFMADD213PS  expC4<>+0(SB), Z0, Z10
+	VFMADD213PS  expC3<>+0(SB), Z0, Z10
+	VFMADD213PS  expC2<>+0(SB), Z0, Z10
+	VFMADD213PS  expC1<>+0(SB), Z0, Z10
+	VFMADD213PS  expC0<>+0(SB), Z0, Z10
+	VSCALEFPS    Z9, Z10, Z10
+	VMOVAPS      Z10, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VXORPS       sign<>+0(SB), Z3, Z0
+	VMOVUPS      expMost<>+0(SB), Z9
+	VMINPS       Z0, Z9, Z0
+	VMOVUPS      expLeast<>+0(SB), Z9
+	VMAXPS       Z0, Z9, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z2, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z2, Z0
+	VMOVUPS      expC7<>+0(SB), Z9
+	VFMADD213PS  expC6<>+0(SB), Z0, Z9
+	VFMADD213PS  expC5<>+0(SB), Z0, Z9
+	VFMADD213PS  expC4<>+0(SB), Z0, Z9
+	VFMADD213PS  expC3<>+0(SB), Z0, Z9
+	VFMADD213PS  expC2<>+0(SB), Z0, Z9
+	VFMADD213PS  expC1<>+0(SB), Z0, Z9
+	VFMADD213PS  expC0<>+0(SB), Z0, Z9
+	VSCALEFPS    Z2, Z9, Z9
+	VMOVAPS      Z9, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VXORPS       sign<>+0(SB), Z5, Z0
+	VMOVUPS      expMost<>+0(SB), Z4
+	VMINPS       Z0, Z4, Z0
+	VMOVUPS      expLeast<>+0(SB), Z4
+	VMAXPS       Z0, Z4, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z2, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z2, Z0
+	VMOVUPS      expC7<>+0(SB), Z4
+	VFMADD213PS  expC6<>+0(SB), Z0, Z4
+	VFMADD213PS  expC5<>+0(SB), Z0, Z4
+	VFMADD213PS  expC4<>+0(SB), Z0, Z4
+	VFMADD213PS  expC3<>+0(SB), Z0, Z4
+	VFMADD213PS  expC2<>+0(SB), Z0, Z4
+	VFMADD213PS  expC1<>+0(SB), Z0, Z4
+	VFMADD213PS  expC0<>+0(SB), Z0, Z4
+	VSCALEFPS    Z2, Z4, Z4
+	VMOVAPS      Z4, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z5, Z5
+	VMULPS       Z6, Z5, Z5
+	VXORPS       sign<>+0(SB), Z7, Z0
+	VMOVUPS      expMost<>+0(SB), Z4
+	VMINPS       Z0, Z4, Z0
+	VMOVUPS      expLeast<>+0(SB), Z4
+	VMAXPS       Z0, Z4, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z2, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z2, Z0
+	VMOVUPS      expC7<>+0(SB), Z4
+	VFMADD213PS  expC6<>+0(SB), Z0, Z4
+	VFMADD213PS  expC5<>+0(SB), Z0, Z4
+	VFMADD213PS  expC4<>+0(SB), Z0, Z4
+	VFMADD213PS  expC3<>+0(SB), Z0, Z4
+	VFMADD213PS  expC2<>+0(SB), Z0, Z4
+	VFMADD213PS  expC1<>+0(SB), Z0, Z4
+	VFMADD213PS  expC0<>+0(SB), Z0, Z4
+	VSCALEFPS    Z2, Z4, Z4
+	VMOVAPS      Z4, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z7, Z7
+	VMULPS       Z8, Z7, Z7
+	MOVQ         dst+0(FP), CX
+	LEAQ         (CX)(AX*2), DX
+	ADDQ         AX, DX
+	MOVQ         cols+64(FP), BX
+	MOVQ         $0x00000001, SI
+	SHLXQ        BX, SI, SI
+	DECQ         SI
+	KMOVW        SI, K1
+	VMOVUPS      Z1, K1, (CX)
+	VMOVUPS      Z3, K1, (CX)(AX*1)
+	VMOVUPS      Z5, K1, (CX)(AX*2)
+	VMOVUPS      Z7, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func swigluPartSigned16VNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
+TEXT ·swigluPartSigned16VNNIr2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    xStride+32(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VMOVUPS start<>+0(SB), Z0
+	VMOVUPS times16<>+0(SB), Z5
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done116
+
+loop115:
+	VPXORD           Z6, Z6, Z6
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
+	VBROADCASTSS     44(DX), Z6
+	VPADDD           Z5, Z6, Z6
+	VSUBPS           Z6, Z0, Z6
+	VBROADCASTSS     44(DX)(BX*1), Z7
+	VPADDD           Z5, Z7, Z7
+	VSUBPS           Z7, Z0, Z7
+	VMOVUPS          Z6, Z8
+	VMOVUPS          Z7, Z9
+	VMOVUPS          (AX), Z10
+	VMOVUPS          (AX)(CX*1), Z11
+	VBROADCASTSS     (DX), Z12
+	VPDPBUSD         Z12, Z10, Z6
+	VPDPBUSD         Z12, Z11, Z8
+	VBROADCASTSS     (DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z7
+	VPDPBUSD         Z12, Z11, Z9
+	VMOVUPS          64(AX), Z10
+	VMOVUPS          64(AX)(CX*1), Z11
+	VBROADCASTSS     4(DX), Z12
+	VPDPBUSD         Z12, Z10, Z6
+	VPDPBUSD         Z12, Z11, Z8
+	VBROADCASTSS     4(DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z7
+	VPDPBUSD         Z12, Z11, Z9
+	VMOVUPS          128(AX), Z10
+	VMOVUPS          128(AX)(CX*1), Z11
+	VBROADCASTSS     8(DX), Z12
+	VPDPBUSD         Z12, Z10, Z6
+	VPDPBUSD         Z12, Z11, Z8
+	VBROADCASTSS     8(DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z7
+	VPDPBUSD         Z12, Z11, Z9
+	VMOVUPS          192(AX), Z10
+	VMOVUPS          192(AX)(CX*1), Z11
+	VBROADCASTSS     12(DX), Z12
+	VPDPBUSD         Z12, Z10, Z6
+	VPDPBUSD         Z12, Z11, Z8
+	VBROADCASTSS     12(DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z7
+	VPDPBUSD         Z12, Z11, Z9
+	VMOVUPS          512(AX), Z10
+	VSUBPS           Z0, Z6, Z6
+	VMULPS           Z10, Z6, Z6
+	VSUBPS           Z0, Z7, Z7
+	VMULPS           Z10, Z7, Z7
+	VMOVUPS          512(AX)(CX*1), Z10
+	VSUBPS           Z0, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VSUBPS           Z0, Z9, Z9
+	VMULPS           Z10, Z9, Z9
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VPXORD           Z15, Z15, Z15
+	VPXORD           Z16, Z16, Z16
+	VSUBPS.BCST      36(DX), Z0, Z13
+	VSUBPS.BCST      44(DX), Z13, Z13
+	VPADDD           Z5, Z13, Z13
+	VSUBPS           Z13, Z0, Z13
+	VSUBPS.BCST      36(DX)(BX*1), Z0, Z14
+	VSUBPS.BCST      44(DX)(BX*1), Z14, Z14
+	VPADDD           Z5, Z14, Z14
+	VSUBPS           Z14, Z0, Z14
+	VMOVUPS          Z13, Z15
+	VMOVUPS          Z14, Z16
+	VMOVUPS          256(AX), Z10
+	VMOVUPS          256(AX)(CX*1), Z11
+	VBROADCASTSS     16(DX), Z12
+	VPDPBUSD         Z12, Z10, Z13
+	VPDPBUSD         Z12, Z11, Z15
+	VBROADCASTSS     16(DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z14
+	VPDPBUSD         Z12, Z11, Z16
+	VMOVUPS          320(AX), Z10
+	VMOVUPS          320(AX)(CX*1), Z11
+	VBROADCASTSS     20(DX), Z12
+	VPDPBUSD         Z12, Z10, Z13
+	VPDPBUSD         Z12, Z11, Z15
+	VBROADCASTSS     20(DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z14
+	VPDPBUSD         Z12, Z11, Z16
+	VMOVUPS          384(AX), Z10
+	VMOVUPS          384(AX)(CX*1), Z11
+	VBROADCASTSS     24(DX), Z12
+	VPDPBUSD         Z12, Z10, Z13
+	VPDPBUSD         Z12, Z11, Z15
+	VBROADCASTSS     24(DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z14
+	VPDPBUSD         Z12, Z11, Z16
+	VMOVUPS          448(AX), Z10
+	VMOVUPS          448(AX)(CX*1), Z11
+	VBROADCASTSS     28(DX), Z12
+	VPDPBUSD         Z12, Z10, Z13
+	VPDPBUSD         Z12, Z11, Z15
+	VBROADCASTSS     28(DX)(BX*1), Z12
+	VPDPBUSD         Z12, Z10, Z14
+	VPDPBUSD         Z12, Z11, Z16
+	VMOVUPS          576(AX), Z10
+	VSUBPS           Z0, Z13, Z13
+	VFMADD231PS      Z10, Z13, Z6
+	VSUBPS           Z0, Z14, Z14
+	VFMADD231PS      Z10, Z14, Z7
+	VMOVUPS          576(AX)(CX*1), Z10
+	VSUBPS           Z0, Z15, Z15
+	VFMADD231PS      Z10, Z15, Z8
+	VSUBPS           Z0, Z16, Z16
+	VFMADD231PS      Z10, Z16, Z9
+	VFMADD231PS.BCST 32(DX), Z6, Z1
+	VFMADD231PS.BCST 32(DX)(BX*1), Z7, Z3
+	VFMADD231PS.BCST 32(DX), Z8, Z2
+	VFMADD231PS.BCST 32(DX)(BX*1), Z9, Z4
+	ADDQ             $+768, AX
+	ADDQ             $+48, DX
+	DECQ             SI
+	JNZ              loop115
+
+done116:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z1, Z0
+	VMOVUPS      expMost<>+0(SB), Z6
+	VMINPS       Z0, Z6, Z0
+	VMOVUPS      expLeast<>+0(SB), Z6
+	VMAXPS       Z0, Z6, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VFNMADD231PS ln2High<>+0(SB), Z5, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z5, Z0
+	VMOVUPS      expC7<>+0(SB), Z6
+	VFMADD213PS  expC6<>+0(SB), Z0, Z6
+	VFMADD213PS  expC5<>+0(SB), Z0, Z6
+	VFMADD213PS  expC4<>+0(SB), Z0, Z6
+	VFMADD213PS  expC3<>+0(SB), Z0, Z6
+	VFMADD213PS  expC2<>+0(SB), Z0, Z6
+	VFMADD213PS  expC1<>+0(SB), Z0, Z6
+	VFMADD213PS  expC0<>+0(SB), Z0, Z6
+	VSCALEFPS    Z5, Z6, Z6
+	VMOVAPS      Z6, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VXORPS       sign<>+0(SB), Z3, Z0
+	VMOVUPS      expMost<>+0(SB), Z5
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      expLeast<>+0(SB), Z5
+	VMAXPS       Z0, Z5, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z2, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z2, Z0
+	VMOVUPS      expC7<>+0(SB), Z5
+	VFMADD213PS  expC6<>+0(SB), Z0, Z5
+	VFMADD213PS  expC5<>+0(SB), Z0, Z5
+	VFMADD213PS  expC4<>+0(SB), Z0, Z5
+	VFMADD213PS  expC3<>+0(SB), Z0, Z5
+	VFMADD213PS  expC2<>+0(SB), Z0, Z5
+	VFMADD213PS  expC1<>+0(SB), Z0, Z5
+	VFMADD213PS  expC0<>+0(SB), Z0, Z5
+	VSCALEFPS    Z2, Z5, Z5
+	VMOVAPS      Z5, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	MOVQ         $0x00000001, BX
+	SHLXQ        DX, BX, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS      Z1, K1, (CX)
+	VMOVUPS      Z3, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func swigluPartSigned16VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
+TEXT ·swigluPartSigned16VNNIr1(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    x+8(FP), DX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VMOVUPS start<>+0(SB), Z0
+	VMOVUPS times16<>+0(SB), Z3
+	MOVQ    blocks+48(FP), BX
+	TESTQ   BX, BX
+	JZ      done118
+
+loop117:
+	VPXORD           Z4, Z4, Z4
+	VPXORD           Z5, Z5, Z5
+	VBROADCASTSS     44(DX), Z4
+	VPADDD           Z3, Z4, Z4
+	VSUBPS           Z4, Z0, Z4
+	VMOVUPS          Z4, Z5
+	VMOVUPS          (AX), Z6
+	VMOVUPS          (AX)(CX*1), Z7
+	VBROADCASTSS     (DX), Z8
+	VPDPBUSD         Z8, Z6, Z4
+	VPDPBUSD         Z8, Z7, Z5
+	VMOVUPS          64(AX), Z6
+	VMOVUPS          64(AX)(CX*1), Z7
+	VBROADCASTSS     4(DX), Z8
+	VPDPBUSD         Z8, Z6, Z4
+	VPDPBUSD         Z8, Z7, Z5
+	VMOVUPS          128(AX), Z6
+	VMOVUPS          128(AX)(CX*1), Z7
+	VBROADCASTSS     8(DX), Z8
+	VPDPBUSD         Z8, Z6, Z4
+	VPDPBUSD         Z8, Z7, Z5
+	VMOVUPS          192(AX), Z6
+	VMOVUPS          192(AX)(CX*1), Z7
+	VBROADCASTSS     12(DX), Z8
+	VPDPBUSD         Z8, Z6, Z4
+	VPDPBUSD         Z8, Z7, Z5
+	VMOVUPS          512(AX), Z6
+	VSUBPS           Z0, Z4, Z4
+	VMULPS           Z6, Z4, Z4
+	VMOVUPS          512(AX)(CX*1), Z6
+	VSUBPS           Z0, Z5, Z5
+	VMULPS           Z6, Z5, Z5
+	VPXORD           Z9, Z9, Z9
+	VPXORD           Z10, Z10, Z10
+	VSUBPS.BCST      36(DX), Z0, Z9
+	VSUBPS.BCST      44(DX), Z9, Z9
+	VPADDD           Z3, Z9, Z9
+	VSUBPS           Z9, Z0, Z9
+	VMOVUPS          Z9, Z10
+	VMOVUPS          256(AX), Z6
+	VMOVUPS          256(AX)(CX*1), Z7
+	VBROADCASTSS     16(DX), Z8
+	VPDPBUSD         Z8, Z6, Z9
+	VPDPBUSD         Z8, Z7, Z10
+	VMOVUPS          320(AX), Z6
+	VMOVUPS          320(AX)(CX*1), Z7
+	VBROADCASTSS     20(DX), Z8
+	VPDPBUSD         Z8, Z6, Z9
+	VPDPBUSD         Z8, Z7, Z10
+	VMOVUPS          384(AX), Z6
+	VMOVUPS          384(AX)(CX*1), Z7
+	VBROADCASTSS     24(DX), Z8
+	VPDPBUSD         Z8, Z6, Z9
+	VPDPBUSD         Z8, Z7, Z10
+	VMOVUPS          448(AX), Z6
+	VMOVUPS          448(AX)(CX*1), Z7
+	VBROADCASTSS     28(DX), Z8
+	VPDPBUSD         Z8, Z6, Z9
+	VPDPBUSD         Z8, Z7, Z10
+	VMOVUPS          576(AX), Z6
+	VSUBPS           Z0, Z9, Z9
+	VFMADD231PS      Z6, Z9, Z4
+	VMOVUPS          576(AX)(CX*1), Z6
+	VSUBPS           Z0, Z10, Z10
+	VFMADD231PS      Z6, Z10, Z5
+	VFMADD231PS.BCST 32(DX), Z4, Z1
+	VFMADD231PS.BCST 32(DX), Z5, Z2
+	ADDQ             $+768, AX
+	ADDQ             $+48, DX
+	DECQ             BX
+	JNZ              loop117
+
+done118:
 	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z1, Z0
 	VMOVUPS      expMost<>+0(SB), Z4

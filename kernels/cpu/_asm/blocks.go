@@ -92,6 +92,9 @@ func (s *scheme) sub() int {
 // signed reports whether bytes are too large for VPMADDUBSW, so that they are taken without their offset of 128.
 func (s *scheme) signed() bool { return s.offset == 128 }
 
+// integral reports whether VNNI takes the offset out of integer sums; otherwise float32 sums lose it as they lose mins.
+func (s *scheme) integral() bool { return s.signed() || s.scaled() }
+
 // most is the largest unsigned byte.
 func (s *scheme) most() int {
 	if s.values == nil {
@@ -144,6 +147,7 @@ type kept struct {
 	high   reg.VecVirtual   // mask of the high nibbles, which are multiplied where they are; see shiftless
 	magic  reg.VecVirtual   // startBits
 	eighth reg.VecVirtual
+	offset reg.VecVirtual   // an eighth of the offset of scaled formats
 	d, m   []reg.VecVirtual // of the current block: D, and an eighth of M, one for each panel
 }
 
@@ -163,6 +167,9 @@ func (b *blockSource) keep(panels int) {
 		b.kept.high = constant(b.mask(4, 4))
 	}
 	b.kept.magic = constant(b.word("start", startBits))
+	if b.scaled() {
+		b.kept.offset = constant(b.eighthOfOffset())
+	}
 	if b.super {
 		b.kept.d = b.vecs(panels)
 	}
@@ -170,6 +177,11 @@ func (b *blockSource) keep(panels int) {
 		b.kept.eighth = constant(b.float("eighth", 0.125))
 		b.kept.m = b.vecs(panels)
 	}
+}
+
+// eighthOfOffset is the offset divided by 8.
+func (b *blockSource) eighthOfOffset() operand.Mem {
+	return b.float("offset"+string(b.format), float64(b.offset)/8)
 }
 
 // shiftless reports whether high nibbles can be multiplied where they are. The sums of 16 times what they should be are
@@ -377,7 +389,7 @@ func (b *blockSource) smallInts(at operand.Mem) reg.VecVirtual {
 func (b *blockSource) min(p, h, group int, s reg.VecVirtual) reg.VecVirtual {
 	if !b.mins {
 		m := b.vec()
-		b.VMULPS(b.float("offset"+string(b.format), float64(b.offset)/8), s, m)
+		b.VMULPS(b.eighthOfOffset(), s, m)
 		return m
 	}
 	if b.kept.m != nil {
@@ -423,13 +435,22 @@ func (g *generator) expand(s *scheme, level string) {
 	g.ret()
 }
 
-// expandHalf expands vector h of a part.
+// expandHalf expands vector h of a part. With VNNI, bytes of formats whose offset integer sums lose get one of 128.
 func (b *blockSource) expandHalf(dst reg.GPVirtual, h int) {
 	to := func(disp int) operand.Mem { return operand.Mem{Base: dst, Disp: disp + h*b.bytes()} }
-	b.bytesOf(0, h, func(j int, u reg.VecVirtual) { b.VMOVUPS(u, to(64*j)) })
+	integral := b.integral() && b.wide()
+	b.bytesOf(0, h, func(j int, u reg.VecVirtual) {
+		if integral && !b.signed() {
+			b.VPADDB(b.word("to128"+string(b.format), uint32(128-b.offset)*0x01010101), u, u)
+		}
+		b.VMOVUPS(u, to(64*j))
+	})
 	for i := range b.groups() {
 		scale := b.scale(0, h, i)
 		b.VMOVUPS(scale, to(partScales+i*vectorSize))
+		if integral {
+			continue
+		}
 		b.VMOVUPS(b.min(0, h, i, scale), to(partMins(b.groups())+i*vectorSize))
 	}
 }
@@ -524,9 +545,14 @@ func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
 		b.addScaled(x, p, h, sum)
 		return
 	}
-	d := b.newDots(b.scheme.signed(), b.most())
+	integral := b.integral() && b.generator.wide()
+	d := b.newDots(integral, b.most())
+	d.offset = offsetVectors{magic: b.kept.magic, eighth: b.kept.offset}
 	first, second := d.accumulators(1), d.accumulators(1)
-	d.start(first, x)
+	d.start(first, 0, b.groups(), x)
+	if b.groups() == 2 {
+		d.start(second, 1, 2, x)
+	}
 	b.bytesOf(p, h, func(j int, u reg.VecVirtual) {
 		if j < partWords/2 {
 			d.word(first, j, u, x)
@@ -542,7 +568,7 @@ func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
 		b.VPADDD(groups[1][0], groups[0][0], groups[0][0])
 		groups = groups[:1]
 	}
-	term := b.newTerm(1, b.scheme.signed(), b.kept.magic)
+	term := b.newTerm(1, integral, b.kept.magic)
 	for i, acc := range groups {
 		s := b.scale(p, h, i)
 		var m reg.VecVirtual

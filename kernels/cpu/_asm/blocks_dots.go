@@ -9,8 +9,9 @@ import (
 // words as cannot overflow there.
 type dots struct {
 	*generator
-	signed  bool // bytes have an offset of 128; not with AVX2
-	atOnce  int  // words that are added in 16 bits
+	signed  bool // sums begin at what takes the offset of bytes out; not with AVX2
+	offset  offsetVectors
+	atOnce  int // words that are added in 16 bits
 	narrow  map[*accumulator]int
 	started map[*accumulator]bool
 }
@@ -21,7 +22,16 @@ type accumulator struct{ wide, narrow []reg.VecVirtual }
 // newDots returns what adds products of bytes: signed ones, or unsigned ones that are at most most.
 func (g *generator) newDots(signed bool, most int) *dots {
 	atOnce := min(4, (1<<15-1)/(2*most*127)) // 4 for 31, 2 for 63
-	return &dots{g, signed, atOnce, map[*accumulator]int{}, map[*accumulator]bool{}}
+	return &dots{generator: g, signed: signed, atOnce: atOnce, narrow: map[*accumulator]int{}, started: map[*accumulator]bool{}}
+}
+
+// offsetVectors is what start needs for groups of 16: startBits, and an eighth of the offset, as activations have eight
+// times the sum of the first 16. For an offset of 128, times is what is added to the bits of a float32 to multiply it by
+// 16: other ports do that than those of products. Zero becomes a number that changes no difference from startBits.
+type offsetVectors struct {
+	magic  reg.VecVirtual
+	eighth operand.Op // nil if there is times
+	times  operand.Op
 }
 
 // accumulators returns sums of zero for rows of x.
@@ -35,13 +45,38 @@ func (d *dots) accumulators(rows int) *accumulator {
 	return a
 }
 
-// start begins sums with what undoes the offset of signed bytes, plus startBits.
-func (d *dots) start(a *accumulator, x rows) {
+// start begins sums of group i of n with what undoes the offset of signed bytes, plus startBits.
+func (d *dots) start(a *accumulator, i, n int, x rows) {
 	if !d.signed {
 		return
 	}
-	for r := range a.wide {
-		d.VBROADCASTSS(x.at(r, q8aStart8), a.wide[r])
+	for r, v := range a.wide {
+		switch {
+		case n == 1:
+			d.VBROADCASTSS(x.at(r, q8aStart8), v)
+			continue
+		case i == 0:
+			d.VBROADCASTSS(x.at(r, q8aFirst), v)
+		default:
+			d.VSUBPS_BCST(x.at(r, q8aStart4), d.offset.magic, v)
+			d.VSUBPS_BCST(x.at(r, q8aFirst), v, v)
+		}
+		if d.offset.times != nil {
+			d.VPADDD(d.offset.times, v, v)
+			d.VSUBPS(v, d.offset.magic, v)
+		} else {
+			d.VFNMADD213PS(d.offset.magic, d.offset.eighth, v)
+		}
+	}
+}
+
+// startLike begins sums like those that have begun.
+func (d *dots) startLike(a, like *accumulator) {
+	if !d.signed {
+		return
+	}
+	for r, v := range a.wide {
+		d.VMOVUPS(like.wide[r], v)
 	}
 }
 

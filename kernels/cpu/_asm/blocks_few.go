@@ -34,6 +34,10 @@ func (g *generator) fewTile(s *scheme, t *tile) {
 	g.begin(t)
 	b := &fewBlock{blockSource: g.newBlockSource(s, g.panelAddresses(t)), tile: t, x: g.xAddresses(t), s: g.newSums(t), magic: g.vec()}
 	g.VMOVUPS(g.word("start", startBits), b.magic)
+	if s.scaled() {
+		b.eighth = g.vec()
+		g.VMOVUPS(b.eighthOfOffset(), b.eighth)
+	}
 	b.overParts(g.arg("blocks"), func() {
 		for p := range t.panels {
 			g.prefetchPart(t, b.blockSource, p)
@@ -48,26 +52,28 @@ func (g *generator) fewTile(s *scheme, t *tile) {
 type fewBlock struct {
 	*blockSource
 	*tile
-	x     rows
-	s     sums
-	magic reg.VecVirtual // startBits
+	x      rows
+	s      sums
+	magic  reg.VecVirtual // startBits
+	eighth reg.VecVirtual // of the offset of scaled formats
 }
 
 // add adds the products of a part of panel p.
 func (b *fewBlock) add(p int) {
-	signed, groups := b.scheme.signed(), b.scheme.groups()
-	d := b.newDots(signed, vnniMost)
+	integral, groups := b.integral(), b.scheme.groups()
+	d := b.newDots(integral, vnniMost)
+	d.offset = offsetVectors{magic: b.magic, eighth: b.eighth}
 	acc := make([]*accumulator, groups)
 	for i := range acc {
 		acc[i] = b.accumulators()
-		d.start(acc[i], b.x)
+		d.start(acc[i], i, groups, b.x)
 	}
 	b.bytesOf(p, 0, func(j int, u reg.VecVirtual) { d.word(acc[j*groups/partWords], j, u, b.x) })
-	t := b.newTerm(b.rows, signed, b.magic)
+	t := b.newTerm(b.rows, integral, b.magic)
 	for i := range acc {
 		scale := b.scale(p, 0, i)
 		var low reg.VecVirtual
-		if !signed {
+		if !integral {
 			low = b.min(p, 0, i, scale)
 		}
 		for r, v := range d.result(acc[i]) {
@@ -83,7 +89,7 @@ func (b *fewBlock) add(p int) {
 // another register: to the allocator, one that reads its own is in use before.
 func (b *fewBlock) accumulators() *accumulator {
 	a := &accumulator{wide: b.vecs(b.rows)}
-	if !b.scheme.signed() {
+	if !b.integral() {
 		for _, v := range a.wide {
 			b.VPXORD(b.magic, b.magic, v)
 		}

@@ -14,7 +14,7 @@ type partKind struct {
 
 // partTiles generates the tiles of expanded parts with VNNI; those for AVX2 are pairTiles.
 func partTiles(g *generator) {
-	for _, k := range []partKind{{"Part", 1, false}, {"Part16", 2, false}, {"PartSigned", 1, true}} {
+	for _, k := range []partKind{{"Part", 1, false}, {"Part16", 2, false}, {"PartSigned", 1, true}, {"PartSigned16", 2, true}} {
 		for _, t := range []tile{
 			{rows: 6, panels: 2}, {rows: 4, panels: 2}, {rows: 2, panels: 2}, {rows: 1, panels: 2},
 			{rows: 8, panels: 1}, {rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
@@ -36,6 +36,10 @@ func (g *generator) partTile(k partKind, t *tile) {
 	b := &partBlock{generator: g, kind: k, tile: t, magic: g.vec()}
 	b.w, b.x, b.s = g.panelAddresses(t), g.xAddresses(t), g.newSums(t)
 	g.VMOVUPS(g.word("start", startBits), b.magic)
+	if k.signed && k.groups == 2 {
+		b.times = g.vec()
+		g.VMOVUPS(g.word("times16", 4<<23), b.times)
+	}
 	blocks := g.arg("blocks")
 	loop, done := g.label("loop"), g.label("done")
 	g.TESTQ(blocks, blocks)
@@ -65,11 +69,13 @@ type partBlock struct {
 	w, x  rows
 	s     sums
 	magic reg.VecVirtual // startBits
+	times reg.VecVirtual // see offsetVectors
 }
 
 // products adds the products of a part of some panels. A word of x is loaded once for two of them.
 func (b *partBlock) products(panels ...int) {
 	d := b.newDots(b.kind.signed, vnniMost)
+	d.offset = offsetVectors{magic: b.magic, times: b.times}
 	terms := make([]*term, len(panels))
 	for i := range terms {
 		terms[i] = b.newTerm(b.rows, b.kind.signed, b.magic)
@@ -79,7 +85,10 @@ func (b *partBlock) products(panels ...int) {
 		acc := make([]*accumulator, len(panels))
 		for n := range panels {
 			acc[n] = d.accumulators(b.rows)
-			d.start(acc[n], b.x)
+		}
+		d.start(acc[0], i, b.kind.groups, b.x)
+		for _, a := range acc[1:] {
+			d.startLike(a, acc[0])
 		}
 		for j := i * each; j < (i+1)*each; j++ {
 			b.words(d, acc, panels, j)
