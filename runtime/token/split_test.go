@@ -107,7 +107,14 @@ func TestSplitsTakeLinearTime(t *testing.T) {
 		for _, unit := range longUnits {
 			text := strings.Repeat(unit, n/len(unit))
 			small := splitTime(s, text[:len(text)/200/len(unit)*len(unit)])
-			if full := splitTime(s, text); full > 1000*small && full > 300*time.Millisecond {
+			slow := func(full time.Duration) bool { return full > 1000*small && full > 300*time.Millisecond }
+			full := splitTime(s, text)
+			for range 4 { // other processes may have taken the time
+				if slow(full) {
+					full = min(full, splitTime(s, text))
+				}
+			}
+			if slow(full) {
 				t.Errorf("split %d: %d bytes of %q take %v, a part of 200 %v", s, len(text), unit, full, small)
 			}
 		}
