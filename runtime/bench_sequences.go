@@ -61,8 +61,8 @@ func (b *benchCommand) sequencesOnce(ctx context.Context, r *benchRepeat, n int)
 	return nil
 }
 
-// together decodes some tokens of each session at the same time, after those that were decoded before, and adds them
-// to sum.
+// together decodes further tokens of each session at the same time, and adds them to sum. Each session has decoded
+// before tokens already.
 func (b *benchCommand) together(ctx context.Context, sessions []*Session, sum *tally, before, tokens int) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(sessions))

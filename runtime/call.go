@@ -47,7 +47,7 @@ func (s *Session) enterArrays(ctx context.Context, fn int, arrays [][]byte) erro
 	return s.run(ctx, fn)
 }
 
-// storeArrays stores the inputs of a step and checks those that select rows.
+// storeArrays stores the inputs of a step and checks inputs that select rows.
 func (s *Session) storeArrays(f *Func, arrays [][]byte) error {
 	for i := range f.Inputs {
 		s.store(&f.Inputs[i], arrays[i])

@@ -36,7 +36,7 @@ type ChatOptions struct {
 // ErrTemplate means that a chat template is missing, is wrong, or refuses the messages.
 var ErrTemplate = errors.New("chat template")
 
-// Chat continues a conversation: it generates the message after those that are given, which are all so far. The
+// Chat continues a conversation: it generates the message after the given ones, which are all messages so far. The
 // session keeps what it has of them, as for Prompt. Control tokens that are written in messages of users and tools are
 // text.
 func (s *Session) Chat(ctx context.Context, messages []Message, o ChatOptions) iter.Seq2[Token, error] {

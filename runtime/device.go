@@ -42,7 +42,7 @@ type Device interface {
 }
 
 // Surveyor is a Device that checks what a model and one session need of it, before anything is allocated. The chunks
-// are those that its commands use: its own, and those of the host that it addresses.
+// are its own, and the chunks of the host that its commands address.
 type Surveyor interface {
 	Survey(chunks []Chunk) error
 }

@@ -18,7 +18,7 @@ type Encoder struct {
 	Pos     int // i32 [n]: the position of each token in its text, from 0
 	Last    int // i32 [n]: that of the last token of its text
 	Slot    int // i32 [n]: the number of its text in the step, from 0
-	Lengths int // i32 [texts]: the tokens of each text; 0 of those that the step does not have
+	Lengths int // i32 [texts]: the number of tokens of each text; 0 for a text that the step does not have
 
 	Hidden  int     // output f32 [n, width]: the states of the tokens
 	Pooling Pooling // how they become one embedding, as the model was trained

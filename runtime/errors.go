@@ -27,8 +27,8 @@ var (
 	// one conversation; open another one with NewSession.
 	ErrBusy = errors.New("the session is in use by another goroutine")
 
-	// ErrWeights means that weights are missing, cut or not those that the program was
-	// compiled with. The error is a *WeightsError.
+	// ErrWeights means that weights are missing, cut or not the ones that the program was compiled with. The error is a
+	// *WeightsError.
 	ErrWeights = errors.New("wrong weights")
 
 	// ErrInput means that an argument (a token id, a shape, a size) is outside of what
@@ -147,7 +147,7 @@ func (e *FaultError) Error() string {
 }
 
 // Surroundings reports whether the reason is not in the program: the weights file, a device or its driver. A device
-// says so by a method of that name of Value.
+// reports that by a method of that name of Value.
 func (e *FaultError) Surroundings() bool {
 	s, ok := e.Value.(interface{ Surroundings() bool })
 	return e.Weights != "" || ok && s.Surroundings()

@@ -28,13 +28,13 @@ func (e *events) name(kind string, process, thread int, name string) {
 	e.add(append(appendJSONString(b, name), "}}"...))
 }
 
-// appendThread appends the fields that say which thread an event is of.
+// appendThread appends the fields that identify the thread of an event.
 func appendThread(b []byte, process, thread int) []byte {
 	b = strconv.AppendInt(append(b, `"pid":`...), int64(process), 10)
 	return strconv.AppendInt(append(b, `,"tid":`...), int64(thread), 10)
 }
 
-// close ends the array. It returns the first error of all that was printed.
+// close ends the array. It returns the first error of printing.
 func (e *events) close() error {
 	if e.sep == "[\n" {
 		e.out.WriteString(e.sep)

@@ -8,7 +8,7 @@ import (
 )
 
 // openSession opens a model and a session. If a device cannot be opened and the program has a fallback, that is opened
-// instead. A program with a fallback says which of the two runs.
+// instead. A program with a fallback reports which of the two runs.
 func (c *cli) openSession() (*Session, error) {
 	s, err := openWith(c.program, c.options)
 	next := c.program.Fallback

@@ -33,7 +33,7 @@ func (d *deviceSession) ferry(others ...Memory) *ferry {
 // stateLabel names transfers of states in errors and timelines.
 var stateLabel = Label{Func: "session", What: "a state"}
 
-// copy begins to copy count runs of n bytes that are stride bytes apart in the source and contiguous in the
+// copy begins to copy count runs of n bytes that have a stride of stride bytes in the source and are contiguous in the
 // destination.
 func (f *ferry) copy(dst, src Span, count, n, stride int) error {
 	if count == 0 || n == 0 {

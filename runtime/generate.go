@@ -97,7 +97,7 @@ type generation struct {
 	matcher follower       // nil without grammar
 	limited []float32      // logits with a grammar or a sampler of the caller
 	choice  Choice         // that the caller's sampler makes
-	few     *topDriver     // returns all that the choice of a token needs; nil if that is all logits
+	few     *topDriver     // returns what the choice of a token needs; nil if that is all logits
 	top     sample.Top     // with few: what it has returned, if there are no logits
 	made    int
 	done    bool // no token follows the last one

@@ -10,7 +10,7 @@ import (
 
 // joint gathers sessions that wait for a Decode and runs them in one step. There is no goroutine for it: the first
 // session that waits leads the step. It waits for its turn, then for the sessions of the step before, which usually
-// choose their next token in the meantime, and takes all that wait. The others get their results from it.
+// choose their next token in the meantime, and takes all waiting sessions. The others get their results from it.
 //
 //	A  Decode ─ leads ─ step{A,B,C} ─ choose ─ Decode ─────────── step{B,C,A} …
 //	B  Decode ───────── step{A,B,C} ─ choose ─ Decode ─ leads ─── step{B,C,A} …
@@ -198,7 +198,7 @@ func (j *joint) await(ctx context.Context, patience time.Duration) {
 	}
 }
 
-// take returns the sessions of the next step. Those that come later take part in the step after it.
+// take returns the sessions of the next step. Sessions that come later take part in the step after it.
 func (j *joint) take() []*Session {
 	j.mu.Lock()
 	defer j.mu.Unlock()

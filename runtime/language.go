@@ -191,7 +191,7 @@ func (s *Session) Decode(ctx context.Context, token int32) ([]float32, error) {
 	return logits, s.supersede(err)
 }
 
-// where says where a call puts tokens.
+// where is the place where a call puts tokens.
 type where bool
 
 const (

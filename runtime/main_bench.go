@@ -50,8 +50,8 @@ func (b *benchCommand) run(ctx context.Context) error {
 	})
 }
 
-// check refuses sizes that the context has no room for. Those that the command line leaves out become as large as it
-// allows.
+// check refuses sizes that the context has no room for. A size that the command line leaves out becomes as large as the
+// context allows.
 func (b *benchCommand) check() error {
 	lm := b.program.LM
 	if lm == nil {

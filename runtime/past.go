@@ -32,7 +32,7 @@ func (p *past) lost(n int) error {
 		n, p.ring.Window-1, p.low)
 }
 
-// wrote notes that a step has written the positions up to n: a ring has lost those that had the same rows.
+// wrote notes that a step has written the positions up to n: a ring has lost the earlier positions in the same rows.
 func (p *past) wrote(n int) {
 	if p.ring != nil {
 		p.low = max(p.low, n-p.ring.Rows)

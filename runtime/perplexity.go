@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// PerplexityOptions say which tokens of a text are predicted, and from how many before them. The definition is that of
-// llama.cpp (tools/perplexity/perplexity.cpp), so that values compare.
+// PerplexityOptions specify which tokens of a text are predicted, and from how many before them. The definition is that
+// of llama.cpp (tools/perplexity/perplexity.cpp), so that values compare.
 //
 // Without Stride, the text is cut into chunks of Chunk tokens; what is left at its end is not used. Each chunk is a
 // sequence of its own. Its tokens from Chunk/2+1 on are predicted, each from all before it in the chunk, so that each
@@ -95,8 +95,8 @@ func (o PerplexityOptions) check(lm *LanguageModel, n int) error {
 	return nil
 }
 
-// Perplexity forgets the sequence and measures how well the model predicts a text, which is given as its tokens with
-// those that the vocabulary adds. visit is called after each chunk with the sum so far.
+// Perplexity forgets the sequence and measures how well the model predicts a text, which is given as its tokens,
+// including the ones that the vocabulary adds. visit is called after each chunk with the sum so far.
 func (s *Session) Perplexity(ctx context.Context, tokens []int32, o PerplexityOptions, visit func(Perplexity) error) (Perplexity, error) {
 	var sum Perplexity
 	if s.model.program.LM == nil {

@@ -25,8 +25,9 @@ const savedMagic = "ggmlcsq\x02"
 //	128  the first position that is there in states that keep only the last ones, u64
 //	136  tokens at the end that a grammar has followed, which continues after them, u64
 //	144  ids of the positions and of the token that was not run, i32 each
-//	     for each state and head the bytes of the positions, with those that share bytes with them; of a ring those of
-//	     the rows in use; of a module that is no language model, which has no positions, all bytes of each state
+//	     for each state and head the bytes of the positions, and of positions that share these bytes; of a ring the
+//	     bytes of the rows in use; of a module that is no language model, which has no positions, all bytes of each
+//	     state
 //	     SHA-256 of all of the above, 32 bytes
 //
 // with integers little-endian. The layout of the states is that of the program, so only the same program reads it.

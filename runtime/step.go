@@ -31,7 +31,7 @@ func (e *SkippedError) Unwrap() error { return e.Err }
 // model's workers. With devices and a program built with --pipeline N, up to N steps of a session that run the same
 // function are in flight at once, and the steps of other sessions besides.
 //
-// If a step fails, those that were started after it do not run: their Wait returns an error that is ErrSkipped and
+// If a step fails, steps that were started after it do not run: their Wait returns an error that is ErrSkipped and
 // wraps the first one. That holds until a Wait has returned one of these errors, or another call of the session has:
 // the session is then as it was before the step that failed, and can be used again.
 type Step struct {

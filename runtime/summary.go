@@ -39,7 +39,7 @@ func finishOf(f Finish, err error) Finish {
 type Summary struct {
 	Finish       Finish
 	PromptTokens int    // of the prompt
-	CachedTokens int    // of the prompt, those that the state had already
+	CachedTokens int    // of the prompt, found in the state
 	Generated    int    // tokens
 	Seed         uint64 // of the draws
 

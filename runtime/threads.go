@@ -29,7 +29,7 @@ func (m *Model) SetThreads(n int) error {
 	return m.pool.resize(m.workers(n))
 }
 
-// resize changes the number of workers between two steps. Those that are not needed stay parked.
+// resize changes the number of workers between two steps. Workers that are not needed stay parked.
 func (p *pool) resize(n int) error {
 	if err := p.queue.enter(context.Background(), newTicket()); err != nil {
 		return err

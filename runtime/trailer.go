@@ -95,7 +95,7 @@ func parseTrailer(b []byte) (Trailer, error) {
 	return t, nil
 }
 
-// matches checks that the weights described by t are those that p was compiled with.
+// matches checks that the weights described by t are the ones that p was compiled with.
 func (t Trailer) matches(p *Program) error {
 	if t.PlanID != p.PlanID {
 		return fmt.Errorf("its weights were packed for plan %s, this program has plan %s: use the file that was made together with it", t.PlanID, p.PlanID)

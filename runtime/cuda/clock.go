@@ -18,8 +18,7 @@ type anchor struct {
 	host  time.Time
 }
 
-// reanchored is the age at which the clock is related anew: clocks drift apart, and the times between events are
-// float32.
+// reanchored is the age at which the clock is related anew: clocks drift, and the times between events are float32.
 const reanchored = time.Second
 
 // Anchors are tried so often, until the host knows the time so exactly.

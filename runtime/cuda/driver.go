@@ -47,7 +47,7 @@ const oldest = 11040
 // symbols returns the addresses of functions.
 type symbols = func(name string) (uintptr, error)
 
-// errNoLibrary is wrapped with what the system says.
+// errNoLibrary is wrapped with the system's error.
 var errNoLibrary = errors.New("there is no CUDA driver: install NVIDIA's driver for the GPU")
 
 // openLibrary opens the library that the driver's installation has.
@@ -104,7 +104,8 @@ func newDriver(find symbols) (*driver, error) {
 	return d, d.start()
 }
 
-// functions are those besides the first two. Names with a version are those that headers of CUDA 11 and later mean.
+// functions returns all functions but the first two. Headers of CUDA 11 and later map plain names to these names with a
+// version.
 func (d *driver) functions() []function {
 	return []function{
 		{"cuDeviceGetCount", &d.deviceGetCount}, {"cuDeviceGet", &d.deviceGet}, {"cuDeviceGetName", &d.deviceGetName},

@@ -101,7 +101,7 @@ func (d *device) addressed(h runtime.HostMemory) (*memory, error) {
 	return m, nil
 }
 
-// note remembers an imported memory, and forgets those that are freed. With s.lock.
+// note remembers an imported memory, and forgets freed ones. The caller holds s.lock.
 func (s *imports) note(h runtime.HostMemory, m *memory) {
 	for k, p := range s.live {
 		if p.Value() == nil {

@@ -111,7 +111,7 @@ func TestWeightsOfTheHost(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		file    runtime.HostMemory
-		result  uint32 // of registering; 0 is what the driver says
+		result  uint32 // the error that registering returns; 0 is none
 		refused bool
 	}{{"imported", own, 0, false}, {"refused", own, 1, true}, {"mapped", mapped(t, all), 0, true}} {
 		refused := c.refused

@@ -26,7 +26,7 @@ type device struct {
 	dispatches uint64 // made so far
 }
 
-// Limits of kernels and dispatches: those that every GPU has.
+// Limits of kernels and dispatches, as on every GPU.
 const (
 	maxThreads = 1024
 	maxGroups  = 65535

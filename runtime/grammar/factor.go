@@ -11,9 +11,8 @@ type fork struct {
 	rest sequence // after the text
 }
 
-// choice compiles alternatives. Those that begin with texts share the instructions of what the texts have in common, so
-// that a state has a thread for each next byte, not one for each alternative. The list of thousands of words is like
-// that.
+// choice compiles alternatives. Alternatives that begin with texts share the instructions of common prefixes, so that a
+// state has a thread for each next byte, not one for each alternative. This matters for a list of thousands of words.
 func (c *compiler) choice(n choice, next int32) int32 {
 	var starts []int32
 	var forks []fork

@@ -10,7 +10,7 @@ import (
 type Error struct {
 	Line, Column int // counted from 1; columns are characters
 	Text         string
-	Raised       bool // by the template itself, with raise_exception; Text is what it says
+	Raised       bool // by the template itself, with raise_exception; Text is its message
 }
 
 func (e *Error) Error() string {

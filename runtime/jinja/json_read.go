@@ -153,7 +153,7 @@ func (r *jsonReader) text() string {
 	return ""
 }
 
-// jsonLetters are what the escapes of one letter stand for.
+// jsonLetters are the bytes that the escapes of one letter denote.
 var jsonLetters = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 func (r *jsonReader) escape(b *strings.Builder) {

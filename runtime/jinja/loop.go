@@ -95,7 +95,7 @@ func (l *loop) peek() (any, bool) {
 	return l.ahead, l.hasAhead
 }
 
-// length returns the number of elements. It reads all that remain.
+// length returns the number of elements. It reads all remaining ones.
 func (l *loop) length(m *machine) int64 {
 	var rest []any
 	for v, ok := l.peek(); ok; v, ok = l.peek() {

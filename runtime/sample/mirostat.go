@@ -22,7 +22,7 @@ func (s *Sampler) mirostat(logits []float32) int32 {
 	}
 	s.top = s.top[:n]
 	id := s.pick(heat)
-	bits = s.information(heat) // among those that are left
+	bits = s.information(heat) // among the remaining candidates
 	at := slices.IndexFunc(s.top, func(c candidate) bool { return c.id == id })
 	s.mu -= float64(s.o.MirostatEta) * (bits[at] - float64(s.o.MirostatTau))
 	return id

@@ -177,7 +177,7 @@ func spell(text string) string {
 	return string(b)
 }
 
-// appendSpelled appends the bytes that the characters of a token stand for. Any other character is kept.
+// appendSpelled appends the bytes that the characters of a token represent. Any other character is kept.
 func appendSpelled(dst []byte, token string) []byte {
 	for _, r := range token {
 		if b, ok := runeByte(r); ok {

@@ -12,7 +12,7 @@
 // ab (score -1) and bc (-2) exist, abc becomes ab c. A piece that is no token in the end is spelled with byte tokens,
 // or with the unknown token if the vocabulary has none.
 //
-// BPE joins neighbours in the same way, but only those that a merge names, in the order of the merges, and not across
+// BPE joins neighbours in the same way, but only pairs that a merge names, in the order of the merges, and not across
 // words. Every byte is a character of a token's text, so that every text can be spelled.
 //
 // WPM cuts each word into the longest tokens from its beginning. UGM and PLaMo find the tokens with the highest sum of

@@ -104,7 +104,7 @@ func lenientRune(text string) (c uint32, n int) {
 	return c, n
 }
 
-// appendLenient appends a character in the form of UTF-8, also those that UTF-8 has not.
+// appendLenient appends a character in the form of UTF-8, even if it is not valid in UTF-8.
 func appendLenient(b []byte, c uint32) []byte {
 	switch {
 	case c < 0x80:

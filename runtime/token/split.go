@@ -4,10 +4,10 @@ import "strings"
 
 // Split is a way to cut a text into words before byte-level BPE. Tokens never cross the boundary of a word.
 //
-// The words are those that llama.cpp cuts with regular expressions (llama-vocab.cpp, llm_tokenizer_bpe, and
-// unicode.cpp). An expression is applied to each piece that the one before it has left. Its matches become pieces, and
-// so does the text between them. Here every expression is a function that takes time proportional to the text,
-// because an engine that backtracks does not, and that of Go's regexp has no lookahead.
+// llama.cpp cuts the same words with regular expressions (llama-vocab.cpp, llm_tokenizer_bpe, and unicode.cpp). An
+// expression is applied to each piece that the one before it has left. Its matches become pieces, and so does the text
+// between them. Here every expression is a function that takes time proportional to the text, because an engine that
+// backtracks does not, and that of Go's regexp has no lookahead.
 type Split uint32
 
 // The splits, by the model that introduced them.

@@ -81,7 +81,7 @@ type global struct {
 	enumerateInstanceExtensionProperties fn
 }
 
-// errNoLibrary is wrapped with what the system says.
+// errNoLibrary is wrapped with the system's error.
 var errNoLibrary = errors.New("there is no library of Vulkan: install the driver of the GPU, or (Debian) libvulkan1 and mesa-vulkan-drivers")
 
 // openGlobal opens the library.

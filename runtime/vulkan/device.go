@@ -118,7 +118,7 @@ func (p *physical) having(names ...string) (list []string) {
 	return list
 }
 
-// chooseFamily chooses the family of queues that computes and has the most queues of those that the plan needs, and
+// chooseFamily chooses the queue family that computes and has the most queues, up to the number that the plan needs. It
 // returns how many to open.
 func (d *device) chooseFamily() (queues int, err error) {
 	families, _ := list("vkGetPhysicalDeviceQueueFamilyProperties", func(n *uint32, p *vkQueueFamilyProperties) result {

@@ -87,8 +87,7 @@ func (p *physical) subgroup(operation uint32) bool {
 // target, and computation with floating-point numbers.
 var basicProperties = []string{"shaderSignedZeroInfNanPreserveFloat32", "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT", "subgroupSize from 4 to 128"}
 
-// enable returns the features to enable of those that a device has. Those of needs, which may be properties too, must
-// be among them.
+// enable returns which of a device's features to enable. The device must have the features and properties of needs.
 func (have *features) enable(version uint32, needs []string, p *physical) (*features, error) {
 	on := newFeatures(version)
 	for _, f := range further {

@@ -19,8 +19,9 @@ type Info struct {
 	Chosen   bool   // programs take it unless they are told otherwise
 	Own      bool   // its memory is not the processor's
 
-	// Has are the features and properties that kernels may use, Lacks those that the device does not have. Missing are
-	// those that all kernels need, and the version if it is too old: the device runs no programs unless it is empty.
+	// Has lists the features and properties that kernels may use and the device has, Lacks the ones that it does not
+	// have. Missing lists what all kernels need and the device lacks, and the version if it is too old. The device runs
+	// no programs unless Missing is empty.
 	Has, Lacks, Missing []string
 }
 

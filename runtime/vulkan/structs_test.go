@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// TestStructuresHaveTheLayoutOfC compares sizes and offsets with those that gcc 12 gives on x86-64 for the
+// TestStructuresHaveTheLayoutOfC compares sizes and offsets with the numbers that gcc 12 gives on x86-64 for the
 // vulkan_core.h of Vulkan 1.3.239, printed by a C program with sizeof and offsetof.
 func TestStructuresHaveTheLayoutOfC(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {

@@ -347,7 +347,7 @@ func (t *times) note(s *gpu.Dispatch) {
 	t.kernels = append(t.kernels, k)
 }
 
-// recalibrated is the age at which clocks that drift apart are related anew.
+// recalibrated is the age at which clocks, which drift, are related anew.
 const recalibrated = time.Second
 
 // timed adds an entry that has ended to the timeline, with the times of the device. It returns false if there are none.
@@ -386,7 +386,7 @@ func latest(a, b time.Time) time.Time {
 }
 
 // between shifts ascending times so that they are after the submission and before the host knew the end: the clocks
-// drift apart, and are not related exactly. If they span more than that, the end counts. It returns by how much.
+// drift, and are not related exactly. If they span more than that, the end counts. It returns by how much.
 func between(at []time.Time, begin, end time.Time) (shift time.Duration) {
 	shift = max(begin.Sub(at[0]), 0)
 	if late := at[len(at)-1].Add(shift).Sub(end); late > 0 {

@@ -207,7 +207,7 @@ func (r *reader) string() (string, error) {
 	return "", r.fail(`a character or "`)
 }
 
-// escapes are the characters after a backslash, and what they stand for.
+// escapes are the characters after a backslash, and what they denote.
 const (
 	escapes = `"\/bfnrt`
 	escaped = "\"\\/\b\f\n\r\t"

@@ -20,9 +20,8 @@
 // keywords that limit values are refused by name; annotations are ignored, also those of OpenAPI and x-….
 //
 // A pattern is a regular expression of ECMA-262, read as with its flag u: characters are those of Unicode. It matches a
-// part of the string, so any text may come before and after it where it does not say ^ and $. Look-around, references
-// to groups, word boundaries, properties of Unicode, and anchors within it, are refused. Printable characters of ASCII
-// are written as themselves there; quotation marks, backslashes and control characters are escapes; others may be
-// either. With minLength or maxLength, the pattern becomes an automaton, multiplied by a counter of characters
-// (lengths.go).
+// part of the string, so any text may come before and after it where it has no ^ and $. Look-around, references to
+// groups, word boundaries, properties of Unicode, and anchors within it, are refused. Printable characters of ASCII are
+// written as themselves there; quotation marks, backslashes and control characters are escapes; others may be either.
+// With minLength or maxLength, the pattern becomes an automaton, multiplied by a counter of characters (lengths.go).
 package jsonschema

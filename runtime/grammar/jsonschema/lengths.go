@@ -109,7 +109,7 @@ func (a automaton) accepting() []bool {
 	return reachedFrom([]int{accept}, before)
 }
 
-// reachedFrom marks some numbers, and those that are before marked ones.
+// reachedFrom marks some numbers, and the predecessors of marked numbers.
 func reachedFrom(todo []int, before [][]int) []bool {
 	marked := make([]bool, len(before))
 	for len(todo) > 0 {

@@ -93,11 +93,11 @@ func (p *part) required() []string {
 	return names
 }
 
-// unnamed says whether an object has no named members.
+// unnamed is true for an object without named members.
 type unnamed = bool
 
-// additional returns the expression of other members; "" for none. An object without named members has any others, if
-// the schema does not say.
+// additional returns the expression of other members; "" for none. Without the keyword, an object without named members
+// has any others.
 func (p *part) additional(bare unnamed) string {
 	v, ok := p.take("additionalProperties")
 	switch {

@@ -102,7 +102,7 @@ const (
 )
 
 // whole returns an expression without anchors for all of a text, where e matches a part of it: any characters come
-// before and after it, but where ^ or $ says otherwise.
+// before and after it, except at ^ and $.
 func whole(e expression, before, after edge) (expression, error) {
 	a := firstAnchor(e)
 	if a == nil {

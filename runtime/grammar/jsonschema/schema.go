@@ -138,7 +138,7 @@ var needs = map[string][]string{
 	"object": {"ws", "member"}, "member": {"ws", "string", "any"}, "array": {"ws", "any"}, "date": {"day", "leap"},
 }
 
-// basic adds a basic rule, with those that it needs, and returns its name.
+// basic adds a basic rule, with the rules that it needs, and returns its name.
 func (w *writer) basic(name string) string {
 	if _, ok := w.rules[name]; !ok {
 		w.define(name, basics[name])
@@ -168,7 +168,7 @@ func quote(text string) string {
 	return b.String()
 }
 
-// ignored are keywords that say nothing about values, or what only other keywords mean.
+// ignored lists keywords that do not limit values, or that only other keywords refer to.
 var ignored = []string{
 	"$schema", "$id", "$comment", "$defs", "definitions", "title", "description", "default", "examples", "deprecated", "readOnly",
 	"writeOnly", "format", "$anchor", "$vocabulary", "contentEncoding", "contentMediaType", "contentSchema",
@@ -176,7 +176,7 @@ var ignored = []string{
 	"strict", "propertyOrdering", // OpenAI, Gemini
 }
 
-// isIgnored reports whether a keyword has no effect; those that begin with x- are extensions of OpenAPI.
+// isIgnored reports whether a keyword has no effect; keywords that begin with x- are extensions of OpenAPI.
 func isIgnored(key string) bool { return slices.Contains(ignored, key) || strings.HasPrefix(key, "x-") }
 
 // value returns the rule or expression for a schema. A new rule gets a name like name.
@@ -469,8 +469,8 @@ func (p *part) items(own []string, rest string, lo, hi int) string {
 // maxNested is how many expressions within each other a rule has at most: characters of a key, or items.
 const maxNested = 32
 
-// ownItems returns the expression of items with schemas of their own, followed by more. Those from lo on may be absent,
-// with all that follow them.
+// ownItems returns the expression of items with schemas of their own, followed by more. Items from lo on may be absent,
+// together with all later ones.
 func (p *part) ownItems(own []string, more string, lo int) string {
 	text := more
 	for i, item := range slices.Backward(own) {
