@@ -413,7 +413,7 @@ func (b *block) seen(i, p int) int {
 	return 0
 }
 
-// hidden returns how many positions of the chunk from p on are before those that row i sees.
+// hidden returns how many positions of the chunk from p on are before the first one that row i sees.
 func (b *block) hidden(i, p int) int { return max(b.starts[i/b.shared]-p, 0) }
 
 // alike returns how many of n rows from row i on see the same positions of the chunk as row i.

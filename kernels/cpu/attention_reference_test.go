@@ -53,7 +53,7 @@ func (c attentionCase) String() string {
 // holds reports whether rows of d elements are whole blocks.
 func (c attentionCase) holds(d int) bool { return d%c.cache.BlockElems() == 0 }
 
-// queries returns q as the kernel reads it, and what it then stands for.
+// queries returns q in the format that the kernel reads, and the values in that format.
 func (c attentionCase) queries(t testing.TB, q []float32) (*kt.Buffer, []float64) {
 	if !c.packed || !c.cache.IsQuantized() {
 		values := make([]float64, len(q))

@@ -6,9 +6,10 @@ import (
 	"math/bits"
 )
 
-// What AttentionShape says of scores, besides their factor, is applied to a chunk of scores before they become weights:
-// a cap, a bias by distance, and positions before the window get a score of -Inf. Chunks that are before the windows of
-// all tokens of a block are not read. The rest costs a pass over the scores, which are in the first-level cache.
+// AttentionShape may ask for more changes of scores than their factor: a cap, a bias by distance, and a score of -Inf
+// for positions before the window. They are applied to a chunk of scores before these become weights. Chunks that are
+// before the windows of all tokens of a block are not read. The rest costs a pass over the scores, which are in the
+// first-level cache.
 //
 // Positions before a window in its first chunk are multiplied by a weight of 0, so that their values have to be finite.
 

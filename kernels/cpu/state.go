@@ -41,7 +41,7 @@ func StateWriteF16(state, x, slot, pos unsafe.Pointer, shape StateShape, r0, r1,
 }
 
 // StateWriteR16F16 writes to an f16 state in layout r16, each head of each sequence a matrix
-// [Context, HeadLen]. The numbers are those that StateWriteF16 writes.
+// [Context, HeadLen]. It writes the same numbers as StateWriteF16.
 //
 //go:noinline
 func StateWriteR16F16(state, x, slot, pos unsafe.Pointer, shape StateShape, r0, r1, h0, h1 int) {
@@ -101,7 +101,7 @@ func (s *halfPanel) writeRow(dst []halfColumn, x unsafe.Pointer, row int) {
 	}
 }
 
-// write rounds 16 rows of x, stride bytes apart, to a panel. They are transposed as keys are.
+// write rounds 16 rows of x, at a distance of stride bytes, to a panel. They are transposed as keys are.
 func (s *halfPanel) write(dst []halfColumn, x unsafe.Pointer, stride int, turn panelsFunc) {
 	for at := 0; at < len(dst); at += len(s.columns) {
 		part := dst[at:min(at+len(s.columns), len(dst))]
@@ -126,7 +126,7 @@ func StateWriteQ8_0(state, x, slot, pos unsafe.Pointer, shape StateShape, r0, r1
 }
 
 // StateWriteR16Q8_0 writes to a state of q8_0 in layout r16, each head of each sequence a matrix
-// [Context, HeadLen]; HeadLen is a multiple of 32. The numbers are those that StateWriteQ8_0 writes.
+// [Context, HeadLen]; HeadLen is a multiple of 32. It writes the same numbers as StateWriteQ8_0.
 //
 //go:noinline
 func StateWriteR16Q8_0(state, x, slot, pos unsafe.Pointer, shape StateShape, r0, r1, h0, h1 int) {

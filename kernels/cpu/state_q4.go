@@ -27,7 +27,7 @@ func StateWriteQ4_0(state, x, slot, pos unsafe.Pointer, shape StateShape, r0, r1
 }
 
 // StateWriteR16Q4_0 writes to a state of q4_0 in layout r16, each head of each sequence a matrix
-// [Context, HeadLen]; HeadLen is a multiple of 32. The numbers are those that StateWriteQ4_0 writes.
+// [Context, HeadLen]; HeadLen is a multiple of 32. It writes the same numbers as StateWriteQ4_0.
 //
 //go:noinline
 func StateWriteR16Q4_0(state, x, slot, pos unsafe.Pointer, shape StateShape, r0, r1, h0, h1 int) {

@@ -9,7 +9,7 @@ var inverse2Pi = [...]uint32{
 }
 
 // turns returns the fraction of a turn of the angle p*f, in units of 2^-32 of a turn, and whether f is a number. The
-// product is rounded as in float64, which the definition of rope_table says. Everything else is exact to the unit, for
+// product is rounded as in float64, as the definition of rope_table requires. Everything else is exact to the unit, for
 // all positions and frequencies.
 //
 // Let f = m*2^-s, with m below 2^24. The angle is n*2^-s for the integer n = |p|*m, and its turns are n*c*2^-s for c =

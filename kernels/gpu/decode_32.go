@@ -97,8 +97,8 @@ func (b *codedBlock) fifths(bits, at *kir.Value, n int, words []*kir.Value) (low
 	return low, high
 }
 
-// fifthsOf returns bits from, from+1, from+2 and from+3 of a word as the fifth bits of bytes. Of the products of the
-// four bits with the four bits of the factor, no two are at the same place, and those that remain are bit i in byte i.
+// fifthsOf returns bits from, from+1, from+2 and from+3 of a word as the fifth bits of bytes. The products of the four
+// bits with the four bits of the factor are all at different places. The mask keeps bit i in byte i.
 func (b *codedBlock) fifthsOf(bits *kir.Value, from int) *kir.Value {
 	four := b.And(b.Shr(bits, b.Uint(uint32(from))), b.Uint(15))
 	return b.And(b.Mul(four, b.Uint(1<<4|1<<11|1<<18|1<<25)), b.Uint(0x10101010))

@@ -44,8 +44,8 @@ type part struct {
 	align      int // of which the addresses of the parts are multiples
 }
 
-// partsOf returns the parts of the blocks of a type, in rows of k elements: those that layout planar separates, or all
-// in one. Matrices begin at multiples of 16, or at a block of such a matrix.
+// partsOf returns the parts of the blocks of a type, in rows of k elements: the parts that layout planar separates, or
+// whole blocks as one part. Matrices begin at multiples of 16, or at a block of such a matrix.
 func partsOf(t ir.Type, k int) (list []part) {
 	d := t.DType
 	planes := d.Planes()

@@ -6,5 +6,5 @@
 // number of workgroups computes the same, in the same order of additions: results do not depend on it.
 //
 // [Lower] has one function for each op, in the file of its family. A new kernel is a new entry of the table there; the
-// tests run it on all cases of its op. Package interp says what kernels mean.
+// tests run it on all cases of its op. Package interp defines what kernels mean.
 package gpu

@@ -66,8 +66,8 @@ func (l *lowering) fewRows() int64 {
 	return fewOfExpert * l.n.Args[1].Type.Shape[0].Upper()
 }
 
-// rowByRow tells whether the rows, least or more, are computed row by row: those that are at most so many, and of
-// experts all on narrow devices. It is nil if none are.
+// rowByRow tells whether the rows, of which there are least or more, are computed row by row. Up to atMost rows are,
+// and on narrow devices any number of an expert's rows. The result is nil if no rows are.
 func (p *product) rowByRow(least, atMost int64) *kir.Value {
 	var few *kir.Value
 	if least <= atMost {
@@ -125,8 +125,8 @@ type product struct {
 	rows, cols     *kir.Value // of y
 	threads        int        // of a workgroup
 
-	// Of experts: which matrix a row is multiplied with. In a tile of an expert, rows counts those that are listed, with
-	// their numbers in the result, and first is the first row of the expert's matrix.
+	// Of experts: which matrix a row is multiplied with. In a tile of an expert, listed has the numbers of its rows in
+	// the result, rows counts them, and first is the first row of the expert's matrix.
 	idx    *tensor
 	listed *kir.Shared
 	first  *kir.Value

@@ -106,7 +106,7 @@ func (c *chosen) look(expert, init *kir.Value, body func(row, sum, is *kir.Value
 	})[0]
 }
 
-// count returns the number of the expert's rows, and of those that the threads before this one look at.
+// count returns the number of the expert's rows, and how many of them the threads before this one look at.
 func (c *chosen) count(expert *kir.Value) (before, total *kir.Value) {
 	me, each := c.Thread(), c.Int(countPart)
 	c.SharedStore(c.counts, me, c.look(expert, c.zero, func(_, _, _ *kir.Value) {}))

@@ -109,8 +109,8 @@ func TestTilesOfExpertsAreForPrompts(t *testing.T) {
 	}
 }
 
-// rowByRow reports whether a kernel computes aligned rows one by one, as it does those that are not aligned: whether in
-// two places an index is multiplied, as it tells the first row of an expert, and not compared with an expert.
+// rowByRow reports whether a kernel computes aligned rows one by one, as it does unaligned rows: whether in two places
+// an index is multiplied, as it tells the first row of an expert, and not compared with an expert.
 func rowByRow(text string) bool {
 	n, lines := 0, strings.Split(text, "\n")
 	for i, line := range lines {

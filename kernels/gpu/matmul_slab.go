@@ -8,7 +8,7 @@ import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
 //
 // A stage is a part of one array, with the lines of x and then those of the matrices, in blocks of 8 lines of 8
 // elements. The four blocks of 8 lines follow each other. Each 16 columns of the slab are a tile of each subgroup,
-// which stores it as it stores those that it multiplied itself.
+// which stores it like a tile that it multiplied itself.
 const (
 	slabCols = 128
 

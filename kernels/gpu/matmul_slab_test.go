@@ -116,7 +116,7 @@ func (w *withoutOrder) Run(k *kir.Kernel, groups int, args []uint64) error {
 }
 
 // TestWhatOrdersSlabsIsNeeded leaves each fence, publication, commit, wait and barrier out of kernels with slabs, one
-// at a time: with matrices that are copied and with those that are decoded, of one and of two matrices.
+// at a time: with one and with two matrices, which are copied or decoded.
 func TestWhatOrdersSlabsIsNeeded(t *testing.T) {
 	on := slabMachine(t)
 	for _, c := range []tileCase{{dtype.F16, 70, 130, 96, "plain"}, {dtype.Q8_0, 65, 65, 96, "swiglu"}, {dtype.BF16, 64, 64, 64, "residual"}} {

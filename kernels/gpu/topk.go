@@ -74,7 +74,7 @@ func (s *selection) winner(key, i *kir.Value) (topKey, index *kir.Value) {
 }
 
 // order returns an i32 for an f32 such that larger numbers have larger ones, both zeros the same, and NaN the
-// smallest. Numbers below zero have falling bits, which are turned round.
+// smallest. The bits of negative numbers fall as the numbers rise, so they are negated.
 func (l *lowering) order(x *kir.Value) *kir.Value {
 	bits := l.Bitcast(x, kir.Scalar(kir.I32))
 	abs := l.And(bits, l.Int(math.MaxInt32))

@@ -156,7 +156,7 @@ func (g *generator) keyBlock(f format, dst, k, m reg.GPVirtual) {
 	g.JNZ(operand.LabelRef(loop))
 }
 
-// loadSome loads m rows, the last of them again in place of those that do not exist.
+// loadSome loads m rows into the first registers of a square, and the last of these rows into the other registers.
 func (g *generator) loadSome(f format, square []reg.VecVirtual, from, m reg.GPVirtual) {
 	row, left, step, zero := g.GP64(), g.GP64(), g.arg("kRow"), g.GP64()
 	g.MOVQ(from, row)

@@ -70,7 +70,7 @@ func (d *dots) start(a *accumulator, i, n int, x rows) {
 	}
 }
 
-// startLike begins sums like those that have begun.
+// startLike starts the sums of a with a copy of the sums of like.
 func (d *dots) startLike(a, like *accumulator) {
 	if !d.signed {
 		return

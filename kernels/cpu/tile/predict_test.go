@@ -43,8 +43,8 @@ func TestPredictKnowsAssemblyTiles(t *testing.T) {
 }
 
 // TestBF16IsAsFastAsF16 demands that products of several rows of bf16 begin as many multiply-adds a cycle as those of
-// f16 on AVX2, in as many instructions: a program for all processors has bf16 weights for those that
-// multiply bf16. One row waits for memory with either format.
+// f16 on AVX2, in as many instructions: a program for all processors has bf16 weights for the processors that multiply
+// bf16. One row waits for memory with either format.
 func TestBF16IsAsFastAsF16(t *testing.T) {
 	halves, pairs := Choices(AVX2, dtype.F16)[0], Choices(AVX2, dtype.BF16)[0]
 	of16, _ := Predict(halves)
@@ -57,7 +57,7 @@ func TestBF16IsAsFastAsF16(t *testing.T) {
 	}
 }
 
-// instructions returns the instructions for one row of x, one panel and one k of the largest tile that a choice takes
+// instructions returns the instructions for one row of x, one panel and one k of the largest tile that a choice uses
 // for several rows.
 func instructions(c Choice) float64 {
 	var largest loop

@@ -37,8 +37,8 @@ func (a access) unordered(b access) bool {
 }
 
 // with returns the set a with the later access b. Accesses of the same group before an earlier barrier are
-// dropped: they are ordered before all that is unordered with b, except for accesses of other groups, which are
-// unordered with b too.
+// dropped: they are ordered before every access that is unordered with b, except for accesses of other groups, which
+// are unordered with b too.
 func (a access) with(b access) access {
 	switch {
 	case a == 0 || a == b:
@@ -77,8 +77,8 @@ func (m mode) String() string {
 	return [numModes]string{"read", "written", "changed by atomic_add", "read by load_uniform or copy_async"}[m]
 }
 
-// racing are the modes that are a race with a mode if no barrier orders the two, forbidden those that must not be in
-// the same launch.
+// racing lists, for each mode, the modes that race with it if no barrier orders the two accesses. forbidden lists the
+// modes that must not occur in the same launch.
 var (
 	racing    = [numModes][]mode{reads: {writes, atomics}, writes: {writes, reads, atomics}, atomics: {writes, reads}}
 	forbidden = [numModes][]mode{writes: {uniforms}, atomics: {uniforms}, uniforms: {writes, atomics}}

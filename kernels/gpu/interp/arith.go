@@ -8,7 +8,7 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// lane is an operation on one lane of its operands. Those that it does not have are 0.
+// lane is an operation on one lane of its operands. Absent operands are 0.
 type lane func(a, b, c uint64) uint64
 
 // check returns what is wrong with the operands of an operation, or the empty text.

@@ -345,7 +345,7 @@ func TestFMARoundsOnce(t *testing.T) {
 	}
 }
 
-// TestConversions converts odd values of each kind to each other one. Those that do not fit have to be faults.
+// TestConversions converts odd values of each kind to each other one. A value that does not fit must be a fault.
 func TestConversions(t *testing.T) {
 	kinds := []kir.Kind{kir.I8, kir.U8, kir.U16, kir.BF16, kir.F16, kir.I32, kir.U32, kir.F32, kir.U64}
 	for _, from := range kinds {

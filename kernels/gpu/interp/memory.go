@@ -14,8 +14,8 @@ const (
 	spread     = 1 << spreadBits
 )
 
-// Memory is device memory: allocations at addresses that are far apart, so that an address outside of them is noticed.
-// It keeps which bytes are defined.
+// Memory is device memory: allocations with large gaps between them, so that an address outside of them is noticed. It
+// keeps which bytes are defined.
 type Memory struct {
 	allocations []*allocation // the address of number n is (n+1)*spread
 }

@@ -141,7 +141,7 @@ func converted(from, to kir.Kind, x uint64) (bits uint64, fits bool) {
 		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), size))
 	}
 	if isFloat(to) {
-		f, _ := new(big.Float).SetInt(n).Float32() // as OpConvert says
+		f, _ := new(big.Float).SetInt(n).Float32() // as OpConvert specifies
 		return nearest(to, exact(float64(f))), true
 	}
 	return new(big.Int).Mod(n, new(big.Int).Lsh(big.NewInt(1), uint(8*to.Bytes()))).Uint64(), true

@@ -237,7 +237,8 @@ func TestGroupOf1024Threads(t *testing.T) {
 	}
 }
 
-// TestGroupsTakeTurns runs more groups than are under way at once: they take the memory of those that have ended.
+// TestGroupsTakeTurns runs more groups than are under way at once. Later groups take the memory of groups that have
+// ended.
 func TestGroupsTakeTurns(t *testing.T) {
 	k := parse(t, treeSum)
 	atOnce := maxRegisters / (len(compile(k, Options{}).start) * 64)

@@ -140,7 +140,7 @@ func TestSlabsAreMultiplied(t *testing.T) {
 	}
 }
 
-// without returns the kernel without line n of those that contain a text.
+// without returns the kernel without occurrence n of a line.
 func without(t *testing.T, k *kir.Kernel, text string, n int) *kir.Kernel {
 	t.Helper()
 	var kept []string

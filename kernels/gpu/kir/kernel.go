@@ -39,7 +39,7 @@ type Block struct {
 	Yield  []*Value // results of the block: of a For the next carried values, of an If its results
 }
 
-// Instr is an instruction. Its fields besides Op are used as the table of ops says.
+// Instr is an instruction. The table of ops specifies how its fields besides Op are used.
 type Instr struct {
 	Op      Op
 	Args    []*Value

@@ -22,8 +22,9 @@ func scale(t *testing.T) *Kernel {
 	return k
 }
 
-// TestNumbersAreComputedOnce counts the instructions for sums that are known already, or that are not: those of other
-// operands, those that only the other branch has, and what an instruction reads of memory or of other threads.
+// TestNumbersAreComputedOnce counts the instructions for sums that are known already. It also counts the instructions
+// for unknown numbers: sums of other operands, sums that only the other branch has, and what an instruction reads from
+// memory or from other threads.
 func TestNumbersAreComputedOnce(t *testing.T) {
 	b := NewBuilder("once", 32)
 	x, n := b.Arg("x", U64), b.Arg("n", I32)

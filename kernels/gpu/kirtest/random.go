@@ -44,7 +44,7 @@ type generator struct {
 	index      *kir.Value   // of the thread among those of all workgroups
 	pool       []*kir.Value // visible values
 	nested     int          // blocks around the current one
-	diverged   int          // of them, those that not all threads run, or not equally often
+	diverged   int          // blocks among them that not all threads run, or not equally often
 	shared     int          // bytes
 	arrays     int
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // flow checks that the end of the entry is not reached without ret, and that no register is read that is not written on
-// every path to the instruction. It is a forward analysis: the registers written before a block are those that all
-// blocks that precede it have written. An instruction with a guard counts as one that writes nothing.
+// every path to the instruction. It is a forward analysis: a register is written before a block if all predecessors of
+// the block have written it. An instruction with a guard counts as one that writes nothing.
 func (c *checker) flow(e *entry) {
 	f := newFlow(e)
 	for again := true; again; {

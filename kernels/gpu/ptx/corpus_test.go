@@ -210,7 +210,7 @@ func sharedSample(c *corpusBuilder) {
 	c.Barrier()
 }
 
-// targets returns those that have the sample's instructions.
+// targets returns the targets that have the sample's instructions.
 func (s sample) targets() []Target { return Targets()[s.since:] }
 
 // asyncSample copies in two groups and stores what other threads copied.
@@ -349,7 +349,7 @@ func convertSample(c *corpusBuilder, t kir.Type) {
 	}
 }
 
-// clamped returns the floats x, those that do not fit an integer kind replaced.
+// clamped returns the floats x, limited to numbers that fit an integer kind.
 func (c *corpusBuilder) clamped(x *kir.Value, to kir.Kind) *kir.Value {
 	low, high := float32(0), map[kir.Kind]float32{kir.I8: 127, kir.U8: 255, kir.U16: 65535, kir.I32: 0x1p30, kir.U32: 0x1p31, kir.U64: 0x1p63}[to]
 	if to == kir.I8 || to == kir.I32 {

@@ -187,8 +187,8 @@ func TestAtomicAddCounts(t *testing.T) {
 	}
 }
 
-// TestFunctionsAreAccurate compares with float64, while ex2.approx is as wrong as it may be. The limits are those that
-// the functions' comments state.
+// TestFunctionsAreAccurate compares with float64, while ex2.approx is as wrong as it may be. The functions' comments
+// state the limits.
 func TestFunctionsAreAccurate(t *testing.T) {
 	tests := []struct {
 		name     string

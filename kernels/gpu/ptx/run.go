@@ -172,7 +172,8 @@ func (c *cta) run(index int) {
 	}
 }
 
-// step runs each thread until it waits or returns, and then releases those that all the others have caught up with.
+// step runs each thread until it waits or returns. It then releases each group whose threads have all arrived where
+// they wait for each other.
 func (c *cta) step() bool {
 	first := c.m.random.Intn(len(c.threads))
 	for i := range c.threads {
@@ -276,7 +277,7 @@ func (p *Program) reduce(s *statement, typ string, of func(list []uint64) uint64
 	}
 }
 
-// meet returns the first operand of each thread of a warp. The last one is the mask of those that meet.
+// meet returns the first operand of each thread of a warp. The last operand is the mask of the threads that meet.
 func meet(s *statement, threads []thread, in []source) []uint64 {
 	if mask := in[len(in)-1](&threads[0]); mask != 0xffffffff {
 		panic(runError{fmt.Errorf("line %d: a warp meets with the mask %#x", s.line, mask)})

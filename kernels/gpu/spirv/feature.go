@@ -18,8 +18,8 @@ var features = map[capability]string{
 	capBFloat16CooperativeMatrixKHR:   "shaderBFloat16CooperativeMatrix",
 }
 
-// Features returns the names of the features of Vulkan that a module needs, sorted. They have to be enabled. What it
-// needs besides are properties of the device, as the package comment says.
+// Features returns the names of the features of Vulkan that a module needs, sorted. They have to be enabled. It may
+// also need properties of the device, which the package comment lists.
 func Features(module []uint32) []string {
 	var out []string
 	for at := headerWords; opcode(module[at]) == opCapability; at += 2 {
