@@ -32,7 +32,7 @@ func (n *Node) Cause(c Cause, operands ...string) {
 
 // CausedAs replaces the causes of n by those of another node.
 func (n *Node) CausedAs(other *Node) {
-	n.causes = slices.Clip(other.causes) // the nodes share causes, but not those that are appended
+	n.causes = slices.Clip(other.causes) // the nodes share these causes, but not later ones
 }
 
 // Causes returns the causes in the order in which they were appended. The list must not be changed.

@@ -7,7 +7,7 @@ import (
 )
 
 // TestSumsAndProductsSaturate: sums and products of bounds that no int64 holds are the nearest one that there is, so
-// that a size that is too large is never taken for a small or negative one.
+// that a size that is too large is never mistaken for a small or negative one.
 func TestSumsAndProductsSaturate(t *testing.T) {
 	values := []int64{math.MinInt64, math.MinInt64 + 1, -1 << 32, -3, -2, -1, 0, 1, 2, 3, 1 << 32, math.MaxInt64 - 1, math.MaxInt64}
 	nearest := func(x *big.Int) int64 {

@@ -194,7 +194,7 @@ func attentionFLOPs(n *Node, positions Dim) Dim {
 	return product(q[0], q[1], positions).Mul(q[2].Add(v[3]).Mul(Const(2)).Add(Const(flopsFunc)))
 }
 
-// attentionAxes divides by heads first, in groups of those that share a key head.
+// attentionAxes divides by heads first, in groups of heads that share a key head.
 func attentionAxes(n *Node) []Axis {
 	heads, kvHeads, _ := headCounts(n)
 	all, rows := Read{Kind: ReadAll}, sameRange(0)

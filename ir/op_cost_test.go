@@ -12,8 +12,8 @@ func costOf(t *testing.T, params, node string) Cost {
 	return n.Op.Info().Cost(n)
 }
 
-// TestCostCountsWhatIsTouched: times are predicted from bytes and operations. An op that picks rows, experts
-// or positions counts only those that it picks, a view counts nothing.
+// TestCostCountsWhatIsTouched: times are predicted from bytes and operations. An op that picks rows, experts or
+// positions counts only the picked ones, and a view counts nothing.
 func TestCostCountsWhatIsTouched(t *testing.T) {
 	const caches = "%q: f32[4,4,16], %k: f16[1,2,24,16], %v: f16[1,2,24,16], %s: i32[4], %p: i32[4], %l: i32[1]"
 	for _, c := range []struct {

@@ -74,8 +74,8 @@ func inferCall(n *Node) ([]Type, error) {
 	return resultTypes(f), nil
 }
 
-// noFunction returns the error that a module does not have a function. The list of those that it has is empty while
-// its first function is parsed.
+// noFunction returns the error that a module does not have a function. While its first function is parsed, the module
+// has no functions to list.
 func noFunction(m *Module, name string) error {
 	if len(m.Funcs) == 0 {
 		return fmt.Errorf("the module has no function @%s before this one", name)

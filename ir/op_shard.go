@@ -81,8 +81,8 @@ func (w *Way) cannotAdd(n *Node) bool {
 	return w.Result.Kind == ShardPartial && n.Results[0].Type.DType != dtype.F32
 }
 
-// axisWays returns the ways along the axes on which workers may divide the node. Their reads say which range of each
-// operand a range of the result needs.
+// axisWays returns the ways along the axes on which workers may divide the node. Their reads give the range of each
+// operand that a range of the result needs.
 func axisWays(n *Node) []Way {
 	var ways []Way
 	for _, ax := range n.Op.Info().Axes(n) {

@@ -298,7 +298,7 @@ func (p *parser) sum(d, e Dim, of func(a, b Dim) Dim) Dim {
 	return p.bounded(of(d, e))
 }
 
-// maxMagnitude is the first number above all that 64 bits hold.
+// maxMagnitude is the smallest number above the largest int64.
 const maxMagnitude = 1 << 63
 
 // magnitude returns the largest absolute value of d.

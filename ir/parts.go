@@ -19,7 +19,7 @@ type Parts struct {
 }
 
 // Ranges returns the ranges of the split axis that a device has, in the order in which it stores them: the first
-// element and the number of elements. Those that continue each other are one. It returns nil for other states.
+// element and the number of elements. Adjacent ranges are joined. It returns nil for other states.
 func (s Sharding) Ranges(device int) [][2]int64 {
 	var ranges [][2]int64
 	at := int64(0)

@@ -226,8 +226,8 @@ func causeWord(s string) string {
 	return s
 }
 
-// causeOperand returns an operand as a name or as words. Names are those that Value.String returns,
-// which may have quotes already.
+// causeOperand returns an operand as a name or as words. A name has the form that Value.String returns, and may have
+// quotes already.
 func causeOperand(s string) string {
 	if len(s) > 1 && (s[0] == '%' || s[0] == '@') {
 		if name, err := strconv.Unquote(s[1:]); err == nil && quote(name) == s[1:] {

@@ -194,8 +194,8 @@ var errStrided = errors.New("the operand's strides do not allow the shape withou
 // divides both shapes into groups of dimensions with equal products. Within a group the old dimensions
 // must have no gaps between them, and the new ones get their elements in order. For shape [4,6,5] with
 // strides [60,10,1] and the new shape [24,5] the groups are [4,6] and [24] with step 10, and [5] and
-// [5] with step 1: the result is [10,1]. The new shape [4,30] has the group [6,5], whose rows are 10
-// apart: that needs a copy.
+// [5] with step 1: the result is [10,1]. The new shape [4,30] has the group [6,5], whose rows have step 10: that needs
+// a copy.
 func reshapeStrides(shape, strides, to []Dim) ([]Dim, error) {
 	out := make([]Dim, len(to))
 	for i, j := 0, 0; i < len(shape) || j < len(to); {

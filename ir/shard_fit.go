@@ -8,7 +8,7 @@ type Fit struct {
 	Result Sharding
 
 	way  Way
-	attr func(device int) any // nil: those that the way gives
+	attr func(device int) any // nil: the way gives the attributes
 }
 
 // AttrOf returns the attributes of a device's node.
@@ -26,9 +26,9 @@ func (f *Fit) AttrOf(n *Node, device int) any {
 	return n.Attr
 }
 
-// Fits returns how devices can compute n, whose operands are in these states or are brought into those that a fit
-// needs. The segments of a split axis are those of an operand that is split there already. The first fit is that in
-// which every device computes all of n.
+// Fits returns how devices can compute n. The operands are in the given states; a fit may need them in other ones. The
+// segments of a split axis come from an operand that is split there already. In the first fit every device computes all
+// of n.
 func Fits(n *Node, states func(*Value) Sharding) []Fit {
 	var fits []Fit
 	for _, w := range append([]Way{mirroredWay(n)}, Ways(n)...) {
@@ -136,8 +136,8 @@ func bases(n *Node, w Way, states func(*Value) Sharding) (list [][]Segment) {
 	return list
 }
 
-// amongSharers returns the segments of the result if devices have elements of an operand in common: those that have one
-// element divide what reads it evenly.
+// amongSharers returns the segments of the result if devices have elements of an operand in common. Devices that have
+// the same element divide the elements of the result that read it evenly.
 func (s Share) amongSharers(have Sharding) ([]Segment, bool) {
 	seg := have.Segments[0]
 	if len(have.Segments) != 1 || seg.Times != 1 {

@@ -1,7 +1,7 @@
 package ir
 
-// slab allocates elements in blocks, so that those that follow each other in a function also do in memory:
-// walks over a large function then wait less for memory. The zero value is ready.
+// slab allocates elements in blocks, so that successive elements of a function are adjacent in memory. Walks over a
+// large function then wait less for memory. The zero value is ready.
 //
 // An element keeps its whole block alive. Therefore blocks are small at first, and never large.
 type slab[T any] struct {

@@ -45,9 +45,9 @@ func (e *VerifyError) Error() string {
 //
 //  1. Names of members are unique, links lead back, values are defined once and before they are read,
 //     operands and attributes are those of the op, types are possible, and dimensions mention
-//     declared symbols only. As far as all that holds up to a node: if the module is shaped, its
-//     declared types are those that the shape rules infer; if the module is assigned, split or
-//     partitioned, the decisions about it are complete and consistent, see verify_plan.go.
+//     declared symbols only. A node up to which all of this holds is also checked as follows: if the module is shaped,
+//     its declared types equal the types from the shape rules; if the module is assigned, split or partitioned, the
+//     decisions about it are complete and consistent, see verify_plan.go.
 //  2. No function calls itself.
 //  3. If the module is shaped: calls have the types of what they call.
 //  4. No old version of a value is read after the next one is written, be it in a body or by a

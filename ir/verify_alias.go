@@ -59,7 +59,7 @@ type overwritten map[version]*Node
 type versionWalk struct {
 	*verifier
 	walks versionWalks
-	of    map[*Value]version // versions of values; those that are absent are their own version
+	of    map[*Value]version // versions of values; an absent value is its own version
 	gone  overwritten
 }
 

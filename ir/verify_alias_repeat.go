@@ -135,8 +135,8 @@ func readParams(f *Func) []bool {
 }
 
 // distinct returns how many iterations have to be looked at. With tables each one has operands of its
-// own. Without tables only carried values differ, and those that change places have done so after as
-// many iterations as there are carried values.
+// own. Without tables only carried values differ. Carried values that change places have done so after as many
+// iterations as there are carried values.
 func (it *iterations) distinct() int64 {
 	if len(it.n.Args) > it.a.Carried+it.a.Invariant {
 		return it.a.Count

@@ -196,7 +196,7 @@ const (
 	ruleSpace = "space"
 )
 
-// inferred compares the types of a node's results with those that its shape rule infers.
+// inferred compares the types of a node's results with the types from its shape rule.
 func (v *verifier) inferred(n *Node) {
 	var one [1]Type // most nodes have one result
 	types, err := appendTypes(one[:0], n)

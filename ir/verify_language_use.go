@@ -84,8 +84,7 @@ func (u *roleUse) walk(f *Func, depth int) {
 	}
 }
 
-// reads checks the operands of a node that are sequences, positions, lengths or ids, and those that are
-// states.
+// reads checks the operands of a node that are sequences, positions, lengths, ids or states.
 func (u *roleUse) reads(n *Node) {
 	switch n.Op {
 	case OpStateWrite:

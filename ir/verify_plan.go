@@ -1,7 +1,7 @@
 package ir
 
-// Checks of the decisions that the properties from assigned on promise. Those that need the targets are
-// in passes/check: which backend can address which space, and which formats kernels read.
+// Checks of the decisions that the properties from assigned on promise. Checks that need the targets are in
+// passes/check: which backend can address which space, and which formats kernels read.
 
 // plan checks the queues, and the addresses of a module that is placed.
 func (v *verifier) plan() {

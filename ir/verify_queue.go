@@ -24,7 +24,7 @@ func maxEvent(submitted int) int {
 	return 4*submitted + gaps
 }
 
-// event checks the instances and the event of a submission, and adds the event to those that are recorded.
+// event checks the instances and the event of a submission, and adds the event to the recorded ones.
 func (v *verifier) event(s *Submission, most int, recorded map[int]bool) {
 	v.must(s.Slots >= 0, "queue", "there are %d instances of its results", s.Slots)
 	v.must(!s.Concurrent || s.Queue != "", "queue", "it is concurrent, and runs on no queue")

@@ -106,7 +106,7 @@ func four(q []uint8, grid string, i int) {
 	}
 }
 
-// oddScale is the scale of four or three bits, which stand for 1, 3, 5 and on.
+// oddScale returns the scale that four or three bits encode: 1, 3, 5 and so on.
 func oddScale(b byte) int8 { return int8(2*b + 1) }
 
 // splitIQ2_XXS reads block_iq2_xxs, 66 bytes: f16 d, then for each 32 elements

@@ -20,8 +20,7 @@ func @f(%q: f32[T,6,4], %k: f32[2,3,20,4], %v: f32[2,3,20,5], %slot: i32[T], %po
 `
 
 // TestAttentionSegmentsCombineToAttention demands that attention in two steps is attention, for tokens that see
-// nothing, a part, one and several segments of a sequence, and that the sums of segments have
-// the rows that the doc says.
+// nothing, a part, one and several segments of a sequence, and that the sums of segments have the documented rows.
 func TestAttentionSegmentsCombineToAttention(t *testing.T) {
 	m := parse(t, segmentsText)
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -2,10 +2,9 @@
 // results of passes, kernels and emitted programs are compared with it. It is written for clarity, not
 // for speed.
 //
-// Numbers are rounded only where an op says so: quantize and rms_norm_quantize round like the
-// activation format, state_write and cast like their dtype. Everything else is float64, also if the
-// type is f32. Layouts, spaces, backends, partitions, epochs and addresses do not change what a module
-// means, so that modules of every level run.
+// Numbers are rounded only where an op is defined so: quantize and rms_norm_quantize round like the activation format,
+// state_write and cast like their dtype. Everything else is float64, also if the type is f32. Layouts, spaces,
+// backends, partitions, epochs and addresses do not change what a module means, so that modules of every level run.
 package eval
 
 import (
@@ -32,7 +31,8 @@ type Env struct {
 	// Sizes are the sizes of symbols that the shapes of inputs do not determine.
 	Sizes map[string]int64
 
-	// Observe, if not nil, is called with the results of each node of the function itself, not of those that it runs.
+	// Observe, if not nil, is called with the results of each node of the function itself, not of functions that it
+	// runs.
 	Observe func(n *ir.Node, results []Tensor)
 
 	// Handed, if not nil, is called by each observe of the module with its operand and the name of this iteration.

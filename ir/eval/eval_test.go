@@ -337,7 +337,7 @@ func TestNodeComputesOneNode(t *testing.T) {
 	}
 }
 
-// TestRandomProgramsAgreeWithTheirText runs what the text form says of random programs.
+// TestRandomProgramsAgreeWithTheirText runs random programs as they are, and parsed from their text form.
 func TestRandomProgramsAgreeWithTheirText(t *testing.T) {
 	for seed := range uint64(10) {
 		p, err := irtest.Random(seed, 20)

@@ -25,7 +25,7 @@ func TestGoldensFailOrUpdate(t *testing.T) {
 	tests := []struct {
 		name, file, text string
 		update           bool
-		fails            string // what the output says; empty for success
+		fails            string // a part of the output; empty for success
 		after            string // the file afterwards
 	}{
 		{name: "good", file: "a.txtar", text: good, after: good},

@@ -158,7 +158,7 @@ func (g *generator) numbers(d dtype.DType, shape []int64) eval.Tensor {
 }
 
 // rounded returns numbers that d represents, and that encoding leaves as they are. For block formats with scales of
-// scales, that takes some rounds.
+// scales, that takes some iterations.
 func (g *generator) rounded(d dtype.DType, t eval.Tensor) eval.Tensor {
 	for range 16 {
 		r, err := eval.Round(d, t)
