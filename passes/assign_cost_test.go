@@ -102,8 +102,8 @@ func TestReasonsOfMemoryAreThoseOfThePlan(t *testing.T) {
 }
 
 // checkShortages reads the reasons of assign for moves that have no room. Only the device has a limit, and a move lacks
-// no more than the bytes of the weights and states that it brings there, beyond those that are free in the plan. It
-// returns how many there are.
+// at most the bytes of the weights and states that it brings there, less the bytes that are free in the plan. It
+// returns the number of reasons.
 func checkShortages(t *testing.T, m *ir.Module, free int64) (reasons int) {
 	t.Helper()
 	lacks := regexp.MustCompile(`^(\w+) .*, ([0-9.]+) (B|KiB|MiB) too much$`)

@@ -148,7 +148,7 @@ func checkCopies(m *ir.Module, targets *target.List, b *copyBytes) error {
 
 func worksOn(n *ir.Node) bool { return !n.Is(ir.Leaf) && !n.Is(ir.View) }
 
-// made reports whether the pass copy has made n: those that the program has make dense bytes.
+// made reports whether the pass copy has made n. The program's own copies make dense bytes.
 func made(n *ir.Node) bool {
 	return slices.ContainsFunc(n.Causes(), func(c ir.Cause) bool { return c.Pass == "copy" })
 }

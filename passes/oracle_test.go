@@ -63,8 +63,8 @@ func (o *oracle) dim(d ir.Dim) int64 {
 	return d.Eval(func(s *ir.Symbol) int64 { return o.sizes[s.Name] })
 }
 
-// function runs the nodes of f, in round i of the repeat that holds it.
-func (o *oracle) function(f *ir.Func, round int) {
+// function runs the nodes of f, in one iteration of the repeat that holds it.
+func (o *oracle) function(f *ir.Func, iteration int) {
 	epoch := 0
 	for _, n := range f.Nodes {
 		if n.Epoch > epoch && !n.Is(ir.Leaf) && !n.Is(ir.View) {
@@ -87,7 +87,7 @@ func (o *oracle) repeat(n *ir.Node) {
 	for i := range now {
 		now[i] = o.tagOf(n.Args[i])
 	}
-	for round := range int(a.Count) {
+	for iteration := range int(a.Count) {
 		if n.Body.HeadBarrier {
 			o.barrier++
 		}
@@ -96,8 +96,8 @@ func (o *oracle) repeat(n *ir.Node) {
 			scope[n.Body.Params[i]] = t
 		}
 		o.env = append(o.env, scope)
-		roundOf[n.Body] = round
-		o.function(n.Body, round)
+		iterationOf[n.Body] = iteration
+		o.function(n.Body, iteration)
 		for i := range now {
 			now[i] = o.tagOf(n.Body.Results[i])
 		}
@@ -108,8 +108,8 @@ func (o *oracle) repeat(n *ir.Node) {
 	}
 }
 
-// roundOf is which round of a body is running.
-var roundOf = map[*ir.Func]int{}
+// iterationOf is the iteration of a body that is running.
+var iterationOf = map[*ir.Func]int{}
 
 func (o *oracle) define(v *ir.Value, t tag) { o.env[len(o.env)-1][v] = t }
 
@@ -135,8 +135,7 @@ func (o *oracle) tagOf(v *ir.Value) tag {
 	}
 }
 
-// passed returns what the repeat passes for a parameter in this round; nil for an entry
-// point's.
+// passed returns what the repeat passes for a parameter in this iteration; nil for an entry point's.
 func (o *oracle) passed(p *ir.Value) *ir.Value {
 	n := p.Func.Owner
 	if n == nil {
@@ -147,7 +146,7 @@ func (o *oracle) passed(p *ir.Value) *ir.Value {
 	if p.Index < fixed {
 		return n.Args[p.Index]
 	}
-	return n.Args[fixed+(p.Index-fixed)*int(a.Count)+roundOf[p.Func]]
+	return n.Args[fixed+(p.Index-fixed)*int(a.Count)+iterationOf[p.Func]]
 }
 
 // node runs a node: first what all workers read, then what they write.

@@ -53,7 +53,7 @@ func runCheck(c *pass.Context, m *ir.Module) error {
 }
 
 // needlessCopies gives the needless copies a cause. With the rules cost, elide-copy removes all copies that the copy
-// pass made, except those that save memory. One that is left is a bug, if both passes ran as they are by default.
+// pass made, except copies that save memory. One that is left is a bug, if both passes ran as they are by default.
 func needlessCopies(c *pass.Context, m *ir.Module, needless []check.NeedlessCopy) error {
 	set, err := assign.RuleSetOf(c.Options)
 	if err != nil {
@@ -104,7 +104,7 @@ func reachable(c *pass.Context, m *ir.Module) error {
 	return errors.Join(append(errs, copiesRun(c, m, set)...)...)
 }
 
-// placedBy says what put a node on its backend.
+// placedBy describes what put a node on its backend.
 func placedBy(n *ir.Node, set *assign.RuleSet) string {
 	if set.Pinned(n) {
 		return "a pin puts it on " + n.Backend
@@ -112,7 +112,7 @@ func placedBy(n *ir.Node, set *assign.RuleSet) string {
 	return fmt.Sprintf("--rules %s puts it on %s", set.Name, n.Backend)
 }
 
-// movedBy says how to put a node elsewhere.
+// movedBy describes how to put a node elsewhere.
 func movedBy(n *ir.Node, set *assign.RuleSet) string {
 	if set.Pinned(n) {
 		return "drop the pin, or choose --rules cost"

@@ -21,18 +21,18 @@ type queueSim struct {
 	n       int // that may be under way
 
 	// What is run, in the order of the program.
-	program []simItem
-	scopes  []map[*ir.Value]int // what made values
-	rounds  map[*ir.Func]int
-	states  map[string]int
-	tags    int
-	step    int
-	now     map[int]*simTask // by event: its last record in this step
-	before  map[int]*simTask // in the one before
-	queued  map[string]*simTask
-	tasks   [][]*simTask // with queues, by step
-	wanted  [][]simAccess
-	given   [][]simAccess
+	program    []simItem
+	scopes     []map[*ir.Value]int // what made values
+	iterations map[*ir.Func]int
+	states     map[string]int
+	tags       int
+	step       int
+	now        map[int]*simTask // by event: its last record in this step
+	before     map[int]*simTask // in the one before
+	queued     map[string]*simTask
+	tasks      [][]*simTask // with queues, by step
+	wanted     [][]simAccess
+	given      [][]simAccess
 
 	// What has been run.
 	memory map[simCell]int
@@ -89,7 +89,7 @@ const garbage = -1
 // simulateQueues returns the first read that does not find what it should.
 func simulateQueues(m *ir.Module, f *ir.Func, targets *target.List, steps int, r *rand.Rand) error {
 	s := &queueSim{m: m, f: f, targets: targets, steps: steps, n: max(m.Plan.Pipeline, 1),
-		rounds: make(map[*ir.Func]int), states: make(map[string]int), queued: make(map[string]*simTask),
+		iterations: make(map[*ir.Func]int), states: make(map[string]int), queued: make(map[string]*simTask),
 		memory: make(map[simCell]int), queues: make(map[string][]*simTask)}
 	for s.step = range steps {
 		s.lay()
@@ -147,7 +147,7 @@ func (s *queueSim) function(f *ir.Func) {
 }
 
 // hostWaits appends what worker 0 waits for before n. Those of the first node of a body come
-// after the barrier at the head of the round otherwise; see repeat.
+// after the barrier at the head of the iteration otherwise; see repeat.
 func (s *queueSim) hostWaits(n *ir.Node) {
 	for _, w := range n.Submit.Waits {
 		t, drained := s.recorded(w)
@@ -183,7 +183,7 @@ func (s *queueSim) repeat(n *ir.Node) {
 	for i := range carried {
 		carried[i] = s.tagOf(n.Args[i])
 	}
-	for round := range int(a.Count) {
+	for iteration := range int(a.Count) {
 		if n.Body.HeadBarrier {
 			s.add(simItem{kind: simBarrier})
 		}
@@ -192,7 +192,7 @@ func (s *queueSim) repeat(n *ir.Node) {
 			scope[n.Body.Params[i]] = t
 		}
 		s.scopes = append(s.scopes, scope)
-		s.rounds[n.Body] = round
+		s.iterations[n.Body] = iteration
 		s.function(n.Body)
 		for i := range carried {
 			carried[i] = s.tagOf(n.Body.Results[i])
@@ -242,7 +242,7 @@ func (s *queueSim) node(n *ir.Node) {
 
 func stateName(v *ir.Value) string { return v.Def.Attr.(*ir.StateAttr).Name }
 
-// passed returns what the repeat passes for a parameter in this round.
+// passed returns what the repeat passes for a parameter in this iteration.
 func (s *queueSim) passed(p *ir.Value) *ir.Value {
 	n := p.Func.Owner
 	a := n.Attr.(*ir.RepeatAttr)
@@ -250,7 +250,7 @@ func (s *queueSim) passed(p *ir.Value) *ir.Value {
 	if p.Index < fixed {
 		return n.Args[p.Index]
 	}
-	return n.Args[fixed+(p.Index-fixed)*int(a.Count)+s.rounds[p.Func]]
+	return n.Args[fixed+(p.Index-fixed)*int(a.Count)+s.iterations[p.Func]]
 }
 
 func ownsBytes(p *ir.Value) bool {

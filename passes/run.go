@@ -146,7 +146,7 @@ func checkGroup(o *pass.Options, targets *target.List) error {
 	return errors.Join(errs...)
 }
 
-// selectPasses returns the passes to run, without those that are off.
+// selectPasses returns the passes to run, without the disabled ones.
 func selectPasses(m *ir.Module, o *RunOptions, off map[string]bool) ([]*pass.Pass, error) {
 	if o.Passes != nil {
 		return namedPasses(o.table, o.Passes)

@@ -15,7 +15,7 @@ import (
 
 // Pass gives every node a backend and every value a memory space.
 //
-// Before: the ops are those that will run. After: every node except views, weights, states and constants has a
+// Before: the module has the ops that will run. After: every node except views, weights, states and constants has a
 // backend that runs it. For a fused op, some target may run its pieces instead. Every value has a space.
 //
 // Not earlier: a backend is asked about the op that will run. Not later: formats, splits and copies follow from the

@@ -73,8 +73,8 @@ func hasChoice(c *pass.Context) bool {
 	return len(targets) > 1
 }
 
-// variables returns what the nodes of a problem stand for, in order: for each function its working nodes, then nil
-// for the caller, who reads its results.
+// variables returns what the nodes of a problem represent, in order: for each function its working nodes, then nil for
+// the caller, who reads its results.
 func variables(funcs []*ir.Func) iter.Seq[*ir.Node] {
 	return func(yield func(*ir.Node) bool) {
 		for _, f := range funcs {

@@ -10,7 +10,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// problem is a module as a problem for package placement, with what its numbers stand for.
+// problem is a module as a problem for package placement, with what its numbers represent.
 //
 // For example, the variables of this function are three nodes and a leaf:
 //
@@ -25,19 +25,19 @@ type problem struct {
 	placement.Problem
 	machine
 	c      *pass.Context
-	nodes  []variable  // what Nodes stand for
-	leaves []namedLeaf // what Leaves stand for
+	nodes  []variable  // what Nodes represent
+	leaves []namedLeaf // what Leaves represent
 	stated []string    // by leaf: the space that the module states; empty where it is open
 }
 
 // machine is the targets and memory spaces of a problem.
 type machine struct {
-	backends []*target.Descriptor // what Targets stand for
+	backends []*target.Descriptor // what Targets represent
 	spaces   []target.Space
 	index    map[string]int // numbers of spaces, by name
 }
 
-// variable is what a node of a problem stands for.
+// variable is what a node of a problem represents.
 type variable struct {
 	node  *ir.Node  // nil for the caller, who reads the results of a function
 	kind  *nodeKind // nil for the caller
@@ -170,7 +170,7 @@ func (b *funcBuilder) addNode(n *ir.Node) {
 	b.Nodes = append(b.Nodes, v)
 }
 
-// chosenOnly reduces the bytes of the matrices of a mixture to those that may be chosen: no more are copied.
+// chosenOnly reduces the bytes of the matrices of a mixture to the experts that may be chosen: no more are copied.
 func (b *funcBuilder) chosenOnly(n *ir.Node) {
 	if n.Op != ir.OpExpertsMatMul {
 		return

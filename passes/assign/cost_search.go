@@ -70,7 +70,7 @@ func (s *search) solve() *solution {
 		s.Stay = false
 		best = s.betterWay(best, labels)
 	}
-	// Only the first way had all that the limits allow: its bound is that of the module.
+	// Only the first way could use everything that the limits allow: its bound is that of the module.
 	best.Proved = best.Proved && best.Result == first.Result
 	best.Bound = first.Bound
 	s.Limits = s.leafLimits(best)

@@ -143,8 +143,9 @@ func (s *search) raised() (need []int64, err error) {
 	return nil, errors.New("no assignment keeps even much higher limits")
 }
 
-// limitsBelow returns an error for each limit of a space that is less than what is needed there: those that the user
-// gave the space and its backends, and the memory of the targets. Backends that share a memory have a limit each.
+// limitsBelow returns an error for each limit of a space that is less than what is needed there. Limits are set by the
+// user, for the space and its backends, and by the memory of the targets. Backends that share a memory have a limit
+// each.
 func (p *problem) limitsBelow(s int, need int64) []*pass.BudgetError {
 	var list []*pass.BudgetError
 	home := func(d *target.Descriptor) bool { return d != nil && d.Home() == p.spaces[s].Name }

@@ -31,7 +31,7 @@ type RuleSet struct {
 
 	// CopyOnce makes one copy of a value for a target serve the rest of the function. A view is copied as the bytes
 	// that it shows. Otherwise each split has its own copies, of the values that its operands view, and elide-copy
-	// removes those that it does not need.
+	// removes the needless ones.
 	CopyOnce bool
 
 	// CutAtWeights begins a new split before a node that reads a weight which has to be copied, or has been, if the

@@ -6,10 +6,10 @@ import "github.com/ggmlc/ggmlc/ir"
 // a repeat or back keeps its type and its space, as nothing is moved there. (That no copy is missing is the claim of
 // reach.go.)
 //
-// A copy of experts moves only those that its indices name; the bytes of the others are undefined. So
+// A copy of experts moves only the experts that its indices name; the bytes of the others are undefined. So
 //
 //	%e = copy_experts %w, %i         the experts that %i names
-//	%y = experts_matmul %x, %e, %j   those that %j names
+//	%y = experts_matmul %x, %e, %j   the experts that %j names
 //
 // fails: nothing proves that %j names no others than %i.
 
@@ -45,8 +45,8 @@ func (c *checker) copiesExperts(n *ir.Node) {
 	}
 }
 
-// readsExperts claims: if operand i of n is a copy of experts, n reads only those that are copied: it is experts_matmul
-// with the same indices, or with a copy of them.
+// readsExperts claims: if operand i of n is a copy of experts, n reads only copied experts: it is experts_matmul with
+// the same indices, or with a copy of them.
 func (c *checker) readsExperts(n *ir.Node, i int, a *ir.Value) {
 	def := unviewed(a).Def
 	if def == nil || def.Op != ir.OpCopyExperts {

@@ -28,7 +28,7 @@
 //
 // A call of an entry point is laid out as one sequence of steps (trace.go, expand.go). The proof has three parts:
 //
-//  1. Executed one after the other, the steps compute what the program says: every read finds the version of the
+//  1. Executed one after the other, the steps compute what the program defines: every read finds the version of the
 //     value that it names (reads.go), and no step destroys bytes that are read later (overlap.go).
 //  2. Workers run the steps between two barriers in any order. That changes nothing, because no worker touches there
 //     what another one writes (hazard.go).

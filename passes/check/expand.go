@@ -10,7 +10,7 @@ import (
 // This file lays out an entry point as a trace.
 //
 // The iterations of a repeat without tables do the same with the same bytes: the third one finds in memory what the
-// second one found, with all versions one further. So three iterations, and the steps after the last of them, stand for
+// second one found, with all versions one further. So three iterations, and the steps after the last of them, represent
 // any larger number. With tables each iteration has weights and states of its own, and all are laid out.
 //
 // Claim: the parameters of bodies and the results of repeats, which name objects of other values, record the addresses

@@ -100,7 +100,7 @@ func (r *region) end() {
 	r.dynamic = dynamicRun{}
 }
 
-// distinct sorts accesses by address. Of those that repeat each other it keeps the last one: what conflicts with one
+// distinct sorts accesses by address. Of accesses that repeat each other it keeps the last one: what conflicts with one
 // conflicts with all, and a late write is the better example for a read after it.
 func distinct(list []access) []access {
 	slices.SortStableFunc(list, func(a, b access) int { return compareCells(a.object.cells, b.object.cells) })

@@ -19,7 +19,7 @@ import (
 //
 // call 1 copies its input while call 0 still computes %a.
 //
-// Claim: a parameter of a body has as many instances as the object that it names, the same distance apart. If %up were
+// Claim: a parameter of a body has as many instances as the object that it names, at the same distance. If %up were
 // passed to a body as %h, and %h had one instance at 0x000, the code of call 1 would read the input of call 0.
 
 // instances describes the instances of an object.
@@ -109,9 +109,9 @@ func (c *checker) underWay() int { return max(c.m.Plan.Pipeline, 1) }
 //
 // With n calls under way at once, call s begins when call s-n has ended on all queues. All calls do the same, but with
 // other instances. Assume that each value either has one instance, or has at least n and shares their bytes with
-// nothing else. Then calls that are under way together meet only in bytes with one instance, and two calls stand for
-// all: what orders a step of one call before a step of the next orders it before that step in any later call, as its
-// queue runs it in every call. For n > 1 a third call is laid out: with n = 2 it is the first one that begins only
+// nothing else. Then calls that are under way together meet only in bytes with one instance, and two calls represent
+// all calls: what orders a step of one call before a step of the next orders it before that step in any later call, as
+// its queue runs it in every call. For n > 1 a third call is laid out: with n = 2 it is the first one that begins only
 // after the end of another.
 //
 // Where there are fewer instances, or they share bytes, 2m calls are laid out, where m is the largest number of

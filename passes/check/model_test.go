@@ -131,7 +131,7 @@ func parseTargets(t testing.TB, text string) *target.List {
 	return list
 }
 
-// errRefused says that the passes do not plan such a module.
+// errRefused means that the passes do not plan such a module.
 var errRefused = errors.New("refused")
 
 // planned runs all passes up to check, which the caller does.

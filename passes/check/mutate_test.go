@@ -14,8 +14,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// mutant is a change of a good plan. Apply makes it in a copy of the plan's module. Must
-// says that the plan is bad then, by its definition; of others the oracle decides.
+// mutant is a change of a good plan. Apply makes it in a copy of the plan's module. Must is true if the plan is then
+// bad by definition; the oracle decides about other mutants.
 type mutant struct {
 	kind  string
 	what  string
@@ -276,7 +276,7 @@ func hasQueues(targets *target.List) bool {
 // score counts what became of mutants.
 type score struct {
 	mutants, caught, equivalent int
-	shown                       int // of those that were caught, where that was looked at
+	shown                       int // caught ones whose harm the simulator shows, where it is asked
 }
 
 func (s *score) add(o score) {

@@ -23,7 +23,7 @@ import (
 //   - gpu0 addresses host, gpu1 addresses d0: %a0, and not %a1, as without %a0 there is nothing in d0
 //   - gpu1 addresses d0: %a1, as gpu1 could read %a0
 
-// NeedlessCopy is a copy without which every reader of it could still address all that it reads.
+// NeedlessCopy is a copy without which every reader of it could still address everything that it reads.
 type NeedlessCopy struct {
 	Node *ir.Node
 	Why  string
@@ -34,7 +34,7 @@ type NeedlessCopy struct {
 }
 
 // Needless returns the needless copies of m, function by function, in order. Whether they are mistakes depends on the
-// rules that made them: those that remove such copies leave none, those of ggml's scheduler do.
+// rules that made them. Rules that remove such copies leave none; the rules of ggml's scheduler do.
 //
 // A copy is needed where
 //   - a reader cannot address the source,

@@ -9,8 +9,8 @@ import (
 
 // oracle runs a plan cell by cell with a number of workers and actual sizes, and finds
 // reads of bytes that hold something else and conflicts between workers. It is the slow
-// and obvious way to ask what package check proves; it says whether a mutant that the
-// checker lets pass is as good as the plan that it was made of.
+// and obvious way to ask what package check proves; it decides whether a mutant that the checker accepts is as good as
+// the original plan.
 type oracle struct {
 	m       *ir.Module
 	size    func(*ir.Symbol) int64
@@ -186,7 +186,7 @@ func (o *oracle) repeat(n *ir.Node, env map[*ir.Value]instance) {
 	}
 }
 
-// node runs a node: first all that its workers read, then what they write.
+// node runs a node: first what its workers read, then what they write.
 func (o *oracle) node(n *ir.Node, env map[*ir.Value]instance) {
 	o.serial++
 	for _, p := range o.parts(n) {

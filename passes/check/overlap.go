@@ -96,7 +96,7 @@ func inPlace(st *step, i, arg int) bool {
 }
 
 // movesBytes reports whether a node is a copy of bytes without gaps that worker 0 makes within a space: as Go's copy
-// does, it leaves the right bytes even where they overlap those that it reads.
+// does, it leaves the right bytes even if its source and its result overlap.
 func movesBytes(n *ir.Node) bool {
 	return n.Op == ir.OpCopy && !transfers(n) && n.Queue() == "" && n.Part.Mode == ir.PartOne && n.Args[0].Type.Dense()
 }

@@ -173,8 +173,8 @@ func edit(text string, pairs ...string) string {
 	return text
 }
 
-// TestRacingQueuesAreRefused are plans that differ little from good ones. The simulator says of each that
-// is good that no order gives another result, and finds one of those that race.
+// TestRacingQueuesAreRefused checks plans that differ little from good ones. The simulator confirms that every order of
+// a good plan gives the same result, and finds an order of each racing plan that does not.
 func TestRacingQueuesAreRefused(t *testing.T) {
 	for _, tc := range []struct {
 		name, plan, targets string

@@ -11,8 +11,8 @@ import (
 // or a queue; what one thread does happens in order.
 //
 // The proof runs the trace with vector clocks. The clock of a thread states, for every thread, how many of its nodes
-// are over when the thread begins its next node. A node on a queue begins after all that worker 0 had done when it
-// submitted the node, after the node before it on the queue, and after the events that it waits for:
+// are over when the thread begins its next node. A node on a queue begins after everything that worker 0 had done when
+// it submitted the node, after the node before it on the queue, and after the events that it waits for:
 //
 //	node                                 thread   clock (host, gpu.in, gpu)
 //	%a    = tanh %x                      host     (0, 0, 0)
@@ -181,7 +181,7 @@ func (th *threads) hasEvents(thread int) bool {
 	return !isQueue || q.of.Events
 }
 
-// record records an event: it comes with all that is over for its thread now.
+// record records an event: it covers everything that is over for its thread now.
 func (th *threads) record(thread, number int) {
 	e := th.events[number]
 	if e == nil {

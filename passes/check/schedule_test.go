@@ -260,9 +260,9 @@ func (r *schedule) enter(step int) {
 	}
 }
 
-// signals returns the records that a task waits for, as they are when worker 0 comes to
-// it: those that worker 0 itself waits for, and those that the queue does. Of queues without
-// events only the host knows when they are empty, and it waits in their stead.
+// signals returns the records that a task waits for, as they are when worker 0 comes to it: the records that worker 0
+// itself waits for, and the records that the queue waits for. Only the host knows when a queue without events is empty,
+// so the host waits for it.
 func (r *schedule) signals(t *task) (host, queue []*signal) {
 	host = r.recorded(t.before)
 	for _, s := range r.recorded(t.waits) {
@@ -275,8 +275,7 @@ func (r *schedule) signals(t *task) (host, queue []*signal) {
 	return host, queue
 }
 
-// recorded returns the last records of events; there are none of those that were never
-// recorded.
+// recorded returns the last records of events. An event that was never recorded has none.
 func (r *schedule) recorded(waits []ir.Wait) []*signal {
 	var list []*signal
 	for _, w := range waits {
@@ -318,8 +317,8 @@ func (s *script) hasEvents(queue string) bool {
 
 func (q *queueActor) ready() bool { return len(q.commands) > 0 && over(q.commands[0].signals) }
 
-// act carries on with one of the commands at the head of the queue that may run at the same time. Those that have ended
-// leave in order.
+// act carries on with one of the commands at the head of the queue that may run at the same time. Commands that have
+// ended leave the queue in order.
 func (q *queueActor) act() {
 	var open []*command
 	for i, c := range q.commands {

@@ -8,11 +8,10 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// This file says what a plan with queues means, by running it: workers, queues and several
-// steps under way, one action after the other in an order that is drawn at random among
-// what docs/explanation/queues.md allows. Memory holds in each cell which version of which value it
-// is, and every read says which version it has to find. See schedule_test.go for the
-// drawing.
+// This file defines what a plan with queues means, by running it: workers, queues and several steps under way, one
+// action after the other in an order that is drawn at random among what docs/explanation/queues.md allows. Memory holds
+// in each cell which version of which value it is, and every read specifies which version it has to find. See
+// schedule_test.go for the drawing.
 
 // script is an entry point laid out: what has to be done in each step.
 type script struct {
@@ -66,7 +65,7 @@ type binding struct {
 	state   string // the state whose bytes they are; empty for others
 }
 
-// stateVersions are those that a call finds and leaves.
+// stateVersions are the versions of a state that a call finds and leaves.
 type stateVersions struct {
 	first, last int32
 	at          binding
@@ -210,8 +209,7 @@ func (u *unroller) repeat(n *ir.Node, env map[*ir.Value]binding) {
 	}
 }
 
-// passed is a binding as another value has it: code that names the value looks where the
-// plan says that the value is.
+// passed is a binding as another value has it: code that names the value looks where the plan places it.
 func (s *script) passed(b binding, v *ir.Value) binding {
 	if v.Place != nil {
 		b.place, b.slots = *v.Place, v.Slots()

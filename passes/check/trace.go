@@ -40,7 +40,7 @@ type step struct {
 	index   int // in the trace
 	node    *ir.Node
 	frame   *frame
-	args    []*object // nil for absent operands and for those that nothing has defined
+	args    []*object // nil for operands that are absent or that nothing has defined
 	results []*object
 	own     *owners // of the node's operands and results
 
@@ -115,7 +115,7 @@ func (st *step) describe() string {
 	return fmt.Sprintf("%v of @%v (%s)", st.node, st.frame, where)
 }
 
-// String describes the object; nil stands for bytes that nothing has written.
+// String describes the object; nil denotes bytes that nothing has written.
 func (o *object) String() string {
 	if o == nil {
 		return "what nothing has written"

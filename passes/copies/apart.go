@@ -56,7 +56,7 @@ type apartSearch struct {
 // liveBytes is the bytes that are live at each node of a function with one copy for each value and space.
 type liveBytes struct {
 	f       *ir.Func
-	change  map[string][]int64     // by space with a limit, then by node: bytes that become live, minus those that end
+	change  map[string][]int64     // by space with a limit, then by node: bytes that become live, minus bytes that end
 	regions map[string][]useRegion // by space: possible cuts
 }
 

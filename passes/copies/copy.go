@@ -27,7 +27,7 @@ import (
 //	%b.cpu = copy %b         cpu   split 2, inserted
 //	%d = k(%b.cpu)           cpu   split 2
 //
-// The pass inserts more copies than are needed. elide-copy removes those that a shared space or another copy makes
+// The pass inserts more copies than are needed. elide-copy removes the copies that a shared space or another copy makes
 // needless.
 //
 //   - A view that shows all of its operand in another shape or order is made again of the copy, so that a value is

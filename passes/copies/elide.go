@@ -15,7 +15,7 @@ import (
 //
 // Before: each split has copies of all its inputs. After: a value is copied at most once into a space, and not at all
 // for a backend that addresses its space. Where a limit of memory requires it, a value is copied once for each region
-// of its use (apart.go).
+// of its use (copiesApart).
 //
 // Not earlier: copies are inserted for correctness first. Not later: plan gives addresses to the copies that remain,
 // and later passes buffer them.
@@ -206,8 +206,7 @@ func (s *elider) earlier(n *ir.Node) *ir.Value {
 	return nil
 }
 
-// chosen keeps or removes a copy of experts. An earlier copy of all experts serves as well, but not the other way
-// round.
+// chosen keeps or removes a copy of experts. An earlier copy of all experts serves as well, but not vice versa.
 func (s *elider) chosen(n *ir.Node) {
 	key := expertsMade{CopyKey{n.Args[0], n.Result().Type.Space}, n.Args[1]}
 	by := s.made[key.CopyKey]

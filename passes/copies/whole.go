@@ -9,8 +9,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// wholeCopies finds the values that are copied into a space as they are, and those that are copied whole although only
-// slices are read: the slices overlap or are many, so that one copy takes less time.
+// wholeCopies finds the values that are copied whole into a space. Some of them are read whole. Of the others only
+// slices are read, but the slices overlap or are many, so that one copy takes less time.
 //
 //	%q = slice %qkv, 0..512        copied alone:  0.01 ms + 512 rows
 //	%k = slice %qkv, 512..1024     copied alone:  0.01 ms + 512 rows

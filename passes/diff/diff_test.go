@@ -88,7 +88,7 @@ func TestLayersOfARepeatCompareWithLayers(t *testing.T) {
 	}
 }
 
-// TestAlikeThingsAreJoined joins names that differ in numbers, also those that look like a join.
+// TestAlikeThingsAreJoined joins names that differ in numbers, including names that look like a join.
 func TestAlikeThingsAreJoined(t *testing.T) {
 	var j joined[OnlyInSide]
 	for _, place := range []string{"blk.0.attn", "blk.1.attn", "blk.10.attn", "blk.1.ffn", "a1b", "a#b", "", "a\x00#", "7", "blk.1.attn"} {

@@ -38,7 +38,7 @@ func (x *explainer) whyNeedless(n *ir.Node, made map[copies.CopyKey]*ir.Node) st
 	switch {
 	case t != nil && t.Addresses(from.Type.Space):
 		return fmt.Sprintf("%s can address %s", t.Name, from.Type.Space)
-	case made[key] != nil && !flow.StaysApart(n): // limits of memory demand those of copy.apart
+	case made[key] != nil && !flow.StaysApart(n): // limits of memory demand such copies
 		return fmt.Sprintf("%v is a copy of the same bytes in the same space", made[key])
 	}
 	made[key] = n

@@ -40,7 +40,7 @@ func (x *explainer) seconds(t *target.Descriptor, n *ir.Node) float64 {
 	return t.Seconds(w.Flops, w.Shared+w.Split, w.Weight, t.Hint)
 }
 
-// unrated returns the targets that run nodes and do not say how fast they are.
+// unrated returns the targets that run nodes and do not state how fast they are.
 func (x *explainer) unrated() []string {
 	busy := make(map[string]bool)
 	for _, f := range x.m.AllFuncs() {

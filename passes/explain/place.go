@@ -124,8 +124,8 @@ func (s *stay) meets(t *stay) bool {
 		s.at.Offset < t.at.Offset+t.at.Bytes && t.at.Offset < s.at.Offset+s.at.Bytes
 }
 
-// neighbours returns the values that had bytes of s before it and those that have them after it, the nearest first: for
-// each byte the last owner before and the next one after.
+// neighbours returns the values that had bytes of s before it and the values that have them after it, the nearest
+// first: for each byte the last owner before and the next one after.
 //
 // For example, if s has bytes [0,128), and before it %a had [0,64) and, earlier still, %b had [0,128), then %a and %b
 // are before it: %a for the first 64 bytes, %b for the rest.

@@ -10,8 +10,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestSharesAreOfTheEntryPointsTime: what a summary says a decision takes is a share of the time of its entry
-// point, which holds the nodes of all backends and the barriers.
+// TestSharesAreOfTheEntryPointsTime: the time of a decision in a summary is a share of the time of its entry point,
+// which holds the nodes of all backends and the barriers.
 func TestSharesAreOfTheEntryPointsTime(t *testing.T) {
 	targets, err := target.Parse("targets", "target gpu space=dev ops=*,-softmax flops=1e12 bandwidth=1e11 workerbw=1e11 launch=1e-6 link=1e10 linkdelay=1e-6\n"+
 		"target cpu like=cpu\n")

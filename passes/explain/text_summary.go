@@ -117,7 +117,7 @@ func (t *explainText) splits(list []SplitReport) {
 		runs += s.Times
 	}
 	t.line(1, "%s", plural(runs, "split", "splits"))
-	// In plan order: those of a body stand where its repeat does.
+	// In plan order: splits of a body are at the place of its repeat.
 	shown := slices.SortedStableFunc(slices.Values(list), func(a, b SplitReport) int { return cmp.Compare(a.Number, b.Number) })
 	shown = shown[:min(len(list), maxSplitLines)]
 	if len(shown) < len(list) {

@@ -5,7 +5,7 @@ import (
 )
 
 // The origin of a value is the value that its bytes belong to. Views and aliases are names for bytes of their operand,
-// and a parameter of a repeat's body stands for operands of the repeat:
+// and a parameter of a repeat's body denotes operands of the repeat:
 //
 //	%w = weight                       origin %w
 //	%a = matmul %x, %w                origin %a
@@ -38,7 +38,7 @@ func Source(v *ir.Value) *ir.Value {
 	return nil
 }
 
-// ParamRole is what a parameter stands for.
+// ParamRole is what a parameter denotes.
 type ParamRole uint8
 
 // The roles of parameters.
@@ -50,7 +50,7 @@ const (
 	ParamTable                      // one entry of a repeat's table in each iteration
 )
 
-// ParamKind returns the role of v and the index of the first operand of the repeat that it stands for.
+// ParamKind returns the role of v and the index of the first operand of the repeat that it denotes.
 func ParamKind(v *ir.Value) (ParamRole, int) {
 	switch {
 	case v.Def != nil:

@@ -28,8 +28,8 @@ type greedyOrder struct {
 	compare func(a, b *Buffer) int
 }
 
-// greedyOrders are the orders that Greedy tries. Size and area are those that planners of tensors use; start is that of
-// an allocator at run time.
+// greedyOrders are the orders that Greedy tries. Planners of tensors use size and area; an allocator at run time has
+// the order start.
 var greedyOrders = []greedyOrder{
 	{"size", func(a, b *Buffer) int {
 		return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(b.length(), a.length()))

@@ -99,7 +99,7 @@ func insert(list []lease, l lease) []lease {
 
 // taken returns the bytes of the placed buffers that live at the same time as buffer i, in order; what touches or
 // overlaps is one range. They are valid until the next call. It also returns how many placed buffers were looked at:
-// all with long lives, and of the others those that were found.
+// all with long lives, and the found ones of the others.
 func (x *placed) taken(i int) (_ []byteRange, looks int) {
 	x.union = x.union[:0]
 	first, last := x.span(x.lives[i])

@@ -38,7 +38,7 @@ func TestTakenEqualsLookingAtEachBuffer(t *testing.T) {
 	}
 }
 
-// compareTaken compares what is taken for buffer i with its definition.
+// compareTaken compares the bytes that taken returns for buffer i with their definition.
 func compareTaken(t *testing.T, x *placed, placed []bool, ends []int64, i int) {
 	t.Helper()
 	var want []byteRange
@@ -56,7 +56,7 @@ func compareTaken(t *testing.T, x *placed, placed []bool, ends []int64, i int) {
 
 func byStart(a, b byteRange) int { return int(a.lo - b.lo) }
 
-// joined returns the ranges, which are in order, with those that touch as one.
+// joined returns the ranges, which are in order, with touching ranges joined.
 func joined(list []byteRange) (out []byteRange) {
 	for _, r := range list {
 		if last := len(out) - 1; last >= 0 && r.lo <= out[last].hi {

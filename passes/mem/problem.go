@@ -52,8 +52,8 @@ type Buffer struct {
 // Interval is the time [Lower, Upper).
 type Interval struct{ Lower, Upper int64 }
 
-// Problem is a set of buffers. Those that live at the same time must not share addresses. IDs need not be unique; only
-// messages use them.
+// Problem is a set of buffers. Buffers that live at the same time must not share addresses. IDs need not be unique;
+// only messages use them.
 type Problem struct {
 	Buffers []Buffer
 }
@@ -188,7 +188,7 @@ func validatePlace(b Buffer, offset, capacity int64) error {
 }
 
 // overlaps reports buffers that share addresses while both are live. In order of their starts, a buffer is compared
-// with those that start before it ends.
+// with the buffers that start before it ends.
 func (p Problem) overlaps(offsets []int64) (errs []error) {
 	byStart := order(len(p.Buffers), func(i, j int) int { return cmp.Compare(p.Buffers[i].Lower, p.Buffers[j].Lower) })
 	for k, i := range byStart {

@@ -106,8 +106,8 @@ func (r *rise) run(order, iteration, steps int64) (outcome, []int64) {
 	return r.solvePart(&run, part{all, 0, int32(len(r.in.members))}), r.partial.offset
 }
 
-// newRun determines an iteration with a preference order. Those that are longer than any before take the order as it
-// is, the others shake it; fit takes turns among both.
+// newRun determines an iteration with a preference order. An iteration that is longer than any before takes the order
+// as it is; the others shake it. Fit is on in every other iteration of both kinds.
 func (r *rise) newRun(order, iteration int64) riseRun {
 	run := riseRun{order: riseOrders[order], shaken: make([]float64, len(r.in.blocks))}
 	longest := iteration&(iteration+1) == 0

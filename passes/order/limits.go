@@ -8,7 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// mayOverlap reports whether copies may move forward: the plan keeps the limits of memory with those that move.
+// mayOverlap reports whether copies may move forward: whether the plan with the moved copies keeps the limits of
+// memory.
 //
 // A copy that begins earlier keeps its source and its result for longer, also where the live bytes of a split do not
 // show it: epochs change with it, and queues read for several steps. So the module is planned with the copies moved. In

@@ -33,7 +33,7 @@ import (
 //   - A copy into a backend whose memory the user limits does not move. The plan would need more memory, and a weight
 //     for which there is no room costs more than a copy that waits.
 //   - A copy on the queue that does the work does not move, as it would only make that work wait.
-//   - No copy moves if the plan would exceed a limit with all that move (mayOverlap).
+//   - No copy moves if the plan with the moved copies would exceed a limit (mayOverlap).
 //
 // Cost: O(nodes), and for each copy the splits that it moves over if its space has a limit.
 func (o *overlapper) overlap(now []int) []int {

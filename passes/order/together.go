@@ -110,7 +110,7 @@ func (w *grouper) add(i int) {
 	w.at[i] = w.count
 }
 
-// fits reports whether all that has to run before a node is in groups before this one.
+// fits reports whether all predecessors of a node are in groups before this one.
 func (w *grouper) fits(i int) bool {
 	return !slices.ContainsFunc(w.g.preds[i], func(p int32) bool { return w.at[p] == 0 || w.at[p] == w.count })
 }

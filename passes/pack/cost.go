@@ -115,10 +115,10 @@ func predictedSeconds(c *pass.Context, t *target.Descriptor, r *layoutReader, l 
 	return t.Seconds(e.Flops, e.Read+e.Written, e.Weight, pass.AssumedWorkers(c, t))
 }
 
-// plainLoads is how much longer a GPU takes for the bytes of plain blocks than for those of planes. A thread reads 32
-// elements of q4_0 by 8 loads of plain blocks and by 2 of planes, and those of q8_0 by 12 and by 4, since blocks are at
-// multiples of 2 bytes. How much of its bandwidth a GPU loses by that has not been measured: 2 is an assumption, of
-// which only the order of the layouts follows, and from which length of rows on planes gain.
+// plainLoads is how much more time a GPU needs to read plain blocks than planes. A thread reads 32 elements of q4_0 by
+// 8 loads of plain blocks and by 2 of planes, and those of q8_0 by 12 and by 4, since blocks are at multiples of 2
+// bytes. How much of its bandwidth a GPU loses by that has not been measured: 2 is an assumption, of which only the
+// order of the layouts follows, and from which length of rows on planes gain.
 const plainLoads = 2
 
 // planeBytes returns the bytes that a product on a GPU reads in a layout besides those of plain matrices, or loses.

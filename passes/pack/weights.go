@@ -160,8 +160,8 @@ type secondForms struct {
 	wanted map[*ir.Node]dtype.Layout // the readers for which a second form is cheaper, and its layout
 }
 
-// get returns the weight that holds the named one in another layout. It is made of plain bytes: for a packed weight of
-// those that it was packed from.
+// get returns the weight that holds the named one in another layout. It is made from plain bytes: if the named weight
+// is packed, from the bytes that it was packed from.
 func (s *secondForms) get(c *pass.Context, name string, layout dtype.Layout) *ir.Weight {
 	formName := name + "." + layout.String()
 	if w := s.made[formName]; w != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // buffers tells which values have the same bytes: a view and its origin, and the values that a repeat carries. It maps
-// an origin to another one of its buffer, until the last one of this chain stands for the buffer. In
+// an origin to another one of its buffer, until the last one of this chain represents the buffer. In
 //
 //	%r = repeat 8 (%x)   the body has the parameter %p and returns %h
 //
@@ -23,7 +23,7 @@ func newBuffers(f *ir.Func) buffers {
 	return b
 }
 
-// of returns the value that stands for the buffer of v.
+// of returns the value that represents the buffer of v.
 func (b buffers) of(v *ir.Value) *ir.Value {
 	v = flow.Origin(v)
 	for b[v] != nil {

@@ -37,7 +37,8 @@ type clock struct {
 	walks  int32      // the number of the walk, from 1
 }
 
-// madeCopy is a copy that a walk has made. It says nothing of other walks, so that a new one need not clear the table.
+// madeCopy is a copy that a walk has made. It does not apply to other walks, so that a new one need not clear the
+// table.
 type madeCopy struct {
 	at   float64 // when it is there
 	by   int32   // which target's queue makes it; -1 is the host
@@ -151,8 +152,8 @@ func (c *clock) makeCopy(v, t int32) finished {
 	return finished{c.queue[by], by}
 }
 
-// wait returns when target t can use a result. If the result comes from a queue, and events cannot say when it is
-// there, the host waits until that queue is empty.
+// wait returns when target t can use a result. If the result comes from a queue, and no event can signal it, the host
+// waits until that queue is empty.
 func (c *clock) wait(f finished, t int32) float64 {
 	if f.by < 0 || f.by == t || c.g.Targets[f.by].Queues == 0 {
 		return f.at

@@ -25,7 +25,7 @@ func randomSolutions(seed uint64, n int) (s *solver, found []solution) {
 // TestDescentsLeaveWorkForTheNext expects that a descent uses at most half of the work that is left, but for one move
 // more, and that the result is not worse than what the descents started from.
 func TestDescentsLeaveWorkForTheNext(t *testing.T) {
-	const oneMove = 8 * maxGroup // labels that a move of a group changes at most, with all that is tried and undone
+	const oneMove = 8 * maxGroup // labels that a move of a group changes at most, including changes that are undone
 	for seed := range uint64(60) {
 		s, found := randomSolutions(seed, fewImproved)
 		limit := 10 << (seed % 12)

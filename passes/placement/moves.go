@@ -40,8 +40,8 @@ func (g *graph) around(nodes ...int32) group {
 	return out
 }
 
-// moveGroup moves the nodes of a group to target t, except those that cannot run there. Each leaf moves to the home
-// of t or, where it may not be stored there, to the space where it costs least.
+// moveGroup moves the nodes of a group to target t, except nodes that cannot run there. Each leaf moves to the home of
+// t or, where it may not be stored there, to the space where it costs least.
 func (s *state) moveGroup(gr group, t int32) {
 	s.setAll(gr.nodes, t)
 	home := s.g.home(t)
@@ -54,8 +54,8 @@ func (s *state) moveGroup(gr group, t int32) {
 	}
 }
 
-// moveNodes moves nodes to target t, except those that cannot run there. The leaves that they read move to the
-// spaces where they cost least then.
+// moveNodes moves nodes to target t, except nodes that cannot run there. The leaves that they read move to the spaces
+// where they cost least then.
 func (s *state) moveNodes(t int32, nodes ...int32) {
 	s.setAll(nodes, t)
 	for _, n := range nodes {

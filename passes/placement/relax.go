@@ -14,9 +14,9 @@ import (
 // subtracted. Copies of what nodes make are left out. Then the nodes that read a leaf depend on each other only by
 // the space of the leaf, and the least weighted mean is found leaf by leaf.
 //
-// Any weights and prices give a lower bound. Those that make it high are found by iteration: a resource that is busy
-// in the solution gets more weight, and a space that is too full gets a higher price (Lagrangian relaxation with
-// multiplicative updates).
+// Any weights and prices give a lower bound. Weights and prices that make it high are found by iteration: a resource
+// that is busy in the solution gets more weight, and a space that is too full gets a higher price (Lagrangian
+// relaxation with multiplicative updates).
 //
 // Example: two nodes take 2 s each on a GPU with a queue, and 3 s each on the CPU. The resources are the GPU and the
 // host.

@@ -128,7 +128,7 @@ func (s *solver) judge(labels []int32) solution {
 	return f
 }
 
-// compare orders solutions: those with less excess first, then those that take less time.
+// compare orders solutions by excess, and then by time, the least first.
 func compare(a, b solution) int {
 	return cmp.Or(cmp.Compare(a.over, b.over), cmp.Compare(a.time, b.time))
 }
@@ -147,8 +147,8 @@ func (f solution) fits() bool { return f.over == 0 && f.time < Never }
 // isOptimal reports whether a lower bound proves that no solution is better.
 func (f solution) isOptimal(bound float64) bool { return f.over == 0 && !shorter(bound, f.time) }
 
-// judgeStarts judges the given assignments, with labels repaired that are not allowed, and returns the times of those
-// that are valid as they are given; Never for the others.
+// judgeStarts judges the given assignments, with labels repaired that are not allowed, and returns their times: Never
+// for an assignment that is not valid as it is given.
 func (s *solver) judgeStarts(starts [][]int32) (found []solution, times []float64) {
 	times = make([]float64, len(starts))
 	for i, start := range starts {

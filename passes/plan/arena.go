@@ -27,7 +27,7 @@ type arenas struct {
 	keys   []arenaKey
 	list   []ir.Arena
 	spaces map[string]target.Space // that were asked for
-	places []*ir.Place             // all that were made; they have the indexes of their arenas
+	places []*ir.Place             // every place made; they have the indexes of their arenas
 }
 
 func newArenas(c *pass.Context, m *ir.Module) *arenas {

@@ -7,7 +7,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/flow"
 )
 
-// event is an access to the bytes of an origin at a position. If it is needed, no node makes the access: it stands for
+// event is an access to the bytes of an origin at a position. If it is needed, no node makes the access: it represents
 // a read at the end of a loop or of the function, of a value that has to be there still.
 type event struct {
 	flow.Access // its Value is the origin; only Value is set if the event is needed

@@ -275,8 +275,8 @@ func races(users []event, e *event) bool {
 	return false
 }
 
-// addUser adds an event to those that stand for all of a tick, unless one of them races with all that e races with.
-// Later events are of other nodes, because the events of one node follow each other.
+// addUser adds an event to the representatives of a tick's events, unless one of them races with everything that e
+// races with. Later events are of other nodes, because the events of one node follow each other.
 func addUser(users []event, e *event) []event {
 	for i := range users {
 		u := &users[i]
@@ -288,7 +288,7 @@ func addUser(users []event, e *event) []event {
 	return append(users, *e)
 }
 
-// usersOf adds events of one tick to those that stand for all of it.
+// usersOf adds events of one tick to the representatives of its events.
 func usersOf(users, list []event) []event {
 	for i := range list {
 		if !list[i].needed {
@@ -298,7 +298,7 @@ func usersOf(users, list []event) []event {
 	return users
 }
 
-// lastUsers returns events that stand for all of a buffer's last tick.
+// lastUsers returns the representatives of the events in a buffer's last tick.
 func lastUsers(b *buffer) []event {
 	if b.taken != nil {
 		return b.taken.users

@@ -107,7 +107,7 @@ func (p *leafPlacer) addLeaf(class ir.Class, t *ir.Type, name string, place **ir
 }
 
 // placeGroup places the group at the ends of its arenas. If a chunk would become larger than the largest allocation,
-// all that belongs to this arena goes to a new chunk; if no chunk can hold it, each piece goes where it fits.
+// all pieces of this arena go to a new chunk; if no chunk can hold them, each piece goes where it fits.
 func (p *leafPlacer) placeGroup() {
 	needs := make(map[arenaKey]int64) // bytes of the group; 0 once its first leaf is placed
 	for _, l := range p.group {

@@ -125,7 +125,7 @@ func (p *planner) place() error {
 		errs = append(errs, p.pack(g))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return err // values that parameters of bodies stand for may have no place
+		return err // values that parameters of bodies denote may have no place
 	}
 	p.placeParams()
 	return nil
@@ -279,8 +279,8 @@ func (p *planner) searchSteps() int64 {
 	return int64(p.c.Options.PlanSteps)
 }
 
-// placeParams gives the parameters of bodies that stand for values of the function around the repeat the places of
-// these, outer bodies first. The reserved bytes are a part of a place, because instances are so many bytes apart.
+// placeParams gives the parameters of bodies that denote values of the function around the repeat the places of these
+// values, outer bodies first. A place includes the reserved bytes, which are the distance between instances.
 func (p *planner) placeParams() {
 	for _, l := range p.time.loops {
 		for _, v := range l.node.Body.Params {

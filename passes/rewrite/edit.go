@@ -101,8 +101,8 @@ func (e *Edit) Append(n *ir.Node) {
 	e.Out = append(e.Out, n)
 }
 
-// Add appends a new node to the new list. It has the backend, split and source position of at, unless at is nil. The
-// types of its results are those that the op infers.
+// Add appends a new node to the new list. It has the backend, split and source position of at, unless at is nil. The op
+// infers the types of its results.
 func (e *Edit) Add(at *ir.Node, op ir.Op, attr any, name string, args ...*ir.Value) *ir.Node {
 	n := e.F.NewNode(op, attr, args, name)
 	if at != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/irtest"
 )
 
-// TestStartsOfLongGroupsAreAtTheirBorders finds layers that have more nodes than starts are tried. Those that are tried
+// TestStartsOfLongGroupsAreAtTheirBorders finds layers that have more nodes than starts are tried. The tried starts
 // carry no more than what a layer hands to the next one.
 func TestStartsOfLongGroupsAreAtTheirBorders(t *testing.T) {
 	const nodes, layers = 3 * manyStarts, 4

@@ -81,7 +81,7 @@ func (c *choice) less(d *choice) bool {
 	return slices.Compare([]int64{c.bytes, int64(c.cuts), int64(whole(c))}, []int64{d.bytes, int64(d.cuts), int64(whole(d))}) < 0
 }
 
-// wayTexts says what would fit.
+// wayTexts describes the states of operands that would fit.
 func wayTexts(n *ir.Node) string {
 	whole := make([]string, 0, len(n.Args))
 	for _, a := range n.Args {

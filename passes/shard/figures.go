@@ -44,7 +44,7 @@ type Figures struct {
 // OrderFigures are what the sums of a step take in one order.
 type OrderFigures struct {
 	Order    string  `json:"order"`
-	Sums     int64   `json:"sums"` // those that have this order
+	Sums     int64   `json:"sums"` // number of sums with this order
 	Messages int64   `json:"messages"`
 	Bytes    int64   `json:"bytes"`
 	Seconds  float64 `json:"seconds,omitempty"` // 0 is not known

@@ -15,8 +15,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/shard/lower"
 )
 
-// Under the rules ggml-2026 each function is written in ggml's ops, and the states of its values are those that ggml
-// derives.
+// Under the rules ggml-2026 each function is written in ggml's ops, and its values have the states that ggml derives.
 
 // ggmlPlan is ggml's plan of a function.
 type ggmlPlan struct {

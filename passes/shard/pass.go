@@ -175,7 +175,7 @@ func noteChoices(c *pass.Context, m *ir.Module, choices []Choice) {
 	keepChoices(m, choices)
 }
 
-// byGGML sets those that ggml gives, and its plans.
+// byGGML sets the states that ggml gives, and its plans.
 func (o *options) byGGML(c *pass.Context, m *ir.Module, share []float64) (err error) {
 	for _, f := range m.Funcs {
 		for _, n := range f.Nodes {

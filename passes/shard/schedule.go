@@ -92,7 +92,7 @@ func (s *schedule) send(v *ir.Value, from, to int, ready float64) float64 {
 
 // links are when the links of devices are free. A device makes one copy after another of what it has, and its link
 // receives one byte after another. Threads of the processor share the link of its memory. What goes by way of the host
-// is copied there once for all that read it.
+// is copied there once for all readers.
 type links struct {
 	members []*target.Descriptor
 	out, in []float64

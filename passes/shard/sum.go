@@ -90,7 +90,7 @@ func (x *sum) add(a, b *ir.Value, j int) (*ir.Value, error) {
 }
 
 // tree adds what neighbours have, on the first of the two, then neighbours of these, and so on. What has no neighbour
-// waits for the next round.
+// waits for the next iteration.
 func (x *sum) tree(n *ir.Node) ([]*ir.Value, error) {
 	x.all = true
 	at, sums := x.of, make([]*ir.Value, len(x.of))

@@ -13,8 +13,8 @@ import (
 // target asks for that. The example has a query with 2 heads of 64 and keys with 1:
 //
 //	%q = matmul %x, %wq            %all = matmul %x, %wq.all            f32[n,192], with wq.all = concat(wq, wk)
-//	%k = matmul %x, %wk            %q = slice %all {0 to 128}           f32[n,128], rows 192 apart
-//	                               %k = slice %all {128 to 192}         f32[n,64], rows 192 apart
+//	%k = matmul %x, %wk            %q = slice %all {0 to 128}           f32[n,128], stride 192
+//	                               %k = slice %all {128 to 192}         f32[n,64], stride 192
 //	%h = reshape %q                %h = reshape %q {[n,2,64]}
 //
 // The slices are strided, so views of them have to be expressible with strides: %h is. A reshape to f32[2*n*64] would

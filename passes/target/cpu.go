@@ -220,7 +220,7 @@ func copyBox(n *ir.Node) string {
 	return ""
 }
 
-// castPair checks that a cast converts f32 to f16 or bf16, or the other way round.
+// castPair checks that a cast converts f32 to f16 or bf16, or vice versa.
 func castPair(n *ir.Node) string {
 	from, to := n.Args[0].Type.DType, n.Attr.(*ir.CastAttr).To
 	if from == to || from != dtype.F32 && to != dtype.F32 || !Plain(dtype.F32, dtype.F16, dtype.BF16).hasDType(to) {

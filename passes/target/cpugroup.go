@@ -110,9 +110,9 @@ func CoresText(d *Descriptor) string {
 	return strings.Join(parts, "+")
 }
 
-// groupCPUs makes targets with names of their own of several cpu targets of a list: cpu:0, cpu:1 and so on, in order,
-// except for those that have a number. The last of them remains the host's, all others become groups. With one cpu
-// target nothing changes.
+// groupCPUs gives several cpu targets of a list names of their own: cpu:0, cpu:1 and so on, in order. A target with a
+// number keeps its name. The last cpu target remains the host's, all others become groups. With one cpu target nothing
+// changes.
 func groupCPUs(ds []*Descriptor) ([]*Descriptor, error) {
 	cpus := slices.DeleteFunc(slices.Clone(ds), func(d *Descriptor) bool { return d.Kind != "cpu" })
 	if len(cpus) == 1 && cpus[0].Name != "cpu" {

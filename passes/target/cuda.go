@@ -24,7 +24,7 @@ func CUDA() *Descriptor {
 	}
 }
 
-// cudaRates are those of an H100 (NVIDIA, "H100 Tensor Core GPU" data sheet, SXM: 67 TFLOP/s of FP32, which the kernels
+// cudaRates are those of an H100 (NVIDIA, "H100 Tensor Core GPU" datasheet, SXM: 67 TFLOP/s of FP32, which the kernels
 // compute with, 3.35 TB/s, PCIe 5.0 with 64 GB/s in each direction, of which copies reach about 5e10). An H200 has the
 // same arithmetic and 4.8 TB/s. From one kernel of a graph to the next it takes 1.3 µs (Hazy Research, "Look Ma, No
 // Bubbles", 2025).

@@ -5,8 +5,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/flow"
 )
 
-// CopyPage is a copy that a call makes for another memory space or for the inputs of a split: those that
-// explain.CopySummary counts.
+// CopyPage is a copy that a call makes for another memory space or for the inputs of a split. explain.CopySummary
+// counts these copies.
 type CopyPage struct {
 	Func  string `json:"func"` // the entry point
 	Of    int    `json:"of"`   // index of Document.Nodes, as the next one

@@ -1,6 +1,6 @@
 // Package view writes a compiled module as one HTML page: the texts after all passes, the plan, and the reasons.
 //
-// The page is a template, a style sheet and scripts (the folder page), and one JSON document ([Document]). It needs no
+// The page is a template, a stylesheet and scripts (the folder page), and one JSON document ([Document]). It needs no
 // network: its content security policy forbids every request, and every script but the page's own.
 //
 // Names and texts of a module are untrusted. The document is JSON in which <, > and & are escaped, so that nothing in

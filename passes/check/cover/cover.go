@@ -3,7 +3,7 @@ package cover
 
 // Cover holds a value of type T for each cell of a row of cells; the zero value at first.
 //
-// It is a segment tree: a node stands for a range of cells and holds their value where they all have the same. For
+// It is a segment tree: a node represents a range of cells. It holds their value if they all have the same one. For
 // eight cells, after Assign(0, 6, a) and Assign(4, 5, b):
 //
 //	[0,8) mixed
@@ -41,7 +41,7 @@ func New[T comparable](cells int) *Cover[T] {
 // Assign gives cells [lo,hi) a value.
 func (c *Cover[T]) Assign(lo, hi int, value T) { c.assignIn(1, 0, c.cells, lo, hi, value) }
 
-// assignIn gives the value to those of cells [lo,hi) that belong to a node, which stands for cells [from,to).
+// assignIn gives the value to those of cells [lo,hi) that belong to a node, which represents cells [from,to).
 func (c *Cover[T]) assignIn(at, from, to, lo, hi int, value T) {
 	n := &c.tree[at]
 	switch {
@@ -69,7 +69,7 @@ func (c *Cover[T]) Pieces(lo, hi int) []Piece[T] {
 	return c.piecesIn(nil, 1, 0, c.cells, lo, hi)
 }
 
-// piecesIn appends to list the pieces of those of cells [lo,hi) that belong to a node, which stands for cells
+// piecesIn appends to list the pieces of those of cells [lo,hi) that belong to a node, which represents cells
 // [from,to).
 func (c *Cover[T]) piecesIn(list []Piece[T], at, from, to, lo, hi int) []Piece[T] {
 	n := &c.tree[at]

@@ -2,12 +2,11 @@
 // node run on the devices' parts of its sources. It computes nothing: it follows which elements of the whole each
 // device has.
 //
-// The plan states for each value what each device takes for its part, and where the devices add up. The check trusts
-// the states of weights and states alone. For each node it derives which elements of the whole the devices' results
-// are, from those of its sources and from the meaning of the op. That can be another division than the plan states, and
-// still be right. It is wrong if a node combines elements that do not belong together, if a sum is read before it is
-// added up, if a device reads what it has not computed, and if what is read back in the end is not what the plan
-// states.
+// The plan states for each value which part each device uses, and where the devices add up. The check trusts the states
+// of weights and states alone. For each node it derives which elements of the whole the devices' results are, from
+// those of its sources and from the meaning of the op. That can be another division than the plan states, and still be
+// right. It is wrong if a node combines elements that do not belong together, if a sum is read before it is added up,
+// if a device reads what it has not computed, and if what is read back in the end is not what the plan states.
 package group
 
 import (
@@ -21,7 +20,7 @@ import (
 
 // Plan is a plan for a function on a group of devices.
 type Plan interface {
-	// State returns the state of a value as its readers see it, and Parts what each device takes for its part.
+	// State returns the state of a value as its readers see it, and Parts the part that each device uses.
 	State(*ir.Value) ir.Sharding
 	Parts(*ir.Value) []foreign.Part
 
@@ -56,7 +55,7 @@ const (
 	KindLate     Kind = "never added up"    // a sum is added up nowhere, or stays one for its readers
 	KindTwice    Kind = "added up twice"    // what is whole is added up
 	KindSkipped  Kind = "skipped"           // a device skips what it, or the sum, needs
-	KindOrder    Kind = "other order"       // a result's elements are not where its state says
+	KindOrder    Kind = "other order"       // a result's elements are not where its state places them
 )
 
 func (v *Violation) Error() string { return fmt.Sprintf("%v: %s", v.Value, v.What) }

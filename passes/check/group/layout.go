@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// layout says which elements of a whole value the devices have. The elements of the whole, in the order of its
+// layout describes which elements of a whole value the devices have. The elements of the whole, in the order of its
 // dimensions, are units of equal size, and the units repeat with a period. Each device has the same spans of units of
 // every period, one after another.
 //

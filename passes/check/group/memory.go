@@ -14,7 +14,7 @@ type content struct {
 type kind uint8
 
 const (
-	unknown kind = iota // nothing that could be said of it
+	unknown kind = iota // nothing is known about it
 	whole               // every device has all of it
 	parts               // each has its part
 	sum                 // each has a summand
@@ -78,7 +78,7 @@ type viewer struct {
 	on    []int     // these devices
 }
 
-// viewContent returns the content of a view of memory. parts are what each device takes for its part.
+// viewContent returns the content of a view of memory. local are the parts that the devices use.
 func viewContent(mem []region, t *foreign.Tensor, local []foreign.Part) content {
 	all, ok := elements(t, foreign.Part{NE: t.NE, NB: t.NB, Offset: t.Offset})
 	if !ok {

@@ -42,7 +42,8 @@ func (s *step) along(axis int, spans [][]span) content {
 // one of these at least is split; or what is wrong.
 type opRule func(s *step) (content, string)
 
-// opRules say what ops mean for parts, by ggml's names, in which * is any text. Other ops cannot be computed on parts.
+// opRules define what ops mean for parts, by ggml's names, in which * is any text. Other ops cannot be computed on
+// parts.
 var opRules = []struct {
 	ops  string
 	rule opRule
@@ -191,7 +192,7 @@ func softMax(s *step) (content, string) {
 // alibi reports whether scores get a bias that depends on the head.
 func (s *step) alibi() bool { return len(s.Params["max_bias"]) == 1 && s.Params["max_bias"][0] > 0 }
 
-// repeats says what is wrong with source i, which repeats along the dimensions of source 0, if that is split on an
+// repeats returns what is wrong with source i, which repeats along the dimensions of source 0, if that is split on an
 // axis.
 func (s *step) repeats(i, axis int, spans [][]span) string {
 	n := s.Source(i).NE[axis]

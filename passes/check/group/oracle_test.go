@@ -16,8 +16,8 @@ import (
 var rounds = flag.Int("rounds", 10000, "random graphs of TestCheckAgreesWithLabels")
 
 // TestCheckAgreesWithLabels runs random graphs of moves on labels: each element of a weight has a label of its own, on
-// the whole and in the memory of each device, and an op makes a label of those that it reads. The check has to object
-// exactly where the labels of an output differ.
+// the whole and in the memory of each device, and an op makes a label from the labels that it reads. The check has to
+// object exactly where the labels of an output differ.
 func TestCheckAgreesWithLabels(t *testing.T) {
 	rounds := *rounds
 	if testing.Short() {
@@ -426,7 +426,7 @@ func get(list []int, i int) int {
 	return -1
 }
 
-// readBack reports whether the devices have of an output what its state says.
+// readBack reports whether the devices have the elements of an output that its state gives them.
 func (o *labels) readBack(t *foreign.Tensor) bool {
 	for j, want := range o.scatter(t, o.read(t, 0)) {
 		if !slices.Equal(o.read(t, j+1), want) {

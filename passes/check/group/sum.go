@@ -34,7 +34,7 @@ func (s *step) linear() (content, string) {
 	return bad(wrongEarly)
 }
 
-// missing says which device skips a node whose result is a sum, though it has a summand: it has some of the operands
+// missing reports which device skips a node whose result is a sum, though it has a summand: it has some of the operands
 // that are multiplied, or has not skipped what the sum is made of.
 func (s *step) missing() string {
 	for j := range s.c.devices(s.Tensor) {
@@ -51,7 +51,7 @@ func (s *step) missing() string {
 	return ""
 }
 
-// addUp lets the devices add up a node where the plan says so.
+// addUp lets the devices add up a node where the plan requires it.
 func (c *checker) addUp(t *foreign.Tensor, regions []region) {
 	isSum := regions[0].kind == sum
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// stated compares what f says of its values with what they are: by their names, and of the parts of values
-// (ir.Func.Parts).
+// stated compares what f states about its values with what they are. It uses the names of values, and the parts of
+// values (ir.Func.Parts).
 func (c *checker) stated(f *ir.Func) (errs []error) {
 	values := make(map[string]*ir.Value)
 	for _, p := range f.Params { // of a sum of which a device adds nothing else, a parameter can be the summand

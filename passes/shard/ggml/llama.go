@@ -21,9 +21,9 @@ type Kept struct {
 }
 
 // Llama returns the states that llama.cpp gives weights and caches, by Key. It decides by names, and so divides what it
-// has a rule for in any model: heads by groups of those that read one head of keys, the dimension within feed-forward
-// layers, and rows of the output. Others are mirrored. The README next to the traces states the rules. Layer l is cut
-// from device l on, and the output as one more layer, so that rounding is not always at the expense of the same ones.
+// has a rule for in any model: heads in groups that read one head of keys, the dimension within feed-forward layers,
+// and rows of the output. Others are mirrored. The README next to the traces states the rules. Layer l is cut from
+// device l on, and the output as one more layer, so that rounding is not always at the expense of the same ones.
 func Llama(kept []Kept, shares []float64) (map[string]ir.Sharding, error) {
 	l := &llama{shares: shares, by: make(map[string]*Kept)}
 	for i, k := range kept {

@@ -15,7 +15,7 @@ const (
 	StageGraph Stage = "graph" // the state that is derived for a node
 )
 
-// Reason says in a word why the rules of ggml refuse a group.
+// Reason is why the rules of ggml refuse a group, in a word.
 type Reason string
 
 const (

@@ -51,8 +51,8 @@ func lowered(t *testing.T, text string) []string {
 	return lines
 }
 
-// TestOpsAreWrittenAsGGMLWrites compares nodes with those that llama.cpp makes for the same, of which the traces have
-// examples.
+// TestOpsAreWrittenAsGGMLWrites compares nodes with the nodes that llama.cpp makes for the same computation. The traces
+// have examples of these.
 func TestOpsAreWrittenAsGGMLWrites(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"a norm is two nodes", `weight "w" : f32[8]
