@@ -100,7 +100,7 @@ func (e *funcEmitter) bodyParamAddr(v *ir.Value) addr {
 	return a
 }
 
-// entriesOf returns what a parameter of a repeat's body stands for: an operand, or the entries of a table.
+// entriesOf returns what a parameter of a repeat's body denotes: an operand, or the entries of a table.
 func entriesOf(v *ir.Value) []*ir.Value {
 	n := v.Func.Owner
 	attr := n.Attr.(*ir.RepeatAttr)

@@ -12,8 +12,8 @@ import (
 
 // What the emitter demands of a plan for several backends.
 
-// PieceError reports an arena of the host in several chunks, of which programs allocate one. Targets are those that
-// address the host's memory and bound the size of a chunk.
+// PieceError reports an arena of the host in several chunks, of which programs allocate one. Targets lists the targets
+// that address the host's memory and bound the size of a chunk.
 type PieceError struct {
 	Class       ir.Class
 	Space       string

@@ -29,8 +29,8 @@ func FallbackProgram() *runtime.Program { return &program }
 `
 )
 
-// WithFallback returns a package main that has another one as its fallback. Both were read back as they are: all that
-// changes is the name of the second package.
+// WithFallback returns a package main that has another one as its fallback. Both were read back as they are: only the
+// name of the second package changes.
 func WithFallback(p, fallback *Package) (*Package, error) {
 	both := &Package{Files: append(p.Files[:len(p.Files):len(p.Files)], SourceFile{"fallback.go", []byte(fallbackLink)}), drives: p.drives || fallback.drives, backends: p.backends}
 	for _, f := range fallback.Files {

@@ -249,7 +249,7 @@ func (g *generator) reachTable(f *ir.Func) jen.Code {
 	return jen.Index().Qual(g.runtimePath(), "Reach").Values(rows...)
 }
 
-// inputs emits the table of a function's inputs, with the bounds of those that select rows.
+// inputs emits the table of a function's inputs, with the bounds of inputs that select rows.
 func (g *generator) inputs(f *ir.Func) (jen.Code, error) {
 	var rows []jen.Code
 	for i, name := range paramNames(f) {

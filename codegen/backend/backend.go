@@ -162,7 +162,7 @@ func (r *registry) add(b *Backend) error {
 	return nil
 }
 
-// checkKernels compares the ops of the descriptor with those that have kernels.
+// checkKernels reports ops of the descriptor without kernels, and ops with kernels that the descriptor lacks.
 func (b *Backend) checkKernels() error {
 	var errs []error
 	d := b.Target()

@@ -1,5 +1,5 @@
-// Package compare runs a model twice on the same inputs, and says where the values differ: two programs, or a program
-// and the definition of its graph in float64.
+// Package compare runs a model twice on the same inputs, and reports where the values differ: two programs, or a
+// program and the definition of its graph in float64.
 //
 // Each program is built with all values observed (pass observe), and writes them to files, step by step. The values of
 // the definition come from package eval, which gets the inputs that the program has written: no code knows how the
@@ -7,8 +7,8 @@
 // compilations of one model file call alike is the same value, as passes give the name of a value only to one that is
 // equal to it.
 //
-// A value is compared where both sides have it in memory. Of those that one side has not, the table says why: a view of
-// another value, part of a fused node, a state, or stored in blocks.
+// A value is compared where both sides have it in memory. For a value that one side lacks, the table gives the reason:
+// a view of another value, part of a fused node, a state, or stored in blocks.
 //
 // # Tolerances
 //
@@ -22,5 +22,5 @@
 // ggml computes both sides node by node, in one process that holds both backends. An emitted program has no nodes to
 // stop at. To run each node alone, as package gputest does for kernels, shows a wrong kernel; a wrong plan (bytes that
 // are in use twice, a missing copy, a stale state) shows only in the program. To give each node of the definition the
-// program's operands would keep errors from adding up, and hide those that do add up.
+// program's operands would keep errors from adding up, and so hide an error that grows from node to node.
 package compare

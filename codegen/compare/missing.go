@@ -18,7 +18,7 @@ func whyMissing(f *ir.Func, n *ir.Node) string {
 	return "fused with other nodes, or equal to one"
 }
 
-// whyGone returns why a compiled function has no array for the value of that name; empty if it does not say.
+// whyGone returns why a compiled function has no array for the value of that name; empty if the reason is unknown.
 func whyGone(f *ir.Func, name string) string {
 	if c := find(f.Nodes, name); c != nil {
 		if why := flow.Unobservable(c); why != "" {

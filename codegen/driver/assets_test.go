@@ -11,8 +11,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// TestAssetsOfAPackageAreChecked: the module of a generated package says where its weights are, what their hash
-// and the package's name is, and has the vocabulary. What is missing or damaged there is reported.
+// TestAssetsOfAPackageAreChecked: the module of a generated package states where its weights are, their hash and the
+// package's name, and has the vocabulary. What is missing or damaged there is reported.
 func TestAssetsOfAPackageAreChecked(t *testing.T) {
 	hash := strings.Repeat("ab", 32)
 	notTables := base64.StdEncoding.EncodeToString([]byte("no tables"))

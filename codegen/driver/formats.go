@@ -10,9 +10,9 @@ import (
 
 // convertFormats makes q8_0 of the weights of a module without backends whose format some target of the list does not
 // multiply with, though it multiplies with q8_0: otherwise their products would run on a later target. GPUs multiply
-// with all formats of model files, but not with those that ggmlc expands others to. The rounding of q8_0 (1/254 of a
-// block's largest element) is smaller than that of activations of 8 bits. Weights that a view or a function reads keep
-// their format, as do those that are results.
+// with all formats of model files, but not with the formats that ggmlc expands others to. The rounding of q8_0 (1/254
+// of a block's largest element) is smaller than that of activations of 8 bits. Weights that a view or a function reads,
+// and weights that are results, keep their format.
 func convertFormats(m *ir.Module, targets *target.List) {
 	fixed := fixedWeights(m)
 	converted := make(map[string]bool)

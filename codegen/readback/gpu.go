@@ -13,7 +13,7 @@ import (
 //
 //	var kernelAdd = gpu.Kernel{Name: "add f32[n,64] f32[n,64] -> f32[n,64]", Code: gpu.Part(kernels, 0x1a0, 0x9c4), …}
 //
-// Its name says what it computes: the op with its attributes and the types of its operands and its result. Package
+// Its name describes what it computes: the op with its attributes and the types of its operands and its result. Package
 // kernels/gpu makes equal code for equal names, which its tests compare with the meaning of the op. What is compared
 // here is the name with the node, the addresses and sizes in the call with the plan, and the code with the bounds of
 // the file.

@@ -35,8 +35,8 @@ func selections(n *ir.Node) []selection {
 	return nil
 }
 
-// positionsIn returns how many positions a node may write to a state, or read: its rows, or those that the node states
-// of a ring.
+// positionsIn returns how many positions a node may write to a state or read from it: the rows of the state, or for a
+// ring the number that the node states.
 func positionsIn(n *ir.Node, state ir.Type) ir.Dim {
 	if ring := ringOf(n); ring != 0 {
 		return ir.Const(ring)

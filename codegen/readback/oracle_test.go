@@ -225,8 +225,8 @@ func (o *oracle) add(id, of string, pkg string, files []readback.File) {
 // broken finds the packages that the Go command complains about.
 var broken = regexp.MustCompile(`(?m)^(?:# program/|(?:[^:\s]+:\d+:\d+: )?package program/|)(p[0-9]+)[/\s:]`)
 
-// run compiles and runs all packages, and returns those that do something else than the one
-// that they have to be like. What the compiler refuses is marked.
+// run compiles and runs all packages, and returns the packages that do something else than their original. A package
+// that the compiler refuses is marked.
 func (o *oracle) run() map[string]bool {
 	for {
 		o.main()

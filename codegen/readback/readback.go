@@ -11,7 +11,7 @@
 //   - steps: a walk over the plan demands these events (steps.go, gap.go); a kernel's
 //     arguments are those of its node (kernels.go, arguments.go), its ranges are what the partition gives a
 //     worker (ranges.go), its pointers are where the plan places values (places.go)
-//   - foreign: calls of the kernels of backends from other modules are those that these modules name (foreign.go)
+//   - foreign: kernels of backends from other modules are called as these modules specify (foreign.go)
 //   - comments: the comment after a call names its node (comments.go)
 //   - tables: arenas, symbols, functions, devices, the language model (tables.go, inputs.go, language.go)
 //   - face: exported methods pass their arguments to the right function (face.go)

@@ -322,8 +322,8 @@ func (w *weightReader) quantized(e *ir.Expr, cols int64) (unpacked, error) {
 	})
 }
 
-// expanded returns a matrix in another dtype with the same values. Those that are written are decoded and compared with
-// those of the source.
+// expanded returns a matrix in another dtype with the same values. The written values are decoded and compared with the
+// values of the source.
 func (w *weightReader) expanded(e *ir.Expr, cols int64) (unpacked, error) {
 	return w.converted(e, cols, func(to dtype.DType, b []byte, from dtype.DType, plain []byte, n int64) error {
 		if err := dtype.Expand(from, b, plain); err != nil {
