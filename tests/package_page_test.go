@@ -15,8 +15,8 @@ import (
 
 const packagePage = "docs/reference/package.md"
 
-// TestPackagePageIsComplete compares the page with generated packages: all that they export, and the errors of package
-// runtime that callers test for.
+// TestPackagePageIsComplete compares the page with generated packages: everything that they export, and the errors of
+// package runtime that callers test for.
 func TestPackagePageIsComplete(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: compiles ggmlc")

@@ -16,7 +16,7 @@ import (
 
 const seedPage = "docs/reference/seed.md"
 
-// seedRow is a row of a table of the page: a function, its counterpart, and what is said of it.
+// seedRow is a row of a table of the page: a function, its counterpart, and a remark.
 var seedRow = regexp.MustCompile("(?m)^\\| `([a-z0-9_]+)` \\| (.*) \\| (.*) \\|$")
 
 // TestSeedFunctionsHaveCounterparts compares the tables with the lists of functions of ggml's headers, and looks up

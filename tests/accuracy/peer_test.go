@@ -184,8 +184,8 @@ func buildSubjects(t *testing.T, dir string, set []*subject) string {
 	return buildRunner(t, dir, "runner", len(set))
 }
 
-// neverRun are models that no llama.cpp has run here yet. The largest distance of the others is taken for theirs; what they
-// compute is compared in archtest, with a computation of its own.
+// neverRun are models that no llama.cpp has run here yet. The largest distance of the others is used for them; what
+// they compute is compared in archtest, with a computation of its own.
 var neverRun = []string{"baichuan-7b/f32", "baichuan-13b/f32", "grok-1/f32", "grok-2/f32"}
 
 // compare compares each implementation. With -peer, it sets the subject's distance in peers.

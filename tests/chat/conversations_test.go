@@ -31,7 +31,7 @@ const (
 	parts    = `{"role": "user", "content": [{"type": "text", "text": "What is "}, {"type": "text", "text": "this?"}]}`
 )
 
-// tokens are those that templates name.
+// tokens are the special tokens that templates name.
 const tokens = `"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"`
 
 // vars returns the variables of a conversation.

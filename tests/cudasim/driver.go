@@ -29,10 +29,10 @@ type Device struct {
 	Name       string
 	Memory     uint64
 	Capability int   // 10*major + minor
-	Lacks      int32 // an attribute of those that may be 0; 0 is none
+	Lacks      int32 // an optional attribute that the device lacks; 0 is none
 }
 
-// Default is one device with all that programs need.
+// Default is one device with everything that programs need.
 func Default() Config {
 	return Config{Devices: []Device{{Name: "Simulated GPU", Memory: 1 << 30, Capability: 90}}}
 }

@@ -13,7 +13,7 @@ import (
 type capture struct {
 	graph   *graph
 	origin  *stream
-	streams []*stream // all that are captured
+	streams []*stream // all captured streams
 	invalid bool      // by a wrong use; it can only be ended
 	faults  int       // of the thread when it began. Any more make it invalid
 	ended   bool
@@ -22,7 +22,7 @@ type capture struct {
 // graph is operations in a partial order.
 type graph struct{ nodes []node }
 
-// node is an operation, with the numbers of those that it follows.
+// node is an operation, with the numbers of its predecessors.
 type node struct {
 	op    operation
 	after []int
@@ -140,7 +140,7 @@ func (d *Driver) StreamEndCapture(h uintptr, to *uintptr) uintptr {
 	return d.end(r)
 }
 
-// Captured returns the graphs that were captured: for each node of each, the numbers of those that it follows.
+// Captured returns the graphs that were captured: for each node of each graph, the numbers of its predecessors.
 func (d *Driver) Captured() (all [][][]int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

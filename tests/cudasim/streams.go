@@ -20,7 +20,8 @@ type stream struct {
 // operation is work of a stream. It returns the failure of the device.
 type operation func() uint32
 
-// event counts its records, and those that are done. One that was last recorded in a capture stands for nodes of it.
+// event counts its records, and the records that are done. An event that was last recorded in a capture represents
+// nodes of the capture.
 type event struct {
 	recorded, done int
 	timing         bool

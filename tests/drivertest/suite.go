@@ -10,7 +10,7 @@ import (
 type Suite struct {
 	*Kernels
 
-	// Open opens a device, or skips the test. It reports all that the driver finds wrong with its use.
+	// Open opens a device, or skips the test. It reports every misuse that the driver finds.
 	Open func(t testing.TB, s Setting) *Bench
 
 	// OpenTwo opens two devices of one driver.

@@ -92,8 +92,8 @@ func LogitsOf(t *testing.T, exe string, prompt []int32) []Generated {
 	return lines
 }
 
-// ArchitectureReference returns llama.cpp's logits, which belong to the tests of frontend/arch, and of other models
-// those that archtest computes.
+// ArchitectureReference returns llama.cpp's logits, which belong to the tests of frontend/arch. For other models it
+// returns the logits that archtest computes.
 func ArchitectureReference(t *testing.T) map[string][][]float64 {
 	data := ReadFile(t, filepath.Join(needtest.Root(t), "frontend", "arch", "testdata", "reference.json"))
 	var r struct{ Logits map[string][][]float64 }

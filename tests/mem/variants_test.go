@@ -22,7 +22,7 @@ const variantTime = 10 * time.Second
 
 // TestVariantsArePacked packs public problems mirrored in time, and with an eighth of the buffers cut in two: they fit
 // whenever the problem does. Those of C are packed with the steps of TestMiniMallocProblemsFitTheirCapacity; -all takes
-// ten seconds for each variant of each problem and says how many are packed.
+// ten seconds for each variant of each problem and reports how many are packed.
 func TestVariantsArePacked(t *testing.T) {
 	for _, file := range problems(t) {
 		name, _, _ := strings.Cut(filepath.Base(file), ".")

@@ -169,7 +169,7 @@ func (t *Tensor) isView() bool {
 	return slices.Contains([]string{"VIEW", "RESHAPE", "PERMUTE", "TRANSPOSE"}, t.Op)
 }
 
-// keep records the bytes that exist before the graph runs, and those that are kept after it.
+// keep records which bytes exist before the graph runs, and which are kept after it.
 func (c *Case) keep(lives []life) {
 	for i := range c.Tensors {
 		t, l := &c.Tensors[i], &lives[i]

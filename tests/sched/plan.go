@@ -9,8 +9,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/check"
 )
 
-// planningPasses are the passes that decide and those that assign addresses. Passes that read the formats of operands
-// are left out, as those of foreign nodes are unknown.
+// planningPasses are the passes that make decisions or assign addresses. Passes that read the formats of operands are
+// left out, as those of foreign nodes are unknown.
 var planningPasses = []string{"assign", "split", "copy", "elide-copy", "dce-copy", "pipeline", "roll", "order", "partition", "plan", "sync"}
 
 // Plan runs the passes up to the plan, and returns the violations that passes/check finds.

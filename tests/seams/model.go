@@ -41,7 +41,8 @@ func randomShape(d draw) shape {
 	return s
 }
 
-// storedTypes returns the formats of matrices: floats twice each, and those in blocks, also those that are expanded.
+// storedTypes returns the formats of matrices: each format of floats twice, and the formats in blocks, including
+// expanded ones.
 func storedTypes() []dtype.DType {
 	types := slices.Repeat([]dtype.DType{dtype.F32, dtype.F16, dtype.BF16}, 2)
 	for t := range dtype.NumDTypes {

@@ -19,7 +19,8 @@ type program struct {
 	limit time.Duration            // of a run
 }
 
-// simulators are the flags of programs, by a text that is in the help and in the source of those that have them.
+// simulators has the flags of each simulator. Its key is a text in the help and in the source of programs with these
+// flags.
 var simulators = map[string]func(v variant) []string{
 	"fake": func(v variant) []string {
 		return []string{"--fake-seed", strconv.Itoa(v.seed), "--fake-delay", v.delay}

@@ -90,7 +90,7 @@ func TestEveryFalsifiedValueIsSeen(t *testing.T) {
 	}
 }
 
-// TestFalsifiedOutcomeIsSeen makes an accepted case refused, and the other way round.
+// TestFalsifiedOutcomeIsSeen makes an accepted case refused, and vice versa.
 func TestFalsifiedOutcomeIsSeen(t *testing.T) {
 	accepted, refused := parse(t, example), parse(t, refusedExample)
 	accepted.Expect, refused.Expect = nil, accepted.Expect

@@ -14,8 +14,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
 
-// refusedByGGML has what the error says for models that ggml does not divide, some on these shares only. It divides all
-// others.
+// refusedByGGML has a part of the error for each model that ggml does not divide, for some models with these shares
+// only. It divides all others.
 var refusedByGGML = map[string]string{
 	"bloom": "FLASH_ATTN_EXT): ggml computes something else than one device (numbers of heads)", // ALiBi
 	"jais":  "(numbers of heads)", "mpt": "(numbers of heads)", "refact": "(numbers of heads)", "baichuan-13b": "(numbers of heads)",

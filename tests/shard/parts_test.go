@@ -252,8 +252,7 @@ func TestLayersComputeTheSame(t *testing.T) {
 	}
 }
 
-// TestWrittenOutAttentionIsDivided: each head is computed by the device that has it, and one sum is all that is
-// exchanged.
+// TestWrittenOutAttentionIsDivided: each head is computed by the device that has it, and only one sum is exchanged.
 func TestWrittenOutAttentionIsDivided(t *testing.T) {
 	for _, shares := range groupShares {
 		m, err := ir.Parse("written out", []byte(writtenOut))

@@ -65,7 +65,7 @@ func sameBits(a, b []float64) bool {
 }
 
 // addedUp computes a product on devices that have so many terms of its sum each. It returns what every device has in
-// the end, and the summands of those that have one.
+// the end, and the summands of the devices that have one.
 func addedUp(t *testing.T, name string, rows, columns int64, counts []int64, order ir.SumOrder) (got, summands [][]float64) {
 	terms := int64(0)
 	for _, n := range counts {

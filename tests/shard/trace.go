@@ -88,7 +88,7 @@ type Refused struct {
 	Reason string `json:"reason"`
 }
 
-// Outcome says how the computation of an accepted case went.
+// Outcome describes how the computation of an accepted case went.
 type Outcome struct {
 	Computes  string `json:"computes"`
 	Transfers string `json:"transfers"`

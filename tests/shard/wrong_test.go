@@ -8,7 +8,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/shard/ggml"
 )
 
-// TestWrongPlansAreFound checks the plans of all accepted cases. Those that compute something wrong, and no others, are
+// TestWrongPlansAreFound checks the plans of all accepted cases. Exactly the plans that compute something wrong are
 // found.
 func TestWrongPlansAreFound(t *testing.T) {
 	for _, path := range traces(t) {

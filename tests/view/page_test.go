@@ -184,7 +184,7 @@ func testPage(t *testing.T, b *browser) {
 		t.Errorf("after Escape the page shows %s", got)
 	}
 
-	// What a pass has removed says where it went.
+	// The page of a removed node names the node that replaced it.
 	p.load(file, "#decode.v36")
 	if text := eval[string](p, whyText); !strings.Contains(text, "after pass fuse is the last one") || !strings.Contains(text, "decode.loop0.v37 matmul_swiglu") {
 		t.Errorf("why of what was removed says %s", text)

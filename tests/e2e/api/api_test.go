@@ -68,7 +68,8 @@ func gen(t *testing.T, dir, pkg, model string, flags ...string) {
 	e2etest.GGMLC(t, append(args, flags...)...)
 }
 
-// TestGoDoc is what go doc prints about packages of each kind: all that they export, with the fields of all types.
+// TestGoDoc is what go doc prints about packages of each kind: everything that they export, with the fields of all
+// types.
 func TestGoDoc(t *testing.T) {
 	irtest.RunGoldens(t, "testdata/doc", []string{"gen", "doc"}, func(t *testing.T, g *irtest.Golden) {
 		dir, words := newModule(t), strings.Fields(g.Section("gen"))

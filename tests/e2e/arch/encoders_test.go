@@ -94,7 +94,7 @@ func checkSteps(t *testing.T, exe string) {
 }
 
 // TestProgramsThatRank builds a program of an encoder with a classification head. Its scores of prompts, and of texts
-// for a query, are near those that archtest computes.
+// for a query, are near the scores that archtest computes.
 func TestProgramsThatRank(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")

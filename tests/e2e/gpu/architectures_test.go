@@ -10,8 +10,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
 
-// TestArchitecturesOnGPU: the programs of models that have all parts of descriptions compute the same on a GPU, which
-// runs all that it has kernels for. Attention with a cap, a window, a bias by distance or sinks is among that.
+// TestArchitecturesOnGPU: the programs of models that have all parts of descriptions compute the same on a GPU. The GPU
+// runs all nodes that it has kernels for, including attention with a cap, a window, a bias by distance or sinks.
 func TestArchitecturesOnGPU(t *testing.T) {
 	needVulkan(t)
 	dir := t.TempDir()

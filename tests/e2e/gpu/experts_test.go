@@ -91,8 +91,8 @@ func writeMoE(t *testing.T, dir string) string {
 	return text
 }
 
-// TestChosenExpertsAreCopied runs a mixture of experts on GPUs, with the experts in memory of the host. Of experts that
-// a GPU does not address, the plan copies those that the router has chosen.
+// TestChosenExpertsAreCopied runs a mixture of experts on GPUs, with the experts in memory of the host. To a GPU that
+// does not address them, the plan copies only the experts that the router has chosen.
 func TestChosenExpertsAreCopied(t *testing.T) {
 	needVulkan(t)
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// TestGPUsFindTheMostProbableTokens: steps that return the most probable tokens only lead to the same text as those
+// TestGPUsFindTheMostProbableTokens: steps that return only the most probable tokens lead to the same text as steps
 // that return all logits, which --logits demands, and sampling with penalties.
 func TestGPUsFindTheMostProbableTokens(t *testing.T) {
 	ref := e2etest.AIDreamsReferences(t)[0]

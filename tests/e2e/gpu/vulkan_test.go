@@ -120,7 +120,7 @@ func TestVulkanTellsTheSame(t *testing.T) {
 }
 
 // TestLongContextsOnVulkan has contexts of which several workgroups look at a part each, and prompts that end near the
-// borders of parts. The tokens are those that the processor computes.
+// borders of parts. The processor computes the same tokens.
 func TestLongContextsOnVulkan(t *testing.T) {
 	needVulkan(t)
 	dir := t.TempDir()

@@ -31,8 +31,8 @@ func writeChatModel(t *testing.T) (path string) {
 	return path
 }
 
-// TestProgramsTalkByTheModelsTemplate builds a program of a model with a chat template. Its two answers are those that
-// it gives to the tokens of the conversations, written out here.
+// TestProgramsTalkByTheModelsTemplate builds a program of a model with a chat template. It gives the same two answers
+// to the tokens of the conversations, which are written out here.
 func TestProgramsTalkByTheModelsTemplate(t *testing.T) {
 	model := writeChatModel(t)
 	exe, v := e2etest.Build(t, model), vocabOf(t, model)

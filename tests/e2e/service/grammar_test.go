@@ -20,8 +20,8 @@ import (
 const personSchema = `{"type":"object","properties":{"name":{"type":"string","maxLength":8},"age":{"type":"integer","minimum":0,"maximum":150},
 "kind":{"enum":["cat","dog"]},"ok":{"type":"boolean"}},"required":["name","age","kind"]}`
 
-// TestProgramsFollowTheGrammarOfTheBuild builds a program with a schema. What it says is JSON of the schema, and what a
-// program says that gets the same grammar when it runs.
+// TestProgramsFollowTheGrammarOfTheBuild builds a program with a schema. Its output is JSON of the schema. A program
+// that gets the same grammar when it runs has the same output.
 func TestProgramsFollowTheGrammarOfTheBuild(t *testing.T) {
 	dir := t.TempDir()
 	schema, text := filepath.Join(dir, "s.json"), filepath.Join(dir, "g.gbnf")
