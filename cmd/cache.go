@@ -134,7 +134,7 @@ func readNote(dir string) (size int64, model string) {
 	return size, model
 }
 
-// folderBytes returns the size of all files in a folder, without those that vanish meanwhile.
+// folderBytes returns the total size of the files in a folder. Files that disappear meanwhile are not counted.
 func folderBytes(dir string) int64 {
 	var sum int64
 	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
@@ -173,7 +173,7 @@ func (c cache) evict(ctx context.Context, limit int64, dir string) {
 }
 
 // clean removes the cache with its folders, but no link to a folder. If runs use entries, it removes the other entries
-// alone. It returns the entries that it has removed and those that it has left.
+// alone. It returns the removed and the remaining entries.
 func (c cache) clean(ctx context.Context) (removed, left []cached, err error) {
 	for _, dir := range c.folders() {
 		if _, err := ownedFolder(dir); errors.Is(err, fs.ErrNotExist) {

@@ -9,7 +9,7 @@ import (
 )
 
 // A run holds a shared lock on the folder of its entry from the moment it looks for the program until the program has
-// ended. What removes entries locks each of them alone, and leaves those that it does not get.
+// ended. Code that removes entries takes an exclusive lock on each of them, and keeps an entry that it fails to lock.
 //
 // Both first lock the folder of the cache, alone: a run while it finds and locks its entry, and what removes entries
 // while it does so. So no entry is removed that a run has found and not locked yet.

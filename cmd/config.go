@@ -25,7 +25,7 @@ const (
 	keyModel  = "model"  // the model of a package
 )
 
-// perCommand are flags that say how gen reports, or which packages it works on. They are no keys.
+// perCommand lists flags that determine how gen reports, or which packages it works on. They are no keys.
 var perCommand = []string{"check", "config", "help", "json", "progress", "quiet", "stats", "verbose"}
 
 // ownKeys are flags that two packages cannot share.

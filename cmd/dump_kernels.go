@@ -192,7 +192,7 @@ func (f *dumpFlags) printKernels(w io.Writer, list []*codegen.Kernel) error {
 	return err
 }
 
-// kernelName returns the name of kernel i of those that compute a node.
+// kernelName returns the name of the kernel of dispatch i of k.
 func kernelName(k *codegen.Kernel, i int) string {
 	if i == 0 {
 		return k.Name

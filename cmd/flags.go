@@ -338,7 +338,7 @@ func (f *compileFlags) parseGroup(o *pass.Options) (err error) {
 	return nil
 }
 
-// parsePins parses the pins and refuses those that no node could follow.
+// parsePins parses the pins. A pin that no node could follow is an error.
 func (f *compileFlags) parsePins() ([]pass.Pin, error) {
 	var pins []pass.Pin
 	backends := make(map[string]string)

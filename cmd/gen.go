@@ -90,7 +90,7 @@ func (f *genFlags) one(cmd *cobra.Command, args []string) error {
 	return f.gen(cmd.Context(), cmd, model, o)
 }
 
-// output checks the flags that say what is written.
+// output checks the flags that select what is written.
 func (f *genFlags) output() (driver.OutputOptions, error) {
 	var o driver.OutputOptions
 	if f.out == "" {

@@ -22,8 +22,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// recorded lists the flags that affect passes. The head of a dump records those that were set, and the backends, so
-// that compiling continues in the same way.
+// recorded lists the flags that affect passes. The head of a dump records the flags of this list that were set, and the
+// backends, so that compiling continues in the same way.
 var recorded = []string{
 	"rules", "pin", "deny", "max-memory", "pipeline", "plan-time", "ctx", "batch", "sequences", "kv", "quantize", "all-logits", "embeddings", "whole-cache", "device-top-k", "cpu", "allow-bf16", "disable", "profile", "observe", "group", "shard", "debug",
 }
@@ -151,7 +151,7 @@ func flagValues(flag *pflag.Flag) []string {
 	return []string{flag.Value.String()}
 }
 
-// planSettings returns the settings of --debug one by one, without those that only observe.
+// planSettings returns the settings of --debug one by one. Settings that only observe are left out.
 func planSettings(texts []string) []string {
 	var plan []string
 	for _, text := range texts {

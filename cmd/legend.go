@@ -61,7 +61,7 @@ func shownRules(m *ir.Module, o ir.PrintOptions) []pass.Rule {
 	return rules
 }
 
-// shownCauses returns the causes of n that the columns show: all, that of its backend, the last one, or none.
+// shownCauses returns the causes of n that the columns show: all causes, the one of its backend, the last one, or none.
 func shownCauses(n *ir.Node, show ir.Show) []ir.Cause {
 	if show&ir.ShowCauses != 0 {
 		return n.Causes()

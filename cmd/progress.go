@@ -59,8 +59,8 @@ type progress struct {
 	after func(passes.Step, *ir.Module) error
 }
 
-// newProgress shows progress on w as the flags say. Without them it is shown on a terminal that a person reads, which
-// is not the case with --json.
+// newProgress shows progress on w as the flags specify. Without them it is shown on a terminal that a person reads,
+// which is not the case with --json.
 func newProgress(w io.Writer, form outputForm, f progressFlags) *progress {
 	p := &progress{}
 	if form != asText {

@@ -82,8 +82,8 @@ func (s *session) prepare(ctx context.Context) ([]*row, error) {
 	return todo, nil
 }
 
-// commit names the source that is measured; "+" says that it was changed since. The page and
-// what this command writes do not count.
+// commit names the source that is measured; "+" marks a source that was changed since. The page and what this command
+// writes do not count.
 func (s *session) commit(ctx context.Context) (string, error) {
 	id, err := s.command(ctx, "git", "-C", s.source, "rev-parse", "--short=10", "HEAD")
 	if err != nil {
@@ -227,7 +227,7 @@ func (s *session) contestants(rows []*row) (list []contestant) {
 	return list
 }
 
-// peers are those that the command line names for a row.
+// peers returns the peers that the command line names for a row.
 func (s *session) peers(w *row) (list []peer) {
 	all := []peer{{ik, s.ik, []string{"-rtr", "1", "-fa", "1"}}, {llama, s.llama, nil}}
 	if w.avx2 {

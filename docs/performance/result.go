@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// results are results.json: all that was measured, and with what.
+// results are results.json: all measurements, with the commits and the machine.
 type results struct {
 	path string
 

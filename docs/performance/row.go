@@ -19,7 +19,7 @@ type row struct {
 
 	// long compares a prompt of longPrompt tokens with one of usualPrompt, and generation after deep
 	// positions with that after shallow ones; the prompt of peers as well,
-	// where peersLong says so, in one round, as theirs take a minute.
+	// where peersLong is set, in one round, as theirs take a minute.
 	long, peersLong bool
 
 	disturbed bool // also measure beside a process that never leaves the first processor
@@ -121,7 +121,7 @@ func atOnce(sequences int) string { return fmt.Sprintf("tg of %d", sequences) }
 // disturbed names a figure that was measured beside a busy process.
 func disturbed(figure string) string { return figure + " beside a busy process" }
 
-// shareOf names the figure that says what share of the machine's limit a figure is.
+// shareOf names the share of the machine's limit that a figure reaches.
 func shareOf(figure string) string { return figure + " share" }
 
 // ratioOf names the ratio of two figures that took short turns.

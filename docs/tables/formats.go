@@ -39,7 +39,7 @@ func formatsPage() string {
 func formatCells(d dtype.DType) []string {
 	typ, err := gguf.TypeOf(d)
 	if err != nil {
-		panic(err) // all that are left are in files
+		panic(err) // all other formats are in files
 	}
 	in := d
 	if x := d.Expansion(); x.Valid() {

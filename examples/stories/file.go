@@ -142,7 +142,7 @@ func readModel(path string) (*Model, error) {
 }
 
 // check refuses shapes that write never wrote and that the forward pass could
-// not run, before any memory is taken for them.
+// not run, before it allocates memory for them.
 func (m *Model) check(tensors iter.Seq[*gguf.Tensor]) error {
 	c := m.Config
 	for _, n := range []int{c.Dim, c.Layers, c.Heads, c.KVHeads, c.FF, c.Context} {

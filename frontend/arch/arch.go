@@ -3,7 +3,7 @@
 //
 // # Descriptions
 //
-// A description ([decoder]) is a tree of parts: [sequence], [residual] and [parallel] say how parts of a layer are
+// A description ([decoder]) is a tree of parts: [sequence], [residual] and [parallel] describe how parts of a layer are
 // joined; [attention], [gated], [gatedInOne], [plain] and [experts] are what they compute; [norm], [rope] and the
 // projections of attention belong to them. A part is a small struct with the numbers and choices of one computation,
 // and a method that appends its nodes. Its zero fields mean that the feature is absent. An architecture reads like its
@@ -52,7 +52,7 @@ type Options struct {
 	// Embeddings makes prefill also return the state of each token after the final norm.
 	Embeddings bool
 
-	// WholeCache makes layers with a sliding window keep all positions, not only those that steps read.
+	// WholeCache makes layers with a sliding window keep all positions, not only the positions that steps read.
 	WholeCache bool
 
 	// Top adds a function that takes one token, as decode does, and returns the Top most probable next ones in place of

@@ -82,7 +82,7 @@ func (m *model) build(d decoder) (*ir.Module, error) {
 // prefillName is the name of the function that takes the tokens of a prompt.
 const prefillName = "prefill"
 
-// rows says after which tokens a function returns logits.
+// rows specifies after which tokens a function returns logits.
 type rows int
 
 const (
@@ -221,7 +221,7 @@ const (
 	learnedPositions           // position_embd has a row for each
 )
 
-// learned returns learnedPositions, and limits the context to those that have a row.
+// learned returns learnedPositions, and limits the context to the positions that have a row.
 func (m *model) learned() positions {
 	m.limitContext(m.trained, "that "+m.arch+" has embeddings for", "context_length")
 	return learnedPositions
@@ -256,7 +256,7 @@ type output struct {
 	cap   float64 // logits are cap·tanh(logits/cap); 0: none
 }
 
-// tied says whether the output matrix is that of the embedding.
+// tied specifies whether the output matrix is that of the embedding.
 type tied int
 
 const (

@@ -35,7 +35,7 @@ func TestEveryTensorIsNeeded(t *testing.T) {
 	}
 }
 
-// alternative reports whether a file without that tensor is taken for another variant, whose tensors the error names.
+// alternative reports whether a file without that tensor is read as another variant, whose tensors the error names.
 func alternative(name string) bool {
 	for _, s := range []string{"attn_q.weight", "attn_q_norm.weight", "attn_k_norm.weight", "ffn_norm.weight", "attn_norm_2.weight"} {
 		if strings.HasSuffix(name, s) {

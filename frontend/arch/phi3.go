@@ -4,7 +4,7 @@ package arch
 // angles may depend on the context, and root-mean-square norms.
 func phi3(m *model) decoder {
 	m.windowOr(0)        // which llama.cpp ignores, as files state windows that their models do not have
-	m.key(windowPattern) // which says where those windows would be
+	m.key(windowPattern) // which states where these windows would be
 	h := m.equalHeads()
 	return decoder{
 		layer: sequence{

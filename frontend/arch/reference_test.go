@@ -20,8 +20,8 @@ import (
 
 var only = flag.String("model", "", "name of the only model to compare")
 
-// reference is testdata/reference.json: the logits after each of the prompts of archtest, with
-// those that archtest computes.
+// reference is testdata/reference.json: the logits after each of the prompts of archtest. For models without logits
+// there, readReference adds the ones that archtest computes.
 type reference struct {
 	Source string
 	Logits map[string][][]float64

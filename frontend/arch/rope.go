@@ -168,8 +168,9 @@ func (m *model) yarn(rotated int64, base, factor float64) func(i int) float64 {
 	}
 }
 
-// turnsOfYarn returns how often pairs turn that keep their angles, and those that are stretched. Files of all
-// architectures state both, but llama.cpp reads them for two alone, and has the usual ones for the others.
+// turnsOfYarn returns YaRN's two numbers of turns within the original context. Pairs that turn at least fast times keep
+// their angles; the angles of pairs that turn at most slow times are stretched. Files of all architectures state both
+// numbers, but llama.cpp reads them for two architectures only, and uses the usual numbers for the others.
 func (m *model) turnsOfYarn() (fast, slow float64) {
 	fast, slow = m.positiveOr("rope.scaling.yarn_beta_fast", usualFast), m.positiveOr("rope.scaling.yarn_beta_slow", usualSlow)
 	if m.arch != "grok" && m.arch != "mistral3" {

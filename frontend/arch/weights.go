@@ -115,7 +115,7 @@ func (g *graph) vector(name string, n int64) *ir.Value {
 	return g.f.Weight(full)
 }
 
-// presence says whether a tensor must be in the file.
+// presence specifies whether a tensor must be in the file.
 type presence int
 
 const (

@@ -75,8 +75,8 @@ func (f *Faults) Add(err error) {
 // Any reports whether there are faults.
 func (f *Faults) Any() bool { return len(f.errs) > 0 }
 
-// Err returns all faults as one error, or nil if there are none. rest makes the error for those that were not kept,
-// from a text such as "and 7 more errors".
+// Err returns all faults as one error, or nil if there are none. rest makes the error for the faults that were not
+// kept, from a text such as "and 7 more errors".
 func (f *Faults) Err(rest func(text string) error) error {
 	if f.more > 0 {
 		return errors.Join(append(f.errs, rest(fmt.Sprintf("and %d more errors", f.more)))...)

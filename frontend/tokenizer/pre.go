@@ -9,7 +9,7 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
-// pre is what the name of a pre-tokenizer, tokenizer.ggml.pre, says about a vocabulary.
+// pre is what the name of a pre-tokenizer, tokenizer.ggml.pre, determines about a vocabulary.
 type pre struct {
 	split token.Split
 	flags preFlag

@@ -36,7 +36,7 @@ type kernelKind struct {
 	ondevice.Kind
 }
 
-// gpuDrivers are those that ggmlc looks for.
+// gpuDrivers returns the drivers that ggmlc looks for.
 func gpuDrivers() []gpuDriver {
 	return []gpuDriver{
 		{kind: "cuda", flag: "--cuda-device", list: listCUDA, kernels: cudaKernels},

@@ -64,7 +64,8 @@ func (c *command) measureDevice(ctx context.Context, d *gpuDevice) (text string,
 	return fmt.Sprintf("%s%s%starget %v\ntarget %v\n", head, r.Comments(), others.String(), t, target.CPU()), nil
 }
 
-// last reports whether the kernels are those that programs take on a device without being asked.
+// last reports whether programs use these kernels on a device by default: the last ones that no field of the target
+// asks for.
 func (k kernelKind) last(d *gpuDevice) bool {
 	name := ""
 	for _, other := range d.driver.kernels(d) {
