@@ -164,23 +164,23 @@ var (
 		},
 		swiglu: tileSet{{panels: 1, tiles: []rowTile{{4, swigluPart16VNNIr4}, {2, swigluPart16VNNIr2}, {1, swigluPart16VNNIr1}}}},
 	}
-	vnniPartsSigned16 = expansion{
+	vnniPartsOffset16 = expansion{
 		least:     [2]int{mostFew + 1, mostFew + 1},
 		partBytes: int(unsafe.Sizeof(part16{})),
 		matmul: tileSet{
-			{panels: 2, tiles: []rowTile{{4, tilePartSigned16VNNIr4p2}, {2, tilePartSigned16VNNIr2p2}, {1, tilePartSigned16VNNIr1p2}}},
-			{panels: 1, tiles: []rowTile{{8, tilePartSigned16VNNIr8p1}, {4, tilePartSigned16VNNIr4p1}, {2, tilePartSigned16VNNIr2p1}, {1, tilePartSigned16VNNIr1p1}}},
+			{panels: 2, tiles: []rowTile{{4, tilePartOffset16VNNIr4p2}, {2, tilePartOffset16VNNIr2p2}, {1, tilePartOffset16VNNIr1p2}}},
+			{panels: 1, tiles: []rowTile{{8, tilePartOffset16VNNIr8p1}, {4, tilePartOffset16VNNIr4p1}, {2, tilePartOffset16VNNIr2p1}, {1, tilePartOffset16VNNIr1p1}}},
 		},
-		swiglu: tileSet{{panels: 1, tiles: []rowTile{{4, swigluPartSigned16VNNIr4}, {2, swigluPartSigned16VNNIr2}, {1, swigluPartSigned16VNNIr1}}}},
+		swiglu: tileSet{{panels: 1, tiles: []rowTile{{4, swigluPartOffset16VNNIr4}, {2, swigluPartOffset16VNNIr2}, {1, swigluPartOffset16VNNIr1}}}},
 	}
-	vnniPartsSigned = expansion{
+	vnniPartsOffset = expansion{
 		least:     [2]int{mostFew + 1, mostFew + 1},
 		partBytes: int(unsafe.Sizeof(part{})),
 		matmul: tileSet{
-			{panels: 2, tiles: []rowTile{{6, tilePartSignedVNNIr6p2}, {4, tilePartSignedVNNIr4p2}, {2, tilePartSignedVNNIr2p2}, {1, tilePartSignedVNNIr1p2}}},
-			{panels: 1, tiles: []rowTile{{8, tilePartSignedVNNIr8p1}, {4, tilePartSignedVNNIr4p1}, {2, tilePartSignedVNNIr2p1}, {1, tilePartSignedVNNIr1p1}}},
+			{panels: 2, tiles: []rowTile{{6, tilePartOffsetVNNIr6p2}, {4, tilePartOffsetVNNIr4p2}, {2, tilePartOffsetVNNIr2p2}, {1, tilePartOffsetVNNIr1p2}}},
+			{panels: 1, tiles: []rowTile{{8, tilePartOffsetVNNIr8p1}, {4, tilePartOffsetVNNIr4p1}, {2, tilePartOffsetVNNIr2p1}, {1, tilePartOffsetVNNIr1p1}}},
 		},
-		swiglu: tileSet{{panels: 1, tiles: []rowTile{{6, swigluPartSignedVNNIr6}, {4, swigluPartSignedVNNIr4}, {2, swigluPartSignedVNNIr2}, {1, swigluPartSignedVNNIr1}}}},
+		swiglu: tileSet{{panels: 1, tiles: []rowTile{{6, swigluPartOffsetVNNIr6}, {4, swigluPartOffsetVNNIr4}, {2, swigluPartOffsetVNNIr2}, {1, swigluPartOffsetVNNIr1}}}},
 	}
 )
 
@@ -216,16 +216,16 @@ var vnniExpanded = [numFormats]*expansion{
 	formatQ50:    vnniParts.with(expandQ50VNNI),
 	formatQ51:    vnniParts.with(expandQ51VNNI),
 	formatQ2K:    vnniParts16.with(expandQ2KVNNI),
-	formatQ3K:    vnniPartsSigned16.with(expandQ3KVNNI),
+	formatQ3K:    vnniPartsOffset16.with(expandQ3KVNNI),
 	formatQ4K:    vnniParts.with(expandQ4KVNNI),
 	formatQ5K:    vnniParts.with(expandQ5KVNNI),
-	formatQ6K:    vnniPartsSigned16.with(expandQ6KVNNI),
-	formatIQ4NL:  vnniPartsSigned.with(expandIQ4NLVNNI),
-	formatIQ4XS:  vnniPartsSigned.with(expandIQ4XSVNNI),
+	formatQ6K:    vnniPartsOffset16.with(expandQ6KVNNI),
+	formatIQ4NL:  vnniPartsOffset.with(expandIQ4NLVNNI),
+	formatIQ4XS:  vnniPartsOffset.with(expandIQ4XSVNNI),
 	formatMXFP4:  vnniParts.with(expandMXFP4VNNI),
-	formatIQ2X:   vnniPartsSigned.with(expandIQ2XVNNI),
+	formatIQ2X:   vnniPartsOffset.with(expandIQ2XVNNI),
 	formatIQ2X16: vnniParts16.with(expandIQ2X16VNNI),
-	formatIQ3X:   vnniPartsSigned.with(expandIQ3XVNNI),
+	formatIQ3X:   vnniPartsOffset.with(expandIQ3XVNNI),
 	formatIQ3SX:  vnniParts.with(expandIQ3SXVNNI),
 }
 

@@ -4366,9 +4366,9 @@ done59:
 	VZEROUPPER
 	RET
 
-// func tilePartSignedVNNIr6p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffsetVNNIr6p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSignedVNNIr6p2(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffsetVNNIr6p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -4677,9 +4677,9 @@ noResidual62:
 	VZEROUPPER
 	RET
 
-// func tilePartSignedVNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffsetVNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSignedVNNIr4p2(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffsetVNNIr4p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -4904,9 +4904,9 @@ noResidual65:
 	VZEROUPPER
 	RET
 
-// func tilePartSignedVNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffsetVNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSignedVNNIr2p2(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffsetVNNIr2p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -5040,9 +5040,9 @@ noResidual68:
 	VZEROUPPER
 	RET
 
-// func tilePartSignedVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffsetVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSignedVNNIr1p2(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffsetVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -5133,9 +5133,9 @@ noResidual71:
 	VZEROUPPER
 	RET
 
-// func tilePartSignedVNNIr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffsetVNNIr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSignedVNNIr8p1(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffsetVNNIr8p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
@@ -5325,9 +5325,9 @@ noResidual74:
 	VZEROUPPER
 	RET
 
-// func tilePartSignedVNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffsetVNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSignedVNNIr4p1(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffsetVNNIr4p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
@@ -5442,9 +5442,9 @@ noResidual77:
 	VZEROUPPER
 	RET
 
-// func tilePartSignedVNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffsetVNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSignedVNNIr2p1(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffsetVNNIr2p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
@@ -5518,9 +5518,9 @@ noResidual80:
 	VZEROUPPER
 	RET
 
-// func tilePartSignedVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffsetVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSignedVNNIr1p1(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffsetVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	VPXORD  Z1, Z1, Z1
@@ -5576,9 +5576,9 @@ noResidual83:
 	VZEROUPPER
 	RET
 
-// func swigluPartSignedVNNIr6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func swigluPartOffsetVNNIr6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
-TEXT ·swigluPartSignedVNNIr6(SB), NOSPLIT, $0-80
+TEXT ·swigluPartOffsetVNNIr6(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -5983,9 +5983,9 @@ done85:
 	VZEROUPPER
 	RET
 
-// func swigluPartSignedVNNIr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func swigluPartOffsetVNNIr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
-TEXT ·swigluPartSignedVNNIr4(SB), NOSPLIT, $0-80
+TEXT ·swigluPartOffsetVNNIr4(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -6272,9 +6272,9 @@ done87:
 	VZEROUPPER
 	RET
 
-// func swigluPartSignedVNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func swigluPartOffsetVNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
-TEXT ·swigluPartSignedVNNIr2(SB), NOSPLIT, $0-80
+TEXT ·swigluPartOffsetVNNIr2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -6438,9 +6438,9 @@ done89:
 	VZEROUPPER
 	RET
 
-// func swigluPartSignedVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func swigluPartOffsetVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
-TEXT ·swigluPartSignedVNNIr1(SB), NOSPLIT, $0-80
+TEXT ·swigluPartOffsetVNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -6544,9 +6544,9 @@ done91:
 	VZEROUPPER
 	RET
 
-// func tilePartSigned16VNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffset16VNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSigned16VNNIr4p2(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffset16VNNIr4p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -6844,9 +6844,9 @@ DATA times16<>+56(SB)/4, $0x02000000
 DATA times16<>+60(SB)/4, $0x02000000
 GLOBL times16<>(SB), RODATA|NOPTR, $64
 
-// func tilePartSigned16VNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffset16VNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSigned16VNNIr2p2(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffset16VNNIr2p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -7009,9 +7009,9 @@ noResidual97:
 	VZEROUPPER
 	RET
 
-// func tilePartSigned16VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffset16VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSigned16VNNIr1p2(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffset16VNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -7118,9 +7118,9 @@ noResidual100:
 	VZEROUPPER
 	RET
 
-// func tilePartSigned16VNNIr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffset16VNNIr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSigned16VNNIr8p1(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffset16VNNIr8p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
@@ -7384,9 +7384,9 @@ noResidual103:
 	VZEROUPPER
 	RET
 
-// func tilePartSigned16VNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffset16VNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSigned16VNNIr4p1(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffset16VNNIr4p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
@@ -7539,9 +7539,9 @@ noResidual106:
 	VZEROUPPER
 	RET
 
-// func tilePartSigned16VNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffset16VNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSigned16VNNIr2p1(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffset16VNNIr2p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
@@ -7635,9 +7635,9 @@ noResidual109:
 	VZEROUPPER
 	RET
 
-// func tilePartSigned16VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func tilePartOffset16VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tilePartSigned16VNNIr1p1(SB), NOSPLIT, $0-80
+TEXT ·tilePartOffset16VNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	VPXORD  Z1, Z1, Z1
@@ -7704,9 +7704,9 @@ noResidual112:
 	VZEROUPPER
 	RET
 
-// func swigluPartSigned16VNNIr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func swigluPartOffset16VNNIr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
-TEXT ·swigluPartSigned16VNNIr4(SB), NOSPLIT, $0-80
+TEXT ·swigluPartOffset16VNNIr4(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -8048,9 +8048,9 @@ done114:
 	VZEROUPPER
 	RET
 
-// func swigluPartSigned16VNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func swigluPartOffset16VNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
-TEXT ·swigluPartSigned16VNNIr2(SB), NOSPLIT, $0-80
+TEXT ·swigluPartOffset16VNNIr2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -8243,9 +8243,9 @@ done116:
 	VZEROUPPER
 	RET
 
-// func swigluPartSigned16VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// func swigluPartOffset16VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
-TEXT ·swigluPartSigned16VNNIr1(SB), NOSPLIT, $0-80
+TEXT ·swigluPartOffset16VNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX

@@ -116,112 +116,112 @@ func swigluPart16VNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, 
 //go:noescape
 func swigluPart16VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSignedVNNIr6p2 computes 6 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffsetVNNIr6p2 computes 6 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSignedVNNIr6p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffsetVNNIr6p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSignedVNNIr4p2 computes 4 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffsetVNNIr4p2 computes 4 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSignedVNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffsetVNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSignedVNNIr2p2 computes 2 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffsetVNNIr2p2 computes 2 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSignedVNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffsetVNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSignedVNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffsetVNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSignedVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffsetVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSignedVNNIr8p1 computes 8 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffsetVNNIr8p1 computes 8 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSignedVNNIr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffsetVNNIr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSignedVNNIr4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffsetVNNIr4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSignedVNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffsetVNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSignedVNNIr2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffsetVNNIr2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSignedVNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffsetVNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSignedVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffsetVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSignedVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffsetVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluPartSignedVNNIr6 computes silu(x·wᵀ) * (x·upᵀ) for 6 rows of x and one panel each. See tileFunc.
+// swigluPartOffsetVNNIr6 computes silu(x·wᵀ) * (x·upᵀ) for 6 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
-func swigluPartSignedVNNIr6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func swigluPartOffsetVNNIr6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluPartSignedVNNIr4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
+// swigluPartOffsetVNNIr4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
-func swigluPartSignedVNNIr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func swigluPartOffsetVNNIr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluPartSignedVNNIr2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
+// swigluPartOffsetVNNIr2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
-func swigluPartSignedVNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func swigluPartOffsetVNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluPartSignedVNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
+// swigluPartOffsetVNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
-func swigluPartSignedVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func swigluPartOffsetVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSigned16VNNIr4p2 computes 4 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffset16VNNIr4p2 computes 4 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSigned16VNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffset16VNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSigned16VNNIr2p2 computes 2 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffset16VNNIr2p2 computes 2 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSigned16VNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffset16VNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSigned16VNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffset16VNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSigned16VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffset16VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSigned16VNNIr8p1 computes 8 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffset16VNNIr8p1 computes 8 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSigned16VNNIr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffset16VNNIr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSigned16VNNIr4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffset16VNNIr4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSigned16VNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffset16VNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSigned16VNNIr2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffset16VNNIr2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSigned16VNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffset16VNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePartSigned16VNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+// tilePartOffset16VNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func tilePartSigned16VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func tilePartOffset16VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluPartSigned16VNNIr4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
+// swigluPartOffset16VNNIr4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
-func swigluPartSigned16VNNIr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func swigluPartOffset16VNNIr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluPartSigned16VNNIr2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
+// swigluPartOffset16VNNIr2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
-func swigluPartSigned16VNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func swigluPartOffset16VNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluPartSigned16VNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
+// swigluPartOffset16VNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
-func swigluPartSigned16VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+func swigluPartOffset16VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)

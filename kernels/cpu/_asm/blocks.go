@@ -572,7 +572,7 @@ func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
 	for i, acc := range groups {
 		s := b.scale(p, h, i)
 		var m reg.VecVirtual
-		if !term.signed {
+		if !term.integral {
 			m = b.min(p, h, i, s)
 		}
 		term.add(0, i, len(groups), acc[0], s, m, x)

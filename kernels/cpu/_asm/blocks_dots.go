@@ -9,20 +9,20 @@ import (
 // words as cannot overflow there.
 type dots struct {
 	*generator
-	signed  bool // sums begin at what takes the offset of bytes out; not with AVX2
-	offset  offsetVectors
-	atOnce  int // words that are added in 16 bits
-	narrow  map[*accumulator]int
-	started map[*accumulator]bool
+	integral bool // sums begin at what takes the offset of bytes out; not with AVX2
+	offset   offsetVectors
+	atOnce   int // words that are added in 16 bits
+	narrow   map[*accumulator]int
+	started  map[*accumulator]bool
 }
 
 // accumulator is the sums of the rows of x with a vector of a panel: of 32 bits, and with AVX2 of 16.
 type accumulator struct{ wide, narrow []reg.VecVirtual }
 
-// newDots returns what adds products of bytes: signed ones, or unsigned ones that are at most most.
-func (g *generator) newDots(signed bool, most int) *dots {
+// newDots returns what adds products of bytes that are at most most. integral sums lose the offset of the bytes.
+func (g *generator) newDots(integral bool, most int) *dots {
 	atOnce := min(4, (1<<15-1)/(2*most*127)) // 4 for 31, 2 for 63
-	return &dots{generator: g, signed: signed, atOnce: atOnce, narrow: map[*accumulator]int{}, started: map[*accumulator]bool{}}
+	return &dots{generator: g, integral: integral, atOnce: atOnce, narrow: map[*accumulator]int{}, started: map[*accumulator]bool{}}
 }
 
 // offsetVectors is what start needs for groups of 16: startBits, and an eighth of the offset, as activations have eight
@@ -45,9 +45,9 @@ func (d *dots) accumulators(rows int) *accumulator {
 	return a
 }
 
-// start begins sums of group i of n with what undoes the offset of signed bytes, plus startBits.
+// start begins sums of group i of n with what undoes the offset of bytes, plus startBits.
 func (d *dots) start(a *accumulator, i, n int, x rows) {
-	if !d.signed {
+	if !d.integral {
 		return
 	}
 	for r, v := range a.wide {
@@ -72,7 +72,7 @@ func (d *dots) start(a *accumulator, i, n int, x rows) {
 
 // startLike starts the sums of a with a copy of the sums of like.
 func (d *dots) startLike(a, like *accumulator) {
-	if !d.signed {
+	if !d.integral {
 		return
 	}
 	for r, v := range a.wide {
@@ -136,13 +136,13 @@ func (d *dots) result(a *accumulator) []reg.VecVirtual {
 // bits.
 type term struct {
 	*generator
-	signed bool
-	magic  reg.VecVirtual // startBits, if a register is left for them
-	t      []reg.VecVirtual
+	integral bool           // integer sums have lost the offset, and there are no mins
+	magic    reg.VecVirtual // startBits, if a register is left for them
+	t        []reg.VecVirtual
 }
 
-func (g *generator) newTerm(rows int, signed bool, magic reg.VecVirtual) *term {
-	return &term{g, signed, magic, make([]reg.VecVirtual, rows)}
+func (g *generator) newTerm(rows int, integral bool, magic reg.VecVirtual) *term {
+	return &term{g, integral, magic, make([]reg.VecVirtual, rows)}
 }
 
 // startVector returns startBits.
@@ -155,7 +155,7 @@ func (t *term) startVector() operand.Op {
 
 // add adds group i of n to the term of row r: integer sums, scales, an eighth of the mins.
 func (t *term) add(r, i, n int, acc reg.VecVirtual, s, m operand.Op, x rows) {
-	if t.signed && t.wide() {
+	if t.integral && t.wide() {
 		t.VSUBPS(t.startVector(), acc, acc)
 	} else {
 		t.VCVTDQ2PS(acc, acc)
@@ -166,7 +166,7 @@ func (t *term) add(r, i, n int, acc reg.VecVirtual, s, m operand.Op, x rows) {
 	} else {
 		t.VFMADD231PS(s, acc, t.t[r])
 	}
-	if t.signed {
+	if t.integral {
 		return
 	}
 	c := t.vec()

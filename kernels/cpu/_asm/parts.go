@@ -9,12 +9,12 @@ import (
 type partKind struct {
 	format
 	groups int
-	signed bool // bytes have an offset of 128, and no mins are read
+	offset bool // bytes have an offset of 128, which integer sums lose, and no mins are read
 }
 
 // partTiles generates the tiles of expanded parts with VNNI; those for AVX2 are pairTiles.
 func partTiles(g *generator) {
-	for _, k := range []partKind{{"Part", 1, false}, {"Part16", 2, false}, {"PartSigned", 1, true}, {"PartSigned16", 2, true}} {
+	for _, k := range []partKind{{"Part", 1, false}, {"Part16", 2, false}, {"PartOffset", 1, true}, {"PartOffset16", 2, true}} {
 		for _, t := range []tile{
 			{rows: 6, panels: 2}, {rows: 4, panels: 2}, {rows: 2, panels: 2}, {rows: 1, panels: 2},
 			{rows: 8, panels: 1}, {rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
@@ -36,7 +36,7 @@ func (g *generator) partTile(k partKind, t *tile) {
 	b := &partBlock{generator: g, kind: k, tile: t, magic: g.vec()}
 	b.w, b.x, b.s = g.panelAddresses(t), g.xAddresses(t), g.newSums(t)
 	g.VMOVUPS(g.word("start", startBits), b.magic)
-	if k.signed && k.groups == 2 {
+	if k.offset && k.groups == 2 {
 		b.times = g.vec()
 		g.VMOVUPS(g.word("times16", 4<<23), b.times)
 	}
@@ -74,11 +74,11 @@ type partBlock struct {
 
 // products adds the products of a part of some panels. A word of x is loaded once for two of them.
 func (b *partBlock) products(panels ...int) {
-	d := b.newDots(b.kind.signed, vnniMost)
+	d := b.newDots(b.kind.offset, vnniMost)
 	d.offset = offsetVectors{magic: b.magic, times: b.times}
 	terms := make([]*term, len(panels))
 	for i := range terms {
-		terms[i] = b.newTerm(b.rows, b.kind.signed, b.magic)
+		terms[i] = b.newTerm(b.rows, b.kind.offset, b.magic)
 	}
 	each := partWords / b.kind.groups
 	for i := range b.kind.groups {
@@ -127,7 +127,7 @@ func (b *partBlock) words(d *dots, acc []*accumulator, panels []int, j int) {
 func (b *partBlock) terms(t *term, i, p int, acc []reg.VecVirtual) {
 	scale, low := b.vec(), b.vec()
 	b.VMOVUPS(b.w.at(p, partScales+i*vectorSize), scale)
-	if !b.kind.signed {
+	if !b.kind.offset {
 		b.VMOVUPS(b.w.at(p, partMins(b.kind.groups)+i*vectorSize), low)
 	}
 	for r := range acc {
