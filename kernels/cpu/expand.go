@@ -13,9 +13,10 @@ import (
 //	d·(s·Σ q·u - m·Σ q)                                for one group
 //	d·(s0·Σ q·u - m0·Σ q + s1·Σ q·u - m1·Σ q)          for two
 //
-// where q and d are those of the activations, and sums are exact integers. An offset is a min of offset·s. Scales and
-// mins are exact in float32: products of a float16 and at most 8 bits. AVX2 takes D out of the sums of q3_k and q6_k,
-// and adds what is left as integers, offset and all.
+// where q and d are those of the activations, and sums are exact integers. Scales and mins are exact in float32:
+// products of a float16 and at most 8 bits. In pure Go an offset is a min of offset·s. Assembly takes it out of the
+// integer sums (but that of iq2x16), and with AVX2 D out of the sums of q3_k and q6_k, which are then integers as a
+// whole.
 //
 // One row of x, and with VNNI few rows, read panels as they are stored. More rows read a panel that is expanded once
 // for all of them.

@@ -99,6 +99,13 @@ var (
 		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileBytesAVX2r6p1}, {2, tileBytesAVX2r2p1}, {1, tileBytesAVX2r1p1}}}},
 		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluBytesAVX2r6}, {2, swigluBytesAVX2r2}, {1, swigluBytesAVX2r1}}}},
 	}
+	avx2Shifted = expansion{
+		least:     [2]int{avx2Few + 1, avx2Few + 1},
+		ask:       true,
+		partBytes: int(unsafe.Sizeof(part{})),
+		matmul:    tileSet{{panels: 1, tiles: []rowTile{{6, tileShiftedAVX2r6p1}, {2, tileShiftedAVX2r2p1}, {1, tileShiftedAVX2r1p1}}}},
+		swiglu:    tileSet{{panels: 1, tiles: []rowTile{{6, swigluShiftedAVX2r6}, {2, swigluShiftedAVX2r2}, {1, swigluShiftedAVX2r1}}}},
+	}
 	avx2Crumbs16 = expansion{
 		ask:       true,
 		partBytes: int(unsafe.Sizeof(part16{})),
@@ -195,7 +202,7 @@ var avx2Expanded = [numFormats]*expansion{
 	formatQ4: avx2Q4.with(expandQ4AVX2),
 
 	formatQ41:    avx2Nibbles.with(expandQ41AVX2),
-	formatQ50:    avx2Bytes.with(expandQ50AVX2),
+	formatQ50:    avx2Shifted.with(expandQ50AVX2),
 	formatQ51:    avx2Bytes.with(expandQ51AVX2),
 	formatQ2K:    avx2Crumbs16.with(expandQ2KAVX2),
 	formatQ3K:    avx2Scaled16.with(expandQ3KAVX2),
@@ -204,16 +211,16 @@ var avx2Expanded = [numFormats]*expansion{
 	formatQ6K:    avx2Scaled16.with(expandQ6KAVX2),
 	formatIQ4NL:  avx2Signed.with(expandIQ4NLAVX2),
 	formatIQ4XS:  avx2Signed.with(expandIQ4XSAVX2),
-	formatMXFP4:  avx2Bytes.with(expandMXFP4AVX2),
+	formatMXFP4:  avx2Shifted.with(expandMXFP4AVX2),
 	formatIQ2X:   avx2Signed.with(expandIQ2XAVX2),
 	formatIQ2X16: avx2Large16.with(expandIQ2X16AVX2),
 	formatIQ3X:   avx2Signed.with(expandIQ3XAVX2),
-	formatIQ3SX:  avx2Bytes.with(expandIQ3SXAVX2),
+	formatIQ3SX:  avx2Shifted.with(expandIQ3SXAVX2),
 }
 
 var vnniExpanded = [numFormats]*expansion{
 	formatQ41:    vnniParts.with(expandQ41VNNI),
-	formatQ50:    vnniParts.with(expandQ50VNNI),
+	formatQ50:    vnniPartsOffset.with(expandQ50VNNI),
 	formatQ51:    vnniParts.with(expandQ51VNNI),
 	formatQ2K:    vnniParts16.with(expandQ2KVNNI),
 	formatQ3K:    vnniPartsOffset16.with(expandQ3KVNNI),
@@ -222,11 +229,11 @@ var vnniExpanded = [numFormats]*expansion{
 	formatQ6K:    vnniPartsOffset16.with(expandQ6KVNNI),
 	formatIQ4NL:  vnniPartsOffset.with(expandIQ4NLVNNI),
 	formatIQ4XS:  vnniPartsOffset.with(expandIQ4XSVNNI),
-	formatMXFP4:  vnniParts.with(expandMXFP4VNNI),
+	formatMXFP4:  vnniPartsOffset.with(expandMXFP4VNNI),
 	formatIQ2X:   vnniPartsOffset.with(expandIQ2XVNNI),
 	formatIQ2X16: vnniParts16.with(expandIQ2X16VNNI),
 	formatIQ3X:   vnniPartsOffset.with(expandIQ3XVNNI),
-	formatIQ3SX:  vnniParts.with(expandIQ3SXVNNI),
+	formatIQ3SX:  vnniPartsOffset.with(expandIQ3SXVNNI),
 }
 
 // blocks replaces the tiles of formats with a scheme.

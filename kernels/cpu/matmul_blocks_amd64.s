@@ -1327,52 +1327,58 @@ block18:
 	VPSLLW    $0x04, Z2, Z3
 	VPANDD    ones4<>+0(SB), Z3, Z3
 	VPORD     Z3, Z1, Z1
+	VPADDB    to128Q50<>+0(SB), Z1, Z1
 	VMOVUPS   Z1, (AX)
 	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VPANDD    ones4<>+0(SB), Z2, Z1
 	VPORD     Z1, Z0, Z0
+	VPADDB    to128Q50<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 256(AX)
 	VMOVUPS   64(CX), Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z1
 	VPSLLW    $0x03, Z2, Z3
 	VPANDD    ones4<>+0(SB), Z3, Z3
 	VPORD     Z3, Z1, Z1
+	VPADDB    to128Q50<>+0(SB), Z1, Z1
 	VMOVUPS   Z1, 64(AX)
 	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VPSRLW    $0x01, Z2, Z1
 	VPANDD    ones4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
+	VPADDB    to128Q50<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 320(AX)
 	VMOVUPS   128(CX), Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z1
 	VPSLLW    $0x02, Z2, Z3
 	VPANDD    ones4<>+0(SB), Z3, Z3
 	VPORD     Z3, Z1, Z1
+	VPADDB    to128Q50<>+0(SB), Z1, Z1
 	VMOVUPS   Z1, 128(AX)
 	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VPSRLW    $0x02, Z2, Z1
 	VPANDD    ones4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
+	VPADDB    to128Q50<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 384(AX)
 	VMOVUPS   192(CX), Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z1
 	VPSLLW    $0x01, Z2, Z3
 	VPANDD    ones4<>+0(SB), Z3, Z3
 	VPORD     Z3, Z1, Z1
+	VPADDB    to128Q50<>+0(SB), Z1, Z1
 	VMOVUPS   Z1, 192(AX)
 	VPSRLW    $0x04, Z0, Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z0
 	VPSRLW    $0x03, Z2, Z1
 	VPANDD    ones4<>+0(SB), Z1, Z1
 	VPORD     Z1, Z0, Z0
+	VPADDB    to128Q50<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, 448(AX)
 	VCVTPH2PS -32(CX), Z0
 	VMOVUPS   Z0, 512(AX)
-	VMULPS    offsetQ50<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, 576(AX)
 	ADDQ      $+640, AX
 	ADDQ      $+320, CX
 	DECQ      DX
@@ -1400,23 +1406,23 @@ DATA ones4<>+56(SB)/4, $0x10101010
 DATA ones4<>+60(SB)/4, $0x10101010
 GLOBL ones4<>(SB), RODATA|NOPTR, $64
 
-DATA offsetQ50<>+0(SB)/4, $0x40000000
-DATA offsetQ50<>+4(SB)/4, $0x40000000
-DATA offsetQ50<>+8(SB)/4, $0x40000000
-DATA offsetQ50<>+12(SB)/4, $0x40000000
-DATA offsetQ50<>+16(SB)/4, $0x40000000
-DATA offsetQ50<>+20(SB)/4, $0x40000000
-DATA offsetQ50<>+24(SB)/4, $0x40000000
-DATA offsetQ50<>+28(SB)/4, $0x40000000
-DATA offsetQ50<>+32(SB)/4, $0x40000000
-DATA offsetQ50<>+36(SB)/4, $0x40000000
-DATA offsetQ50<>+40(SB)/4, $0x40000000
-DATA offsetQ50<>+44(SB)/4, $0x40000000
-DATA offsetQ50<>+48(SB)/4, $0x40000000
-DATA offsetQ50<>+52(SB)/4, $0x40000000
-DATA offsetQ50<>+56(SB)/4, $0x40000000
-DATA offsetQ50<>+60(SB)/4, $0x40000000
-GLOBL offsetQ50<>(SB), RODATA|NOPTR, $64
+DATA to128Q50<>+0(SB)/4, $0x70707070
+DATA to128Q50<>+4(SB)/4, $0x70707070
+DATA to128Q50<>+8(SB)/4, $0x70707070
+DATA to128Q50<>+12(SB)/4, $0x70707070
+DATA to128Q50<>+16(SB)/4, $0x70707070
+DATA to128Q50<>+20(SB)/4, $0x70707070
+DATA to128Q50<>+24(SB)/4, $0x70707070
+DATA to128Q50<>+28(SB)/4, $0x70707070
+DATA to128Q50<>+32(SB)/4, $0x70707070
+DATA to128Q50<>+36(SB)/4, $0x70707070
+DATA to128Q50<>+40(SB)/4, $0x70707070
+DATA to128Q50<>+44(SB)/4, $0x70707070
+DATA to128Q50<>+48(SB)/4, $0x70707070
+DATA to128Q50<>+52(SB)/4, $0x70707070
+DATA to128Q50<>+56(SB)/4, $0x70707070
+DATA to128Q50<>+60(SB)/4, $0x70707070
+GLOBL to128Q50<>(SB), RODATA|NOPTR, $64
 
 // func tileQ50VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
@@ -1427,6 +1433,7 @@ TEXT ·tileQ50VNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	VMOVUPS ones4<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
+	VMOVUPS offsetQ50<>+0(SB), Z4
 	MOVQ    blocks+48(FP), DX
 	TESTQ   DX, DX
 	JZ      done21
@@ -1438,64 +1445,63 @@ block20:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z4, Z4, Z4
 	VPXORD           Z5, Z5, Z5
-	VMOVUPS          (AX), Z6
-	VPANDD           Z1, Z6, Z7
-	VMOVUPS          256(AX), Z8
-	VPSLLW           $0x04, Z8, Z9
-	VPANDD           Z2, Z9, Z9
-	VPORD            Z9, Z7, Z7
-	VPDPBUSD.BCST    (CX), Z7, Z4
-	VPSRLW           $0x04, Z6, Z6
-	VPANDD           Z1, Z6, Z6
-	VPANDD           Z2, Z8, Z7
-	VPORD            Z7, Z6, Z6
-	VPDPBUSD.BCST    16(CX), Z6, Z5
-	VMOVUPS          64(AX), Z6
-	VPANDD           Z1, Z6, Z7
-	VPSLLW           $0x03, Z8, Z9
-	VPANDD           Z2, Z9, Z9
-	VPORD            Z9, Z7, Z7
-	VPDPBUSD.BCST    4(CX), Z7, Z4
-	VPSRLW           $0x04, Z6, Z6
-	VPANDD           Z1, Z6, Z6
-	VPSRLW           $0x01, Z8, Z7
-	VPANDD           Z2, Z7, Z7
-	VPORD            Z7, Z6, Z6
-	VPDPBUSD.BCST    20(CX), Z6, Z5
-	VMOVUPS          128(AX), Z6
-	VPANDD           Z1, Z6, Z7
-	VPSLLW           $0x02, Z8, Z9
-	VPANDD           Z2, Z9, Z9
-	VPORD            Z9, Z7, Z7
-	VPDPBUSD.BCST    8(CX), Z7, Z4
-	VPSRLW           $0x04, Z6, Z6
-	VPANDD           Z1, Z6, Z6
-	VPSRLW           $0x02, Z8, Z7
-	VPANDD           Z2, Z7, Z7
-	VPORD            Z7, Z6, Z6
-	VPDPBUSD.BCST    24(CX), Z6, Z5
-	VMOVUPS          192(AX), Z6
-	VPANDD           Z1, Z6, Z7
-	VPSLLW           $0x01, Z8, Z9
-	VPANDD           Z2, Z9, Z9
-	VPORD            Z9, Z7, Z7
-	VPDPBUSD.BCST    12(CX), Z7, Z4
-	VPSRLW           $0x04, Z6, Z6
-	VPANDD           Z1, Z6, Z6
-	VPSRLW           $0x03, Z8, Z7
-	VPANDD           Z2, Z7, Z7
-	VPORD            Z7, Z6, Z6
-	VPDPBUSD.BCST    28(CX), Z6, Z5
-	VPADDD           Z5, Z4, Z4
-	VCVTPH2PS        -32(AX), Z6
-	VMULPS           offsetQ50<>+0(SB), Z6, Z7
-	VCVTDQ2PS        Z4, Z4
-	VMULPS           Z6, Z4, Z4
-	VSUBPS.BCST      36(CX), Z3, Z6
-	VFNMADD231PS     Z7, Z6, Z4
-	VFMADD231PS.BCST 32(CX), Z4, Z0
+	VPXORD           Z6, Z6, Z6
+	VSUBPS.BCST      36(CX), Z3, Z5
+	VFNMADD213PS     Z3, Z4, Z5
+	VMOVUPS          (AX), Z7
+	VPANDD           Z1, Z7, Z8
+	VMOVUPS          256(AX), Z9
+	VPSLLW           $0x04, Z9, Z10
+	VPANDD           Z2, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    (CX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z1, Z7, Z7
+	VPANDD           Z2, Z9, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    16(CX), Z7, Z6
+	VMOVUPS          64(AX), Z7
+	VPANDD           Z1, Z7, Z8
+	VPSLLW           $0x03, Z9, Z10
+	VPANDD           Z2, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    4(CX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z1, Z7, Z7
+	VPSRLW           $0x01, Z9, Z8
+	VPANDD           Z2, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    20(CX), Z7, Z6
+	VMOVUPS          128(AX), Z7
+	VPANDD           Z1, Z7, Z8
+	VPSLLW           $0x02, Z9, Z10
+	VPANDD           Z2, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    8(CX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z1, Z7, Z7
+	VPSRLW           $0x02, Z9, Z8
+	VPANDD           Z2, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    24(CX), Z7, Z6
+	VMOVUPS          192(AX), Z7
+	VPANDD           Z1, Z7, Z8
+	VPSLLW           $0x01, Z9, Z10
+	VPANDD           Z2, Z10, Z10
+	VPORD            Z10, Z8, Z8
+	VPDPBUSD.BCST    12(CX), Z8, Z5
+	VPSRLW           $0x04, Z7, Z7
+	VPANDD           Z1, Z7, Z7
+	VPSRLW           $0x03, Z9, Z8
+	VPANDD           Z2, Z8, Z8
+	VPORD            Z8, Z7, Z7
+	VPDPBUSD.BCST    28(CX), Z7, Z6
+	VPADDD           Z6, Z5, Z5
+	VCVTPH2PS        -32(AX), Z7
+	VSUBPS           Z3, Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VFMADD231PS.BCST 32(CX), Z5, Z0
 	ADDQ             $+48, CX
 	ADDQ             $+320, AX
 	DECQ             DX
@@ -1520,6 +1526,24 @@ noResidual22:
 	VZEROUPPER
 	RET
 
+DATA offsetQ50<>+0(SB)/4, $0x40000000
+DATA offsetQ50<>+4(SB)/4, $0x40000000
+DATA offsetQ50<>+8(SB)/4, $0x40000000
+DATA offsetQ50<>+12(SB)/4, $0x40000000
+DATA offsetQ50<>+16(SB)/4, $0x40000000
+DATA offsetQ50<>+20(SB)/4, $0x40000000
+DATA offsetQ50<>+24(SB)/4, $0x40000000
+DATA offsetQ50<>+28(SB)/4, $0x40000000
+DATA offsetQ50<>+32(SB)/4, $0x40000000
+DATA offsetQ50<>+36(SB)/4, $0x40000000
+DATA offsetQ50<>+40(SB)/4, $0x40000000
+DATA offsetQ50<>+44(SB)/4, $0x40000000
+DATA offsetQ50<>+48(SB)/4, $0x40000000
+DATA offsetQ50<>+52(SB)/4, $0x40000000
+DATA offsetQ50<>+56(SB)/4, $0x40000000
+DATA offsetQ50<>+60(SB)/4, $0x40000000
+GLOBL offsetQ50<>(SB), RODATA|NOPTR, $64
+
 // func tileQ50VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ50VNNIr1p2(SB), NOSPLIT, $0-80
@@ -1531,6 +1555,7 @@ TEXT ·tileQ50VNNIr1p2(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS ones4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
+	VMOVUPS offsetQ50<>+0(SB), Z5
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done24
@@ -1542,127 +1567,125 @@ block23:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
-	VMOVUPS          (AX), Z7
-	VPANDD           Z2, Z7, Z8
-	VMOVUPS          256(AX), Z9
-	VPSLLW           $0x04, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z5
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPANDD           Z3, Z9, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    16(DX), Z7, Z6
-	VMOVUPS          64(AX), Z7
-	VPANDD           Z2, Z7, Z8
-	VPSLLW           $0x03, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    4(DX), Z8, Z5
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPSRLW           $0x01, Z9, Z8
-	VPANDD           Z3, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    20(DX), Z7, Z6
-	VMOVUPS          128(AX), Z7
-	VPANDD           Z2, Z7, Z8
-	VPSLLW           $0x02, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    8(DX), Z8, Z5
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPSRLW           $0x02, Z9, Z8
-	VPANDD           Z3, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    24(DX), Z7, Z6
-	VMOVUPS          192(AX), Z7
-	VPANDD           Z2, Z7, Z8
-	VPSLLW           $0x01, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    12(DX), Z8, Z5
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPSRLW           $0x03, Z9, Z8
-	VPANDD           Z3, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    28(DX), Z7, Z6
-	VPADDD           Z6, Z5, Z5
-	VCVTPH2PS        -32(AX), Z7
-	VMULPS           offsetQ50<>+0(SB), Z7, Z8
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z7, Z5, Z5
-	VSUBPS.BCST      36(DX), Z4, Z7
-	VFNMADD231PS     Z8, Z7, Z5
-	VFMADD231PS.BCST 32(DX), Z5, Z0
+	VPXORD           Z7, Z7, Z7
+	VSUBPS.BCST      36(DX), Z4, Z6
+	VFNMADD213PS     Z4, Z5, Z6
+	VMOVUPS          (AX), Z8
+	VPANDD           Z2, Z8, Z9
+	VMOVUPS          256(AX), Z10
+	VPSLLW           $0x04, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    (DX), Z9, Z6
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPANDD           Z3, Z10, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    16(DX), Z8, Z7
+	VMOVUPS          64(AX), Z8
+	VPANDD           Z2, Z8, Z9
+	VPSLLW           $0x03, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    4(DX), Z9, Z6
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPSRLW           $0x01, Z10, Z9
+	VPANDD           Z3, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    20(DX), Z8, Z7
+	VMOVUPS          128(AX), Z8
+	VPANDD           Z2, Z8, Z9
+	VPSLLW           $0x02, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    8(DX), Z9, Z6
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPSRLW           $0x02, Z10, Z9
+	VPANDD           Z3, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    24(DX), Z8, Z7
+	VMOVUPS          192(AX), Z8
+	VPANDD           Z2, Z8, Z9
+	VPSLLW           $0x01, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    12(DX), Z9, Z6
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPSRLW           $0x03, Z10, Z9
+	VPANDD           Z3, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    28(DX), Z8, Z7
+	VPADDD           Z7, Z6, Z6
+	VCVTPH2PS        -32(AX), Z8
+	VSUBPS           Z4, Z6, Z6
+	VMULPS           Z8, Z6, Z6
+	VFMADD231PS.BCST 32(DX), Z6, Z0
 	PREFETCHT0       2048(AX)(CX*1)
 	PREFETCHT0       2112(AX)(CX*1)
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
 	PREFETCHT0       2304(AX)(CX*1)
-	VPXORD           Z11, Z11, Z11
 	VPXORD           Z12, Z12, Z12
-	VMOVUPS          (AX)(CX*1), Z7
-	VPANDD           Z2, Z7, Z8
-	VMOVUPS          256(AX)(CX*1), Z9
-	VPSLLW           $0x04, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z11
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPANDD           Z3, Z9, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    16(DX), Z7, Z12
-	VMOVUPS          64(AX)(CX*1), Z7
-	VPANDD           Z2, Z7, Z8
-	VPSLLW           $0x03, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    4(DX), Z8, Z11
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPSRLW           $0x01, Z9, Z8
-	VPANDD           Z3, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    20(DX), Z7, Z12
-	VMOVUPS          128(AX)(CX*1), Z7
-	VPANDD           Z2, Z7, Z8
-	VPSLLW           $0x02, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    8(DX), Z8, Z11
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPSRLW           $0x02, Z9, Z8
-	VPANDD           Z3, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    24(DX), Z7, Z12
-	VMOVUPS          192(AX)(CX*1), Z7
-	VPANDD           Z2, Z7, Z8
-	VPSLLW           $0x01, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    12(DX), Z8, Z11
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPSRLW           $0x03, Z9, Z8
-	VPANDD           Z3, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    28(DX), Z7, Z12
-	VPADDD           Z12, Z11, Z11
-	VCVTPH2PS        -32(AX)(CX*1), Z7
-	VMULPS           offsetQ50<>+0(SB), Z7, Z8
-	VCVTDQ2PS        Z11, Z11
-	VMULPS           Z7, Z11, Z11
-	VSUBPS.BCST      36(DX), Z4, Z7
-	VFNMADD231PS     Z8, Z7, Z11
-	VFMADD231PS.BCST 32(DX), Z11, Z1
+	VPXORD           Z13, Z13, Z13
+	VSUBPS.BCST      36(DX), Z4, Z12
+	VFNMADD213PS     Z4, Z5, Z12
+	VMOVUPS          (AX)(CX*1), Z8
+	VPANDD           Z2, Z8, Z9
+	VMOVUPS          256(AX)(CX*1), Z10
+	VPSLLW           $0x04, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    (DX), Z9, Z12
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPANDD           Z3, Z10, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    16(DX), Z8, Z13
+	VMOVUPS          64(AX)(CX*1), Z8
+	VPANDD           Z2, Z8, Z9
+	VPSLLW           $0x03, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    4(DX), Z9, Z12
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPSRLW           $0x01, Z10, Z9
+	VPANDD           Z3, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    20(DX), Z8, Z13
+	VMOVUPS          128(AX)(CX*1), Z8
+	VPANDD           Z2, Z8, Z9
+	VPSLLW           $0x02, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    8(DX), Z9, Z12
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPSRLW           $0x02, Z10, Z9
+	VPANDD           Z3, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    24(DX), Z8, Z13
+	VMOVUPS          192(AX)(CX*1), Z8
+	VPANDD           Z2, Z8, Z9
+	VPSLLW           $0x01, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    12(DX), Z9, Z12
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPSRLW           $0x03, Z10, Z9
+	VPANDD           Z3, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    28(DX), Z8, Z13
+	VPADDD           Z13, Z12, Z12
+	VCVTPH2PS        -32(AX)(CX*1), Z8
+	VSUBPS           Z4, Z12, Z12
+	VMULPS           Z8, Z12, Z12
+	VFMADD231PS.BCST 32(DX), Z12, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             BX
@@ -1702,6 +1725,7 @@ TEXT ·swigluQ50VNNIr1(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS ones4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
+	VMOVUPS offsetQ50<>+0(SB), Z5
 	MOVQ    blocks+48(FP), BX
 	TESTQ   BX, BX
 	JZ      done27
@@ -1713,127 +1737,125 @@ block26:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
-	VMOVUPS          (AX), Z7
-	VPANDD           Z2, Z7, Z8
-	VMOVUPS          256(AX), Z9
-	VPSLLW           $0x04, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z5
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPANDD           Z3, Z9, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    16(DX), Z7, Z6
-	VMOVUPS          64(AX), Z7
-	VPANDD           Z2, Z7, Z8
-	VPSLLW           $0x03, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    4(DX), Z8, Z5
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPSRLW           $0x01, Z9, Z8
-	VPANDD           Z3, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    20(DX), Z7, Z6
-	VMOVUPS          128(AX), Z7
-	VPANDD           Z2, Z7, Z8
-	VPSLLW           $0x02, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    8(DX), Z8, Z5
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPSRLW           $0x02, Z9, Z8
-	VPANDD           Z3, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    24(DX), Z7, Z6
-	VMOVUPS          192(AX), Z7
-	VPANDD           Z2, Z7, Z8
-	VPSLLW           $0x01, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    12(DX), Z8, Z5
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPSRLW           $0x03, Z9, Z8
-	VPANDD           Z3, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    28(DX), Z7, Z6
-	VPADDD           Z6, Z5, Z5
-	VCVTPH2PS        -32(AX), Z7
-	VMULPS           offsetQ50<>+0(SB), Z7, Z8
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z7, Z5, Z5
-	VSUBPS.BCST      36(DX), Z4, Z7
-	VFNMADD231PS     Z8, Z7, Z5
-	VFMADD231PS.BCST 32(DX), Z5, Z0
+	VPXORD           Z7, Z7, Z7
+	VSUBPS.BCST      36(DX), Z4, Z6
+	VFNMADD213PS     Z4, Z5, Z6
+	VMOVUPS          (AX), Z8
+	VPANDD           Z2, Z8, Z9
+	VMOVUPS          256(AX), Z10
+	VPSLLW           $0x04, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    (DX), Z9, Z6
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPANDD           Z3, Z10, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    16(DX), Z8, Z7
+	VMOVUPS          64(AX), Z8
+	VPANDD           Z2, Z8, Z9
+	VPSLLW           $0x03, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    4(DX), Z9, Z6
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPSRLW           $0x01, Z10, Z9
+	VPANDD           Z3, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    20(DX), Z8, Z7
+	VMOVUPS          128(AX), Z8
+	VPANDD           Z2, Z8, Z9
+	VPSLLW           $0x02, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    8(DX), Z9, Z6
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPSRLW           $0x02, Z10, Z9
+	VPANDD           Z3, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    24(DX), Z8, Z7
+	VMOVUPS          192(AX), Z8
+	VPANDD           Z2, Z8, Z9
+	VPSLLW           $0x01, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    12(DX), Z9, Z6
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPSRLW           $0x03, Z10, Z9
+	VPANDD           Z3, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    28(DX), Z8, Z7
+	VPADDD           Z7, Z6, Z6
+	VCVTPH2PS        -32(AX), Z8
+	VSUBPS           Z4, Z6, Z6
+	VMULPS           Z8, Z6, Z6
+	VFMADD231PS.BCST 32(DX), Z6, Z0
 	PREFETCHT0       2048(AX)(CX*1)
 	PREFETCHT0       2112(AX)(CX*1)
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
 	PREFETCHT0       2304(AX)(CX*1)
-	VPXORD           Z11, Z11, Z11
 	VPXORD           Z12, Z12, Z12
-	VMOVUPS          (AX)(CX*1), Z7
-	VPANDD           Z2, Z7, Z8
-	VMOVUPS          256(AX)(CX*1), Z9
-	VPSLLW           $0x04, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z11
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPANDD           Z3, Z9, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    16(DX), Z7, Z12
-	VMOVUPS          64(AX)(CX*1), Z7
-	VPANDD           Z2, Z7, Z8
-	VPSLLW           $0x03, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    4(DX), Z8, Z11
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPSRLW           $0x01, Z9, Z8
-	VPANDD           Z3, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    20(DX), Z7, Z12
-	VMOVUPS          128(AX)(CX*1), Z7
-	VPANDD           Z2, Z7, Z8
-	VPSLLW           $0x02, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    8(DX), Z8, Z11
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPSRLW           $0x02, Z9, Z8
-	VPANDD           Z3, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    24(DX), Z7, Z12
-	VMOVUPS          192(AX)(CX*1), Z7
-	VPANDD           Z2, Z7, Z8
-	VPSLLW           $0x01, Z9, Z10
-	VPANDD           Z3, Z10, Z10
-	VPORD            Z10, Z8, Z8
-	VPDPBUSD.BCST    12(DX), Z8, Z11
-	VPSRLW           $0x04, Z7, Z7
-	VPANDD           Z2, Z7, Z7
-	VPSRLW           $0x03, Z9, Z8
-	VPANDD           Z3, Z8, Z8
-	VPORD            Z8, Z7, Z7
-	VPDPBUSD.BCST    28(DX), Z7, Z12
-	VPADDD           Z12, Z11, Z11
-	VCVTPH2PS        -32(AX)(CX*1), Z7
-	VMULPS           offsetQ50<>+0(SB), Z7, Z8
-	VCVTDQ2PS        Z11, Z11
-	VMULPS           Z7, Z11, Z11
-	VSUBPS.BCST      36(DX), Z4, Z7
-	VFNMADD231PS     Z8, Z7, Z11
-	VFMADD231PS.BCST 32(DX), Z11, Z1
+	VPXORD           Z13, Z13, Z13
+	VSUBPS.BCST      36(DX), Z4, Z12
+	VFNMADD213PS     Z4, Z5, Z12
+	VMOVUPS          (AX)(CX*1), Z8
+	VPANDD           Z2, Z8, Z9
+	VMOVUPS          256(AX)(CX*1), Z10
+	VPSLLW           $0x04, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    (DX), Z9, Z12
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPANDD           Z3, Z10, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    16(DX), Z8, Z13
+	VMOVUPS          64(AX)(CX*1), Z8
+	VPANDD           Z2, Z8, Z9
+	VPSLLW           $0x03, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    4(DX), Z9, Z12
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPSRLW           $0x01, Z10, Z9
+	VPANDD           Z3, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    20(DX), Z8, Z13
+	VMOVUPS          128(AX)(CX*1), Z8
+	VPANDD           Z2, Z8, Z9
+	VPSLLW           $0x02, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    8(DX), Z9, Z12
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPSRLW           $0x02, Z10, Z9
+	VPANDD           Z3, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    24(DX), Z8, Z13
+	VMOVUPS          192(AX)(CX*1), Z8
+	VPANDD           Z2, Z8, Z9
+	VPSLLW           $0x01, Z10, Z11
+	VPANDD           Z3, Z11, Z11
+	VPORD            Z11, Z9, Z9
+	VPDPBUSD.BCST    12(DX), Z9, Z12
+	VPSRLW           $0x04, Z8, Z8
+	VPANDD           Z2, Z8, Z8
+	VPSRLW           $0x03, Z10, Z9
+	VPANDD           Z3, Z9, Z9
+	VPORD            Z9, Z8, Z8
+	VPDPBUSD.BCST    28(DX), Z8, Z13
+	VPADDD           Z13, Z12, Z12
+	VCVTPH2PS        -32(AX)(CX*1), Z8
+	VSUBPS           Z4, Z12, Z12
+	VMULPS           Z8, Z12, Z12
+	VFMADD231PS.BCST 32(DX), Z12, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             BX
@@ -1934,8 +1956,8 @@ block28:
 	VMOVUPS   Y0, 448(AX)
 	VCVTPH2PS -32(CX), Y0
 	VMOVUPS   Y0, 512(AX)
-	VMULPS    offsetQ50<>+0(SB), Y0, Y0
-	VMOVUPS   Y0, 576(AX)
+	VMOVDQU   offsetPairsQ50<>+0(SB), Y0
+	VMOVDQU   Y0, 576(AX)
 	VMOVUPS   32(CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VMOVUPS   288(CX), Y2
@@ -1986,8 +2008,8 @@ block28:
 	VMOVUPS   Y0, 480(AX)
 	VCVTPH2PS -16(CX), Y0
 	VMOVUPS   Y0, 544(AX)
-	VMULPS    offsetQ50<>+0(SB), Y0, Y0
-	VMOVUPS   Y0, 608(AX)
+	VMOVDQU   offsetPairsQ50<>+0(SB), Y0
+	VMOVDQU   Y0, 608(AX)
 	ADDQ      $+640, AX
 	ADDQ      $+320, CX
 	DECQ      DX
@@ -1996,6 +2018,24 @@ block28:
 done29:
 	VZEROUPPER
 	RET
+
+DATA offsetPairsQ50<>+0(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+4(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+8(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+12(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+16(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+20(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+24(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+28(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+32(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+36(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+40(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+44(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+48(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+52(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+56(SB)/4, $0x00000010
+DATA offsetPairsQ50<>+60(SB)/4, $0x00000010
+GLOBL offsetPairsQ50<>(SB), RODATA|NOPTR, $64
 
 // func tileQ50AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -2079,15 +2119,14 @@ block30:
 	VPMADDUBSW   Y4, Y5, Y4
 	VPADDW       Y4, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
+	VPBROADCASTW 36(CX), Y4
+	VPMADDWD     offsetPairsQ50<>+0(SB), Y4, Y4
+	VPSRAD       $0x03, Y4, Y4
+	VPADDD       Y4, Y2, Y2
 	VPADDD       Y3, Y2, Y2
 	VCVTPH2PS    -32(AX), Y3
-	VMULPS       offsetQ50<>+0(SB), Y3, Y4
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
-	VMOVUPS      start<>+0(SB), Y3
-	VBROADCASTSS 36(CX), Y5
-	VSUBPS       Y5, Y3, Y3
-	VFNMADD231PS Y4, Y3, Y2
 	VBROADCASTSS 32(CX), Y3
 	VFMADD231PS  Y3, Y2, Y0
 	VMOVUPS      32(AX), Y3
@@ -2154,15 +2193,14 @@ block30:
 	VPMADDUBSW   Y4, Y5, Y4
 	VPADDW       Y4, Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
+	VPBROADCASTW 36(CX), Y4
+	VPMADDWD     offsetPairsQ50<>+0(SB), Y4, Y4
+	VPSRAD       $0x03, Y4, Y4
+	VPADDD       Y4, Y2, Y2
 	VPADDD       Y3, Y2, Y2
 	VCVTPH2PS    -16(AX), Y3
-	VMULPS       offsetQ50<>+0(SB), Y3, Y4
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
-	VMOVUPS      start<>+0(SB), Y3
-	VBROADCASTSS 36(CX), Y5
-	VSUBPS       Y5, Y3, Y3
-	VFNMADD231PS Y4, Y3, Y2
 	VBROADCASTSS 32(CX), Y3
 	VFMADD231PS  Y3, Y2, Y1
 	ADDQ         $+48, CX
@@ -2281,15 +2319,14 @@ block33:
 	VPMADDUBSW   Y6, Y7, Y6
 	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPBROADCASTW 36(DX), Y6
+	VPMADDWD     offsetPairsQ50<>+0(SB), Y6, Y6
+	VPSRAD       $0x03, Y6, Y6
+	VPADDD       Y6, Y4, Y4
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -32(AX), Y5
-	VMULPS       offsetQ50<>+0(SB), Y5, Y6
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y5, Y4, Y4
-	VMOVUPS      start<>+0(SB), Y5
-	VBROADCASTSS 36(DX), Y7
-	VSUBPS       Y7, Y5, Y5
-	VFNMADD231PS Y6, Y5, Y4
 	VBROADCASTSS 32(DX), Y5
 	VFMADD231PS  Y5, Y4, Y0
 	VMOVUPS      32(AX), Y5
@@ -2356,15 +2393,14 @@ block33:
 	VPMADDUBSW   Y6, Y7, Y6
 	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPBROADCASTW 36(DX), Y6
+	VPMADDWD     offsetPairsQ50<>+0(SB), Y6, Y6
+	VPSRAD       $0x03, Y6, Y6
+	VPADDD       Y6, Y4, Y4
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -16(AX), Y5
-	VMULPS       offsetQ50<>+0(SB), Y5, Y6
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y5, Y4, Y4
-	VMOVUPS      start<>+0(SB), Y5
-	VBROADCASTSS 36(DX), Y7
-	VSUBPS       Y7, Y5, Y5
-	VFNMADD231PS Y6, Y5, Y4
 	VBROADCASTSS 32(DX), Y5
 	VFMADD231PS  Y5, Y4, Y1
 	PREFETCHT0   8192(AX)(CX*1)
@@ -2436,15 +2472,14 @@ block33:
 	VPMADDUBSW   Y6, Y7, Y6
 	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPBROADCASTW 36(DX), Y6
+	VPMADDWD     offsetPairsQ50<>+0(SB), Y6, Y6
+	VPSRAD       $0x03, Y6, Y6
+	VPADDD       Y6, Y4, Y4
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -32(AX)(CX*1), Y5
-	VMULPS       offsetQ50<>+0(SB), Y5, Y6
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y5, Y4, Y4
-	VMOVUPS      start<>+0(SB), Y5
-	VBROADCASTSS 36(DX), Y7
-	VSUBPS       Y7, Y5, Y5
-	VFNMADD231PS Y6, Y5, Y4
 	VBROADCASTSS 32(DX), Y5
 	VFMADD231PS  Y5, Y4, Y2
 	VMOVUPS      32(AX)(CX*1), Y5
@@ -2511,15 +2546,14 @@ block33:
 	VPMADDUBSW   Y6, Y7, Y6
 	VPADDW       Y6, Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPBROADCASTW 36(DX), Y6
+	VPMADDWD     offsetPairsQ50<>+0(SB), Y6, Y6
+	VPSRAD       $0x03, Y6, Y6
+	VPADDD       Y6, Y4, Y4
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -16(AX)(CX*1), Y5
-	VMULPS       offsetQ50<>+0(SB), Y5, Y6
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y5, Y4, Y4
-	VMOVUPS      start<>+0(SB), Y5
-	VBROADCASTSS 36(DX), Y7
-	VSUBPS       Y7, Y5, Y5
-	VFNMADD231PS Y6, Y5, Y4
 	VBROADCASTSS 32(DX), Y5
 	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $+48, DX
@@ -10614,7 +10648,7 @@ done170:
 TEXT ·expandIQ4NLVNNI(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    panel+8(FP), CX
-	VMOVUPS valuesIQ4NL<>+0(SB), Z0
+	VMOVUPS values128IQ4NL<>+0(SB), Z0
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
 	JZ      done173
@@ -10664,29 +10698,29 @@ done173:
 	VZEROUPPER
 	RET
 
-DATA valuesIQ4NL<>+0(SB)/4, $0x3f2d1801
-DATA valuesIQ4NL<>+4(SB)/4, $0x766a5d4f
-DATA valuesIQ4NL<>+8(SB)/4, $0xa6998d81
-DATA valuesIQ4NL<>+12(SB)/4, $0xf1d9c5b5
-DATA valuesIQ4NL<>+16(SB)/4, $0x3f2d1801
-DATA valuesIQ4NL<>+20(SB)/4, $0x766a5d4f
-DATA valuesIQ4NL<>+24(SB)/4, $0xa6998d81
-DATA valuesIQ4NL<>+28(SB)/4, $0xf1d9c5b5
-DATA valuesIQ4NL<>+32(SB)/4, $0x3f2d1801
-DATA valuesIQ4NL<>+36(SB)/4, $0x766a5d4f
-DATA valuesIQ4NL<>+40(SB)/4, $0xa6998d81
-DATA valuesIQ4NL<>+44(SB)/4, $0xf1d9c5b5
-DATA valuesIQ4NL<>+48(SB)/4, $0x3f2d1801
-DATA valuesIQ4NL<>+52(SB)/4, $0x766a5d4f
-DATA valuesIQ4NL<>+56(SB)/4, $0xa6998d81
-DATA valuesIQ4NL<>+60(SB)/4, $0xf1d9c5b5
-GLOBL valuesIQ4NL<>(SB), RODATA|NOPTR, $64
+DATA values128IQ4NL<>+0(SB)/4, $0x3f2d1801
+DATA values128IQ4NL<>+4(SB)/4, $0x766a5d4f
+DATA values128IQ4NL<>+8(SB)/4, $0xa6998d81
+DATA values128IQ4NL<>+12(SB)/4, $0xf1d9c5b5
+DATA values128IQ4NL<>+16(SB)/4, $0x3f2d1801
+DATA values128IQ4NL<>+20(SB)/4, $0x766a5d4f
+DATA values128IQ4NL<>+24(SB)/4, $0xa6998d81
+DATA values128IQ4NL<>+28(SB)/4, $0xf1d9c5b5
+DATA values128IQ4NL<>+32(SB)/4, $0x3f2d1801
+DATA values128IQ4NL<>+36(SB)/4, $0x766a5d4f
+DATA values128IQ4NL<>+40(SB)/4, $0xa6998d81
+DATA values128IQ4NL<>+44(SB)/4, $0xf1d9c5b5
+DATA values128IQ4NL<>+48(SB)/4, $0x3f2d1801
+DATA values128IQ4NL<>+52(SB)/4, $0x766a5d4f
+DATA values128IQ4NL<>+56(SB)/4, $0xa6998d81
+DATA values128IQ4NL<>+60(SB)/4, $0xf1d9c5b5
+GLOBL values128IQ4NL<>(SB), RODATA|NOPTR, $64
 
 // func tileIQ4NLVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileIQ4NLVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
-	VMOVUPS valuesIQ4NL<>+0(SB), Z0
+	VMOVUPS values128IQ4NL<>+0(SB), Z0
 	MOVQ    x+8(FP), CX
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS nibbles0<>+0(SB), Z2
@@ -10770,7 +10804,7 @@ noResidual176:
 TEXT ·tileIQ4NLVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
-	VMOVUPS valuesIQ4NL<>+0(SB), Z0
+	VMOVUPS values128IQ4NL<>+0(SB), Z0
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -10903,7 +10937,7 @@ TEXT ·swigluIQ4NLVNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
-	VMOVUPS valuesIQ4NL<>+0(SB), Z0
+	VMOVUPS values128IQ4NL<>+0(SB), Z0
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -11047,7 +11081,7 @@ done181:
 TEXT ·expandIQ4NLAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    panel+8(FP), CX
-	VMOVUPS valuesIQ4NL<>+0(SB), Y0
+	VMOVUPS values128IQ4NL<>+0(SB), Y0
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
 	JZ      done183
@@ -11319,7 +11353,7 @@ GLOBL ones8<>(SB), RODATA|NOPTR, $64
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·tileIQ4NLAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
-	VMOVUPS valuesIQ4NL<>+0(SB), Y0
+	VMOVUPS values128IQ4NL<>+0(SB), Y0
 	MOVQ    x+8(FP), CX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -11532,7 +11566,7 @@ TEXT ·swigluIQ4NLAVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
-	VMOVUPS valuesIQ4NL<>+0(SB), Y0
+	VMOVUPS values128IQ4NL<>+0(SB), Y0
 	MOVQ    x+8(FP), DX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -11927,7 +11961,7 @@ done188:
 TEXT ·expandIQ4XSVNNI(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    panel+8(FP), CX
-	VMOVUPS valuesIQ4XS<>+0(SB), Z0
+	VMOVUPS values128IQ4XS<>+0(SB), Z0
 	MOVQ    blocks+16(FP), BX
 	TESTQ   BX, BX
 	JZ      done190
@@ -11986,29 +12020,29 @@ done190:
 	VZEROUPPER
 	RET
 
-DATA valuesIQ4XS<>+0(SB)/4, $0x3f2d1801
-DATA valuesIQ4XS<>+4(SB)/4, $0x766a5d4f
-DATA valuesIQ4XS<>+8(SB)/4, $0xa6998d81
-DATA valuesIQ4XS<>+12(SB)/4, $0xf1d9c5b5
-DATA valuesIQ4XS<>+16(SB)/4, $0x3f2d1801
-DATA valuesIQ4XS<>+20(SB)/4, $0x766a5d4f
-DATA valuesIQ4XS<>+24(SB)/4, $0xa6998d81
-DATA valuesIQ4XS<>+28(SB)/4, $0xf1d9c5b5
-DATA valuesIQ4XS<>+32(SB)/4, $0x3f2d1801
-DATA valuesIQ4XS<>+36(SB)/4, $0x766a5d4f
-DATA valuesIQ4XS<>+40(SB)/4, $0xa6998d81
-DATA valuesIQ4XS<>+44(SB)/4, $0xf1d9c5b5
-DATA valuesIQ4XS<>+48(SB)/4, $0x3f2d1801
-DATA valuesIQ4XS<>+52(SB)/4, $0x766a5d4f
-DATA valuesIQ4XS<>+56(SB)/4, $0xa6998d81
-DATA valuesIQ4XS<>+60(SB)/4, $0xf1d9c5b5
-GLOBL valuesIQ4XS<>(SB), RODATA|NOPTR, $64
+DATA values128IQ4XS<>+0(SB)/4, $0x3f2d1801
+DATA values128IQ4XS<>+4(SB)/4, $0x766a5d4f
+DATA values128IQ4XS<>+8(SB)/4, $0xa6998d81
+DATA values128IQ4XS<>+12(SB)/4, $0xf1d9c5b5
+DATA values128IQ4XS<>+16(SB)/4, $0x3f2d1801
+DATA values128IQ4XS<>+20(SB)/4, $0x766a5d4f
+DATA values128IQ4XS<>+24(SB)/4, $0xa6998d81
+DATA values128IQ4XS<>+28(SB)/4, $0xf1d9c5b5
+DATA values128IQ4XS<>+32(SB)/4, $0x3f2d1801
+DATA values128IQ4XS<>+36(SB)/4, $0x766a5d4f
+DATA values128IQ4XS<>+40(SB)/4, $0xa6998d81
+DATA values128IQ4XS<>+44(SB)/4, $0xf1d9c5b5
+DATA values128IQ4XS<>+48(SB)/4, $0x3f2d1801
+DATA values128IQ4XS<>+52(SB)/4, $0x766a5d4f
+DATA values128IQ4XS<>+56(SB)/4, $0xa6998d81
+DATA values128IQ4XS<>+60(SB)/4, $0xf1d9c5b5
+GLOBL values128IQ4XS<>(SB), RODATA|NOPTR, $64
 
 // func tileIQ4XSVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileIQ4XSVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
-	VMOVUPS valuesIQ4XS<>+0(SB), Z0
+	VMOVUPS values128IQ4XS<>+0(SB), Z0
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS nibbles0<>+0(SB), Z2
@@ -12102,7 +12136,7 @@ noResidual195:
 TEXT ·tileIQ4XSVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
-	VMOVUPS valuesIQ4XS<>+0(SB), Z0
+	VMOVUPS values128IQ4XS<>+0(SB), Z0
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -12249,7 +12283,7 @@ TEXT ·swigluIQ4XSVNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
-	VMOVUPS valuesIQ4XS<>+0(SB), Z0
+	VMOVUPS values128IQ4XS<>+0(SB), Z0
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -12407,7 +12441,7 @@ done201:
 TEXT ·expandIQ4XSAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    panel+8(FP), CX
-	VMOVUPS valuesIQ4XS<>+0(SB), Y0
+	VMOVUPS values128IQ4XS<>+0(SB), Y0
 	MOVQ    blocks+16(FP), BX
 	TESTQ   BX, BX
 	JZ      done204
@@ -12655,7 +12689,7 @@ done204:
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·tileIQ4XSAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
-	VMOVUPS valuesIQ4XS<>+0(SB), Y0
+	VMOVUPS values128IQ4XS<>+0(SB), Y0
 	MOVQ    x+8(FP), DX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -12881,7 +12915,7 @@ TEXT ·swigluIQ4XSAVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
-	VMOVUPS valuesIQ4XS<>+0(SB), Y0
+	VMOVUPS values128IQ4XS<>+0(SB), Y0
 	MOVQ    x+8(FP), BX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -13296,7 +13330,7 @@ done211:
 TEXT ·expandMXFP4VNNI(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    panel+8(FP), CX
-	VMOVUPS valuesMXFP4<>+0(SB), Z0
+	VMOVUPS values128MXFP4<>+0(SB), Z0
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
 	JZ      done214
@@ -13338,8 +13372,6 @@ block213:
 	VPMOVZXWD -32(CX), Z1
 	VPSLLD    $0x10, Z1, Z1
 	VMOVUPS   Z1, 512(AX)
-	VMULPS    offsetMXFP4<>+0(SB), Z1, Z1
-	VMOVUPS   Z1, 576(AX)
 	ADDQ      $+640, AX
 	ADDQ      $+256, CX
 	DECQ      DX
@@ -13349,47 +13381,29 @@ done214:
 	VZEROUPPER
 	RET
 
-DATA valuesMXFP4<>+0(SB)/4, $0x0f0e0d0c
-DATA valuesMXFP4<>+4(SB)/4, $0x18141210
-DATA valuesMXFP4<>+8(SB)/4, $0x090a0b0c
-DATA valuesMXFP4<>+12(SB)/4, $0x00040608
-DATA valuesMXFP4<>+16(SB)/4, $0x0f0e0d0c
-DATA valuesMXFP4<>+20(SB)/4, $0x18141210
-DATA valuesMXFP4<>+24(SB)/4, $0x090a0b0c
-DATA valuesMXFP4<>+28(SB)/4, $0x00040608
-DATA valuesMXFP4<>+32(SB)/4, $0x0f0e0d0c
-DATA valuesMXFP4<>+36(SB)/4, $0x18141210
-DATA valuesMXFP4<>+40(SB)/4, $0x090a0b0c
-DATA valuesMXFP4<>+44(SB)/4, $0x00040608
-DATA valuesMXFP4<>+48(SB)/4, $0x0f0e0d0c
-DATA valuesMXFP4<>+52(SB)/4, $0x18141210
-DATA valuesMXFP4<>+56(SB)/4, $0x090a0b0c
-DATA valuesMXFP4<>+60(SB)/4, $0x00040608
-GLOBL valuesMXFP4<>(SB), RODATA|NOPTR, $64
-
-DATA offsetMXFP4<>+0(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+4(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+8(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+12(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+16(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+20(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+24(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+28(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+32(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+36(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+40(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+44(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+48(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+52(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+56(SB)/4, $0x3fc00000
-DATA offsetMXFP4<>+60(SB)/4, $0x3fc00000
-GLOBL offsetMXFP4<>(SB), RODATA|NOPTR, $64
+DATA values128MXFP4<>+0(SB)/4, $0x83828180
+DATA values128MXFP4<>+4(SB)/4, $0x8c888684
+DATA values128MXFP4<>+8(SB)/4, $0x7d7e7f80
+DATA values128MXFP4<>+12(SB)/4, $0x74787a7c
+DATA values128MXFP4<>+16(SB)/4, $0x83828180
+DATA values128MXFP4<>+20(SB)/4, $0x8c888684
+DATA values128MXFP4<>+24(SB)/4, $0x7d7e7f80
+DATA values128MXFP4<>+28(SB)/4, $0x74787a7c
+DATA values128MXFP4<>+32(SB)/4, $0x83828180
+DATA values128MXFP4<>+36(SB)/4, $0x8c888684
+DATA values128MXFP4<>+40(SB)/4, $0x7d7e7f80
+DATA values128MXFP4<>+44(SB)/4, $0x74787a7c
+DATA values128MXFP4<>+48(SB)/4, $0x83828180
+DATA values128MXFP4<>+52(SB)/4, $0x8c888684
+DATA values128MXFP4<>+56(SB)/4, $0x7d7e7f80
+DATA values128MXFP4<>+60(SB)/4, $0x74787a7c
+GLOBL values128MXFP4<>(SB), RODATA|NOPTR, $64
 
 // func tileMXFP4VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileMXFP4VNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
-	VMOVUPS valuesMXFP4<>+0(SB), Z0
+	VMOVUPS values128MXFP4<>+0(SB), Z0
 	MOVQ    x+8(FP), CX
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS nibbles0<>+0(SB), Z2
@@ -13406,6 +13420,7 @@ block215:
 	PREFETCHT0       2240(AX)
 	VPXORD           Z4, Z4, Z4
 	VPXORD           Z5, Z5, Z5
+	VBROADCASTSS     40(CX), Z4
 	VMOVUPS          (AX), Z6
 	VPANDD           Z2, Z6, Z7
 	VPSHUFB          Z7, Z0, Z7
@@ -13441,11 +13456,8 @@ block215:
 	VPADDD           Z5, Z4, Z4
 	VPMOVZXWD        -32(AX), Z6
 	VPSLLD           $0x10, Z6, Z6
-	VMULPS           offsetMXFP4<>+0(SB), Z6, Z7
-	VCVTDQ2PS        Z4, Z4
+	VSUBPS           Z3, Z4, Z4
 	VMULPS           Z6, Z4, Z4
-	VSUBPS.BCST      36(CX), Z3, Z6
-	VFNMADD231PS     Z7, Z6, Z4
 	VFMADD231PS.BCST 32(CX), Z4, Z1
 	ADDQ             $+48, CX
 	ADDQ             $+256, AX
@@ -13476,7 +13488,7 @@ noResidual217:
 TEXT ·tileMXFP4VNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
-	VMOVUPS valuesMXFP4<>+0(SB), Z0
+	VMOVUPS values128MXFP4<>+0(SB), Z0
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -13494,6 +13506,7 @@ block218:
 	PREFETCHT0       2240(AX)
 	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
+	VBROADCASTSS     40(DX), Z5
 	VMOVUPS          (AX), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
@@ -13529,11 +13542,8 @@ block218:
 	VPADDD           Z6, Z5, Z5
 	VPMOVZXWD        -32(AX), Z7
 	VPSLLD           $0x10, Z7, Z7
-	VMULPS           offsetMXFP4<>+0(SB), Z7, Z8
-	VCVTDQ2PS        Z5, Z5
+	VSUBPS           Z4, Z5, Z5
 	VMULPS           Z7, Z5, Z5
-	VSUBPS.BCST      36(DX), Z4, Z7
-	VFNMADD231PS     Z8, Z7, Z5
 	VFMADD231PS.BCST 32(DX), Z5, Z1
 	PREFETCHT0       2048(AX)(CX*1)
 	PREFETCHT0       2112(AX)(CX*1)
@@ -13541,6 +13551,7 @@ block218:
 	PREFETCHT0       2240(AX)(CX*1)
 	VPXORD           Z9, Z9, Z9
 	VPXORD           Z10, Z10, Z10
+	VBROADCASTSS     40(DX), Z9
 	VMOVUPS          (AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
@@ -13576,11 +13587,8 @@ block218:
 	VPADDD           Z10, Z9, Z9
 	VPMOVZXWD        -32(AX)(CX*1), Z7
 	VPSLLD           $0x10, Z7, Z7
-	VMULPS           offsetMXFP4<>+0(SB), Z7, Z8
-	VCVTDQ2PS        Z9, Z9
+	VSUBPS           Z4, Z9, Z9
 	VMULPS           Z7, Z9, Z9
-	VSUBPS.BCST      36(DX), Z4, Z7
-	VFNMADD231PS     Z8, Z7, Z9
 	VFMADD231PS.BCST 32(DX), Z9, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
@@ -13615,7 +13623,7 @@ TEXT ·swigluMXFP4VNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
-	VMOVUPS valuesMXFP4<>+0(SB), Z0
+	VMOVUPS values128MXFP4<>+0(SB), Z0
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -13633,6 +13641,7 @@ block221:
 	PREFETCHT0       2240(AX)
 	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
+	VBROADCASTSS     40(DX), Z5
 	VMOVUPS          (AX), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
@@ -13668,11 +13677,8 @@ block221:
 	VPADDD           Z6, Z5, Z5
 	VPMOVZXWD        -32(AX), Z7
 	VPSLLD           $0x10, Z7, Z7
-	VMULPS           offsetMXFP4<>+0(SB), Z7, Z8
-	VCVTDQ2PS        Z5, Z5
+	VSUBPS           Z4, Z5, Z5
 	VMULPS           Z7, Z5, Z5
-	VSUBPS.BCST      36(DX), Z4, Z7
-	VFNMADD231PS     Z8, Z7, Z5
 	VFMADD231PS.BCST 32(DX), Z5, Z1
 	PREFETCHT0       2048(AX)(CX*1)
 	PREFETCHT0       2112(AX)(CX*1)
@@ -13680,6 +13686,7 @@ block221:
 	PREFETCHT0       2240(AX)(CX*1)
 	VPXORD           Z9, Z9, Z9
 	VPXORD           Z10, Z10, Z10
+	VBROADCASTSS     40(DX), Z9
 	VMOVUPS          (AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
@@ -13715,11 +13722,8 @@ block221:
 	VPADDD           Z10, Z9, Z9
 	VPMOVZXWD        -32(AX)(CX*1), Z7
 	VPSLLD           $0x10, Z7, Z7
-	VMULPS           offsetMXFP4<>+0(SB), Z7, Z8
-	VCVTDQ2PS        Z9, Z9
+	VSUBPS           Z4, Z9, Z9
 	VMULPS           Z7, Z9, Z9
-	VSUBPS.BCST      36(DX), Z4, Z7
-	VFNMADD231PS     Z8, Z7, Z9
 	VFMADD231PS.BCST 32(DX), Z9, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
@@ -13765,7 +13769,7 @@ done222:
 TEXT ·expandMXFP4AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    panel+8(FP), CX
-	VMOVUPS valuesMXFP4<>+0(SB), Y0
+	VMOVUPS values12MXFP4<>+0(SB), Y0
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
 	JZ      done224
@@ -13807,8 +13811,8 @@ block223:
 	VPMOVZXWD -32(CX), Y1
 	VPSLLD    $0x10, Y1, Y1
 	VMOVUPS   Y1, 512(AX)
-	VMULPS    offsetMXFP4<>+0(SB), Y1, Y1
-	VMOVUPS   Y1, 576(AX)
+	VMOVDQU   offsetPairsMXFP4<>+0(SB), Y1
+	VMOVDQU   Y1, 576(AX)
 	VMOVUPS   32(CX), Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y2
 	VPSHUFB   Y2, Y0, Y2
@@ -13844,8 +13848,8 @@ block223:
 	VPMOVZXWD -16(CX), Y1
 	VPSLLD    $0x10, Y1, Y1
 	VMOVUPS   Y1, 544(AX)
-	VMULPS    offsetMXFP4<>+0(SB), Y1, Y1
-	VMOVUPS   Y1, 608(AX)
+	VMOVDQU   offsetPairsMXFP4<>+0(SB), Y1
+	VMOVDQU   Y1, 608(AX)
 	ADDQ      $+640, AX
 	ADDQ      $+256, CX
 	DECQ      DX
@@ -13855,11 +13859,47 @@ done224:
 	VZEROUPPER
 	RET
 
+DATA values12MXFP4<>+0(SB)/4, $0x0f0e0d0c
+DATA values12MXFP4<>+4(SB)/4, $0x18141210
+DATA values12MXFP4<>+8(SB)/4, $0x090a0b0c
+DATA values12MXFP4<>+12(SB)/4, $0x00040608
+DATA values12MXFP4<>+16(SB)/4, $0x0f0e0d0c
+DATA values12MXFP4<>+20(SB)/4, $0x18141210
+DATA values12MXFP4<>+24(SB)/4, $0x090a0b0c
+DATA values12MXFP4<>+28(SB)/4, $0x00040608
+DATA values12MXFP4<>+32(SB)/4, $0x0f0e0d0c
+DATA values12MXFP4<>+36(SB)/4, $0x18141210
+DATA values12MXFP4<>+40(SB)/4, $0x090a0b0c
+DATA values12MXFP4<>+44(SB)/4, $0x00040608
+DATA values12MXFP4<>+48(SB)/4, $0x0f0e0d0c
+DATA values12MXFP4<>+52(SB)/4, $0x18141210
+DATA values12MXFP4<>+56(SB)/4, $0x090a0b0c
+DATA values12MXFP4<>+60(SB)/4, $0x00040608
+GLOBL values12MXFP4<>(SB), RODATA|NOPTR, $64
+
+DATA offsetPairsMXFP4<>+0(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+4(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+8(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+12(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+16(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+20(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+24(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+28(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+32(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+36(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+40(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+44(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+48(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+52(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+56(SB)/4, $0x0000000c
+DATA offsetPairsMXFP4<>+60(SB)/4, $0x0000000c
+GLOBL offsetPairsMXFP4<>(SB), RODATA|NOPTR, $64
+
 // func tileMXFP4AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileMXFP4AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
-	VMOVUPS valuesMXFP4<>+0(SB), Y0
+	VMOVUPS values12MXFP4<>+0(SB), Y0
 	MOVQ    x+8(FP), CX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -13921,16 +13961,15 @@ block225:
 	VPMADDUBSW   Y6, Y5, Y6
 	VPADDW       Y6, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPBROADCASTW 36(CX), Y5
+	VPMADDWD     offsetPairsMXFP4<>+0(SB), Y5, Y5
+	VPSRAD       $0x03, Y5, Y5
+	VPADDD       Y5, Y3, Y3
 	VPADDD       Y4, Y3, Y3
 	VPMOVZXWD    -32(AX), Y4
 	VPSLLD       $0x10, Y4, Y4
-	VMULPS       offsetMXFP4<>+0(SB), Y4, Y5
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
-	VMOVUPS      start<>+0(SB), Y4
-	VBROADCASTSS 36(CX), Y6
-	VSUBPS       Y6, Y4, Y4
-	VFNMADD231PS Y5, Y4, Y3
 	VBROADCASTSS 32(CX), Y4
 	VFMADD231PS  Y4, Y3, Y1
 	VMOVUPS      32(AX), Y4
@@ -13981,16 +14020,15 @@ block225:
 	VPMADDUBSW   Y6, Y5, Y6
 	VPADDW       Y6, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPBROADCASTW 36(CX), Y5
+	VPMADDWD     offsetPairsMXFP4<>+0(SB), Y5, Y5
+	VPSRAD       $0x03, Y5, Y5
+	VPADDD       Y5, Y3, Y3
 	VPADDD       Y4, Y3, Y3
 	VPMOVZXWD    -16(AX), Y4
 	VPSLLD       $0x10, Y4, Y4
-	VMULPS       offsetMXFP4<>+0(SB), Y4, Y5
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y4, Y3, Y3
-	VMOVUPS      start<>+0(SB), Y4
-	VBROADCASTSS 36(CX), Y6
-	VSUBPS       Y6, Y4, Y4
-	VFNMADD231PS Y5, Y4, Y3
 	VBROADCASTSS 32(CX), Y4
 	VFMADD231PS  Y4, Y3, Y2
 	ADDQ         $+48, CX
@@ -14029,7 +14067,7 @@ TEXT ·swigluMXFP4AVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
-	VMOVUPS valuesMXFP4<>+0(SB), Y0
+	VMOVUPS values12MXFP4<>+0(SB), Y0
 	MOVQ    x+8(FP), DX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -14093,16 +14131,15 @@ block228:
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPBROADCASTW 36(DX), Y7
+	VPMADDWD     offsetPairsMXFP4<>+0(SB), Y7, Y7
+	VPSRAD       $0x03, Y7, Y7
+	VPADDD       Y7, Y5, Y5
 	VPADDD       Y6, Y5, Y5
 	VPMOVZXWD    -32(AX), Y6
 	VPSLLD       $0x10, Y6, Y6
-	VMULPS       offsetMXFP4<>+0(SB), Y6, Y7
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y6, Y5, Y5
-	VMOVUPS      start<>+0(SB), Y6
-	VBROADCASTSS 36(DX), Y8
-	VSUBPS       Y8, Y6, Y6
-	VFNMADD231PS Y7, Y6, Y5
 	VBROADCASTSS 32(DX), Y6
 	VFMADD231PS  Y6, Y5, Y1
 	VMOVUPS      32(AX), Y6
@@ -14153,16 +14190,15 @@ block228:
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPBROADCASTW 36(DX), Y7
+	VPMADDWD     offsetPairsMXFP4<>+0(SB), Y7, Y7
+	VPSRAD       $0x03, Y7, Y7
+	VPADDD       Y7, Y5, Y5
 	VPADDD       Y6, Y5, Y5
 	VPMOVZXWD    -16(AX), Y6
 	VPSLLD       $0x10, Y6, Y6
-	VMULPS       offsetMXFP4<>+0(SB), Y6, Y7
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y6, Y5, Y5
-	VMOVUPS      start<>+0(SB), Y6
-	VBROADCASTSS 36(DX), Y8
-	VSUBPS       Y8, Y6, Y6
-	VFNMADD231PS Y7, Y6, Y5
 	VBROADCASTSS 32(DX), Y6
 	VFMADD231PS  Y6, Y5, Y2
 	PREFETCHT0   8192(AX)(CX*1)
@@ -14217,16 +14253,15 @@ block228:
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPBROADCASTW 36(DX), Y7
+	VPMADDWD     offsetPairsMXFP4<>+0(SB), Y7, Y7
+	VPSRAD       $0x03, Y7, Y7
+	VPADDD       Y7, Y5, Y5
 	VPADDD       Y6, Y5, Y5
 	VPMOVZXWD    -32(AX)(CX*1), Y6
 	VPSLLD       $0x10, Y6, Y6
-	VMULPS       offsetMXFP4<>+0(SB), Y6, Y7
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y6, Y5, Y5
-	VMOVUPS      start<>+0(SB), Y6
-	VBROADCASTSS 36(DX), Y8
-	VSUBPS       Y8, Y6, Y6
-	VFNMADD231PS Y7, Y6, Y5
 	VBROADCASTSS 32(DX), Y6
 	VFMADD231PS  Y6, Y5, Y3
 	VMOVUPS      32(AX)(CX*1), Y6
@@ -14277,16 +14312,15 @@ block228:
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPBROADCASTW 36(DX), Y7
+	VPMADDWD     offsetPairsMXFP4<>+0(SB), Y7, Y7
+	VPSRAD       $0x03, Y7, Y7
+	VPADDD       Y7, Y5, Y5
 	VPADDD       Y6, Y5, Y5
 	VPMOVZXWD    -16(AX)(CX*1), Y6
 	VPSLLD       $0x10, Y6, Y6
-	VMULPS       offsetMXFP4<>+0(SB), Y6, Y7
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y6, Y5, Y5
-	VMOVUPS      start<>+0(SB), Y6
-	VBROADCASTSS 36(DX), Y8
-	VSUBPS       Y8, Y6, Y6
-	VFNMADD231PS Y7, Y6, Y5
 	VBROADCASTSS 32(DX), Y6
 	VFMADD231PS  Y6, Y5, Y4
 	ADDQ         $+48, DX
@@ -14375,7 +14409,7 @@ done229:
 TEXT ·expandIQ2XVNNI(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    panel+8(FP), CX
-	VMOVUPS valuesIQ2X<>+0(SB), Z0
+	VMOVUPS values128IQ2X<>+0(SB), Z0
 	MOVQ    blocks+16(FP), BX
 	TESTQ   BX, BX
 	JZ      done231
@@ -14435,23 +14469,23 @@ done231:
 	VZEROUPPER
 	RET
 
-DATA valuesIQ2X<>+0(SB)/4, $0x81ab9988
-DATA valuesIQ2X<>+4(SB)/4, $0x80808987
-DATA valuesIQ2X<>+8(SB)/4, $0x7f556778
-DATA valuesIQ2X<>+12(SB)/4, $0x80807779
-DATA valuesIQ2X<>+16(SB)/4, $0x81ab9988
-DATA valuesIQ2X<>+20(SB)/4, $0x80808987
-DATA valuesIQ2X<>+24(SB)/4, $0x7f556778
-DATA valuesIQ2X<>+28(SB)/4, $0x80807779
-DATA valuesIQ2X<>+32(SB)/4, $0x81ab9988
-DATA valuesIQ2X<>+36(SB)/4, $0x80808987
-DATA valuesIQ2X<>+40(SB)/4, $0x7f556778
-DATA valuesIQ2X<>+44(SB)/4, $0x80807779
-DATA valuesIQ2X<>+48(SB)/4, $0x81ab9988
-DATA valuesIQ2X<>+52(SB)/4, $0x80808987
-DATA valuesIQ2X<>+56(SB)/4, $0x7f556778
-DATA valuesIQ2X<>+60(SB)/4, $0x80807779
-GLOBL valuesIQ2X<>(SB), RODATA|NOPTR, $64
+DATA values128IQ2X<>+0(SB)/4, $0x81ab9988
+DATA values128IQ2X<>+4(SB)/4, $0x80808987
+DATA values128IQ2X<>+8(SB)/4, $0x7f556778
+DATA values128IQ2X<>+12(SB)/4, $0x80807779
+DATA values128IQ2X<>+16(SB)/4, $0x81ab9988
+DATA values128IQ2X<>+20(SB)/4, $0x80808987
+DATA values128IQ2X<>+24(SB)/4, $0x7f556778
+DATA values128IQ2X<>+28(SB)/4, $0x80807779
+DATA values128IQ2X<>+32(SB)/4, $0x81ab9988
+DATA values128IQ2X<>+36(SB)/4, $0x80808987
+DATA values128IQ2X<>+40(SB)/4, $0x7f556778
+DATA values128IQ2X<>+44(SB)/4, $0x80807779
+DATA values128IQ2X<>+48(SB)/4, $0x81ab9988
+DATA values128IQ2X<>+52(SB)/4, $0x80808987
+DATA values128IQ2X<>+56(SB)/4, $0x7f556778
+DATA values128IQ2X<>+60(SB)/4, $0x80807779
+GLOBL values128IQ2X<>(SB), RODATA|NOPTR, $64
 
 DATA shift3<>+0(SB)/4, $0x3e000000
 DATA shift3<>+4(SB)/4, $0x3e000000
@@ -14475,7 +14509,7 @@ GLOBL shift3<>(SB), RODATA|NOPTR, $64
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileIQ2XVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
-	VMOVUPS valuesIQ2X<>+0(SB), Z0
+	VMOVUPS values128IQ2X<>+0(SB), Z0
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS nibbles0<>+0(SB), Z2
@@ -14570,7 +14604,7 @@ noResidual236:
 TEXT ·tileIQ2XVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
-	VMOVUPS valuesIQ2X<>+0(SB), Z0
+	VMOVUPS values128IQ2X<>+0(SB), Z0
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -14719,7 +14753,7 @@ TEXT ·swigluIQ2XVNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
-	VMOVUPS valuesIQ2X<>+0(SB), Z0
+	VMOVUPS values128IQ2X<>+0(SB), Z0
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -14879,7 +14913,7 @@ done242:
 TEXT ·expandIQ2XAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    panel+8(FP), CX
-	VMOVUPS valuesIQ2X<>+0(SB), Y0
+	VMOVUPS values128IQ2X<>+0(SB), Y0
 	MOVQ    blocks+16(FP), BX
 	TESTQ   BX, BX
 	JZ      done245
@@ -15129,7 +15163,7 @@ done245:
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·tileIQ2XAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
-	VMOVUPS valuesIQ2X<>+0(SB), Y0
+	VMOVUPS values128IQ2X<>+0(SB), Y0
 	MOVQ    x+8(FP), DX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -15357,7 +15391,7 @@ TEXT ·swigluIQ2XAVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
-	VMOVUPS valuesIQ2X<>+0(SB), Y0
+	VMOVUPS values128IQ2X<>+0(SB), Y0
 	MOVQ    x+8(FP), BX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -15776,7 +15810,7 @@ done252:
 TEXT ·expandIQ2X16VNNI(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    panel+8(FP), CX
-	VMOVUPS valuesIQ2X16<>+0(SB), Z0
+	VMOVUPS values43IQ2X16<>+0(SB), Z0
 	MOVQ    blocks+16(FP), BX
 	TESTQ   BX, BX
 	JZ      done255
@@ -15846,23 +15880,23 @@ done255:
 	VZEROUPPER
 	RET
 
-DATA valuesIQ2X16<>+0(SB)/4, $0x2c564433
-DATA valuesIQ2X16<>+4(SB)/4, $0x2b2b3432
-DATA valuesIQ2X16<>+8(SB)/4, $0x2a001223
-DATA valuesIQ2X16<>+12(SB)/4, $0x2b2b2224
-DATA valuesIQ2X16<>+16(SB)/4, $0x2c564433
-DATA valuesIQ2X16<>+20(SB)/4, $0x2b2b3432
-DATA valuesIQ2X16<>+24(SB)/4, $0x2a001223
-DATA valuesIQ2X16<>+28(SB)/4, $0x2b2b2224
-DATA valuesIQ2X16<>+32(SB)/4, $0x2c564433
-DATA valuesIQ2X16<>+36(SB)/4, $0x2b2b3432
-DATA valuesIQ2X16<>+40(SB)/4, $0x2a001223
-DATA valuesIQ2X16<>+44(SB)/4, $0x2b2b2224
-DATA valuesIQ2X16<>+48(SB)/4, $0x2c564433
-DATA valuesIQ2X16<>+52(SB)/4, $0x2b2b3432
-DATA valuesIQ2X16<>+56(SB)/4, $0x2a001223
-DATA valuesIQ2X16<>+60(SB)/4, $0x2b2b2224
-GLOBL valuesIQ2X16<>(SB), RODATA|NOPTR, $64
+DATA values43IQ2X16<>+0(SB)/4, $0x2c564433
+DATA values43IQ2X16<>+4(SB)/4, $0x2b2b3432
+DATA values43IQ2X16<>+8(SB)/4, $0x2a001223
+DATA values43IQ2X16<>+12(SB)/4, $0x2b2b2224
+DATA values43IQ2X16<>+16(SB)/4, $0x2c564433
+DATA values43IQ2X16<>+20(SB)/4, $0x2b2b3432
+DATA values43IQ2X16<>+24(SB)/4, $0x2a001223
+DATA values43IQ2X16<>+28(SB)/4, $0x2b2b2224
+DATA values43IQ2X16<>+32(SB)/4, $0x2c564433
+DATA values43IQ2X16<>+36(SB)/4, $0x2b2b3432
+DATA values43IQ2X16<>+40(SB)/4, $0x2a001223
+DATA values43IQ2X16<>+44(SB)/4, $0x2b2b2224
+DATA values43IQ2X16<>+48(SB)/4, $0x2c564433
+DATA values43IQ2X16<>+52(SB)/4, $0x2b2b3432
+DATA values43IQ2X16<>+56(SB)/4, $0x2a001223
+DATA values43IQ2X16<>+60(SB)/4, $0x2b2b2224
+GLOBL values43IQ2X16<>(SB), RODATA|NOPTR, $64
 
 DATA offsetIQ2X16<>+0(SB)/4, $0x40ac0000
 DATA offsetIQ2X16<>+4(SB)/4, $0x40ac0000
@@ -15886,7 +15920,7 @@ GLOBL offsetIQ2X16<>(SB), RODATA|NOPTR, $64
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileIQ2X16VNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
-	VMOVUPS valuesIQ2X16<>+0(SB), Z0
+	VMOVUPS values43IQ2X16<>+0(SB), Z0
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS nibbles0<>+0(SB), Z2
@@ -15991,7 +16025,7 @@ noResidual260:
 TEXT ·tileIQ2X16VNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
-	VMOVUPS valuesIQ2X16<>+0(SB), Z0
+	VMOVUPS values43IQ2X16<>+0(SB), Z0
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -16160,7 +16194,7 @@ TEXT ·swigluIQ2X16VNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
-	VMOVUPS valuesIQ2X16<>+0(SB), Z0
+	VMOVUPS values43IQ2X16<>+0(SB), Z0
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -16340,7 +16374,7 @@ done266:
 TEXT ·expandIQ2X16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    panel+8(FP), CX
-	VMOVUPS valuesIQ2X16<>+0(SB), Y0
+	VMOVUPS values43IQ2X16<>+0(SB), Y0
 	MOVQ    blocks+16(FP), BX
 	TESTQ   BX, BX
 	JZ      done269
@@ -16462,7 +16496,7 @@ done269:
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·tileIQ2X16AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
-	VMOVUPS valuesIQ2X16<>+0(SB), Y0
+	VMOVUPS values43IQ2X16<>+0(SB), Y0
 	MOVQ    x+8(FP), DX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -16679,7 +16713,7 @@ TEXT ·swigluIQ2X16AVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
-	VMOVUPS valuesIQ2X16<>+0(SB), Y0
+	VMOVUPS values43IQ2X16<>+0(SB), Y0
 	MOVQ    x+8(FP), BX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -17113,7 +17147,7 @@ done276:
 TEXT ·expandIQ3XVNNI(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    panel+8(FP), CX
-	VMOVUPS valuesIQ3X<>+0(SB), Z0
+	VMOVUPS values128IQ3X<>+0(SB), Z0
 	MOVQ    blocks+16(FP), BX
 	TESTQ   BX, BX
 	JZ      done279
@@ -17173,23 +17207,23 @@ done279:
 	VZEROUPPER
 	RET
 
-DATA valuesIQ3X<>+0(SB)/4, $0x9c948c84
-DATA valuesIQ3X<>+4(SB)/4, $0xbeb4aca4
-DATA valuesIQ3X<>+8(SB)/4, $0x646c747c
-DATA valuesIQ3X<>+12(SB)/4, $0x424c545c
-DATA valuesIQ3X<>+16(SB)/4, $0x9c948c84
-DATA valuesIQ3X<>+20(SB)/4, $0xbeb4aca4
-DATA valuesIQ3X<>+24(SB)/4, $0x646c747c
-DATA valuesIQ3X<>+28(SB)/4, $0x424c545c
-DATA valuesIQ3X<>+32(SB)/4, $0x9c948c84
-DATA valuesIQ3X<>+36(SB)/4, $0xbeb4aca4
-DATA valuesIQ3X<>+40(SB)/4, $0x646c747c
-DATA valuesIQ3X<>+44(SB)/4, $0x424c545c
-DATA valuesIQ3X<>+48(SB)/4, $0x9c948c84
-DATA valuesIQ3X<>+52(SB)/4, $0xbeb4aca4
-DATA valuesIQ3X<>+56(SB)/4, $0x646c747c
-DATA valuesIQ3X<>+60(SB)/4, $0x424c545c
-GLOBL valuesIQ3X<>(SB), RODATA|NOPTR, $64
+DATA values128IQ3X<>+0(SB)/4, $0x9c948c84
+DATA values128IQ3X<>+4(SB)/4, $0xbeb4aca4
+DATA values128IQ3X<>+8(SB)/4, $0x646c747c
+DATA values128IQ3X<>+12(SB)/4, $0x424c545c
+DATA values128IQ3X<>+16(SB)/4, $0x9c948c84
+DATA values128IQ3X<>+20(SB)/4, $0xbeb4aca4
+DATA values128IQ3X<>+24(SB)/4, $0x646c747c
+DATA values128IQ3X<>+28(SB)/4, $0x424c545c
+DATA values128IQ3X<>+32(SB)/4, $0x9c948c84
+DATA values128IQ3X<>+36(SB)/4, $0xbeb4aca4
+DATA values128IQ3X<>+40(SB)/4, $0x646c747c
+DATA values128IQ3X<>+44(SB)/4, $0x424c545c
+DATA values128IQ3X<>+48(SB)/4, $0x9c948c84
+DATA values128IQ3X<>+52(SB)/4, $0xbeb4aca4
+DATA values128IQ3X<>+56(SB)/4, $0x646c747c
+DATA values128IQ3X<>+60(SB)/4, $0x424c545c
+GLOBL values128IQ3X<>(SB), RODATA|NOPTR, $64
 
 DATA shift2<>+0(SB)/4, $0x3e800000
 DATA shift2<>+4(SB)/4, $0x3e800000
@@ -17213,7 +17247,7 @@ GLOBL shift2<>(SB), RODATA|NOPTR, $64
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileIQ3XVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
-	VMOVUPS valuesIQ3X<>+0(SB), Z0
+	VMOVUPS values128IQ3X<>+0(SB), Z0
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS nibbles0<>+0(SB), Z2
@@ -17308,7 +17342,7 @@ noResidual284:
 TEXT ·tileIQ3XVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
-	VMOVUPS valuesIQ3X<>+0(SB), Z0
+	VMOVUPS values128IQ3X<>+0(SB), Z0
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -17457,7 +17491,7 @@ TEXT ·swigluIQ3XVNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
-	VMOVUPS valuesIQ3X<>+0(SB), Z0
+	VMOVUPS values128IQ3X<>+0(SB), Z0
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -17617,7 +17651,7 @@ done290:
 TEXT ·expandIQ3XAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    panel+8(FP), CX
-	VMOVUPS valuesIQ3X<>+0(SB), Y0
+	VMOVUPS values128IQ3X<>+0(SB), Y0
 	MOVQ    blocks+16(FP), BX
 	TESTQ   BX, BX
 	JZ      done293
@@ -17867,7 +17901,7 @@ done293:
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·tileIQ3XAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
-	VMOVUPS valuesIQ3X<>+0(SB), Y0
+	VMOVUPS values128IQ3X<>+0(SB), Y0
 	MOVQ    x+8(FP), DX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -18095,7 +18129,7 @@ TEXT ·swigluIQ3XAVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
-	VMOVUPS valuesIQ3X<>+0(SB), Y0
+	VMOVUPS values128IQ3X<>+0(SB), Y0
 	MOVQ    x+8(FP), BX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -18514,7 +18548,7 @@ done300:
 TEXT ·expandIQ3SXVNNI(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    panel+8(FP), CX
-	VMOVUPS valuesIQ3SX<>+0(SB), Z0
+	VMOVUPS values128IQ3SX<>+0(SB), Z0
 	MOVQ    blocks+16(FP), BX
 	TESTQ   BX, BX
 	JZ      done303
@@ -18562,8 +18596,6 @@ part304:
 	VCVTDQ2PS Z2, Z2
 	VMULPS    Z1, Z2, Z2
 	VMOVUPS   Z2, 512(AX)
-	VMULPS    offsetIQ3SX<>+0(SB), Z2, Z1
-	VMOVUPS   Z1, 576(AX)
 	ADDQ      $+640, AX
 	ADDQ      $+272, CX
 	DECQ      SI
@@ -18575,47 +18607,29 @@ done303:
 	VZEROUPPER
 	RET
 
-DATA valuesIQ3SX<>+0(SB)/4, $0x16141210
-DATA valuesIQ3SX<>+4(SB)/4, $0x1e1c1a18
-DATA valuesIQ3SX<>+8(SB)/4, $0x080a0c0e
-DATA valuesIQ3SX<>+12(SB)/4, $0x00020406
-DATA valuesIQ3SX<>+16(SB)/4, $0x16141210
-DATA valuesIQ3SX<>+20(SB)/4, $0x1e1c1a18
-DATA valuesIQ3SX<>+24(SB)/4, $0x080a0c0e
-DATA valuesIQ3SX<>+28(SB)/4, $0x00020406
-DATA valuesIQ3SX<>+32(SB)/4, $0x16141210
-DATA valuesIQ3SX<>+36(SB)/4, $0x1e1c1a18
-DATA valuesIQ3SX<>+40(SB)/4, $0x080a0c0e
-DATA valuesIQ3SX<>+44(SB)/4, $0x00020406
-DATA valuesIQ3SX<>+48(SB)/4, $0x16141210
-DATA valuesIQ3SX<>+52(SB)/4, $0x1e1c1a18
-DATA valuesIQ3SX<>+56(SB)/4, $0x080a0c0e
-DATA valuesIQ3SX<>+60(SB)/4, $0x00020406
-GLOBL valuesIQ3SX<>(SB), RODATA|NOPTR, $64
-
-DATA offsetIQ3SX<>+0(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+4(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+8(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+12(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+16(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+20(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+24(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+28(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+32(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+36(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+40(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+44(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+48(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+52(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+56(SB)/4, $0x3ff00000
-DATA offsetIQ3SX<>+60(SB)/4, $0x3ff00000
-GLOBL offsetIQ3SX<>(SB), RODATA|NOPTR, $64
+DATA values128IQ3SX<>+0(SB)/4, $0x87858381
+DATA values128IQ3SX<>+4(SB)/4, $0x8f8d8b89
+DATA values128IQ3SX<>+8(SB)/4, $0x797b7d7f
+DATA values128IQ3SX<>+12(SB)/4, $0x71737577
+DATA values128IQ3SX<>+16(SB)/4, $0x87858381
+DATA values128IQ3SX<>+20(SB)/4, $0x8f8d8b89
+DATA values128IQ3SX<>+24(SB)/4, $0x797b7d7f
+DATA values128IQ3SX<>+28(SB)/4, $0x71737577
+DATA values128IQ3SX<>+32(SB)/4, $0x87858381
+DATA values128IQ3SX<>+36(SB)/4, $0x8f8d8b89
+DATA values128IQ3SX<>+40(SB)/4, $0x797b7d7f
+DATA values128IQ3SX<>+44(SB)/4, $0x71737577
+DATA values128IQ3SX<>+48(SB)/4, $0x87858381
+DATA values128IQ3SX<>+52(SB)/4, $0x8f8d8b89
+DATA values128IQ3SX<>+56(SB)/4, $0x797b7d7f
+DATA values128IQ3SX<>+60(SB)/4, $0x71737577
+GLOBL values128IQ3SX<>(SB), RODATA|NOPTR, $64
 
 // func tileIQ3SXVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileIQ3SXVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
-	VMOVUPS valuesIQ3SX<>+0(SB), Z0
+	VMOVUPS values128IQ3SX<>+0(SB), Z0
 	MOVQ    x+8(FP), DX
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS nibbles0<>+0(SB), Z2
@@ -18638,6 +18652,7 @@ part307:
 	PREFETCHT0       2304(AX)
 	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
+	VBROADCASTSS     40(DX), Z5
 	VMOVUPS          (AX), Z7
 	VPANDD           Z2, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
@@ -18674,11 +18689,8 @@ part307:
 	VPMOVSXBD        256(AX), Z7
 	VCVTDQ2PS        Z7, Z7
 	VMULPS           Z4, Z7, Z7
-	VMULPS           offsetIQ3SX<>+0(SB), Z7, Z8
-	VCVTDQ2PS        Z5, Z5
+	VSUBPS           Z3, Z5, Z5
 	VMULPS           Z7, Z5, Z5
-	VSUBPS.BCST      36(DX), Z3, Z7
-	VFNMADD231PS     Z8, Z7, Z5
 	VFMADD231PS.BCST 32(DX), Z5, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+272, AX
@@ -18711,7 +18723,7 @@ noResidual308:
 TEXT ·tileIQ3SXVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
-	VMOVUPS valuesIQ3SX<>+0(SB), Z0
+	VMOVUPS values128IQ3SX<>+0(SB), Z0
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -18736,6 +18748,7 @@ part311:
 	PREFETCHT0       2304(AX)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
+	VBROADCASTSS     40(BX), Z7
 	VMOVUPS          (AX), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
@@ -18772,11 +18785,8 @@ part311:
 	VPMOVSXBD        256(AX), Z9
 	VCVTDQ2PS        Z9, Z9
 	VMULPS           Z5, Z9, Z9
-	VMULPS           offsetIQ3SX<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z7, Z7
+	VSUBPS           Z4, Z7, Z7
 	VMULPS           Z9, Z7, Z7
-	VSUBPS.BCST      36(BX), Z4, Z9
-	VFNMADD231PS     Z10, Z9, Z7
 	VFMADD231PS.BCST 32(BX), Z7, Z1
 	PREFETCHT0       2048(AX)(CX*1)
 	PREFETCHT0       2112(AX)(CX*1)
@@ -18785,6 +18795,7 @@ part311:
 	PREFETCHT0       2304(AX)(CX*1)
 	VPXORD           Z11, Z11, Z11
 	VPXORD           Z12, Z12, Z12
+	VBROADCASTSS     40(BX), Z11
 	VMOVUPS          (AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
@@ -18821,11 +18832,8 @@ part311:
 	VPMOVSXBD        256(AX)(CX*1), Z9
 	VCVTDQ2PS        Z9, Z9
 	VMULPS           Z6, Z9, Z9
-	VMULPS           offsetIQ3SX<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z11, Z11
+	VSUBPS           Z4, Z11, Z11
 	VMULPS           Z9, Z11, Z11
-	VSUBPS.BCST      36(BX), Z4, Z9
-	VFNMADD231PS     Z10, Z9, Z11
 	VFMADD231PS.BCST 32(BX), Z11, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
@@ -18862,7 +18870,7 @@ TEXT ·swigluIQ3SXVNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
-	VMOVUPS valuesIQ3SX<>+0(SB), Z0
+	VMOVUPS values128IQ3SX<>+0(SB), Z0
 	MOVQ    x+8(FP), BX
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -18887,6 +18895,7 @@ part315:
 	PREFETCHT0       2304(AX)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
+	VBROADCASTSS     40(BX), Z7
 	VMOVUPS          (AX), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
@@ -18923,11 +18932,8 @@ part315:
 	VPMOVSXBD        256(AX), Z9
 	VCVTDQ2PS        Z9, Z9
 	VMULPS           Z5, Z9, Z9
-	VMULPS           offsetIQ3SX<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z7, Z7
+	VSUBPS           Z4, Z7, Z7
 	VMULPS           Z9, Z7, Z7
-	VSUBPS.BCST      36(BX), Z4, Z9
-	VFNMADD231PS     Z10, Z9, Z7
 	VFMADD231PS.BCST 32(BX), Z7, Z1
 	PREFETCHT0       2048(AX)(CX*1)
 	PREFETCHT0       2112(AX)(CX*1)
@@ -18936,6 +18942,7 @@ part315:
 	PREFETCHT0       2304(AX)(CX*1)
 	VPXORD           Z11, Z11, Z11
 	VPXORD           Z12, Z12, Z12
+	VBROADCASTSS     40(BX), Z11
 	VMOVUPS          (AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
@@ -18972,11 +18979,8 @@ part315:
 	VPMOVSXBD        256(AX)(CX*1), Z9
 	VCVTDQ2PS        Z9, Z9
 	VMULPS           Z6, Z9, Z9
-	VMULPS           offsetIQ3SX<>+0(SB), Z9, Z10
-	VCVTDQ2PS        Z11, Z11
+	VSUBPS           Z4, Z11, Z11
 	VMULPS           Z9, Z11, Z11
-	VSUBPS.BCST      36(BX), Z4, Z9
-	VFNMADD231PS     Z10, Z9, Z11
 	VFMADD231PS.BCST 32(BX), Z11, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
@@ -19024,7 +19028,7 @@ done314:
 TEXT ·expandIQ3SXAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    panel+8(FP), CX
-	VMOVUPS valuesIQ3SX<>+0(SB), Y0
+	VMOVUPS values15IQ3SX<>+0(SB), Y0
 	MOVQ    blocks+16(FP), BX
 	TESTQ   BX, BX
 	JZ      done317
@@ -19072,8 +19076,8 @@ part318:
 	VCVTDQ2PS Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VMOVUPS   Y2, 512(AX)
-	VMULPS    offsetIQ3SX<>+0(SB), Y2, Y1
-	VMOVUPS   Y1, 576(AX)
+	VMOVDQU   offsetPairsIQ3SX<>+0(SB), Y2
+	VMOVDQU   Y2, 576(AX)
 	VMOVUPS   32(CX), Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y2
 	VPSHUFB   Y2, Y0, Y2
@@ -19111,8 +19115,8 @@ part318:
 	VCVTDQ2PS Y2, Y2
 	VMULPS    Y1, Y2, Y2
 	VMOVUPS   Y2, 544(AX)
-	VMULPS    offsetIQ3SX<>+0(SB), Y2, Y1
-	VMOVUPS   Y1, 608(AX)
+	VMOVDQU   offsetPairsIQ3SX<>+0(SB), Y2
+	VMOVDQU   Y2, 608(AX)
 	ADDQ      $+640, AX
 	ADDQ      $+272, CX
 	DECQ      SI
@@ -19124,11 +19128,47 @@ done317:
 	VZEROUPPER
 	RET
 
+DATA values15IQ3SX<>+0(SB)/4, $0x16141210
+DATA values15IQ3SX<>+4(SB)/4, $0x1e1c1a18
+DATA values15IQ3SX<>+8(SB)/4, $0x080a0c0e
+DATA values15IQ3SX<>+12(SB)/4, $0x00020406
+DATA values15IQ3SX<>+16(SB)/4, $0x16141210
+DATA values15IQ3SX<>+20(SB)/4, $0x1e1c1a18
+DATA values15IQ3SX<>+24(SB)/4, $0x080a0c0e
+DATA values15IQ3SX<>+28(SB)/4, $0x00020406
+DATA values15IQ3SX<>+32(SB)/4, $0x16141210
+DATA values15IQ3SX<>+36(SB)/4, $0x1e1c1a18
+DATA values15IQ3SX<>+40(SB)/4, $0x080a0c0e
+DATA values15IQ3SX<>+44(SB)/4, $0x00020406
+DATA values15IQ3SX<>+48(SB)/4, $0x16141210
+DATA values15IQ3SX<>+52(SB)/4, $0x1e1c1a18
+DATA values15IQ3SX<>+56(SB)/4, $0x080a0c0e
+DATA values15IQ3SX<>+60(SB)/4, $0x00020406
+GLOBL values15IQ3SX<>(SB), RODATA|NOPTR, $64
+
+DATA offsetPairsIQ3SX<>+0(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+4(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+8(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+12(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+16(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+20(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+24(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+28(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+32(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+36(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+40(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+44(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+48(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+52(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+56(SB)/4, $0x0000000f
+DATA offsetPairsIQ3SX<>+60(SB)/4, $0x0000000f
+GLOBL offsetPairsIQ3SX<>(SB), RODATA|NOPTR, $64
+
 // func tileIQ3SXAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·tileIQ3SXAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
-	VMOVUPS valuesIQ3SX<>+0(SB), Y0
+	VMOVUPS values15IQ3SX<>+0(SB), Y0
 	MOVQ    x+8(FP), DX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -19195,18 +19235,17 @@ part321:
 	VPMADDUBSW   Y6, Y5, Y6
 	VPADDW       Y6, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPBROADCASTW 36(DX), Y5
+	VPMADDWD     offsetPairsIQ3SX<>+0(SB), Y5, Y5
+	VPSRAD       $0x03, Y5, Y5
+	VPADDD       Y5, Y3, Y3
 	VPADDD       Y4, Y3, Y3
 	VCVTPH2PS    (CX), Y4
 	VPMOVSXBD    256(AX), Y5
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y4, Y5, Y5
-	VMULPS       offsetIQ3SX<>+0(SB), Y5, Y4
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y5, Y3, Y3
-	VMOVUPS      start<>+0(SB), Y5
-	VBROADCASTSS 36(DX), Y6
-	VSUBPS       Y6, Y5, Y5
-	VFNMADD231PS Y4, Y5, Y3
 	VBROADCASTSS 32(DX), Y4
 	VFMADD231PS  Y4, Y3, Y1
 	VMOVUPS      32(AX), Y4
@@ -19257,18 +19296,17 @@ part321:
 	VPMADDUBSW   Y6, Y5, Y6
 	VPADDW       Y6, Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VPBROADCASTW 36(DX), Y5
+	VPMADDWD     offsetPairsIQ3SX<>+0(SB), Y5, Y5
+	VPSRAD       $0x03, Y5, Y5
+	VPADDD       Y5, Y3, Y3
 	VPADDD       Y4, Y3, Y3
 	VCVTPH2PS    16(CX), Y4
 	VPMOVSXBD    264(AX), Y5
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y4, Y5, Y5
-	VMULPS       offsetIQ3SX<>+0(SB), Y5, Y4
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y5, Y3, Y3
-	VMOVUPS      start<>+0(SB), Y5
-	VBROADCASTSS 36(DX), Y6
-	VSUBPS       Y6, Y5, Y5
-	VFNMADD231PS Y4, Y5, Y3
 	VBROADCASTSS 32(DX), Y4
 	VFMADD231PS  Y4, Y3, Y2
 	ADDQ         $+48, DX
@@ -19309,7 +19347,7 @@ TEXT ·swigluIQ3SXAVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
-	VMOVUPS valuesIQ3SX<>+0(SB), Y0
+	VMOVUPS values15IQ3SX<>+0(SB), Y0
 	MOVQ    x+8(FP), BX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -19378,18 +19416,17 @@ part325:
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPBROADCASTW 36(BX), Y7
+	VPMADDWD     offsetPairsIQ3SX<>+0(SB), Y7, Y7
+	VPSRAD       $0x03, Y7, Y7
+	VPADDD       Y7, Y5, Y5
 	VPADDD       Y6, Y5, Y5
 	VCVTPH2PS    (DX), Y6
 	VPMOVSXBD    256(AX), Y7
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y6, Y7, Y7
-	VMULPS       offsetIQ3SX<>+0(SB), Y7, Y6
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y7, Y5, Y5
-	VMOVUPS      start<>+0(SB), Y7
-	VBROADCASTSS 36(BX), Y8
-	VSUBPS       Y8, Y7, Y7
-	VFNMADD231PS Y6, Y7, Y5
 	VBROADCASTSS 32(BX), Y6
 	VFMADD231PS  Y6, Y5, Y1
 	VMOVUPS      32(AX), Y6
@@ -19440,18 +19477,17 @@ part325:
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPBROADCASTW 36(BX), Y7
+	VPMADDWD     offsetPairsIQ3SX<>+0(SB), Y7, Y7
+	VPSRAD       $0x03, Y7, Y7
+	VPADDD       Y7, Y5, Y5
 	VPADDD       Y6, Y5, Y5
 	VCVTPH2PS    16(DX), Y6
 	VPMOVSXBD    264(AX), Y7
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y6, Y7, Y7
-	VMULPS       offsetIQ3SX<>+0(SB), Y7, Y6
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y7, Y5, Y5
-	VMOVUPS      start<>+0(SB), Y7
-	VBROADCASTSS 36(BX), Y8
-	VSUBPS       Y8, Y7, Y7
-	VFNMADD231PS Y6, Y7, Y5
 	VBROADCASTSS 32(BX), Y6
 	VFMADD231PS  Y6, Y5, Y2
 	PREFETCHT0   8192(AX)(CX*1)
@@ -19507,18 +19543,17 @@ part325:
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPBROADCASTW 36(BX), Y7
+	VPMADDWD     offsetPairsIQ3SX<>+0(SB), Y7, Y7
+	VPSRAD       $0x03, Y7, Y7
+	VPADDD       Y7, Y5, Y5
 	VPADDD       Y6, Y5, Y5
 	VCVTPH2PS    (DX)(CX*1), Y6
 	VPMOVSXBD    256(AX)(CX*1), Y7
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y6, Y7, Y7
-	VMULPS       offsetIQ3SX<>+0(SB), Y7, Y6
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y7, Y5, Y5
-	VMOVUPS      start<>+0(SB), Y7
-	VBROADCASTSS 36(BX), Y8
-	VSUBPS       Y8, Y7, Y7
-	VFNMADD231PS Y6, Y7, Y5
 	VBROADCASTSS 32(BX), Y6
 	VFMADD231PS  Y6, Y5, Y3
 	VMOVUPS      32(AX)(CX*1), Y6
@@ -19569,18 +19604,17 @@ part325:
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y6, Y6
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VPBROADCASTW 36(BX), Y7
+	VPMADDWD     offsetPairsIQ3SX<>+0(SB), Y7, Y7
+	VPSRAD       $0x03, Y7, Y7
+	VPADDD       Y7, Y5, Y5
 	VPADDD       Y6, Y5, Y5
 	VCVTPH2PS    16(DX)(CX*1), Y6
 	VPMOVSXBD    264(AX)(CX*1), Y7
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y6, Y7, Y7
-	VMULPS       offsetIQ3SX<>+0(SB), Y7, Y6
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y7, Y5, Y5
-	VMOVUPS      start<>+0(SB), Y7
-	VBROADCASTSS 36(BX), Y8
-	VSUBPS       Y8, Y7, Y7
-	VFNMADD231PS Y6, Y7, Y5
 	VBROADCASTSS 32(BX), Y6
 	VFMADD231PS  Y6, Y5, Y4
 	ADDQ         $+48, BX

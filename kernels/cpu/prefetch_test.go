@@ -116,7 +116,7 @@ func TestTilesPrefetchWhatTheyRead(t *testing.T) {
 			demand(fmt.Sprintf("swiglu%sAVX2r%d", name, rows), 2*s.PanelSub())
 		}
 	}
-	for name, d := range map[string]dtype.DType{"Nibbles": dtype.Q4_1, "Bytes": dtype.Q5_1, "Crumbs16": dtype.Q2_K, "Scaled16": dtype.Q6_K, "Large16": dtype.IQ2X16, "Signed": dtype.IQ4_NL} {
+	for name, d := range map[string]dtype.DType{"Nibbles": dtype.Q4_1, "Bytes": dtype.Q5_1, "Shifted": dtype.Q5_0, "Crumbs16": dtype.Q2_K, "Scaled16": dtype.Q6_K, "Large16": dtype.IQ2X16, "Signed": dtype.IQ4_NL} {
 		demand(fmt.Sprintf("tile%sAVX2r2p1", name), d.Scheme().PanelSub())
 	}
 }

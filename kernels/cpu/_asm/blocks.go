@@ -92,8 +92,19 @@ func (s *scheme) sub() int {
 // signed reports whether bytes are too large for VPMADDUBSW, so that they are taken without their offset of 128.
 func (s *scheme) signed() bool { return s.offset == 128 }
 
+// shifted reports whether bytes of groups of 32 have an offset that VPMADDUBSW can multiply.
+func (s *scheme) shifted() bool { return s.groups() == 1 && !s.mins && !s.signed() }
+
 // integral reports whether VNNI takes the offset out of integer sums; otherwise float32 sums lose it as they lose mins.
-func (s *scheme) integral() bool { return s.signed() || s.scaled() }
+func (s *scheme) integral() bool { return s.signed() || s.scaled() || s.shifted() }
+
+// byteOffset is the offset of the bytes that tiles unpack. With VNNI a table has that of expanded parts.
+func (b *blockSource) byteOffset() int {
+	if b.wide() && b.integral() && b.values != nil {
+		return partOffset
+	}
+	return b.offset
+}
 
 // most is the largest unsigned byte.
 func (s *scheme) most() int {
@@ -107,6 +118,7 @@ func (s *scheme) most() int {
 const (
 	partScales = partWords * 64
 	vectorSize = 64
+	partOffset = 128 // of bytes whose integer sums lose it, with VNNI
 )
 
 func partMins(groups int) int  { return partScales + groups*vectorSize }
@@ -147,7 +159,7 @@ type kept struct {
 	high   reg.VecVirtual   // mask of the high nibbles, which are multiplied where they are; see shiftless
 	magic  reg.VecVirtual   // startBits
 	eighth reg.VecVirtual
-	offset reg.VecVirtual   // an eighth of the offset of scaled formats
+	offset reg.VecVirtual   // an eighth of the offset that integer sums lose, if it is not partOffset
 	d, m   []reg.VecVirtual // of the current block: D, and an eighth of M, one for each panel
 }
 
@@ -167,7 +179,7 @@ func (b *blockSource) keep(panels int) {
 		b.kept.high = constant(b.mask(4, 4))
 	}
 	b.kept.magic = constant(b.word("start", startBits))
-	if b.scaled() {
+	if b.integral() && b.byteOffset() != partOffset {
 		b.kept.offset = constant(b.eighthOfOffset())
 	}
 	if b.super {
@@ -210,7 +222,7 @@ func (g *generator) newBlockSource(s *scheme, w rows) *blockSource {
 	}
 	if s.values != nil {
 		b.table = g.vec()
-		g.VMOVUPS(g.valueTable(s, "values", 0), b.table)
+		g.VMOVUPS(g.valueTable(s, "values"+strconv.Itoa(b.byteOffset()), byte(s.offset-b.byteOffset())), b.table)
 	}
 	return b
 }
@@ -435,23 +447,28 @@ func (g *generator) expand(s *scheme, level string) {
 	g.ret()
 }
 
-// expandHalf expands vector h of a part. With VNNI, bytes of formats whose offset integer sums lose get one of 128.
+// expandHalf expands vector h of a part. Of formats whose offset integer sums lose, bytes get that of partOffset with
+// VNNI; with AVX2 the offset has the place of the mins.
 func (b *blockSource) expandHalf(dst reg.GPVirtual, h int) {
 	to := func(disp int) operand.Mem { return operand.Mem{Base: dst, Disp: disp + h*b.bytes()} }
 	integral := b.integral() && b.wide()
 	b.bytesOf(0, h, func(j int, u reg.VecVirtual) {
-		if integral && !b.signed() {
-			b.VPADDB(b.word("to128"+string(b.format), uint32(128-b.offset)*0x01010101), u, u)
+		if integral && b.byteOffset() != partOffset {
+			b.VPADDB(b.word("to128"+string(b.format), uint32(partOffset-b.offset)*0x01010101), u, u)
 		}
 		b.VMOVUPS(u, to(64*j))
 	})
 	for i := range b.groups() {
 		scale := b.scale(0, h, i)
 		b.VMOVUPS(scale, to(partScales+i*vectorSize))
-		if integral {
-			continue
+		switch {
+		case integral:
+		case b.shifted():
+			b.VMOVDQU(b.offsetPairs(), scale)
+			b.VMOVDQU(scale, to(partMins(1)))
+		default:
+			b.VMOVUPS(b.min(0, h, i, scale), to(partMins(b.groups())+i*vectorSize))
 		}
-		b.VMOVUPS(b.min(0, h, i, scale), to(partMins(b.groups())+i*vectorSize))
 	}
 }
 
@@ -561,6 +578,10 @@ func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
 		}
 	})
 	groups := [][]reg.VecVirtual{d.result(first), d.result(second)}
+	if b.shifted() && !b.generator.wide() {
+		b.VPADDD(b.lostOffset(x, 0, b.offsetPairs()), groups[0][0], groups[0][0])
+		integral = true
+	}
 	if b.kept.high != nil {
 		b.VPSRAD(operand.U8(4), groups[1][0], groups[1][0])
 	}
@@ -572,7 +593,7 @@ func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
 	for i, acc := range groups {
 		s := b.scale(p, h, i)
 		var m reg.VecVirtual
-		if !term.integral {
+		if !integral {
 			m = b.min(p, h, i, s)
 		}
 		term.add(0, i, len(groups), acc[0], s, m, x)

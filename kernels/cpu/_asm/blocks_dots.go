@@ -25,12 +25,12 @@ func (g *generator) newDots(integral bool, most int) *dots {
 	return &dots{generator: g, integral: integral, atOnce: atOnce, narrow: map[*accumulator]int{}, started: map[*accumulator]bool{}}
 }
 
-// offsetVectors is what start needs for groups of 16: startBits, and an eighth of the offset, as activations have eight
-// times the sum of the first 16. For an offset of 128, times is what is added to the bits of a float32 to multiply it by
+// offsetVectors is what start needs for groups of 16, and for groups of 32 with an offset other than partOffset:
+// startBits, and an eighth of the offset, as activations have eight times their sums. For partOffset, times is what is added to the bits of a float32 to multiply it by
 // 16: other ports do that than those of products. Zero becomes a number that changes no difference from startBits.
 type offsetVectors struct {
 	magic  reg.VecVirtual
-	eighth operand.Op // nil if there is times
+	eighth operand.Op // nil for partOffset
 	times  operand.Op
 }
 
@@ -52,9 +52,11 @@ func (d *dots) start(a *accumulator, i, n int, x rows) {
 	}
 	for r, v := range a.wide {
 		switch {
-		case n == 1:
+		case n == 1 && d.offset.eighth == nil:
 			d.VBROADCASTSS(x.at(r, q8aStart8), v)
 			continue
+		case n == 1:
+			d.VSUBPS_BCST(x.at(r, q8aStart4), d.offset.magic, v)
 		case i == 0:
 			d.VBROADCASTSS(x.at(r, q8aFirst), v)
 		default:

@@ -34,7 +34,7 @@ func (g *generator) fewTile(s *scheme, t *tile) {
 	g.begin(t)
 	b := &fewBlock{blockSource: g.newBlockSource(s, g.panelAddresses(t)), tile: t, x: g.xAddresses(t), s: g.newSums(t), magic: g.vec()}
 	g.VMOVUPS(g.word("start", startBits), b.magic)
-	if s.scaled() {
+	if s.integral() && b.byteOffset() != partOffset {
 		b.eighth = g.vec()
 		g.VMOVUPS(b.eighthOfOffset(), b.eighth)
 	}
@@ -55,7 +55,7 @@ type fewBlock struct {
 	x      rows
 	s      sums
 	magic  reg.VecVirtual // startBits
-	eighth reg.VecVirtual // of the offset of scaled formats
+	eighth reg.VecVirtual // see kept.offset
 }
 
 // add adds the products of a part of panel p.
@@ -132,9 +132,15 @@ func (b *narrowFewBlock) add(p, h int) {
 	d := b.newDots(false, b.most())
 	acc := d.accumulators(b.sums.rows)
 	b.bytesOf(p, h, func(j int, u reg.VecVirtual) { d.word(acc, j, u, x) })
-	t, s := b.newTerm(b.sums.rows, false, nil), b.scale(p, h, 0)
-	low := b.min(p, h, 0, s)
+	t, s := b.newTerm(b.sums.rows, b.shifted(), nil), b.scale(p, h, 0)
+	var low reg.VecVirtual
+	if !t.integral {
+		low = b.min(p, h, 0, s)
+	}
 	for r, v := range d.result(acc) {
+		if t.integral {
+			b.VPADDD(b.lostOffset(x, r, b.offsetPairs()), v, v)
+		}
 		t.add(r, 0, 1, v, s, low, x)
 		sum := b.vec()
 		b.VMOVUPS(b.sums.sum(p, r, h), sum)

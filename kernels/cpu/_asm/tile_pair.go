@@ -23,11 +23,12 @@ type pairKind struct {
 type pairTail int
 
 const (
-	tailMins   pairTail = iota // d·(Σ s·products - m·Σ x)
-	tailScales                 // d·(s·products), with magnitudes
-	tailOffset                 // (s·d)·(products - 8·Σ x)
-	tailPlain                  // (s·d)·products, with magnitudes
-	tailScaled                 // (D·d)·Σ scale·products, see scaledPart
+	tailMins    pairTail = iota // d·(Σ s·products - m·Σ x)
+	tailScales                  // d·(s·products), with magnitudes
+	tailOffset                  // (s·d)·(products - 8·Σ x)
+	tailPlain                   // (s·d)·products, with magnitudes
+	tailShifted                 // d·(s·(products - offset·Σ x))
+	tailScaled                  // (D·d)·Σ scale·products, see scaledPart
 )
 
 // Products of a word are at most 2·127·most in 16 bits: 8 words of at most 15, 4 of at most 31, 2 of at most 63, and
@@ -35,6 +36,7 @@ const (
 var pairKinds = []pairKind{
 	{"Nibbles", 1, 8, tailMins, 5},
 	{"Bytes", 1, 4, tailMins, 6},
+	{"Shifted", 1, 4, tailShifted, 6},
 	{"Crumbs16", 2, 4, tailMins, 4},
 	{"Scaled16", 2, 2, tailScaled, 7},
 	{"Large16", 2, 1, tailMins, 5},
@@ -60,7 +62,7 @@ func (k *pairKind) scalesAt() int {
 func (k *pairKind) minsAt() int { return k.scalesAt() + k.groups*vectorSize }
 func (k *pairKind) bytes() int {
 	switch k.tail {
-	case tailMins:
+	case tailMins, tailShifted:
 		return k.minsAt() + k.groups*vectorSize
 	case tailScaled:
 		return scaledBytes
@@ -302,7 +304,7 @@ func (b *pairBlock) stashSums(acc [][]reg.VecVirtual, first bool) {
 // scale adds what the products of group i give for row r to its sums. The steps are those of term.add, of avx2Block for
 // q8_0 and q4_0.
 func (b *tailBlock) scale(p, i, r int, acc []reg.VecVirtual) {
-	b.toFloats(r, acc)
+	b.toFloats(p, r, acc)
 	switch b.kind.tail {
 	case tailPlain, tailOffset:
 		d := b.vec()
@@ -316,7 +318,7 @@ func (b *tailBlock) scale(p, i, r int, acc []reg.VecVirtual) {
 		return
 	case tailMins:
 		b.scaleWithMins(p, i, r, acc)
-	case tailScales:
+	case tailScales, tailShifted:
 		for h, v := range acc {
 			b.VMULPS(b.w.at(p, b.kind.scalesAt()+h*b.generator.bytes()), v, v)
 		}
@@ -336,7 +338,13 @@ func (b *tailBlock) scale(p, i, r int, acc []reg.VecVirtual) {
 }
 
 // toFloats makes float32 of integer sums; those with an offset lose it.
-func (b *tailBlock) toFloats(r int, acc []reg.VecVirtual) {
+func (b *tailBlock) toFloats(p, r int, acc []reg.VecVirtual) {
+	if b.kind.tail == tailShifted {
+		lost := b.lostOffset(b.x, r, b.w.at(p, b.kind.minsAt()))
+		for _, v := range acc {
+			b.VPADDD(lost, v, v)
+		}
+	}
 	if b.kind.tail != tailOffset {
 		for _, v := range acc {
 			b.VCVTDQ2PS(v, v)
