@@ -259,6 +259,11 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 		p.run(r0, c0)
 		return
 	}
+	if one := active.inTurn(f, k, r1-r0); one != nil && round == nil {
+		p := gatedProduct{f: f, tile: one, dst: dst, x: x, gate: gate, up: up, n: n, k: k}
+		p.run(r0, c0, c1)
+		return
+	}
 	if e := active.expanded[f]; e != nil && r1-r0 >= e.least[1] {
 		p := expandedProduct{expansion: e, f: f, dst: dst, x: x, w: gate, up: up, n: n, k: k}
 		p.run(r0, r1, c0, c1)
