@@ -31,6 +31,7 @@ func (w *copier) copyAhead(f *ir.Func) {
 			if a == nil || !flow.CopyBase(a).IsParam() || t.Addresses(a.Type.Space) {
 				continue
 			}
+			// The first split copies what it reads before everything else anyway.
 			if base, key := flow.CopyBase(a), (CopyKey{flow.CopyBase(a), t.Home()}); w.ahead[key] == nil && n.Split != first {
 				w.ahead[key] = w.inputAhead(n, base)
 			}
@@ -52,7 +53,7 @@ func firstSplit(f *ir.Func) int {
 // inputAhead returns a copy of an input for n, which flushAhead puts before all splits.
 func (w *copier) inputAhead(n *ir.Node, v *ir.Value) *ir.Value {
 	cp := w.copyOf(n, v)
-	w.heads = w.heads[:len(w.heads)-1]
+	w.heads = w.heads[:len(w.heads)-1] // copyOf has put it there
 	w.before = append(w.before, cp.Def)
 	w.c.Cause(cp.Def, pass.RuleCopyAhead, v.String())
 	return cp

@@ -26,11 +26,11 @@ import (
 // than allowed, the cheapest cuts for each byte first, and plans the module with these cuts in a dry run. If the plan
 // exceeds a limit, less is allowed in the next try. In the end it takes back the cuts that the limits do not need.
 
-// maxApartTries is the number of dry runs to find cuts that keep the limits, and of those to take back cuts.
+// maxApartTries is how many dry runs look for cuts that keep the limits. As many again may take cuts back.
 const maxApartTries = 6
 
-// copiesApart returns the cuts with which the plan keeps the limits of memory, if there are any. over is, by space, the
-// bytes by which the plan exceeds its limits without cuts.
+// copiesApart returns the cuts with which the plan keeps the limits of memory: the copies that elide-copy has to keep.
+// over is, by space, the bytes by which the plan exceeds its limits without cuts.
 func copiesApart(c *pass.Context, m *ir.Module) (keep pass.CopySet, over map[string]int64, err error) {
 	s := &apartSearch{c: c, m: m, limits: make(map[string]int64)}
 	spaces := c.Targets.Spaces()
@@ -127,7 +127,8 @@ func (l *liveBytes) positions() (begin []int, uses [][]int) {
 	return begin, uses
 }
 
-// eachWithBytes calls do with the values that have bytes of their own for some of the nodes.
+// eachWithBytes calls do with the values whose bytes are live during some nodes: parameters, and results that own their
+// bytes. Weights, states and constants are always live.
 func (l *liveBytes) eachWithBytes(do func(*ir.Value)) {
 	for _, v := range l.f.Params {
 		do(v)
@@ -161,24 +162,24 @@ func (l *liveBytes) addRegion(s *apartSearch, x mergedCopy, begin int, uses [][]
 	if i, _ := slices.BinarySearch(list, x.pos); i > 0 {
 		before = max(before, list[i-1])
 	}
-	from := flow.Origin(x.by.Def.Args[0])
-	if before+1 >= x.pos || l.endsBefore(from, x.pos, uses) {
+	source := flow.Origin(x.by.Def.Args[0])
+	if before+1 >= x.pos || l.endsBefore(source, x.pos, uses) {
 		return
 	}
 	l.regions[space] = append(l.regions[space], useRegion{
 		at: x.at, from: before + 1, to: x.pos, bytes: s.bytes(x.by),
-		seconds: flow.TargetOf(s.c, space).TransferSeconds(flow.TargetOf(s.c, from.Type.Space), float64(x.by.Type.MaxBytes())),
+		seconds: flow.TargetOf(s.c, space).TransferSeconds(flow.TargetOf(s.c, source.Type.Space), float64(x.by.Type.MaxBytes())),
 	})
 }
 
-// endsBefore reports whether the bytes of v, in a space with a limit, end before a position: copying v again there
-// would keep them live for longer.
+// endsBefore reports whether v is in a space with a limit and its bytes end before a position. Copying v again at this
+// position would keep its own bytes live for longer.
 func (l *liveBytes) endsBefore(v *ir.Value, at int, uses [][]int) bool {
 	leaf := v.Def != nil && v.Def.Is(ir.Leaf)
 	return l.change[v.Type.Space] != nil && !leaf && lastUse(uses[v.ID], 0) < at
 }
 
-// bytes returns the bytes of all instances of v.
+// bytes returns the bytes of all instances of v, as many as pass pipeline will give it.
 func (s *apartSearch) bytes(v *ir.Value) int64 {
 	if v.Def != nil && flow.IsTransfer(v.Def) && s.c.Target(v.Def).Asynchronous() {
 		return v.Type.MaxBytes() * int64(max(1, s.c.Options.Pipeline))
@@ -189,7 +190,7 @@ func (s *apartSearch) bytes(v *ir.Value) int64 {
 // find returns cuts with which the plan keeps the limits, and by how much it exceeds them without cuts. The set is
 // empty if no cuts are needed, or if none help.
 func (s *apartSearch) find() (cuts pass.CopySet, over map[string]int64, err error) {
-	over, err = s.over(pass.CopySet{})
+	over, err = s.over(pass.CopySet{}) // empty, not nil: nil would search again
 	if err != nil || len(over) == 0 {
 		return pass.CopySet{}, nil, err
 	}
@@ -197,7 +198,8 @@ func (s *apartSearch) find() (cuts pass.CopySet, over map[string]int64, err erro
 	return cuts, over, err
 }
 
-// enough returns cuts with which a plan keeps the limits that it exceeds by over without; an empty set if none help.
+// enough returns cuts with which the plan keeps the limits; an empty set if none help. over is, by space, the bytes by
+// which the plan exceeds its limits without cuts.
 func (s *apartSearch) enough(over map[string]int64) (cuts pass.CopySet, err error) {
 	allowed := make(map[string]int64) // by space: live bytes
 	for range maxApartTries {
@@ -291,7 +293,7 @@ func (l *liveBytes) cut(space string, allowed int64, cuts pass.CopySet) {
 		for len(open) > 0 && live > allowed {
 			cuts[open[0].at] = true
 			live -= open[0].bytes
-			change[open[0].to] += open[0].bytes
+			change[open[0].to] += open[0].bytes // copied again there
 			open = open[1:]
 		}
 	}
@@ -304,7 +306,7 @@ func cheaperCut(x, y useRegion) int {
 }
 
 // fewer takes back cuts that the limits do not need: it tries each half of them, then each quarter, and so on, as long
-// as there are tries left.
+// as there are tries left. If err is not nil, it returns it at once.
 func (s *apartSearch) fewer(cuts pass.CopySet, err error) (pass.CopySet, error) {
 	list := slices.SortedFunc(maps.Keys(cuts), func(x, y pass.NodeAt) int { return cmp.Or(x.Fn-y.Fn, x.Node-y.Node) })
 	tries := maxApartTries

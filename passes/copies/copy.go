@@ -13,8 +13,10 @@ import (
 
 // Copy copies every operand into the space that its backend prefers.
 //
-// Before: every node has a split. After: every operand is in the home space of its node's backend, and results of
-// functions are where the last target keeps its bytes. Each split has its own copies, at its head.
+// Before: every node has a split. After: every operand is in the home space of its node's backend. An operand for which
+// copier.stays holds may be in another space that the backend addresses. Results of entry points are in a space that
+// the last target addresses, results of bodies in that of the body's parameter. Each split has its own copies, at its
+// head.
 //
 // Not earlier: a copy belongs to the inputs of a split. Not later: plan gives copies addresses.
 //
@@ -30,8 +32,8 @@ import (
 // The pass inserts more copies than are needed. elide-copy removes the copies that a shared space or another copy makes
 // needless.
 //
-//   - A view that shows all of its operand in another shape or order is made again of the copy, so that a value is
-//     copied once for all its views.
+//   - A reshape or permute shows all of its operand. Its operand is copied, and the view is made again from the copy.
+//     So a value is copied once for all such views.
 //   - A slice is copied as the bytes that it shows, unless one copy of the whole value takes less time than the copies
 //     of its slices (whole.go).
 //   - Of experts in another space, only those are copied that the router chose (experts.go).
@@ -94,13 +96,13 @@ type copier struct {
 	last   string                  // backend of the split before
 
 	placed ir.NodeTable[bool] // nodes in the new order
-	extra  map[*ir.Node]int   // nodes of splits that the pass adds; the number tells these splits from others
+	extra  map[*ir.Node]int   // nodes of splits that the pass adds, which differ in this number from those around them
 
-	full   map[CopyKey]bool        // values that are copied into a space as they are
-	wholes map[CopyKey]bool        // values that are copied whole into a space, although only slices are read
-	ahead  map[CopyKey]*ir.Value   // copies of inputs
+	full   map[CopyKey]bool        // values that nodes read whole in a space; empty if the module came without copies
+	wholes map[CopyKey]bool        // values that are copied whole into a space, although some readers read slices
+	ahead  map[CopyKey]*ir.Value   // copies of inputs before everything else
 	chosen map[expertKey]*ir.Value // copies of experts of the open split
-	known  map[CopyKey]*ir.Value   // copies in other spaces than that of the reader: of indices, and those on the way to it
+	known  map[CopyKey]*ir.Value   // copies for other copies to read: of indices, and of values on the way by the host
 }
 
 // copyFor names a value that is copied for a backend.
@@ -183,9 +185,10 @@ func (w *copier) place(n *ir.Node) {
 }
 
 // elsewhere moves n, the last node at the head of the open split, to another backend: into the split before if that is
-// on the backend, otherwise into a new split between the two.
+// on the backend, otherwise into a new split between the two. The new split has the number of the open one until
+// renumber: extra tells it from the open one.
 func (w *copier) elsewhere(n *ir.Node, backend string) {
-	w.heads = w.heads[:len(w.heads)-1]
+	w.heads = w.heads[:len(w.heads)-1] // that is n
 	n.Backend = backend
 	if w.split > 0 && w.last == backend {
 		n.Split = w.split - 1
@@ -218,8 +221,8 @@ func (w *copier) renumber() {
 	}
 }
 
-// operands makes n read copies. A node that itself moves bytes between spaces reads them where they are. The operand
-// that a node overwrites has to be in a space that its backend addresses.
+// operands makes n read copies where an operand is not in the home space of n's backend. A node that itself moves bytes
+// between spaces reads them where they are.
 func (w *copier) operands(n *ir.Node) {
 	t := w.c.Target(n)
 	if t == nil || !flow.DoesWork(n) {
@@ -278,7 +281,7 @@ func (w *copier) delay(cp *ir.Node, v *ir.Value) {
 	if !w.computedHere(v) {
 		return
 	}
-	w.heads = w.heads[:len(w.heads)-1]
+	w.heads = w.heads[:len(w.heads)-1] // that is cp
 	w.body = append(w.body, cp)
 	w.c.Cause(cp, pass.RuleCopyLate, v.String())
 }
@@ -292,8 +295,8 @@ func (w *copier) computedHere(v *ir.Value) bool {
 	return slices.ContainsFunc(n.Args, func(a *ir.Value) bool { return a != nil && w.computedHere(a) })
 }
 
-// stays reports whether operand i of n, which n's backend addresses, is not copied: no pass removes copies later, or n
-// writes the operand, or the open split has computed it.
+// stays reports whether operand i of n, which n's backend addresses, is not copied. There are four reasons: no pass
+// removes copies later, n runs a function, n overwrites the operand, or the open split has computed it.
 func (w *copier) stays(n *ir.Node, i int) bool {
 	if w.needed || flow.RunsFunction(n) || n.Is(ir.Alias) && i == n.Op.Info().AliasArg {
 		return true
@@ -307,6 +310,7 @@ func (w *copier) stays(n *ir.Node, i int) bool {
 
 // here returns v in the home space of n's backend: a copy at the head of the open split, or a view of one.
 func (w *copier) here(n *ir.Node, v *ir.Value) *ir.Value {
+	// Of %v, a reshape of a slice of %x, base is the slice. If %x is copied whole, the slice is made again as well.
 	base, whole := flow.CopyBase(v), w.wholes[CopyKey{flow.ViewedValue(v), w.c.Target(n).Home()}]
 	if made := w.ahead[CopyKey{base, w.c.Target(n).Home()}]; made != nil {
 		w.copies[base] = made
@@ -315,19 +319,19 @@ func (w *copier) here(n *ir.Node, v *ir.Value) *ir.Value {
 		if again := w.views[v]; again != nil {
 			return again
 		}
-		again := w.node(n, v.Def.Op, v.Def.Attr, v.Name()+"."+n.Backend, w.here(n, v.Def.Args[0])).Result()
-		w.views[v] = again
-		return again
+		view := w.node(n, v.Def.Op, v.Def.Attr, v.Name()+"."+n.Backend, w.here(n, v.Def.Args[0])).Result()
+		w.views[v] = view
+		return view
 	}
 	if made := w.copies[base]; made != nil {
 		return made
 	}
-	made := w.copyOf(n, base)
-	w.copies[base] = made
+	cp := w.copyOf(n, base)
+	w.copies[base] = cp
 	if whole {
-		w.c.Cause(made.Def, pass.RuleCopyWhole, base.String())
+		w.c.Cause(cp.Def, pass.RuleCopyWhole, base.String())
 	}
-	return made
+	return cp
 }
 
 // copyOf returns a copy of v for n, made at the head of the open split.
@@ -362,7 +366,7 @@ func (w *copier) results(f *ir.Func) {
 		}
 		f.Results[i] = w.result(r, last)
 	}
-	f.Nodes = w.e.Out
+	f.Nodes = w.e.Out // Done ran before result added more
 }
 
 // result returns a copy of a result for the caller. If the result is a reshape, the value before it is copied, as other

@@ -17,26 +17,30 @@ import (
 // for a backend that addresses its space. Where a limit of memory requires it, a value is copied once for each region
 // of its use (copiesApart).
 //
-// Not earlier: copies are inserted for correctness first. Not later: plan gives addresses to the copies that remain,
-// and later passes buffer them.
+// Not earlier: copies are inserted for correctness first. Not later: pipeline gives instances to the copies that
+// remain, and plan gives them addresses.
 //
-// For example, with gpu and cpu, which both address the space host:
+// For example, with gpu, whose home is dev and which addresses host too, cpu, which addresses only host, and %x in
+// host:
 //
-//	%a.gpu = copy %a      split 1      kept
-//	%b = f(%a.gpu)
-//	%b.cpu = copy %b      split 2      removed if %b is in host: cpu reads it there (copy.shared)
-//	%c = g(%b.cpu)
-//	%a.gpu1 = copy %a     split 3      removed: %a.gpu has the same bytes (copy.again)
-//	%d = h(%a.gpu1)
+//	%x.gpu = copy %x            split 0   removed: gpu addresses host, and reads %x there (copy.shared)
+//	%b = f(%x.gpu)              gpu
+//	%b.cpu = copy %b            split 1   kept: cpu does not address dev
+//	%c = g(%b.cpu)              cpu
+//	%c.gpu = copy %c            split 2   removed, as the first one
+//	%d = h(%c.gpu)              gpu
+//	%b.cpu.1 = copy %b          split 3   removed: %b.cpu has the same bytes (copy.again)
+//	%d.cpu = copy %d            split 3   kept
+//	%e = k(%b.cpu.1, %d.cpu)    cpu
 //
 // A value never changes after its definition, so an earlier copy of it is as good as a new one. The planner ensures
 // that its bytes are still there.
 //
-// Some copies stay. A copy that the module came with, or that pack made, is there for dense bytes if its operand is
-// strided. A copy that is a result of the function can be replaced only by an earlier one that can be that result: the
+// Some copies stay. If the operand of a copy is strided, and the model or pack made the copy, its readers may need
+// dense bytes. If a copy is a result of the function, only an earlier copy that can be this result replaces it: the
 // caller gets bytes that no other value has.
 //
-// Cost: one walk, O(nodes + operands); if a space has a limit, a few dry runs of the passes up to plan besides.
+// Cost: one walk, O(nodes + operands). If a space has a limit, there are a few dry runs of the passes up to plan too.
 var ElideCopy = pass.Pass{
 	Name:   "elide-copy",
 	Doc:    "remove copies that a shared space or another copy makes needless",
@@ -126,7 +130,7 @@ type elider struct {
 	uses    *ir.UseLists
 	made    map[CopyKey]*ir.Value     // copies that remain
 	experts map[expertsMade]*ir.Value // copies of experts that remain
-	given   map[*ir.Value]bool        // copies that became results in place of others
+	given   map[*ir.Value]bool        // copies that became results of the function in place of removed ones
 	removed map[*ir.Value]removal     // by removed copy
 }
 
@@ -144,6 +148,7 @@ func newElider(c *pass.Context, f *ir.Func) *elider {
 
 // node keeps or removes the current node.
 func (s *elider) node(n *ir.Node) {
+	// A result of the function is removed only if an earlier copy can be the result.
 	if !flow.IsTransfer(n) || slices.Contains(n.Func.Results, n.Result()) && !s.spare(n) {
 		before := slices.Clone(n.Args)
 		s.e.Keep(n)
@@ -181,7 +186,8 @@ func (s *elider) node(n *ir.Node) {
 	}
 }
 
-// reached reports whether all readers of v, and of views of it that other splits may share, address a space.
+// reached reports whether all readers of v, and of its views, address a space. Splits may share views, so some readers
+// can be on other backends than the copy v. A reader that copies from space to space reads bytes anywhere.
 func (s *elider) reached(v *ir.Value, space string) bool {
 	return !slices.ContainsFunc(s.uses.Of(v), func(n *ir.Node) bool {
 		if n.Is(ir.View) {
@@ -221,7 +227,8 @@ func (s *elider) chosen(n *ir.Node) {
 	s.e.Keep(n)
 }
 
-// spare reports whether the caller can get an earlier copy in place of n: one that is not a result yet.
+// spare reports whether the caller can get an earlier copy in place of n, which is a result of the function. The
+// earlier one must not be a result yet.
 func (s *elider) spare(n *ir.Node) bool {
 	made := s.made[CopyKey{s.e.Now(n.Args[0]), n.Result().Type.Space}]
 	return made != nil && !slices.Contains(n.Func.Results, made) && !s.given[made]
@@ -235,8 +242,8 @@ func (s *elider) remove(n *ir.Node, by *ir.Value, rule pass.RuleName) {
 	s.removed[n.Result()] = removal{rule, n.Args[0].String()}
 }
 
-// followView gives a view of a removed copy the type that it has of the value that it views now: the space, and the
-// strides that the copy did not have.
+// followView infers the type of a view again. A view of a removed copy now views the value that replaces the copy. The
+// space and the strides of that value may be others.
 func (s *elider) followView(n *ir.Node) {
 	if !n.Is(ir.View) {
 		return

@@ -13,9 +13,8 @@ import (
 // expertKey names a copy of the experts in w that idx chooses.
 type expertKey struct{ w, idx *ir.Value }
 
-// experts makes an experts_matmul read a copy with only those of its experts that the router chose, if that takes less
-// time than copying all of them. The copy reads the indices in the space of the experts, so these are copied there, in
-// a split before:
+// experts makes an experts_matmul read a copy of only the experts that the router chose, if copiesExperts holds. The
+// copy reads the indices in the space of the experts. So the indices are copied there first, in a split before:
 //
 //	split 0  gpu  %idx = top_k(...)
 //	split 1  cpu  %idx.cpu = copy %idx
@@ -60,14 +59,17 @@ func (w *copier) indices(n *ir.Node, idx *ir.Value, space string) *ir.Value {
 	return w.known[key]
 }
 
-// copiesExperts reports whether experts are copied one by one for n, which runs on t. n is an experts_matmul whose
-// experts are in a space that t does not address, and into which a target can copy indices. The router chooses so few
-// experts that copying these takes less time than copying all.
+// copiesExperts reports whether experts are copied one by one for n, which runs on t. This demands that
+//
+//   - n is an experts_matmul, and t does not address the space of its experts;
+//   - one copy moves experts from there into the home space of t, and another one moves the indices there;
+//   - the experts that the router is expected to choose have fewer bytes than all experts;
+//   - copying them and the indices takes no longer than copying all experts.
 func copiesExperts(c *pass.Context, n *ir.Node, t *target.Descriptor) bool {
 	if n.Op != ir.OpExpertsMatMul || !n.Args[1].IsWeight() || t.Addresses(n.Args[1].Type.Space) || !c.Enabled(pass.RuleCopyExperts) {
 		return false
 	}
-	w, idx := n.Args[1].Type, n.Args[2].Type
+	w, idx := n.Args[1].Type, n.Args[2].Type // of the experts and the indices
 	from := flow.TargetOf(c, w.Space)
 	if from == nil || !c.Targets.Direct(w.Space, t.Home()) || !c.Targets.Direct(idx.Space, w.Space) {
 		return false

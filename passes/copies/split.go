@@ -28,15 +28,15 @@ import (
 //
 // There is no limit on the number of splits.
 //
-// Copies are at the head of a split. So a copied weight would be live as long as all other weights of the split, long
-// after its last reader. Under the rules of cost a split begins before a node that needs another weight copied, if the
-// weights that the open split has copied and no longer reads take longer to copy than the delay of another split. For
-// example, where the delay is 10 µs, and copying a weight takes 1 ms:
+// All copies of a split are at its head. So the copy of a weight for a late node cannot take the bytes of a weight that
+// only earlier nodes read: both are live at the head. A copied weight is stale after its last reader. Under the rules
+// of cost a new split begins before a node that needs another weight copied, if copying the stale weights of the open
+// split took at least the delay of one more copy. For example, with a delay of 10 µs and 1 ms to copy a weight:
 //
 //	split 0  %a = matmul %x, %w0    copies %w0
-//	split 1  %b = matmul %a, %w1    copies %w1: %w0 is not read any more, and 1 ms > 10 µs
+//	split 1  %b = matmul %a, %w1    copies %w1: %w0 is stale, and 1 ms > 10 µs
 //
-// If targets do not state what copies cost, one such weight is enough.
+// If targets do not state what copies cost, one stale weight is enough.
 //
 // Cost: one walk, O(nodes + operands).
 var Split = pass.Pass{
@@ -95,8 +95,8 @@ type splitter struct {
 	limits     map[int]int // by number of a split: its limit of inputs, if it has grown; see RuleSet.Grows
 
 	lastRead map[copiedFor]*ir.Node // last readers of copied weights under the rules of cost; nil under other rules
-	stale    *ir.Value              // the first weight that the open split has copied and does not read any more
-	wasted   float64                // seconds to copy all such weights, without delays
+	stale    *ir.Value              // the first stale weight of the open split: it is copied there and not read any more
+	wasted   float64                // seconds to copy all stale weights of the open split, without delays
 
 	on     *target.Descriptor // backend of the open split; nil before the first one
 	inputs int                // number of inputs of the open split
@@ -106,23 +106,23 @@ type splitter struct {
 // node puts n into the open split, or into a new one.
 func (s *splitter) node(n *ir.Node) {
 	if !flow.DoesWork(n) {
-		n.Split = max(s.number, 0)
+		n.Split = max(s.number, 0) // before the first split no split is open: n belongs to the first
 		return
 	}
 	t := s.c.Target(n)
-	news := s.newInputs(n, t)
-	if rule, operand := s.cut(n, t, news); rule != "" {
+	added := s.newInputs(n, t)
+	if rule, operands := s.cut(n, t, added); rule != "" {
 		s.number++
-		s.c.CauseChange(n, rule, s.name(), t.Name, operand...)
+		s.c.CauseChange(n, rule, s.name(), t.Name, operands...)
 		s.on, s.inputs, s.stale, s.wasted = t, 0, nil, 0
 		if !s.set.CopyOnce {
-			news = s.newInputs(n, t) // of the new split
+			added = s.newInputs(n, t) // the new split has copied nothing yet
 		}
 	}
-	for _, v := range news {
+	for _, v := range added {
 		s.have[copiedFor{v, t}] = s.number
 	}
-	s.inputs += len(news)
+	s.inputs += len(added)
 	if limit := s.maxInputs(); s.set.Grows && limit > 0 && s.inputs > limit {
 		s.limits[s.number] = 2 * limit
 	}
@@ -130,7 +130,7 @@ func (s *splitter) node(n *ir.Node) {
 	s.leave(n, t)
 }
 
-// leave counts the weights of which n is the last reader as wasted for the rest of the split.
+// leave counts the weights of which n, a node on t, is the last reader as stale for the rest of the split.
 func (s *splitter) leave(n *ir.Node, t *target.Descriptor) {
 	if s.lastRead == nil {
 		return
@@ -162,49 +162,53 @@ func (s *splitter) name() string {
 
 // newInputs returns the values that have to be copied for n and are not copied yet.
 func (s *splitter) newInputs(n *ir.Node, t *target.Descriptor) []*ir.Value {
-	var news []*ir.Value
+	var added []*ir.Value
 	for _, a := range n.Sources() {
 		if a == nil || !s.set.Crosses(s.c, t, a) {
 			continue
 		}
 		base := s.set.Copied(a)
-		if !s.has(base, t) && !slices.Contains(news, base) {
-			news = append(news, base)
+		if !s.has(base, t) && !slices.Contains(added, base) {
+			added = append(added, base)
 		}
 	}
-	return news
+	return added
 }
 
-// has reports whether v is copied for a target already.
+// has reports whether v is copied already for a target: in the open split, or under CopyOnce in any split.
 func (s *splitter) has(v *ir.Value, t *target.Descriptor) bool {
 	split, known := s.have[copiedFor{v, t}]
 	return known && (s.set.CopyOnce || split == s.number)
 }
 
-// cut returns the rule by which a split begins at n, and the operands of its cause; an empty rule if none does.
-func (s *splitter) cut(n *ir.Node, t *target.Descriptor, news []*ir.Value) (rule pass.RuleName, operands []string) {
+// cut returns the rule by which a split begins at n, and the operands of its cause; an empty rule if none does. added
+// has the inputs that n would add to the open split.
+func (s *splitter) cut(n *ir.Node, t *target.Descriptor, added []*ir.Value) (rule pass.RuleName, operands []string) {
 	switch {
 	case s.on == nil:
 		return pass.RuleSplitFirst, nil
 	case t.Name != s.on.Name:
 		return pass.RuleSplitDev, []string{s.on.Name}
 	case s.choosesHere(n, t):
-		return pass.RuleSplitIdx, []string{n.Args[2].String()}
+		return pass.RuleSplitIdx, []string{n.Args[2].String()} // the indices of an experts_matmul
 	case s.inputs == 0:
 		return "", nil
 	}
-	if w := s.weight(n, t, news); w != nil {
+	if w := s.weight(n, t, added); w != nil {
 		return pass.RuleSplitWgt, []string{w.String()}
 	}
-	if limit := s.maxInputs(); limit > 0 && s.full(limit, len(news)) {
+	if limit := s.maxInputs(); limit > 0 && s.full(limit, len(added)) {
 		return pass.RuleSplitMax, []string{strconv.Itoa(limit)}
 	}
 	return "", nil
 }
 
-// weight returns the weight because of which a new split begins, or nil: one that n would copy, or one whose copy is
-// not needed any more.
-func (s *splitter) weight(n *ir.Node, t *target.Descriptor, news []*ir.Value) *ir.Value {
+// weight returns the weight because of which a new split begins, or nil:
+//
+//   - under CutAtWeights, the first weight that n reads as a copy;
+//   - under the rules of cost, the first stale weight, if n needs another weight copied;
+//   - with the flag cut-weights, the first weight that n needs copied.
+func (s *splitter) weight(n *ir.Node, t *target.Descriptor, added []*ir.Value) *ir.Value {
 	if s.set.CutAtWeights {
 		for _, v := range n.Sources() {
 			if v != nil && v.Def != nil && v.Def.Op == ir.OpWeight && s.set.Crosses(s.c, t, v) {
@@ -212,14 +216,14 @@ func (s *splitter) weight(n *ir.Node, t *target.Descriptor, news []*ir.Value) *i
 			}
 		}
 	}
-	i := slices.IndexFunc(news, (*ir.Value).IsWeight)
+	i := slices.IndexFunc(added, (*ir.Value).IsWeight)
 	switch {
 	case i < 0:
 		return nil
-	case s.stale != nil && s.wasted >= t.TransferSeconds(flow.TargetOf(s.c, news[i].Type.Space), 0):
+	case s.stale != nil && s.wasted >= t.TransferSeconds(flow.TargetOf(s.c, added[i].Type.Space), 0): // the delay alone
 		return s.stale
 	case s.cutWeights:
-		return news[i]
+		return added[i]
 	}
 	return nil
 }
@@ -259,12 +263,12 @@ func (s *splitter) madeHere(v *ir.Value) bool {
 	return v.Def != nil && flow.DoesWork(v.Def) && v.Def.Split == s.number
 }
 
-// full reports whether a node with that many new inputs begins a new split.
-func (s *splitter) full(limit, news int) bool {
+// full reports whether a node that adds so many inputs begins a new split.
+func (s *splitter) full(limit, added int) bool {
 	if s.set.FullAfter {
-		return s.inputs >= limit && news > 0
+		return s.inputs >= limit && added > 0
 	}
-	return s.inputs+news > limit
+	return s.inputs+added > limit
 }
 
 // maxInputs returns the limit of the open split; 0 is none.

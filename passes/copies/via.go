@@ -6,8 +6,10 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// direct returns what a copy of v for n reads: v, or a copy of v in the memory of the last target, if the device that
-// has v and the one that runs n exchange bytes only by way of the host. That copy serves the rest of the function.
+// direct returns what a copy of v for n reads. This is v, unless the device that has v and the one that runs n exchange
+// bytes only by way of the host. Then it is a copy of v in the memory of the last target, which serves the rest of the
+// function. It is made before the open split. So the copy of a value that the open split computes reads the value
+// itself.
 //
 //	split 0  gpu:0  %a = f(...)
 //	split 1  cpu    %a.cpu = copy %a

@@ -9,8 +9,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// wholeCopies finds the values that are copied whole into a space. Some of them are read whole. Of the others only
-// slices are read, but the slices overlap or are many, so that one copy takes less time.
+// wholeCopies finds the values that are copied whole into a space although some of their readers read slices: one copy
+// takes less time than a copy of each part that is read.
 //
 //	%q = slice %qkv, 0..512        copied alone:  0.01 ms + 512 rows
 //	%k = slice %qkv, 512..1024     copied alone:  0.01 ms + 512 rows
@@ -18,14 +18,14 @@ import (
 //	%qkv                           copied whole:  0.01 ms + 1536 rows, which is less
 func (w *copier) wholeCopies(f *ir.Func) {
 	w.full, w.wholes = make(map[CopyKey]bool), make(map[CopyKey]bool)
-	cut, copies := slicedValues(f)
-	if !w.c.Enabled(pass.RuleCopyWhole) || cut == nil && !copies {
+	sliced, hasCopies := slicedValues(f)
+	if !w.c.Enabled(pass.RuleCopyWhole) || sliced == nil && !hasCopies {
 		return
 	}
-	shown, keys := make(map[CopyKey][]*ir.Value), []CopyKey{}
+	shown, keys := make(map[CopyKey][]*ir.Value), []CopyKey{} // the parts of a value that are read in a space
 	note := func(a *ir.Value, space string) {
 		key := CopyKey{flow.ViewedValue(a), space}
-		if cut == nil || !cut[key.V.ID] {
+		if sliced == nil || !sliced[key.V.ID] {
 			return // no view shows a part of it
 		}
 		if shown[key] == nil {
@@ -43,7 +43,7 @@ func (w *copier) wholeCopies(f *ir.Func) {
 				continue
 			}
 			note(a, t.Home())
-			if copies && flow.CopyBase(a) == flow.ViewedValue(a) && !flow.IsTransfer(n) {
+			if hasCopies && flow.CopyBase(a) == flow.ViewedValue(a) && !flow.IsTransfer(n) {
 				w.full[CopyKey{flow.CopyBase(a), t.Home()}] = true
 			}
 		}
@@ -60,21 +60,21 @@ func (w *copier) wholeCopies(f *ir.Func) {
 	}
 }
 
-// slicedValues returns the values of f, by id, of which some view shows a part, or nil if there are none. copies
+// slicedValues returns the values of f, by id, of which some view shows a part, or nil if there are none. hasCopies
 // reports whether the module came with copies. Without slices and copies, each value is copied as it is.
-func slicedValues(f *ir.Func) (cut []bool, copies bool) {
+func slicedValues(f *ir.Func) (sliced []bool, hasCopies bool) {
 	for _, n := range f.Nodes {
 		switch n.Op {
 		case ir.OpCopy:
-			copies = true
+			hasCopies = true
 		case ir.OpSlice:
-			if cut == nil {
-				cut = make([]bool, f.NumValues())
+			if sliced == nil {
+				sliced = make([]bool, f.NumValues())
 			}
-			cut[flow.ViewedValue(n.Result()).ID] = true
+			sliced[flow.ViewedValue(n.Result()).ID] = true
 		}
 	}
-	return cut, copies
+	return sliced, hasCopies
 }
 
 // copiedAnyway reports whether n is a copy that the module came with, and its operand is copied into the same space for
@@ -102,7 +102,7 @@ func sameSlice(a, b *ir.Value) bool {
 // time decides, or bytes if the targets do not state how long copies take.
 func (w *copier) wholeIsLess(key CopyKey, parts []*ir.Value) bool {
 	if len(parts) < 2 {
-		return false
+		return false // the only part is copied by itself
 	}
 	to, from := flow.TargetOf(w.c, key.Space), flow.TargetOf(w.c, key.V.Type.Space)
 	all, sum := key.V.Type.MaxBytes(), int64(0)
