@@ -17,8 +17,9 @@ import (
 //
 // %n is whole, and %q is common: the caller reads it.
 type demand struct {
-	// common has the values that other than workers read, or that outlive the call. Workers cannot have copies of their
-	// own of these.
+	// common has the values that a device or worker 0 alone reads, the caller gets, or an iteration leaves to the next
+	// one, and the operands that nodes overwrite. Each of them has one set of bytes, so workers cannot have copies of
+	// their own.
 	common ir.ValueTable[bool]
 
 	// whole has the values of which some node reads all for each unit. If workers divide such a value, its reader needs
@@ -63,8 +64,7 @@ func (d *demand) addShared(n *ir.Node) {
 	}
 }
 
-// readsAll reports whether units along the preferred axis read all of an operand, or parts that do not follow from the
-// unit.
+// readsAll reports whether each unit along the preferred axis, the first one, may read any part of an operand.
 func readsAll(axes []ir.Axis, arg int) bool {
 	if len(axes) == 0 || arg >= len(axes[0].Reads) {
 		return true

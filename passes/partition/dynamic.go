@@ -8,8 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// minShareBarriers is how many barriers' time a run of nodes takes on one worker if it gets a dynamic share. The next
-// unit costs less than a barrier, and in shorter runs workers are done before they could be disturbed.
+// minShareBarriers is the shortest time of a run with a dynamic share, on one worker and in barriers. In shorter runs
+// workers are done before they could be disturbed. To take another unit costs less than a barrier.
 const minShareBarriers = 100
 
 // A dynamic share needs at least minShareUnits units for each worker. With fewer, one unit takes as long as the
@@ -35,9 +35,9 @@ const (
 // shareDynamically leaves the last units of long nodes to the workers that finish first. Two workers on two processors
 // are hardly ever equally fast: they share memory, and the machine with other programs.
 //
-// In each epoch the longest run of divided nodes with the same units gets a dynamic share, if nothing else in the epoch
-// touches by units what it touches: it is not known which worker takes a unit, so only a barrier separates the run from
-// such nodes. The run becomes the last of the epoch, so that its share balances all of it.
+// A run is adjacent divided nodes with the same units. In each epoch the longest run gets a dynamic share, if it has no
+// hazard with another node of the epoch: it is not known which worker takes a unit, so only a barrier keeps the order.
+// The run becomes the last of the epoch, so that its share balances the whole epoch.
 //
 // For example, an epoch has %q, a product, and %k, another one, which the owners of its heads store in the cache. If
 // nothing in the epoch reads %q, then %q gets the dynamic share and moves after the store of %k. In another epoch two
@@ -54,9 +54,9 @@ func (e *entry) shareDynamically(f *ir.Func, end ending) {
 	epochs := epochsOf(f)
 	for i, epoch := range epochs {
 		start += slices.Index(f.Nodes[start:], epoch[0])
-		starts := i > 0 || f.Owner == nil || f.HeadBarrier
-		ends := i < len(epochs)-1 || end == barrierFollows
-		if starts && ends {
+		startsHere := i > 0 || f.Owner == nil || f.HeadBarrier
+		endsHere := i < len(epochs)-1 || end == barrierFollows
+		if startsHere && endsHere {
 			e.shareIn(epoch, f.Nodes[start:])
 		}
 		for k, n := range epoch {
@@ -64,7 +64,7 @@ func (e *entry) shareDynamically(f *ir.Func, end ending) {
 				continue
 			}
 			inner := epochContinues
-			if isLast := k == len(epoch)-1; isLast && ends && n.Body.HeadBarrier {
+			if isLast := k == len(epoch)-1; isLast && endsHere && n.Body.HeadBarrier {
 				inner = barrierFollows
 			}
 			e.shareDynamically(n.Body, inner)
@@ -167,8 +167,8 @@ func rereads(w flow.Work, units int64) bool {
 	return flow.Ratio(w.Shared, w.D.Rates.CacheBW) > maxRereadShare*own.Seconds(1, 1)/float64(units)
 }
 
-// startsAnew reports whether each unit that does not follow its neighbour on the same worker reads from memory what no
-// unit has read before. So the caches are of no use to a dynamic share.
+// startsAnew reports whether each unit of n reads bytes that no other unit reads, as segments of a context do. A worker
+// that takes another unit than the next one then reads memory that no cache has.
 func startsAnew(n *ir.Node) bool { return n.Op == ir.OpAttentionSegments }
 
 // mayShare reports whether nothing else in the epoch depends on which worker computes a unit of the run.
@@ -212,8 +212,8 @@ func shareGranule(run []*ir.Node, workers int) int64 {
 }
 
 // moveLast moves a run with a dynamic share, and views of its results, to the end of its epoch. This is legal because
-// no other node of the epoch conflicts with the run; see mayShare. The run stays if splits would mix, and if it is
-// before a node that worker 0 submits to a queue: after that one no node of the host follows in the epoch; see
+// no other node of the epoch has a hazard with the run; see mayShare. The run stays if splits would mix. It stays too
+// if a later node of the epoch is submitted to a queue: a node of the host after that one begins an epoch; see
 // walker.queued.
 func moveLast(nodes, run, epoch []*ir.Node) {
 	end := epoch[len(epoch)-1]

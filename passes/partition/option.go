@@ -27,7 +27,7 @@ type option struct {
 // options returns the ways to share n that are not disabled, in order of preference:
 //
 //   - workers divide an axis of the result, within the open epoch or after a barrier;
-//   - every worker computes all of it, if it is short and no one else reads it;
+//   - every worker computes all of it, if it is short and only workers read it;
 //   - worker 0 computes it, if there is no other way.
 func (w *walker) options(n *ir.Node) []option {
 	t, effort := w.c.Target(n), flow.EffortOf(n)
@@ -68,9 +68,9 @@ func cheapest(list []option) option {
 // first.
 func (w *walker) appendDivisions(list []option, n *ir.Node, ax *ir.Axis, effort flow.Effort) []option {
 	barrier := w.c.Target(n).Rates.Barrier
-	later := 0.0 // lost after n
+	later := 0.0 // seconds lost after n
 	if anyIn(&w.demand.whole, n.Results) {
-		later = barrier // a reader needs the units of all workers, so it will need one
+		later = barrier // some reader needs the units of all workers, so a barrier will come before it
 	}
 	accesses := w.accesses(n, ir.PartSplit, ax)
 	alone := aloneClass(n, ax, effort)
@@ -118,8 +118,8 @@ func anyIn(set *ir.ValueTable[bool], values []*ir.Value) bool {
 	return false
 }
 
-// addedSeconds predicts the time that n adds to the epoch as a member of joined: its own time, and the time that the
-// members of others, which were joined with it, lose by larger granules.
+// addedSeconds predicts the time that n adds to the epoch as a member of joined. This is the time of n and the time
+// that other members lose by larger granules. others are the classes of these members before the join.
 //
 // For example, a node of 48 units takes 1 ms on one worker and 0.5 ms on two. With a granule 16 times as large it has 3
 // units, so one worker computes 2 of them and takes 0.67 ms: 0.17 ms are lost.

@@ -4,23 +4,29 @@
 //
 //	precondition.go  refuses what cannot be partitioned
 //	result.go        copies results that have no bytes of their own
-//	demand.go        what the readers of each value need, found before the walk
-//	buffer.go        values that have to share bytes
-//	walk.go          walks a function, places barriers, meets repeats
+//	buffer.go        finds the values that have to share bytes
+//	demand.go        finds what the readers of each value need
+//	walk.go          walks a function, divides nodes, places barriers
+//	dynamic.go       gives long nodes dynamic shares
+//	within.go        divides nodes of groups of threads, each by itself
+//
+// The walk uses
+//
 //	option.go        the ways to share one node, and what each costs
 //	region.go        what runs between two barriers, and which accesses conflict
 //	class.go         nodes whose units belong to the same workers
-//	dynamic.go       dynamic shares, after the walk
-//	within.go        nodes of groups of threads, each by itself
-//	workers.go       how many workers a step can use
+//
+// Pass plan asks workers.go how many workers a step can use.
 //
 // The words that these files use:
 //
+//   - A worker is a thread of the processor. Texts for users call it a thread.
 //   - A unit is the smallest part of a node that a worker computes; the granule is its length along the axis that is
 //     divided. Worker p of n computes the units from U*p/n to U*(p+1)/n of U.
 //   - The owner of a unit is the worker that computes it. Nodes whose units have the same owners form a class.
 //   - A hazard is two accesses to the same bytes, one of which writes. It is a conflict if the owners may differ.
-//   - A region is what runs between two barriers.
+//   - An epoch is nodes of one function with no barrier of that function between them. A region is everything that runs
+//     between two barriers, also across the beginning and the end of a repeat's body.
 //   - A serial node is worker 0's. A replicated node is computed by each worker, into private bytes.
 package partition
 
@@ -42,10 +48,10 @@ import (
 // Not earlier: where barriers are needed follows from the order, and a body is decided once for all iterations. Not
 // later: plan may reuse bytes only after the barrier that follows their last reader.
 //
-// The walk is greedy. A node joins the open epoch if, for every number of workers and every size, each worker touches
-// only bytes there that no other worker touches in conflict with it. To make this possible, granules of the epoch's
-// nodes may grow, while that costs less than a barrier. Otherwise the node begins the next epoch, after a barrier. Each
-// barrier is placed as late as possible, so there are as few as the chosen granules allow.
+// The walk is greedy. A node joins the open epoch if it has no conflict with another node there, for every number of
+// workers and every size. To avoid conflicts, granules of the epoch's nodes may grow, while that costs less than a
+// barrier. Otherwise the node begins the next epoch, after a barrier. Each barrier is placed as late as possible, so
+// there are as few as the chosen granules allow.
 //
 // An example with two workers. A product has 64 columns in granules of 16:
 //

@@ -10,8 +10,9 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// region is what runs between two barriers. An epoch of a function is one region, except that an epoch with a repeat
-// has the regions of the body in it.
+// region is what runs between two barriers. Without repeats, an epoch of a function is one region. With a repeat whose
+// body has a barrier, an epoch is several regions: the first one has the nodes before the repeat and the beginning of
+// the body, the last one the end of the body and the nodes after the repeat.
 type region struct {
 	buffers  buffers
 	accesses map[*ir.Value][]*flow.Access // by buffer, in the order of the nodes
@@ -81,8 +82,8 @@ func (h hazard) rule() pass.RuleName {
 type fit struct {
 	kind   fitKind
 	class  *class   // the node's class in the region; not for fitsNot
-	joins  []*class // the region's classes that the node's was joined with
-	hazard hazard   // for fitsJoined the first one that demanded a join, for fitsNot one that no join avoids
+	joins  []*class // the region's classes that are joined in class, as they were
+	hazard hazard   // for fitsJoined the first hazard that demanded a join, for fitsNot one that no join avoids
 }
 
 type fitKind uint8
@@ -93,7 +94,8 @@ const (
 	fitsNot                   // only after a barrier
 )
 
-// fit tries to divide a node, whose class by itself is alone, so that each hazard is between accesses of one worker.
+// fit tries to divide a node so that both accesses of each hazard are those of one worker. alone is the class of the
+// node by itself.
 func (r *region) fit(alone *class, accesses []flow.Access) fit {
 	f := fit{kind: fitsFreely, class: alone}
 	for h := range r.hazards(accesses) {
@@ -107,30 +109,30 @@ func (r *region) fit(alone *class, accesses []flow.Access) fit {
 	return f
 }
 
-// join makes both accesses of a hazard those of one worker, by joining the class of the node that is fitted with that
-// of the node before. It returns false if this is not possible.
+// join makes both accesses of a hazard those of one worker: it joins f.class, the class of the later node, with the
+// class of the earlier one. It returns false if this is not possible.
 func (r *region) join(f *fit, h hazard) bool {
 	ratio, ok := granuleRatio(h)
 	if !ok {
 		return false
 	}
-	a, b := h.before.Node, h.now.Node
-	theirs := r.classes[a]
-	if slices.Contains(f.joins, theirs) {
-		f.class = f.class.enlarge(a, h.before.Span.Multiple()).enlarge(b, h.now.Span.Multiple())
-		return f.class.hasRatio(a, b, ratio)
+	before, now := h.before.Node, h.now.Node
+	theirs := r.classes[before]
+	if slices.Contains(f.joins, theirs) { // an earlier hazard has joined them: its ratio has to be the same
+		f.class = f.class.enlarge(before, h.before.Span.Multiple()).enlarge(now, h.now.Span.Multiple())
+		return f.class.hasRatio(before, now, ratio)
 	}
 	if len(theirs.members)+len(f.class.members) > maxMembers {
 		return false
 	}
 	f.joins = append(f.joins, theirs)
-	f.class = joinClasses(theirs.enlarge(a, h.before.Span.Multiple()), a, f.class.enlarge(b, h.now.Span.Multiple()), b, ratio)
+	f.class = joinClasses(theirs.enlarge(before, h.before.Span.Multiple()), before, f.class.enlarge(now, h.now.Span.Multiple()), now, ratio)
 	return true
 }
 
-// granuleRatio returns what the granule of the earlier node has to be multiplied by to get that of the later one, so
-// that a unit of each touches the same bytes. There is no such ratio if units do not determine what both touch, or if
-// the earlier granule cannot grow any more, as in the body of a repeat.
+// granuleRatio returns the granule of the later node divided by that of the earlier one if a unit of each touches the
+// same bytes. There is no such ratio if units do not determine what both touch, or if the earlier granule cannot grow
+// any more, as in the body of a repeat.
 //
 // For example, a product is divided along columns, and rope along heads of 64 columns. A unit of the product covers
 // granule*1 elements, a unit of rope granule*64: the ratio is 1/64.
@@ -147,7 +149,7 @@ func granuleRatio(h hazard) (flow.Rational, bool) {
 	return strides.Times(flow.Rational{Num: a.Span.Num, Den: a.Span.Den}).Times(flow.Rational{Num: b.Span.Den, Den: b.Span.Num}), true
 }
 
-// close decides the granules of the region's nodes. A barrier follows.
+// close decides the granules of the region's nodes. No node joins the region any more.
 func (r *region) close(c *pass.Context) {
 	for _, n := range r.divided {
 		class := r.classes[n]

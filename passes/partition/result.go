@@ -29,8 +29,8 @@ func ownResults(c *pass.Context, f *ir.Func) error {
 	return nil
 }
 
-// copier returns the backend that copies a result: the one that made it, or the last target where that one has no
-// kernel for copies and both share the memory.
+// copier returns the backend that copies a result: the one that made it, or the last target if that backend has no
+// kernel for copies and the last target addresses its memory.
 func copier(c *pass.Context, r *ir.Value) string {
 	d, last := c.Targets.Get(rewrite.CopiesOn(c, r)), c.Targets.Last()
 	if d.Has(ir.OpCopy) || !last.Addresses(d.Home()) {

@@ -14,8 +14,8 @@ type walker struct {
 	epoch int     // of the next node, unless it needs a barrier
 	open  *region // what has been placed since the last barrier
 
-	// queued is the last node that runs on a queue, until a node of the host follows. There the host may wait for the
-	// queue, and a barrier tells the other workers what worker 0 has waited for.
+	// queued is the last node that runs on a queue, until a node of the host follows. Before that node worker 0 may
+	// wait for the queue. A barrier keeps the other workers from the node until worker 0 has waited.
 	queued *ir.Node
 }
 
@@ -23,7 +23,7 @@ type walker struct {
 func (e *entry) walk(f *ir.Func) {
 	w := &walker{entry: e, open: newRegion(e.buffers)}
 	if f.Owner == nil && e.c.Options.Pipeline > 1 {
-		w.queued = lastQueued(f) // that of the step before may still run
+		w.queued = lastQueued(f) // in the step before it may still run
 	}
 	for _, n := range f.Nodes {
 		switch {
@@ -98,8 +98,8 @@ func (w *walker) beginEpoch() {
 	w.epoch++
 }
 
-// beginRegion closes the open region at a barrier and opens an empty one. The barrier may be one in the body of a
-// repeat, which begins no epoch in this function.
+// beginRegion closes the open region at a barrier and opens an empty one. A barrier in the body of a repeat begins a
+// region, but no epoch in this function.
 func (w *walker) beginRegion() {
 	w.open.close(w.c)
 	w.open = newRegion(w.buffers)
@@ -117,6 +117,10 @@ func (w *walker) beginRegion() {
 // iteration begins with a barrier. This includes the first iteration, so the first place has a barrier too. Otherwise
 // the nodes before the repeat are compared with the beginning, and a barrier comes before the repeat if they conflict.
 // At the last place, the end of the body stays in the open region, and the next nodes are compared with it.
+//
+// Queues add two reasons. If the body has nodes on queues and begins with a node of the host, each iteration begins
+// with a barrier, because worker 0 may wait for the iteration before. If only nodes before the repeat are on queues, a
+// barrier comes before the repeat.
 func (w *walker) repeat(n *ir.Node) {
 	w.walk(n.Body)
 	queued := lastQueued(n.Body)
@@ -134,7 +138,7 @@ func (w *walker) repeat(n *ir.Node) {
 	} else if h, found := w.open.conflict(body.begin); found {
 		w.separate(n, h)
 	}
-	if body.barrier { // the nodes after the repeat do not meet those before it
+	if body.barrier { // it separates the nodes before the repeat from the end of the body
 		w.beginRegion()
 	}
 	w.open.add(body.end)

@@ -8,8 +8,8 @@ import (
 )
 
 // divideWithin divides the nodes of f, and of the bodies in it, that run on the queues of groups of threads. The
-// threads of a group meet before each node, unless sync finds that it needs none of those before it. So each node is
-// divided by itself, along the axis of the smallest predicted time.
+// threads of a group meet before a node, unless pass sync finds that the node may run at the same time as the nodes
+// before it. So no granule depends on another node. Each node is divided along the axis of the smallest predicted time.
 func (e *entry) divideWithin(f *ir.Func) {
 	for _, n := range f.Nodes {
 		if n.Body != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// minGain is how much faster a step has to be with more workers, for these to be used.
+// minGain is how many times as fast a step has to be with more workers, for these to be used.
 const minGain = 1.02
 
 // MaxParts returns the smallest number of workers with which the predicted time of f is about the best one, or 0 if all
-// workers are needed for that. Only nodes of the last target are shared.
+// workers are needed for that. Workers share only nodes of the last target.
 func MaxParts(c *pass.Context, f *ir.Func) int64 {
 	t := c.Targets.Last()
 	bound := pass.MostWorkers(c, t)
