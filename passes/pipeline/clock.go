@@ -44,7 +44,7 @@ type Clocks struct {
 	layout *Layout
 	queues []queueState
 	ended  []Clock            // by place, see Ended
-	last   []map[*ir.Node]int // by step: the last place of each node on a queue so far
+	last   []map[*ir.Node]int // by step: the last place so far of each node that runs on a queue
 	waits  map[*ir.Node][]wait
 }
 
@@ -58,7 +58,7 @@ type queueState struct {
 // wait is a wait of a node, or of the host before a node, for the end of another one.
 type wait struct {
 	demand
-	prev bool // that of the step before
+	prev bool // for the node in the step before
 }
 
 // demand is a place that has to end before another one begins, and why.
@@ -78,11 +78,11 @@ type Demands struct {
 // add demands that place before ends before place at begins. Places of one queue are in order anyway. Nothing waits for
 // the host either: it submits a node after it has run those before.
 func (d *Demands) add(before int, rule pass.RuleName, at int) {
-	p, q := &d.places[at], d.places[before].Queue
-	if q == host || q == p.Queue {
+	begins, q := &d.places[at], d.places[before].Queue
+	if q == host || q == begins.Queue {
 		return
 	}
-	now := demand{before, rule, p.Node}
+	now := demand{before, rule, begins.Node}
 	for i := range d.list {
 		if old := &d.list[i]; d.places[old.at].Queue == q {
 			if old.at < before {
@@ -154,13 +154,13 @@ func (c *Clocks) runHost(from int, bytes Bytes) int {
 func (c *Clocks) submit(at int) {
 	p := &c.layout.Places[at]
 	q := &c.queues[p.Queue]
-	q.last, q.knows[p.Queue] = at, at
+	q.last, q.knows[p.Queue] = at, at // it has ended when the next node of the queue begins
 	c.ended[at] = slices.Clone(q.knows)
 	c.last[p.step][p.Node] = at
 }
 
-// await makes the queue of a place wait for what it needs and does not know yet. n is the node that has the waits. It
-// has some already if this is a later iteration, or the second step: they are carried out here too.
+// await makes the queue of a place wait for what it needs and does not know yet. n is the node that has the waits. If
+// this is a later iteration, or the second step, n may have waits already. The queue waits for these first.
 func (c *Clocks) await(n *ir.Node, at int, needs *Demands) {
 	places := c.layout.Places
 	knows := c.queues[places[at].Queue].knows

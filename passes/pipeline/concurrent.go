@@ -27,14 +27,15 @@ type together struct {
 	writes []byteRange
 }
 
-// runTogether marks the nodes of f, and of the bodies in it, that need not wait for those before them on their queue.
-func runTogether(c *pass.Context, y *memory, f *ir.Func, in *Iteration) {
-	g := &together{memory: y}
+// runTogether marks the nodes of f, and of the bodies in it, that may run at the same time as the nodes before them on
+// their queue.
+func runTogether(c *pass.Context, bytes *memory, f *ir.Func, in *Iteration) {
+	g := &together{memory: bytes}
 	for _, n := range f.Nodes {
 		switch {
 		case !flow.DoesWork(n):
 		case n.Body != nil:
-			runTogether(c, y, n.Body, &Iteration{Repeat: n, Outer: in})
+			runTogether(c, bytes, n.Body, &Iteration{Repeat: n, Outer: in})
 			g.begin()
 		default:
 			g.place(c, n, in)
@@ -45,13 +46,13 @@ func runTogether(c *pass.Context, y *memory, f *ir.Func, in *Iteration) {
 // begin begins a group without nodes.
 func (g *together) begin() { g.nodes, g.reads, g.writes = g.nodes[:0], g.reads[:0], g.writes[:0] }
 
-// place adds n to the group, or begins a group with it.
+// place adds n to the group, or begins a group with it. If n can be in no group, it begins a group without nodes.
 func (g *together) place(c *pass.Context, n *ir.Node, in *Iteration) {
 	if !canJoin(n) || !c.Target(n).Concurrent {
 		g.begin()
 		return
 	}
-	var reads, writes []byteRange
+	var reads, writes []byteRange // of n
 	for _, v := range n.Sources() {
 		if v != nil {
 			reads = g.memory.appendRanges(reads, v, in, 0)

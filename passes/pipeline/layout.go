@@ -7,12 +7,13 @@ import (
 	"github.com/ggmlc/ggmlc/passes/flow"
 )
 
-// Layout is an entry point as it is submitted: its nodes with work, at one place each for every time that matters.
+// Layout is an entry point as it is submitted: its nodes with work, in order. A node in a repeat may have several
+// places, for several iterations.
 //
-// The body of a repeat that has queues is laid out twice, for the first iteration and for a later one. This is enough,
-// because iterations touch the same bytes, except entries of tables: to wait for any earlier iteration is to wait for
-// the one before. The body of a repeat that the host runs alone is laid out once, because no queue meets it in two
-// iterations. If two steps may be under way, all of it is laid out twice.
+// The body of a repeat that has queues is laid out twice, for the first iteration and for a later one. This is enough.
+// Iterations touch the same bytes, except entries of tables, and a queue works in order: a wait for the iteration
+// before implies a wait for all earlier ones. The body of a repeat that the host runs alone is laid out once, because
+// no wait is needed between its iterations. If two steps may be under way, the whole entry point is laid out twice.
 //
 // For example
 //
@@ -46,19 +47,19 @@ type Place struct {
 	In    *Iteration // nil outside of repeats
 	step  int        // 0, or 1 in the second of two steps
 
-	// waits is the node that has the waits of the host, if the host may wait before this place: for what this place
-	// needs, and those after it up to the next such place. It is the node of the place, or the repeat that begins with
-	// it. A barrier of all workers follows the wait. It is nil for nodes of queues.
+	// waits is the node that has the waits of the host, if the host may wait before this place; otherwise nil. It is
+	// the node of the place, or the repeat that begins with it. The waits are for what this place needs, and the places
+	// after it up to the next one with waits. A barrier of all workers follows. It is nil for nodes of queues.
 	waits *ir.Node
 }
 
 // Iteration is an iteration of a repeat for which its body is laid out.
 type Iteration struct {
 	Repeat   *ir.Node
-	Outer    *Iteration // around the repeat
+	Outer    *Iteration // that the repeat is part of; nil outside of other repeats
 	Which    WhichIteration
 	From, To int        // its places, To not included
-	Next     *Iteration // the later one, after the first
+	Next     *Iteration // of the first iteration, the later one; otherwise nil
 }
 
 // WhichIteration tells which iterations of a repeat an Iteration represents.
@@ -86,7 +87,7 @@ type layoutBuilder struct {
 	*Layout
 	step    int
 	mayWait bool     // the host may wait before its next node
-	repeat  *ir.Node // the outermost repeat around the next node that the host runs alone
+	repeat  *ir.Node // around the next node: the outermost repeat that has no nodes on queues; nil if there is none
 }
 
 // lay appends the places of the nodes of f. The host may wait after a node of a queue, at the beginning of an iteration
@@ -104,6 +105,7 @@ func (b *layoutBuilder) lay(f *ir.Func, in *Iteration) {
 	}
 }
 
+// layNode appends the place of n.
 func (b *layoutBuilder) layNode(n *ir.Node, in *Iteration) {
 	p := Place{Node: n, Queue: b.queue(n.Queue()), In: in, step: b.step}
 	if p.Queue == host && b.mayWait {
@@ -127,6 +129,7 @@ func (l *Layout) queue(name string) int {
 	return len(l.Queues) - 1
 }
 
+// layRepeat appends the places of the body of n: once, or for the first and a later iteration.
 func (b *layoutBuilder) layRepeat(n *ir.Node, in *Iteration) {
 	if !HasQueues(n.Body) {
 		outermost := b.repeat == nil

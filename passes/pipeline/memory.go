@@ -9,7 +9,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// memory is the Bytes of pass sync: places touch each other if their values' addresses overlap.
+// memory is the Bytes of pass sync: two nodes touch the same bytes if the addresses of their values overlap.
 type memory struct {
 	m      *ir.Module
 	layout *Layout
@@ -49,6 +49,7 @@ func (y *memory) Touch(at int, d *Demands) {
 	}
 }
 
+// ledger returns the records of an area.
 func (y *memory) ledger(a area) *ledger {
 	if y.areas[a] == nil {
 		y.areas[a] = &ledger{}
@@ -69,20 +70,20 @@ func (y *memory) appendRanges(list []byteRange, v *ir.Value, in *Iteration, step
 	if flow.IsFixed(o) {
 		return list
 	}
-	at := o.Place
+	addr := o.Place
 	if o.Def != nil && o.Def.Op == ir.OpState {
-		at = y.m.State(o.Def.Attr.(*ir.StateAttr).Name).Place
+		addr = y.m.State(o.Def.Attr.(*ir.StateAttr).Name).Place
 	}
-	if at.Bytes == 0 {
+	if addr.Bytes == 0 {
 		return list
 	}
-	r := byteRange{area{at.Arena, at.Chunk, 0}, at.Offset, at.Offset + at.Bytes}
-	arena := &y.m.Plan.Arenas[at.Arena]
+	r := byteRange{area{addr.Arena, addr.Chunk, 0}, addr.Offset, addr.Offset + addr.Bytes}
+	arena := &y.m.Plan.Arenas[addr.Arena]
 	switch {
 	case arena.Class == ir.ClassIO && y.m.Plan.Pipeline > 1:
 		r.area.step = step
 	case o.Slots() > 1:
-		instance := int64(step) * arena.Stride(at)
+		instance := int64(step) * arena.Stride(addr)
 		r.lo, r.hi = r.lo+instance, r.hi+instance
 	}
 	return append(list, r)
@@ -128,7 +129,7 @@ func (y *memory) sharedEntries(n *ir.Node) map[*ir.Value]bool {
 type Record struct {
 	written bool
 	writer  int   // the place of the last write
-	readers []int // since then: the last of each queue; the host is left out, because nothing waits for it
+	readers []int // since then: the last place of each queue that read; not of the host, for which nothing waits
 }
 
 // Read demands the write before a read at a place, and records the read.

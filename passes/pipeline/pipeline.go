@@ -1,5 +1,22 @@
 // Package pipeline holds two passes: pipeline, which chooses queues and numbers of instances, and sync, which orders
 // queues by events. Pass plan uses the layout and the clocks of sync too, to learn how long queues may be at work.
+//
+// Pass pipeline is pipeline.go. Pass sync is sync.go, and takes its steps from
+//
+//	layout.go      the nodes of an entry point in the order of submission
+//	memory.go      the bytes that nodes touch, and who touched them before
+//	clock.go       what each queue knows to have ended, and the waits that are missing
+//	concurrent.go  the nodes of one queue that may run at the same time
+//	queue.go       whether a function has nodes on queues, and a queue events
+//
+// The words that these files use:
+//
+//   - A queue runs nodes in the order of submission, while the host continues. Queue 0 of a layout is the host.
+//   - A step is one run of an entry point. Several steps may be under way at once (Options.Pipeline).
+//   - An instance is one of several sets of bytes of the same value, one for each step under way. In the fields of a
+//     node it is a slot.
+//   - A place is a node at one position of a layout. It is not an ir.Place, which is the address of a value.
+//   - A node that others wait for records an event. A wait names an event, of this step or of the step before.
 package pipeline
 
 import (
@@ -13,14 +30,15 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Pass chooses the queue of each node, and of which values there is one instance for each step under way.
+// Pass chooses the queue of each node, and the values that have an instance for each step under way.
 //
 // Before: every node has a backend, and a copy wherever a value crosses spaces. After: nodes that a device runs while
 // the host continues have a queue. If several steps may be under way (Options.Pipeline), the result of a copy into such
 // a device has as many instances.
 //
-// Not earlier: copies are what has instances. Not later: layers are equal only if their queues are, and where the host
-// waits decides on epochs. Events come last, in pass sync, because they follow from addresses.
+// Not earlier: only copies have instances. Not later: pass roll finds layers equal only if their queues are, and pass
+// partition begins an epoch where the host may wait. Events come last, in pass sync, because they follow from
+// addresses.
 //
 // For example, with gpu a target of two queues and --pipeline 3:
 //
@@ -81,8 +99,8 @@ func copiesIntoQueued(c *pass.Context, n *ir.Node) bool {
 	return flow.IsTransfer(n) && c.Target(n) != nil && c.Target(n).Queues > 0
 }
 
-// singleInstance returns the values of f that have one instance, whichever node makes them: results of the function,
-// and what repeats carry.
+// singleInstance returns the values of f that have one instance even if a copy into a device makes them: results of the
+// function, and values that repeats carry.
 func singleInstance(f *ir.Func) map[*ir.Value]bool {
 	single := make(map[*ir.Value]bool)
 	for _, r := range f.Results {

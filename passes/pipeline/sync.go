@@ -15,7 +15,8 @@ import (
 // and one of them writes, the second begins when the first has ended, in every iteration of a repeat and in steps that
 // are under way together.
 //
-// Not earlier: memory that is used again orders nodes as data flow does. Not later: the proof needs the events.
+// Not earlier: where pass plan uses memory again, nodes have to keep their order, as they do for data flow. Not later:
+// the proof needs the events.
 //
 // Each entry point is laid out as it is submitted (Layout) and walked once with a clock for each queue (Clocks), which
 // finds the waits that are needed. Then they are written into the nodes, and an event for each node that is waited for.
@@ -91,7 +92,7 @@ func writeWaits(c *pass.Context, l *Layout, waits map[*ir.Node][]wait) {
 	sum := 0
 	written := make(map[*ir.Node]bool)
 	for i := range l.Places {
-		n := l.Places[i].waits
+		n := l.Places[i].waits // may be nil: the host does not wait here
 		if l.Places[i].Queue != host {
 			n = l.Places[i].Node
 		}
