@@ -96,7 +96,8 @@ type copier struct {
 	last   string                  // backend of the split before
 
 	placed ir.NodeTable[bool] // nodes in the new order
-	extra  map[*ir.Node]int   // nodes of splits that the pass adds, which differ in this number from those around them
+	extra  map[*ir.Node]int   // nodes of splits that the pass adds, with the number of the added split
+	added  int                // such splits
 
 	full   map[CopyKey]bool        // values that nodes read whole in a space; empty if the module came without copies
 	wholes map[CopyKey]bool        // values that are copied whole into a space, although some readers read slices
@@ -193,9 +194,21 @@ func (w *copier) elsewhere(n *ir.Node, backend string) {
 	if w.split > 0 && w.last == backend {
 		n.Split = w.split - 1
 	} else {
-		w.extra[n] = w.split + 1
+		w.extra[n] = w.addedFor(backend)
 	}
 	w.before = append(w.before, n)
+}
+
+// addedFor returns the number of an added split before the open one, on a backend: the last one if that is on the
+// backend, otherwise a new one.
+func (w *copier) addedFor(backend string) int {
+	if k := len(w.before); k > 0 && w.before[k-1].Backend == backend {
+		if number, found := w.extra[w.before[k-1]]; found {
+			return number
+		}
+	}
+	w.added++
+	return w.added
 }
 
 // splitAs puts def, which h reads, into the split of h.
