@@ -74,6 +74,9 @@ type stepClock struct {
 func (s *stepClock) seconds(f *ir.Func) []float64 {
 	sums := make([]float64, s.workers)
 	for i, n := range f.Nodes {
+		if i > 0 && n.Epoch > f.Nodes[i-1].Epoch {
+			s.addBarrier(sums)
+		}
 		if n.Body != nil {
 			for k, t := range s.seconds(n.Body) {
 				sums[k] += float64(flow.Iterations(n)) * t
@@ -90,9 +93,6 @@ func (s *stepClock) seconds(f *ir.Func) []float64 {
 				seconds = work.Seconds(units, k+1)
 			}
 			sums[k] += seconds
-		}
-		if i > 0 && n.Epoch > f.Nodes[i-1].Epoch {
-			s.addBarrier(sums)
 		}
 	}
 	if f.HeadBarrier {
