@@ -158,17 +158,9 @@ func (e *funcEmitter) record(event, queue int) {
 	}
 }
 
-// entry returns the entry point that a function is part of.
-func entry(f *ir.Func) *ir.Func {
-	for f.Owner != nil {
-		f = f.Owner.Func
-	}
-	return f
-}
-
 // label emits what the runtime calls a command or transfer in f.
 func (g *generator) label(f *ir.Func, split int, what string) jen.Code {
-	fields := []jen.Code{jen.Id("Func").Op(":").Lit(entry(f).Name), jen.Id("Split").Op(":").Lit(split)}
+	fields := []jen.Code{jen.Id("Func").Op(":").Lit(f.Entry().Name), jen.Id("Split").Op(":").Lit(split)}
 	if what != "" {
 		fields = append(fields, jen.Id("What").Op(":").Lit(what))
 	}
@@ -216,7 +208,7 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 		call := nodeComment(jen.Qual(g.cpuPath(), emit.kernel(n)).Call(emit.args(k, &whole)...), n)
 		k.stmts = append(k.stmts, k.byOwners(&whole, call))
 	}
-	comment(g.steps, fmt.Sprintf("%s is part of @%s, split %d, on %s.", name, entry(f).Name, c.split, g.layout.queues[c.queue].name))
+	comment(g.steps, fmt.Sprintf("%s is part of @%s, split %d, on %s.", name, f.Entry().Name, c.split, g.layout.queues[c.queue].name))
 	path, typ, env := g.fakePath(), "Kernel", "Env"
 	if b != nil {
 		path = b.Package

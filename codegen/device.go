@@ -208,7 +208,7 @@ func (l *layout) hasEvents(queue int) bool { return l.devices[l.queues[queue].de
 
 // recorder returns the queue on which an event of the entry point of f is recorded.
 func (l *layout) recorder(f *ir.Func, event int) int {
-	n := recorderIn(entry(f), event)
+	n := recorderIn(f.Entry(), event)
 	if n == nil {
 		panic(fmt.Sprintf("codegen: internal error: @%s: nothing records event %d", f.Name, event))
 	}

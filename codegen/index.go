@@ -225,12 +225,8 @@ func checkReach(f *ir.Func, n *ir.Node) error {
 	if !ok || paramOf(n.Args[4]) >= 0 {
 		return nil
 	}
-	entry := f
-	for entry.Owner != nil {
-		entry = entry.Owner.Func
-	}
 	var unknown error
-	shaped := shapedBy(entry)
+	shaped := shapedBy(f.Entry())
 	a.Segments.Symbols(func(s *ir.Symbol) {
 		if !shaped[s] {
 			unknown = fmt.Errorf("@%s: %v: nothing states how large %s is: let %v be an input, or use attention", f.Name, n, s.Name, n.Args[4])

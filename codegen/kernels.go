@@ -82,5 +82,5 @@ func (k *kernelList) node(n *ir.Node) error {
 
 // Origin returns a node as the comments of emitted code name it, with its function: "@decode %v11 blk.*.attn".
 func Origin(n *ir.Node) string {
-	return "@" + entry(n.Func).Name + " " + nodeName(n)
+	return "@" + n.Func.Entry().Name + " " + nodeName(n)
 }

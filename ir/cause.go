@@ -63,6 +63,21 @@ func (n *Node) PlacedBy() (c Cause, ok bool) {
 	return Cause{}, false
 }
 
+// ShownCauses returns the causes that columns of the text form show, in their order there: all causes, or the one of
+// its backend and the last one, which may be the same.
+func (n *Node) ShownCauses(show Show) (list []Cause) {
+	if show&ShowCauses != 0 {
+		return n.Causes()
+	}
+	if c, ok := n.PlacedBy(); ok && show&ShowWhy != 0 {
+		list = append(list, c)
+	}
+	if c, ok := n.LastCause(); ok && show&ShowCause != 0 && !slices.ContainsFunc(list, c.Equal) {
+		list = append(list, c)
+	}
+	return list
+}
+
 // ruleStep is the rule of a cause that is of a whole step, which its first node has.
 const ruleStep = "assign.step"
 

@@ -56,6 +56,14 @@ func (f *Func) NewValue(name string, t Type) *Value {
 	return v
 }
 
+// Entry returns the entry point that f is, or is a body in.
+func (f *Func) Entry() *Func {
+	for f.Owner != nil {
+		f = f.Owner.Func
+	}
+	return f
+}
+
 // AddParam appends a parameter.
 func (f *Func) AddParam(name string, t Type) *Value {
 	v := f.NewValue(name, t)

@@ -179,18 +179,11 @@ func places(n *Node) string {
 
 func (p *printer) causes(n *Node) string {
 	text := ""
-	if p.has(ShowCauses) {
-		for _, c := range n.Causes() {
-			text += " ; " + c.String()
+	for _, c := range n.ShownCauses(p.show) {
+		if !p.has(ShowCauses) {
+			c = Cause{Rule: c.Rule, Operands: c.Operands}
 		}
-		return text
-	}
-	why, placed := n.PlacedBy()
-	if placed && p.has(ShowWhy) {
-		text = " ; " + Cause{Rule: why.Rule, Operands: why.Operands}.String()
-	}
-	if c, ok := n.LastCause(); ok && p.has(ShowCause) && !(text != "" && c.Equal(why)) {
-		text += " ; " + Cause{Rule: c.Rule, Operands: c.Operands}.String()
+		text += " ; " + c.String()
 	}
 	return text
 }

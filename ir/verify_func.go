@@ -224,21 +224,12 @@ func (v *verifier) sameType(n *Node, inferred, declared Type) {
 	}
 }
 
-// entryOf returns the entry point that a node belongs to.
-func entryOf(n *Node) *Func {
-	f := n.Func
-	for f.Owner != nil {
-		f = f.Owner.Func
-	}
-	return f
-}
-
 // recursion checks that no function calls itself, directly or through others.
 func (v *verifier) recursion() {
 	const visiting, done = 1, 2
 	callees := make(map[*Func][]string)
 	for _, n := range v.calls {
-		f := entryOf(n)
+		f := n.Func.Entry()
 		callees[f] = append(callees[f], attrOf[CallAttr](n).Func)
 	}
 	state := make(map[string]int)

@@ -7,7 +7,7 @@ package ir
 func (v *verifier) plan() {
 	submitted := make(map[*Func][]*Node)
 	for _, n := range v.submitted {
-		f := entryOf(n)
+		f := n.Func.Entry()
 		submitted[f] = append(submitted[f], n)
 	}
 	for _, f := range v.m.Funcs {

@@ -209,14 +209,6 @@ func (x *explainer) rules() string {
 // target returns the target that runs n; nil before assign.
 func (x *explainer) target(n *ir.Node) *target.Descriptor { return x.o.Targets.Get(n.Backend) }
 
-// entryOf returns the entry point that f is, or is a body in.
-func entryOf(f *ir.Func) *ir.Func {
-	for f.Owner != nil {
-		f = f.Owner.Func
-	}
-	return f
-}
-
 // runsOf returns how often the nodes of f run in a call of its entry point.
 func runsOf(f *ir.Func) int64 {
 	times := int64(1)

@@ -119,7 +119,7 @@ func TestEverySplitHasACause(t *testing.T) {
 				if len(doc.Nodes) != 1 || doc.Nodes[0].Backend == "" {
 					continue // a leaf
 				}
-				why, key := doc.Nodes[0].SplitWhy, splitKey{entryOf(f), n.Split}
+				why, key := doc.Nodes[0].SplitWhy, splitKey{f.Entry(), n.Split}
 				if len(why) == 0 {
 					t.Errorf("%s: split %d has no cause at @%s %v", tt.name, n.Split, f.Name, n)
 				} else if first, ok := causes[key]; ok && !reflect.DeepEqual(why, first) {

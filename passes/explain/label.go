@@ -64,7 +64,7 @@ func cutIteration(name string) (rest string, iteration int64) {
 
 // Holds reports whether n is what the label names, or is in the split that it names. A repeat holds what its body does.
 func (l Label) Holds(n *ir.Node) bool {
-	if entryOf(n.Func).Name != l.Func {
+	if n.Func.Entry().Name != l.Func {
 		return false
 	}
 	if n.Body != nil {

@@ -112,13 +112,13 @@ func (r *NodeReport) submission(x *explainer, n *ir.Node) {
 
 // recorder returns the node of the entry point of f, or of a body in it, that records an event; nil for none.
 func (x *explainer) recorder(f *ir.Func, event int) *ir.Node {
-	key := entryEvent{entryOf(f), event}
+	key := entryEvent{f.Entry(), event}
 	if x.records == nil {
 		x.records = make(map[entryEvent]*ir.Node)
 		for _, g := range x.m.AllFuncs() {
 			for _, n := range g.Nodes {
 				if n.Submit != nil && n.Submit.Event != 0 && n.Result() != nil {
-					x.records[entryEvent{entryOf(g), n.Submit.Event}] = n
+					x.records[entryEvent{g.Entry(), n.Submit.Event}] = n
 				}
 			}
 		}

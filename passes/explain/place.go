@@ -58,7 +58,7 @@ type stay struct {
 }
 
 func (x *explainer) history(f *ir.Func) *history {
-	f = entryOf(f)
+	f = f.Entry()
 	if x.times[f] == nil {
 		x.times[f] = newHistory(f)
 	}

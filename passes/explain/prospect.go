@@ -23,7 +23,7 @@ type prospect struct {
 }
 
 func (x *explainer) prospect(t *target.Descriptor, nodes []*ir.Node) *prospect {
-	p := &prospect{x: x, t: t, entry: entryOf(nodes[0].Func), change: make(map[*ir.Func]float64), pin: x.pin(t, nodes)}
+	p := &prospect{x: x, t: t, entry: nodes[0].Func.Entry(), change: make(map[*ir.Func]float64), pin: x.pin(t, nodes)}
 	for _, n := range p.pin.caught {
 		if why := x.whyCannotRun(t, n); why != "" && p.refused == "" {
 			p.refused = fmt.Sprintf("@%s %v: %s", n.Func.Name, n, why)
@@ -36,7 +36,7 @@ func (x *explainer) prospect(t *target.Descriptor, nodes []*ir.Node) *prospect {
 				p.unrated = d.Name
 			}
 		}
-		p.change[entryOf(n.Func)] += float64(runsOf(n.Func)) * (x.seconds(t, n) - x.seconds(x.target(n), n))
+		p.change[n.Func.Entry()] += float64(runsOf(n.Func)) * (x.seconds(t, n) - x.seconds(x.target(n), n))
 	}
 	r := x.relocate(t, moved)
 	if r == nil {

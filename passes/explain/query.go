@@ -158,7 +158,7 @@ func (x *explainer) findPattern(f *found, fn, pattern string) {
 	at := &found{members: f.members}
 	x.findPositions(at, form.MatchString)
 	for _, s := range at.nodes {
-		if !known[s] && !known[spot{s.n, -1}] && (fn == "" || fn == s.n.Func.Name || fn == entryOf(s.n.Func).Name) {
+		if !known[s] && !known[spot{s.n, -1}] && (fn == "" || fn == s.n.Func.Name || fn == s.n.Func.Entry().Name) {
 			f.nodes = append(f.nodes, s)
 		}
 	}
@@ -192,7 +192,7 @@ func (x *explainer) names() []string {
 		for _, n := range f.Nodes {
 			names = append(names, n.Pos)
 			for _, r := range n.Results {
-				names = append(names, r.Name(), entryOf(f).Name+"."+r.Name())
+				names = append(names, r.Name(), f.Entry().Name+"."+r.Name())
 			}
 		}
 		for _, later := range tablePositions(f) {
@@ -223,7 +223,7 @@ func splitQuery(query string) (fn, name string) {
 // members. The name of an entry point includes the bodies in it.
 func (x *explainer) findValues(f *found, fn string, match func(name string) bool) {
 	for _, g := range x.m.AllFuncs() {
-		entry := entryOf(g).Name
+		entry := g.Entry().Name
 		if fn != "" && fn != g.Name && fn != entry {
 			continue
 		}

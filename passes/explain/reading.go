@@ -105,7 +105,7 @@ func (r *reading) follow(v, shown *ir.Value, in inIterations) {
 		case result != v:
 		case owner == nil:
 			r.reads = append(r.reads, partRead{shown, nil, in})
-		case owner.Op == ir.OpRepeat && owner.Func == entryOf(owner.Func) && shown.Func == v.Func:
+		case owner.Op == ir.OpRepeat && owner.Func == owner.Func.Entry() && shown.Func == v.Func:
 			r.follow(v.Func.Params[i], shown, nextIteration)
 			r.follow(owner.Results[i], shown, lastIteration)
 		case owner.Op == ir.OpRepeat:

@@ -54,7 +54,7 @@ func (x *explainer) relocate(t *target.Descriptor, nodes []*ir.Node) *relocation
 
 // to returns what changes in the entry point that f is, or is a body in.
 func (r *relocation) to(f *ir.Func) *Move {
-	f = entryOf(f)
+	f = f.Entry()
 	if r.moves[f] == nil {
 		r.moves[f] = &Move{}
 	}

@@ -326,7 +326,7 @@ func setterOf(name string, v *ir.Value) Setter {
 	if v == nil {
 		return Setter{Value: name, ID: ir.QuoteName(name)}
 	}
-	s := Setter{Value: name, ID: qualified(entryOf(v.Func), v), Bytes: v.Type.MaxBytes()}
+	s := Setter{Value: name, ID: qualified(v.Func.Entry(), v), Bytes: v.Type.MaxBytes()}
 	if n := v.Slots(); n > 1 {
 		s.Slots = n
 	}
@@ -346,7 +346,7 @@ func qualified(entry *ir.Func, v *ir.Value) string {
 func (x *explainer) planned() map[setterKey]*ir.Value {
 	values := make(map[setterKey]*ir.Value)
 	for _, f := range x.m.AllFuncs() {
-		entry := entryOf(f)
+		entry := f.Entry()
 		note := func(v *ir.Value) { values[setterKey{entry.Name, plan.Qualified(entry, v)}] = v }
 		for _, p := range f.Params {
 			note(p)

@@ -142,7 +142,7 @@ func (t *Trace) steps(names *traceNames) []window {
 		if f == nil { // a barrier; the last one may last until the next step
 			continue
 		}
-		entry := entryOf(f)
+		entry := f.Entry()
 		again := f == entry && seen[s.name]
 		if !threads {
 			again = s.step != step
@@ -263,7 +263,7 @@ func (n *traceNames) thing(name string) (int, bool) {
 		value, _, _ = strings.Cut(value, " = ")
 	}
 	for _, g := range n.funcs {
-		if g != f && (!isCopy || entryOf(g) != f) {
+		if g != f && (!isCopy || g.Entry() != f) {
 			continue
 		}
 		if at, ok := n.d.at[ir.QuoteName(g.Name)+"."+value]; ok {
@@ -271,12 +271,4 @@ func (n *traceNames) thing(name string) (int, bool) {
 		}
 	}
 	return 0, false
-}
-
-// entryOf returns the entry point that f is, or is a body in.
-func entryOf(f *ir.Func) *ir.Func {
-	for f.Owner != nil {
-		f = f.Owner.Func
-	}
-	return f
 }
