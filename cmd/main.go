@@ -1,5 +1,5 @@
-// Package cmd is the command ggmlc, which compiles models into static executables and Go packages. Command cmd/ggmlc
-// calls Main. Another module that brings backends has a command of its own, which imports them and calls Main too.
+// Package cmd is the command ggmlc: its subcommands and flags, what they print, such as dumps with the legend of their
+// rules, exit statuses, and the cache of builds. Command cmd/ggmlc calls Main. Another module that brings backends has a command of its own, which imports them and calls Main too.
 package cmd
 
 import (

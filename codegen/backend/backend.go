@@ -1,4 +1,4 @@
-// Package backend registers backends that other modules bring.
+// Package backend registers backends that other modules bring: their descriptor, their kernels' calls and their package.
 //
 // A Backend joins what the compiler has to know: a descriptor for the passes, a function for each op that writes the
 // call of its kernel, and the source of the package that programs link. A module registers it in an init function, and

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/doc"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +29,12 @@ type pkg struct {
 	folder   string // within the repository
 	lines    int    // of Go files that are neither tests nor generated
 	sentence string // the first one of the package comment, without the words "Package NAME"
+
+	types []string // those with the most lines of declarations and methods, at most mostTypes
 }
+
+// mostTypes is how many types of a package the table names, so that a receiver tells a reader where he is.
+const mostTypes = 6
 
 // listPackages returns the packages of the repository at root, sorted by folder.
 func listPackages(root string) ([]pkg, error) {
@@ -64,6 +71,7 @@ func readPackage(folder string) (p pkg, err error) {
 	if err != nil {
 		return p, err
 	}
+	types := make(map[string]int) // lines by name
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
@@ -72,18 +80,60 @@ func readPackage(folder string) (p pkg, err error) {
 		if err != nil {
 			return p, err
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, name, text, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return p, err
 		}
 		if !ast.IsGenerated(file) {
 			p.lines += bytes.Count(text, []byte("\n"))
+			countTypes(types, set, file)
 		}
 		if file.Doc != nil && p.sentence == "" {
 			p.sentence = plainSentence(file)
 		}
 	}
+	p.types = slices.SortedFunc(maps.Keys(types), func(a, b string) int {
+		return cmp.Or(cmp.Compare(types[b], types[a]), strings.Compare(a, b))
+	})
+	p.types = p.types[:min(len(p.types), mostTypes)]
 	return p, nil
+}
+
+// countTypes adds the lines of the file's types and of their methods.
+func countTypes(types map[string]int, set *token.FileSet, file *ast.File) {
+	add := func(name string, n ast.Node) {
+		types[name] += set.Position(n.End()).Line - set.Position(n.Pos()).Line + 1
+	}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if t, ok := spec.(*ast.TypeSpec); ok {
+					add(t.Name.Name, t)
+				}
+			}
+		case *ast.FuncDecl:
+			if d.Recv != nil {
+				add(receiver(d.Recv.List[0].Type), d)
+			}
+		}
+	}
+}
+
+// receiver returns the name of the type of a method.
+func receiver(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return receiver(t.X)
+	case *ast.IndexExpr:
+		return receiver(t.X)
+	case *ast.IndexListExpr:
+		return receiver(t.X)
+	case *ast.Ident:
+		return t.Name
+	}
+	panic(fmt.Sprintf("a receiver of type %T", t))
 }
 
 // plainSentence returns the first sentence of the comment of the file's package as a cell of the table.
@@ -98,9 +148,9 @@ func plainSentence(file *ast.File) string {
 // packagesTable returns the table. Lines are rounded to hundreds, so that few changes of code change the page.
 func packagesTable(list []pkg) string {
 	var b strings.Builder
-	b.WriteString("| package | lines | what it does |\n|---|---|---|\n")
+	b.WriteString("| package | lines | what it does | largest types |\n|---|---|---|---|\n")
 	for _, p := range list {
-		fmt.Fprintf(&b, "| `%s` | %d | %s |\n", p.folder, max(100, (p.lines+50)/100*100), p.sentence)
+		fmt.Fprintf(&b, "| `%s` | %d | %s | %s |\n", p.folder, max(100, (p.lines+50)/100*100), p.sentence, strings.Join(p.types, ", "))
 	}
 	return b.String()
 }

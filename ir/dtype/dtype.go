@@ -1,4 +1,5 @@
-// Package dtype describes element types: their names, sizes and exact meaning.
+// Package dtype describes element types: their names, sizes and exact meaning, and the layouts in which rows of them are
+// packed.
 //
 // A dtype stores elements in blocks. Plain types (f32, i8, …) have blocks of one element. Quantized
 // types store 32 or 256 elements together with their common scale, so that a row of such a type is

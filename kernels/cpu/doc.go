@@ -1,4 +1,4 @@
-// Package cpu holds the kernels that emitted programs call on the processor.
+// Package cpu holds the kernels that emitted programs call on the processor, in pure Go and in assembly.
 //
 // Every kernel is a Go function that is not inlined. Its parameters are, in this order:
 //

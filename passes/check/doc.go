@@ -1,4 +1,4 @@
-// Package check proves a finished plan without trusting anything that made it.
+// Package check proves a finished plan without trusting anything that made it: order, bytes, barriers, queues, copies.
 //
 // It knows what ops do (the op table of package ir), what backends can do (package passes/target) and what a plan
 // records (docs/explanation/plan.md): an order, a partition and an epoch for each node, an address for each value. It

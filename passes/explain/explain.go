@@ -1,5 +1,5 @@
-// Package explain describes in words why a module is as it is: one node, or the whole. It reads causes, targets and
-// the finished plan, and decides nothing.
+// Package explain describes in words why a module is as it is, one node or the whole: backends, splits, copies, waits,
+// addresses, limits, and what a pin would change. It reads causes, targets and the finished plan, and decides nothing.
 package explain
 
 import (

@@ -1,5 +1,5 @@
-// Package flow answers what several passes ask of a graph. It reads graphs, and writes only the numbers of splits
-// (splits.go).
+// Package flow answers what several passes ask of a graph: owners of bytes, accesses, work, axes, layouts. It reads
+// graphs, and writes only the numbers of splits (splits.go).
 //
 //   - Bytes: which value owns the bytes that another one names ([Origin], [Origins]), which version of a state a node
 //     reads or overwrites ([VersionKey], [Overwritten]), and whether a result may take an operand's bytes ([SameShape]).

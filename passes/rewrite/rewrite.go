@@ -1,5 +1,5 @@
-// Package rewrite changes graphs. [Edit] rebuilds a function's list of nodes in one walk. [Apply] applies rules, each a
-// [Pattern] of nodes and what replaces it. The package also makes the nodes that several passes add ([CopyNode],
+// Package rewrite changes graphs, by walks that rebuild a function and by patterns that are replaced. [Edit] rebuilds a
+// function's list of nodes in one walk. [Apply] applies rules, each a [Pattern] of nodes and what replaces it. The package also makes the nodes that several passes add ([CopyNode],
 // [SetQueue]) and shuffles nodes for tests of passes ([Permute]).
 package rewrite
 

@@ -1,4 +1,5 @@
-// Package view writes a compiled module as one HTML page: the texts after all passes, the plan, and the reasons.
+// Package view writes a compiled module as one HTML page: the texts after all passes, the plan with its copies, maps of
+// memory and predicted times, and the reasons; and as a graph for Graphviz.
 //
 // The page is a template, a stylesheet and scripts (the folder page), and one JSON document ([Document]). It needs no
 // network: its content security policy forbids every request, and every script but the page's own.

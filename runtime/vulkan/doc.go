@@ -1,5 +1,5 @@
-// Package vulkan is a backend for GPUs with a driver of Vulkan 1.2 or later. It opens the library that is installed,
-// without cgo.
+// Package vulkan is a backend for GPUs with a driver of Vulkan 1.2 or later: pipelines, command buffers, semaphores and
+// memory of a device. It opens the library that is installed, without cgo.
 //
 // Each queue of a plan has a goroutine that submits its entries in order and one that waits until the device has done
 // them. Runs of kernels are recorded at the first step of a block and replayed in later ones. Transfers are recorded
