@@ -1,5 +1,5 @@
-// Package simplify holds the passes that change which nodes a function has, such as cse, dce, chain and fuse. In the order
-// of the pipeline:
+// Package simplify holds the passes that change which nodes a function has, such as cse, dce, chain and fuse. In the
+// order of the pipeline:
 //
 //	shape          types of all values
 //	inline         calls and repeats become the nodes that they run
