@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"math"
+	"slices"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
@@ -20,9 +21,15 @@ type generator struct {
 	*build.Context
 	isa    isa
 	labels int
-	words  map[string]operand.Mem
+	words  map[string]constant
 	frame  *operand.Mem     // room of the current function, if it has some
 	amxOps map[string]amxOp // operations on tile registers, by their placeholder opcodes: see encodeUnknown
+}
+
+// constant is words in read-only memory.
+type constant struct {
+	at    operand.Mem
+	words []uint32
 }
 
 // isa is a vector width: AVX2 means 256 bits with FMA, F16C and BMI2, AVX512 512 bits with
@@ -155,20 +162,27 @@ func (g *generator) float(name string, v float64) operand.Mem {
 	return g.word(name, math.Float32bits(float32(v)))
 }
 
-// table returns n 32-bit words in read-only memory.
+// table returns n 32-bit words in read-only memory. Those of one name are the same for all of a file.
 func (g *generator) table(name string, n int, value func(i int) uint32) operand.Mem {
-	if m, ok := g.words[name]; ok {
-		return m
+	words := make([]uint32, n)
+	for i := range words {
+		words[i] = value(i)
+	}
+	if c, ok := g.words[name]; ok {
+		if !slices.Equal(c.words, words) {
+			panic(fmt.Sprintf("asm: internal error: two constants are named %s", name))
+		}
+		return c.at
 	}
 	m := g.StaticGlobal(name)
 	g.DataAttributes(attr.RODATA | attr.NOPTR)
-	for i := range n {
-		g.AddDatum(4*i, operand.U32(value(i)))
+	for i, w := range words {
+		g.AddDatum(4*i, operand.U32(w))
 	}
 	if g.words == nil {
-		g.words = map[string]operand.Mem{}
+		g.words = map[string]constant{}
 	}
-	g.words[name] = m
+	g.words[name] = constant{m, words}
 	return m
 }
 
