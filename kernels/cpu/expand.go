@@ -21,7 +21,8 @@ import (
 // One row of x, and with VNNI few rows, read panels as they are stored. More rows read a panel that is expanded once
 // for all of them.
 
-// part is 32 k of a panel in groups of 32. m is an eighth of the mins, as activations have eight times Σ q.
+// part is 32 k of a panel in groups of 32. m is an eighth of the mins, as activations have eight times Σ q. Where
+// assembly takes an offset out of the integer sums, there are no mins: VNNI leaves m as it is, AVX2 has the offset there.
 type part struct {
 	u    [blockLen / 4][panelRows][4]uint8
 	s, m [1]lanes

@@ -165,28 +165,28 @@ type kept struct {
 
 // keep makes registers hold what all parts of panels use.
 func (b *blockSource) keep(panels int) {
-	constant := func(m operand.Mem) reg.VecVirtual {
+	load := func(m operand.Mem) reg.VecVirtual {
 		v := b.vec()
 		b.VMOVUPS(m, v)
 		return v
 	}
 	low := 0
 	for _, bits := range b.planes() {
-		b.kept.masks = append(b.kept.masks, constant(b.mask(low, bits)))
+		b.kept.masks = append(b.kept.masks, load(b.mask(low, bits)))
 		low += bits
 	}
 	if b.shiftless() {
-		b.kept.high = constant(b.mask(4, 4))
+		b.kept.high = load(b.mask(4, 4))
 	}
-	b.kept.magic = constant(b.word("start", startBits))
+	b.kept.magic = load(b.word("start", startBits))
 	if b.integral() && b.byteOffset() != partOffset {
-		b.kept.offset = constant(b.eighthOfOffset())
+		b.kept.offset = load(b.eighthOfOffset())
 	}
 	if b.super {
 		b.kept.d = b.vecs(panels)
 	}
 	if b.super && b.mins {
-		b.kept.eighth = constant(b.float("eighth", 0.125))
+		b.kept.eighth = load(b.float("eighth", 0.125))
 		b.kept.m = b.vecs(panels)
 	}
 }
@@ -276,7 +276,7 @@ func (b *blockSource) headAt(p, disp int) operand.Mem {
 	return b.w.at(p, disp-b.head())
 }
 
-// half is the vectors of a panel: one with AVX-512, two with AVX2; of each a part is 64 or 32 bytes.
+// halves is the vectors of a panel: one with AVX-512, two with AVX2. A word of a part is 64 or 32 bytes of each.
 func (g *generator) halves() int { return panelRows / g.isa.lanes }
 
 // bytesOf calls f with the unsigned bytes of each word of vector h of panel p, in the order in which they are

@@ -26,12 +26,13 @@ func (g *generator) newDots(integral bool, most int) *dots {
 }
 
 // offsetVectors is what start needs for groups of 16, and for groups of 32 with an offset other than partOffset:
-// startBits, and an eighth of the offset, as activations have eight times their sums. For partOffset, times is what is added to the bits of a float32 to multiply it by
-// 16: other ports do that than those of products. Zero becomes a number that changes no difference from startBits.
+// startBits, and an eighth of the offset, as activations have eight times their sums. For groups of 16 with partOffset,
+// times is what is added to the bits of a float32 to multiply it by 16: other ports do that than those of products. Zero
+// becomes a number that changes no difference from startBits.
 type offsetVectors struct {
 	magic  reg.VecVirtual
 	eighth operand.Op // nil for partOffset
-	times  operand.Op
+	times  operand.Op // nil for others
 }
 
 // accumulators returns sums of zero for rows of x.
