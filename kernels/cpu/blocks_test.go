@@ -19,7 +19,7 @@ func TestMatMulBlockExtremes(t *testing.T) {
 			if p.weight.Scheme() == nil {
 				continue
 			}
-			for _, fill := range []int{0x00, 0xff, 0x80, 0x7f, -1} {
+			for _, fill := range []int{0x00, 0xff, 0x80, 0x7f, 0x22, 0x77, -1} { // 0x22 and 0x77 are the largest values of tables
 				t.Run(fmt.Sprintf("%v %#x", p.weight, fill), func(t *testing.T) { testBlockExtreme(t, p.weight, p.matmul, fill) })
 			}
 		}
