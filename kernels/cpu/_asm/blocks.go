@@ -158,7 +158,7 @@ type kept struct {
 	masks  []reg.VecVirtual // of the planes
 	high   reg.VecVirtual   // mask of the high nibbles, which are multiplied where they are; see shiftless
 	magic  reg.VecVirtual   // startBits
-	eighth reg.VecVirtual
+	eighth reg.VecVirtual   // 1/8
 	offset reg.VecVirtual   // an eighth of the offset that integer sums lose, if it is not partOffset
 	d, m   []reg.VecVirtual // of the current block: D, and an eighth of M, one for each panel
 }
@@ -558,11 +558,11 @@ func (b *blockSource) addSigned(x rows, p int, sums []reg.VecVirtual) {
 
 // addPart adds the products of a part to the sums of vector h of panel p.
 func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
-	if b.scaled() && !b.generator.wide() {
+	if b.scaled() && !b.wide() {
 		b.addScaled(x, p, h, sum)
 		return
 	}
-	integral := b.integral() && b.generator.wide()
+	integral := b.integral() && b.wide()
 	d := b.newDots(integral, b.most())
 	d.offset = offsetVectors{magic: b.kept.magic, eighth: b.kept.offset}
 	first, second := d.accumulators(1), d.accumulators(1)
@@ -578,7 +578,7 @@ func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
 		}
 	})
 	groups := [][]reg.VecVirtual{d.result(first), d.result(second)}
-	if b.shifted() && !b.generator.wide() {
+	if b.shifted() && !b.wide() {
 		b.VPADDD(b.lostOffset(x, 0, b.offsetPairs()), groups[0][0], groups[0][0])
 		integral = true
 	}
