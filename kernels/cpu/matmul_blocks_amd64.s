@@ -1445,10 +1445,9 @@ block20:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z5, Z5, Z5
-	VPXORD           Z6, Z6, Z6
 	VSUBPS.BCST      36(CX), Z3, Z5
 	VFNMADD213PS     Z3, Z4, Z5
+	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
 	VPANDD           Z1, Z7, Z8
 	VMOVUPS          256(AX), Z9
@@ -1567,10 +1566,9 @@ block23:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z6, Z6, Z6
-	VPXORD           Z7, Z7, Z7
 	VSUBPS.BCST      36(DX), Z4, Z6
 	VFNMADD213PS     Z4, Z5, Z6
+	VPXORD           Z7, Z7, Z7
 	VMOVUPS          (AX), Z8
 	VPANDD           Z2, Z8, Z9
 	VMOVUPS          256(AX), Z10
@@ -1629,63 +1627,62 @@ block23:
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
 	PREFETCHT0       2304(AX)(CX*1)
+	VSUBPS.BCST      36(DX), Z4, Z6
+	VFNMADD213PS     Z4, Z5, Z6
 	VPXORD           Z12, Z12, Z12
-	VPXORD           Z13, Z13, Z13
-	VSUBPS.BCST      36(DX), Z4, Z12
-	VFNMADD213PS     Z4, Z5, Z12
 	VMOVUPS          (AX)(CX*1), Z8
 	VPANDD           Z2, Z8, Z9
 	VMOVUPS          256(AX)(CX*1), Z10
 	VPSLLW           $0x04, Z10, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z9, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z12
+	VPDPBUSD.BCST    (DX), Z9, Z6
 	VPSRLW           $0x04, Z8, Z8
 	VPANDD           Z2, Z8, Z8
 	VPANDD           Z3, Z10, Z9
 	VPORD            Z9, Z8, Z8
-	VPDPBUSD.BCST    16(DX), Z8, Z13
+	VPDPBUSD.BCST    16(DX), Z8, Z12
 	VMOVUPS          64(AX)(CX*1), Z8
 	VPANDD           Z2, Z8, Z9
 	VPSLLW           $0x03, Z10, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z9, Z9
-	VPDPBUSD.BCST    4(DX), Z9, Z12
+	VPDPBUSD.BCST    4(DX), Z9, Z6
 	VPSRLW           $0x04, Z8, Z8
 	VPANDD           Z2, Z8, Z8
 	VPSRLW           $0x01, Z10, Z9
 	VPANDD           Z3, Z9, Z9
 	VPORD            Z9, Z8, Z8
-	VPDPBUSD.BCST    20(DX), Z8, Z13
+	VPDPBUSD.BCST    20(DX), Z8, Z12
 	VMOVUPS          128(AX)(CX*1), Z8
 	VPANDD           Z2, Z8, Z9
 	VPSLLW           $0x02, Z10, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z9, Z9
-	VPDPBUSD.BCST    8(DX), Z9, Z12
+	VPDPBUSD.BCST    8(DX), Z9, Z6
 	VPSRLW           $0x04, Z8, Z8
 	VPANDD           Z2, Z8, Z8
 	VPSRLW           $0x02, Z10, Z9
 	VPANDD           Z3, Z9, Z9
 	VPORD            Z9, Z8, Z8
-	VPDPBUSD.BCST    24(DX), Z8, Z13
+	VPDPBUSD.BCST    24(DX), Z8, Z12
 	VMOVUPS          192(AX)(CX*1), Z8
 	VPANDD           Z2, Z8, Z9
 	VPSLLW           $0x01, Z10, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z9, Z9
-	VPDPBUSD.BCST    12(DX), Z9, Z12
+	VPDPBUSD.BCST    12(DX), Z9, Z6
 	VPSRLW           $0x04, Z8, Z8
 	VPANDD           Z2, Z8, Z8
 	VPSRLW           $0x03, Z10, Z9
 	VPANDD           Z3, Z9, Z9
 	VPORD            Z9, Z8, Z8
-	VPDPBUSD.BCST    28(DX), Z8, Z13
-	VPADDD           Z13, Z12, Z12
+	VPDPBUSD.BCST    28(DX), Z8, Z12
+	VPADDD           Z12, Z6, Z6
 	VCVTPH2PS        -32(AX)(CX*1), Z8
-	VSUBPS           Z4, Z12, Z12
-	VMULPS           Z8, Z12, Z12
-	VFMADD231PS.BCST 32(DX), Z12, Z1
+	VSUBPS           Z4, Z6, Z6
+	VMULPS           Z8, Z6, Z6
+	VFMADD231PS.BCST 32(DX), Z6, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             BX
@@ -1737,10 +1734,9 @@ block26:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z6, Z6, Z6
-	VPXORD           Z7, Z7, Z7
 	VSUBPS.BCST      36(DX), Z4, Z6
 	VFNMADD213PS     Z4, Z5, Z6
+	VPXORD           Z7, Z7, Z7
 	VMOVUPS          (AX), Z8
 	VPANDD           Z2, Z8, Z9
 	VMOVUPS          256(AX), Z10
@@ -1799,63 +1795,62 @@ block26:
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
 	PREFETCHT0       2304(AX)(CX*1)
+	VSUBPS.BCST      36(DX), Z4, Z6
+	VFNMADD213PS     Z4, Z5, Z6
 	VPXORD           Z12, Z12, Z12
-	VPXORD           Z13, Z13, Z13
-	VSUBPS.BCST      36(DX), Z4, Z12
-	VFNMADD213PS     Z4, Z5, Z12
 	VMOVUPS          (AX)(CX*1), Z8
 	VPANDD           Z2, Z8, Z9
 	VMOVUPS          256(AX)(CX*1), Z10
 	VPSLLW           $0x04, Z10, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z9, Z9
-	VPDPBUSD.BCST    (DX), Z9, Z12
+	VPDPBUSD.BCST    (DX), Z9, Z6
 	VPSRLW           $0x04, Z8, Z8
 	VPANDD           Z2, Z8, Z8
 	VPANDD           Z3, Z10, Z9
 	VPORD            Z9, Z8, Z8
-	VPDPBUSD.BCST    16(DX), Z8, Z13
+	VPDPBUSD.BCST    16(DX), Z8, Z12
 	VMOVUPS          64(AX)(CX*1), Z8
 	VPANDD           Z2, Z8, Z9
 	VPSLLW           $0x03, Z10, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z9, Z9
-	VPDPBUSD.BCST    4(DX), Z9, Z12
+	VPDPBUSD.BCST    4(DX), Z9, Z6
 	VPSRLW           $0x04, Z8, Z8
 	VPANDD           Z2, Z8, Z8
 	VPSRLW           $0x01, Z10, Z9
 	VPANDD           Z3, Z9, Z9
 	VPORD            Z9, Z8, Z8
-	VPDPBUSD.BCST    20(DX), Z8, Z13
+	VPDPBUSD.BCST    20(DX), Z8, Z12
 	VMOVUPS          128(AX)(CX*1), Z8
 	VPANDD           Z2, Z8, Z9
 	VPSLLW           $0x02, Z10, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z9, Z9
-	VPDPBUSD.BCST    8(DX), Z9, Z12
+	VPDPBUSD.BCST    8(DX), Z9, Z6
 	VPSRLW           $0x04, Z8, Z8
 	VPANDD           Z2, Z8, Z8
 	VPSRLW           $0x02, Z10, Z9
 	VPANDD           Z3, Z9, Z9
 	VPORD            Z9, Z8, Z8
-	VPDPBUSD.BCST    24(DX), Z8, Z13
+	VPDPBUSD.BCST    24(DX), Z8, Z12
 	VMOVUPS          192(AX)(CX*1), Z8
 	VPANDD           Z2, Z8, Z9
 	VPSLLW           $0x01, Z10, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z9, Z9
-	VPDPBUSD.BCST    12(DX), Z9, Z12
+	VPDPBUSD.BCST    12(DX), Z9, Z6
 	VPSRLW           $0x04, Z8, Z8
 	VPANDD           Z2, Z8, Z8
 	VPSRLW           $0x03, Z10, Z9
 	VPANDD           Z3, Z9, Z9
 	VPORD            Z9, Z8, Z8
-	VPDPBUSD.BCST    28(DX), Z8, Z13
-	VPADDD           Z13, Z12, Z12
+	VPDPBUSD.BCST    28(DX), Z8, Z12
+	VPADDD           Z12, Z6, Z6
 	VCVTPH2PS        -32(AX)(CX*1), Z8
-	VSUBPS           Z4, Z12, Z12
-	VMULPS           Z8, Z12, Z12
-	VFMADD231PS.BCST 32(DX), Z12, Z1
+	VSUBPS           Z4, Z6, Z6
+	VMULPS           Z8, Z6, Z6
+	VFMADD231PS.BCST 32(DX), Z6, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             BX
@@ -5291,8 +5286,6 @@ part81:
 	PREFETCHT0       2112(AX)
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
-	VPXORD           Z6, Z6, Z6
-	VPXORD           Z7, Z7, Z7
 	VBROADCASTSS     44(DX), Z6
 	VFNMADD213PS     Z3, Z4, Z6
 	VSUBPS.BCST      36(DX), Z3, Z7
@@ -5429,8 +5422,6 @@ part85:
 	PREFETCHT0       2112(AX)
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
-	VPXORD           Z8, Z8, Z8
-	VPXORD           Z9, Z9, Z9
 	VBROADCASTSS     44(BX), Z8
 	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
@@ -5451,20 +5442,20 @@ part85:
 	VPDPBUSD.BCST    16(BX), Z11, Z9
 	VMOVUPS          64(AX), Z11
 	VPANDD           Z2, Z11, Z13
-	VPSLLW           $0x01, Z12, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z13, Z13
+	VPSLLW           $0x01, Z12, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z13, Z13
 	VPDPBUSD.BCST    4(BX), Z13, Z8
 	VPSRLW           $0x04, Z11, Z13
 	VPANDD           Z2, Z13, Z13
-	VPSRLW           $0x03, Z12, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z13, Z13
+	VPSRLW           $0x03, Z12, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z13, Z13
 	VPDPBUSD.BCST    20(BX), Z13, Z9
 	VPSRLW           $0x02, Z10, Z13
 	VPANDD           Z2, Z13, Z13
-	VPANDD           Z3, Z12, Z16
-	VPORD            Z16, Z13, Z13
+	VPANDD           Z3, Z12, Z14
+	VPORD            Z14, Z13, Z13
 	VPDPBUSD.BCST    8(BX), Z13, Z8
 	VPSRLW           $0x06, Z10, Z10
 	VPANDD           Z2, Z10, Z10
@@ -5499,72 +5490,70 @@ part85:
 	PREFETCHT0       2112(AX)(CX*1)
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
-	VPXORD           Z14, Z14, Z14
-	VPXORD           Z15, Z15, Z15
-	VBROADCASTSS     44(BX), Z14
-	VFNMADD213PS     Z4, Z5, Z14
-	VSUBPS.BCST      36(BX), Z4, Z15
-	VSUBPS.BCST      44(BX), Z15, Z15
-	VFNMADD213PS     Z4, Z5, Z15
+	VBROADCASTSS     44(BX), Z8
+	VFNMADD213PS     Z4, Z5, Z8
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD213PS     Z4, Z5, Z9
 	VMOVUPS          (AX)(CX*1), Z10
 	VPANDD           Z2, Z10, Z11
 	VMOVUPS          128(AX)(CX*1), Z12
 	VPSLLW           $0x02, Z12, Z13
 	VPANDD           Z3, Z13, Z13
 	VPORD            Z13, Z11, Z11
-	VPDPBUSD.BCST    (BX), Z11, Z14
+	VPDPBUSD.BCST    (BX), Z11, Z8
 	VPSRLW           $0x04, Z10, Z11
 	VPANDD           Z2, Z11, Z11
 	VPSRLW           $0x02, Z12, Z13
 	VPANDD           Z3, Z13, Z13
 	VPORD            Z13, Z11, Z11
-	VPDPBUSD.BCST    16(BX), Z11, Z15
+	VPDPBUSD.BCST    16(BX), Z11, Z9
 	VMOVUPS          64(AX)(CX*1), Z11
 	VPANDD           Z2, Z11, Z13
-	VPSLLW           $0x01, Z12, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z13, Z13
-	VPDPBUSD.BCST    4(BX), Z13, Z14
+	VPSLLW           $0x01, Z12, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z13, Z13
+	VPDPBUSD.BCST    4(BX), Z13, Z8
 	VPSRLW           $0x04, Z11, Z13
 	VPANDD           Z2, Z13, Z13
-	VPSRLW           $0x03, Z12, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z13, Z13
-	VPDPBUSD.BCST    20(BX), Z13, Z15
+	VPSRLW           $0x03, Z12, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z13, Z13
+	VPDPBUSD.BCST    20(BX), Z13, Z9
 	VPSRLW           $0x02, Z10, Z13
 	VPANDD           Z2, Z13, Z13
-	VPANDD           Z3, Z12, Z16
-	VPORD            Z16, Z13, Z13
-	VPDPBUSD.BCST    8(BX), Z13, Z14
+	VPANDD           Z3, Z12, Z14
+	VPORD            Z14, Z13, Z13
+	VPDPBUSD.BCST    8(BX), Z13, Z8
 	VPSRLW           $0x06, Z10, Z10
 	VPANDD           Z2, Z10, Z10
 	VPSRLW           $0x04, Z12, Z13
 	VPANDD           Z3, Z13, Z13
 	VPORD            Z13, Z10, Z10
-	VPDPBUSD.BCST    24(BX), Z10, Z15
+	VPDPBUSD.BCST    24(BX), Z10, Z9
 	VPSRLW           $0x02, Z11, Z10
 	VPANDD           Z2, Z10, Z10
 	VPSRLW           $0x01, Z12, Z13
 	VPANDD           Z3, Z13, Z13
 	VPORD            Z13, Z10, Z10
-	VPDPBUSD.BCST    12(BX), Z10, Z14
+	VPDPBUSD.BCST    12(BX), Z10, Z8
 	VPSRLW           $0x06, Z11, Z10
 	VPANDD           Z2, Z10, Z10
 	VPSRLW           $0x05, Z12, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    28(BX), Z10, Z15
+	VPDPBUSD.BCST    28(BX), Z10, Z9
 	VPMOVSXBD        192(AX)(CX*1), Z10
 	VCVTDQ2PS        Z10, Z10
 	VMULPS           Z7, Z10, Z10
-	VSUBPS           Z4, Z14, Z14
-	VMULPS           Z10, Z14, Z14
+	VSUBPS           Z4, Z8, Z8
+	VMULPS           Z10, Z8, Z8
 	VPMOVSXBD        208(AX)(CX*1), Z10
 	VCVTDQ2PS        Z10, Z10
 	VMULPS           Z7, Z10, Z10
-	VSUBPS           Z4, Z15, Z15
-	VFMADD231PS      Z10, Z15, Z14
-	VFMADD231PS.BCST 32(BX), Z14, Z1
+	VSUBPS           Z4, Z9, Z9
+	VFMADD231PS      Z10, Z9, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+224, AX
 	DECQ             DX
@@ -5623,8 +5612,6 @@ part89:
 	PREFETCHT0       2112(AX)
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
-	VPXORD           Z8, Z8, Z8
-	VPXORD           Z9, Z9, Z9
 	VBROADCASTSS     44(BX), Z8
 	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
@@ -5645,20 +5632,20 @@ part89:
 	VPDPBUSD.BCST    16(BX), Z11, Z9
 	VMOVUPS          64(AX), Z11
 	VPANDD           Z2, Z11, Z13
-	VPSLLW           $0x01, Z12, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z13, Z13
+	VPSLLW           $0x01, Z12, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z13, Z13
 	VPDPBUSD.BCST    4(BX), Z13, Z8
 	VPSRLW           $0x04, Z11, Z13
 	VPANDD           Z2, Z13, Z13
-	VPSRLW           $0x03, Z12, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z13, Z13
+	VPSRLW           $0x03, Z12, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z13, Z13
 	VPDPBUSD.BCST    20(BX), Z13, Z9
 	VPSRLW           $0x02, Z10, Z13
 	VPANDD           Z2, Z13, Z13
-	VPANDD           Z3, Z12, Z16
-	VPORD            Z16, Z13, Z13
+	VPANDD           Z3, Z12, Z14
+	VPORD            Z14, Z13, Z13
 	VPDPBUSD.BCST    8(BX), Z13, Z8
 	VPSRLW           $0x06, Z10, Z10
 	VPANDD           Z2, Z10, Z10
@@ -5693,72 +5680,70 @@ part89:
 	PREFETCHT0       2112(AX)(CX*1)
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
-	VPXORD           Z14, Z14, Z14
-	VPXORD           Z15, Z15, Z15
-	VBROADCASTSS     44(BX), Z14
-	VFNMADD213PS     Z4, Z5, Z14
-	VSUBPS.BCST      36(BX), Z4, Z15
-	VSUBPS.BCST      44(BX), Z15, Z15
-	VFNMADD213PS     Z4, Z5, Z15
+	VBROADCASTSS     44(BX), Z8
+	VFNMADD213PS     Z4, Z5, Z8
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD213PS     Z4, Z5, Z9
 	VMOVUPS          (AX)(CX*1), Z10
 	VPANDD           Z2, Z10, Z11
 	VMOVUPS          128(AX)(CX*1), Z12
 	VPSLLW           $0x02, Z12, Z13
 	VPANDD           Z3, Z13, Z13
 	VPORD            Z13, Z11, Z11
-	VPDPBUSD.BCST    (BX), Z11, Z14
+	VPDPBUSD.BCST    (BX), Z11, Z8
 	VPSRLW           $0x04, Z10, Z11
 	VPANDD           Z2, Z11, Z11
 	VPSRLW           $0x02, Z12, Z13
 	VPANDD           Z3, Z13, Z13
 	VPORD            Z13, Z11, Z11
-	VPDPBUSD.BCST    16(BX), Z11, Z15
+	VPDPBUSD.BCST    16(BX), Z11, Z9
 	VMOVUPS          64(AX)(CX*1), Z11
 	VPANDD           Z2, Z11, Z13
-	VPSLLW           $0x01, Z12, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z13, Z13
-	VPDPBUSD.BCST    4(BX), Z13, Z14
+	VPSLLW           $0x01, Z12, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z13, Z13
+	VPDPBUSD.BCST    4(BX), Z13, Z8
 	VPSRLW           $0x04, Z11, Z13
 	VPANDD           Z2, Z13, Z13
-	VPSRLW           $0x03, Z12, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z13, Z13
-	VPDPBUSD.BCST    20(BX), Z13, Z15
+	VPSRLW           $0x03, Z12, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z13, Z13
+	VPDPBUSD.BCST    20(BX), Z13, Z9
 	VPSRLW           $0x02, Z10, Z13
 	VPANDD           Z2, Z13, Z13
-	VPANDD           Z3, Z12, Z16
-	VPORD            Z16, Z13, Z13
-	VPDPBUSD.BCST    8(BX), Z13, Z14
+	VPANDD           Z3, Z12, Z14
+	VPORD            Z14, Z13, Z13
+	VPDPBUSD.BCST    8(BX), Z13, Z8
 	VPSRLW           $0x06, Z10, Z10
 	VPANDD           Z2, Z10, Z10
 	VPSRLW           $0x04, Z12, Z13
 	VPANDD           Z3, Z13, Z13
 	VPORD            Z13, Z10, Z10
-	VPDPBUSD.BCST    24(BX), Z10, Z15
+	VPDPBUSD.BCST    24(BX), Z10, Z9
 	VPSRLW           $0x02, Z11, Z10
 	VPANDD           Z2, Z10, Z10
 	VPSRLW           $0x01, Z12, Z13
 	VPANDD           Z3, Z13, Z13
 	VPORD            Z13, Z10, Z10
-	VPDPBUSD.BCST    12(BX), Z10, Z14
+	VPDPBUSD.BCST    12(BX), Z10, Z8
 	VPSRLW           $0x06, Z11, Z10
 	VPANDD           Z2, Z10, Z10
 	VPSRLW           $0x05, Z12, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    28(BX), Z10, Z15
+	VPDPBUSD.BCST    28(BX), Z10, Z9
 	VPMOVSXBD        192(AX)(CX*1), Z10
 	VCVTDQ2PS        Z10, Z10
 	VMULPS           Z7, Z10, Z10
-	VSUBPS           Z4, Z14, Z14
-	VMULPS           Z10, Z14, Z14
+	VSUBPS           Z4, Z8, Z8
+	VMULPS           Z10, Z8, Z8
 	VPMOVSXBD        208(AX)(CX*1), Z10
 	VCVTDQ2PS        Z10, Z10
 	VMULPS           Z7, Z10, Z10
-	VSUBPS           Z4, Z15, Z15
-	VFMADD231PS      Z10, Z15, Z14
-	VFMADD231PS.BCST 32(BX), Z14, Z1
+	VSUBPS           Z4, Z9, Z9
+	VFMADD231PS      Z10, Z9, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+224, AX
 	DECQ             DX
@@ -9280,8 +9265,6 @@ part153:
 	PREFETCHT0       2304(AX)
 	PREFETCHT0       2368(AX)
 	PREFETCHT0       2432(AX)
-	VPXORD           Z6, Z6, Z6
-	VPXORD           Z7, Z7, Z7
 	VBROADCASTSS     44(DX), Z6
 	VFNMADD213PS     Z3, Z4, Z6
 	VSUBPS.BCST      36(DX), Z3, Z7
@@ -9421,8 +9404,6 @@ part157:
 	PREFETCHT0       2304(AX)
 	PREFETCHT0       2368(AX)
 	PREFETCHT0       2432(AX)
-	VPXORD           Z8, Z8, Z8
-	VPXORD           Z9, Z9, Z9
 	VBROADCASTSS     44(BX), Z8
 	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
@@ -9443,9 +9424,9 @@ part157:
 	VMOVUPS          64(AX), Z10
 	VPANDD           Z2, Z10, Z11
 	VMOVUPS          320(AX), Z13
-	VPSLLW           $0x04, Z13, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z11, Z11
+	VPSLLW           $0x04, Z13, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z11, Z11
 	VPDPBUSD.BCST    4(BX), Z11, Z8
 	VPSRLW           $0x04, Z10, Z10
 	VPANDD           Z2, Z10, Z10
@@ -9454,9 +9435,9 @@ part157:
 	VPDPBUSD.BCST    20(BX), Z10, Z9
 	VMOVUPS          128(AX), Z10
 	VPANDD           Z2, Z10, Z11
-	VPSLLW           $0x02, Z12, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z11, Z11
+	VPSLLW           $0x02, Z12, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z11, Z11
 	VPDPBUSD.BCST    8(BX), Z11, Z8
 	VPSRLW           $0x04, Z10, Z10
 	VPANDD           Z2, Z10, Z10
@@ -9494,72 +9475,70 @@ part157:
 	PREFETCHT0       2304(AX)(CX*1)
 	PREFETCHT0       2368(AX)(CX*1)
 	PREFETCHT0       2432(AX)(CX*1)
-	VPXORD           Z14, Z14, Z14
-	VPXORD           Z15, Z15, Z15
-	VBROADCASTSS     44(BX), Z14
-	VFNMADD213PS     Z4, Z5, Z14
-	VSUBPS.BCST      36(BX), Z4, Z15
-	VSUBPS.BCST      44(BX), Z15, Z15
-	VFNMADD213PS     Z4, Z5, Z15
+	VBROADCASTSS     44(BX), Z8
+	VFNMADD213PS     Z4, Z5, Z8
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD213PS     Z4, Z5, Z9
 	VMOVUPS          (AX)(CX*1), Z10
 	VPANDD           Z2, Z10, Z11
 	VMOVUPS          256(AX)(CX*1), Z12
 	VPSLLW           $0x04, Z12, Z13
 	VPANDD           Z3, Z13, Z13
 	VPORD            Z13, Z11, Z11
-	VPDPBUSD.BCST    (BX), Z11, Z14
+	VPDPBUSD.BCST    (BX), Z11, Z8
 	VPSRLW           $0x04, Z10, Z10
 	VPANDD           Z2, Z10, Z10
 	VPANDD           Z3, Z12, Z11
 	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    16(BX), Z10, Z15
+	VPDPBUSD.BCST    16(BX), Z10, Z9
 	VMOVUPS          64(AX)(CX*1), Z10
 	VPANDD           Z2, Z10, Z11
 	VMOVUPS          320(AX)(CX*1), Z13
-	VPSLLW           $0x04, Z13, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z11, Z11
-	VPDPBUSD.BCST    4(BX), Z11, Z14
+	VPSLLW           $0x04, Z13, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z11, Z11
+	VPDPBUSD.BCST    4(BX), Z11, Z8
 	VPSRLW           $0x04, Z10, Z10
 	VPANDD           Z2, Z10, Z10
 	VPANDD           Z3, Z13, Z11
 	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    20(BX), Z10, Z15
+	VPDPBUSD.BCST    20(BX), Z10, Z9
 	VMOVUPS          128(AX)(CX*1), Z10
 	VPANDD           Z2, Z10, Z11
-	VPSLLW           $0x02, Z12, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z11, Z11
-	VPDPBUSD.BCST    8(BX), Z11, Z14
+	VPSLLW           $0x02, Z12, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z11, Z11
+	VPDPBUSD.BCST    8(BX), Z11, Z8
 	VPSRLW           $0x04, Z10, Z10
 	VPANDD           Z2, Z10, Z10
 	VPSRLW           $0x02, Z12, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    24(BX), Z10, Z15
+	VPDPBUSD.BCST    24(BX), Z10, Z9
 	VMOVUPS          192(AX)(CX*1), Z10
 	VPANDD           Z2, Z10, Z11
 	VPSLLW           $0x02, Z13, Z12
 	VPANDD           Z3, Z12, Z12
 	VPORD            Z12, Z11, Z11
-	VPDPBUSD.BCST    12(BX), Z11, Z14
+	VPDPBUSD.BCST    12(BX), Z11, Z8
 	VPSRLW           $0x04, Z10, Z10
 	VPANDD           Z2, Z10, Z10
 	VPSRLW           $0x02, Z13, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    28(BX), Z10, Z15
+	VPDPBUSD.BCST    28(BX), Z10, Z9
 	VPMOVSXBD        384(AX)(CX*1), Z10
 	VCVTDQ2PS        Z10, Z10
 	VMULPS           Z7, Z10, Z10
-	VSUBPS           Z4, Z14, Z14
-	VMULPS           Z10, Z14, Z14
+	VSUBPS           Z4, Z8, Z8
+	VMULPS           Z10, Z8, Z8
 	VPMOVSXBD        400(AX)(CX*1), Z10
 	VCVTDQ2PS        Z10, Z10
 	VMULPS           Z7, Z10, Z10
-	VSUBPS           Z4, Z15, Z15
-	VFMADD231PS      Z10, Z15, Z14
-	VFMADD231PS.BCST 32(BX), Z14, Z1
+	VSUBPS           Z4, Z9, Z9
+	VFMADD231PS      Z10, Z9, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+416, AX
 	DECQ             DX
@@ -9621,8 +9600,6 @@ part161:
 	PREFETCHT0       2304(AX)
 	PREFETCHT0       2368(AX)
 	PREFETCHT0       2432(AX)
-	VPXORD           Z8, Z8, Z8
-	VPXORD           Z9, Z9, Z9
 	VBROADCASTSS     44(BX), Z8
 	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
@@ -9643,9 +9620,9 @@ part161:
 	VMOVUPS          64(AX), Z10
 	VPANDD           Z2, Z10, Z11
 	VMOVUPS          320(AX), Z13
-	VPSLLW           $0x04, Z13, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z11, Z11
+	VPSLLW           $0x04, Z13, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z11, Z11
 	VPDPBUSD.BCST    4(BX), Z11, Z8
 	VPSRLW           $0x04, Z10, Z10
 	VPANDD           Z2, Z10, Z10
@@ -9654,9 +9631,9 @@ part161:
 	VPDPBUSD.BCST    20(BX), Z10, Z9
 	VMOVUPS          128(AX), Z10
 	VPANDD           Z2, Z10, Z11
-	VPSLLW           $0x02, Z12, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z11, Z11
+	VPSLLW           $0x02, Z12, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z11, Z11
 	VPDPBUSD.BCST    8(BX), Z11, Z8
 	VPSRLW           $0x04, Z10, Z10
 	VPANDD           Z2, Z10, Z10
@@ -9694,72 +9671,70 @@ part161:
 	PREFETCHT0       2304(AX)(CX*1)
 	PREFETCHT0       2368(AX)(CX*1)
 	PREFETCHT0       2432(AX)(CX*1)
-	VPXORD           Z14, Z14, Z14
-	VPXORD           Z15, Z15, Z15
-	VBROADCASTSS     44(BX), Z14
-	VFNMADD213PS     Z4, Z5, Z14
-	VSUBPS.BCST      36(BX), Z4, Z15
-	VSUBPS.BCST      44(BX), Z15, Z15
-	VFNMADD213PS     Z4, Z5, Z15
+	VBROADCASTSS     44(BX), Z8
+	VFNMADD213PS     Z4, Z5, Z8
+	VSUBPS.BCST      36(BX), Z4, Z9
+	VSUBPS.BCST      44(BX), Z9, Z9
+	VFNMADD213PS     Z4, Z5, Z9
 	VMOVUPS          (AX)(CX*1), Z10
 	VPANDD           Z2, Z10, Z11
 	VMOVUPS          256(AX)(CX*1), Z12
 	VPSLLW           $0x04, Z12, Z13
 	VPANDD           Z3, Z13, Z13
 	VPORD            Z13, Z11, Z11
-	VPDPBUSD.BCST    (BX), Z11, Z14
+	VPDPBUSD.BCST    (BX), Z11, Z8
 	VPSRLW           $0x04, Z10, Z10
 	VPANDD           Z2, Z10, Z10
 	VPANDD           Z3, Z12, Z11
 	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    16(BX), Z10, Z15
+	VPDPBUSD.BCST    16(BX), Z10, Z9
 	VMOVUPS          64(AX)(CX*1), Z10
 	VPANDD           Z2, Z10, Z11
 	VMOVUPS          320(AX)(CX*1), Z13
-	VPSLLW           $0x04, Z13, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z11, Z11
-	VPDPBUSD.BCST    4(BX), Z11, Z14
+	VPSLLW           $0x04, Z13, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z11, Z11
+	VPDPBUSD.BCST    4(BX), Z11, Z8
 	VPSRLW           $0x04, Z10, Z10
 	VPANDD           Z2, Z10, Z10
 	VPANDD           Z3, Z13, Z11
 	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    20(BX), Z10, Z15
+	VPDPBUSD.BCST    20(BX), Z10, Z9
 	VMOVUPS          128(AX)(CX*1), Z10
 	VPANDD           Z2, Z10, Z11
-	VPSLLW           $0x02, Z12, Z16
-	VPANDD           Z3, Z16, Z16
-	VPORD            Z16, Z11, Z11
-	VPDPBUSD.BCST    8(BX), Z11, Z14
+	VPSLLW           $0x02, Z12, Z14
+	VPANDD           Z3, Z14, Z14
+	VPORD            Z14, Z11, Z11
+	VPDPBUSD.BCST    8(BX), Z11, Z8
 	VPSRLW           $0x04, Z10, Z10
 	VPANDD           Z2, Z10, Z10
 	VPSRLW           $0x02, Z12, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    24(BX), Z10, Z15
+	VPDPBUSD.BCST    24(BX), Z10, Z9
 	VMOVUPS          192(AX)(CX*1), Z10
 	VPANDD           Z2, Z10, Z11
 	VPSLLW           $0x02, Z13, Z12
 	VPANDD           Z3, Z12, Z12
 	VPORD            Z12, Z11, Z11
-	VPDPBUSD.BCST    12(BX), Z11, Z14
+	VPDPBUSD.BCST    12(BX), Z11, Z8
 	VPSRLW           $0x04, Z10, Z10
 	VPANDD           Z2, Z10, Z10
 	VPSRLW           $0x02, Z13, Z11
 	VPANDD           Z3, Z11, Z11
 	VPORD            Z11, Z10, Z10
-	VPDPBUSD.BCST    28(BX), Z10, Z15
+	VPDPBUSD.BCST    28(BX), Z10, Z9
 	VPMOVSXBD        384(AX)(CX*1), Z10
 	VCVTDQ2PS        Z10, Z10
 	VMULPS           Z7, Z10, Z10
-	VSUBPS           Z4, Z14, Z14
-	VMULPS           Z10, Z14, Z14
+	VSUBPS           Z4, Z8, Z8
+	VMULPS           Z10, Z8, Z8
 	VPMOVSXBD        400(AX)(CX*1), Z10
 	VCVTDQ2PS        Z10, Z10
 	VMULPS           Z7, Z10, Z10
-	VSUBPS           Z4, Z15, Z15
-	VFMADD231PS      Z10, Z15, Z14
-	VFMADD231PS.BCST 32(BX), Z14, Z1
+	VSUBPS           Z4, Z9, Z9
+	VFMADD231PS      Z10, Z9, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+416, AX
 	DECQ             DX
@@ -10735,9 +10710,8 @@ block174:
 	PREFETCHT0       2112(AX)
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
-	VPXORD           Z4, Z4, Z4
-	VPXORD           Z5, Z5, Z5
 	VBROADCASTSS     40(CX), Z4
+	VPXORD           Z5, Z5, Z5
 	VMOVUPS          (AX), Z6
 	VPANDD           Z2, Z6, Z7
 	VPSHUFB          Z7, Z0, Z7
@@ -10820,9 +10794,8 @@ block177:
 	PREFETCHT0       2112(AX)
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
-	VPXORD           Z5, Z5, Z5
-	VPXORD           Z6, Z6, Z6
 	VBROADCASTSS     40(DX), Z5
+	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
@@ -10864,46 +10837,45 @@ block177:
 	PREFETCHT0       2112(AX)(CX*1)
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
+	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z9, Z9, Z9
-	VPXORD           Z10, Z10, Z10
-	VBROADCASTSS     40(DX), Z9
 	VMOVUPS          (AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z9
+	VPDPBUSD.BCST    (DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    16(DX), Z7, Z10
+	VPDPBUSD.BCST    16(DX), Z7, Z9
 	VMOVUPS          64(AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    4(DX), Z8, Z9
+	VPDPBUSD.BCST    4(DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    20(DX), Z7, Z10
+	VPDPBUSD.BCST    20(DX), Z7, Z9
 	VMOVUPS          128(AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    8(DX), Z8, Z9
+	VPDPBUSD.BCST    8(DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    24(DX), Z7, Z10
+	VPDPBUSD.BCST    24(DX), Z7, Z9
 	VMOVUPS          192(AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    12(DX), Z8, Z9
+	VPDPBUSD.BCST    12(DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    28(DX), Z7, Z10
-	VPADDD           Z10, Z9, Z9
+	VPDPBUSD.BCST    28(DX), Z7, Z9
+	VPADDD           Z9, Z5, Z5
 	VCVTPH2PS        -32(AX)(CX*1), Z7
-	VSUBPS           Z4, Z9, Z9
-	VMULPS           Z7, Z9, Z9
-	VFMADD231PS.BCST 32(DX), Z9, Z2
+	VSUBPS           Z4, Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -10953,9 +10925,8 @@ block180:
 	PREFETCHT0       2112(AX)
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
-	VPXORD           Z5, Z5, Z5
-	VPXORD           Z6, Z6, Z6
 	VBROADCASTSS     40(DX), Z5
+	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
@@ -10997,46 +10968,45 @@ block180:
 	PREFETCHT0       2112(AX)(CX*1)
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
+	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z9, Z9, Z9
-	VPXORD           Z10, Z10, Z10
-	VBROADCASTSS     40(DX), Z9
 	VMOVUPS          (AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z9
+	VPDPBUSD.BCST    (DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    16(DX), Z7, Z10
+	VPDPBUSD.BCST    16(DX), Z7, Z9
 	VMOVUPS          64(AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    4(DX), Z8, Z9
+	VPDPBUSD.BCST    4(DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    20(DX), Z7, Z10
+	VPDPBUSD.BCST    20(DX), Z7, Z9
 	VMOVUPS          128(AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    8(DX), Z8, Z9
+	VPDPBUSD.BCST    8(DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    24(DX), Z7, Z10
+	VPDPBUSD.BCST    24(DX), Z7, Z9
 	VMOVUPS          192(AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    12(DX), Z8, Z9
+	VPDPBUSD.BCST    12(DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    28(DX), Z7, Z10
-	VPADDD           Z10, Z9, Z9
+	VPDPBUSD.BCST    28(DX), Z7, Z9
+	VPADDD           Z9, Z5, Z5
 	VCVTPH2PS        -32(AX)(CX*1), Z7
-	VSUBPS           Z4, Z9, Z9
-	VMULPS           Z7, Z9, Z9
-	VFMADD231PS.BCST 32(DX), Z9, Z2
+	VSUBPS           Z4, Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -12063,9 +12033,8 @@ part194:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z5, Z5, Z5
-	VPXORD           Z6, Z6, Z6
 	VBROADCASTSS     40(DX), Z5
+	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
 	VPANDD           Z2, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
@@ -12159,9 +12128,8 @@ part198:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z7, Z7, Z7
-	VPXORD           Z8, Z8, Z8
 	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
@@ -12206,48 +12174,47 @@ part198:
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
 	PREFETCHT0       2304(AX)(CX*1)
+	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
-	VPXORD           Z12, Z12, Z12
-	VBROADCASTSS     40(BX), Z11
 	VMOVUPS          (AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPDPBUSD.BCST    (BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VPDPBUSD.BCST    16(BX), Z9, Z11
 	VMOVUPS          64(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPDPBUSD.BCST    4(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VPDPBUSD.BCST    20(BX), Z9, Z11
 	VMOVUPS          128(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPDPBUSD.BCST    8(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VPDPBUSD.BCST    24(BX), Z9, Z11
 	VMOVUPS          192(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPDPBUSD.BCST    12(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z12
-	VPADDD           Z12, Z11, Z11
+	VPDPBUSD.BCST    28(BX), Z9, Z11
+	VPADDD           Z11, Z7, Z7
 	VPMOVSXBD        256(AX)(CX*1), Z9
 	VCVTDQ2PS        Z9, Z9
 	VMULPS           Z6, Z9, Z9
-	VSUBPS           Z4, Z11, Z11
-	VMULPS           Z9, Z11, Z11
-	VFMADD231PS.BCST 32(BX), Z11, Z2
+	VSUBPS           Z4, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DX
@@ -12306,9 +12273,8 @@ part202:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z7, Z7, Z7
-	VPXORD           Z8, Z8, Z8
 	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
@@ -12353,48 +12319,47 @@ part202:
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
 	PREFETCHT0       2304(AX)(CX*1)
+	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
-	VPXORD           Z12, Z12, Z12
-	VBROADCASTSS     40(BX), Z11
 	VMOVUPS          (AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPDPBUSD.BCST    (BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VPDPBUSD.BCST    16(BX), Z9, Z11
 	VMOVUPS          64(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPDPBUSD.BCST    4(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VPDPBUSD.BCST    20(BX), Z9, Z11
 	VMOVUPS          128(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPDPBUSD.BCST    8(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VPDPBUSD.BCST    24(BX), Z9, Z11
 	VMOVUPS          192(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPDPBUSD.BCST    12(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z12
-	VPADDD           Z12, Z11, Z11
+	VPDPBUSD.BCST    28(BX), Z9, Z11
+	VPADDD           Z11, Z7, Z7
 	VPMOVSXBD        256(AX)(CX*1), Z9
 	VCVTDQ2PS        Z9, Z9
 	VMULPS           Z6, Z9, Z9
-	VSUBPS           Z4, Z11, Z11
-	VMULPS           Z9, Z11, Z11
-	VFMADD231PS.BCST 32(BX), Z11, Z2
+	VSUBPS           Z4, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DX
@@ -13418,9 +13383,8 @@ block215:
 	PREFETCHT0       2112(AX)
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
-	VPXORD           Z4, Z4, Z4
-	VPXORD           Z5, Z5, Z5
 	VBROADCASTSS     40(CX), Z4
+	VPXORD           Z5, Z5, Z5
 	VMOVUPS          (AX), Z6
 	VPANDD           Z2, Z6, Z7
 	VPSHUFB          Z7, Z0, Z7
@@ -13504,9 +13468,8 @@ block218:
 	PREFETCHT0       2112(AX)
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
-	VPXORD           Z5, Z5, Z5
-	VPXORD           Z6, Z6, Z6
 	VBROADCASTSS     40(DX), Z5
+	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
@@ -13549,47 +13512,46 @@ block218:
 	PREFETCHT0       2112(AX)(CX*1)
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
+	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z9, Z9, Z9
-	VPXORD           Z10, Z10, Z10
-	VBROADCASTSS     40(DX), Z9
 	VMOVUPS          (AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z9
+	VPDPBUSD.BCST    (DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    16(DX), Z7, Z10
+	VPDPBUSD.BCST    16(DX), Z7, Z9
 	VMOVUPS          64(AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    4(DX), Z8, Z9
+	VPDPBUSD.BCST    4(DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    20(DX), Z7, Z10
+	VPDPBUSD.BCST    20(DX), Z7, Z9
 	VMOVUPS          128(AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    8(DX), Z8, Z9
+	VPDPBUSD.BCST    8(DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    24(DX), Z7, Z10
+	VPDPBUSD.BCST    24(DX), Z7, Z9
 	VMOVUPS          192(AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    12(DX), Z8, Z9
+	VPDPBUSD.BCST    12(DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    28(DX), Z7, Z10
-	VPADDD           Z10, Z9, Z9
+	VPDPBUSD.BCST    28(DX), Z7, Z9
+	VPADDD           Z9, Z5, Z5
 	VPMOVZXWD        -32(AX)(CX*1), Z7
 	VPSLLD           $0x10, Z7, Z7
-	VSUBPS           Z4, Z9, Z9
-	VMULPS           Z7, Z9, Z9
-	VFMADD231PS.BCST 32(DX), Z9, Z2
+	VSUBPS           Z4, Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -13639,9 +13601,8 @@ block221:
 	PREFETCHT0       2112(AX)
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
-	VPXORD           Z5, Z5, Z5
-	VPXORD           Z6, Z6, Z6
 	VBROADCASTSS     40(DX), Z5
+	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
@@ -13684,47 +13645,46 @@ block221:
 	PREFETCHT0       2112(AX)(CX*1)
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
+	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z9, Z9, Z9
-	VPXORD           Z10, Z10, Z10
-	VBROADCASTSS     40(DX), Z9
 	VMOVUPS          (AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    (DX), Z8, Z9
+	VPDPBUSD.BCST    (DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    16(DX), Z7, Z10
+	VPDPBUSD.BCST    16(DX), Z7, Z9
 	VMOVUPS          64(AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    4(DX), Z8, Z9
+	VPDPBUSD.BCST    4(DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    20(DX), Z7, Z10
+	VPDPBUSD.BCST    20(DX), Z7, Z9
 	VMOVUPS          128(AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    8(DX), Z8, Z9
+	VPDPBUSD.BCST    8(DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    24(DX), Z7, Z10
+	VPDPBUSD.BCST    24(DX), Z7, Z9
 	VMOVUPS          192(AX)(CX*1), Z7
 	VPANDD           Z3, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
-	VPDPBUSD.BCST    12(DX), Z8, Z9
+	VPDPBUSD.BCST    12(DX), Z8, Z5
 	VPSRLW           $0x04, Z7, Z7
 	VPANDD           Z3, Z7, Z7
 	VPSHUFB          Z7, Z0, Z7
-	VPDPBUSD.BCST    28(DX), Z7, Z10
-	VPADDD           Z10, Z9, Z9
+	VPDPBUSD.BCST    28(DX), Z7, Z9
+	VPADDD           Z9, Z5, Z5
 	VPMOVZXWD        -32(AX)(CX*1), Z7
 	VPSLLD           $0x10, Z7, Z7
-	VSUBPS           Z4, Z9, Z9
-	VMULPS           Z7, Z9, Z9
-	VFMADD231PS.BCST 32(DX), Z9, Z2
+	VSUBPS           Z4, Z5, Z5
+	VMULPS           Z7, Z5, Z5
+	VFMADD231PS.BCST 32(DX), Z5, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             BX
@@ -14531,9 +14491,8 @@ part235:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z5, Z5, Z5
-	VPXORD           Z6, Z6, Z6
 	VBROADCASTSS     40(DX), Z5
+	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
 	VPANDD           Z2, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
@@ -14629,9 +14588,8 @@ part239:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z7, Z7, Z7
-	VPXORD           Z8, Z8, Z8
 	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
@@ -14676,48 +14634,47 @@ part239:
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
 	PREFETCHT0       2304(AX)(CX*1)
+	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
-	VPXORD           Z12, Z12, Z12
-	VBROADCASTSS     40(BX), Z11
 	VMOVUPS          (AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPDPBUSD.BCST    (BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VPDPBUSD.BCST    16(BX), Z9, Z11
 	VMOVUPS          64(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPDPBUSD.BCST    4(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VPDPBUSD.BCST    20(BX), Z9, Z11
 	VMOVUPS          128(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPDPBUSD.BCST    8(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VPDPBUSD.BCST    24(BX), Z9, Z11
 	VMOVUPS          192(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPDPBUSD.BCST    12(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z12
-	VPADDD           Z12, Z11, Z11
+	VPDPBUSD.BCST    28(BX), Z9, Z11
+	VPADDD           Z11, Z7, Z7
 	VPMOVSXBD        256(AX)(CX*1), Z9
 	VCVTDQ2PS        Z9, Z9
 	VMULPS           Z6, Z9, Z9
-	VSUBPS           Z4, Z11, Z11
-	VMULPS           Z9, Z11, Z11
-	VFMADD231PS.BCST 32(BX), Z11, Z2
+	VSUBPS           Z4, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DX
@@ -14778,9 +14735,8 @@ part243:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z7, Z7, Z7
-	VPXORD           Z8, Z8, Z8
 	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
@@ -14825,48 +14781,47 @@ part243:
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
 	PREFETCHT0       2304(AX)(CX*1)
+	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
-	VPXORD           Z12, Z12, Z12
-	VBROADCASTSS     40(BX), Z11
 	VMOVUPS          (AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPDPBUSD.BCST    (BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VPDPBUSD.BCST    16(BX), Z9, Z11
 	VMOVUPS          64(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPDPBUSD.BCST    4(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VPDPBUSD.BCST    20(BX), Z9, Z11
 	VMOVUPS          128(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPDPBUSD.BCST    8(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VPDPBUSD.BCST    24(BX), Z9, Z11
 	VMOVUPS          192(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPDPBUSD.BCST    12(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z12
-	VPADDD           Z12, Z11, Z11
+	VPDPBUSD.BCST    28(BX), Z9, Z11
+	VPADDD           Z11, Z7, Z7
 	VPMOVSXBD        256(AX)(CX*1), Z9
 	VCVTDQ2PS        Z9, Z9
 	VMULPS           Z6, Z9, Z9
-	VSUBPS           Z4, Z11, Z11
-	VMULPS           Z9, Z11, Z11
-	VFMADD231PS.BCST 32(BX), Z11, Z2
+	VSUBPS           Z4, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DX
@@ -17269,9 +17224,8 @@ part283:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z5, Z5, Z5
-	VPXORD           Z6, Z6, Z6
 	VBROADCASTSS     40(DX), Z5
+	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
 	VPANDD           Z2, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
@@ -17367,9 +17321,8 @@ part287:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z7, Z7, Z7
-	VPXORD           Z8, Z8, Z8
 	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
@@ -17414,48 +17367,47 @@ part287:
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
 	PREFETCHT0       2304(AX)(CX*1)
+	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
-	VPXORD           Z12, Z12, Z12
-	VBROADCASTSS     40(BX), Z11
 	VMOVUPS          (AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPDPBUSD.BCST    (BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VPDPBUSD.BCST    16(BX), Z9, Z11
 	VMOVUPS          64(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPDPBUSD.BCST    4(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VPDPBUSD.BCST    20(BX), Z9, Z11
 	VMOVUPS          128(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPDPBUSD.BCST    8(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VPDPBUSD.BCST    24(BX), Z9, Z11
 	VMOVUPS          192(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPDPBUSD.BCST    12(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z12
-	VPADDD           Z12, Z11, Z11
+	VPDPBUSD.BCST    28(BX), Z9, Z11
+	VPADDD           Z11, Z7, Z7
 	VPMOVSXBD        256(AX)(CX*1), Z9
 	VCVTDQ2PS        Z9, Z9
 	VMULPS           Z6, Z9, Z9
-	VSUBPS           Z4, Z11, Z11
-	VMULPS           Z9, Z11, Z11
-	VFMADD231PS.BCST 32(BX), Z11, Z2
+	VSUBPS           Z4, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DX
@@ -17516,9 +17468,8 @@ part291:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z7, Z7, Z7
-	VPXORD           Z8, Z8, Z8
 	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
@@ -17563,48 +17514,47 @@ part291:
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
 	PREFETCHT0       2304(AX)(CX*1)
+	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
-	VPXORD           Z12, Z12, Z12
-	VBROADCASTSS     40(BX), Z11
 	VMOVUPS          (AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPDPBUSD.BCST    (BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VPDPBUSD.BCST    16(BX), Z9, Z11
 	VMOVUPS          64(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPDPBUSD.BCST    4(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VPDPBUSD.BCST    20(BX), Z9, Z11
 	VMOVUPS          128(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPDPBUSD.BCST    8(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VPDPBUSD.BCST    24(BX), Z9, Z11
 	VMOVUPS          192(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPDPBUSD.BCST    12(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z12
-	VPADDD           Z12, Z11, Z11
+	VPDPBUSD.BCST    28(BX), Z9, Z11
+	VPADDD           Z11, Z7, Z7
 	VPMOVSXBD        256(AX)(CX*1), Z9
 	VCVTDQ2PS        Z9, Z9
 	VMULPS           Z6, Z9, Z9
-	VSUBPS           Z4, Z11, Z11
-	VMULPS           Z9, Z11, Z11
-	VFMADD231PS.BCST 32(BX), Z11, Z2
+	VSUBPS           Z4, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DX
@@ -18650,9 +18600,8 @@ part307:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z5, Z5, Z5
-	VPXORD           Z6, Z6, Z6
 	VBROADCASTSS     40(DX), Z5
+	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
 	VPANDD           Z2, Z7, Z8
 	VPSHUFB          Z8, Z0, Z8
@@ -18746,9 +18695,8 @@ part311:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z7, Z7, Z7
-	VPXORD           Z8, Z8, Z8
 	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
@@ -18793,48 +18741,47 @@ part311:
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
 	PREFETCHT0       2304(AX)(CX*1)
+	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
-	VPXORD           Z12, Z12, Z12
-	VBROADCASTSS     40(BX), Z11
 	VMOVUPS          (AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPDPBUSD.BCST    (BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VPDPBUSD.BCST    16(BX), Z9, Z11
 	VMOVUPS          64(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPDPBUSD.BCST    4(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VPDPBUSD.BCST    20(BX), Z9, Z11
 	VMOVUPS          128(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPDPBUSD.BCST    8(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VPDPBUSD.BCST    24(BX), Z9, Z11
 	VMOVUPS          192(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPDPBUSD.BCST    12(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z12
-	VPADDD           Z12, Z11, Z11
+	VPDPBUSD.BCST    28(BX), Z9, Z11
+	VPADDD           Z11, Z7, Z7
 	VPMOVSXBD        256(AX)(CX*1), Z9
 	VCVTDQ2PS        Z9, Z9
 	VMULPS           Z6, Z9, Z9
-	VSUBPS           Z4, Z11, Z11
-	VMULPS           Z9, Z11, Z11
-	VFMADD231PS.BCST 32(BX), Z11, Z2
+	VSUBPS           Z4, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DX
@@ -18893,9 +18840,8 @@ part315:
 	PREFETCHT0       2176(AX)
 	PREFETCHT0       2240(AX)
 	PREFETCHT0       2304(AX)
-	VPXORD           Z7, Z7, Z7
-	VPXORD           Z8, Z8, Z8
 	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
@@ -18940,48 +18886,47 @@ part315:
 	PREFETCHT0       2176(AX)(CX*1)
 	PREFETCHT0       2240(AX)(CX*1)
 	PREFETCHT0       2304(AX)(CX*1)
+	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
-	VPXORD           Z12, Z12, Z12
-	VBROADCASTSS     40(BX), Z11
 	VMOVUPS          (AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPDPBUSD.BCST    (BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VPDPBUSD.BCST    16(BX), Z9, Z11
 	VMOVUPS          64(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPDPBUSD.BCST    4(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VPDPBUSD.BCST    20(BX), Z9, Z11
 	VMOVUPS          128(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPDPBUSD.BCST    8(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VPDPBUSD.BCST    24(BX), Z9, Z11
 	VMOVUPS          192(AX)(CX*1), Z9
 	VPANDD           Z3, Z9, Z10
 	VPSHUFB          Z10, Z0, Z10
-	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPDPBUSD.BCST    12(BX), Z10, Z7
 	VPSRLW           $0x04, Z9, Z9
 	VPANDD           Z3, Z9, Z9
 	VPSHUFB          Z9, Z0, Z9
-	VPDPBUSD.BCST    28(BX), Z9, Z12
-	VPADDD           Z12, Z11, Z11
+	VPDPBUSD.BCST    28(BX), Z9, Z11
+	VPADDD           Z11, Z7, Z7
 	VPMOVSXBD        256(AX)(CX*1), Z9
 	VCVTDQ2PS        Z9, Z9
 	VMULPS           Z6, Z9, Z9
-	VSUBPS           Z4, Z11, Z11
-	VMULPS           Z9, Z11, Z11
-	VFMADD231PS.BCST 32(BX), Z11, Z2
+	VSUBPS           Z4, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
 	DECQ             DX

@@ -5783,7 +5783,6 @@ loop85:
 	VPMADDUBSW   Y14, Y13, Y12
 	VPADDW       Y12, Y11, Y11
 	VMOVDQU      ones16<>+0(SB), Y12
-	VMOVDQU      start<>+0(SB), Y13
 	VPMADDWD     Y12, Y0, Y0
 	VPADDD       768(AX), Y0, Y0
 	VPMADDWD     Y12, Y1, Y1
@@ -6276,7 +6275,6 @@ loop93:
 	VPMADDUBSW   Y14, Y13, Y12
 	VPADDW       Y12, Y11, Y11
 	VMOVDQU      ones16<>+0(SB), Y12
-	VMOVDQU      start<>+0(SB), Y13
 	VPMADDWD     Y12, Y0, Y0
 	VPADDD       768(AX), Y0, Y0
 	VPMADDWD     Y12, Y1, Y1
@@ -6642,7 +6640,6 @@ loop93:
 	VPMADDUBSW   Y14, Y13, Y12
 	VPADDW       Y12, Y11, Y11
 	VMOVDQU      ones16<>+0(SB), Y12
-	VMOVDQU      start<>+0(SB), Y13
 	VPMADDWD     Y12, Y0, Y0
 	VPADDD       768(AX), Y0, Y0
 	VPMADDWD     Y12, Y1, Y1
@@ -7044,7 +7041,6 @@ loop99:
 	VPMADDUBSW   Y6, Y5, Y4
 	VPADDW       Y4, Y3, Y3
 	VMOVDQU      ones16<>+0(SB), Y4
-	VMOVDQU      start<>+0(SB), Y5
 	VPMADDWD     Y4, Y0, Y0
 	VPADDD       768(AX), Y0, Y0
 	VPMADDWD     Y4, Y1, Y1
@@ -7286,7 +7282,6 @@ loop107:
 	VPMADDUBSW   Y6, Y5, Y4
 	VPADDW       Y4, Y3, Y3
 	VMOVDQU      ones16<>+0(SB), Y4
-	VMOVDQU      start<>+0(SB), Y5
 	VPMADDWD     Y4, Y0, Y0
 	VPADDD       768(AX), Y0, Y0
 	VPMADDWD     Y4, Y1, Y1
@@ -7420,7 +7415,6 @@ loop107:
 	VPMADDUBSW   Y6, Y5, Y4
 	VPADDW       Y4, Y3, Y3
 	VMOVDQU      ones16<>+0(SB), Y4
-	VMOVDQU      start<>+0(SB), Y5
 	VPMADDWD     Y4, Y0, Y0
 	VPADDD       768(AX), Y0, Y0
 	VPMADDWD     Y4, Y1, Y1
@@ -7706,7 +7700,6 @@ loop113:
 	VPMADDUBSW   Y4, Y3, Y2
 	VPADDW       Y2, Y1, Y1
 	VMOVDQU      ones16<>+0(SB), Y2
-	VMOVDQU      start<>+0(SB), Y3
 	VPMADDWD     Y2, Y0, Y0
 	VPADDD       768(AX), Y0, Y0
 	VPMADDWD     Y2, Y1, Y1
@@ -7885,7 +7878,6 @@ loop121:
 	VPMADDUBSW   Y4, Y3, Y2
 	VPADDW       Y2, Y1, Y1
 	VMOVDQU      ones16<>+0(SB), Y2
-	VMOVDQU      start<>+0(SB), Y3
 	VPMADDWD     Y2, Y0, Y0
 	VPADDD       768(AX), Y0, Y0
 	VPMADDWD     Y2, Y1, Y1
@@ -7961,7 +7953,6 @@ loop121:
 	VPMADDUBSW   Y4, Y3, Y2
 	VPADDW       Y2, Y1, Y1
 	VMOVDQU      ones16<>+0(SB), Y2
-	VMOVDQU      start<>+0(SB), Y3
 	VPMADDWD     Y2, Y0, Y0
 	VPADDD       768(AX), Y0, Y0
 	VPMADDWD     Y2, Y1, Y1

@@ -567,8 +567,11 @@ func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
 	d.offset = offsetVectors{magic: b.kept.magic, eighth: b.kept.offset}
 	first, second := d.accumulators(1), d.accumulators(1)
 	d.start(first, 0, b.groups(), x)
-	if b.groups() == 2 {
+	switch {
+	case b.groups() == 2:
 		d.start(second, 1, 2, x)
+	case integral:
+		b.zero(second.wide...)
 	}
 	b.bytesOf(p, h, func(j int, u reg.VecVirtual) {
 		if j < partWords/2 {

@@ -35,14 +35,15 @@ type offsetVectors struct {
 	times  operand.Op // nil for others
 }
 
-// accumulators returns sums of zero for rows of x.
+// accumulators returns sums for rows of x. Those that lose an offset are not cleared: start gives them their values.
 func (d *dots) accumulators(rows int) *accumulator {
 	a := &accumulator{wide: d.vecs(rows)}
-	if d.generator.wide() {
+	switch {
+	case !d.generator.wide():
+		a.narrow = d.vecs(rows)
+	case !d.integral:
 		d.zero(a.wide...)
-		return a
 	}
-	a.narrow = d.vecs(rows)
 	return a
 }
 

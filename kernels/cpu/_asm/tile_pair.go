@@ -177,7 +177,11 @@ func (b *pairBlock) newTail() *tailBlock {
 	if b.kind.atOnce == 0 {
 		return t // registers are full
 	}
-	for _, at := range []*operand.Op{&t.ones16, &t.start} {
+	constants := []*operand.Op{&t.ones16, &t.start}
+	if b.kind.tail == tailShifted {
+		constants = constants[:1] // of integers
+	}
+	for _, at := range constants {
 		v := b.vec()
 		b.VMOVDQU(*at, v)
 		*at = v
