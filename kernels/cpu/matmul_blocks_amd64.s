@@ -843,12 +843,12 @@ block13:
 	VPBROADCASTD 12(CX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
 	VPADDW       Y6, Y2, Y2
-	VPMADDWD     ones16<>+0(SB), Y2, Y2
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPBROADCASTD 28(CX), Y5
 	VPMADDUBSW   Y5, Y4, Y5
 	VPADDW       Y5, Y3, Y3
+	VPMADDWD     ones16<>+0(SB), Y2, Y2
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y2, Y2
 	VCVTPH2PS    -64(AX), Y3
@@ -895,12 +895,12 @@ block13:
 	VPBROADCASTD 12(CX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
 	VPADDW       Y6, Y2, Y2
-	VPMADDWD     ones16<>+0(SB), Y2, Y2
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPBROADCASTD 28(CX), Y5
 	VPMADDUBSW   Y5, Y4, Y5
 	VPADDW       Y5, Y3, Y3
+	VPMADDWD     ones16<>+0(SB), Y2, Y2
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y2, Y2
 	VCVTPH2PS    -48(AX), Y3
@@ -1050,12 +1050,12 @@ block16:
 	VPBROADCASTD 12(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPBROADCASTD 28(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -64(AX), Y5
@@ -1102,12 +1102,12 @@ block16:
 	VPBROADCASTD 12(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPBROADCASTD 28(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -48(AX), Y5
@@ -1158,12 +1158,12 @@ block16:
 	VPBROADCASTD 12(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPBROADCASTD 28(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -64(AX)(CX*1), Y5
@@ -1210,12 +1210,12 @@ block16:
 	VPBROADCASTD 12(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPBROADCASTD 28(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -48(AX)(CX*1), Y5
@@ -4559,45 +4559,45 @@ part71:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
-	VMOVUPS      (AX), Y5
-	VPAND        pairs0<>+0(SB), Y5, Y2
+	VMOVUPS      (AX), Y4
+	VPAND        pairs0<>+0(SB), Y4, Y2
 	VPBROADCASTD (DX), Y3
 	VPMADDUBSW   Y3, Y2, Y2
-	VPSRLW       $0x04, Y5, Y3
+	VPSRLW       $0x04, Y4, Y3
 	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPBROADCASTD 16(DX), Y4
-	VPMADDUBSW   Y4, Y3, Y3
-	VMOVUPS      64(AX), Y4
-	VPAND        pairs0<>+0(SB), Y4, Y6
+	VPBROADCASTD 16(DX), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VMOVUPS      64(AX), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y6
 	VPBROADCASTD 4(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y2, Y2
-	VPSRLW       $0x04, Y4, Y6
+	VPSRLW       $0x04, Y5, Y6
 	VPAND        pairs0<>+0(SB), Y6, Y6
 	VPBROADCASTD 20(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y3, Y3
-	VPSRLW       $0x02, Y5, Y6
+	VPSRLW       $0x02, Y4, Y6
 	VPAND        pairs0<>+0(SB), Y6, Y6
 	VPBROADCASTD 8(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y2, Y2
-	VPSRLW       $0x06, Y5, Y5
-	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPBROADCASTD 24(DX), Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPADDW       Y6, Y3, Y3
-	VPSRLW       $0x02, Y4, Y5
-	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPBROADCASTD 12(DX), Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPADDW       Y6, Y2, Y2
-	VPMADDWD     ones16<>+0(SB), Y2, Y2
 	VPSRLW       $0x06, Y4, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPBROADCASTD 24(DX), Y6
+	VPMADDUBSW   Y6, Y4, Y6
+	VPADDW       Y6, Y3, Y3
+	VPSRLW       $0x02, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPBROADCASTD 12(DX), Y6
+	VPMADDUBSW   Y6, Y4, Y6
+	VPADDW       Y6, Y2, Y2
+	VPSRLW       $0x06, Y5, Y4
 	VPAND        pairs0<>+0(SB), Y4, Y4
 	VPBROADCASTD 28(DX), Y5
 	VPMADDUBSW   Y5, Y4, Y5
 	VPADDW       Y5, Y3, Y3
+	VPMADDWD     ones16<>+0(SB), Y2, Y2
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VCVTPH2PS    (CX), Y4
 	VPMOVSXBD    128(AX), Y5
@@ -4631,45 +4631,45 @@ part71:
 	VFNMADD231PS Y4, Y3, Y2
 	VBROADCASTSS 32(DX), Y3
 	VFMADD231PS  Y3, Y2, Y0
-	VMOVUPS      32(AX), Y5
-	VPAND        pairs0<>+0(SB), Y5, Y2
+	VMOVUPS      32(AX), Y4
+	VPAND        pairs0<>+0(SB), Y4, Y2
 	VPBROADCASTD (DX), Y3
 	VPMADDUBSW   Y3, Y2, Y2
-	VPSRLW       $0x04, Y5, Y3
+	VPSRLW       $0x04, Y4, Y3
 	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPBROADCASTD 16(DX), Y4
-	VPMADDUBSW   Y4, Y3, Y3
-	VMOVUPS      96(AX), Y4
-	VPAND        pairs0<>+0(SB), Y4, Y6
+	VPBROADCASTD 16(DX), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VMOVUPS      96(AX), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y6
 	VPBROADCASTD 4(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y2, Y2
-	VPSRLW       $0x04, Y4, Y6
+	VPSRLW       $0x04, Y5, Y6
 	VPAND        pairs0<>+0(SB), Y6, Y6
 	VPBROADCASTD 20(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y3, Y3
-	VPSRLW       $0x02, Y5, Y6
+	VPSRLW       $0x02, Y4, Y6
 	VPAND        pairs0<>+0(SB), Y6, Y6
 	VPBROADCASTD 8(DX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y2, Y2
-	VPSRLW       $0x06, Y5, Y5
-	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPBROADCASTD 24(DX), Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPADDW       Y6, Y3, Y3
-	VPSRLW       $0x02, Y4, Y5
-	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPBROADCASTD 12(DX), Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPADDW       Y6, Y2, Y2
-	VPMADDWD     ones16<>+0(SB), Y2, Y2
 	VPSRLW       $0x06, Y4, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPBROADCASTD 24(DX), Y6
+	VPMADDUBSW   Y6, Y4, Y6
+	VPADDW       Y6, Y3, Y3
+	VPSRLW       $0x02, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPBROADCASTD 12(DX), Y6
+	VPMADDUBSW   Y6, Y4, Y6
+	VPADDW       Y6, Y2, Y2
+	VPSRLW       $0x06, Y5, Y4
 	VPAND        pairs0<>+0(SB), Y4, Y4
 	VPBROADCASTD 28(DX), Y5
 	VPMADDUBSW   Y5, Y4, Y5
 	VPADDW       Y5, Y3, Y3
+	VPMADDWD     ones16<>+0(SB), Y2, Y2
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VCVTPH2PS    16(CX), Y4
 	VPMOVSXBD    136(AX), Y5
@@ -4759,45 +4759,45 @@ part75:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
-	VMOVUPS      (AX), Y7
-	VPAND        pairs0<>+0(SB), Y7, Y4
+	VMOVUPS      (AX), Y6
+	VPAND        pairs0<>+0(SB), Y6, Y4
 	VPBROADCASTD (BX), Y5
 	VPMADDUBSW   Y5, Y4, Y4
-	VPSRLW       $0x04, Y7, Y5
+	VPSRLW       $0x04, Y6, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(BX), Y6
-	VPMADDUBSW   Y6, Y5, Y5
-	VMOVUPS      64(AX), Y6
-	VPAND        pairs0<>+0(SB), Y6, Y8
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      64(AX), Y7
+	VPAND        pairs0<>+0(SB), Y7, Y8
 	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x04, Y6, Y8
+	VPSRLW       $0x04, Y7, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
 	VPBROADCASTD 20(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y5, Y5
-	VPSRLW       $0x02, Y7, Y8
+	VPSRLW       $0x02, Y6, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
 	VPBROADCASTD 8(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x06, Y7, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPBROADCASTD 24(BX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
-	VPSRLW       $0x02, Y6, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPBROADCASTD 12(BX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPSRLW       $0x06, Y6, Y6
+	VPAND        pairs0<>+0(SB), Y6, Y6
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y5, Y5
+	VPSRLW       $0x02, Y7, Y6
+	VPAND        pairs0<>+0(SB), Y6, Y6
+	VPBROADCASTD 12(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x06, Y7, Y6
 	VPAND        pairs0<>+0(SB), Y6, Y6
 	VPBROADCASTD 28(BX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VCVTPH2PS    (DX), Y6
 	VPMOVSXBD    128(AX), Y7
@@ -4831,45 +4831,45 @@ part75:
 	VFNMADD231PS Y6, Y5, Y4
 	VBROADCASTSS 32(BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
-	VMOVUPS      32(AX), Y7
-	VPAND        pairs0<>+0(SB), Y7, Y4
+	VMOVUPS      32(AX), Y6
+	VPAND        pairs0<>+0(SB), Y6, Y4
 	VPBROADCASTD (BX), Y5
 	VPMADDUBSW   Y5, Y4, Y4
-	VPSRLW       $0x04, Y7, Y5
+	VPSRLW       $0x04, Y6, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(BX), Y6
-	VPMADDUBSW   Y6, Y5, Y5
-	VMOVUPS      96(AX), Y6
-	VPAND        pairs0<>+0(SB), Y6, Y8
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      96(AX), Y7
+	VPAND        pairs0<>+0(SB), Y7, Y8
 	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x04, Y6, Y8
+	VPSRLW       $0x04, Y7, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
 	VPBROADCASTD 20(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y5, Y5
-	VPSRLW       $0x02, Y7, Y8
+	VPSRLW       $0x02, Y6, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
 	VPBROADCASTD 8(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x06, Y7, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPBROADCASTD 24(BX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
-	VPSRLW       $0x02, Y6, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPBROADCASTD 12(BX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPSRLW       $0x06, Y6, Y6
+	VPAND        pairs0<>+0(SB), Y6, Y6
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y5, Y5
+	VPSRLW       $0x02, Y7, Y6
+	VPAND        pairs0<>+0(SB), Y6, Y6
+	VPBROADCASTD 12(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x06, Y7, Y6
 	VPAND        pairs0<>+0(SB), Y6, Y6
 	VPBROADCASTD 28(BX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VCVTPH2PS    16(DX), Y6
 	VPMOVSXBD    136(AX), Y7
@@ -4906,45 +4906,45 @@ part75:
 	PREFETCHT0   8192(AX)(CX*1)
 	PREFETCHT0   8256(AX)(CX*1)
 	PREFETCHT0   8320(AX)(CX*1)
-	VMOVUPS      (AX)(CX*1), Y7
-	VPAND        pairs0<>+0(SB), Y7, Y4
+	VMOVUPS      (AX)(CX*1), Y6
+	VPAND        pairs0<>+0(SB), Y6, Y4
 	VPBROADCASTD (BX), Y5
 	VPMADDUBSW   Y5, Y4, Y4
-	VPSRLW       $0x04, Y7, Y5
+	VPSRLW       $0x04, Y6, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(BX), Y6
-	VPMADDUBSW   Y6, Y5, Y5
-	VMOVUPS      64(AX)(CX*1), Y6
-	VPAND        pairs0<>+0(SB), Y6, Y8
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      64(AX)(CX*1), Y7
+	VPAND        pairs0<>+0(SB), Y7, Y8
 	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x04, Y6, Y8
+	VPSRLW       $0x04, Y7, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
 	VPBROADCASTD 20(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y5, Y5
-	VPSRLW       $0x02, Y7, Y8
+	VPSRLW       $0x02, Y6, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
 	VPBROADCASTD 8(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x06, Y7, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPBROADCASTD 24(BX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
-	VPSRLW       $0x02, Y6, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPBROADCASTD 12(BX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPSRLW       $0x06, Y6, Y6
+	VPAND        pairs0<>+0(SB), Y6, Y6
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y5, Y5
+	VPSRLW       $0x02, Y7, Y6
+	VPAND        pairs0<>+0(SB), Y6, Y6
+	VPBROADCASTD 12(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x06, Y7, Y6
 	VPAND        pairs0<>+0(SB), Y6, Y6
 	VPBROADCASTD 28(BX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VCVTPH2PS    (DX)(CX*1), Y6
 	VPMOVSXBD    128(AX)(CX*1), Y7
@@ -4978,45 +4978,45 @@ part75:
 	VFNMADD231PS Y6, Y5, Y4
 	VBROADCASTSS 32(BX), Y5
 	VFMADD231PS  Y5, Y4, Y2
-	VMOVUPS      32(AX)(CX*1), Y7
-	VPAND        pairs0<>+0(SB), Y7, Y4
+	VMOVUPS      32(AX)(CX*1), Y6
+	VPAND        pairs0<>+0(SB), Y6, Y4
 	VPBROADCASTD (BX), Y5
 	VPMADDUBSW   Y5, Y4, Y4
-	VPSRLW       $0x04, Y7, Y5
+	VPSRLW       $0x04, Y6, Y5
 	VPAND        pairs0<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(BX), Y6
-	VPMADDUBSW   Y6, Y5, Y5
-	VMOVUPS      96(AX)(CX*1), Y6
-	VPAND        pairs0<>+0(SB), Y6, Y8
+	VPBROADCASTD 16(BX), Y7
+	VPMADDUBSW   Y7, Y5, Y5
+	VMOVUPS      96(AX)(CX*1), Y7
+	VPAND        pairs0<>+0(SB), Y7, Y8
 	VPBROADCASTD 4(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x04, Y6, Y8
+	VPSRLW       $0x04, Y7, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
 	VPBROADCASTD 20(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y5, Y5
-	VPSRLW       $0x02, Y7, Y8
+	VPSRLW       $0x02, Y6, Y8
 	VPAND        pairs0<>+0(SB), Y8, Y8
 	VPBROADCASTD 8(BX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y4, Y4
-	VPSRLW       $0x06, Y7, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPBROADCASTD 24(BX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
-	VPSRLW       $0x02, Y6, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPBROADCASTD 12(BX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPSRLW       $0x06, Y6, Y6
+	VPAND        pairs0<>+0(SB), Y6, Y6
+	VPBROADCASTD 24(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y5, Y5
+	VPSRLW       $0x02, Y7, Y6
+	VPAND        pairs0<>+0(SB), Y6, Y6
+	VPBROADCASTD 12(BX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y4, Y4
+	VPSRLW       $0x06, Y7, Y6
 	VPAND        pairs0<>+0(SB), Y6, Y6
 	VPBROADCASTD 28(BX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VCVTPH2PS    16(DX)(CX*1), Y6
 	VPMOVSXBD    136(AX)(CX*1), Y7
@@ -7240,12 +7240,12 @@ part119:
 	VPBROADCASTD 12(DX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
 	VPADDW       Y6, Y2, Y2
-	VPMADDWD     ones16<>+0(SB), Y2, Y2
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPBROADCASTD 28(DX), Y5
 	VPMADDUBSW   Y5, Y4, Y5
 	VPADDW       Y5, Y3, Y3
+	VPMADDWD     ones16<>+0(SB), Y2, Y2
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y2, Y2
 	VCVTPH2PS    (CX), Y3
@@ -7298,12 +7298,12 @@ part119:
 	VPBROADCASTD 12(DX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
 	VPADDW       Y6, Y2, Y2
-	VPMADDWD     ones16<>+0(SB), Y2, Y2
 	VPSRLW       $0x04, Y4, Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y4
 	VPBROADCASTD 28(DX), Y5
 	VPMADDUBSW   Y5, Y4, Y5
 	VPADDW       Y5, Y3, Y3
+	VPMADDWD     ones16<>+0(SB), Y2, Y2
 	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPADDD       Y3, Y2, Y2
 	VCVTPH2PS    16(CX), Y3
@@ -7414,12 +7414,12 @@ part123:
 	VPBROADCASTD 12(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPBROADCASTD 28(BX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    (DX), Y5
@@ -7472,12 +7472,12 @@ part123:
 	VPBROADCASTD 12(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPBROADCASTD 28(BX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    16(DX), Y5
@@ -7535,12 +7535,12 @@ part123:
 	VPBROADCASTD 12(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPBROADCASTD 28(BX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    (DX)(CX*1), Y5
@@ -7593,12 +7593,12 @@ part123:
 	VPBROADCASTD 12(BX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y4, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPSRLW       $0x04, Y6, Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y6
 	VPBROADCASTD 28(BX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y5, Y5
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    16(DX)(CX*1), Y5
@@ -13913,13 +13913,13 @@ block225:
 	VPBROADCASTD 12(CX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y3, Y3
-	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPBROADCASTD 28(CX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
 	VPADDW       Y6, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPBROADCASTW 36(CX), Y5
 	VPMADDWD     offsetPairsMXFP4<>+0(SB), Y5, Y5
@@ -13972,13 +13972,13 @@ block225:
 	VPBROADCASTD 12(CX), Y7
 	VPMADDUBSW   Y7, Y6, Y7
 	VPADDW       Y7, Y3, Y3
-	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPSRLW       $0x04, Y5, Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
 	VPBROADCASTD 28(CX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
 	VPADDW       Y6, Y4, Y4
+	VPMADDWD     ones16<>+0(SB), Y3, Y3
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
 	VPBROADCASTW 36(CX), Y5
 	VPMADDWD     offsetPairsMXFP4<>+0(SB), Y5, Y5
@@ -14083,13 +14083,13 @@ block228:
 	VPBROADCASTD 12(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPBROADCASTD 28(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPBROADCASTW 36(DX), Y7
 	VPMADDWD     offsetPairsMXFP4<>+0(SB), Y7, Y7
@@ -14142,13 +14142,13 @@ block228:
 	VPBROADCASTD 12(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPBROADCASTD 28(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPBROADCASTW 36(DX), Y7
 	VPMADDWD     offsetPairsMXFP4<>+0(SB), Y7, Y7
@@ -14205,13 +14205,13 @@ block228:
 	VPBROADCASTD 12(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPBROADCASTD 28(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPBROADCASTW 36(DX), Y7
 	VPMADDWD     offsetPairsMXFP4<>+0(SB), Y7, Y7
@@ -14264,13 +14264,13 @@ block228:
 	VPBROADCASTD 12(DX), Y9
 	VPMADDUBSW   Y9, Y8, Y9
 	VPADDW       Y9, Y5, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPSRLW       $0x04, Y7, Y7
 	VPAND        nibbles0<>+0(SB), Y7, Y7
 	VPSHUFB      Y7, Y0, Y7
 	VPBROADCASTD 28(DX), Y8
 	VPMADDUBSW   Y8, Y7, Y8
 	VPADDW       Y8, Y6, Y6
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
 	VPMADDWD     ones16<>+0(SB), Y6, Y6
 	VPBROADCASTW 36(DX), Y7
 	VPMADDWD     offsetPairsMXFP4<>+0(SB), Y7, Y7

@@ -21,7 +21,7 @@ type accumulator struct{ wide, narrow []reg.VecVirtual }
 
 // newDots returns what adds products of bytes that are at most most. integral sums lose the offset of the bytes.
 func (g *generator) newDots(integral bool, most int) *dots {
-	atOnce := min(4, (1<<15-1)/(2*most*127)) // 4 for 31, 2 for 63
+	atOnce := min(partWords, (1<<15-1)/(2*most*127)) // 8 for 15, 4 for 31, 2 for 63
 	return &dots{generator: g, integral: integral, atOnce: atOnce, narrow: map[*accumulator]int{}, started: map[*accumulator]bool{}}
 }
 
@@ -72,6 +72,21 @@ func (d *dots) start(a *accumulator, i, n int, x rows) {
 			d.VFNMADD213PS(d.offset.magic, d.offset.eighth, v)
 		}
 	}
+}
+
+// offsetPairs is the offset as what lostOffset takes.
+func (b *blockSource) offsetPairs() operand.Mem {
+	return b.word("offsetPairs"+string(b.format), uint32(b.offset))
+}
+
+// lostOffset returns minus the offset times the sum of the activations of row r, as integers. The low half of
+// q8aStart4 is minus eight times the sum, and offset has pairs of the offset and 0.
+func (g *generator) lostOffset(x rows, r int, offset operand.Mem) reg.VecVirtual {
+	v := g.vec()
+	g.VPBROADCASTW(x.at(r, q8aStart4), v)
+	g.VPMADDWD(offset, v, v)
+	g.VPSRAD(operand.U8(3), v, v)
+	return v
 }
 
 // startLike starts the sums of a with a copy of the sums of like.

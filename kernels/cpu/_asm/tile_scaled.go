@@ -58,21 +58,6 @@ func (g *generator) sumPair(x rows, r int) reg.VecVirtual {
 	return first
 }
 
-// offsetPairs is the offset as what lostOffset takes.
-func (b *blockSource) offsetPairs() operand.Mem {
-	return b.word("offsetPairs"+string(b.format), uint32(b.offset))
-}
-
-// lostOffset returns minus the offset times the sum of the activations of row r, as integers. The low half of
-// q8aStart4 is minus eight times the sum, and offset has pairs of the offset and 0.
-func (g *generator) lostOffset(x rows, r int, offset operand.Mem) reg.VecVirtual {
-	v := g.vec()
-	g.VPBROADCASTW(x.at(r, q8aStart4), v)
-	g.VPMADDWD(offset, v, v)
-	g.VPSRAD(operand.U8(3), v, v)
-	return v
-}
-
 // intScale returns the scales of a group of vector h of panel p as integers.
 func (b *blockSource) intScale(p, h, group int) reg.VecVirtual {
 	s := b.vec()
