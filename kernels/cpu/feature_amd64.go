@@ -11,6 +11,8 @@ type features struct {
 	bf16   bool // AVX512_BF16 as well
 	amx    bool // AVX-512 VNNI and AMX with bfloat16, which the system lets this process use
 	intel  bool // made by Intel
+
+	vexVNNI bool // AVX-VNNI besides AVX-512 VNNI: not before Zen 5 and Sapphire Rapids
 }
 
 // Bits of CPUID and XCR0: Intel 64 and IA-32 Architectures Software Developer's Manual,
@@ -20,9 +22,9 @@ const (
 
 	leaf7AVX2, leaf7BMI2              = 1 << 5, 1 << 8 // ebx
 	leaf7F, leaf7DQ, leaf7BW, leaf7VL = 1 << 16, 1 << 17, 1 << 30, 1 << 31
-	leaf7VNNI                         = 1 << 11       // ecx
-	leaf7BF16                         = 1 << 5        // eax of subleaf 1
-	leaf7AMX                          = 1<<22 | 1<<24 // edx: AMX-BF16, AMX-TILE
+	leaf7VNNI                         = 1 << 11        // ecx
+	leaf7VEXVNNI, leaf7BF16           = 1 << 4, 1 << 5 // eax of subleaf 1
+	leaf7AMX                          = 1<<22 | 1<<24  // edx: AMX-BF16, AMX-TILE
 
 	stateAVX    = 0x06    // XMM and YMM
 	stateAVX512 = 0xe6    // and opmasks, upper halves of ZMM0-15, ZMM16-31
@@ -47,7 +49,7 @@ func detect() features {
 	f.vnni = f.avx512 && has(ecx7, leaf7VNNI)
 	if f.vnni && subleaves >= 1 {
 		eax71, _, _, _ := cpuid(7, 1)
-		f.bf16 = has(eax71, leaf7BF16)
+		f.bf16, f.vexVNNI = has(eax71, leaf7BF16), has(eax71, leaf7VEXVNNI)
 	}
 	f.amx = f.vnni && has(edx7, leaf7AMX) && has(state, stateAMX) && allowTiles()
 	return f

@@ -12,6 +12,12 @@ func builtin() []implementation {
 	wider := avx512Implementation(wide, f)
 	bytes := vnniImplementation(wider, f)
 	all := []implementation{generic, wide, wider, bytes, bf16Implementation(bytes, f), amxImplementation(bytes, f)}
+	for i := range all {
+		all[i].ahead = 4096
+		if !f.intel && !f.vexVNNI { // Zen 4
+			all[i].ahead = 2048
+		}
+	}
 	if !f.intel {
 		for i := range all {
 			all[i].fewPlaces = 2

@@ -75,7 +75,8 @@ var formatShape = [numFormats]blockShape{
 // address is valid. Tiles of few rows (mostFew) prefetch the panels that follow their own instead.
 //
 // With one row of x, panels may be at any equal distances: panelBytes in w, and dstStride for their
-// columns in dst and res.
+// columns in dst and res. There is no distance of rows then: xStride is how many bytes ahead of use block formats with
+// VNNI prefetch.
 //
 // In a tileSet of matmul, aux is res or nil; in one of swiglu it is the panel of wUp, and
 // the tile has one panel, or, for one row, several of each weight.
@@ -154,7 +155,7 @@ func (g *tileGroup) pick(rows int) *rowTile {
 // adjacent runs the tile on panels that follow each other.
 func (t *rowTile) adjacent(dst, x, w, aux unsafe.Pointer, xStride, dstStride, blocks, panelBytes, cols int, next uintptr) {
 	if t.rows == 1 {
-		dstStride = panelRows * f32Bytes
+		xStride, dstStride = active.ahead, panelRows*f32Bytes
 	}
 	t.run(dst, x, w, aux, xStride, dstStride, blocks, panelBytes, cols, next)
 }
@@ -232,7 +233,7 @@ func matvec(set tileSet, f format, dst, x, w, up, res unsafe.Pointer, shape MatM
 			case res != nil:
 				aux = floatAt(res, result)
 			}
-			run(to, x, unsafe.Add(w, panel), aux, 0, apart*f32Bytes, blocks, part*panelBytes, cols, 0)
+			run(to, x, unsafe.Add(w, panel), aux, active.ahead, apart*f32Bytes, blocks, part*panelBytes, cols, 0)
 			if round != nil {
 				round.writePanels(halfAt(dst, result), part*panelRows, g.panels, cols)
 			}
@@ -280,13 +281,16 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 		at := c / panelRows * panelBytes
 		next := newNextPanel(f, unsafe.Add(gate, at), panelBytes, r1-r0, n-(c+panelRows))
 		for r := r0; r < r1; {
-			t := g.pick(r1 - r)
+			t, stride := g.pick(r1-r), xStride
+			if t.rows == 1 {
+				stride = active.ahead
+			}
 			to := unsafe.Pointer(round)
 			if round == nil {
 				to = floatAt(dst, r*n+c)
 			}
 			t.run(to, unsafe.Add(x, r*xStride),
-				unsafe.Add(gate, at), unsafe.Add(up, at), xStride, dstStride, blocks, panelBytes, cols, next.ask(uintptr(gate)+uintptr(at)))
+				unsafe.Add(gate, at), unsafe.Add(up, at), stride, dstStride, blocks, panelBytes, cols, next.ask(uintptr(gate)+uintptr(at)))
 			if round != nil {
 				round.write(halfAt(dst, r*n+c), n, t.rows, cols)
 			}

@@ -98,16 +98,18 @@ TEXT ·tileQ41VNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	VMOVUPS nibbles4<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
-	MOVQ    blocks+48(FP), DX
-	TESTQ   DX, DX
+	MOVQ    xStride+32(FP), DX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done4
 
 block3:
 	ADDQ             $+64, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
+	LEAQ             (AX), BX
+	PREFETCHT0       (BX)(DX*1)
+	PREFETCHT0       64(BX)(DX*1)
+	PREFETCHT0       128(BX)(DX*1)
+	PREFETCHT0       192(BX)(DX*1)
 	VPXORD           Z4, Z4, Z4
 	VPXORD           Z5, Z5, Z5
 	VMOVUPS          (AX), Z6
@@ -142,7 +144,7 @@ block3:
 	VFMADD231PS.BCST 32(CX), Z4, Z0
 	ADDQ             $+48, CX
 	ADDQ             $+256, AX
-	DECQ             DX
+	DECQ             SI
 	JNZ              block3
 
 done4:
@@ -211,16 +213,18 @@ TEXT ·tileQ41VNNIr1p2(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS nibbles4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done7
 
 block6:
 	ADDQ             $+64, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
+	LEAQ             (AX), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
 	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
@@ -253,10 +257,11 @@ block6:
 	VSUBPS.BCST      36(DX), Z4, Z7
 	VFNMADD231PS     Z8, Z7, Z5
 	VFMADD231PS.BCST 32(DX), Z5, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
+	LEAQ             (AX)(CX*1), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
 	VPXORD           Z9, Z9, Z9
 	VPXORD           Z10, Z10, Z10
 	VMOVUPS          (AX)(CX*1), Z7
@@ -291,7 +296,7 @@ block6:
 	VFMADD231PS.BCST 32(DX), Z9, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
-	DECQ             BX
+	DECQ             DI
 	JNZ              block6
 
 done7:
@@ -328,16 +333,18 @@ TEXT ·swigluQ41VNNIr1(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS nibbles4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done10
 
 block9:
 	ADDQ             $+64, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
+	LEAQ             (AX), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
 	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
@@ -370,10 +377,11 @@ block9:
 	VSUBPS.BCST      36(DX), Z4, Z7
 	VFNMADD231PS     Z8, Z7, Z5
 	VFMADD231PS.BCST 32(DX), Z5, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
+	LEAQ             (AX)(CX*1), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
 	VPXORD           Z9, Z9, Z9
 	VPXORD           Z10, Z10, Z10
 	VMOVUPS          (AX)(CX*1), Z7
@@ -408,7 +416,7 @@ block9:
 	VFMADD231PS.BCST 32(DX), Z9, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
-	DECQ             BX
+	DECQ             DI
 	JNZ              block9
 
 done10:
@@ -1434,17 +1442,19 @@ TEXT ·tileQ50VNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS ones4<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
 	VMOVUPS offsetQ50<>+0(SB), Z4
-	MOVQ    blocks+48(FP), DX
-	TESTQ   DX, DX
+	MOVQ    xStride+32(FP), DX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done21
 
 block20:
 	ADDQ             $+32, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), BX
+	PREFETCHT0       (BX)(DX*1)
+	PREFETCHT0       64(BX)(DX*1)
+	PREFETCHT0       128(BX)(DX*1)
+	PREFETCHT0       192(BX)(DX*1)
+	PREFETCHT0       256(BX)(DX*1)
 	VSUBPS.BCST      36(CX), Z3, Z5
 	VFNMADD213PS     Z3, Z4, Z5
 	VPXORD           Z6, Z6, Z6
@@ -1503,7 +1513,7 @@ block20:
 	VFMADD231PS.BCST 32(CX), Z5, Z0
 	ADDQ             $+48, CX
 	ADDQ             $+320, AX
-	DECQ             DX
+	DECQ             SI
 	JNZ              block20
 
 done21:
@@ -1555,17 +1565,19 @@ TEXT ·tileQ50VNNIr1p2(SB), NOSPLIT, $0-80
 	VMOVUPS ones4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
 	VMOVUPS offsetQ50<>+0(SB), Z5
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done24
 
 block23:
 	ADDQ             $+32, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
+	PREFETCHT0       256(SI)(BX*1)
 	VSUBPS.BCST      36(DX), Z4, Z6
 	VFNMADD213PS     Z4, Z5, Z6
 	VPXORD           Z7, Z7, Z7
@@ -1622,11 +1634,12 @@ block23:
 	VSUBPS           Z4, Z6, Z6
 	VMULPS           Z8, Z6, Z6
 	VFMADD231PS.BCST 32(DX), Z6, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
+	PREFETCHT0       256(SI)(BX*1)
 	VSUBPS.BCST      36(DX), Z4, Z6
 	VFNMADD213PS     Z4, Z5, Z6
 	VPXORD           Z12, Z12, Z12
@@ -1685,7 +1698,7 @@ block23:
 	VFMADD231PS.BCST 32(DX), Z6, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
-	DECQ             BX
+	DECQ             DI
 	JNZ              block23
 
 done24:
@@ -1723,17 +1736,19 @@ TEXT ·swigluQ50VNNIr1(SB), NOSPLIT, $0-80
 	VMOVUPS ones4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
 	VMOVUPS offsetQ50<>+0(SB), Z5
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done27
 
 block26:
 	ADDQ             $+32, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
+	PREFETCHT0       256(SI)(BX*1)
 	VSUBPS.BCST      36(DX), Z4, Z6
 	VFNMADD213PS     Z4, Z5, Z6
 	VPXORD           Z7, Z7, Z7
@@ -1790,11 +1805,12 @@ block26:
 	VSUBPS           Z4, Z6, Z6
 	VMULPS           Z8, Z6, Z6
 	VFMADD231PS.BCST 32(DX), Z6, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
+	PREFETCHT0       256(SI)(BX*1)
 	VSUBPS.BCST      36(DX), Z4, Z6
 	VFNMADD213PS     Z4, Z5, Z6
 	VPXORD           Z12, Z12, Z12
@@ -1853,7 +1869,7 @@ block26:
 	VFMADD231PS.BCST 32(DX), Z6, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
-	DECQ             BX
+	DECQ             DI
 	JNZ              block26
 
 done27:
@@ -2714,17 +2730,19 @@ TEXT ·tileQ51VNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	VMOVUPS ones4<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
-	MOVQ    blocks+48(FP), DX
-	TESTQ   DX, DX
+	MOVQ    xStride+32(FP), DX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done38
 
 block37:
 	ADDQ             $+64, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), BX
+	PREFETCHT0       (BX)(DX*1)
+	PREFETCHT0       64(BX)(DX*1)
+	PREFETCHT0       128(BX)(DX*1)
+	PREFETCHT0       192(BX)(DX*1)
+	PREFETCHT0       256(BX)(DX*1)
 	VPXORD           Z4, Z4, Z4
 	VPXORD           Z5, Z5, Z5
 	VMOVUPS          (AX), Z6
@@ -2786,7 +2804,7 @@ block37:
 	VFMADD231PS.BCST 32(CX), Z4, Z0
 	ADDQ             $+48, CX
 	ADDQ             $+320, AX
-	DECQ             DX
+	DECQ             SI
 	JNZ              block37
 
 done38:
@@ -2819,17 +2837,19 @@ TEXT ·tileQ51VNNIr1p2(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS ones4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done41
 
 block40:
 	ADDQ             $+64, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
+	PREFETCHT0       256(SI)(BX*1)
 	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
@@ -2889,11 +2909,12 @@ block40:
 	VSUBPS.BCST      36(DX), Z4, Z7
 	VFNMADD231PS     Z8, Z7, Z5
 	VFMADD231PS.BCST 32(DX), Z5, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
+	PREFETCHT0       256(SI)(BX*1)
 	VPXORD           Z11, Z11, Z11
 	VPXORD           Z12, Z12, Z12
 	VMOVUPS          (AX)(CX*1), Z7
@@ -2955,7 +2976,7 @@ block40:
 	VFMADD231PS.BCST 32(DX), Z11, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
-	DECQ             BX
+	DECQ             DI
 	JNZ              block40
 
 done41:
@@ -2992,17 +3013,19 @@ TEXT ·swigluQ51VNNIr1(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS ones4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done44
 
 block43:
 	ADDQ             $+64, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
+	PREFETCHT0       256(SI)(BX*1)
 	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
@@ -3062,11 +3085,12 @@ block43:
 	VSUBPS.BCST      36(DX), Z4, Z7
 	VFNMADD231PS     Z8, Z7, Z5
 	VFMADD231PS.BCST 32(DX), Z5, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
+	PREFETCHT0       256(SI)(BX*1)
 	VPXORD           Z11, Z11, Z11
 	VPXORD           Z12, Z12, Z12
 	VMOVUPS          (AX)(CX*1), Z7
@@ -3128,7 +3152,7 @@ block43:
 	VFMADD231PS.BCST 32(DX), Z11, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
-	DECQ             BX
+	DECQ             DI
 	JNZ              block43
 
 done44:
@@ -4002,8 +4026,9 @@ TEXT ·tileQ2KVNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS pairs0<>+0(SB), Z1
 	VMOVUPS start<>+0(SB), Z2
 	VMOVUPS eighth<>+0(SB), Z4
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done56
 
 block55:
@@ -4012,12 +4037,13 @@ block55:
 	VCVTPH2PS 32(CX), Z5
 	VMULPS    Z4, Z5, Z5
 	ADDQ      $+64, AX
-	MOVQ      $0x00000008, CX
+	MOVQ      $0x00000008, DI
 
 part57:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
+	LEAQ             (AX), CX
+	PREFETCHT0       (CX)(BX*1)
+	PREFETCHT0       64(CX)(BX*1)
+	PREFETCHT0       128(CX)(BX*1)
 	VPXORD           Z6, Z6, Z6
 	VPXORD           Z7, Z7, Z7
 	VMOVUPS          (AX), Z8
@@ -4068,9 +4094,9 @@ part57:
 	VFMADD231PS.BCST 32(DX), Z6, Z0
 	ADDQ             $+48, DX
 	ADDQ             $+192, AX
-	DECQ             CX
+	DECQ             DI
 	JNZ              part57
-	DECQ             BX
+	DECQ             SI
 	JNZ              block55
 
 done56:
@@ -4103,8 +4129,9 @@ TEXT ·tileQ2KVNNIr1p2(SB), NOSPLIT, $0-80
 	VMOVUPS pairs0<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
 	VMOVUPS eighth<>+0(SB), Z6
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done60
 
 block59:
@@ -4116,12 +4143,13 @@ block59:
 	VCVTPH2PS 32(DX)(CX*1), Z8
 	VMULPS    Z6, Z8, Z8
 	ADDQ      $+64, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part61:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
 	VPXORD           Z9, Z9, Z9
 	VPXORD           Z10, Z10, Z10
 	VMOVUPS          (AX), Z11
@@ -4170,9 +4198,10 @@ part61:
 	VSUBPS.BCST      44(BX), Z11, Z11
 	VFNMADD231PS     Z12, Z11, Z9
 	VFMADD231PS.BCST 32(BX), Z9, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
 	VPXORD           Z13, Z13, Z13
 	VPXORD           Z14, Z14, Z14
 	VMOVUPS          (AX)(CX*1), Z11
@@ -4223,9 +4252,9 @@ part61:
 	VFMADD231PS.BCST 32(BX), Z13, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+192, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part61
-	DECQ             SI
+	DECQ             DI
 	JNZ              block59
 
 done60:
@@ -4262,8 +4291,9 @@ TEXT ·swigluQ2KVNNIr1(SB), NOSPLIT, $0-80
 	VMOVUPS pairs0<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
 	VMOVUPS eighth<>+0(SB), Z6
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done64
 
 block63:
@@ -4275,12 +4305,13 @@ block63:
 	VCVTPH2PS 32(DX)(CX*1), Z8
 	VMULPS    Z6, Z8, Z8
 	ADDQ      $+64, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part65:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
 	VPXORD           Z9, Z9, Z9
 	VPXORD           Z10, Z10, Z10
 	VMOVUPS          (AX), Z11
@@ -4329,9 +4360,10 @@ part65:
 	VSUBPS.BCST      44(BX), Z11, Z11
 	VFNMADD231PS     Z12, Z11, Z9
 	VFMADD231PS.BCST 32(BX), Z9, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
 	VPXORD           Z13, Z13, Z13
 	VPXORD           Z14, Z14, Z14
 	VMOVUPS          (AX)(CX*1), Z11
@@ -4382,9 +4414,9 @@ part65:
 	VFMADD231PS.BCST 32(BX), Z13, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+192, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part65
-	DECQ             SI
+	DECQ             DI
 	JNZ              block63
 
 done64:
@@ -5271,21 +5303,23 @@ TEXT ·tileQ3KVNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS ones2<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
 	VMOVUPS offsetQ3K<>+0(SB), Z4
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done80
 
 block79:
 	MOVQ      AX, CX
 	VCVTPH2PS (CX), Z5
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, CX
+	MOVQ      $0x00000008, DI
 
 part81:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
+	LEAQ             (AX), CX
+	PREFETCHT0       (CX)(BX*1)
+	PREFETCHT0       64(CX)(BX*1)
+	PREFETCHT0       128(CX)(BX*1)
+	PREFETCHT0       192(CX)(BX*1)
 	VBROADCASTSS     44(DX), Z6
 	VFNMADD213PS     Z3, Z4, Z6
 	VSUBPS.BCST      36(DX), Z3, Z7
@@ -5352,9 +5386,9 @@ part81:
 	VFMADD231PS.BCST 32(DX), Z6, Z0
 	ADDQ             $+48, DX
 	ADDQ             $+224, AX
-	DECQ             CX
+	DECQ             DI
 	JNZ              part81
-	DECQ             BX
+	DECQ             SI
 	JNZ              block79
 
 done80:
@@ -5406,8 +5440,9 @@ TEXT ·tileQ3KVNNIr1p2(SB), NOSPLIT, $0-80
 	VMOVUPS ones2<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
 	VMOVUPS offsetQ3K<>+0(SB), Z5
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done84
 
 block83:
@@ -5415,13 +5450,14 @@ block83:
 	VCVTPH2PS (DX), Z6
 	VCVTPH2PS (DX)(CX*1), Z7
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part85:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
 	VBROADCASTSS     44(BX), Z8
 	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
@@ -5486,10 +5522,11 @@ part85:
 	VSUBPS           Z4, Z9, Z9
 	VFMADD231PS      Z10, Z9, Z8
 	VFMADD231PS.BCST 32(BX), Z8, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
 	VBROADCASTSS     44(BX), Z8
 	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
@@ -5556,9 +5593,9 @@ part85:
 	VFMADD231PS.BCST 32(BX), Z8, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+224, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part85
-	DECQ             SI
+	DECQ             DI
 	JNZ              block83
 
 done84:
@@ -5596,8 +5633,9 @@ TEXT ·swigluQ3KVNNIr1(SB), NOSPLIT, $0-80
 	VMOVUPS ones2<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
 	VMOVUPS offsetQ3K<>+0(SB), Z5
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done88
 
 block87:
@@ -5605,13 +5643,14 @@ block87:
 	VCVTPH2PS (DX), Z6
 	VCVTPH2PS (DX)(CX*1), Z7
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part89:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
 	VBROADCASTSS     44(BX), Z8
 	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
@@ -5676,10 +5715,11 @@ part89:
 	VSUBPS           Z4, Z9, Z9
 	VFMADD231PS      Z10, Z9, Z8
 	VFMADD231PS.BCST 32(BX), Z8, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
 	VBROADCASTSS     44(BX), Z8
 	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
@@ -5746,9 +5786,9 @@ part89:
 	VFMADD231PS.BCST 32(BX), Z8, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+224, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part89
-	DECQ             SI
+	DECQ             DI
 	JNZ              block87
 
 done88:
@@ -6723,8 +6763,9 @@ TEXT ·tileQ4KVNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles4<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
 	VMOVUPS eighth<>+0(SB), Z5
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done104
 
 block103:
@@ -6733,14 +6774,15 @@ block103:
 	VCVTPH2PS 32(CX), Z6
 	VMULPS    Z5, Z6, Z6
 	ADDQ      $+64, AX
-	MOVQ      $0x00000008, CX
+	MOVQ      $0x00000008, DI
 
 part105:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), CX
+	PREFETCHT0       (CX)(BX*1)
+	PREFETCHT0       64(CX)(BX*1)
+	PREFETCHT0       128(CX)(BX*1)
+	PREFETCHT0       192(CX)(BX*1)
+	PREFETCHT0       256(CX)(BX*1)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
@@ -6778,9 +6820,9 @@ part105:
 	VFMADD231PS.BCST 32(DX), Z7, Z0
 	ADDQ             $+48, DX
 	ADDQ             $+288, AX
-	DECQ             CX
+	DECQ             DI
 	JNZ              part105
-	DECQ             BX
+	DECQ             SI
 	JNZ              block103
 
 done104:
@@ -6814,8 +6856,9 @@ TEXT ·tileQ4KVNNIr1p2(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
 	VMOVUPS eighth<>+0(SB), Z7
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done108
 
 block107:
@@ -6827,14 +6870,15 @@ block107:
 	VCVTPH2PS 32(DX)(CX*1), Z9
 	VMULPS    Z7, Z9, Z9
 	ADDQ      $+64, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part109:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VPXORD           Z10, Z10, Z10
 	VPXORD           Z11, Z11, Z11
 	VMOVUPS          (AX), Z12
@@ -6870,11 +6914,12 @@ part109:
 	VSUBPS.BCST      36(BX), Z4, Z12
 	VFNMADD231PS     Z13, Z12, Z10
 	VFMADD231PS.BCST 32(BX), Z10, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VPXORD           Z14, Z14, Z14
 	VPXORD           Z15, Z15, Z15
 	VMOVUPS          (AX)(CX*1), Z12
@@ -6912,9 +6957,9 @@ part109:
 	VFMADD231PS.BCST 32(BX), Z14, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+288, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part109
-	DECQ             SI
+	DECQ             DI
 	JNZ              block107
 
 done108:
@@ -6952,8 +6997,9 @@ TEXT ·swigluQ4KVNNIr1(SB), NOSPLIT, $0-80
 	VMOVUPS nibbles4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
 	VMOVUPS eighth<>+0(SB), Z7
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done112
 
 block111:
@@ -6965,14 +7011,15 @@ block111:
 	VCVTPH2PS 32(DX)(CX*1), Z9
 	VMULPS    Z7, Z9, Z9
 	ADDQ      $+64, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part113:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VPXORD           Z10, Z10, Z10
 	VPXORD           Z11, Z11, Z11
 	VMOVUPS          (AX), Z12
@@ -7008,11 +7055,12 @@ part113:
 	VSUBPS.BCST      36(BX), Z4, Z12
 	VFNMADD231PS     Z13, Z12, Z10
 	VFMADD231PS.BCST 32(BX), Z10, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VPXORD           Z14, Z14, Z14
 	VPXORD           Z15, Z15, Z15
 	VMOVUPS          (AX)(CX*1), Z12
@@ -7050,9 +7098,9 @@ part113:
 	VFMADD231PS.BCST 32(BX), Z14, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+288, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part113
-	DECQ             SI
+	DECQ             DI
 	JNZ              block111
 
 done112:
@@ -7796,8 +7844,9 @@ TEXT ·tileQ5KVNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS ones4<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
 	VMOVUPS eighth<>+0(SB), Z5
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done128
 
 block127:
@@ -7806,15 +7855,16 @@ block127:
 	VCVTPH2PS 32(CX), Z6
 	VMULPS    Z5, Z6, Z6
 	ADDQ      $+64, AX
-	MOVQ      $0x00000008, CX
+	MOVQ      $0x00000008, DI
 
 part129:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
-	PREFETCHT0       2368(AX)
+	LEAQ             (AX), CX
+	PREFETCHT0       (CX)(BX*1)
+	PREFETCHT0       64(CX)(BX*1)
+	PREFETCHT0       128(CX)(BX*1)
+	PREFETCHT0       192(CX)(BX*1)
+	PREFETCHT0       256(CX)(BX*1)
+	PREFETCHT0       320(CX)(BX*1)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
@@ -7879,9 +7929,9 @@ part129:
 	VFMADD231PS.BCST 32(DX), Z7, Z0
 	ADDQ             $+48, DX
 	ADDQ             $+352, AX
-	DECQ             CX
+	DECQ             DI
 	JNZ              part129
-	DECQ             BX
+	DECQ             SI
 	JNZ              block127
 
 done128:
@@ -7915,8 +7965,9 @@ TEXT ·tileQ5KVNNIr1p2(SB), NOSPLIT, $0-80
 	VMOVUPS ones4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
 	VMOVUPS eighth<>+0(SB), Z7
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done132
 
 block131:
@@ -7928,15 +7979,16 @@ block131:
 	VCVTPH2PS 32(DX)(CX*1), Z9
 	VMULPS    Z7, Z9, Z9
 	ADDQ      $+64, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part133:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
-	PREFETCHT0       2368(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
+	PREFETCHT0       320(DX)(SI*1)
 	VPXORD           Z10, Z10, Z10
 	VPXORD           Z11, Z11, Z11
 	VMOVUPS          (AX), Z12
@@ -7999,12 +8051,13 @@ part133:
 	VSUBPS.BCST      36(BX), Z4, Z12
 	VFNMADD231PS     Z13, Z12, Z10
 	VFMADD231PS.BCST 32(BX), Z10, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
-	PREFETCHT0       2368(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
+	PREFETCHT0       320(DX)(SI*1)
 	VPXORD           Z16, Z16, Z16
 	VPXORD           Z17, Z17, Z17
 	VMOVUPS          (AX)(CX*1), Z12
@@ -8069,9 +8122,9 @@ part133:
 	VFMADD231PS.BCST 32(BX), Z16, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+352, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part133
-	DECQ             SI
+	DECQ             DI
 	JNZ              block131
 
 done132:
@@ -8109,8 +8162,9 @@ TEXT ·swigluQ5KVNNIr1(SB), NOSPLIT, $0-80
 	VMOVUPS ones4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
 	VMOVUPS eighth<>+0(SB), Z7
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done136
 
 block135:
@@ -8122,15 +8176,16 @@ block135:
 	VCVTPH2PS 32(DX)(CX*1), Z9
 	VMULPS    Z7, Z9, Z9
 	ADDQ      $+64, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part137:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
-	PREFETCHT0       2368(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
+	PREFETCHT0       320(DX)(SI*1)
 	VPXORD           Z10, Z10, Z10
 	VPXORD           Z11, Z11, Z11
 	VMOVUPS          (AX), Z12
@@ -8193,12 +8248,13 @@ part137:
 	VSUBPS.BCST      36(BX), Z4, Z12
 	VFNMADD231PS     Z13, Z12, Z10
 	VFMADD231PS.BCST 32(BX), Z10, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
-	PREFETCHT0       2368(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
+	PREFETCHT0       320(DX)(SI*1)
 	VPXORD           Z16, Z16, Z16
 	VPXORD           Z17, Z17, Z17
 	VMOVUPS          (AX)(CX*1), Z12
@@ -8263,9 +8319,9 @@ part137:
 	VFMADD231PS.BCST 32(BX), Z16, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+352, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part137
-	DECQ             SI
+	DECQ             DI
 	JNZ              block135
 
 done136:
@@ -9247,24 +9303,26 @@ TEXT ·tileQ6KVNNIr1p1(SB), NOSPLIT, $0-80
 	VMOVUPS pairs4<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
 	VMOVUPS offsetQ6K<>+0(SB), Z4
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done152
 
 block151:
 	MOVQ      AX, CX
 	VCVTPH2PS (CX), Z5
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, CX
+	MOVQ      $0x00000008, DI
 
 part153:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
-	PREFETCHT0       2368(AX)
-	PREFETCHT0       2432(AX)
+	LEAQ             (AX), CX
+	PREFETCHT0       (CX)(BX*1)
+	PREFETCHT0       64(CX)(BX*1)
+	PREFETCHT0       128(CX)(BX*1)
+	PREFETCHT0       192(CX)(BX*1)
+	PREFETCHT0       256(CX)(BX*1)
+	PREFETCHT0       320(CX)(BX*1)
+	PREFETCHT0       384(CX)(BX*1)
 	VBROADCASTSS     44(DX), Z6
 	VFNMADD213PS     Z3, Z4, Z6
 	VSUBPS.BCST      36(DX), Z3, Z7
@@ -9331,9 +9389,9 @@ part153:
 	VFMADD231PS.BCST 32(DX), Z6, Z0
 	ADDQ             $+48, DX
 	ADDQ             $+416, AX
-	DECQ             CX
+	DECQ             DI
 	JNZ              part153
-	DECQ             BX
+	DECQ             SI
 	JNZ              block151
 
 done152:
@@ -9385,8 +9443,9 @@ TEXT ·tileQ6KVNNIr1p2(SB), NOSPLIT, $0-80
 	VMOVUPS pairs4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
 	VMOVUPS offsetQ6K<>+0(SB), Z5
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done156
 
 block155:
@@ -9394,16 +9453,17 @@ block155:
 	VCVTPH2PS (DX), Z6
 	VCVTPH2PS (DX)(CX*1), Z7
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part157:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
-	PREFETCHT0       2368(AX)
-	PREFETCHT0       2432(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
+	PREFETCHT0       320(DX)(SI*1)
+	PREFETCHT0       384(DX)(SI*1)
 	VBROADCASTSS     44(BX), Z8
 	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
@@ -9468,13 +9528,14 @@ part157:
 	VSUBPS           Z4, Z9, Z9
 	VFMADD231PS      Z10, Z9, Z8
 	VFMADD231PS.BCST 32(BX), Z8, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
-	PREFETCHT0       2368(AX)(CX*1)
-	PREFETCHT0       2432(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
+	PREFETCHT0       320(DX)(SI*1)
+	PREFETCHT0       384(DX)(SI*1)
 	VBROADCASTSS     44(BX), Z8
 	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
@@ -9541,9 +9602,9 @@ part157:
 	VFMADD231PS.BCST 32(BX), Z8, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+416, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part157
-	DECQ             SI
+	DECQ             DI
 	JNZ              block155
 
 done156:
@@ -9581,8 +9642,9 @@ TEXT ·swigluQ6KVNNIr1(SB), NOSPLIT, $0-80
 	VMOVUPS pairs4<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
 	VMOVUPS offsetQ6K<>+0(SB), Z5
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done160
 
 block159:
@@ -9590,16 +9652,17 @@ block159:
 	VCVTPH2PS (DX), Z6
 	VCVTPH2PS (DX)(CX*1), Z7
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part161:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
-	PREFETCHT0       2368(AX)
-	PREFETCHT0       2432(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
+	PREFETCHT0       320(DX)(SI*1)
+	PREFETCHT0       384(DX)(SI*1)
 	VBROADCASTSS     44(BX), Z8
 	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
@@ -9664,13 +9727,14 @@ part161:
 	VSUBPS           Z4, Z9, Z9
 	VFMADD231PS      Z10, Z9, Z8
 	VFMADD231PS.BCST 32(BX), Z8, Z0
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
-	PREFETCHT0       2368(AX)(CX*1)
-	PREFETCHT0       2432(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
+	PREFETCHT0       320(DX)(SI*1)
+	PREFETCHT0       384(DX)(SI*1)
 	VBROADCASTSS     44(BX), Z8
 	VFNMADD213PS     Z4, Z5, Z8
 	VSUBPS.BCST      36(BX), Z4, Z9
@@ -9737,9 +9801,9 @@ part161:
 	VFMADD231PS.BCST 32(BX), Z8, Z1
 	ADDQ             $+48, BX
 	ADDQ             $+416, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part161
-	DECQ             SI
+	DECQ             DI
 	JNZ              block159
 
 done160:
@@ -10700,16 +10764,18 @@ TEXT ·tileIQ4NLVNNIr1p1(SB), NOSPLIT, $0-80
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
-	MOVQ    blocks+48(FP), DX
-	TESTQ   DX, DX
+	MOVQ    xStride+32(FP), DX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done175
 
 block174:
 	ADDQ             $+32, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
+	LEAQ             (AX), BX
+	PREFETCHT0       (BX)(DX*1)
+	PREFETCHT0       64(BX)(DX*1)
+	PREFETCHT0       128(BX)(DX*1)
+	PREFETCHT0       192(BX)(DX*1)
 	VBROADCASTSS     40(CX), Z4
 	VPXORD           Z5, Z5, Z5
 	VMOVUPS          (AX), Z6
@@ -10751,7 +10817,7 @@ block174:
 	VFMADD231PS.BCST 32(CX), Z4, Z1
 	ADDQ             $+48, CX
 	ADDQ             $+256, AX
-	DECQ             DX
+	DECQ             SI
 	JNZ              block174
 
 done175:
@@ -10784,16 +10850,18 @@ TEXT ·tileIQ4NLVNNIr1p2(SB), NOSPLIT, $0-80
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles0<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done178
 
 block177:
 	ADDQ             $+32, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
+	LEAQ             (AX), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
 	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
@@ -10833,10 +10901,11 @@ block177:
 	VSUBPS           Z4, Z5, Z5
 	VMULPS           Z7, Z5, Z5
 	VFMADD231PS.BCST 32(DX), Z5, Z1
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
+	LEAQ             (AX)(CX*1), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
 	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z9, Z9, Z9
 	VMOVUPS          (AX)(CX*1), Z7
@@ -10878,7 +10947,7 @@ block177:
 	VFMADD231PS.BCST 32(DX), Z5, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
-	DECQ             BX
+	DECQ             DI
 	JNZ              block177
 
 done178:
@@ -10915,16 +10984,18 @@ TEXT ·swigluIQ4NLVNNIr1(SB), NOSPLIT, $0-80
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles0<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done181
 
 block180:
 	ADDQ             $+32, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
+	LEAQ             (AX), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
 	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
@@ -10964,10 +11035,11 @@ block180:
 	VSUBPS           Z4, Z5, Z5
 	VMULPS           Z7, Z5, Z5
 	VFMADD231PS.BCST 32(DX), Z5, Z1
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
+	LEAQ             (AX)(CX*1), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
 	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z9, Z9, Z9
 	VMOVUPS          (AX)(CX*1), Z7
@@ -11009,7 +11081,7 @@ block180:
 	VFMADD231PS.BCST 32(DX), Z5, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
-	DECQ             BX
+	DECQ             DI
 	JNZ              block180
 
 done181:
@@ -12017,22 +12089,24 @@ TEXT ·tileIQ4XSVNNIr1p1(SB), NOSPLIT, $0-80
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done193
 
 block192:
 	MOVQ      AX, CX
 	VCVTPH2PS (CX), Z4
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, CX
+	MOVQ      $0x00000008, DI
 
 part194:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), CX
+	PREFETCHT0       (CX)(BX*1)
+	PREFETCHT0       64(CX)(BX*1)
+	PREFETCHT0       128(CX)(BX*1)
+	PREFETCHT0       192(CX)(BX*1)
+	PREFETCHT0       256(CX)(BX*1)
 	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
@@ -12076,9 +12150,9 @@ part194:
 	VFMADD231PS.BCST 32(DX), Z5, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+272, AX
-	DECQ             CX
+	DECQ             DI
 	JNZ              part194
-	DECQ             BX
+	DECQ             SI
 	JNZ              block192
 
 done193:
@@ -12111,8 +12185,9 @@ TEXT ·tileIQ4XSVNNIr1p2(SB), NOSPLIT, $0-80
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles0<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done197
 
 block196:
@@ -12120,14 +12195,15 @@ block196:
 	VCVTPH2PS (DX), Z5
 	VCVTPH2PS (DX)(CX*1), Z6
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part198:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
@@ -12169,11 +12245,12 @@ part198:
 	VSUBPS           Z4, Z7, Z7
 	VMULPS           Z9, Z7, Z7
 	VFMADD231PS.BCST 32(BX), Z7, Z1
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
 	VMOVUPS          (AX)(CX*1), Z9
@@ -12217,9 +12294,9 @@ part198:
 	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part198
-	DECQ             SI
+	DECQ             DI
 	JNZ              block196
 
 done197:
@@ -12256,8 +12333,9 @@ TEXT ·swigluIQ4XSVNNIr1(SB), NOSPLIT, $0-80
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles0<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done201
 
 block200:
@@ -12265,14 +12343,15 @@ block200:
 	VCVTPH2PS (DX), Z5
 	VCVTPH2PS (DX)(CX*1), Z6
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part202:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
@@ -12314,11 +12393,12 @@ part202:
 	VSUBPS           Z4, Z7, Z7
 	VMULPS           Z9, Z7, Z7
 	VFMADD231PS.BCST 32(BX), Z7, Z1
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
 	VMOVUPS          (AX)(CX*1), Z9
@@ -12362,9 +12442,9 @@ part202:
 	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part202
-	DECQ             SI
+	DECQ             DI
 	JNZ              block200
 
 done201:
@@ -13373,16 +13453,18 @@ TEXT ·tileMXFP4VNNIr1p1(SB), NOSPLIT, $0-80
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
-	MOVQ    blocks+48(FP), DX
-	TESTQ   DX, DX
+	MOVQ    xStride+32(FP), DX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done216
 
 block215:
 	ADDQ             $+32, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
+	LEAQ             (AX), BX
+	PREFETCHT0       (BX)(DX*1)
+	PREFETCHT0       64(BX)(DX*1)
+	PREFETCHT0       128(BX)(DX*1)
+	PREFETCHT0       192(BX)(DX*1)
 	VBROADCASTSS     40(CX), Z4
 	VPXORD           Z5, Z5, Z5
 	VMOVUPS          (AX), Z6
@@ -13425,7 +13507,7 @@ block215:
 	VFMADD231PS.BCST 32(CX), Z4, Z1
 	ADDQ             $+48, CX
 	ADDQ             $+256, AX
-	DECQ             DX
+	DECQ             SI
 	JNZ              block215
 
 done216:
@@ -13458,16 +13540,18 @@ TEXT ·tileMXFP4VNNIr1p2(SB), NOSPLIT, $0-80
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles0<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done219
 
 block218:
 	ADDQ             $+32, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
+	LEAQ             (AX), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
 	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
@@ -13508,10 +13592,11 @@ block218:
 	VSUBPS           Z4, Z5, Z5
 	VMULPS           Z7, Z5, Z5
 	VFMADD231PS.BCST 32(DX), Z5, Z1
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
+	LEAQ             (AX)(CX*1), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
 	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z9, Z9, Z9
 	VMOVUPS          (AX)(CX*1), Z7
@@ -13554,7 +13639,7 @@ block218:
 	VFMADD231PS.BCST 32(DX), Z5, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
-	DECQ             BX
+	DECQ             DI
 	JNZ              block218
 
 done219:
@@ -13591,16 +13676,18 @@ TEXT ·swigluMXFP4VNNIr1(SB), NOSPLIT, $0-80
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles0<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done222
 
 block221:
 	ADDQ             $+32, AX
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
+	LEAQ             (AX), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
 	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
@@ -13641,10 +13728,11 @@ block221:
 	VSUBPS           Z4, Z5, Z5
 	VMULPS           Z7, Z5, Z5
 	VFMADD231PS.BCST 32(DX), Z5, Z1
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
+	LEAQ             (AX)(CX*1), SI
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	PREFETCHT0       128(SI)(BX*1)
+	PREFETCHT0       192(SI)(BX*1)
 	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z9, Z9, Z9
 	VMOVUPS          (AX)(CX*1), Z7
@@ -13687,7 +13775,7 @@ block221:
 	VFMADD231PS.BCST 32(DX), Z5, Z2
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
-	DECQ             BX
+	DECQ             DI
 	JNZ              block221
 
 done222:
@@ -14474,8 +14562,9 @@ TEXT ·tileIQ2XVNNIr1p1(SB), NOSPLIT, $0-80
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done234
 
 block233:
@@ -14483,14 +14572,15 @@ block233:
 	VCVTPH2PS (CX), Z4
 	VMULPS    shift3<>+0(SB), Z4, Z4
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, CX
+	MOVQ      $0x00000008, DI
 
 part235:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), CX
+	PREFETCHT0       (CX)(BX*1)
+	PREFETCHT0       64(CX)(BX*1)
+	PREFETCHT0       128(CX)(BX*1)
+	PREFETCHT0       192(CX)(BX*1)
+	PREFETCHT0       256(CX)(BX*1)
 	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
@@ -14534,9 +14624,9 @@ part235:
 	VFMADD231PS.BCST 32(DX), Z5, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+272, AX
-	DECQ             CX
+	DECQ             DI
 	JNZ              part235
-	DECQ             BX
+	DECQ             SI
 	JNZ              block233
 
 done234:
@@ -14569,8 +14659,9 @@ TEXT ·tileIQ2XVNNIr1p2(SB), NOSPLIT, $0-80
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles0<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done238
 
 block237:
@@ -14580,14 +14671,15 @@ block237:
 	VCVTPH2PS (DX)(CX*1), Z6
 	VMULPS    shift3<>+0(SB), Z6, Z6
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part239:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
@@ -14629,11 +14721,12 @@ part239:
 	VSUBPS           Z4, Z7, Z7
 	VMULPS           Z9, Z7, Z7
 	VFMADD231PS.BCST 32(BX), Z7, Z1
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
 	VMOVUPS          (AX)(CX*1), Z9
@@ -14677,9 +14770,9 @@ part239:
 	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part239
-	DECQ             SI
+	DECQ             DI
 	JNZ              block237
 
 done238:
@@ -14716,8 +14809,9 @@ TEXT ·swigluIQ2XVNNIr1(SB), NOSPLIT, $0-80
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles0<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done242
 
 block241:
@@ -14727,14 +14821,15 @@ block241:
 	VCVTPH2PS (DX)(CX*1), Z6
 	VMULPS    shift3<>+0(SB), Z6, Z6
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part243:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
@@ -14776,11 +14871,12 @@ part243:
 	VSUBPS           Z4, Z7, Z7
 	VMULPS           Z9, Z7, Z7
 	VFMADD231PS.BCST 32(BX), Z7, Z1
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
 	VMOVUPS          (AX)(CX*1), Z9
@@ -14824,9 +14920,9 @@ part243:
 	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part243
-	DECQ             SI
+	DECQ             DI
 	JNZ              block241
 
 done242:
@@ -15880,8 +15976,9 @@ TEXT ·tileIQ2X16VNNIr1p1(SB), NOSPLIT, $0-80
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done258
 
 block257:
@@ -15889,14 +15986,15 @@ block257:
 	VCVTPH2PS (CX), Z4
 	VMULPS    shift3<>+0(SB), Z4, Z4
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, CX
+	MOVQ      $0x00000008, DI
 
 part259:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), CX
+	PREFETCHT0       (CX)(BX*1)
+	PREFETCHT0       64(CX)(BX*1)
+	PREFETCHT0       128(CX)(BX*1)
+	PREFETCHT0       192(CX)(BX*1)
+	PREFETCHT0       256(CX)(BX*1)
 	VPXORD           Z5, Z5, Z5
 	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
@@ -15951,9 +16049,9 @@ part259:
 	VFMADD231PS.BCST 32(DX), Z5, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+288, AX
-	DECQ             CX
+	DECQ             DI
 	JNZ              part259
-	DECQ             BX
+	DECQ             SI
 	JNZ              block257
 
 done258:
@@ -15986,8 +16084,9 @@ TEXT ·tileIQ2X16VNNIr1p2(SB), NOSPLIT, $0-80
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles0<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done262
 
 block261:
@@ -15997,14 +16096,15 @@ block261:
 	VCVTPH2PS (DX)(CX*1), Z6
 	VMULPS    shift3<>+0(SB), Z6, Z6
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part263:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
@@ -16057,11 +16157,12 @@ part263:
 	VSUBPS.BCST      44(BX), Z9, Z9
 	VFNMADD231PS     Z10, Z9, Z7
 	VFMADD231PS.BCST 32(BX), Z7, Z1
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VPXORD           Z11, Z11, Z11
 	VPXORD           Z12, Z12, Z12
 	VMOVUPS          (AX)(CX*1), Z9
@@ -16116,9 +16217,9 @@ part263:
 	VFMADD231PS.BCST 32(BX), Z11, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+288, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part263
-	DECQ             SI
+	DECQ             DI
 	JNZ              block261
 
 done262:
@@ -16155,8 +16256,9 @@ TEXT ·swigluIQ2X16VNNIr1(SB), NOSPLIT, $0-80
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles0<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done266
 
 block265:
@@ -16166,14 +16268,15 @@ block265:
 	VCVTPH2PS (DX)(CX*1), Z6
 	VMULPS    shift3<>+0(SB), Z6, Z6
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part267:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VPXORD           Z7, Z7, Z7
 	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
@@ -16226,11 +16329,12 @@ part267:
 	VSUBPS.BCST      44(BX), Z9, Z9
 	VFNMADD231PS     Z10, Z9, Z7
 	VFMADD231PS.BCST 32(BX), Z7, Z1
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VPXORD           Z11, Z11, Z11
 	VPXORD           Z12, Z12, Z12
 	VMOVUPS          (AX)(CX*1), Z9
@@ -16285,9 +16389,9 @@ part267:
 	VFMADD231PS.BCST 32(BX), Z11, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+288, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part267
-	DECQ             SI
+	DECQ             DI
 	JNZ              block265
 
 done266:
@@ -17207,8 +17311,9 @@ TEXT ·tileIQ3XVNNIr1p1(SB), NOSPLIT, $0-80
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done282
 
 block281:
@@ -17216,14 +17321,15 @@ block281:
 	VCVTPH2PS (CX), Z4
 	VMULPS    shift2<>+0(SB), Z4, Z4
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, CX
+	MOVQ      $0x00000008, DI
 
 part283:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), CX
+	PREFETCHT0       (CX)(BX*1)
+	PREFETCHT0       64(CX)(BX*1)
+	PREFETCHT0       128(CX)(BX*1)
+	PREFETCHT0       192(CX)(BX*1)
+	PREFETCHT0       256(CX)(BX*1)
 	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
@@ -17267,9 +17373,9 @@ part283:
 	VFMADD231PS.BCST 32(DX), Z5, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+272, AX
-	DECQ             CX
+	DECQ             DI
 	JNZ              part283
-	DECQ             BX
+	DECQ             SI
 	JNZ              block281
 
 done282:
@@ -17302,8 +17408,9 @@ TEXT ·tileIQ3XVNNIr1p2(SB), NOSPLIT, $0-80
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles0<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done286
 
 block285:
@@ -17313,14 +17420,15 @@ block285:
 	VCVTPH2PS (DX)(CX*1), Z6
 	VMULPS    shift2<>+0(SB), Z6, Z6
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part287:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
@@ -17362,11 +17470,12 @@ part287:
 	VSUBPS           Z4, Z7, Z7
 	VMULPS           Z9, Z7, Z7
 	VFMADD231PS.BCST 32(BX), Z7, Z1
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
 	VMOVUPS          (AX)(CX*1), Z9
@@ -17410,9 +17519,9 @@ part287:
 	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part287
-	DECQ             SI
+	DECQ             DI
 	JNZ              block285
 
 done286:
@@ -17449,8 +17558,9 @@ TEXT ·swigluIQ3XVNNIr1(SB), NOSPLIT, $0-80
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles0<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done290
 
 block289:
@@ -17460,14 +17570,15 @@ block289:
 	VCVTPH2PS (DX)(CX*1), Z6
 	VMULPS    shift2<>+0(SB), Z6, Z6
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part291:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
@@ -17509,11 +17620,12 @@ part291:
 	VSUBPS           Z4, Z7, Z7
 	VMULPS           Z9, Z7, Z7
 	VFMADD231PS.BCST 32(BX), Z7, Z1
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
 	VMOVUPS          (AX)(CX*1), Z9
@@ -17557,9 +17669,9 @@ part291:
 	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part291
-	DECQ             SI
+	DECQ             DI
 	JNZ              block289
 
 done290:
@@ -18584,22 +18696,24 @@ TEXT ·tileIQ3SXVNNIr1p1(SB), NOSPLIT, $0-80
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS nibbles0<>+0(SB), Z2
 	VMOVUPS start<>+0(SB), Z3
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
 	JZ      done306
 
 block305:
 	MOVQ      AX, CX
 	VCVTPH2PS (CX), Z4
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, CX
+	MOVQ      $0x00000008, DI
 
 part307:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), CX
+	PREFETCHT0       (CX)(BX*1)
+	PREFETCHT0       64(CX)(BX*1)
+	PREFETCHT0       128(CX)(BX*1)
+	PREFETCHT0       192(CX)(BX*1)
+	PREFETCHT0       256(CX)(BX*1)
 	VBROADCASTSS     40(DX), Z5
 	VPXORD           Z6, Z6, Z6
 	VMOVUPS          (AX), Z7
@@ -18643,9 +18757,9 @@ part307:
 	VFMADD231PS.BCST 32(DX), Z5, Z1
 	ADDQ             $+48, DX
 	ADDQ             $+272, AX
-	DECQ             CX
+	DECQ             DI
 	JNZ              part307
-	DECQ             BX
+	DECQ             SI
 	JNZ              block305
 
 done306:
@@ -18678,8 +18792,9 @@ TEXT ·tileIQ3SXVNNIr1p2(SB), NOSPLIT, $0-80
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles0<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done310
 
 block309:
@@ -18687,14 +18802,15 @@ block309:
 	VCVTPH2PS (DX), Z5
 	VCVTPH2PS (DX)(CX*1), Z6
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part311:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
@@ -18736,11 +18852,12 @@ part311:
 	VSUBPS           Z4, Z7, Z7
 	VMULPS           Z9, Z7, Z7
 	VFMADD231PS.BCST 32(BX), Z7, Z1
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
 	VMOVUPS          (AX)(CX*1), Z9
@@ -18784,9 +18901,9 @@ part311:
 	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part311
-	DECQ             SI
+	DECQ             DI
 	JNZ              block309
 
 done310:
@@ -18823,8 +18940,9 @@ TEXT ·swigluIQ3SXVNNIr1(SB), NOSPLIT, $0-80
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles0<>+0(SB), Z3
 	VMOVUPS start<>+0(SB), Z4
-	MOVQ    blocks+48(FP), SI
-	TESTQ   SI, SI
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
 	JZ      done314
 
 block313:
@@ -18832,14 +18950,15 @@ block313:
 	VCVTPH2PS (DX), Z5
 	VCVTPH2PS (DX)(CX*1), Z6
 	ADDQ      $+32, AX
-	MOVQ      $0x00000008, DX
+	MOVQ      $0x00000008, R8
 
 part315:
-	PREFETCHT0       2048(AX)
-	PREFETCHT0       2112(AX)
-	PREFETCHT0       2176(AX)
-	PREFETCHT0       2240(AX)
-	PREFETCHT0       2304(AX)
+	LEAQ             (AX), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z8, Z8, Z8
 	VMOVUPS          (AX), Z9
@@ -18881,11 +19000,12 @@ part315:
 	VSUBPS           Z4, Z7, Z7
 	VMULPS           Z9, Z7, Z7
 	VFMADD231PS.BCST 32(BX), Z7, Z1
-	PREFETCHT0       2048(AX)(CX*1)
-	PREFETCHT0       2112(AX)(CX*1)
-	PREFETCHT0       2176(AX)(CX*1)
-	PREFETCHT0       2240(AX)(CX*1)
-	PREFETCHT0       2304(AX)(CX*1)
+	LEAQ             (AX)(CX*1), DX
+	PREFETCHT0       (DX)(SI*1)
+	PREFETCHT0       64(DX)(SI*1)
+	PREFETCHT0       128(DX)(SI*1)
+	PREFETCHT0       192(DX)(SI*1)
+	PREFETCHT0       256(DX)(SI*1)
 	VBROADCASTSS     40(BX), Z7
 	VPXORD           Z11, Z11, Z11
 	VMOVUPS          (AX)(CX*1), Z9
@@ -18929,9 +19049,9 @@ part315:
 	VFMADD231PS.BCST 32(BX), Z7, Z2
 	ADDQ             $+48, BX
 	ADDQ             $+272, AX
-	DECQ             DX
+	DECQ             R8
 	JNZ              part315
-	DECQ             SI
+	DECQ             DI
 	JNZ              block313
 
 done314:

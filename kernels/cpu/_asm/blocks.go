@@ -490,12 +490,20 @@ func (g *generator) blockRow(s *scheme, t *tile) {
 		g.VMOVUPS(g.valueTable(s, "signed", byte(s.offset)), b.table)
 		add = b.addSigned
 	}
+	prefetch := func(p int) { g.prefetchPart(t, b, p) }
 	if g.wide() {
 		b.keep(t.panels)
+		ahead, from := g.arg("xStride"), g.GP64()
+		prefetch = func(p int) {
+			g.LEAQ(b.w.at(p, 0), from)
+			for at := 0; at < b.sub(); at += lineBytes {
+				g.PREFETCHT0(operand.Mem{Base: from, Index: ahead, Scale: 1, Disp: at})
+			}
+		}
 	}
 	b.overParts(g.arg("blocks"), func() {
 		for p := range t.panels {
-			g.prefetchPart(t, b, p)
+			prefetch(p)
 			add(x, p, sums[0][p])
 		}
 		g.advance(x, q8aBytes)
@@ -503,16 +511,12 @@ func (g *generator) blockRow(s *scheme, t *tile) {
 	g.finish(t, sums)
 }
 
-// prefetchPart asks for a part ahead of use; see tile.ahead. With VNNI one row takes so few instructions for a line
-// that requests far ahead fill what a core can have outstanding, and its second-level cache reads ahead less: with 4096
-// bytes ahead, programs on Zen 4 have 0.93 of the read limit, with 2048 bytes 0.94 to 0.97.
+// prefetchPart asks for a part ahead of use; see tile.ahead. One row with VNNI is told how far: see ahead of package
+// cpu.
 func (g *generator) prefetchPart(t *tile, b *blockSource, p int) {
 	ahead := 4096
-	switch {
-	case t.isa == avx2:
+	if t.isa == avx2 {
 		ahead = 8192
-	case t.rows == 1:
-		ahead = 2048
 	}
 	for at := 0; at < b.sub(); at += lineBytes {
 		g.PREFETCHT0(b.w.at(p, ahead+at))
