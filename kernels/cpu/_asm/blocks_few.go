@@ -28,7 +28,7 @@ func fewTiles(g *generator) {
 	}
 }
 
-// fewTile generates a tile. Prefetches are those of one row: with prefetchFew, which only brings weights into the
+// fewTile generates a tile. Prefetches are those of prefetchPart: with prefetchFew, which only brings weights into the
 // second-level cache, 2 to 8 rows from memory had 0.7 to 0.9 of the speed on Zen 4.
 func (g *generator) fewTile(s *scheme, t *tile) {
 	g.begin(t)
