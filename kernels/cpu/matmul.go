@@ -223,9 +223,9 @@ func matvec(set tileSet, f format, dst, x, w, up, res unsafe.Pointer, shape MatM
 		for range part {
 			result, panel := r*shape.Out+c, c/panelRows*panelBytes
 			cols := min(c1-c-(g.panels-1)*part*panelRows, panelRows)
-			to, apart, aux := unsafe.Pointer(round), panelRows, res
+			to, stride, aux := unsafe.Pointer(round), panelRows, res
 			if round == nil { // otherwise dst is of bf16, and half as long
-				to, apart = floatAt(dst, result), part*panelRows
+				to, stride = floatAt(dst, result), part*panelRows
 			}
 			switch {
 			case up != nil:
@@ -233,7 +233,7 @@ func matvec(set tileSet, f format, dst, x, w, up, res unsafe.Pointer, shape MatM
 			case res != nil:
 				aux = floatAt(res, result)
 			}
-			run(to, x, unsafe.Add(w, panel), aux, active.ahead, apart*f32Bytes, blocks, part*panelBytes, cols, 0)
+			run(to, x, unsafe.Add(w, panel), aux, active.ahead, stride*f32Bytes, blocks, part*panelBytes, cols, 0)
 			if round != nil {
 				round.writePanels(halfAt(dst, result), part*panelRows, g.panels, cols)
 			}
@@ -281,16 +281,13 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 		at := c / panelRows * panelBytes
 		next := newNextPanel(f, unsafe.Add(gate, at), panelBytes, r1-r0, n-(c+panelRows))
 		for r := r0; r < r1; {
-			t, stride := g.pick(r1-r), xStride
-			if t.rows == 1 {
-				stride = active.ahead
-			}
+			t := g.pick(r1 - r)
 			to := unsafe.Pointer(round)
 			if round == nil {
 				to = floatAt(dst, r*n+c)
 			}
-			t.run(to, unsafe.Add(x, r*xStride),
-				unsafe.Add(gate, at), unsafe.Add(up, at), stride, dstStride, blocks, panelBytes, cols, next.ask(uintptr(gate)+uintptr(at)))
+			t.adjacent(to, unsafe.Add(x, r*xStride),
+				unsafe.Add(gate, at), unsafe.Add(up, at), xStride, dstStride, blocks, panelBytes, cols, next.ask(uintptr(gate)+uintptr(at)))
 			if round != nil {
 				round.write(halfAt(dst, r*n+c), n, t.rows, cols)
 			}
@@ -309,14 +306,14 @@ type unrounded [mostTileRows * panelRows]float32
 var spareUnrounded = sync.Pool{New: func() any { return new(unrounded) }}
 
 // writePanels rounds the results of a tile of one row and of that many panels, the last with cols columns, to
-// dst. The distance of panels in dst is apart elements.
-func (u *unrounded) writePanels(dst unsafe.Pointer, apart, panels, cols int) {
+// dst. The distance of panels in dst is stride elements.
+func (u *unrounded) writePanels(dst unsafe.Pointer, stride, panels, cols int) {
 	for p := range panels {
 		n := panelRows
 		if p == panels-1 {
 			n = cols
 		}
-		active.f32ToBF16(halfAt(dst, p*apart), unsafe.Pointer(&u[p*panelRows]), n)
+		active.f32ToBF16(halfAt(dst, p*stride), unsafe.Pointer(&u[p*panelRows]), n)
 	}
 }
 

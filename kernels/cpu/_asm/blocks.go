@@ -566,15 +566,15 @@ func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
 		b.addScaled(x, p, h, sum)
 		return
 	}
-	integral := b.integral() && b.wide()
-	d := b.newDots(integral, b.most())
+	starts := b.integral() && b.wide() // sums start at what takes the offset out
+	d := b.newDots(starts, b.most())
 	d.offset = offsetVectors{magic: b.kept.magic, eighth: b.kept.offset}
 	first, second := d.accumulators(1), d.accumulators(1)
 	d.start(first, 0, b.groups(), x)
 	switch {
 	case b.groups() == 2:
 		d.start(second, 1, 2, x)
-	case integral:
+	case starts:
 		b.zero(second.wide...)
 	}
 	b.bytesOf(p, h, func(j int, u reg.VecVirtual) {
@@ -585,9 +585,9 @@ func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
 		}
 	})
 	groups := [][]reg.VecVirtual{d.result(first), d.result(second)}
-	if b.shifted() && !b.wide() {
+	integral := starts || b.shifted()
+	if integral && !starts {
 		b.VPADDD(b.lostOffset(x, 0, b.offsetPairs()), groups[0][0], groups[0][0])
-		integral = true
 	}
 	if b.kept.high != nil {
 		b.VPSRAD(operand.U8(4), groups[1][0], groups[1][0])
