@@ -8,7 +8,6 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,7 +70,8 @@ func readPackage(folder string) (p pkg, err error) {
 	if err != nil {
 		return p, err
 	}
-	types := make(map[string]int) // lines by name
+	set := token.NewFileSet()
+	var parsed []*ast.File // of what is not generated
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
@@ -80,60 +80,46 @@ func readPackage(folder string) (p pkg, err error) {
 		if err != nil {
 			return p, err
 		}
-		set := token.NewFileSet()
 		file, err := parser.ParseFile(set, name, text, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return p, err
 		}
 		if !ast.IsGenerated(file) {
 			p.lines += bytes.Count(text, []byte("\n"))
-			countTypes(types, set, file)
+			parsed = append(parsed, file)
 		}
 		if file.Doc != nil && p.sentence == "" {
 			p.sentence = plainSentence(file)
 		}
 	}
-	p.types = slices.SortedFunc(maps.Keys(types), func(a, b string) int {
-		return cmp.Or(cmp.Compare(types[b], types[a]), strings.Compare(a, b))
-	})
-	p.types = p.types[:min(len(p.types), mostTypes)]
-	return p, nil
+	if p.lines > 0 {
+		p.types, err = largestTypes(set, parsed)
+	}
+	return p, err
 }
 
-// countTypes adds the lines of the file's types and of their methods.
-func countTypes(types map[string]int, set *token.FileSet, file *ast.File) {
-	add := func(name string, n ast.Node) {
-		types[name] += set.Position(n.End()).Line - set.Position(n.Pos()).Line + 1
+// largestTypes returns the names of the types that have the most lines, at most mostTypes.
+func largestTypes(set *token.FileSet, files []*ast.File) ([]string, error) {
+	all, err := doc.NewFromFiles(set, files, "", doc.AllDecls|doc.PreserveAST)
+	if err != nil {
+		return nil, err
 	}
-	for _, d := range file.Decls {
-		switch d := d.(type) {
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				if t, ok := spec.(*ast.TypeSpec); ok {
-					add(t.Name.Name, t)
-				}
-			}
-		case *ast.FuncDecl:
-			if d.Recv != nil {
-				add(receiver(d.Recv.List[0].Type), d)
+	span := func(n ast.Node) int { return set.Position(n.End()).Line - set.Position(n.Pos()).Line + 1 }
+	lines := make(map[string]int)
+	var names []string
+	for _, t := range all.Types {
+		names = append(names, t.Name)
+		for _, spec := range t.Decl.Specs {
+			lines[t.Name] += span(spec)
+		}
+		for _, m := range t.Methods {
+			if m.Level == 0 { // not promoted from an embedded type
+				lines[t.Name] += span(m.Decl)
 			}
 		}
 	}
-}
-
-// receiver returns the name of the type of a method.
-func receiver(t ast.Expr) string {
-	switch t := t.(type) {
-	case *ast.StarExpr:
-		return receiver(t.X)
-	case *ast.IndexExpr:
-		return receiver(t.X)
-	case *ast.IndexListExpr:
-		return receiver(t.X)
-	case *ast.Ident:
-		return t.Name
-	}
-	panic(fmt.Sprintf("a receiver of type %T", t))
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(lines[b], lines[a]), strings.Compare(a, b)) })
+	return names[:min(len(names), mostTypes)], nil
 }
 
 // plainSentence returns the first sentence of the comment of the file's package as a cell of the table.
