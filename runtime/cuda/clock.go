@@ -91,14 +91,3 @@ func (c *clock) shift(by time.Duration) {
 		}
 	}
 }
-
-// fit moves times, the first of which is the least, so that they are after the submission and before the host knew the
-// end: the clocks are not related exactly. If they span more than that, the end counts. It returns by how much.
-func fit(at []time.Time, begin, end time.Time) (by time.Duration) {
-	by = max(begin.Sub(at[0]), 0)
-	by -= max(latest(at...).Add(by).Sub(end), 0)
-	for i := range at {
-		at[i] = at[i].Add(by)
-	}
-	return by
-}

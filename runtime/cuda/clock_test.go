@@ -16,26 +16,6 @@ func at(micros ...int) (list []time.Time) {
 	return list
 }
 
-func TestFit(t *testing.T) {
-	for _, c := range []struct {
-		name       string
-		times      []time.Time
-		begin, end int
-		want       []time.Time
-	}{
-		{"within", at(10, 30, 20), 5, 40, at(10, 30, 20)},
-		{"early", at(10, 30, 20), 15, 40, at(15, 35, 25)},
-		{"late", at(10, 30, 20), 5, 25, at(5, 25, 15)},
-		{"longer than there is time", at(10, 30, 20), 15, 30, at(10, 30, 20)},
-	} {
-		got := slices.Clone(c.times)
-		by := fit(got, time.UnixMicro(int64(c.begin)), time.UnixMicro(int64(c.end)))
-		if !slices.Equal(got, c.want) || by != c.want[0].Sub(c.times[0]) {
-			t.Errorf("%s: %v, by %v, want %v", c.name, got, by, c.want)
-		}
-	}
-}
-
 // TestKernelsBeginAfterTheirBarrier has groups of one, two and one kernels.
 func TestKernelsBeginAfterTheirBarrier(t *testing.T) {
 	x := &times{groups: []group{{"a"}, {"b", "c"}, {"d"}}}

@@ -141,7 +141,7 @@ func (q *queue) timed(e *entry) bool {
 	if err != nil {
 		return false
 	}
-	d.clock.shift(fit(at, latest(e.Begin, q.Last), time.Now()))
+	d.clock.shift(q.Fit(e, at))
 	var kernels []runtime.Timed
 	if e.Kind == gpu.RunEntry {
 		kernels = t.kernels(at, e.Command)

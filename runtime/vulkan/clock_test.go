@@ -33,33 +33,6 @@ func TestClockWrapsAround(t *testing.T) {
 	}
 }
 
-// TestTimesAreBetweenSubmissionAndEnd shifts times of the device.
-func TestTimesAreBetweenSubmissionAndEnd(t *testing.T) {
-	for _, c := range []struct {
-		at         []int
-		begin, end int
-		want       []int
-	}{
-		{[]int{5, 7, 9}, 5, 9, []int{5, 7, 9}},
-		{[]int{3, 7}, 5, 20, []int{5, 9}},
-		{[]int{8, 12}, 5, 10, []int{6, 10}},
-		{[]int{3, 12}, 5, 10, []int{1, 10}}, // longer than it can have been
-	} {
-		at := make([]time.Time, len(c.at))
-		for i, x := range c.at {
-			at[i] = time.Unix(int64(x), 0)
-		}
-		between(at, time.Unix(int64(c.begin), 0), time.Unix(int64(c.end), 0))
-		var got []int
-		for _, x := range at {
-			got = append(got, int(x.Unix()))
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%v from %d to %d: %v, not %v", c.at, c.begin, c.end, got, c.want)
-		}
-	}
-}
-
 // TestKernelsBeginAtTheirBarrier notes dispatches of which the second and third run at the same time, and so do the
 // last two.
 func TestKernelsBeginAtTheirBarrier(t *testing.T) {

@@ -366,7 +366,7 @@ func (q *queue) timed(e *entry) bool {
 	for i := range at {
 		at[i] = d.stamps.clock.time(t.ticks[i])
 	}
-	d.stamps.clock.shift(between(at, latest(e.Begin, q.Last), time.Now()))
+	d.stamps.clock.shift(q.Fit(e, at))
 	kernels := make([]runtime.Timed, len(t.kernels))
 	for i, k := range t.kernels {
 		kernels[i] = runtime.Timed{Kernel: k.name, Begin: at[k.begin], End: at[k.end]}
@@ -376,24 +376,4 @@ func (q *queue) timed(e *entry) bool {
 	}
 	q.Timed(e, at[0], at[len(at)-1], kernels)
 	return true
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// between shifts ascending times so that they are after the submission and before the host knew the end: the clocks
-// drift, and are not related exactly. If they span more than that, the end counts. It returns by how much.
-func between(at []time.Time, begin, end time.Time) (shift time.Duration) {
-	shift = max(begin.Sub(at[0]), 0)
-	if late := at[len(at)-1].Add(shift).Sub(end); late > 0 {
-		shift -= late
-	}
-	for i := range at {
-		at[i] = at[i].Add(shift)
-	}
-	return shift
 }
