@@ -147,7 +147,7 @@ func TestTypeOfIsTheInverseOfDType(t *testing.T) {
 			t.Errorf("%v: blocks of %d in %d bytes", i.dtype, i.elems, i.bytes)
 		}
 	}
-	for _, d := range []dtype.DType{dtype.Invalid, dtype.Q8A, dtype.Bool} {
+	for _, d := range []dtype.DType{dtype.Invalid, dtype.Q8A, dtype.Q8A_K, dtype.Bool} {
 		if _, err := TypeOf(d); err == nil {
 			t.Errorf("%v has a tensor type", d)
 		}

@@ -210,7 +210,7 @@ func weightTypes() string {
 	return s[len(", "):]
 }
 
-// TypeOf returns the tensor type that stores elements of d. Bool, U8 and Q8A have none.
+// TypeOf returns the tensor type that stores elements of d. Bool, U8, Q8A and Q8A_K have none.
 func TypeOf(d dtype.DType) (TensorType, error) {
 	for t, i := range tensorTypes {
 		if d.Valid() && i.dtype == d {

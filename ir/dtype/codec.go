@@ -28,7 +28,7 @@ func Decode(d DType, dst []float64, src []byte) error {
 	return nil
 }
 
-// DecodeFloat32 is Decode with results rounded to float32, which changes only F64, Q8A, formats with mins and
+// DecodeFloat32 is Decode with results rounded to float32, which changes only F64, Q8A, Q8A_K, formats with mins and
 // integers beyond 2^24.
 func DecodeFloat32(d DType, dst []float32, src []byte) error {
 	if err := checkLengths(d, len(dst), len(src)); err != nil {

@@ -3,6 +3,7 @@ package dtype
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -10,6 +11,15 @@ import (
 // block makes 32 elements: the given ones by index, the others zero.
 func block(at map[int]float32) []float32 {
 	x := make([]float32, blockLen)
+	for i, v := range at {
+		x[i] = v
+	}
+	return x
+}
+
+// superblock makes 256 elements: the given ones by index, the others zero.
+func superblock(at map[int]float32) []float32 {
+	x := make([]float32, superLen)
 	for i, v := range at {
 		x[i] = v
 	}
@@ -65,6 +75,20 @@ func TestEncodeQuantizesLikeGGML(t *testing.T) {
 			patch(48, 0, map[int]byte{0: 0x81, 34: 0x80, 35: 0x3f, 36: 0xf8, 37: 0x03, 38: 0x40, 39: 0x4b, 40: 0x80, 41: 0x3f, 42: 0x40, 43: 0x4b,
 				// -8·127 = 0xc47e0000
 				46: 0x7e, 47: 0xc4})},
+
+		{"zeros", Q8A_K, superblock(nil), patch(320, 0, nil)},
+		{"one scale and sums", Q8A_K, superblock(map[int]float32{0: 254, 15: 3, 16: -2, 40: 0.99, 255: -254}),
+			// scale 2 = 0x40000000; 3/2 is a tie, which becomes 2; 0.99/2 becomes 0
+			patch(320, 0, map[int]byte{0: 127, 15: 2, 16: 0xff, 255: 0x81, 259: 0x40,
+				// of 32: 127 + 2 - 1 = 128, and -127 = 0xff81 at the end
+				272: 128, 286: 0x81, 287: 0xff,
+				// of 16: 129, -1 and -127
+				288: 129, 290: 0xff, 291: 0xff, 318: 0x81, 319: 0xff})},
+		{"the largest sums", Q8A_K, slices.Repeat([]float32{-127}, superLen),
+			// 32·-127 = -4064 = 0xf020, 16·-127 = -2032 = 0xf810; the scale is 1 = 0x3f800000
+			slices.Concat(bytes.Repeat([]byte{0x81}, 256), []byte{0, 0, 0x80, 0x3f}, make([]byte, 12),
+				bytes.Repeat([]byte{0x20, 0xf0}, 8), bytes.Repeat([]byte{0x10, 0xf8}, 16))},
+		{"too small for an inverse", Q8A_K, superblock(map[int]float32{200: 127 * tiny}), patch(320, 0, map[int]byte{256: 1})},
 	}
 	for _, tt := range tests {
 		got := make([]byte, tt.d.BlockBytes())
@@ -88,9 +112,10 @@ func TestDecodeMultipliesByTheScale(t *testing.T) {
 		{Q4_0, patch(18, 0x88, map[int]byte{0: 0, 1: 0xc0, 2: 0xf0, 17: 0x9a}),
 			map[int]float64{0: 16, 16: -14, 15: -4, 31: -2}},
 		{Q8A, patch(48, 0, map[int]byte{0: 0x81, 31: 3, 35: 0x40}), map[int]float64{0: -254, 31: 6}},
+		{Q8A_K, patch(320, 0, map[int]byte{0: 0x81, 255: 3, 259: 0x40, 272: 9, 288: 9}), map[int]float64{0: -254, 255: 6}},
 	}
 	for _, tt := range tests {
-		got := make([]float64, blockLen)
+		got := make([]float64, tt.d.BlockElems())
 		if err := Decode(tt.d, got, tt.src); err != nil {
 			t.Fatal(err)
 		}
@@ -181,6 +206,8 @@ func TestCodecErrorsNameTheElement(t *testing.T) {
 		{"NaN", Encode(Q8_0, make([]byte, 68), two(map[int]float32{1: float32(math.NaN())})), "element 33 is NaN: cannot be quantized"},
 		{"infinite", Encode(Q4_0, make([]byte, 36), two(map[int]float32{31: inf})), "element 63 is -Inf: cannot be quantized"},
 		{"infinite", Encode(Q8A, make([]byte, 96), two(map[int]float32{0: inf})), "element 32 is -Inf"},
+		{"NaN", Encode(Q8A_K, make([]byte, 640), append(superblock(nil), superblock(map[int]float32{1: float32(math.NaN())})...)), "element 257 is NaN"},
+		{"not a superblock", Encode(Q8A_K, make([]byte, 320), make([]float32, 32)), "32 elements are no whole number of q8a_k blocks of 256"},
 		{"scale", Encode(Q8_0, make([]byte, 68), two(map[int]float32{2: 1e30})), "element 34 is 1e+30: too large"},
 		{"scale", Encode(Q4_0, make([]byte, 36), two(map[int]float32{2: 524160})), "element 34 is 524160: too large"},
 		{"integer", Encode(I8, make([]byte, 2), []float32{1, 1.5}), "element 1 is 1.5: no integer from -128 up to, not including, 128"},

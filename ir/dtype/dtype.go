@@ -27,10 +27,11 @@ const (
 	I32
 	I64
 	U8
-	Bool // one byte: 0 or 1
-	Q8_0 // 32 elements in 34 bytes: see codecQ8_0
-	Q4_0 // 32 elements in 18 bytes: see codecQ4_0
-	Q8A  // 32 elements in 48 bytes, for activations: see codecQ8A
+	Bool  // one byte: 0 or 1
+	Q8_0  // 32 elements in 34 bytes: see codecQ8_0
+	Q4_0  // 32 elements in 18 bytes: see codecQ4_0
+	Q8A   // 32 elements in 48 bytes, for activations: see codecQ8A
+	Q8A_K // 256 elements in 320 bytes, for activations: see codecQ8A_K
 
 	// Formats with a scheme: see schemes.
 	Q4_1
@@ -89,21 +90,22 @@ type info struct {
 const superLen = 256
 
 // table is keyed by DType. Block sizes of the quantized formats are those of ggml's structs block_*
-// (ggml-common.h). Q8A, IQ2X, IQ2X16, IQ3X and IQ3SX are this
+// (ggml-common.h). Q8A, Q8A_K, IQ2X, IQ2X16, IQ3X and IQ3SX are this
 // project's own.
 var table = [NumDTypes]info{
-	F32:  {"f32", Float, 1, 4, codecF32},
-	F16:  {"f16", Float, 1, 2, codecF16},
-	BF16: {"bf16", Float, 1, 2, codecBF16},
-	F64:  {"f64", Float, 1, 8, codecF64},
-	I8:   {"i8", Int, 1, 1, codecI8},
-	I32:  {"i32", Int, 1, 4, codecI32},
-	I64:  {"i64", Int, 1, 8, codecI64},
-	U8:   {"u8", Int, 1, 1, codecU8},
-	Bool: {"bool", Int, 1, 1, codecBool},
-	Q8_0: {"q8_0", Quant, 32, 34, codecQ8_0},
-	Q4_0: {"q4_0", Quant, 32, 18, codecQ4_0},
-	Q8A:  {"q8a", Quant, 32, 48, codecQ8A},
+	F32:   {"f32", Float, 1, 4, codecF32},
+	F16:   {"f16", Float, 1, 2, codecF16},
+	BF16:  {"bf16", Float, 1, 2, codecBF16},
+	F64:   {"f64", Float, 1, 8, codecF64},
+	I8:    {"i8", Int, 1, 1, codecI8},
+	I32:   {"i32", Int, 1, 4, codecI32},
+	I64:   {"i64", Int, 1, 8, codecI64},
+	U8:    {"u8", Int, 1, 1, codecU8},
+	Bool:  {"bool", Int, 1, 1, codecBool},
+	Q8_0:  {"q8_0", Quant, 32, 34, codecQ8_0},
+	Q4_0:  {"q4_0", Quant, 32, 18, codecQ4_0},
+	Q8A:   {"q8a", Quant, 32, 48, codecQ8A},
+	Q8A_K: {"q8a_k", Quant, superLen, 320, codecQ8A_K},
 
 	Q4_1:   {"q4_1", Quant, 32, 20, schemeCodec(Q4_1)},
 	Q5_0:   {"q5_0", Quant, 32, 22, schemeCodec(Q5_0)},
@@ -170,6 +172,10 @@ func (d DType) Kind() Kind { return d.info().kind }
 
 // IsQuantized reports whether elements share a scale with their block.
 func (d DType) IsQuantized() bool { return d.info().kind == Quant }
+
+// IsActivation reports whether d is a format of quantized activations. Files and states have no elements of such formats,
+// and there are no matrices of them.
+func (d DType) IsActivation() bool { return d == Q8A || d == Q8A_K }
 
 // IsFloat reports whether d is an unquantized float type.
 func (d DType) IsFloat() bool { return d.info().kind == Float }

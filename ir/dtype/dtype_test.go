@@ -36,6 +36,7 @@ func TestDTypesHaveTheirSizesAndKinds(t *testing.T) {
 		{IQ4_XS, "iq4_xs", 512, 272, true, false},
 		{MXFP4, "mxfp4", 64, 34, true, false},
 		{Q8A, "q8a", 64, 96, true, false},
+		{Q8A_K, "q8a_k", 512, 640, true, false},
 		{IQ2X, "iq2x", 512, 276, true, false},
 		{IQ2X16, "iq2x16", 512, 292, true, false},
 		{IQ3X, "iq3x", 512, 276, true, false},
@@ -65,6 +66,9 @@ func TestDTypesHaveTheirSizesAndKinds(t *testing.T) {
 		}
 		if got := tt.d.Bytes(0); got != 0 {
 			t.Errorf("%v: no elements take %d bytes", tt.d, got)
+		}
+		if got, want := tt.d.IsActivation(), strings.HasPrefix(tt.name, "q8a"); got != want {
+			t.Errorf("%v: IsActivation is %v", tt.d, got)
 		}
 		if tt.d.IsQuantized() != tt.quant || tt.d.IsFloat() != tt.flt || tt.d.IsInt() == (tt.quant || tt.flt) {
 			t.Errorf("%v: kind %d", tt.d, tt.d.Kind())

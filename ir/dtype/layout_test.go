@@ -18,6 +18,7 @@ func TestPackedBytesCountWholePanels(t *testing.T) {
 		{Q8_0, R16, 16, 64, 2 * 544},
 		{Q4_0, R16, 33, 32, 3 * 288},
 		{Q8A, Plain, 2, 64, 2 * 96},
+		{Q8A_K, Plain, 2, 512, 2 * 640},
 		{Q4_1, R16, 17, 64, 2 * 2 * 320},
 		{Q2_K, R16, 16, 512, 2 * 1600},
 		{Q3_K, R16, 16, 512, 2 * 1824},
@@ -46,6 +47,7 @@ func TestPackedBytesPanicsWithoutTheLayoutOrWholeBlocks(t *testing.T) {
 		n, k int64
 	}{
 		{Q4_0, R16, 1, 33},
+		{Q8A_K, R16, 16, 256},
 		{I32, R16, 16, 16},
 		{F16, Planar, 16, 32},
 		{F32, Plain, -1, 1},

@@ -113,6 +113,44 @@ var codecQ8A = codec{
 	},
 }
 
+// codecQ8A_K is this project's format for activations that are multiplied with superblocks, 320 bytes:
+//
+//	  0  [256]int8  q
+//	256  f32        d, the scale
+//	260  [12]byte   zero
+//	272  [8]int16   sums of 32 q each
+//	288  [16]int16  sums of 16 q each
+//
+// Element i is d*q[i], with d and q as for Q8A, except that 256 elements share d, as in ggml's block_q8_K
+// (ggml-common.h). So the products with the elements of a superblock, and with its integer scales, add up as integers,
+// and d is a factor of the whole sum. The sums are for weights that are stored with an offset or have mins: those of 32
+// q for scales of 32 elements, those of 16 q for scales of 16. The zeros let them begin at a multiple of 16 bytes.
+var codecQ8A_K = codec{
+	decode: func(dst []float64, src []byte) {
+		d := float64(math.Float32frombits(le.Uint32(src[superLen:])))
+		for i, q := range src[:superLen] {
+			dst[i] = d * float64(int8(q))
+		}
+	},
+	encode: func(dst []byte, src []float32) error {
+		extreme, err := largest(src)
+		if err != nil {
+			return err
+		}
+		d := abs32(extreme) / 127
+		quantize8(dst[:superLen], src, d)
+		clear(dst[superLen:])
+		le.PutUint32(dst[superLen:], math.Float32bits(d))
+		const sums32, sums16 = superLen + 16, superLen + 32
+		for i, q := range dst[:superLen] {
+			for _, at := range []int{sums32 + i/32*2, sums16 + i/16*2} {
+				le.PutUint16(dst[at:], le.Uint16(dst[at:])+uint16(int8(q)))
+			}
+		}
+		return nil
+	},
+}
+
 // largest returns the first element with the largest magnitude; all must be finite.
 func largest(src []float32) (float32, error) {
 	var m float32
