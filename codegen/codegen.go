@@ -29,7 +29,7 @@ const ModulePath = "github.com/ggmlc/ggmlc"
 
 // Generation is the version of the contract between emitted code and the runtime; see
 // runtime.EnforceVersion.
-const Generation = 4
+const Generation = 5
 
 // Where is the place where an emitted program finds its weights.
 type Where uint8

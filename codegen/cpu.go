@@ -65,7 +65,7 @@ func init() {
 
 		ir.OpCopy:     {named("CopyStrided"), copyArgs},
 		ir.OpCast:     {castKernel, castArgs},
-		ir.OpQuantize: {named("QuantizeQ8A"), quantizeArgs},
+		ir.OpQuantize: {quantizeKernel, quantizeArgs},
 		ir.OpPack:     {named("PackF32"), packArgs},
 	}
 }
@@ -187,10 +187,18 @@ func (e *funcEmitter) rowNorm(n *ir.Node, eps float32) []jen.Code {
 
 // normQuantizeKernel is named by what the norm writes.
 func normQuantizeKernel(n *ir.Node) string {
-	if n.Attr.(*ir.NormQuantizeAttr).To == dtype.BF16 {
-		return "RMSNormBF16"
+	return "RMSNorm" + activation(n.Attr.(*ir.NormQuantizeAttr).To)
+}
+
+// quantizeKernel is named by what it writes.
+func quantizeKernel(n *ir.Node) string { return "Quantize" + activation(n.Attr.(*ir.QuantizeAttr).To) }
+
+// activation returns what a dtype of activations is called in the names of kernels.
+func activation(d dtype.DType) string {
+	if d == dtype.Q8A_K {
+		return "Q8AK"
 	}
-	return "RMSNormQ8A"
+	return suffix(d)
 }
 
 func normQuantizeArgs(e *funcEmitter, n *ir.Node) []jen.Code {

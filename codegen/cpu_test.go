@@ -92,17 +92,27 @@ func nodesOf(row target.Row) []*ir.Node {
 	return all
 }
 
-// withResults gives a node its result; a cast has one for each dtype that it converts to.
+// withResults gives a node its result; a cast, and a node that makes activations, has one for each dtype that it makes.
 func withResults(n *ir.Node) []*ir.Node {
 	to := []dtype.DType{dtype.F32}
-	if n.Op == ir.OpCast {
+	switch n.Op {
+	case ir.OpCast:
 		to = []dtype.DType{dtype.F32, dtype.F16, dtype.BF16}
+	case ir.OpQuantize:
+		to = []dtype.DType{dtype.Q8A, dtype.Q8A_K}
+	case ir.OpRMSNormQuantize:
+		to = []dtype.DType{dtype.Q8A, dtype.Q8A_K, dtype.BF16}
 	}
 	var all []*ir.Node
 	for _, d := range to {
 		m := *n
-		if n.Op == ir.OpCast {
+		switch n.Op {
+		case ir.OpCast:
 			m.Attr = &ir.CastAttr{To: d}
+		case ir.OpQuantize:
+			m.Attr = &ir.QuantizeAttr{To: d}
+		case ir.OpRMSNormQuantize:
+			m.Attr = &ir.NormQuantizeAttr{To: d}
 		}
 		m.Results = []*ir.Value{{Type: ir.Type{DType: d, Shape: ir.Dims(32, 32)}}}
 		all = append(all, &m)

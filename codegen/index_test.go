@@ -172,6 +172,10 @@ func TestArraysOfCallersArePlain(t *testing.T) {
 			"func @f(%a: f32[2,32]) -> (y: q8a[2,32]) {\n %y = quantize %a\n return %y\n}\n",
 			"@f: y: callers have no type for q8a: cast it first",
 		},
+		"result in superblocks": {
+			"func @f(%a: f32[2,256]) -> (y: q8a_k[2,256]) {\n %y = quantize %a {to=q8a_k}\n return %y\n}\n",
+			"@f: y: callers have no type for q8a_k: cast it first",
+		},
 		"plain": {"func @f(%a: f32[20,32]) -> (y: f32[20,32]) {\n %y = neg %a\n return %y\n}\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

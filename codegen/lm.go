@@ -102,7 +102,7 @@ func workOf(f *ir.Func) work {
 			}
 		}
 		switch {
-		case n.Args[0].Type.DType == dtype.Q8A:
+		case n.Args[0].Type.DType.IsActivation():
 			w.peak = "int8"
 		case n.Args[0].Type.DType == dtype.BF16 && w.peak == "f32":
 			w.peak = "bf16"

@@ -155,17 +155,17 @@ func (f *FuncBuilder) Chain(steps []ChainStep, x ...*Value) *Value {
 	return f.Op(OpChain, &ChainAttr{Steps: steps}, x...)
 }
 
-// MatMul appends matmul(x[…,K] f32, bf16 or q8a, w[N,K], residual[…,N] f32, optional):
-// y[…,n] = Σk x[…,k]*w[n,k] + residual[…,n]. w is row-major as in GGUF, of any
-// float or quantized dtype, plain or packed. Result f32, dense.
+// MatMul appends matmul(x[…,K] f32, bf16, q8a or q8a_k, w[N,K], residual[…,N] f32,
+// optional): y[…,n] = Σk x[…,k]*w[n,k] + residual[…,n]. w is row-major as in GGUF,
+// of any float or quantized dtype, plain or packed. Result f32, dense.
 func (f *FuncBuilder) MatMul(x *Value, w *Value, residual ...*Value) *Value {
 	return f.Op(OpMatMul, nil, append([]*Value{x, w}, residual...)...)
 }
 
-// MatMulSwiGLU appends matmul_swiglu(x[…,K] f32, bf16 or q8a, wgate[N,K], wup[N,K])
-// {to}: swiglu(matmul(x, wgate), matmul(x, wup)), or cast of it with to=bf16; the matrices
-// have the same type. Result to[…,N], dense: f32, which is the default, or bf16 with
-// matrices of bf16.
+// MatMulSwiGLU appends matmul_swiglu(x[…,K] f32, bf16, q8a or q8a_k, wgate[N,K],
+// wup[N,K]) {to}: swiglu(matmul(x, wgate), matmul(x, wup)), or cast of it with to=bf16;
+// the matrices have the same type. Result to[…,N], dense: f32, which is the default, or
+// bf16 with matrices of bf16.
 func (f *FuncBuilder) MatMulSwiGLU(x *Value, wgate *Value, wup *Value, to dtype.DType) *Value {
 	return f.Op(OpMatMulSwiGLU, &MatMulSwiGLUAttr{To: to}, x, wgate, wup)
 }
@@ -177,8 +177,8 @@ func (f *FuncBuilder) RMSNorm(x *Value, w *Value, eps float32) *Value {
 }
 
 // RMSNormQuantize appends rms_norm_quantize(x[…,n] f32, w[n] f32) {eps, to}: rms_norm(x,
-// w) as activations of products: quantize of it with to=q8a, which is the default, cast of
-// it with to=bf16. Result of that dtype and of the shape of x, dense.
+// w) as activations of products: quantize of it with to=q8a, which is the default, or
+// to=q8a_k, cast of it with to=bf16. Result of that dtype and of the shape of x, dense.
 func (f *FuncBuilder) RMSNormQuantize(x *Value, w *Value, eps float32, to dtype.DType) *Value {
 	return f.Op(OpRMSNormQuantize, &NormQuantizeAttr{Eps: eps, To: to}, x, w)
 }
@@ -235,10 +235,10 @@ func (f *FuncBuilder) Take(x *Value, idx *Value) *Value {
 	return f.Op(OpTake, nil, x, idx)
 }
 
-// ExpertsMatMul appends experts_matmul(x[T,S,K] f32, bf16 or q8a, w[E,N,K], idx[T,C] i32):
-// y[t,c,n] = Σk x[t,s,k]*w[idx[t,c],n,k], where s is c if S is C, and 0 if S is 1. The
-// indices are in [0,E). w holds a matrix for each expert, of any float or quantized dtype,
-// plain or packed. Result f32[T,C,N], dense.
+// ExpertsMatMul appends experts_matmul(x[T,S,K] f32, bf16, q8a or q8a_k, w[E,N,K],
+// idx[T,C] i32): y[t,c,n] = Σk x[t,s,k]*w[idx[t,c],n,k], where s is c if S is C, and 0 if
+// S is 1. The indices are in [0,E). w holds a matrix for each expert, of any float or
+// quantized dtype, plain or packed. Result f32[T,C,N], dense.
 func (f *FuncBuilder) ExpertsMatMul(x *Value, w *Value, idx *Value) *Value {
 	return f.Op(OpExpertsMatMul, nil, x, w, idx)
 }
@@ -338,11 +338,12 @@ func (f *FuncBuilder) Cast(x *Value, to dtype.DType) *Value {
 	return f.Op(OpCast, &CastAttr{To: to}, x)
 }
 
-// Quantize appends quantize(x[…,n] f32): x in the activation format q8a: for each block
-// of 32, d = max|x|/127, q = round(x/d), half away from zero, and the sum of q. n is a
-// multiple of 32. Result q8a of the shape of x, dense.
-func (f *FuncBuilder) Quantize(x *Value) *Value {
-	return f.Op(OpQuantize, nil, x)
+// Quantize appends quantize(x[…,n] f32) {to}: x in an activation format, q8a, which is
+// the default, or q8a_k: for each block, of 32 elements in q8a and of 256 in q8a_k, d =
+// max|x|/127, q = round(x/d), half away from zero, and sums of q. n is a multiple of the
+// block. Result to of the shape of x, dense.
+func (f *FuncBuilder) Quantize(x *Value, to dtype.DType) *Value {
+	return f.Op(OpQuantize, &QuantizeAttr{To: to}, x)
 }
 
 // Pack appends pack(x[N,K]) {to}: the same elements in another layout; the last panel of

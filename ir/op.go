@@ -85,7 +85,7 @@ const (
 	// Moving and converting bytes.
 	OpCopy     // into another space, or into dense order
 	OpCast     // to another float dtype
-	OpQuantize // to the activation format
+	OpQuantize // to an activation format
 	OpPack     // into the layout of a tile
 	OpConcat   // along an axis
 
@@ -190,7 +190,7 @@ func (k Kinds) Has(d dtype.DType) bool { return k&KindOf(d) != 0 }
 // KindOf returns the kind of d.
 func KindOf(d dtype.DType) Kinds {
 	switch {
-	case d == dtype.Q8A:
+	case d.IsActivation():
 		return ActFmt
 	case d.IsQuantized():
 		return Quant

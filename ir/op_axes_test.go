@@ -21,6 +21,7 @@ func TestAxesReadTheMatchingRanges(t *testing.T) {
 		{"%x: f32[8,1,4], %b: f32[4]", "add %x, %b", "2/16: 2 0; 0/1: 0 all"},
 		{"%x: f32[8,4], %b: f32[8,1]", "add %x, %b", "1/16: 1 all; 0/1: 0 0"},
 		{"%x: f32[8,64]", "quantize %x", "1/32: 1; 0/1: 0"},
+		{"%x: f32[8,512]", "quantize %x {to=q8a_k}", "1/256: 1; 0/1: 0"},
 		{"%x: f32[8,64], %w: f32[64]", "rms_norm %x, %w {eps=0}", "0/1: 0 all"},
 		{"%x: f32[1,64]", "softmax %x", ""},
 		{"%x: f32[1,4,64]", "softmax %x", "1/1: 1"},

@@ -68,6 +68,15 @@ func unpacked(c func(d dtype.DType, k int64, l dtype.Layout) Case) (list []Case)
 	return slices.DeleteFunc(list, func(c Case) bool { return c.Args == nil })
 }
 
+// bytesFor returns the format of quantized activations that the CPU multiplies with panels of d: blocks as long as
+// those of d.
+func bytesFor(d dtype.DType) dtype.DType {
+	if d.Scheme().Super {
+		return dtype.Q8A_K
+	}
+	return dtype.Q8A
+}
+
 // state is a state of zeros.
 func state(d dtype.DType, shape ...int64) CaseArg {
 	a := operand(d, Dims(shape...)...)

@@ -17,6 +17,11 @@ type PackAttr struct {
 	To dtype.Layout `attr:"to"`
 }
 
+// QuantizeAttr is the dtype of the result: q8a or q8a_k.
+type QuantizeAttr struct {
+	To dtype.DType `attr:"to,default=q8a"`
+}
+
 // ConcatAttr is the axis along which operands are joined.
 type ConcatAttr struct {
 	Axis int `attr:"axis"`
@@ -87,15 +92,20 @@ var castInfo = OpInfo{
 
 var quantizeInfo = OpInfo{
 	Name: "quantize",
-	Doc: "quantize(x[…,n] f32): x in the activation format q8a: for each block of 32, d = max|x|/127, q = round(x/d), half away from zero, " +
-		"and the sum of q. n is a multiple of 32. Result q8a of the shape of x, dense.",
+	Doc: "quantize(x[…,n] f32) {to}: x in an activation format, q8a, which is the default, or q8a_k: for each block, of 32 elements in q8a and of 256 in q8a_k, " +
+		"d = max|x|/127, q = round(x/d), half away from zero, and sums of q. n is a multiple of the block. Result to of the shape of x, dense.",
 	Args:   []Arg{{Name: "x", Kinds: Float}},
+	Attr:   QuantizeAttr{},
 	Traits: Pure,
 	Infer: func(n *Node) (Type, error) {
 		if err := needRow(n); err != nil {
 			return Type{}, err
 		}
-		return checked(Type{DType: dtype.Q8A, Shape: n.Args[0].Type.Shape})
+		to := attrOf[QuantizeAttr](n).To
+		if !to.IsActivation() {
+			return Type{}, argErr(n, 0, "cannot be quantized to %v: only to q8a or q8a_k", to)
+		}
+		return checked(Type{DType: to, Shape: n.Args[0].Type.Shape})
 	},
 	Cost:  perElement(4),
 	Axes:  elementwiseAxes,
@@ -104,10 +114,13 @@ var quantizeInfo = OpInfo{
 }
 
 func quantizeCases(yield func(Case) bool) {
+	attr, super := &QuantizeAttr{To: dtype.Q8A}, &QuantizeAttr{To: dtype.Q8A_K}
 	each(yield,
-		Case{Name: "rows", Args: args(f32(3, 64))},
-		Case{Name: "symbolic", Args: args(f32d(Sym(symTokens), Const(96))), Sizes: sizes(5)},
-		Case{Name: "view", Args: args(f32(4, 3, 32).view())},
+		Case{Name: "rows", Args: args(f32(3, 64)), Attr: attr},
+		Case{Name: "symbolic", Args: args(f32d(Sym(symTokens), Const(96))), Attr: attr, Sizes: sizes(5)},
+		Case{Name: "view", Args: args(f32(4, 3, 32).view()), Attr: attr},
+		Case{Name: "long blocks", Args: args(f32d(Sym(symTokens), Const(512))), Attr: super, Sizes: sizes(5)},
+		Case{Name: "view of long blocks", Args: args(f32(4, 3, 256).view()), Attr: super},
 	)
 }
 

@@ -107,7 +107,7 @@ func takeAxes(n *Node) []Axis {
 
 var expertsMatMulInfo = OpInfo{
 	Name: "experts_matmul",
-	Doc: "experts_matmul(x[T,S,K] f32, bf16 or q8a, w[E,N,K], idx[T,C] i32): y[t,c,n] = Σk x[t,s,k]*w[idx[t,c],n,k], where s is c if S is C, and 0 if S is 1. " +
+	Doc: "experts_matmul(x[T,S,K] f32, bf16, q8a or q8a_k, w[E,N,K], idx[T,C] i32): y[t,c,n] = Σk x[t,s,k]*w[idx[t,c],n,k], where s is c if S is C, and 0 if S is 1. " +
 		"The indices are in [0,E). w holds a matrix for each expert, of any float or quantized dtype, plain or packed. Result f32[T,C,N], dense.",
 	Args: []Arg{
 		{Name: "x", Kinds: Float | ActFmt},
@@ -130,7 +130,7 @@ func inferExpertsMatMul(n *Node) (Type, error) {
 	x, w, idx := n.Args[0].Type, n.Args[1].Type, n.Args[2].Type
 	switch {
 	case !activation(x.DType):
-		return Type{}, argErr(n, 0, "must be f32, bf16 or q8a")
+		return Type{}, argErr(n, 0, "must be f32, bf16, q8a or q8a_k")
 	case !w.Shape[2].Equal(x.Shape[2]):
 		return Type{}, argErr(n, 1, "its rows must have %v elements, as those of x %v", x.Shape[2], x)
 	case !idx.Shape[0].Equal(x.Shape[0]):
@@ -178,7 +178,7 @@ func expertsMatMulCases(yield func(Case) bool) {
 	chosen, one := idx(t, Const(2)), Const(1)
 	q8a := func(s int64) CaseArg { return operand(dtype.Q8A, t, Const(s), Const(96)) }
 	withSchemed(yield, func(d dtype.DType, k int64) Case {
-		return Case{Args: args(operand(dtype.Q8A, t, one, Const(k)), weight(d, 5, 40, k).layout(dtype.R16), chosen), Sizes: sizes(3)}
+		return Case{Args: args(operand(bytesFor(d), t, one, Const(k)), weight(d, 5, 40, k).layout(dtype.R16), chosen), Sizes: sizes(3)}
 	}, append(unpacked(func(d dtype.DType, k int64, l dtype.Layout) Case {
 		return Case{Args: args(operand(dtype.Q8A, Dims(3, 2, k)...), weight(d, 5, 40, k).layout(l), idx(Dims(3, 2)...))}
 	}),

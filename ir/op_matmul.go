@@ -8,7 +8,7 @@ import (
 
 var matMulInfo = OpInfo{
 	Name: "matmul",
-	Doc: "matmul(x[…,K] f32, bf16 or q8a, w[N,K], residual[…,N] f32, optional): y[…,n] = Σk x[…,k]*w[n,k] + residual[…,n]. " +
+	Doc: "matmul(x[…,K] f32, bf16, q8a or q8a_k, w[N,K], residual[…,N] f32, optional): y[…,n] = Σk x[…,k]*w[n,k] + residual[…,n]. " +
 		"w is row-major as in GGUF, of any float or quantized dtype, plain or packed. Result f32, dense.",
 	Args: []Arg{
 		{Name: "x", Kinds: Float | ActFmt},
@@ -40,7 +40,7 @@ func inferMatMul(n *Node) (Type, error) {
 func productShape(n *Node, i int) ([]Dim, error) {
 	x, w := n.Args[0].Type, n.Args[i].Type
 	if !activation(x.DType) {
-		return nil, argErr(n, 0, "must be f32, bf16 or q8a")
+		return nil, argErr(n, 0, "must be f32, bf16, q8a or q8a_k")
 	}
 	if x.Rank() < 1 {
 		return nil, argErr(n, 0, "must have rank 1 or more")
@@ -56,7 +56,7 @@ func productShape(n *Node, i int) ([]Dim, error) {
 
 // activation reports whether products read activations of dtype d. Activations in bf16 are for matrices
 // in bf16: processors multiply two bf16 at twice the rate of f32.
-func activation(d dtype.DType) bool { return d == dtype.F32 || d == dtype.BF16 || d == dtype.Q8A }
+func activation(d dtype.DType) bool { return d == dtype.F32 || d == dtype.BF16 || d.IsActivation() }
 
 // replaceInner returns the shape with another innermost extent. It returns the shape itself if the
 // extent is the same.
@@ -114,7 +114,7 @@ func productAxes(n *Node, weights int) []Axis {
 func matMulCases(yield func(Case) bool) {
 	t := Sym(symTokens)
 	withSchemed(yield, func(d dtype.DType, k int64) Case {
-		return Case{Args: args(operand(dtype.Q8A, t, Const(k)), weight(d, 40, k).layout(dtype.R16), f32d(t, Const(40))), Sizes: sizes(7)}
+		return Case{Args: args(operand(bytesFor(d), t, Const(k)), weight(d, 40, k).layout(dtype.R16), f32d(t, Const(40))), Sizes: sizes(7)}
 	}, append(unpacked(func(d dtype.DType, k int64, l dtype.Layout) Case {
 		return Case{Args: args(f32(3, k), weight(d, 40, k).layout(l))}
 	}),
@@ -145,7 +145,7 @@ type MatMulSwiGLUAttr struct {
 
 var matMulSwiGLUInfo = OpInfo{
 	Name: "matmul_swiglu",
-	Doc: "matmul_swiglu(x[…,K] f32, bf16 or q8a, wgate[N,K], wup[N,K]) {to}: swiglu(matmul(x, wgate), matmul(x, wup)), " +
+	Doc: "matmul_swiglu(x[…,K] f32, bf16, q8a or q8a_k, wgate[N,K], wup[N,K]) {to}: swiglu(matmul(x, wgate), matmul(x, wup)), " +
 		"or cast of it with to=bf16; the matrices have the same type. Result to[…,N], dense: f32, which is the default, or bf16 with matrices of bf16.",
 	Args: []Arg{
 		{Name: "x", Kinds: Float | ActFmt},
@@ -187,7 +187,7 @@ func matMulSwiGLUCases(yield func(Case) bool) {
 	plain, rounded := &MatMulSwiGLUAttr{To: dtype.F32}, &MatMulSwiGLUAttr{To: dtype.BF16}
 	withSchemed(yield, func(d dtype.DType, k int64) Case {
 		w := weight(d, 40, k).layout(dtype.R16)
-		return Case{Args: args(operand(dtype.Q8A, t, Const(k)), w, w), Attr: plain, Sizes: sizes(5)}
+		return Case{Args: args(operand(bytesFor(d), t, Const(k)), w, w), Attr: plain, Sizes: sizes(5)}
 	},
 		Case{Name: "f32", Args: args(f32(3, 96), w(dtype.F32), w(dtype.F32)), Attr: plain},
 		Case{Name: "symbolic", Args: args(operand(dtype.Q8A, t, Const(96)), q8, q8), Attr: plain, Sizes: sizes(5)},

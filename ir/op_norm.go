@@ -53,7 +53,7 @@ func rmsNormCases(yield func(Case) bool) {
 	)
 }
 
-// NormQuantizeAttr is NormAttr with the dtype of the result: q8a, or bf16.
+// NormQuantizeAttr is NormAttr with the dtype of the result: q8a, q8a_k or bf16.
 type NormQuantizeAttr struct {
 	Eps float32     `attr:"eps"`
 	To  dtype.DType `attr:"to,default=q8a"`
@@ -62,7 +62,7 @@ type NormQuantizeAttr struct {
 var rmsNormQuantizeInfo = OpInfo{
 	Name: "rms_norm_quantize",
 	Doc: "rms_norm_quantize(x[…,n] f32, w[n] f32) {eps, to}: rms_norm(x, w) as activations of products: quantize of it with to=q8a, which is the default, " +
-		"cast of it with to=bf16. Result of that dtype and of the shape of x, dense.",
+		"or to=q8a_k, cast of it with to=bf16. Result of that dtype and of the shape of x, dense.",
 	Args:   []Arg{{Name: "x", Kinds: Float}, {Name: "w", Kinds: Float}},
 	Attr:   NormQuantizeAttr{},
 	Traits: Pure | Reduces,
@@ -79,19 +79,22 @@ func inferNormQuantize(n *Node) (Type, error) {
 		return Type{}, err
 	}
 	to := attrOf[NormQuantizeAttr](n).To
-	if to != dtype.Q8A && to != dtype.BF16 {
-		return Type{}, argErr(n, 0, "cannot become %v: only q8a or bf16", to)
+	if !to.IsActivation() && to != dtype.BF16 {
+		return Type{}, argErr(n, 0, "cannot become %v: only q8a, q8a_k or bf16", to)
 	}
 	return checked(t.WithDType(to))
 }
 
 func rmsNormQuantizeCases(yield func(Case) bool) {
 	attr := &NormQuantizeAttr{Eps: 1e-5, To: dtype.Q8A}
+	super := &NormQuantizeAttr{Eps: 1e-5, To: dtype.Q8A_K}
 	bf16 := &NormQuantizeAttr{Eps: 1e-5, To: dtype.BF16}
 	each(yield,
 		Case{Name: "rows", Args: args(f32(3, 64), weight(dtype.F32, 64)), Attr: attr},
 		Case{Name: "symbolic", Args: args(f32d(Sym(symTokens), Const(96)), weight(dtype.F32, 96)), Attr: attr, Sizes: sizes(5)},
 		Case{Name: "view", Args: args(f32(4, 3, 32).view(), weight(dtype.F32, 32)), Attr: attr},
+		Case{Name: "long blocks", Args: args(f32d(Sym(symTokens), Const(512)), weight(dtype.F32, 512)), Attr: super, Sizes: sizes(5)},
+		Case{Name: "view of long blocks", Args: args(f32(4, 3, 256).view(), weight(dtype.F32, 256)), Attr: super},
 		Case{Name: "bf16", Args: args(f32(3, 67), weight(dtype.F32, 67)), Attr: bf16},
 	)
 }

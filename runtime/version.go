@@ -4,8 +4,8 @@ package runtime
 // generated, and compiles only if that version is in [MinVersion, MaxVersion]. A change that breaks old emitted code
 // raises both.
 const (
-	MinVersion = 4
-	MaxVersion = 4
+	MinVersion = 5
+	MaxVersion = 5
 )
 
 // EnforceVersion makes a version mismatch a compile error. Emitted code contains

@@ -17,13 +17,18 @@ import (
 )
 
 // packing is a backend that runs every op and has the formats of products of the CPU.
-const packing = "ops=*,matmul(q8a," + blocks + ",f32),matmul(bf16,bf16.r16,f32),matmul(q8a,bf16.r16,f32),matmul(f32|q8a,f32|f16.r16,f32)," +
-	"matmul_swiglu(q8a," + blocks + "," + blocks + "),matmul_swiglu(bf16,bf16.r16,bf16.r16)," +
+const packing = "ops=*,matmul(q8a|q8a_k," + blocks + ",f32),matmul(q8a_k|q8a," + superblocks + ",f32)," +
+	"matmul(bf16,bf16.r16,f32),matmul(q8a|q8a_k,bf16.r16,f32),matmul(f32|q8a|q8a_k,f32|f16.r16,f32)," +
+	"matmul_swiglu(q8a," + blocks + "," + blocks + "),matmul_swiglu(q8a_k|q8a," + superblocks + "," + superblocks + "),matmul_swiglu(bf16,bf16.r16,bf16.r16)," +
 	"matmul_swiglu(q8a,bf16.r16,bf16.r16),matmul_swiglu(f32|q8a,f32|f16.r16,f32|f16.r16)," +
 	"exp(f32),silu(f32),rms_norm(f32,f32),quantize(f32) workers=true threads=4"
 
-// blocks are the quantized formats that a target packs.
-const blocks = "q8_0|q4_0|q4_1|q5_0|q5_1|q2_k|q3_k|q4_k|q5_k|q6_k|iq4_nl|iq4_xs|mxfp4.r16"
+// blocks and superblocks are the quantized formats that a target packs. It quantizes activations to the first format
+// that it reads with them.
+const (
+	blocks      = "q8_0|q4_0|q4_1|q5_0|q5_1|iq4_nl|mxfp4.r16"
+	superblocks = "q2_k|q3_k|q4_k|q5_k|q6_k|iq4_xs.r16"
+)
 
 // targetLists are the machines for which modules are compiled: one backend that runs everything, one that packs, and
 // several in different spaces.
@@ -39,7 +44,7 @@ var targetLists = map[string]string{
 }
 
 // Sums have the same terms, possibly in another order. Each product rounds quantized activations to 1/127 of the
-// largest of 32.
+// largest of 32 or 256.
 var (
 	sameNumbers = ir.Tolerance{NMSE: 1e-18, Why: "float64 sums in another order"}
 	folded      = ir.Tolerance{NMSE: 1e-12, Why: "constants that are computed ahead are rounded to float32"}

@@ -35,7 +35,7 @@ type Backend struct {
 	// such as example.com/npu/npurt. The name of that package is the last word of its path. It declares
 	//
 	//	const Version = 1    // of the package; a change that breaks emitted code raises it
-	//	const Generation = 4 // of package runtime, for which the package is written
+	//	const Generation = 5 // of package runtime, for which the package is written
 	//	type Loader struct…  // its zero value opens the devices: *Loader is a runtime.Loader
 	//	type Kernel func(e *Env, iteration int) // the type of runtime.Command.Kernel
 	//	type Env struct{ *runtime.Block … }     // kernels are methods of *Env

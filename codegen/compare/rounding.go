@@ -25,7 +25,7 @@ func (x *stepOf) roundings(f *ir.Func) map[operand]dtype.DType {
 		switch {
 		case c == nil:
 		case isProduct(n.Op) && isProduct(c.Op):
-			if d := c.Args[0].Type.DType; d == dtype.Q8A || d == dtype.BF16 {
+			if d := c.Args[0].Type.DType; d.IsActivation() || d == dtype.BF16 {
 				rounded[operand{n, 0}] = d
 				x.covered[c.Args[0]] = true
 			}

@@ -140,16 +140,15 @@ func narrow(t eval.Tensor) array {
 // weight or a wrong operand is wrong at that node.
 func TestRoundingOfActivationsIsAllowed(t *testing.T) {
 	for _, format := range []struct {
-		d   dtype.DType
-		act string
-	}{{dtype.Q8_0, "quantize"}, {dtype.Q4_K, "quantize"}, {dtype.MXFP4, "quantize"}, {dtype.BF16, "cast"}} {
+		d         dtype.DType
+		act, attr string
+	}{
+		{dtype.Q8_0, "quantize", ""}, {dtype.Q4_K, "quantize", ""}, {dtype.Q4_K, "quantize", "{to=q8a_k}"}, {dtype.MXFP4, "quantize", ""},
+		{dtype.BF16, "cast", "{to=bf16}"},
+	} {
 		replace := func(text string, others ...string) string {
 			act := strings.NewReplacer("ACT %x", format.act+" %x ATTR", "ACT %s", format.act+" %s ATTR", "ACT %y", format.act+" %y ATTR")
-			attr := ""
-			if format.act == "cast" {
-				attr = "{to=bf16}"
-			}
-			text = strings.NewReplacer("ATTR", attr, "FORMAT", format.d.String()).Replace(act.Replace(text))
+			text = strings.NewReplacer("ATTR", format.attr, "FORMAT", format.d.String()).Replace(act.Replace(text))
 			return strings.NewReplacer(others...).Replace(text)
 		}
 		for _, tt := range []struct {
@@ -164,7 +163,7 @@ func TestRoundingOfActivationsIsAllowed(t *testing.T) {
 			{name: "another operand", node: "b", swap: []string{"matmul %sq, %w2", "matmul %xq, %w2"}},
 			{name: "another summand", node: "y", swap: []string{"add %b, %x", "add %b, %a"}},
 		} {
-			t.Run(format.d.String()+"/"+tt.name, func(t *testing.T) {
+			t.Run(format.d.String()+format.attr+"/"+tt.name, func(t *testing.T) {
 				right := tensors(t, format.d)
 				own := make(matrices)
 				for name, m := range right {

@@ -38,6 +38,9 @@ var formats = map[dtype.DType]string{
 	dtype.IQ2X: "IQ2X", dtype.IQ2X16: "IQ2X16", dtype.IQ3X: "IQ3X", dtype.IQ3SX: "IQ3SX",
 }
 
+// activations are the names of dtypes of activations in the names of the kernels that write them.
+var activations = map[dtype.DType]string{dtype.BF16: "BF16", dtype.Q8A: "Q8A", dtype.Q8A_K: "Q8AK"}
+
 // of names a kernel by the format of one operand.
 func of(base string, arg int) func(*ir.Node) string {
 	return func(n *ir.Node) string { return base + formats[n.Args[arg].Type.DType] }
@@ -70,7 +73,12 @@ func attending(base string, mayRound func(*ir.Node) bool) func(*ir.Node) string 
 // elementwise is a kernel that computes each element of its result from the elements of its
 // operands at the same place. The length of its rows does not matter.
 func elementwise(id string, operands string) *kernel {
-	return &kernel{is(id), "dst " + operands + " n r0 r1 c0 c1", func(a *arguments, n *ir.Node) {
+	return elementwiseOf(is(id), operands)
+}
+
+// elementwiseOf is elementwise with a name for each node.
+func elementwiseOf(name func(*ir.Node) string, operands string) *kernel {
+	return &kernel{name, "dst " + operands + " n r0 r1 c0 c1", func(a *arguments, n *ir.Node) {
 		a.ptr("dst", n.Result())
 		for i, p := range strings.Fields(operands) {
 			a.ptr(p, n.Args[i])
@@ -131,7 +139,7 @@ var kernels = [ir.NumOps]*kernel{
 	ir.OpReLU: elementwise("ReLUF32", "x"), ir.OpSiLU: elementwise("SiLUF32", "x"), ir.OpGELU: elementwise("GELUF32", "x"),
 	ir.OpTanh: elementwise("TanhF32", "x"), ir.OpSigmoid: elementwise("SigmoidF32", "x"),
 	ir.OpSwiGLU:   elementwise("SwiGLUF32", "gate up"),
-	ir.OpQuantize: elementwise("QuantizeQ8A", "x"),
+	ir.OpQuantize: elementwiseOf(func(n *ir.Node) string { return "Quantize" + activations[n.Result().Type.DType] }, "x"),
 
 	ir.OpAdd: broadcast("Add"), ir.OpSub: broadcast("Sub"), ir.OpMul: broadcast("Mul"),
 	ir.OpDiv: broadcast("Div"), ir.OpMax: broadcast("Max"), ir.OpMin: broadcast("Min"),
@@ -141,7 +149,7 @@ var kernels = [ir.NumOps]*kernel{
 
 	ir.OpRMSNorm: norm(is("RMSNormF32"), func(n *ir.Node) float32 { return n.Attr.(*ir.NormAttr).Eps }),
 	ir.OpRMSNormQuantize: norm(func(n *ir.Node) string {
-		return "RMSNorm" + map[bool]string{true: "BF16", false: "Q8A"}[n.Result().Type.DType == dtype.BF16]
+		return "RMSNorm" + activations[n.Result().Type.DType]
 	}, func(n *ir.Node) float32 { return n.Attr.(*ir.NormQuantizeAttr).Eps }),
 
 	ir.OpConcat: {is("ConcatF32"), "dst a b shape:ConcatShape r0 r1", func(a *arguments, n *ir.Node) {

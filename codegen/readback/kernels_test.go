@@ -145,7 +145,7 @@ func nodesOf(op ir.Op) []*ir.Node {
 			dtypes = append(dtypes, d)
 		}
 	}
-	for _, to := range []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8A} {
+	for _, to := range []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8A, dtype.Q8A_K} {
 		for _, from := range dtypes {
 			for _, layout := range []dtype.Layout{dtype.Plain, dtype.R16} {
 				for _, oneRow := range []bool{false, true} {

@@ -123,7 +123,7 @@ func (c *checker) names(files []File) {
 
 // handshakes demands the constants that do not compile with a runtime of another generation.
 func (c *checker) handshakes(p *program) {
-	want := []string{"runtime.EnforceVersion(4 - runtime.MinVersion)", "runtime.EnforceVersion(runtime.MaxVersion - 4)"}
+	want := []string{"runtime.EnforceVersion(5 - runtime.MinVersion)", "runtime.EnforceVersion(runtime.MaxVersion - 5)"}
 	for _, b := range c.foreign() {
 		version := b.PackageName() + ".Version"
 		want = append(want, fmt.Sprintf("runtime.EnforceVersion(%d - %s)", b.Version(), version), fmt.Sprintf("runtime.EnforceVersion(%s - %d)", version, b.Version()))

@@ -19,7 +19,7 @@ func formatsPage() string {
 		"`--cpu`; the largest that the processor has runs. Vectors, such as those of norms, are f32 in programs.\n\n" +
 		"| format | in files | in programs | bits there | activations | kernels |\n|---|---:|---|---:|---|---|\n")
 	for d := range dtype.NumDTypes {
-		if !d.Valid() || d.IsInt() || d == dtype.Q8A || d.IsExpansion() || d == dtype.F64 {
+		if !d.Valid() || d.IsInt() || d.IsActivation() || d.IsExpansion() || d == dtype.F64 {
 			continue
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(formatCells(d), " | "))

@@ -66,15 +66,11 @@ func TestEncodeQuantizesLikeGGML(t *testing.T) {
 
 		{"zeros", Q8A, block(nil), patch(48, 0, map[int]byte{38: 0x40, 39: 0x4b, 42: 0x40, 43: 0x4b})},
 		{"scale and sum", Q8A, block(map[int]float32{0: 254, 1: -2, 2: 1, 31: -254}),
-			// scale 2 = 0x40000000; 127 - 1 + 1 - 127 = 0; 127 - 1 + 1 = 127 in the first half
-			patch(48, 0, map[int]byte{0: 127, 1: 0xff, 2: 1, 31: 0x81, 35: 0x40, 38: 0x40, 39: 0x4b, 42: 0x40, 43: 0x4b,
-				// 8·127 = 0x447e0000
-				46: 0x7e, 47: 0x44})},
+			// scale 2 = 0x40000000; 127 - 1 + 1 - 127 = 0
+			patch(48, 0, map[int]byte{0: 127, 1: 0xff, 2: 1, 31: 0x81, 35: 0x40, 38: 0x40, 39: 0x4b, 42: 0x40, 43: 0x4b})},
 		{"negative sum", Q8A, block(map[int]float32{0: -127}),
 			// 1.5·2^23 = 0x4b400000, plus 8·127 = 0x3f8 and 128·127 = 0x3f80
-			patch(48, 0, map[int]byte{0: 0x81, 34: 0x80, 35: 0x3f, 36: 0xf8, 37: 0x03, 38: 0x40, 39: 0x4b, 40: 0x80, 41: 0x3f, 42: 0x40, 43: 0x4b,
-				// -8·127 = 0xc47e0000
-				46: 0x7e, 47: 0xc4})},
+			patch(48, 0, map[int]byte{0: 0x81, 34: 0x80, 35: 0x3f, 36: 0xf8, 37: 0x03, 38: 0x40, 39: 0x4b, 40: 0x80, 41: 0x3f, 42: 0x40, 43: 0x4b})},
 
 		{"zeros", Q8A_K, superblock(nil), patch(320, 0, nil)},
 		{"one scale and sums", Q8A_K, superblock(map[int]float32{0: 254, 15: 3, 16: -2, 40: 0.99, 255: -254}),

@@ -80,13 +80,13 @@ const q8aStart = 3 << 22
 //	32  f32       d, the scale
 //	36  f32       1.5·2^23 - 8·sum of the 32 q
 //	40  f32       1.5·2^23 - 128·sum of the 32 q
-//	44  f32       8·sum of the first 16 q
+//	44  [4]byte   zero
 //
 // Element i is d*q[i], with d and q as for Q8_0, except that d keeps its 32 bits: activations are not
 // stored in files, so that rounding would save nothing. The next two fields are for weights that are
 // stored with an offset of 8 or 128. A kernel adds the integer products to the bits of the field. The
 // result has the bits of a float32 whose value is 1.5·2^23 above the sum of the products with the
-// weights without the offset. The last field is for weights whose scales and mins are those of 16 elements.
+// weights without the offset.
 var codecQ8A = codec{
 	decode: func(dst []float64, src []byte) {
 		d := float64(math.Float32frombits(le.Uint32(src[blockLen:])))
@@ -104,11 +104,7 @@ var codecQ8A = codec{
 		le.PutUint32(dst[blockLen:], math.Float32bits(d))
 		le.PutUint32(dst[blockLen+4:], math.Float32bits(q8aStart-8*float32(sum)))
 		le.PutUint32(dst[blockLen+8:], math.Float32bits(q8aStart-128*float32(sum)))
-		first := int32(0)
-		for _, q := range dst[:blockLen/2] {
-			first += int32(int8(q))
-		}
-		le.PutUint32(dst[blockLen+12:], math.Float32bits(8*float32(first)))
+		le.PutUint32(dst[blockLen+12:], 0)
 		return nil
 	},
 }

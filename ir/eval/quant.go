@@ -40,7 +40,9 @@ func Round(d dtype.DType, t Tensor) (Tensor, error) {
 
 func cast(c *call) (Tensor, error) { return Round(attr[ir.CastAttr](c).To, c.args[0].Tensor) }
 
-func quantize(c *call) (Tensor, error) { return Round(dtype.Q8A, c.args[0].Tensor) }
+func quantize(c *call) (Tensor, error) {
+	return Round(attr[ir.QuantizeAttr](c).To, c.args[0].Tensor)
+}
 
 func rmsNormQuantize(c *call) (Tensor, error) {
 	a := attr[ir.NormQuantizeAttr](c)

@@ -101,7 +101,7 @@ func (g *randomModel) step(x *ir.Value, pool []*ir.Value) *ir.Value {
 	case 4:
 		return g.node(ir.OpAdd, nil, x, g.partner(x, pool))
 	case 5:
-		q := g.node(ir.OpQuantize, nil, x)
+		q := g.node(ir.OpQuantize, &ir.QuantizeAttr{To: dtype.Q8A}, x)
 		return g.node(ir.OpMatMul, nil, q, g.weight(dtype.Q8_0, dtype.R16, 64, w))
 	case 6:
 		return g.rotated(x, w)

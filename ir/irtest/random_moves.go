@@ -86,7 +86,7 @@ func (g *generator) matMul() {
 	x, n := g.pick(), choose(g, widths...)
 	w := g.matrix(n, width(x))
 	if g.rng.IntN(3) == 0 {
-		x = g.f.Quantize(x)
+		x = g.f.Quantize(x, dtype.Q8A)
 	}
 	if g.even() {
 		g.add(g.f.MatMul(x, w, g.pickWidth(n)))
@@ -114,6 +114,9 @@ func (g *generator) feedForward() {
 		h = f.MatMulSwiGLU(h, gate, up, g.roundedTo(d))
 	} else {
 		h = f.SwiGLU(f.MatMul(h, gate), f.MatMul(h, up))
+	}
+	if k := int64(dtype.Q8A_K.BlockElems()); h.Type.DType == dtype.F32 && hidden%k == 0 && g.even() {
+		h = f.Quantize(h, dtype.Q8A_K)
 	}
 	down := g.matrix
 	if h.Type.DType == dtype.BF16 { // products with other weights do not read bf16

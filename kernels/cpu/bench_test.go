@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 	"unsafe"
@@ -75,23 +76,27 @@ func BenchmarkGEMM(b *testing.B) {
 	}
 }
 
-// BenchmarkGated is BenchmarkGEMM with two weights.
+// BenchmarkGated is BenchmarkGEMM with two weights, also for one row and for few.
 func BenchmarkGated(b *testing.B) {
 	limit := peak(cpu.ProbeInt8)
-	const rows, n, k = 128, 2048, 2048
-	benchEach(b, func(b *testing.B) {
-		for _, p := range products[3:] {
-			b.Run(p.weight.String(), func(b *testing.B) {
-				o, up := newOperandsOf(p.weight, rows, n, k), newOperandsOf(p.weight, 1, n, k)[1]
-				y := kt.NewBuffer(rows*n*4, 0)
-				ops := 4 * float64(rows*n*k) / fastest(b, func() {
-					p.swiglu(y.Pointer(), o[0].Pointer(), o[1].Pointer(), up.Pointer(), weights(n, k), 0, rows, 0, n)
-				})
-				b.ReportMetric(ops/1e9, "best-Gop/s")
-				b.ReportMetric(ops/limit, "of-peak")
+	const n, k = 2048, 2048
+	for _, rows := range []int{1, 8, 128} {
+		b.Run(strconv.Itoa(rows), func(b *testing.B) {
+			benchEach(b, func(b *testing.B) {
+				for _, p := range products[3:] {
+					b.Run(p.weight.String(), func(b *testing.B) {
+						o, up := newOperandsOf(p.weight, rows, n, k), newOperandsOf(p.weight, 1, n, k)[1]
+						y := kt.NewBuffer(rows*n*4, 0)
+						ops := 4 * float64(rows*n*k) / fastest(b, func() {
+							p.swiglu(y.Pointer(), o[0].Pointer(), o[1].Pointer(), up.Pointer(), weights(n, k), 0, rows, 0, n)
+						})
+						b.ReportMetric(ops/1e9, "best-Gop/s")
+						b.ReportMetric(ops/limit, "of-peak")
+					})
+				}
 			})
-		}
-	})
+		})
+	}
 }
 
 // BenchmarkGEMV multiplies one row by weights too large for the caches; it reports the
@@ -180,7 +185,9 @@ func BenchmarkRows(b *testing.B) {
 			{"swiglu", func() { cpu.SwiGLUF32(dst.Pointer(), x.Pointer(), w.Pointer(), n, 0, 1, 0, n) }},
 			{"rmsnorm", func() { cpu.RMSNormF32(dst.Pointer(), x.Pointer(), w.Pointer(), n, 1e-5, 0, 1) }},
 			{"rmsnorm-q8a", func() { cpu.RMSNormQ8A(dst.Pointer(), x.Pointer(), w.Pointer(), n, 1e-5, 0, 1) }},
+			{"rmsnorm-q8a_k", func() { cpu.RMSNormQ8AK(dst.Pointer(), x.Pointer(), w.Pointer(), n, 1e-5, 0, 1) }},
 			{"quantize", func() { cpu.QuantizeQ8A(dst.Pointer(), x.Pointer(), n, 0, 1, 0, n) }},
+			{"quantize-q8a_k", func() { cpu.QuantizeQ8AK(dst.Pointer(), x.Pointer(), n, 0, 1, 0, n) }},
 			{"softmax", func() { cpu.SoftmaxF32(dst.Pointer(), x.Pointer(), n, 0, 1) }},
 		} {
 			b.Run(c.name, func(b *testing.B) {

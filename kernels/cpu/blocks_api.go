@@ -114,21 +114,21 @@ func GatherR16Q5_1(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	gatherPanels(dtype.Q5_1, dst, idx, table, n, r0, r1, c0, c1)
 }
 
-// MatMulQ2_K computes x·wᵀ, plus res if that is not nil, for q2_k weights and q8a x.
+// MatMulQ2_K computes x·wᵀ, plus res if that is not nil, for q2_k weights and q8a_k x.
 //
 //go:noinline
 func MatMulQ2_K(dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmul(formatQ2K, dst, x, w, res, shape, r0, r1, c0, c1)
 }
 
-// MatMulSwiGLUQ2_K computes silu(x·wGateᵀ) * (x·wUpᵀ) for q2_k weights and q8a x.
+// MatMulSwiGLUQ2_K computes silu(x·wGateᵀ) * (x·wUpᵀ) for q2_k weights and q8a_k x.
 //
 //go:noinline
 func MatMulSwiGLUQ2_K(dst, x, wGate, wUp unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmulSwiGLU(formatQ2K, dst, x, wGate, wUp, shape, r0, r1, c0, c1, nil)
 }
 
-// ExpertsMatMulQ2_K computes the products with chosen experts for q2_k weights and q8a x.
+// ExpertsMatMulQ2_K computes the products with chosen experts for q2_k weights and q8a_k x.
 //
 //go:noinline
 func ExpertsMatMulQ2_K(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {
@@ -149,21 +149,21 @@ func GatherR16Q2_K(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	gatherPanels(dtype.Q2_K, dst, idx, table, n, r0, r1, c0, c1)
 }
 
-// MatMulQ3_K computes x·wᵀ, plus res if that is not nil, for q3_k weights and q8a x.
+// MatMulQ3_K computes x·wᵀ, plus res if that is not nil, for q3_k weights and q8a_k x.
 //
 //go:noinline
 func MatMulQ3_K(dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmul(formatQ3K, dst, x, w, res, shape, r0, r1, c0, c1)
 }
 
-// MatMulSwiGLUQ3_K computes silu(x·wGateᵀ) * (x·wUpᵀ) for q3_k weights and q8a x.
+// MatMulSwiGLUQ3_K computes silu(x·wGateᵀ) * (x·wUpᵀ) for q3_k weights and q8a_k x.
 //
 //go:noinline
 func MatMulSwiGLUQ3_K(dst, x, wGate, wUp unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmulSwiGLU(formatQ3K, dst, x, wGate, wUp, shape, r0, r1, c0, c1, nil)
 }
 
-// ExpertsMatMulQ3_K computes the products with chosen experts for q3_k weights and q8a x.
+// ExpertsMatMulQ3_K computes the products with chosen experts for q3_k weights and q8a_k x.
 //
 //go:noinline
 func ExpertsMatMulQ3_K(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {
@@ -184,21 +184,21 @@ func GatherR16Q3_K(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	gatherPanels(dtype.Q3_K, dst, idx, table, n, r0, r1, c0, c1)
 }
 
-// MatMulQ4_K computes x·wᵀ, plus res if that is not nil, for q4_k weights and q8a x.
+// MatMulQ4_K computes x·wᵀ, plus res if that is not nil, for q4_k weights and q8a_k x.
 //
 //go:noinline
 func MatMulQ4_K(dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmul(formatQ4K, dst, x, w, res, shape, r0, r1, c0, c1)
 }
 
-// MatMulSwiGLUQ4_K computes silu(x·wGateᵀ) * (x·wUpᵀ) for q4_k weights and q8a x.
+// MatMulSwiGLUQ4_K computes silu(x·wGateᵀ) * (x·wUpᵀ) for q4_k weights and q8a_k x.
 //
 //go:noinline
 func MatMulSwiGLUQ4_K(dst, x, wGate, wUp unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmulSwiGLU(formatQ4K, dst, x, wGate, wUp, shape, r0, r1, c0, c1, nil)
 }
 
-// ExpertsMatMulQ4_K computes the products with chosen experts for q4_k weights and q8a x.
+// ExpertsMatMulQ4_K computes the products with chosen experts for q4_k weights and q8a_k x.
 //
 //go:noinline
 func ExpertsMatMulQ4_K(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {
@@ -219,21 +219,21 @@ func GatherR16Q4_K(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	gatherPanels(dtype.Q4_K, dst, idx, table, n, r0, r1, c0, c1)
 }
 
-// MatMulQ5_K computes x·wᵀ, plus res if that is not nil, for q5_k weights and q8a x.
+// MatMulQ5_K computes x·wᵀ, plus res if that is not nil, for q5_k weights and q8a_k x.
 //
 //go:noinline
 func MatMulQ5_K(dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmul(formatQ5K, dst, x, w, res, shape, r0, r1, c0, c1)
 }
 
-// MatMulSwiGLUQ5_K computes silu(x·wGateᵀ) * (x·wUpᵀ) for q5_k weights and q8a x.
+// MatMulSwiGLUQ5_K computes silu(x·wGateᵀ) * (x·wUpᵀ) for q5_k weights and q8a_k x.
 //
 //go:noinline
 func MatMulSwiGLUQ5_K(dst, x, wGate, wUp unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmulSwiGLU(formatQ5K, dst, x, wGate, wUp, shape, r0, r1, c0, c1, nil)
 }
 
-// ExpertsMatMulQ5_K computes the products with chosen experts for q5_k weights and q8a x.
+// ExpertsMatMulQ5_K computes the products with chosen experts for q5_k weights and q8a_k x.
 //
 //go:noinline
 func ExpertsMatMulQ5_K(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {
@@ -254,21 +254,21 @@ func GatherR16Q5_K(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	gatherPanels(dtype.Q5_K, dst, idx, table, n, r0, r1, c0, c1)
 }
 
-// MatMulQ6_K computes x·wᵀ, plus res if that is not nil, for q6_k weights and q8a x.
+// MatMulQ6_K computes x·wᵀ, plus res if that is not nil, for q6_k weights and q8a_k x.
 //
 //go:noinline
 func MatMulQ6_K(dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmul(formatQ6K, dst, x, w, res, shape, r0, r1, c0, c1)
 }
 
-// MatMulSwiGLUQ6_K computes silu(x·wGateᵀ) * (x·wUpᵀ) for q6_k weights and q8a x.
+// MatMulSwiGLUQ6_K computes silu(x·wGateᵀ) * (x·wUpᵀ) for q6_k weights and q8a_k x.
 //
 //go:noinline
 func MatMulSwiGLUQ6_K(dst, x, wGate, wUp unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmulSwiGLU(formatQ6K, dst, x, wGate, wUp, shape, r0, r1, c0, c1, nil)
 }
 
-// ExpertsMatMulQ6_K computes the products with chosen experts for q6_k weights and q8a x.
+// ExpertsMatMulQ6_K computes the products with chosen experts for q6_k weights and q8a_k x.
 //
 //go:noinline
 func ExpertsMatMulQ6_K(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {

@@ -43,21 +43,21 @@ func GatherR16IQ4_NL(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	gatherPanels(dtype.IQ4_NL, dst, idx, table, n, r0, r1, c0, c1)
 }
 
-// MatMulIQ4_XS computes x·wᵀ, plus res if that is not nil, for iq4_xs weights and q8a x.
+// MatMulIQ4_XS computes x·wᵀ, plus res if that is not nil, for iq4_xs weights and q8a_k x.
 //
 //go:noinline
 func MatMulIQ4_XS(dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmul(formatIQ4XS, dst, x, w, res, shape, r0, r1, c0, c1)
 }
 
-// MatMulSwiGLUIQ4_XS computes silu(x·wGateᵀ) * (x·wUpᵀ) for iq4_xs weights and q8a x.
+// MatMulSwiGLUIQ4_XS computes silu(x·wGateᵀ) * (x·wUpᵀ) for iq4_xs weights and q8a_k x.
 //
 //go:noinline
 func MatMulSwiGLUIQ4_XS(dst, x, wGate, wUp unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmulSwiGLU(formatIQ4XS, dst, x, wGate, wUp, shape, r0, r1, c0, c1, nil)
 }
 
-// ExpertsMatMulIQ4_XS computes the products with chosen experts for iq4_xs weights and q8a x.
+// ExpertsMatMulIQ4_XS computes the products with chosen experts for iq4_xs weights and q8a_k x.
 //
 //go:noinline
 func ExpertsMatMulIQ4_XS(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {
@@ -113,21 +113,21 @@ func GatherR16MXFP4(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	gatherPanels(dtype.MXFP4, dst, idx, table, n, r0, r1, c0, c1)
 }
 
-// MatMulIQ2X computes x·wᵀ, plus res if that is not nil, for iq2x weights and q8a x.
+// MatMulIQ2X computes x·wᵀ, plus res if that is not nil, for iq2x weights and q8a_k x.
 //
 //go:noinline
 func MatMulIQ2X(dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmul(formatIQ2X, dst, x, w, res, shape, r0, r1, c0, c1)
 }
 
-// MatMulSwiGLUIQ2X computes silu(x·wGateᵀ) * (x·wUpᵀ) for iq2x weights and q8a x.
+// MatMulSwiGLUIQ2X computes silu(x·wGateᵀ) * (x·wUpᵀ) for iq2x weights and q8a_k x.
 //
 //go:noinline
 func MatMulSwiGLUIQ2X(dst, x, wGate, wUp unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmulSwiGLU(formatIQ2X, dst, x, wGate, wUp, shape, r0, r1, c0, c1, nil)
 }
 
-// ExpertsMatMulIQ2X computes the products with chosen experts for iq2x weights and q8a x.
+// ExpertsMatMulIQ2X computes the products with chosen experts for iq2x weights and q8a_k x.
 //
 //go:noinline
 func ExpertsMatMulIQ2X(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {
@@ -148,21 +148,21 @@ func GatherR16IQ2X(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	gatherPanels(dtype.IQ2X, dst, idx, table, n, r0, r1, c0, c1)
 }
 
-// MatMulIQ2X16 computes x·wᵀ, plus res if that is not nil, for iq2x16 weights and q8a x.
+// MatMulIQ2X16 computes x·wᵀ, plus res if that is not nil, for iq2x16 weights and q8a_k x.
 //
 //go:noinline
 func MatMulIQ2X16(dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmul(formatIQ2X16, dst, x, w, res, shape, r0, r1, c0, c1)
 }
 
-// MatMulSwiGLUIQ2X16 computes silu(x·wGateᵀ) * (x·wUpᵀ) for iq2x16 weights and q8a x.
+// MatMulSwiGLUIQ2X16 computes silu(x·wGateᵀ) * (x·wUpᵀ) for iq2x16 weights and q8a_k x.
 //
 //go:noinline
 func MatMulSwiGLUIQ2X16(dst, x, wGate, wUp unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmulSwiGLU(formatIQ2X16, dst, x, wGate, wUp, shape, r0, r1, c0, c1, nil)
 }
 
-// ExpertsMatMulIQ2X16 computes the products with chosen experts for iq2x16 weights and q8a x.
+// ExpertsMatMulIQ2X16 computes the products with chosen experts for iq2x16 weights and q8a_k x.
 //
 //go:noinline
 func ExpertsMatMulIQ2X16(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {
@@ -183,21 +183,21 @@ func GatherR16IQ2X16(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	gatherPanels(dtype.IQ2X16, dst, idx, table, n, r0, r1, c0, c1)
 }
 
-// MatMulIQ3X computes x·wᵀ, plus res if that is not nil, for iq3x weights and q8a x.
+// MatMulIQ3X computes x·wᵀ, plus res if that is not nil, for iq3x weights and q8a_k x.
 //
 //go:noinline
 func MatMulIQ3X(dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmul(formatIQ3X, dst, x, w, res, shape, r0, r1, c0, c1)
 }
 
-// MatMulSwiGLUIQ3X computes silu(x·wGateᵀ) * (x·wUpᵀ) for iq3x weights and q8a x.
+// MatMulSwiGLUIQ3X computes silu(x·wGateᵀ) * (x·wUpᵀ) for iq3x weights and q8a_k x.
 //
 //go:noinline
 func MatMulSwiGLUIQ3X(dst, x, wGate, wUp unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmulSwiGLU(formatIQ3X, dst, x, wGate, wUp, shape, r0, r1, c0, c1, nil)
 }
 
-// ExpertsMatMulIQ3X computes the products with chosen experts for iq3x weights and q8a x.
+// ExpertsMatMulIQ3X computes the products with chosen experts for iq3x weights and q8a_k x.
 //
 //go:noinline
 func ExpertsMatMulIQ3X(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {
@@ -218,21 +218,21 @@ func GatherR16IQ3X(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	gatherPanels(dtype.IQ3X, dst, idx, table, n, r0, r1, c0, c1)
 }
 
-// MatMulIQ3SX computes x·wᵀ, plus res if that is not nil, for iq3sx weights and q8a x.
+// MatMulIQ3SX computes x·wᵀ, plus res if that is not nil, for iq3sx weights and q8a_k x.
 //
 //go:noinline
 func MatMulIQ3SX(dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmul(formatIQ3SX, dst, x, w, res, shape, r0, r1, c0, c1)
 }
 
-// MatMulSwiGLUIQ3SX computes silu(x·wGateᵀ) * (x·wUpᵀ) for iq3sx weights and q8a x.
+// MatMulSwiGLUIQ3SX computes silu(x·wGateᵀ) * (x·wUpᵀ) for iq3sx weights and q8a_k x.
 //
 //go:noinline
 func MatMulSwiGLUIQ3SX(dst, x, wGate, wUp unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	matmulSwiGLU(formatIQ3SX, dst, x, wGate, wUp, shape, r0, r1, c0, c1, nil)
 }
 
-// ExpertsMatMulIQ3SX computes the products with chosen experts for iq3sx weights and q8a x.
+// ExpertsMatMulIQ3SX computes the products with chosen experts for iq3sx weights and q8a_k x.
 //
 //go:noinline
 func ExpertsMatMulIQ3SX(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {

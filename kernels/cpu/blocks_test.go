@@ -8,6 +8,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/cpu"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 	kt "github.com/ggmlc/ggmlc/kernels/kerneltest"
 )
 
@@ -63,7 +64,8 @@ func testBlockExtreme(t *testing.T, weight dtype.DType, f product, fill int) {
 			values[i] = []float32{127, -127}[i*7%5%2]
 		}
 	}
-	x, xv := kt.EncodeValues(t, dtype.Q8A, values)
+	act, _ := tile.Activation(weight)
+	x, xv := kt.EncodeValues(t, act, values)
 	o := &operands{x: kt.NewBytes(x, 0), w: kt.NewBytes(kt.Pack(weight, plain, n, k), 0), xv: xv, wv: wv, rows: rows, n: n, k: k}
 	for _, r := range [][2]int{{0, rows}, {0, 1}, {1, 2}} {
 		y := kt.NewBuffer(rows*n*4, 0)
@@ -91,7 +93,8 @@ func TestMatMulBlocksWithNaN(t *testing.T) {
 			}
 			const n, k, rows, bad = 24, 512, 3, 5
 			plain := filledBlocks(t, p.weight, n, k, -1)
-			x, _ := kt.Encode(t, kt.Rand(t), dtype.Q8A, rows*k)
+			act, _ := tile.Activation(p.weight)
+			x, _ := kt.Encode(t, kt.Rand(t), act, rows*k)
 			var y [2]*kt.Buffer
 			for i := range y {
 				y[i] = kt.NewBuffer(rows*n*4, 0)

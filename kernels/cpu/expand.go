@@ -6,32 +6,23 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Formats with a scheme (dtype.Scheme) differ in how bits are stored and in what scales are made of. Expanded, all
-// are one of two: 32 k of a panel are unsigned bytes u with a float32 scale s and min m for each group of 32 or of 16,
-// and an element is s·u - m. Products add, in order of k, what each such part gives:
+// Formats with a scheme (dtype.Scheme) differ in how bits are stored and in what scales are made of. Those with
+// superblocks are in super.go. Expanded, all others are one: 32 k of a panel are unsigned bytes u with a float32 scale s
+// and min m, and an element is s·u - m. Products add, in order of k, what each such part gives:
 //
-//	d·(s·Σ q·u - m·Σ q)                                for one group
-//	d·(s0·Σ q·u - m0·Σ q + s1·Σ q·u - m1·Σ q)          for two
+//	d·(s·Σ q·u - m·Σ q)
 //
-// where q and d are those of the activations, and sums are exact integers. Scales and mins are exact in float32:
-// products of a float16 and at most 8 bits. In pure Go an offset is a min of offset·s. Assembly takes it out of the
-// integer sums (but that of iq2x16), and with AVX2 D out of the sums of q3_k and q6_k, which are then integers as a
-// whole.
+// where q and d are those of the activations, and sums are exact integers. In pure Go an offset is a min of offset·s.
+// Assembly takes it out of the integer sums.
 //
 // One row of x, and with VNNI few rows, read panels as they are stored. More rows read a panel that is expanded once
-// for all of them.
+// for all of them. Tiles of superblocks with VNNI always read panels as they are stored.
 
-// part is 32 k of a panel in groups of 32. m is an eighth of the mins, as activations have eight times Σ q. Where
-// assembly takes an offset out of the integer sums, there are no mins: VNNI leaves m as it is, AVX2 has the offset there.
+// part is 32 k of a panel. m is an eighth of the mins, as activations have eight times Σ q. Where assembly takes an
+// offset out of the integer sums, there are no mins: VNNI leaves m as it is, AVX2 has the offset there.
 type part struct {
 	u    [blockLen / 4][panelRows][4]uint8
-	s, m [1]lanes
-}
-
-// part16 is the same in groups of 16.
-type part16 struct {
-	u    [blockLen / 4][panelRows][4]uint8
-	s, m [2]lanes
+	s, m lanes
 }
 
 // schemed are the dtypes of the formats with a scheme.
@@ -55,15 +46,11 @@ var schemed = [numFormats]dtype.DType{
 
 // shapeOf returns the shape of a format with a scheme.
 func shapeOf(d dtype.DType) blockShape {
-	return blockShape{d.BlockElems(), d.BlockElems() / blockLen * q8aBytes, d.PanelBlockBytes()}
-}
-
-// partBytes returns the size of an expanded part.
-func partBytes(s *dtype.Scheme) int {
-	if s.Group == blockLen {
-		return int(unsafe.Sizeof(part{}))
+	x := q8aBytes
+	if d.Scheme().Super {
+		x = q8akBytes
 	}
-	return int(unsafe.Sizeof(part16{}))
+	return blockShape{d.BlockElems(), x, d.PanelBlockBytes()}
 }
 
 // expandFunc expands blocks blocks of a panel to dst.
@@ -73,49 +60,56 @@ type expandFunc func(dst, panel unsafe.Pointer, blocks int)
 type expansion struct {
 	least          [2]int // rows of x for which it is used, with one weight and with two; fewer have tiles that read panels as they are stored
 	ask            bool   // tiles prefetch what is expanded next; those of swiglu also what is panelBytes after that: see following
-	partBytes      int
+	blockBytes     int    // of an expanded block of a panel
 	expand         expandFunc
-	matmul, swiglu tileSet // of panels of parts
+	matmul, swiglu tileSet // of expanded panels; without those of swiglu weights are multiplied in turn
 }
 
 // genericExpand returns the expandFunc of a format.
-func genericExpand(d dtype.DType) expandFunc {
-	s := d.Scheme()
+func genericExpand(s *dtype.Scheme) (expand expandFunc, blockBytes int) {
+	if s.Super {
+		blockBytes = int(unsafe.Sizeof(superBlock{}))
+	} else {
+		blockBytes = int(unsafe.Sizeof(part{}))
+	}
 	return func(dst, panel unsafe.Pointer, blocks int) {
 		for b := range blocks {
-			expandBlock(s, unsafe.Add(dst, b*s.Subs()*partBytes(s)), octets(unsafe.Add(panel, b*s.PanelBytes()), s.PanelBytes()))
+			to, from := unsafe.Add(dst, b*blockBytes), octets(unsafe.Add(panel, b*s.PanelBytes()), s.PanelBytes())
+			if s.Super {
+				expandSuper(s, (*superBlock)(to), from)
+			} else {
+				expandPart(s, (*part)(to), from)
+			}
 		}
-	}
+	}, blockBytes
 }
 
-// expandBlock expands a block of a panel.
-func expandBlock(s *dtype.Scheme, dst unsafe.Pointer, block []byte) {
-	var d, m lanes
+// blockHead returns the numbers of 16 rows before the parts of a panel's block: D and M.
+func blockHead(s *dtype.Scheme, block []byte) (d, m lanes) {
 	for r := range panelRows {
 		d[r] = s.Float(uint16(block[2*r]) | uint16(block[2*r+1])<<8)
 		if s.Mins {
-			m[r] = dtype.F16ToF32(uint16(block[32+2*r])|uint16(block[33+2*r])<<8) / 8
+			m[r] = dtype.F16ToF32(uint16(block[32+2*r]) | uint16(block[33+2*r])<<8)
 		}
 	}
-	planes := s.Planes()
-	for p := range s.Subs() {
-		from := block[s.PanelHead()+p*s.PanelSub():][:s.PanelSub()]
-		to := unsafe.Add(dst, p*partBytes(s))
-		expandBytes(s, planes, (*part)(to), from)
-		if s.Group == blockLen {
-			e := (*part)(to)
-			expandScales(s, e.s[:], e.m[:], &d, &m, from)
-		} else {
-			e := (*part16)(to)
-			expandScales(s, e.s[:], e.m[:], &d, &m, from)
+	return d, m
+}
+
+// expandPart expands a block of a panel.
+func expandPart(s *dtype.Scheme, to *part, block []byte) {
+	d, m := blockHead(s, block)
+	expandBytes(s, s.Planes(), &to.u, block[s.PanelHead():])
+	for r := range panelRows {
+		to.s[r], to.m[r] = d[r], m[r]/8
+		if !s.Mins {
+			to.m[r] = float32(s.Offset) / 8 * d[r]
 		}
 	}
 }
 
-// expandBytes sets the elements of a part; those of both kinds of parts are at the same place. A word is four elements
-// of a row.
-func expandBytes(s *dtype.Scheme, planes []int, to *part, from []byte) {
-	u := (*[blockLen / 4][panelRows]uint32)(unsafe.Pointer(&to.u))
+// expandBytes sets the elements of a part. A word is four elements of a row.
+func expandBytes(s *dtype.Scheme, planes []int, to *[blockLen / 4][panelRows][4]uint8, from []byte) {
+	u := (*[blockLen / 4][panelRows]uint32)(unsafe.Pointer(to))
 	clear(u[:])
 	low := 0
 	for _, bits := range planes {
@@ -135,49 +129,39 @@ func expandBytes(s *dtype.Scheme, planes []int, to *part, from []byte) {
 }
 
 // lookUp replaces indices by values.
-func lookUp(values *[16]uint8, to *part) {
-	for j := range to.u {
-		for r := range to.u[j] {
-			w := &to.u[j][r]
+func lookUp(values *[16]uint8, to *[blockLen / 4][panelRows][4]uint8) {
+	for j := range to {
+		for r := range to[j] {
+			w := &to[j][r]
 			w[0], w[1], w[2], w[3] = values[w[0]&15], values[w[1]&15], values[w[2]&15], values[w[3]&15]
-		}
-	}
-}
-
-// expandScales sets the scales and mins of a part; d and m are those of the block.
-func expandScales(s *dtype.Scheme, scale, low []lanes, d, m *lanes, from []byte) {
-	scales, mins := s.PanelScales()
-	offset := float32(s.Offset) / 8
-	for g := range scale {
-		for r := range panelRows {
-			x, y := d[r], m[r]
-			if s.Super {
-				x *= float32(int8(from[scales+g*panelRows+r]))
-			}
-			switch {
-			case !s.Mins:
-				y = offset * x
-			case s.Super:
-				y *= float32(int8(from[mins+g*panelRows+r]))
-			}
-			scale[g][r], low[g][r] = x, y
 		}
 	}
 }
 
 // genericBlockMatMul and genericBlockSwiGLU are the tiles of formats with a scheme.
 func genericBlockMatMul(d dtype.DType) tileSet {
-	s := d.Scheme()
+	if s := d.Scheme(); s.Super {
+		return dotTiles(s, dotStoredSuper)
+	}
+	return dotTiles(d.Scheme(), dotBlocks)
+}
+
+func genericBlockSwiGLU(d dtype.DType) tileSet { return dotSwiGLUTiles(d.Scheme(), dotBlocks) }
+
+// dotFunc is the sums of one row of x with the rows of a panel.
+type dotFunc func(s *dtype.Scheme, x, w unsafe.Pointer, blocks int) lanes
+
+// dotTiles and dotSwiGLUTiles return the tiles of one row that dot gives.
+func dotTiles(s *dtype.Scheme, dot dotFunc) tileSet {
 	return single(func(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int, _ uintptr) {
-		a := dotBlocks(s, x, w, blocks)
+		a := dot(s, x, w, blocks)
 		a.store(dst, res, cols)
 	})
 }
 
-func genericBlockSwiGLU(d dtype.DType) tileSet {
-	s := d.Scheme()
+func dotSwiGLUTiles(s *dtype.Scheme, dot dotFunc) tileSet {
 	return single(func(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int, _ uintptr) {
-		a, b := dotBlocks(s, x, gate, blocks), dotBlocks(s, x, up, blocks)
+		a, b := dot(s, x, gate, blocks), dot(s, x, up, blocks)
 		a.storeSwiGLU(dst, &b, cols)
 	})
 }
@@ -189,47 +173,33 @@ func genericExpanded() (all [numFormats]*expansion) {
 		if s == nil {
 			continue
 		}
-		all[f] = &expansion{
-			partBytes: partBytes(s),
-			expand:    genericExpand(d),
-			matmul: single(func(dst, x, w, res unsafe.Pointer, _, _, parts, _, cols int, _ uintptr) {
-				a := dotParts(s, x, w, parts)
-				a.store(dst, res, cols)
-			}),
-			swiglu: single(func(dst, x, gate, up unsafe.Pointer, _, _, parts, _, cols int, _ uintptr) {
-				a, b := dotParts(s, x, gate, parts), dotParts(s, x, up, parts)
-				a.storeSwiGLU(dst, &b, cols)
-			}),
+		expand, bytes := genericExpand(s)
+		e := &expansion{blockBytes: bytes, expand: expand}
+		if s.Super {
+			e.matmul = dotTiles(s, dotSuper)
+		} else {
+			e.matmul, e.swiglu = dotTiles(s, dotParts), dotSwiGLUTiles(s, dotParts)
 		}
+		all[f] = e
 	}
 	return all
 }
 
 // dotParts is the sums of one row of x with the rows of an expanded panel.
-func dotParts(s *dtype.Scheme, x, w unsafe.Pointer, parts int) (a lanes) {
-	a.addParts(s, x, w, parts)
-	return a
-}
-
-// addParts adds the products of parts.
-func (a *lanes) addParts(s *dtype.Scheme, x, w unsafe.Pointer, parts int) {
-	size := partBytes(s)
-	for i := range parts {
-		v, from := (*q8aBlock)(unsafe.Add(x, i*q8aBytes)), unsafe.Add(w, i*size)
-		if s.Group == blockLen {
-			a.addPart(v, (*part)(from))
-		} else {
-			a.addPart16(v, (*part16)(from))
-		}
+func dotParts(_ *dtype.Scheme, x, w unsafe.Pointer, parts int) (a lanes) {
+	from := unsafe.Slice((*part)(w), parts)
+	for i, v := range unsafe.Slice((*q8aBlock)(x), parts) {
+		a.addPart(&v, &from[i])
 	}
+	return a
 }
 
 // dotBlocks is the sums of one row of x with the rows of a panel.
 func dotBlocks(s *dtype.Scheme, x, w unsafe.Pointer, blocks int) (a lanes) {
-	var parts [8]part16 // of a block; parts of one group are smaller
-	for b := range blocks {
-		expandBlock(s, unsafe.Pointer(&parts), octets(unsafe.Add(w, b*s.PanelBytes()), s.PanelBytes()))
-		a.addParts(s, unsafe.Add(x, b*s.Subs()*q8aBytes), unsafe.Pointer(&parts), s.Subs())
+	var p part
+	for i, v := range unsafe.Slice((*q8aBlock)(x), blocks) {
+		expandPart(s, &p, octets(unsafe.Add(w, i*s.PanelBytes()), s.PanelBytes()))
+		a.addPart(&v, &p)
 	}
 	return a
 }
@@ -238,21 +208,8 @@ func dotBlocks(s *dtype.Scheme, x, w unsafe.Pointer, blocks int) (a lanes) {
 func (a *lanes) addPart(v *q8aBlock, p *part) {
 	sum8 := float32(startBits - v.start4)
 	for r := range a {
-		t := float32(dotWords(v.q[:], p.u[:], r)) * p.s[0][r]
-		t -= float32(sum8 * p.m[0][r])
-		a[r] += float32(t * v.d)
-	}
-}
-
-// addPart16 adds the products of a part of two groups.
-func (a *lanes) addPart16(v *q8aBlock, p *part16) {
-	first := v.first
-	second := float32(startBits-v.start4) - first
-	for r := range a {
-		t := float32(dotWords(v.q[:16], p.u[:4], r)) * p.s[0][r]
-		t -= float32(first * p.m[0][r])
-		t += float32(float32(dotWords(v.q[16:], p.u[4:], r)) * p.s[1][r])
-		t -= float32(second * p.m[1][r])
+		t := float32(dotWords(v.q[:], p.u[:], r)) * p.s[r]
+		t -= float32(sum8 * p.m[r])
 		a[r] += float32(t * v.d)
 	}
 }

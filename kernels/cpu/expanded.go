@@ -24,16 +24,16 @@ func (e *expandedPanels) room(size int) unsafe.Pointer {
 }
 
 // expandedProduct is matmul, or with up matmulSwiGLU, for several rows and a format with an expansion. Panels are the
-// outer loop: each is read from memory once, and its parts stay in the second-level cache for all rows.
+// outer loop: each is read from memory once, and stays in the second-level cache for all rows.
 type expandedProduct struct {
 	*expansion
-	f                 format
-	dst, x, w, up     unsafe.Pointer
-	res               unsafe.Pointer // or nil
-	n, k              int
-	xStride           int
-	parts, panelBytes int // of an expanded panel
-	next              expandedNext
+	f                  format
+	dst, x, w, up      unsafe.Pointer
+	res                unsafe.Pointer // or nil
+	n, k               int
+	xStride            int
+	blocks, panelBytes int // of an expanded panel
+	next               expandedNext
 }
 
 // expandedNext is the panels that are expanded next. Tiles have no time to wait for memory, and expanding would wait
@@ -47,12 +47,12 @@ type expandedNext struct {
 
 // following returns the address of the panel of w that the ith tile of a panel prefetches while the one at column c is
 // multiplied: the first tile prefetches the next panel, and that of wUp too. Other tiles get one that has been read.
-func (p *expandedProduct) following(c, i int) uintptr {
+func (p *expandedProduct) following(w unsafe.Pointer, c, i int) uintptr {
 	if i == 0 && c+panelRows < p.n {
 		c += panelRows
 	}
 	sh := &formatShape[p.f]
-	return uintptr(p.w) + uintptr(c/panelRows*(p.k/sh.blockLen*sh.panelBytes))
+	return uintptr(w) + uintptr(c/panelRows*(p.k/sh.blockLen*sh.panelBytes))
 }
 
 // askFor sets what is prefetched to at most panels panels from column c on, in tiles parts.
@@ -86,13 +86,19 @@ func (n *expandedNext) ask() {
 
 // run computes the box of rows [r0, r1) and columns [c0, c1).
 func (p *expandedProduct) run(r0, r1, c0, c1 int) {
-	p.parts = p.k / blockLen
-	p.xStride, p.panelBytes = p.parts*q8aBytes, p.parts*p.partBytes
+	sh := &formatShape[p.f]
+	p.blocks = p.k / sh.blockLen
+	p.xStride, p.panelBytes = p.blocks*sh.xBytes, p.blocks*p.blockBytes
 	set := p.matmul
 	if p.up != nil {
 		set = p.swiglu
 	}
 	spare := spareExpanded.Get().(*expandedPanels)
+	if len(set) == 0 {
+		p.inTurn(spare, r0, r1, c0, c1)
+		spareExpanded.Put(spare)
+		return
+	}
 	room := unsafe.Add(spare.room(tileScratch+2*p.panelBytes), tileScratch)
 	for c := c0; c < c1; {
 		g := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows)
@@ -102,6 +108,33 @@ func (p *expandedProduct) run(r0, r1, c0, c1 int) {
 		c += g.panels * panelRows
 	}
 	spareExpanded.Put(spare)
+}
+
+// inTurn is run for two weights without tiles of two: see gatedProduct.
+func (p *expandedProduct) inTurn(spare *expandedPanels, r0, r1, c0, c1 int) {
+	rows := r1 - r0
+	results := rows * panelRows * f32Bytes
+	room := unsafe.Add(spare.room(tileScratch+p.panelBytes+2*results), tileScratch)
+	gate := unsafe.Add(room, p.panelBytes)
+	up := unsafe.Add(gate, results)
+	for c := c0; c < c1; c += panelRows {
+		cols := min(c1-c, panelRows)
+		p.gatedPanel(gate, room, p.w, r0, r1, c, cols)
+		p.gatedPanel(up, room, p.up, r0, r1, c, cols)
+		joinGated(floatAt(p.dst, r0*p.n+c), gate, up, p.n, rows, cols)
+	}
+}
+
+// gatedPanel sets dst to the products of a panel of weight w, of which rows of panelRows elements follow each other.
+func (p *expandedProduct) gatedPanel(dst, room, w unsafe.Pointer, r0, r1, c, cols int) {
+	sh := &formatShape[p.f]
+	p.expand(room, unsafe.Add(w, c/panelRows*p.blocks*sh.panelBytes), p.blocks)
+	g := p.matmul.pick(r1-r0, 1)
+	for r, i := r0, 0; r < r1; i++ {
+		t := g.pick(r1 - r)
+		t.adjacent(floatAt(dst, (r-r0)*panelRows), unsafe.Add(p.x, r*p.xStride), room, nil, p.xStride, panelRows*f32Bytes, p.blocks, p.panelBytes, cols, p.following(w, c, i))
+		r += t.rows
+	}
 }
 
 // expandAt expands panels from column c on, those of up after those of w.
@@ -129,7 +162,7 @@ func (p *expandedProduct) tiles(g *tileGroup, room unsafe.Pointer, r0, r1, c, co
 		case aux != nil:
 			aux = unsafe.Add(aux, at)
 		}
-		t.adjacent(unsafe.Add(p.dst, at), unsafe.Add(p.x, r*p.xStride), room, aux, p.xStride, p.n*f32Bytes, p.parts, panelBytes, cols, p.following(c, i))
+		t.adjacent(unsafe.Add(p.dst, at), unsafe.Add(p.x, r*p.xStride), room, aux, p.xStride, p.n*f32Bytes, p.blocks, panelBytes, cols, p.following(p.w, c, i))
 		r += t.rows
 	}
 }

@@ -12,57 +12,86 @@ import (
 //	gate  8 rows of x by panel c of gate
 //	up    8 rows of x by panel c of up
 //	dst   silu(gate) * up, while both are in the first-level cache
+//
+// Formats with superblocks have no tiles with two weights. All their products with two weights are computed so.
 
-// inTurn returns the tile of one weight with which products with two weights are computed for rows rows of x; nil if
-// tiles of two weights take as many rows. It is for eight rows: more use a panel several times, whatever the tile, and
-// four rows of f32 and f16 with AVX2 have 0.8 of the speed this way.
-func (im *implementation) inTurn(f format, k, rows int) *rowTile {
-	if rows != mostFew/2 {
+// tilesInTurn returns the tiles of one weight with which products with two weights are computed for rows rows of x; nil
+// if there are tiles of two weights for as many rows. It looks at eight rows only: more use a panel several times,
+// whatever the tile, and four rows of f32 and f16 with AVX2 have 0.8 of the speed this way.
+func (im *implementation) tilesInTurn(f format, k, rows int) *tileGroup {
+	group, two := im.products(f, k).pick(rows, 1), im.gated(f, k)
+	switch {
+	case len(two) == 0:
+		return group
+	case rows != mostFew/2 || group.pick(rows).rows < rows || two.pick(rows, 1).pick(rows).rows == rows:
 		return nil
 	}
-	one := im.products(f, k).pick(rows, 1).pick(rows)
-	if one.rows != rows || im.gated(f, k).pick(rows, 1).pick(rows).rows == rows {
-		return nil
-	}
-	return one
+	return group
 }
 
-// gatedProduct is matmulSwiGLU for as many rows as a tile of one weight has.
+// gatedProduct is matmulSwiGLU with tiles of one weight.
 type gatedProduct struct {
 	f                format
-	tile             *rowTile
 	dst, x, gate, up unsafe.Pointer
 	n, k             int
 }
 
-// gatedPanels is the results of a tile for a panel of each weight.
-type gatedPanels struct {
-	gate, up [mostFew / 2 * panelRows]float32
-}
+// gatedLen is how many results of a weight a tile gives at most.
+const gatedLen = 12 * panelRows
+
+// gatedResults is the results of a tile for each weight.
+type gatedResults struct{ gate, up [gatedLen]float32 }
 
 // spareGated holds them between calls, see spareUnrounded.
-var spareGated = sync.Pool{New: func() any { return new(gatedPanels) }}
+var spareGated = sync.Pool{New: func() any { return new(gatedResults) }}
 
-// run computes columns [c0, c1) of the rows from r0 on.
-func (p *gatedProduct) run(r0, c0, c1 int) {
+// run computes rows [r0, r1) and columns [c0, c1).
+func (p *gatedProduct) run(tiles *tileGroup, r0, r1, c0, c1 int) {
 	sh := &formatShape[p.f]
 	blocks := p.k / sh.blockLen
 	xStride, panelBytes := blocks*sh.xBytes, blocks*sh.panelBytes
-	x, t := unsafe.Add(p.x, r0*xStride), spareGated.Get().(*gatedPanels)
+	t := spareGated.Get().(*gatedResults)
 	for c := c0; c < c1; c += panelRows {
 		cols, at := min(c1-c, panelRows), c/panelRows*panelBytes
-		for _, w := range []struct{ dst, panels unsafe.Pointer }{{unsafe.Pointer(&t.gate), p.gate}, {unsafe.Pointer(&t.up), p.up}} {
-			p.tile.run(w.dst, x, unsafe.Add(w.panels, at), nil, xStride, panelRows*f32Bytes, blocks, panelBytes, cols, uintptr(x))
+		for r := r0; r < r1; {
+			x, one := unsafe.Add(p.x, r*xStride), tiles.pick(r1-r)
+			for _, w := range []struct{ dst, panels unsafe.Pointer }{{unsafe.Pointer(&t.gate), p.gate}, {unsafe.Pointer(&t.up), p.up}} {
+				one.adjacent(w.dst, x, unsafe.Add(w.panels, at), nil, xStride, panelRows*f32Bytes, blocks, panelBytes, cols, uintptr(x))
+			}
+			joinGated(floatAt(p.dst, r*p.n+c), unsafe.Pointer(&t.gate), unsafe.Pointer(&t.up), p.n, one.rows, cols)
+			r += one.rows
 		}
-		p.join(t, r0, c, cols)
 	}
 	spareGated.Put(t)
 }
 
-// join writes cols columns from column c on of the rows from r0 on.
-func (p *gatedProduct) join(t *gatedPanels, r0, c, cols int) {
-	for r := range p.tile.rows {
-		gate, up := unsafe.Pointer(&t.gate[r*panelRows]), unsafe.Pointer(&t.up[r*panelRows])
-		active.binary[binarySwiGLU](floatAt(p.dst, (r0+r)*p.n+c), gate, up, cols)
+// row computes columns [c0, c1) of row r. A tile of two panels takes one of each weight, so that both are read at once.
+// Results are joined when there is no room for more: an exponential waits for the end of all sums, and a core looks
+// ahead no further than a fraction of a panel.
+func (p *gatedProduct) row(r, c0, c1 int) {
+	sh := &formatShape[p.f]
+	blocks := p.k / sh.blockLen
+	panelBytes, x := blocks*sh.panelBytes, unsafe.Add(p.x, r*blocks*sh.xBytes)
+	g, t := active.products(p.f, p.k).pick(1, 2), spareGated.Get().(*gatedResults)
+	apart, stride, run := int(uintptr(p.up)-uintptr(p.gate)), int(unsafe.Offsetof(t.up)), g.pick(1).run
+	for c := c0; c < c1; c += gatedLen {
+		cols := min(c1-c, gatedLen)
+		for i := 0; i < cols; i += panelRows {
+			at, n := (c+i)/panelRows*panelBytes, min(cols-i, panelRows)
+			run(unsafe.Pointer(&t.gate[i]), x, unsafe.Add(p.gate, at), nil, active.ahead, stride, blocks, apart, n, 0)
+			if g.panels == 1 {
+				run(unsafe.Pointer(&t.up[i]), x, unsafe.Add(p.up, at), nil, active.ahead, stride, blocks, apart, n, 0)
+			}
+		}
+		joinGated(floatAt(p.dst, r*p.n+c), unsafe.Pointer(&t.gate), unsafe.Pointer(&t.up), p.n, 1, cols)
+	}
+	spareGated.Put(t)
+}
+
+// joinGated writes silu(gate)*up to cols columns of rows of n. Rows of gate and up follow each other, of panelRows
+// elements if there are several.
+func joinGated(dst, gate, up unsafe.Pointer, n, rows, cols int) {
+	for r := range rows {
+		active.binary[binarySwiGLU](floatAt(dst, r*n), floatAt(gate, r*panelRows), floatAt(up, r*panelRows), cols)
 	}
 }

@@ -10,27 +10,25 @@ import (
 )
 
 // TestEightRowsTakeTwoWeightsInTurn demands that formats whose tiles of two weights have fewer than eight rows multiply
-// eight rows by one weight after the other, and that no other number of rows does.
+// eight rows by one weight after the other, that superblocks do so with any rows, and that no others do.
 func TestEightRowsTakeTwoWeightsInTurn(t *testing.T) {
 	const k = 2048
-	want := map[tile.Feature][]format{
-		tile.AVX2:       {formatQ8, formatQ4},
-		tile.AVX512VNNI: {formatQ2K, formatQ3K, formatQ6K, formatIQ2X16},
-	}
+	eight := map[tile.Feature][]format{tile.AVX2: {formatQ8, formatQ4}, tile.AVX512VNNI: nil}
 	for i := range implementations {
 		im := &implementations[i]
-		inTurn, known := want[im.name]
-		if !known {
+		if _, known := eight[im.name]; !known {
 			continue
 		}
 		for f := range numFormats {
-			for rows := 1; rows <= mostFew; rows++ {
-				one := im.inTurn(f, k, rows)
-				if (one != nil) != (rows == 8 && slices.Contains(inTurn, f)) {
-					t.Errorf("%s, format %d: %d rows in turn: %t", im.name, f, rows, one != nil)
+			s := schemed[f].Scheme()
+			for rows := 1; rows <= 40; rows++ {
+				want := s != nil && s.Super || rows == 8 && slices.Contains(eight[im.name], f)
+				tiles := im.tilesInTurn(f, k, rows)
+				if (tiles != nil) != want {
+					t.Errorf("%s, format %d: %d rows in turn: %t", im.name, f, rows, tiles != nil)
 				}
-				if one != nil && one.rows != rows {
-					t.Errorf("%s, format %d: a tile of %d rows for %d", im.name, f, one.rows, rows)
+				if tiles != nil && tiles.panels == 1 && tiles.pick(rows).rows*panelRows > gatedLen {
+					t.Errorf("%s, format %d: a tile of %d rows", im.name, f, tiles.pick(rows).rows)
 				}
 			}
 		}

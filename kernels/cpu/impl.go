@@ -60,6 +60,8 @@ type implementation struct {
 	mulScale   func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w
 	quantize   rowUnary                                                // n elements to q8a
 	normQ8A    func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w to q8a
+	quantizeK  rowUnary                                                // n elements to q8a_k
+	normQ8AK   func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w to q8a_k
 	normBF16   func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w to bf16
 	maxRow     func(x unsafe.Pointer, n int) float32                   // may overlook NaN
 	expSum     func(dst, x unsafe.Pointer, n int, max float32) float32 // dst = exp(x-max)

@@ -25,6 +25,8 @@ func genericImplementation() implementation {
 		mulScale:    mulScaleGeneric,
 		quantize:    quantizeGeneric,
 		normQ8A:     normQ8AGeneric,
+		quantizeK:   quantizeKGeneric,
+		normQ8AK:    normQ8AKGeneric,
 		normBF16:    normBF16Generic,
 		maxRow:      maxRowGeneric,
 		expSum:      expSumGeneric,

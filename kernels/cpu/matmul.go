@@ -251,8 +251,15 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 		return
 	}
 	n, k := shape.Out, shape.In
-	if r1-r0 == 1 {
-		matvec(active.gated(f, k), f, dst, x, gate, up, nil, shape, r0, c0, c1, round)
+	set := active.gated(f, k)
+	inTurn := gatedProduct{f: f, dst: dst, x: x, gate: gate, up: up, n: n, k: k}
+	switch {
+	case r1-r0 > 1:
+	case len(set) == 0:
+		inTurn.row(r0, c0, c1)
+		return
+	default:
+		matvec(set, f, dst, x, gate, up, nil, shape, r0, c0, c1, round)
 		return
 	}
 	if tiles := active.widened[f]; tiles != nil {
@@ -260,17 +267,17 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 		p.run(r0, c0)
 		return
 	}
-	if one := active.inTurn(f, k, r1-r0); one != nil && round == nil {
-		p := gatedProduct{f: f, tile: one, dst: dst, x: x, gate: gate, up: up, n: n, k: k}
-		p.run(r0, c0, c1)
-		return
-	}
-	if e := active.expanded[f]; e != nil && r1-r0 >= e.least[1] {
+	tiles, e := active.tilesInTurn(f, k, r1-r0), active.expanded[f]
+	if e != nil && r1-r0 >= e.least[1] && (tiles == nil || len(set) == 0) {
 		p := expandedProduct{expansion: e, f: f, dst: dst, x: x, w: gate, up: up, n: n, k: k}
 		p.run(r0, r1, c0, c1)
 		return
 	}
-	g, sh := active.gated(f, k).pick(r1-r0, 1), &formatShape[f]
+	if tiles != nil && round == nil {
+		inTurn.run(tiles, r0, r1, c0, c1)
+		return
+	}
+	g, sh := set.pick(r1-r0, 1), &formatShape[f]
 	blocks := k / sh.blockLen
 	xStride, dstStride, panelBytes := blocks*sh.xBytes, n*f32Bytes, blocks*sh.panelBytes
 	if round != nil {

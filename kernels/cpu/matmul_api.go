@@ -7,12 +7,13 @@ import "unsafe"
 //	y[r, c] = Σ x[r, i]·w[c, i] for i in [0, In)
 //
 // where dst is f32 [*, Out], x is [*, In] and w is [Out, In] in layout r16 (package tile). c0 is a
-// multiple of 16, c1 one or Out. x is f32 for f32 and f16 weights, bf16 for bf16 ones, and q8a
-// for quantized ones, whose In is a multiple of 32. dst and x do not overlap.
+// multiple of 16, c1 one or Out. x is f32 for f32 and f16 weights, bf16 for bf16 ones, and for quantized
+// ones q8a_k if their blocks have 256 elements and q8a otherwise; In is a multiple of the elements of a
+// block. dst and x do not overlap.
 //
 // Float products are summed in f32, in order of i, those of bf16 with the odd i of each pair
-// before the even one. Quantized ones are exact within a block
-// of 32 (integers), scaled and summed in f32 in order of blocks.
+// before the even one. Quantized ones are exact within a block (integers), scaled and summed in f32
+// in order of blocks.
 
 // MatMulF32 computes x·wᵀ, plus res if that is not nil, for f32 weights and f32 x.
 // res is f32 [*, Out] and may be dst.

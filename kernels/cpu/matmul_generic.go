@@ -42,21 +42,11 @@ var genericSwiGLU = [numFormats]tileSet{
 	formatQ8:   single(swigluQ8Generic),
 	formatQ4:   single(swigluQ4Generic),
 
-	formatQ41:    genericBlockSwiGLU(dtype.Q4_1),
-	formatQ50:    genericBlockSwiGLU(dtype.Q5_0),
-	formatQ51:    genericBlockSwiGLU(dtype.Q5_1),
-	formatQ2K:    genericBlockSwiGLU(dtype.Q2_K),
-	formatQ3K:    genericBlockSwiGLU(dtype.Q3_K),
-	formatQ4K:    genericBlockSwiGLU(dtype.Q4_K),
-	formatQ5K:    genericBlockSwiGLU(dtype.Q5_K),
-	formatQ6K:    genericBlockSwiGLU(dtype.Q6_K),
-	formatIQ4NL:  genericBlockSwiGLU(dtype.IQ4_NL),
-	formatIQ4XS:  genericBlockSwiGLU(dtype.IQ4_XS),
-	formatMXFP4:  genericBlockSwiGLU(dtype.MXFP4),
-	formatIQ2X:   genericBlockSwiGLU(dtype.IQ2X),
-	formatIQ2X16: genericBlockSwiGLU(dtype.IQ2X16),
-	formatIQ3X:   genericBlockSwiGLU(dtype.IQ3X),
-	formatIQ3SX:  genericBlockSwiGLU(dtype.IQ3SX),
+	formatQ41:   genericBlockSwiGLU(dtype.Q4_1),
+	formatQ50:   genericBlockSwiGLU(dtype.Q5_0),
+	formatQ51:   genericBlockSwiGLU(dtype.Q5_1),
+	formatIQ4NL: genericBlockSwiGLU(dtype.IQ4_NL),
+	formatMXFP4: genericBlockSwiGLU(dtype.MXFP4),
 }
 
 // lanes is the sums of one row of x with the rows of a panel.
@@ -212,8 +202,8 @@ func dotBF16(x, w unsafe.Pointer, k int) (a lanes) {
 type q8aBlock struct {
 	q              [blockLen]int8
 	d              float32
-	start4, start8 int32   // bits of float32, to which sums of products are added
-	first          float32 // eight times the sum of the first 16 q
+	start4, start8 int32 // bits of float32, to which sums of products are added
+	zero           uint32
 }
 
 // startBits are those of 1.5·2^23.

@@ -29,6 +29,17 @@ func RMSNormQ8A(dst, x, w unsafe.Pointer, n int, eps float32, r0, r1 int) {
 	}
 }
 
+// RMSNormQ8AK is RMSNormF32 followed by QuantizeQ8AK, bit for bit, without the f32 row in
+// between. dst is q8a_k [*, n], n a multiple of 256.
+//
+//go:noinline
+func RMSNormQ8AK(dst, x, w unsafe.Pointer, n int, eps float32, r0, r1 int) {
+	for r := r0; r < r1; r++ {
+		row := floatAt(x, r*n)
+		active.normQ8AK(unsafe.Add(dst, r*(n/superLen*q8akBytes)), row, w, n, inverseRMS(row, n, eps))
+	}
+}
+
 // RMSNormBF16 is RMSNormF32 followed by CastF32BF16, bit for bit, without the f32 row in
 // between. dst is bf16 [*, n].
 //

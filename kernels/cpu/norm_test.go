@@ -1,9 +1,12 @@
 package cpu_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/cpu"
@@ -67,61 +70,158 @@ func TestRMSNormBF16(t *testing.T) {
 	})
 }
 
-// TestRMSNormQ8A demands the same bits from the fused kernel and from its two parts.
-func TestRMSNormQ8A(t *testing.T) {
+// quantizers are the formats that activations are quantized to, with what makes them.
+var quantizers = []struct {
+	name         string
+	block, bytes int
+	quantize     func(dst, x unsafe.Pointer, n, r0, r1, c0, c1 int)
+	norm         func(dst, x, w unsafe.Pointer, n int, eps float32, r0, r1 int)
+	encode       func(t *testing.T, values []float32) []byte // of finite values
+}{
+	{"q8a", 32, q8a, cpu.QuantizeQ8A, cpu.RMSNormQ8A, func(t *testing.T, values []float32) []byte {
+		b, _ := kt.EncodeValues(t, dtype.Q8A, values)
+		return b
+	}},
+	{"q8a_k", 256, q8ak, cpu.QuantizeQ8AK, cpu.RMSNormQ8AK, func(t *testing.T, values []float32) []byte { return encodeQ8AK(values) }},
+}
+
+// q8ak is the bytes of a block of q8a_k.
+const q8ak = 320
+
+// encodeQ8AK is the definition of q8a_k. Elements may be NaN or infinite.
+func encodeQ8AK(values []float32) []byte {
+	var out []byte
+	for block := range slices.Chunk(values, 256) {
+		var most uint32 // of magnitudes as integers: NaN is above all
+		for _, v := range block {
+			most = max(most, math.Float32bits(v)&^(1<<31))
+		}
+		d := math.Float32frombits(most) / 127
+		id := 1 / d
+		q, sums32, sums16 := make([]byte, 256), make([]int16, 8), make([]int16, 16)
+		if id-id == 0 && d-d == 0 {
+			for i, v := range block {
+				r := int8(math.Round(float64(v * id)))
+				q[i] = byte(r)
+				sums32[i/32] += int16(r)
+				sums16[i/16] += int16(r)
+			}
+		}
+		out = append(out, q...)
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(d))
+		out = append(out, make([]byte, 12)...)
+		for _, s := range append(sums32, sums16...) {
+			out = binary.LittleEndian.AppendUint16(out, uint16(s))
+		}
+	}
+	return out
+}
+
+// TestRMSNormQuantized demands the same bits from the fused kernels and from their two parts.
+func TestRMSNormQuantized(t *testing.T) {
 	const rows = 3
 	kt.ForEach(t, func(t *testing.T) {
-		for n := 32; n <= 320; n += 32 {
-			rng := kt.Rand(t)
-			x, w := kt.NewFloats(kt.Uniform(rng, rows*n), 0), kt.NewFloats(kt.Uniform(rng, n), 4)
-			norm := kt.NewBuffer(rows*n*4, 0)
-			want, got := kt.NewBuffer(rows*n/32*q8a, 0), kt.NewBuffer(rows*n/32*q8a, 4)
-			cpu.RMSNormF32(norm.Pointer(), x.Pointer(), w.Pointer(), n, eps, 0, rows)
-			cpu.QuantizeQ8A(want.Pointer(), norm.Pointer(), n, 0, rows, 0, n)
-			cpu.RMSNormQ8A(got.Pointer(), x.Pointer(), w.Pointer(), n, eps, 0, 1)
-			cpu.RMSNormQ8A(got.Pointer(), x.Pointer(), w.Pointer(), n, eps, 1, rows)
-			got.Check(t, "q8a")
-			kt.Same(t, fmt.Sprint("fused norm of ", n), got, want)
+		for _, a := range quantizers {
+			for n := a.block; n <= 10*a.block; n += a.block {
+				rng := kt.Rand(t)
+				x, w := kt.NewFloats(kt.Uniform(rng, rows*n), 0), kt.NewFloats(kt.Uniform(rng, n), 4)
+				if n > 2*a.block { // x is finite, so that only one block of a row gets NaN
+					copy(w.Floats()[a.block:2*a.block], kt.Hard(rng, a.block))
+				}
+				size := n / a.block * a.bytes
+				norm := kt.NewBuffer(rows*n*4, 0)
+				want, got := kt.NewBuffer(rows*size, 0), kt.NewBuffer(rows*size, 4)
+				cpu.RMSNormF32(norm.Pointer(), x.Pointer(), w.Pointer(), n, eps, 0, rows)
+				a.quantize(want.Pointer(), norm.Pointer(), n, 0, rows, 0, n)
+				a.norm(got.Pointer(), x.Pointer(), w.Pointer(), n, eps, 0, 1)
+				a.norm(got.Pointer(), x.Pointer(), w.Pointer(), n, eps, 1, rows)
+				got.Check(t, a.name)
+				kt.Same(t, fmt.Sprintf("fused norm of %d to %s", n, a.name), got, want)
+			}
 		}
 	})
 }
 
-// TestQuantizeQ8A compares with the reference encoder, bit for bit.
-func TestQuantizeQ8A(t *testing.T) {
-	const rows, n = 5, 160
+// TestQuantize compares with the reference encoders, bit for bit.
+func TestQuantize(t *testing.T) {
+	const rows = 5
 	kt.ForEach(t, func(t *testing.T) {
-		values := kt.Uniform(kt.Rand(t), rows*n)
-		for i := range 64 {
-			values[i] = 0                             // blocks of zeros
-			values[64+i] = float32(i-32) * 0.5 * 1e-3 // many ties
-			values[128+i] *= 1e-38                    // a scale without an inverse
+		for _, a := range quantizers {
+			n := 5 * a.block
+			values := kt.Uniform(kt.Rand(t), rows*n)
+			for i := range 2 * a.block {
+				values[i] = 0                                               // blocks of zeros
+				values[2*a.block+i] = float32(i%a.block-a.block/2) / 2000.0 // many ties
+				values[4*a.block+i] *= 1e-38                                // a scale without an inverse
+			}
+			values[2*a.block+6] = 127 * 1e-3
+			copy(values[6*a.block:], []float32{127, 0.49999997, -0.49999997, 0.5, -0.5, 1.5, 2.5, -2.5, 126.5, 126.49999})
+			clear(values[6*a.block+10 : 7*a.block]) // a scale of 1: the edges of rounding
+			want := a.encode(t, values)
+			size := n / a.block * a.bytes
+			x, got := kt.NewFloats(values, 4), kt.NewBuffer(len(want), 4)
+			for _, b := range kt.Boxes(kt.Rand(t), rows, n, a.block) {
+				a.quantize(got.Pointer(), x.Pointer(), n, b[0], b[1], b[2], b[3])
+				one := kt.NewBuffer(len(want), 0)
+				a.quantize(one.Pointer(), x.Pointer(), n, b[0], b[1], b[2], b[3])
+				one.Owned(t, a.name, size, b[0], b[1], b[2]/a.block*a.bytes, b[3]/a.block*a.bytes)
+			}
+			got.Check(t, a.name)
+			kt.Same(t, a.name, got, kt.NewBytes(want, 0))
 		}
-		values[70] = 127 * 1e-3
-		copy(values[192:], []float32{127, 0.49999997, -0.49999997, 0.5, -0.5, 1.5, 2.5, -2.5, 126.5, 126.49999})
-		clear(values[202:224]) // a scale of 1: the edges of rounding
-		want, _ := kt.EncodeValues(t, dtype.Q8A, values)
-		x, got := kt.NewFloats(values, 4), kt.NewBuffer(len(want), 4)
-		for _, b := range kt.Boxes(kt.Rand(t), rows, n, 32) {
-			cpu.QuantizeQ8A(got.Pointer(), x.Pointer(), n, b[0], b[1], b[2], b[3])
-			one := kt.NewBuffer(len(want), 0)
-			cpu.QuantizeQ8A(one.Pointer(), x.Pointer(), n, b[0], b[1], b[2], b[3])
-			one.Owned(t, "q8a", n/32*q8a, b[0], b[1], b[2]/32*q8a, b[3]/32*q8a)
+	})
+}
+
+// TestQuantizeQ8AKHard compares blocks that have elements of one magnitude, among them one or several NaN, infinities,
+// denormals or zeros, with the definition, bit for bit.
+func TestQuantizeQ8AKHard(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		rng := kt.Rand(t)
+		var values []float32
+		for power := -149; power < 128; power++ {
+			block := kt.Uniform(rng, 256)
+			for i := range block {
+				block[i] = float32(math.Ldexp(float64(block[i]), power))
+			}
+			values = append(values, block...)
+			for _, v := range kt.Hard(rng, rng.IntN(4)) {
+				block[rng.IntN(256)] = v
+			}
+			values = append(values, block...)
 		}
-		got.Check(t, "q8a")
-		kt.Same(t, "q8a", got, kt.NewBytes(want, 0))
+		values = append(values, kt.Hard(rng, 4*256)...)
+		for i := range 256 { // one that is not finite, at each place
+			for _, bits := range []uint32{0x7f800000, 0xff800000, 0x7fc00000, 0xffc01234, 0x7f801234} {
+				block := kt.Uniform(rng, 256)
+				block[i] = math.Float32frombits(bits)
+				values = append(values, block...)
+			}
+		}
+		for _, v := range []float32{127, -127, float32(math.Inf(1)), float32(math.NaN())} {
+			for range 256 {
+				values = append(values, v)
+			}
+		}
+		n := len(values)
+		got, want := kt.NewBuffer(n/256*q8ak, 4), kt.NewBytes(encodeQ8AK(values), 0)
+		cpu.QuantizeQ8AK(got.Pointer(), kt.NewFloats(values, 4).Pointer(), n, 0, 1, 0, n)
+		got.Check(t, "q8a_k")
+		kt.Same(t, "q8a_k", got, want)
 	})
 }
 
 // TestQuantizePoison checks that NaN and infinities are not lost.
 func TestQuantizePoison(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
-		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-			values := kt.Uniform(kt.Rand(t), 32)
-			values[17] = float32(bad)
-			got := kt.NewBuffer(q8a, 0)
-			cpu.QuantizeQ8A(got.Pointer(), kt.NewFloats(values, 0).Pointer(), 32, 0, 1, 0, 32)
-			if d := got.Floats()[8]; d-d == 0 {
-				t.Errorf("the scale of a block with %v is %v", bad, d)
+		for _, a := range quantizers {
+			for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				values := kt.Uniform(kt.Rand(t), a.block)
+				values[17] = float32(bad)
+				got := kt.NewBuffer(a.bytes, 0)
+				a.quantize(got.Pointer(), kt.NewFloats(values, 0).Pointer(), a.block, 0, 1, 0, a.block)
+				if d := got.Floats()[a.block/4]; d-d == 0 {
+					t.Errorf("the scale of a block of %s with %v is %v", a.name, bad, d)
+				}
 			}
 		}
 	})

@@ -9,6 +9,7 @@ const (
 	q8Bytes   = 34 // plain q8_0 block
 	q4Bytes   = 18 // plain q4_0 block
 	q8aBytes  = 48
+	q8akBytes = 320
 	blockLen  = 32  // elements of a quantized block
 	superLen  = 256 // elements of the largest blocks
 	panelRows = 16

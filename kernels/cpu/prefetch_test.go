@@ -103,20 +103,25 @@ func TestTilesPrefetchWhatTheyRead(t *testing.T) {
 		name := strings.ToUpper(strings.ReplaceAll(d.String(), "_", ""))
 		for _, rows := range []int{8, 4, 2} {
 			demand(fmt.Sprintf("tile%sVNNIr%dp1", name, rows), s.PanelSub())
-			if rows*blockLen/s.Group > 8 {
-				continue // there is none
+			if !s.Super {
+				demand(fmt.Sprintf("swiglu%sVNNIr%d", name, rows), 2*s.PanelSub())
 			}
-			demand(fmt.Sprintf("swiglu%sVNNIr%d", name, rows), 2*s.PanelSub())
 		}
 		if s.Group < blockLen || s.Offset == 128 {
 			continue // AVX2 expands these
 		}
 		for _, rows := range []int{4, 2} {
 			demand(fmt.Sprintf("tile%sAVX2r%dp1", name, rows), s.PanelSub())
-			demand(fmt.Sprintf("swiglu%sAVX2r%d", name, rows), 2*s.PanelSub())
+			if !s.Super {
+				demand(fmt.Sprintf("swiglu%sAVX2r%d", name, rows), 2*s.PanelSub())
+			}
 		}
 	}
-	for name, d := range map[string]dtype.DType{"Nibbles": dtype.Q4_1, "Bytes": dtype.Q5_1, "Shifted": dtype.Q5_0, "Crumbs16": dtype.Q2_K, "Scaled16": dtype.Q6_K, "Large16": dtype.IQ2X16, "Signed": dtype.IQ4_NL} {
+	for name, d := range map[string]dtype.DType{
+		"Nibbles": dtype.Q4_1, "Bytes": dtype.Q5_1, "Shifted": dtype.Q5_0, "Signed": dtype.IQ4_NL,
+		"SuperNibbles": dtype.Q4_K, "SuperBytes": dtype.Q5_K, "SuperShifted": dtype.IQ3SX, "SuperCrumbs16": dtype.Q2_K,
+		"SuperSmall16": dtype.Q3_K, "SuperScaled16": dtype.Q6_K, "SuperLarge16": dtype.IQ2X16, "SuperSigned": dtype.IQ4_XS,
+	} {
 		demand(fmt.Sprintf("tile%sAVX2r2p1", name), d.Scheme().PanelSub())
 	}
 }

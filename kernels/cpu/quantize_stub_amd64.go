@@ -16,6 +16,16 @@ func quantizeAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
 //go:noescape
 func normQ8AAVX2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
 
+// quantizeKAVX2 converts n elements, a multiple of 256, to q8a_k.
+//
+//go:noescape
+func quantizeKAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// normQ8AKAVX2 converts x*scale*w for n elements, a multiple of 256, to q8a_k.
+//
+//go:noescape
+func normQ8AKAVX2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
+
 // quantizeAVX512 converts n elements, a multiple of 32, to q8a.
 //
 //go:noescape
@@ -25,3 +35,13 @@ func quantizeAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 //
 //go:noescape
 func normQ8AAVX512(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
+
+// quantizeKAVX512 converts n elements, a multiple of 256, to q8a_k.
+//
+//go:noescape
+func quantizeKAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// normQ8AKAVX512 converts x*scale*w for n elements, a multiple of 256, to q8a_k.
+//
+//go:noescape
+func normQ8AKAVX512(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)

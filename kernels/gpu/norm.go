@@ -30,6 +30,9 @@ func (r *rows) scaled(x []*kir.Value, f *kir.Value, w *rowVector, i *kir.Value) 
 // rmsNormQuantize is rms_norm with a result in the format of activations. A thread makes whole blocks of q8a.
 func rmsNormQuantize(l *lowering) {
 	a := l.n.Attr.(*ir.NormQuantizeAttr)
+	if l.refuseLongBlocks() {
+		return
+	}
 	r := newRows(l)
 	w := l.rowVector(1)
 	r.perRow(func() {

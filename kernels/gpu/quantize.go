@@ -3,6 +3,7 @@ package gpu
 import (
 	"math"
 
+	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
@@ -11,6 +12,9 @@ const blockLen = 32
 
 // quantize converts f32 to the format of activations, a block in each thread.
 func quantize(l *lowering) {
+	if l.refuseLongBlocks() {
+		return
+	}
 	l.begin("quantize", elementThreads)
 	x, y := l.operand(0), l.result()
 	runs := l.prepareRuns(x, runLen)
@@ -20,6 +24,15 @@ func quantize(l *lowering) {
 		l.storeQ8A(y, b, l.loadBlock(x, first, runs))
 	})
 	l.end(units(blocks, elementThreads))
+}
+
+// refuseLongBlocks refuses a node that makes q8a_k, and reports whether it did: products of GPUs do not read that.
+func (l *lowering) refuseLongBlocks() bool {
+	to := l.n.Result().Type.DType
+	if to == dtype.Q8A_K {
+		l.refuse("a result of %v", to)
+	}
+	return to == dtype.Q8A_K
 }
 
 // loadBlock returns the elements of a block of a row of floats, which begins at element e.
@@ -70,8 +83,8 @@ func (l *lowering) word(q []*kir.Value) *kir.Value {
 	return w
 }
 
-// storeQ8A stores block b of y: 32 bytes, the scale, 1.5*2^23 less 8 times and 128 times the sum of the bytes, and 8
-// times that of the first 16, in f32 (dtype.Q8A).
+// storeQ8A stores block b of y: 32 bytes, in f32 the scale and 1.5*2^23 less 8 times and 128 times the sum of the bytes,
+// and zero (dtype.Q8A).
 func (l *lowering) storeQ8A(y *tensor, b *kir.Value, x []*kir.Value) {
 	scale, q := l.quantized(x)
 	address := l.At(y.base, b, y.DType.BlockBytes())
@@ -81,15 +94,13 @@ func (l *lowering) storeQ8A(y *tensor, b *kir.Value, x []*kir.Value) {
 		for _, n := range q[i : i+4] {
 			sum = l.Add(sum, n)
 		}
-		if i+4 == blockLen/2 {
-			l.Store(l.after(address, blockLen+12), l.Convert(l.Mul(sum, l.Int(8)), kir.F32))
-		}
 	}
 	l.Store(l.after(address, blockLen), scale)
 	for i, factor := range []int{8, 128} {
 		offset := l.Convert(l.Sub(l.Int(3<<22), l.Mul(sum, l.Int(factor))), kir.F32)
 		l.Store(l.after(address, blockLen+4+4*i), offset)
 	}
+	l.Store(l.after(address, blockLen+12), l.Uint(0))
 }
 
 // storeQ8_0 stores block b of y: the scale in f16, then 32 bytes. Blocks have 34 bytes, so bytes are stored two at a

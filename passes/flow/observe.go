@@ -17,7 +17,7 @@ func Unobservable(n *ir.Node) string {
 		return "a view of " + n.Result().Root().String()
 	case n.Op == ir.OpForeign || len(n.Results) > 1:
 		return "not one array"
-	case t.Layout != dtype.Plain || t.DType.IsQuantized() || t.DType == dtype.Q8A:
+	case t.Layout != dtype.Plain || t.DType.IsQuantized():
 		return "stored as " + t.String()
 	}
 	for _, d := range t.Shape {

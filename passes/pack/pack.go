@@ -157,8 +157,8 @@ func (p *packer) form(n *ir.Node, v *ir.Value, f target.Format) *ir.Value {
 	}
 	switch {
 	case dt == v.Type.DType:
-	case dt == dtype.Q8A:
-		return p.make(n, v, ir.OpQuantize, nil, pass.RulePackAct, ".q")
+	case dt.IsActivation():
+		return p.make(n, v, ir.OpQuantize, &ir.QuantizeAttr{To: dt}, pass.RulePackAct, ".q")
 	default:
 		return p.make(n, v, ir.OpCast, &ir.CastAttr{To: dt}, pass.RulePackAct, "."+dt.String())
 	}
@@ -176,6 +176,8 @@ func (p *packer) make(n *ir.Node, v *ir.Value, op ir.Op, attr any, rule pass.Rul
 	case *ir.PackAttr:
 		key.layout = a.To
 	case *ir.CastAttr:
+		key.to = a.To
+	case *ir.QuantizeAttr:
 		key.to = a.To
 	}
 	if made := p.made[key]; made != nil {

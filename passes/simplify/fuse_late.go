@@ -57,7 +57,7 @@ func lateNorm(name pass.RuleName, doc string, op ir.Op) rewrite.Rewrite {
 		}},
 		Where: func(c *pass.Context, m *rewrite.Match) bool {
 			norm, to := m.Value("norm").Def, m.Root.Result().Type.DType
-			if to != dtype.Q8A && to != dtype.BF16 {
+			if !to.IsActivation() && to != dtype.BF16 {
 				return false
 			}
 			fused := &ir.Node{Op: ir.OpRMSNormQuantize, Attr: quantizedNorm(norm, m.Root), Args: norm.Args, Results: m.Root.Results, Func: m.Root.Func}

@@ -200,8 +200,9 @@ func lowerSwiGLU(l *lowering, n *ir.Node) {
 func lowerRMSNormQuantize(l *lowering, n *ir.Node) {
 	a := n.Attr.(*ir.NormQuantizeAttr)
 	norm := l.emit(n, ir.OpRMSNorm, &ir.NormAttr{Eps: a.Eps}, ".norm", n.Args...)
-	if a.To == dtype.Q8A {
+	if a.To.IsActivation() {
 		become(n, ir.OpQuantize, norm)
+		n.Attr = &ir.QuantizeAttr{To: a.To}
 		return
 	}
 	become(n, ir.OpCast, norm)

@@ -3,6 +3,7 @@ package target
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -16,11 +17,11 @@ const defaultAlign = 64
 const maxThreads = ir.MaxThreads
 
 var (
-	blockTypes = []dtype.DType{
-		dtype.Q8_0, dtype.Q4_0, dtype.Q4_1, dtype.Q5_0, dtype.Q5_1, dtype.Q2_K, dtype.Q3_K, dtype.Q4_K, dtype.Q5_K, dtype.Q6_K,
-		dtype.IQ4_NL, dtype.IQ4_XS, dtype.MXFP4, dtype.IQ2X, dtype.IQ2X16, dtype.IQ3X, dtype.IQ3SX,
+	blockTypes = []dtype.DType{dtype.Q8_0, dtype.Q4_0, dtype.Q4_1, dtype.Q5_0, dtype.Q5_1, dtype.IQ4_NL, dtype.MXFP4}
+	superTypes = []dtype.DType{
+		dtype.Q2_K, dtype.Q3_K, dtype.Q4_K, dtype.Q5_K, dtype.Q6_K, dtype.IQ4_XS, dtype.IQ2X, dtype.IQ2X16, dtype.IQ3X, dtype.IQ3SX,
 	}
-	weightTypes = append([]dtype.DType{dtype.F32, dtype.F16, dtype.BF16}, blockTypes...)
+	weightTypes = slices.Concat([]dtype.DType{dtype.F32, dtype.F16, dtype.BF16}, blockTypes, superTypes)
 	scalarTypes = []dtype.DType{
 		dtype.F32, dtype.F16, dtype.BF16, dtype.F64, dtype.I8, dtype.I32, dtype.I64, dtype.U8, dtype.Bool,
 	}
@@ -31,6 +32,7 @@ var (
 	f32     = Plain(dtype.F32)
 	i32     = Plain(dtype.I32)
 	q8a     = Plain(dtype.Q8A)
+	q8ak    = Plain(dtype.Q8A_K)
 	cache   = Plain(dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0)
 	qcache  = Plain(dtype.Q8_0, dtype.Q4_0)
 	qkeys   = Packed(dtype.R16, dtype.Q8_0, dtype.Q4_0)
@@ -41,6 +43,7 @@ var (
 	panels  = Packed(dtype.R16, dtype.F32, dtype.F16)
 	bpanels = Packed(dtype.R16, dtype.BF16)
 	qpanels = Packed(dtype.R16, blockTypes...)
+	kpanels = Packed(dtype.R16, superTypes...)
 	// matrices are copied as bytes, so the layout does not matter.
 	matrices = Format{DTypes: weightTypes, Layouts: []dtype.Layout{dtype.Plain, dtype.R16, dtype.Planar}}
 	strided  = Format{DTypes: scalarTypes, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
@@ -87,9 +90,11 @@ var cpuRates = Rates{
 func cpuRows() []Row {
 	rows := []Row{
 		row(ir.OpMatMul, q8a, qpanels, f32),
+		row(ir.OpMatMul, q8ak, kpanels, f32),
 		row(ir.OpMatMul, bf16, bpanels, f32),
 		row(ir.OpMatMul, f32, panels, f32),
 		{Op: ir.OpMatMulSwiGLU, Args: []Format{q8a, qpanels, qpanels}, Check: oneDType},
+		{Op: ir.OpMatMulSwiGLU, Args: []Format{q8ak, kpanels, kpanels}, Check: oneDType},
 		row(ir.OpMatMulSwiGLU, bf16, bpanels, bpanels),
 		{Op: ir.OpMatMulSwiGLU, Args: []Format{f32, panels, panels}, Check: oneDType},
 		row(ir.OpRMSNorm, f32, f32),
@@ -103,6 +108,7 @@ func cpuRows() []Row {
 		row(ir.OpTopK, f32),
 		row(ir.OpTake, f32, i32),
 		row(ir.OpExpertsMatMul, q8a, qpanels, i32),
+		row(ir.OpExpertsMatMul, q8ak, kpanels, i32),
 		row(ir.OpExpertsMatMul, bf16, bpanels, i32),
 		row(ir.OpExpertsMatMul, f32, panels, i32),
 		row(ir.OpExpertsSum, f32, f32),

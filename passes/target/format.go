@@ -162,16 +162,32 @@ func (d *Descriptor) copies(v *ir.Value) bool {
 // isWeight reports whether v is a weight itself. A view of a weight is not: it is packed at run time.
 func isWeight(v *ir.Value) bool { return v.Def != nil && v.Def.Op == ir.OpWeight }
 
-// canConvert reports whether pack can make one of the format's dtypes from v. It makes q8a from f32, and bf16 from f32
-// activations for a kernel that reads only bf16.
+// canConvert reports whether pack can make one of the format's dtypes from v. It makes q8a and q8a_k from f32, and bf16
+// from f32 activations for a kernel that reads only bf16.
 func (d *Descriptor) canConvert(v *ir.Value, f *Format) bool {
-	switch {
-	case v.Type.DType != dtype.F32:
+	if v.Type.DType != dtype.F32 {
 		return false
-	case slices.Contains(f.DTypes, dtype.Q8A):
-		return d.Has(ir.OpQuantize)
+	}
+	if to := f.activation(); to.Valid() {
+		return d.quantizes(to)
 	}
 	return f.onlyBF16() && !isWeight(v) && d.Has(ir.OpCast)
+}
+
+// activation returns the first format of quantized activations that f holds; dtype.Invalid if there is none.
+func (f Format) activation() dtype.DType {
+	for _, d := range f.DTypes {
+		if d.IsActivation() {
+			return d
+		}
+	}
+	return dtype.Invalid
+}
+
+// quantizes reports whether the backend has a kernel that makes activations of dtype to.
+func (d *Descriptor) quantizes(to dtype.DType) bool {
+	n := &ir.Node{Op: ir.OpQuantize, Attr: &ir.QuantizeAttr{To: to}}
+	return slices.ContainsFunc(d.Rows, func(r Row) bool { return r.Op == n.Op && (r.Check == nil || r.Check(n) == "") })
 }
 
 // onlyBF16 reports whether the format holds plain bf16 only.
@@ -205,7 +221,7 @@ func (f Format) Want(v *ir.Value) (dtype.DType, dtype.Layout) {
 	case f.onlyBF16():
 		return dtype.BF16, dtype.Plain
 	default:
-		return dtype.Q8A, dtype.Plain
+		return f.activation(), dtype.Plain
 	}
 	if !f.HasLayout(layout) {
 		layout = f.layout(dt)

@@ -14,6 +14,7 @@ import (
 // Example: the processor's first rows for matmul are
 //
 //	matmul(q8a,q8_0|q4_0.r16,f32)
+//	matmul(q8a_k,q4_k|q6_k.r16,f32)
 //	matmul(bf16,bf16.r16,f32)
 //	matmul(f32,f32|f16.r16,f32)
 //

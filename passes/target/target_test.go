@@ -43,6 +43,9 @@ func TestCPUSupportsWhatPackCanConvert(t *testing.T) {
 		{"residual", node(ir.OpMatMul, typ(dtype.F32, 4, 32), packed, typ(dtype.F32, 4, 16)), ""},
 		{"strided operand", node(ir.OpMatMul, strided, packed), ""},
 		{"integer weight", node(ir.OpMatMul, typ(dtype.F32, 4, 32), typ(dtype.I8, 16, 32)), "is i8"},
+		{"weight of superblocks", node(ir.OpMatMul, typ(dtype.F32, 4, 256), typ(dtype.Q4_K, 16, 256)), ""},
+		{"q8a with superblocks", node(ir.OpMatMul, typ(dtype.Q8A, 4, 256), typ(dtype.Q4_K, 16, 256)), "is q8a"},
+		{"q8a_k with blocks of 32", node(ir.OpMatMul, typ(dtype.Q8A_K, 4, 256), typ(dtype.Q8_0, 16, 256)), "is q8a_k"},
 		{"q8a with a float weight", node(ir.OpMatMul, typ(dtype.Q8A, 4, 32), typ(dtype.F32, 16, 32)), "is q8a"},
 		{"row", node(ir.OpAdd, typ(dtype.F32, 4, 32), typ(dtype.F32, 32)), ""},
 		{"column", node(ir.OpAdd, typ(dtype.F32, 4, 32), typ(dtype.F32, 4, 1)), "another axis"},
@@ -69,6 +72,14 @@ func TestCPUReadsOnlyConvertedOperands(t *testing.T) {
 	if n := node(ir.OpMatMul, typ(dtype.Q8A, 4, 32), packed); !CPU().Reads(n) {
 		t.Error("a product of q8a and packed q8_0 is not read")
 	}
+	packed = typ(dtype.Q6_K, 16, 256)
+	packed.Layout = dtype.R16
+	if n := node(ir.OpMatMul, typ(dtype.Q8A_K, 4, 256), packed); !CPU().Reads(n) {
+		t.Error("a product of q8a_k and packed q6_k is not read")
+	}
+	if n := node(ir.OpMatMul, typ(dtype.Q8A, 4, 256), packed); CPU().Reads(n) {
+		t.Error("a product of q8a and packed q6_k is read")
+	}
 }
 
 func TestCPUFormatsFollowTheWeight(t *testing.T) {
@@ -81,6 +92,9 @@ func TestCPUFormatsFollowTheWeight(t *testing.T) {
 		{dtype.F32, dtype.F32, dtype.R16},
 		{dtype.BF16, dtype.BF16, dtype.R16},
 		{dtype.Q4_0, dtype.Q8A, dtype.R16},
+		{dtype.MXFP4, dtype.Q8A, dtype.R16},
+		{dtype.Q4_K, dtype.Q8A_K, dtype.R16},
+		{dtype.IQ3SX, dtype.Q8A_K, dtype.R16},
 	} {
 		if got := cpu.ActFormat(ir.OpMatMul, tt.weight); got != tt.act {
 			t.Errorf("ActFormat(%v) = %v, want %v", tt.weight, got, tt.act)
@@ -91,6 +105,74 @@ func TestCPUFormatsFollowTheWeight(t *testing.T) {
 	}
 	if got := cpu.WeightLayout(ir.OpGather, 0, dtype.Q4_0); got != dtype.Plain {
 		t.Errorf("WeightLayout of a gathered table = %v, want plain", got)
+	}
+}
+
+// TestBlocksOfTheCPUAreThoseOfItsActivations: a format with superblocks goes with activations in superblocks.
+func TestBlocksOfTheCPUAreThoseOfItsActivations(t *testing.T) {
+	for _, op := range []ir.Op{ir.OpMatMul, ir.OpMatMulSwiGLU, ir.OpExpertsMatMul} {
+		for d := range dtype.NumDTypes {
+			s := d.Scheme()
+			if s == nil {
+				continue
+			}
+			want := dtype.Q8A
+			if s.Super {
+				want = dtype.Q8A_K
+			}
+			if got := CPU().ActFormat(op, d); got != want {
+				t.Errorf("ActFormat(%v, %v) = %v, want %v", op, d, got, want)
+			}
+		}
+	}
+}
+
+func TestGPUsQuantizeToShortBlocks(t *testing.T) {
+	gpu := Vulkan()
+	for to, want := range map[dtype.DType]string{
+		dtype.Q8A:   "",
+		dtype.Q8A_K: "makes q8a_k, for which there is no kernel",
+	} {
+		x, w := &ir.Value{Type: typ(dtype.F32, 4, 256)}, &ir.Value{Type: typ(dtype.F32, 256)}
+		for _, n := range []*ir.Node{
+			{Op: ir.OpQuantize, Attr: &ir.QuantizeAttr{To: to}, Args: []*ir.Value{x}},
+			{Op: ir.OpRMSNormQuantize, Attr: &ir.NormQuantizeAttr{To: to}, Args: []*ir.Value{x, w}},
+		} {
+			if ok, why := gpu.Supports(n); ok != (want == "") || !strings.Contains(why, want) {
+				t.Errorf("%v to %v: %v, %q", n.Op, to, ok, why)
+			}
+		}
+	}
+	if got := gpu.ActFormat(ir.OpMatMul, dtype.Q4_K); got != dtype.F32 {
+		t.Errorf("activations of q4_k are %v", got)
+	}
+}
+
+// TestFormatsOfActivationsAreMade has a backend that reads both formats of quantized activations, and one that cannot
+// make the one that it reads.
+func TestFormatsOfActivationsAreMade(t *testing.T) {
+	x := &ir.Value{Type: typ(dtype.F32, 4, 256)}
+	for _, tt := range []struct {
+		format Format
+		want   dtype.DType
+	}{
+		{Plain(dtype.Q8A), dtype.Q8A},
+		{Plain(dtype.Q8A_K), dtype.Q8A_K},
+		{Plain(dtype.Q8A_K, dtype.Q8A), dtype.Q8A_K},
+		{Plain(dtype.F32, dtype.Q8A_K), dtype.F32},
+		{Plain(dtype.BF16), dtype.BF16},
+	} {
+		if got, _ := tt.format.Want(x); got != tt.want {
+			t.Errorf("%v wants %v, not %v", tt.format, got, tt.want)
+		}
+	}
+	d, err := ParseDescriptor("gpu like=vulkan space=dev ops=quantize,matmul(q8a_k,q4_k)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := node(ir.OpMatMul, typ(dtype.F32, 4, 256), typ(dtype.Q4_K, 16, 256))
+	if ok, why := d.Supports(n); ok || !strings.Contains(why, "is f32, which it does not read") {
+		t.Errorf("a backend without a kernel that makes q8a_k: %v, %q", ok, why)
 	}
 }
 

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -83,7 +84,7 @@ func gpuRows() []Row {
 		row(ir.OpGather, weights, i32),
 		row(ir.OpRopeTable, i32, f32),
 		row(ir.OpRope, any32, f32),
-		row(ir.OpRMSNormQuantize, any32, f32),
+		{Op: ir.OpRMSNormQuantize, Args: []Format{any32, f32}, Check: shortBlocks},
 		row(ir.OpTopK, any32),
 		row(ir.OpTake, any32, i32),
 		row(ir.OpExpertsSum, any32, any32),
@@ -92,7 +93,7 @@ func gpuRows() []Row {
 		row(ir.OpAttentionCombine, any32, f32),
 		row(ir.OpStateWrite, cache, any32, i32, i32),
 		row(ir.OpConcat, slices.Repeat([]Format{moved}, maxParts)...),
-		row(ir.OpQuantize, any32),
+		{Op: ir.OpQuantize, Args: []Format{any32}, Check: shortBlocks},
 		row(ir.OpChain, slices.Repeat([]Format{any32}, ir.MaxChainOperands)...),
 		{Op: ir.OpCopy, Args: []Format{moved}, Check: copyBox},
 		{Op: ir.OpCast, Args: []Format{floats}, Check: castPair},
@@ -107,4 +108,19 @@ func gpuRows() []Row {
 		rows = append(rows, row(op, any32, any32))
 	}
 	return rows
+}
+
+// shortBlocks checks that a node does not make q8a_k, which products of GPUs do not read.
+func shortBlocks(n *ir.Node) string {
+	var to dtype.DType
+	switch a := n.Attr.(type) {
+	case *ir.QuantizeAttr:
+		to = a.To
+	case *ir.NormQuantizeAttr:
+		to = a.To
+	}
+	if to == dtype.Q8A_K {
+		return fmt.Sprintf("makes %v, for which there is no kernel", to)
+	}
+	return ""
 }

@@ -56,7 +56,7 @@ func tolerance(m *ir.Module) ir.Tolerance {
 	for _, f := range m.AllFuncs() {
 		for _, n := range f.Nodes {
 			for _, r := range n.Results {
-				if t := r.Type.DType; t == dtype.Q8A || t == dtype.BF16 {
+				if t := r.Type.DType; t.IsActivation() || t == dtype.BF16 {
 					return bytesA
 				}
 			}

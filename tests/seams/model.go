@@ -46,7 +46,7 @@ func randomShape(d draw) shape {
 func storedTypes() []dtype.DType {
 	types := slices.Repeat([]dtype.DType{dtype.F32, dtype.F16, dtype.BF16}, 2)
 	for t := range dtype.NumDTypes {
-		if t.Valid() && t.IsQuantized() && !t.IsExpansion() && t != dtype.Q8A {
+		if t.Valid() && t.IsQuantized() && !t.IsExpansion() && !t.IsActivation() {
 			types = append(types, t)
 		}
 	}

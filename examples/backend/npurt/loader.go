@@ -14,7 +14,7 @@ import (
 const Version = 1
 
 // Generation is that of package runtime, for which this package is written.
-const Generation = 4
+const Generation = 5
 
 // Loader opens devices.
 type Loader struct{}

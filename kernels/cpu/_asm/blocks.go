@@ -96,11 +96,12 @@ func (s *scheme) signed() bool { return s.offset == 128 }
 func (s *scheme) shifted() bool { return s.groups() == 1 && !s.mins && !s.signed() }
 
 // integral reports whether VNNI takes the offset out of integer sums; otherwise float32 sums lose it as they lose mins.
-func (s *scheme) integral() bool { return s.signed() || s.scaled() || s.shifted() }
+func (s *scheme) integral() bool { return s.signed() || s.shifted() }
 
-// byteOffset is the offset of the bytes that tiles unpack. With VNNI a table has that of expanded parts.
+// byteOffset is the offset of the bytes that tiles unpack. With VNNI a table has that of expanded parts, but for
+// superblocks.
 func (b *blockSource) byteOffset() int {
-	if b.wide() && b.integral() && b.values != nil {
+	if b.wide() && b.integral() && b.values != nil && !b.super {
 		return partOffset
 	}
 	return b.offset
@@ -117,18 +118,20 @@ func (s *scheme) most() int {
 // Expanded parts: see package cpu. Their bytes come first.
 const (
 	partScales = partWords * 64
+	partMins   = partScales + vectorSize
+	partBytes  = partMins + vectorSize
 	vectorSize = 64
 	partOffset = 128 // of bytes whose integer sums lose it, with VNNI
 )
 
-func partMins(groups int) int  { return partScales + groups*vectorSize }
-func partBytes(groups int) int { return partScales + 2*groups*vectorSize }
-
-// blockTiles generates what formats with a scheme have: for each a function that expands panels, and tiles of one
-// row; and for each kind of expanded part tiles of any rows.
+// blockTiles generates what formats with a scheme have that have no superblocks: for each a function that expands
+// panels, and tiles of one row.
 func blockTiles(g *generator) {
 	for i := range schemes {
 		s := &schemes[i]
+		if s.super {
+			continue
+		}
 		for _, level := range []struct {
 			isa
 			name   string
@@ -148,9 +151,11 @@ func blockTiles(g *generator) {
 type blockSource struct {
 	*generator
 	*scheme
-	w, heads rows           // the current part, and its block
-	table    reg.VecVirtual // of values, if there is one
-	kept     kept
+	w     rows           // the current part
+	table reg.VecVirtual // of values, if there is one
+	kept  kept
+
+	inOrder bool // see bytesOf
 }
 
 // kept is what registers hold, where there are enough of them: 32 with AVX-512.
@@ -158,36 +163,39 @@ type kept struct {
 	masks  []reg.VecVirtual // of the planes
 	high   reg.VecVirtual   // mask of the high nibbles, which are multiplied where they are; see shiftless
 	magic  reg.VecVirtual   // startBits
-	eighth reg.VecVirtual   // 1/8
 	offset reg.VecVirtual   // an eighth of the offset that integer sums lose, if it is not partOffset
-	d, m   []reg.VecVirtual // of the current block: D, and an eighth of M, one for each panel
 }
 
 // keep makes registers hold what all parts of panels use.
-func (b *blockSource) keep(panels int) {
-	load := func(m operand.Mem) reg.VecVirtual {
-		v := b.vec()
-		b.VMOVUPS(m, v)
-		return v
+func (b *blockSource) keep() {
+	b.keepMasks()
+	b.keepHigh()
+	b.kept.magic = b.loaded(b.word("start", startBits))
+	if b.integral() && b.byteOffset() != partOffset {
+		b.kept.offset = b.loaded(b.eighthOfOffset())
 	}
+}
+
+// loaded returns a register that holds a vector in memory.
+func (g *generator) loaded(m operand.Mem) reg.VecVirtual {
+	v := g.vec()
+	g.VMOVUPS(m, v)
+	return v
+}
+
+// keepMasks makes registers hold the masks of the planes.
+func (b *blockSource) keepMasks() {
 	low := 0
 	for _, bits := range b.planes() {
-		b.kept.masks = append(b.kept.masks, load(b.mask(low, bits)))
+		b.kept.masks = append(b.kept.masks, b.loaded(b.mask(low, bits)))
 		low += bits
 	}
+}
+
+// keepHigh makes a register hold the mask of the high nibbles, if they can be multiplied where they are.
+func (b *blockSource) keepHigh() {
 	if b.shiftless() {
-		b.kept.high = load(b.mask(4, 4))
-	}
-	b.kept.magic = load(b.word("start", startBits))
-	if b.integral() && b.byteOffset() != partOffset {
-		b.kept.offset = load(b.eighthOfOffset())
-	}
-	if b.super {
-		b.kept.d = b.vecs(panels)
-	}
-	if b.super && b.mins {
-		b.kept.eighth = load(b.float("eighth", 0.125))
-		b.kept.m = b.vecs(panels)
+		b.kept.high = b.loaded(b.mask(4, 4))
 	}
 }
 
@@ -200,26 +208,9 @@ func (b *blockSource) eighthOfOffset() operand.Mem {
 // shifted.
 func (b *blockSource) shiftless() bool { return b.bits == 4 && b.values == nil }
 
-// keepHeads reads the numbers that all parts of a block share.
-func (b *blockSource) keepHeads() {
-	for p := range b.kept.d {
-		b.headTo(b.kept.d[p], p, 0)
-	}
-	for p := range b.kept.m {
-		b.headTo(b.kept.m[p], p, 2*panelRows)
-		b.VMULPS(b.kept.eighth, b.kept.m[p], b.kept.m[p])
-	}
-}
-
 // newBlockSource returns the source for panels at w, which are at the start of a block.
 func (g *generator) newBlockSource(s *scheme, w rows) *blockSource {
-	b := &blockSource{generator: g, scheme: s, w: w, heads: w}
-	if s.super {
-		b.heads.bases = nil
-		for range w.bases {
-			b.heads.bases = append(b.heads.bases, g.GP64())
-		}
-	}
+	b := &blockSource{generator: g, scheme: s, w: w}
 	if s.values != nil {
 		b.table = g.vec()
 		g.VMOVUPS(g.valueTable(s, "values"+strconv.Itoa(b.byteOffset()), byte(s.offset-b.byteOffset())), b.table)
@@ -237,41 +228,20 @@ func (g *generator) valueTable(s *scheme, name string, offset byte) operand.Mem 
 	})
 }
 
-// overParts makes code for each part of blocks blocks, by a loop over blocks and one over their parts. each advances
-// what else there is.
-func (b *blockSource) overParts(blocks reg.GPVirtual, each func()) {
-	loop, done := b.label("block"), b.label("done")
-	b.TESTQ(blocks, blocks)
-	b.JZ(operand.LabelRef(done))
-	b.Label(loop)
-	if b.super {
-		for i, base := range b.w.bases {
-			b.MOVQ(base, b.heads.bases[i])
-		}
-		b.keepHeads()
-	}
-	b.advance(b.w, b.head())
-	if b.super {
-		part, left := b.label("part"), b.GP64()
-		b.MOVQ(operand.U32(superLen/subLen), left)
-		b.Label(part)
+// overParts makes code for each block, which is one part: a loop around each.
+func (b *blockSource) overParts(each func()) {
+	b.eachBlock(func() {
+		b.advance(b.w, b.head())
 		each()
 		b.advance(b.w, b.sub())
-		b.DECQ(left)
-		b.JNZ(operand.LabelRef(part))
-	} else {
-		each()
-		b.advance(b.w, b.sub())
-	}
-	b.DECQ(blocks)
-	b.JNZ(operand.LabelRef(loop))
-	b.Label(done)
+	})
 }
 
-// headAt is the memory disp bytes into the block of panel p.
+// headAt is the memory disp bytes into the block of panel p. b.w is at the part of the block, or after the parts of a
+// superblock.
 func (b *blockSource) headAt(p, disp int) operand.Mem {
 	if b.super {
-		return b.heads.at(p, disp)
+		disp -= superParts * b.sub()
 	}
 	return b.w.at(p, disp-b.head())
 }
@@ -280,11 +250,13 @@ func (b *blockSource) headAt(p, disp int) operand.Mem {
 func (g *generator) halves() int { return panelRows / g.isa.lanes }
 
 // bytesOf calls f with the unsigned bytes of each word of vector h of panel p, in the order in which they are
-// unpacked: word j, then the word 4 later of the same vector of a plane of 4 bits.
+// unpacked: word j, then the word 4 later of the same vector of a plane of 4 bits. With inOrder words come in order, and
+// vectors are loaded as often as they are needed: then one group's words come before the other's, and registers hold
+// no vectors.
 func (b *blockSource) bytesOf(p, h int, f func(j int, u reg.VecVirtual)) {
 	vectors := make(map[int]reg.VecVirtual) // by their offsets in the part; each is loaded when it is needed first
 	load := func(at int) reg.VecVirtual {
-		if vectors[at] == nil {
+		if vectors[at] == nil || b.inOrder {
 			vectors[at] = b.vec()
 			b.VMOVUPS(b.w.at(p, at+h*b.bytes()), vectors[at])
 		}
@@ -292,6 +264,9 @@ func (b *blockSource) bytesOf(p, h int, f func(j int, u reg.VecVirtual)) {
 	}
 	for i := range partWords {
 		j := i/2 + i%2*4
+		if b.inOrder {
+			j = i
+		}
 		var u reg.VecVirtual
 		low := 0
 		for k, bits := range b.planes() {
@@ -353,21 +328,8 @@ func (g *generator) or(a, to reg.VecVirtual) {
 	}
 }
 
-// scale returns the scales of a group of vector h of panel p.
-func (b *blockSource) scale(p, h, group int) reg.VecVirtual {
-	if !b.super {
-		return b.headFloats(p, h*b.isa.lanes*2)
-	}
-	var d reg.VecVirtual
-	if b.kept.d != nil {
-		d = b.kept.d[p]
-	} else {
-		d = b.headFloats(p, h*b.isa.lanes*2)
-	}
-	s := b.smallInts(b.w.at(p, b.scalesAt()+group*panelRows+h*b.isa.lanes))
-	b.VMULPS(d, s, s)
-	return s
-}
+// scale returns the scales of vector h of panel p.
+func (b *blockSource) scale(p, h int) reg.VecVirtual { return b.headFloats(p, h*b.isa.lanes*2) }
 
 // headFloats returns D, or M, as float32.
 func (b *blockSource) headFloats(p, at int) reg.VecVirtual {
@@ -389,32 +351,15 @@ func (b *blockSource) headTo(d reg.VecVirtual, p, at int) {
 	}
 }
 
-// smallInts returns signed bytes as float32.
-func (b *blockSource) smallInts(at operand.Mem) reg.VecVirtual {
-	s := b.vec()
-	b.VPMOVSXBD(at, s)
-	b.VCVTDQ2PS(s, s)
-	return s
-}
-
-// min returns an eighth of the mins of a group of vector h of panel p, whose scales are s.
-func (b *blockSource) min(p, h, group int, s reg.VecVirtual) reg.VecVirtual {
+// min returns an eighth of the mins of vector h of panel p, whose scales are s.
+func (b *blockSource) min(p, h int, s reg.VecVirtual) reg.VecVirtual {
 	if !b.mins {
 		m := b.vec()
 		b.VMULPS(b.eighthOfOffset(), s, m)
 		return m
 	}
-	if b.kept.m != nil {
-		n := b.smallInts(b.w.at(p, b.minsAt()+group*panelRows+h*b.isa.lanes))
-		b.VMULPS(n, b.kept.m[p], n)
-		return n
-	}
 	m := b.headFloats(p, 2*panelRows+h*b.isa.lanes*2)
 	b.VMULPS(b.float("eighth", 0.125), m, m)
-	if b.super {
-		n := b.smallInts(b.w.at(p, b.minsAt()+group*panelRows+h*b.isa.lanes))
-		b.VMULPS(n, m, m)
-	}
 	return m
 }
 
@@ -425,20 +370,15 @@ func (g *generator) expand(s *scheme, level string) {
 		pointers("dst", "panel"), integers("blocks"))
 	dst := g.arg("dst")
 	b := g.newBlockSource(s, g.newRows(g.arg("panel"), nil, 1))
-	size := partBytes(s.groups())
+	size := partBytes
 	if s.signed() && !g.wide() {
 		size = signedScales + vectorSize
 	}
-	b.overParts(g.arg("blocks"), func() {
+	b.overParts(func() {
 		for h := range g.halves() {
-			switch {
-			case g.wide():
-				b.expandHalf(dst, h)
-			case s.signed():
+			if s.signed() && !g.wide() {
 				b.expandSigned(dst, h)
-			case s.scaled():
-				b.expandScaled(dst, h)
-			default:
+			} else {
 				b.expandHalf(dst, h)
 			}
 		}
@@ -458,17 +398,15 @@ func (b *blockSource) expandHalf(dst reg.GPVirtual, h int) {
 		}
 		b.VMOVUPS(u, to(64*j))
 	})
-	for i := range b.groups() {
-		scale := b.scale(0, h, i)
-		b.VMOVUPS(scale, to(partScales+i*vectorSize))
-		switch {
-		case integral:
-		case b.shifted():
-			b.VMOVDQU(b.offsetPairs(), scale)
-			b.VMOVDQU(scale, to(partMins(1)))
-		default:
-			b.VMOVUPS(b.min(0, h, i, scale), to(partMins(b.groups())+i*vectorSize))
-		}
+	scale := b.scale(0, h)
+	b.VMOVUPS(scale, to(partScales))
+	switch {
+	case integral:
+	case b.shifted():
+		b.VMOVDQU(b.offsetPairs(), scale)
+		b.VMOVDQU(scale, to(partMins))
+	default:
+		b.VMOVUPS(b.min(0, h, scale), to(partMins))
 	}
 }
 
@@ -477,7 +415,7 @@ func (b *blockSource) expandSigned(dst reg.GPVirtual, h int) {
 	e := b.newSigned(dst, h)
 	b.bytesOf(0, h, e.add)
 	e.finish()
-	b.VMOVUPS(b.scale(0, h, 0), e.at(signedScales))
+	b.VMOVUPS(b.scale(0, h), e.at(signedScales))
 }
 
 // blockRow generates a tile of one row that reads panels as they are stored.
@@ -492,16 +430,10 @@ func (g *generator) blockRow(s *scheme, t *tile) {
 	}
 	prefetch := func(p int) { g.prefetchPart(t, b, p) }
 	if g.wide() {
-		b.keep(t.panels)
-		ahead, from := g.arg("xStride"), g.GP64()
-		prefetch = func(p int) {
-			g.LEAQ(b.w.at(p, 0), from)
-			for at := 0; at < b.sub(); at += lineBytes {
-				g.PREFETCHT0(operand.Mem{Base: from, Index: ahead, Scale: 1, Disp: at})
-			}
-		}
+		b.keep()
+		prefetch = b.prefetchAhead()
 	}
-	b.overParts(g.arg("blocks"), func() {
+	b.overParts(func() {
 		for p := range t.panels {
 			prefetch(p)
 			add(x, p, sums[0][p])
@@ -511,8 +443,19 @@ func (g *generator) blockRow(s *scheme, t *tile) {
 	g.finish(t, sums)
 }
 
-// prefetchPart asks for a part ahead of use; see tile.ahead. One row with VNNI is told how far: see ahead of package
-// cpu.
+// prefetchAhead returns what prefetches a part of a panel as far ahead as the caller says in the argument xStride,
+// which one row does not need: see ahead of package cpu.
+func (b *blockSource) prefetchAhead() func(p int) {
+	ahead, from := b.arg("xStride"), b.GP64()
+	return func(p int) {
+		b.LEAQ(b.w.at(p, 0), from)
+		for at := 0; at < b.sub(); at += lineBytes {
+			b.PREFETCHT0(operand.Mem{Base: from, Index: ahead, Scale: 1, Disp: at})
+		}
+	}
+}
+
+// prefetchPart asks for a part ahead of use; see tile.ahead. One row with VNNI is told how far: see prefetchAhead.
 func (g *generator) prefetchPart(t *tile, b *blockSource, p int) {
 	ahead := 4096
 	if t.isa == avx2 {
@@ -530,10 +473,24 @@ func (b *blockSource) addPanel(x rows, p int, sums []reg.VecVirtual) {
 	}
 }
 
-// addSigned is addPanel for AVX2 and values whose offset of 128 the table does not have. They get the signs of x, whose
-// magnitudes are the unsigned operand: those of a word serve both vectors of the panel.
+// addSigned is addPanel for AVX2 and values whose offset of 128 the table does not have.
 func (b *blockSource) addSigned(x rows, p int, sums []reg.VecVirtual) {
-	acc, bits := b.vecs(len(sums)), b.planes()[0]
+	ones := []operand.Op{b.word("ones16", 0x00010001), b.word("ones16", 0x00010001)}
+	acc := b.vecs(len(sums))
+	b.zero(acc...)
+	b.signedWords(x, p, ones, acc)
+	term := b.newTerm(1, true, nil)
+	for h := range acc {
+		term.add(0, acc[h], b.scale(p, h), nil, x)
+		term.finish(0, sums[h], x)
+	}
+}
+
+// signedWords adds the products of a part of one row with AVX2, for values whose offset of 128 the table does not have,
+// times scales of 16 bits. They get the signs of x, whose magnitudes are the unsigned operand: those of a word serve
+// both vectors of the panel.
+func (b *blockSource) signedWords(x rows, p int, scales []operand.Op, acc []reg.VecVirtual) {
+	bits := b.planes()[0]
 	for j := range partWords {
 		v, magnitude := b.vec(), b.vec()
 		b.VPBROADCASTD(x.at(0, 4*j), v)
@@ -545,36 +502,20 @@ func (b *blockSource) addSigned(x rows, p int, sums []reg.VecVirtual) {
 			b.VPSHUFB(u, b.table, u)
 			b.VPSIGNB(v, u, u)
 			b.VPMADDUBSW(u, magnitude, u)
-			b.VPMADDWD(b.word("ones16", 0x00010001), u, u)
-			if j == 0 {
-				acc[h] = u
-			} else {
-				b.VPADDD(u, acc[h], acc[h])
-			}
+			b.VPMADDWD(scales[h], u, u)
+			b.VPADDD(u, acc[h], acc[h])
 		}
-	}
-	term := b.newTerm(1, true, nil)
-	for h := range acc {
-		term.add(0, 0, 1, acc[h], b.scale(p, h, 0), nil, x)
-		term.finish(0, sums[h], x)
 	}
 }
 
 // addPart adds the products of a part to the sums of vector h of panel p.
 func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
-	if b.scaled() && !b.wide() {
-		b.addScaled(x, p, h, sum)
-		return
-	}
 	starts := b.integral() && b.wide() // sums start at what takes the offset out
 	d := b.newDots(starts, b.most())
 	d.offset = offsetVectors{magic: b.kept.magic, eighth: b.kept.offset}
 	first, second := d.accumulators(1), d.accumulators(1)
-	d.start(first, 0, b.groups(), x)
-	switch {
-	case b.groups() == 2:
-		d.start(second, 1, 2, x)
-	case starts:
+	d.start(first, x)
+	if starts {
 		b.zero(second.wide...)
 	}
 	b.bytesOf(p, h, func(j int, u reg.VecVirtual) {
@@ -584,26 +525,19 @@ func (b *blockSource) addPart(x rows, p, h int, sum reg.VecVirtual) {
 			d.word(second, j, u, x)
 		}
 	})
-	groups := [][]reg.VecVirtual{d.result(first), d.result(second)}
-	integral := starts || b.shifted()
-	if integral && !starts {
-		b.VPADDD(b.lostOffset(x, 0, b.offsetPairs()), groups[0][0], groups[0][0])
+	sums, others := d.result(first), d.result(second)
+	if b.shifted() && !starts {
+		b.VPADDD(b.lostOffset(x, 0, b.offsetPairs()), sums[0], sums[0])
 	}
 	if b.kept.high != nil {
-		b.VPSRAD(operand.U8(4), groups[1][0], groups[1][0])
+		b.VPSRAD(operand.U8(4), others[0], others[0])
 	}
-	if b.groups() == 1 {
-		b.VPADDD(groups[1][0], groups[0][0], groups[0][0])
-		groups = groups[:1]
+	b.VPADDD(others[0], sums[0], sums[0])
+	term, s := b.newTerm(1, starts || b.shifted(), b.kept.magic), b.scale(p, h)
+	var m reg.VecVirtual
+	if !term.integral {
+		m = b.min(p, h, s)
 	}
-	term := b.newTerm(1, integral, b.kept.magic)
-	for i, acc := range groups {
-		s := b.scale(p, h, i)
-		var m reg.VecVirtual
-		if !integral {
-			m = b.min(p, h, i, s)
-		}
-		term.add(0, i, len(groups), acc[0], s, m, x)
-	}
+	term.add(0, sums[0], s, m, x)
 	term.finish(0, sum, x)
 }

@@ -21,18 +21,18 @@ type accumulator struct{ wide, narrow []reg.VecVirtual }
 
 // newDots returns what adds products of bytes that are at most most. integral sums lose the offset of the bytes.
 func (g *generator) newDots(integral bool, most int) *dots {
-	atOnce := min(partWords, (1<<15-1)/(2*most*127)) // 8 for 15, 4 for 31, 2 for 63
-	return &dots{generator: g, integral: integral, atOnce: atOnce, narrow: map[*accumulator]int{}, started: map[*accumulator]bool{}}
+	return &dots{generator: g, integral: integral, atOnce: atOnce(most), narrow: map[*accumulator]int{}, started: map[*accumulator]bool{}}
 }
 
-// offsetVectors is what start needs for groups of 16, and for groups of 32 with an offset other than partOffset:
-// startBits, and an eighth of the offset, as activations have eight times their sums. For groups of 16 with partOffset,
-// times is what is added to the bits of a float32 to multiply it by 16: other ports do that than those of products. Zero
-// becomes a number that changes no difference from startBits.
+// atOnce returns how many words of products of bytes that are at most most are added in 16 bits: 8 for 15, 4 for 31, 2 for
+// 63.
+func atOnce(most int) int { return min(partWords, (1<<15-1)/(2*most*127)) }
+
+// offsetVectors is what start needs for an offset other than partOffset: startBits, and an eighth of the offset, as
+// activations have eight times their sums.
 type offsetVectors struct {
 	magic  reg.VecVirtual
 	eighth operand.Op // nil for partOffset
-	times  operand.Op // nil for others
 }
 
 // accumulators returns sums for rows of x. Those that lose an offset are not cleared: start gives them their values.
@@ -47,30 +47,18 @@ func (d *dots) accumulators(rows int) *accumulator {
 	return a
 }
 
-// start begins sums of group i of n with what undoes the offset of bytes, plus startBits.
-func (d *dots) start(a *accumulator, i, n int, x rows) {
+// start begins sums with what undoes the offset of bytes, plus startBits.
+func (d *dots) start(a *accumulator, x rows) {
 	if !d.integral {
 		return
 	}
 	for r, v := range a.wide {
-		switch {
-		case n == 1 && d.offset.eighth == nil:
+		if d.offset.eighth == nil {
 			d.VBROADCASTSS(x.at(r, q8aStart8), v)
 			continue
-		case n == 1:
-			d.VSUBPS_BCST(x.at(r, q8aStart4), d.offset.magic, v)
-		case i == 0:
-			d.VBROADCASTSS(x.at(r, q8aFirst), v)
-		default:
-			d.VSUBPS_BCST(x.at(r, q8aStart4), d.offset.magic, v)
-			d.VSUBPS_BCST(x.at(r, q8aFirst), v, v)
 		}
-		if d.offset.times != nil {
-			d.VPADDD(d.offset.times, v, v)
-			d.VSUBPS(v, d.offset.magic, v)
-		} else {
-			d.VFNMADD213PS(d.offset.magic, d.offset.eighth, v)
-		}
+		d.VSUBPS_BCST(x.at(r, q8aStart4), d.offset.magic, v)
+		d.VFNMADD213PS(d.offset.magic, d.offset.eighth, v)
 	}
 }
 
@@ -172,36 +160,24 @@ func (t *term) startVector() operand.Op {
 	return t.word("start", startBits)
 }
 
-// add adds group i of n to the term of row r: integer sums, scales, an eighth of the mins.
-func (t *term) add(r, i, n int, acc reg.VecVirtual, s, m operand.Op, x rows) {
+// add sets the term of row r: integer sums, scales, an eighth of the mins.
+func (t *term) add(r int, acc reg.VecVirtual, s, m operand.Op, x rows) {
 	if t.integral && t.wide() {
 		t.VSUBPS(t.startVector(), acc, acc)
 	} else {
 		t.VCVTDQ2PS(acc, acc)
 	}
-	if i == 0 {
-		t.VMULPS(s, acc, acc)
-		t.t[r] = acc
-	} else {
-		t.VFMADD231PS(s, acc, t.t[r])
-	}
+	t.VMULPS(s, acc, acc)
+	t.t[r] = acc
 	if t.integral {
 		return
 	}
 	c := t.vec()
-	if n == 1 || i == 1 {
-		if t.magic != nil {
-			t.VSUBPS_BCST(x.at(r, q8aStart4), t.magic, c)
-		} else {
-			t.VMOVUPS(t.word("start", startBits), c)
-			t.subtract(x.at(r, q8aStart4), c)
-		}
-	}
-	switch {
-	case n == 2 && i == 0:
-		t.VBROADCASTSS(x.at(r, q8aFirst), c)
-	case i == 1:
-		t.subtract(x.at(r, q8aFirst), c)
+	if t.magic != nil {
+		t.VSUBPS_BCST(x.at(r, q8aStart4), t.magic, c)
+	} else {
+		t.VMOVUPS(t.word("start", startBits), c)
+		t.subtract(x.at(r, q8aStart4), c)
 	}
 	t.VFNMADD231PS(m, c, t.t[r])
 }

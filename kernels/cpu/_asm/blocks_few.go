@@ -5,11 +5,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// fewTiles generates the tiles of a few rows of x for formats with a scheme. They read panels as they are stored: what
+// fewTiles generates the tiles of a few rows of x for formats with a scheme and without superblocks. They read panels as they are stored: what
 // is unpacked is used for all rows and goes through no memory.
 func fewTiles(g *generator) {
 	for i := range schemes {
-		if s := &schemes[i]; s.groups() == 1 && !s.signed() {
+		if s := &schemes[i]; !s.super && !s.signed() {
 			for _, rows := range []int{4, 2} {
 				g.narrowFewTile(s, &tile{format: s.format, isa: avx2, level: avx2.name, rows: rows, panels: 1})
 				g.narrowFewTile(s, &tile{format: s.format, isa: avx2, level: avx2.name, rows: rows, panels: 2, swiglu: true})
@@ -19,11 +19,12 @@ func fewTiles(g *generator) {
 	g.isa = avx512
 	for i := range schemes {
 		s := &schemes[i]
+		if s.super {
+			continue
+		}
 		for _, rows := range []int{8, 4, 2} {
 			g.fewTile(s, &tile{format: s.format, isa: avx512, level: "VNNI", rows: rows, panels: 1})
-			if rows*s.groups() <= 8 { // registers do not hold more
-				g.fewTile(s, &tile{format: s.format, isa: avx512, level: "VNNI", rows: rows, panels: 2, swiglu: true})
-			}
+			g.fewTile(s, &tile{format: s.format, isa: avx512, level: "VNNI", rows: rows, panels: 2, swiglu: true})
 		}
 	}
 }
@@ -38,7 +39,7 @@ func (g *generator) fewTile(s *scheme, t *tile) {
 		b.eighth = g.vec()
 		g.VMOVUPS(b.eighthOfOffset(), b.eighth)
 	}
-	b.overParts(g.arg("blocks"), func() {
+	b.overParts(func() {
 		for p := range t.panels {
 			g.prefetchPart(t, b.blockSource, p)
 			b.add(p)
@@ -60,27 +61,19 @@ type fewBlock struct {
 
 // add adds the products of a part of panel p.
 func (b *fewBlock) add(p int) {
-	integral, groups := b.integral(), b.scheme.groups()
+	integral := b.integral()
 	d := b.newDots(integral, vnniMost)
 	d.offset = offsetVectors{magic: b.magic, eighth: b.eighth}
-	acc := make([]*accumulator, groups)
-	for i := range acc {
-		acc[i] = b.accumulators()
-		d.start(acc[i], i, groups, b.x)
+	acc := b.accumulators()
+	d.start(acc, b.x)
+	b.bytesOf(p, 0, func(j int, u reg.VecVirtual) { d.word(acc, j, u, b.x) })
+	t, scale := b.newTerm(b.rows, integral, b.magic), b.scale(p, 0)
+	var low reg.VecVirtual
+	if !integral {
+		low = b.min(p, 0, scale)
 	}
-	b.bytesOf(p, 0, func(j int, u reg.VecVirtual) { d.word(acc[j*groups/partWords], j, u, b.x) })
-	t := b.newTerm(b.rows, integral, b.magic)
-	for i := range acc {
-		scale := b.scale(p, 0, i)
-		var low reg.VecVirtual
-		if !integral {
-			low = b.min(p, 0, i, scale)
-		}
-		for r, v := range d.result(acc[i]) {
-			t.add(r, i, groups, v, scale, low, b.x)
-		}
-	}
-	for r := range b.rows {
+	for r, v := range d.result(acc) {
+		t.add(r, v, scale, low, b.x)
 		t.finish(r, b.s[r][p][0], b.x)
 	}
 }
@@ -97,7 +90,7 @@ func (b *fewBlock) accumulators() *accumulator {
 	return a
 }
 
-// narrowFewTile generates a tile for AVX2 and a format of one group without signs. Registers hold the integer sums of a
+// narrowFewTile generates a tile for AVX2 and a format without signs. Registers hold the integer sums of a
 // part of half a panel, and the frame those of float32, as in avx2FewTile. Prefetches are those of one row: with
 // prefetchFew 2 rows from memory had 0.5 to 0.6 of the speed on Zen 4.
 func (g *generator) narrowFewTile(s *scheme, t *tile) {
@@ -106,8 +99,8 @@ func (g *generator) narrowFewTile(s *scheme, t *tile) {
 	b.sums.x = g.xAddresses(t)
 	g.LEAQ(g.local(t.panels*t.rows*vectorSize+vectorSize).Offset(vectorSize-1), b.sums.scratch)
 	g.ANDQ(operand.I8(-vectorSize), b.sums.scratch)
-	b.sums.clear()
-	b.overParts(g.arg("blocks"), func() {
+	b.sums.clearSums()
+	b.overParts(func() {
 		for p := range t.panels {
 			g.prefetchPart(t, b.blockSource, p)
 			for h := range g.halves() {
@@ -132,16 +125,16 @@ func (b *narrowFewBlock) add(p, h int) {
 	d := b.newDots(false, b.most())
 	acc := d.accumulators(b.sums.rows)
 	b.bytesOf(p, h, func(j int, u reg.VecVirtual) { d.word(acc, j, u, x) })
-	t, s := b.newTerm(b.sums.rows, b.shifted(), nil), b.scale(p, h, 0)
+	t, s := b.newTerm(b.sums.rows, b.shifted(), nil), b.scale(p, h)
 	var low reg.VecVirtual
 	if !t.integral {
-		low = b.min(p, h, 0, s)
+		low = b.min(p, h, s)
 	}
 	for r, v := range d.result(acc) {
 		if t.integral {
 			b.VPADDD(b.lostOffset(x, r, b.offsetPairs()), v, v)
 		}
-		t.add(r, 0, 1, v, s, low, x)
+		t.add(r, v, s, low, x)
 		sum := b.vec()
 		b.VMOVUPS(b.sums.sum(p, r, h), sum)
 		t.finish(r, sum, x)

@@ -34,6 +34,8 @@ var families = []struct {
 	{"matmul_few", fewTiles},
 	{"matmul_parts", partTiles},
 	{"matmul_pair", pairTiles},
+	{"matmul_super", superTiles},
+	{"matmul_super_pair", superPairTiles},
 	{"vector", generateVectors},
 	{"quantize", generateQuantize},
 	{"bf16", generateBF16},

@@ -24,7 +24,7 @@ const (
 	q8aScale  = 32
 	q8aStart4 = 36 // with weights that have an offset of 8
 	q8aStart8 = 40 // with one of 128
-	q8aFirst  = 44 // eight times the sum of the first 16
+	q8aZero   = 44
 )
 
 // tile is a function that computes rows rows of x times panels panels of w. With swiglu half of

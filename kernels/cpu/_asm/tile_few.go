@@ -25,7 +25,7 @@ func (g *generator) avx2FewTile(t *tile) {
 	size := t.panels * t.rows * vectorSize
 	g.LEAQ(g.local(size+vectorSize).Offset(vectorSize-1), b.scratch)
 	g.ANDQ(operand.I8(-vectorSize), b.scratch)
-	b.clear()
+	b.clearSums()
 	blocks := g.arg("blocks")
 	loop, done := g.label("loop"), g.label("done")
 	g.TESTQ(blocks, blocks)

@@ -13,7 +13,6 @@ import (
 // products is at least -2·128·128, which 16 bits hold. (VPSIGNB would take no sum, but the ports of products.)
 type pairKind struct {
 	format
-	groups int // of scales
 	atOnce int // words that are added in 16 bits; 0 if there are magnitudes
 	tail   pairTail
 	stored int // lines of a part as it is stored, at most
@@ -23,26 +22,22 @@ type pairKind struct {
 type pairTail int
 
 const (
-	tailMins    pairTail = iota // d·(Σ s·products - m·Σ x)
+	tailMins    pairTail = iota // d·(s·products - m·Σ x)
 	tailScales                  // d·(s·products), with magnitudes
 	tailOffset                  // (s·d)·(products - 8·Σ x)
 	tailPlain                   // (s·d)·products, with magnitudes
 	tailShifted                 // d·(s·(products - offset·Σ x))
-	tailScaled                  // (D·d)·Σ scale·products, see scaledPart
 )
 
 // Products of a word are at most 2·127·most in 16 bits: 8 words of at most 15, 4 of at most 31, 2 of at most 63, and
 // one of at most 127 stay below 2^15.
 var pairKinds = []pairKind{
-	{"Nibbles", 1, 8, tailMins, 5},
-	{"Bytes", 1, 4, tailMins, 6},
-	{"Shifted", 1, 4, tailShifted, 6},
-	{"Crumbs16", 2, 4, tailMins, 4},
-	{"Scaled16", 2, 2, tailScaled, 7},
-	{"Large16", 2, 1, tailMins, 5},
-	{"Signed", 1, 0, tailScales, 5},
-	{"PairQ8", 1, 0, tailPlain, 9},
-	{"PairQ4", 1, 8, tailOffset, 5},
+	{"Nibbles", 8, tailMins, 5},
+	{"Bytes", 4, tailMins, 6},
+	{"Shifted", 4, tailShifted, 6},
+	{"Signed", 0, tailScales, 5},
+	{"PairQ8", 0, tailPlain, 9},
+	{"PairQ4", 8, tailOffset, 5},
 }
 
 // Parts with magnitudes have these after the signs, then what takes the signs' error out, then scales.
@@ -59,20 +54,17 @@ func (k *pairKind) scalesAt() int {
 	}
 	return partScales
 }
-func (k *pairKind) minsAt() int { return k.scalesAt() + k.groups*vectorSize }
+func (k *pairKind) minsAt() int { return k.scalesAt() + vectorSize }
 func (k *pairKind) bytes() int {
-	switch k.tail {
-	case tailMins, tailShifted:
-		return k.minsAt() + k.groups*vectorSize
-	case tailScaled:
-		return scaledBytes
+	if k.tail == tailMins || k.tail == tailShifted {
+		return k.minsAt() + vectorSize
 	}
 	return k.minsAt()
 }
 
 // mostRows is the rows of x for which registers hold what a tile needs.
 func (k *pairKind) mostRows() int {
-	if k.atOnce == 0 || k.tail == tailScaled {
+	if k.atOnce == 0 {
 		return 4
 	}
 	return mostPairRows
@@ -108,7 +100,7 @@ func (g *generator) pairTile(k *pairKind, t *tile) {
 	b := &pairBlock{generator: g, tile: t, kind: k, scratch: g.GP64()}
 	b.w, b.x = g.panelAddresses(t), g.xAddresses(t)
 	g.LEAQ(operand.Mem{Base: b.w.bases[0], Disp: -pairScratch}, b.scratch)
-	b.clear()
+	b.clearSums()
 	if k.atOnce == 0 {
 		b.ones = g.vec()
 		g.VMOVDQU(g.word("ones16", 0x00010001), b.ones)
@@ -152,17 +144,11 @@ type pairBlock struct {
 
 // part adds the products of a part of panel p.
 func (b *pairBlock) part(p int) {
-	if b.kind.tail == tailScaled {
-		b.scaledPart(p)
-		return
-	}
-	for i := range b.kind.groups {
-		acc := b.group(p, i)
-		t := b.newTail()
-		for r := range acc {
-			t.widen(r, acc[r])
-			t.scale(p, i, r, acc[r])
-		}
+	acc := b.products(p)
+	t := b.newTail()
+	for r := range acc {
+		t.widen(r, acc[r])
+		t.scale(p, r, acc[r])
 	}
 }
 
@@ -196,8 +182,8 @@ func (t *tailBlock) widen(r int, acc []reg.VecVirtual) {
 	}
 	for h, v := range acc {
 		t.VPMADDWD(t.ones16, v, v)
-		if t.kind.atOnce < partWords/t.kind.groups {
-			t.VPADDD(t.stash(0, r, h), v, v)
+		if t.kind.atOnce < partWords {
+			t.VPADDD(t.stash(r, h), v, v)
 		}
 	}
 }
@@ -207,13 +193,13 @@ func (b *pairBlock) sum(p, r, h int) operand.Mem {
 	return operand.Mem{Base: b.scratch, Disp: (p*b.rows+r)*vectorSize + h*b.generator.bytes()}
 }
 
-// stash is where vector h of row r is kept for a while; there are two of each.
-func (b *pairBlock) stash(i, r, h int) operand.Mem {
-	return operand.Mem{Base: b.scratch, Disp: pairStash + (i*mostPairRows+r)*vectorSize + h*b.generator.bytes()}
+// stash is where vector h of row r is kept for a while.
+func (b *pairBlock) stash(r, h int) operand.Mem {
+	return operand.Mem{Base: b.scratch, Disp: pairStash + r*vectorSize + h*b.generator.bytes()}
 }
 
-// clear sets all sums to zero.
-func (b *pairBlock) clear() {
+// clearSums sets all sums to zero.
+func (b *pairBlock) clearSums() {
 	zero := b.vec()
 	b.zero(zero)
 	for p := range b.panels {
@@ -225,48 +211,54 @@ func (b *pairBlock) clear() {
 	}
 }
 
-// group returns the sums of products of group i of panel p: two vectors for each row, of 32 bits with magnitudes and
-// otherwise of the last words in 16 bits, while those before are stashed.
-func (b *pairBlock) group(p, i int) [][]reg.VecVirtual {
+// products returns the sums of products of panel p: two vectors for each row, of 32 bits with magnitudes and otherwise
+// of the last words in 16 bits, while those before are stashed.
+func (b *pairBlock) products(p int) [][]reg.VecVirtual {
 	acc := make([][]reg.VecVirtual, b.rows)
 	for r := range acc {
 		acc[r] = b.vecs(2)
 	}
-	each := partWords / b.kind.groups
-	for j := range each {
+	for j := range partWords {
 		if b.kind.atOnce == 0 {
-			b.signedWord(acc, p, j, j == 0)
+			b.signedWord(acc, p, j)
 			continue
 		}
-		b.narrowWord(acc, p, i*each+j, j%b.kind.atOnce == 0)
-		if j+1 < each && (j+1)%b.kind.atOnce == 0 {
+		b.narrowWord(acc, p, j, j%b.kind.atOnce == 0)
+		if j+1 < partWords && (j+1)%b.kind.atOnce == 0 {
 			b.stashSums(acc, j+1 == b.kind.atOnce)
 		}
 	}
 	return acc
 }
 
-// signedWord adds word j, or begins the sums.
-func (b *pairBlock) signedWord(acc [][]reg.VecVirtual, p, j int, first bool) {
+// signedWord adds word j, or begins the sums with what takes the signs' error out.
+func (b *pairBlock) signedWord(acc [][]reg.VecVirtual, p, j int) {
+	b.magnitudeWord(p, j, func(h int) operand.Op { return b.ones }, func(r, h int, product reg.VecVirtual) {
+		from := operand.Op(acc[r][h])
+		if j == 0 {
+			from = b.w.at(p, negatives+h*b.generator.bytes())
+		}
+		b.VPADDD(from, product, acc[r][h])
+	})
+}
+
+// magnitudeWord calls add with the products of word j times scales of 16 bits.
+func (b *pairBlock) magnitudeWord(p, j int, scale func(h int) operand.Op, add func(r, h int, product reg.VecVirtual)) {
 	sign, magnitude := b.vecs(2), b.vecs(2)
 	for h := range sign {
 		at := 64*j + h*b.generator.bytes()
 		b.VMOVDQU(b.w.at(p, at), sign[h])
 		b.VMOVDQU(b.w.at(p, magnitudes+at), magnitude[h])
 	}
-	for r := range acc {
+	for r := range b.rows {
 		x := b.vec()
 		b.VPBROADCASTD(b.x.at(r, 4*j), x)
 		for h := range sign {
 			product := b.vec()
 			b.VPXOR(sign[h], x, product)
 			b.VPMADDUBSW(product, magnitude[h], product)
-			b.VPMADDWD(b.ones, product, product)
-			if first {
-				b.VPADDD(b.w.at(p, negatives+h*b.generator.bytes()), product, acc[r][h])
-			} else {
-				b.VPADDD(product, acc[r][h], acc[r][h])
-			}
+			b.VPMADDWD(scale(h), product, product)
+			add(r, h, product)
 		}
 	}
 }
@@ -298,20 +290,20 @@ func (b *pairBlock) stashSums(acc [][]reg.VecVirtual, first bool) {
 		for h, v := range acc[r] {
 			b.VPMADDWD(b.word("ones16", 0x00010001), v, v)
 			if !first {
-				b.VPADDD(b.stash(0, r, h), v, v)
+				b.VPADDD(b.stash(r, h), v, v)
 			}
-			b.VMOVDQU(v, b.stash(0, r, h))
+			b.VMOVDQU(v, b.stash(r, h))
 		}
 	}
 }
 
-// scale adds what the products of group i give for row r to its sums. The steps are those of term.add, of avx2Block for
+// scale adds what the products of a part give for row r to its sums. The steps are those of term.add, of avx2Block for
 // q8_0 and q4_0.
-func (b *tailBlock) scale(p, i, r int, acc []reg.VecVirtual) {
+func (b *tailBlock) scale(p, r int, acc []reg.VecVirtual) {
 	b.toFloats(p, r, acc)
+	d := b.vec()
 	switch b.kind.tail {
 	case tailPlain, tailOffset:
-		d := b.vec()
 		b.VBROADCASTSS(b.x.at(r, q8aScale), d)
 		for h, v := range acc {
 			product := b.vec()
@@ -321,19 +313,12 @@ func (b *tailBlock) scale(p, i, r int, acc []reg.VecVirtual) {
 		}
 		return
 	case tailMins:
-		b.scaleWithMins(p, i, r, acc)
+		b.scaleWithMins(p, r, acc)
 	case tailScales, tailShifted:
 		for h, v := range acc {
 			b.VMULPS(b.w.at(p, b.kind.scalesAt()+h*b.generator.bytes()), v, v)
 		}
 	}
-	if i < b.kind.groups-1 {
-		for h, v := range acc {
-			b.VMOVUPS(v, b.stash(1, r, h))
-		}
-		return
-	}
-	d := b.vec()
 	b.VBROADCASTSS(b.x.at(r, q8aScale), d)
 	for h, v := range acc {
 		b.VFMADD213PS(b.sum(p, r, h), d, v)
@@ -363,37 +348,15 @@ func (b *tailBlock) toFloats(p, r int, acc []reg.VecVirtual) {
 	}
 }
 
-// scaleWithMins scales the sums of group i, adds those of the group before, and subtracts the mins.
-func (b *tailBlock) scaleWithMins(p, i, r int, acc []reg.VecVirtual) {
-	c := b.sumOfX(i, r)
-	for h, v := range acc {
-		at := i*vectorSize + h*b.generator.bytes()
-		if i == 0 {
-			b.VMULPS(b.w.at(p, b.kind.scalesAt()+at), v, v)
-		} else {
-			s := b.vec()
-			b.VMOVUPS(b.w.at(p, b.kind.scalesAt()+at), s)
-			b.VFMADD213PS(b.stash(1, r, h), s, v)
-		}
-		b.VFNMADD231PS(b.w.at(p, b.kind.minsAt()+at), c, v)
-	}
-}
-
-// sumOfX returns eight times the sum of group i of row r.
-func (b *tailBlock) sumOfX(i, r int) reg.VecVirtual {
+// scaleWithMins scales the sums of a part and subtracts the mins times eight times the sum of row r.
+func (b *tailBlock) scaleWithMins(p, r int, acc []reg.VecVirtual) {
 	c := b.vec()
-	if b.kind.groups == 2 && i == 0 {
-		b.VBROADCASTSS(b.x.at(r, q8aFirst), c)
-		return c
-	}
 	b.VBROADCASTSS(b.x.at(r, q8aStart4), c)
 	b.VSUBPS(c, b.start.(reg.VecVirtual), c)
-	if i == 1 {
-		first := b.vec()
-		b.VBROADCASTSS(b.x.at(r, q8aFirst), first)
-		b.VSUBPS(first, c, c)
+	for h, v := range acc {
+		b.VMULPS(b.w.at(p, b.kind.scalesAt()+h*b.generator.bytes()), v, v)
+		b.VFNMADD231PS(b.w.at(p, b.kind.minsAt()+h*b.generator.bytes()), c, v)
 	}
-	return c
 }
 
 // write writes the sums, or for swiglu what they give. Stores with a mask take some twenty cycles on AMD's processors,

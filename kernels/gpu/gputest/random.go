@@ -129,7 +129,7 @@ var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
 	func(d *dice) (ir.Op, []ir.CaseArg, any) {
 		x := d.view(f32(d.rows(), ir.Const(d.inner(dtype.Q8A))))
 		if d.IntN(2) == 0 {
-			return ir.OpQuantize, []ir.CaseArg{x}, nil
+			return ir.OpQuantize, []ir.CaseArg{x}, &ir.QuantizeAttr{To: dtype.Q8A}
 		}
 		to := pick(d, dtype.Q8A, dtype.BF16)
 		return ir.OpRMSNormQuantize, []ir.CaseArg{x, f32(x.Type.Shape[1])}, &ir.NormQuantizeAttr{Eps: 1e-5, To: to}

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// superTiles generates what each format with superblocks has: tiles that read panels as they are stored, with AVX2 of
+// one row and of few, and with AVX2 a function that expands panels for more.
+func superTiles(g *generator) {
+	for i := range schemes {
+		s := &schemes[i]
+		if !s.super {
+			continue
+		}
+		g.isa = avx2
+		g.expandSuper(s)
+		for _, rows := range []int{4, 2, 1} {
+			if rows == 1 || s.groups() == 1 && !s.signed() {
+				g.superRow(s, &tile{format: s.format, isa: avx2, level: avx2.name, rows: rows, panels: 1})
+			}
+		}
+		g.isa = avx512
+		for _, rows := range []int{12, 8, 4, 2, 1} {
+			g.superRow(s, &tile{format: s.format, isa: avx512, level: "VNNI", rows: rows, panels: 1})
+		}
+		g.superRow(s, &tile{format: s.format, isa: avx512, level: "VNNI", rows: 1, panels: 2})
+	}
+}
+
+// superRow generates a tile. Registers hold the integer sums of a block: see atOnce. The frame holds the float32 sums of
+// several rows.
+func (g *generator) superRow(s *scheme, t *tile) {
+	g.begin(t)
+	b := &superRow{blockSource: g.newBlockSource(s, g.panelAddresses(t)), tile: t, x: g.xAddresses(t)}
+	if t.rows == 1 {
+		b.sums = g.newSums(t)
+	} else {
+		b.reserve()
+	}
+	b.prefetch = func(p int) { g.prefetchPart(t, b.blockSource, p) }
+	if g.wide() {
+		b.keepMasks()
+		if t.rows == 1 {
+			b.keepHigh()
+			b.prefetch = b.prefetchAhead()
+		}
+	} else if s.signed() {
+		g.VMOVUPS(g.valueTable(s, "signed", byte(s.offset)), b.table)
+	}
+	g.eachBlock(b.block)
+	b.finish()
+}
+
+// superRow is what the code for a block uses. Names that tile has too are those of tile.
+type superRow struct {
+	*blockSource
+	*tile
+	x        rows
+	sums     sums          // of one row
+	frame    reg.GPVirtual // address of those of several rows
+	prefetch func(p int)   // what is read after the current part of panel p
+}
+
+// mostFrame is the bytes of the frame that functions have that do not check the stack, less what the call takes.
+const mostFrame = 640
+
+// reserve makes room for sums in the frame and clears it.
+func (b *superRow) reserve() {
+	size := b.panels * b.rows * vectorSize
+	if size > mostFrame {
+		b.Attributes(0) // the stack may have to grow
+	}
+	b.frame = b.GP64()
+	b.LEAQ(b.local(size), b.frame)
+	zero := b.vec()
+	b.clear(zero)
+	for at := 0; at < size; at += b.bytes() {
+		b.VMOVUPS(zero, operand.Mem{Base: b.frame, Disp: at})
+	}
+}
+
+// sum is where the sum of vector h of panel p and row r is.
+func (b *superRow) sum(p, r, h int) operand.Op {
+	if b.sums != nil {
+		return b.sums[r][p][h]
+	}
+	return b.frameSum(p, r, h)
+}
+
+// spot is a vector of a panel.
+type spot struct{ panel, vector int }
+
+// atOnce returns the vectors of which the products of a block are added at once, one list after the other: registers
+// hold their integer sums. One row with VNNI takes a part of all panels before the next, as memory is fastest where
+// weights are read at several places at once.
+func (b *superRow) atOnce() (all [][]spot) {
+	for p := range b.panels {
+		switch {
+		case b.wide() && b.rows == 1 && p > 0:
+			all[0] = append(all[0], spot{p, 0})
+		case b.wide():
+			all = append(all, []spot{{p, 0}})
+		case b.signed():
+			all = append(all, []spot{{p, 0}, {p, 1}})
+		default:
+			all = append(all, []spot{{p, 0}}, []spot{{p, 1}})
+		}
+	}
+	return all
+}
+
+// block adds the products of a block of each panel.
+func (b *superRow) block() {
+	b.advance(b.w, b.head())
+	all := b.atOnce()
+	for i, spots := range all {
+		b.vectors(spots)
+		if i < len(all)-1 {
+			b.advance(b.w, -superParts*b.sub())
+			b.advance(b.x, -superLen)
+		}
+	}
+	b.advance(b.x, q8akBytes-superLen)
+}
+
+// vectors adds the products of a block for some vectors.
+func (b *superRow) vectors(spots []spot) {
+	ints := make([][]reg.VecVirtual, b.rows)
+	for r := range ints {
+		ints[r] = b.vecs(len(spots))
+		b.clear(ints[r]...)
+	}
+	first := spots[0]
+	b.overSuperParts(b.w, b.sub(), b.x, func() {
+		if b.wide() && b.rows == 1 {
+			for i, s := range spots {
+				b.prefetch(s.panel)
+				b.wideRow(s.panel, ints[0][i])
+			}
+			return
+		}
+		if first.vector == 0 {
+			b.prefetch(first.panel)
+		}
+		switch {
+		case b.wide():
+			b.wideRows(first.panel, ints)
+		case b.signed():
+			b.signedPart(first.panel, ints)
+		default:
+			b.narrowPart(first.panel, first.vector, ints)
+		}
+	})
+	heads := func(at int) func(i int) operand.Op {
+		return func(i int) operand.Op { return b.headFloats(spots[i].panel, at+spots[i].vector*b.isa.lanes*2) }
+	}
+	end := &blockEnd{
+		generator: b.generator, superLayout: b.layout(), x: b.x, rows: b.rows, vectors: len(spots), ints: ints,
+		correction: func(i, pair int) operand.Op { return b.correction(spots[i].panel, spots[i].vector, pair) },
+		d:          heads(0), m: heads(2 * panelRows),
+	}
+	end.add(func(r, i int) operand.Op { return b.sum(spots[i].panel, r, spots[i].vector) })
+}
+
+// wideRow adds the products of a part for one row with VNNI. There are two sums, as each product waits for the one
+// before.
+func (b *superRow) wideRow(p int, sum reg.VecVirtual) {
+	acc := b.vecs(2)
+	b.clear(acc...)
+	b.bytesOf(p, 0, func(j int, u reg.VecVirtual) { b.dot(b.x.at(0, 4*j), u, acc[2*j/partWords]) })
+	if b.scheme.groups() == 1 {
+		if b.kept.high != nil {
+			b.VPSRAD(operand.U8(4), acc[1], acc[1])
+		}
+		b.VPADDD(acc[1], acc[0], acc[0])
+		acc = acc[:1]
+	}
+	for i, v := range acc {
+		b.VPMULLD(b.smallInts(b.scaleAt(p, 0, i)), v, v)
+		b.VPADDD(v, sum, sum)
+	}
+}
+
+// wideRows adds the products of a part for several rows with VNNI. With two groups words come in order, so that sums of
+// one group are in registers at a time.
+func (b *superRow) wideRows(p int, ints [][]reg.VecVirtual) {
+	each := partWords / b.scheme.groups()
+	b.inOrder = each < partWords
+	var acc []reg.VecVirtual
+	words := 0
+	b.bytesOf(p, 0, func(j int, u reg.VecVirtual) {
+		if words%each == 0 {
+			acc = b.vecs(b.rows)
+			b.clear(acc...)
+		}
+		for r, v := range acc {
+			b.dot(b.x.at(r, 4*j), u, v)
+		}
+		if words++; words%each > 0 {
+			return
+		}
+		s := b.smallInts(b.scaleAt(p, 0, j/each))
+		for r, v := range acc {
+			b.VPMULLD(s, v, v)
+			b.VPADDD(v, ints[r][0], ints[r][0])
+		}
+	})
+}
+
+// narrowPart adds the products of a part for vector h with AVX2. As many words as cannot overflow are added in 16 bits.
+func (b *superRow) narrowPart(p, h int, ints [][]reg.VecVirtual) {
+	type narrow struct {
+		words int
+		sums  []reg.VecVirtual
+	}
+	atOnce, all := atOnce(b.most()), make([]narrow, b.scheme.groups())
+	b.bytesOf(p, h, func(j int, u reg.VecVirtual) {
+		group := j * b.scheme.groups() / partWords
+		n := &all[group]
+		if n.words == 0 {
+			n.sums = b.vecs(b.rows)
+		}
+		for r, v := range n.sums {
+			product := v
+			if n.words > 0 {
+				product = b.vec()
+			}
+			b.VPBROADCASTD(b.x.at(r, 4*j), product)
+			b.VPMADDUBSW(product, u, product)
+			if n.words > 0 {
+				b.VPADDW(product, v, v)
+			}
+		}
+		if n.words++; n.words < min(atOnce, partWords/b.scheme.groups()) {
+			return
+		}
+		s := b.scalePairs(p, h, group)
+		for r, v := range n.sums {
+			b.VPMADDWD(s, v, v)
+			b.VPADDD(v, ints[r][0], ints[r][0])
+		}
+		n.words = 0
+	})
+}
+
+// signedPart adds the products of a part of one row with AVX2, for values whose offset of 128 the table does not have.
+func (b *superRow) signedPart(p int, ints [][]reg.VecVirtual) {
+	scales := make([]operand.Op, len(ints[0]))
+	for h := range scales {
+		scales[h] = b.scalePairs(p, h, 0)
+	}
+	b.signedWords(b.x, p, scales, ints[0])
+}
+
+// finish writes the sums.
+func (b *superRow) finish() {
+	if b.sums == nil && !b.wide() {
+		(&pairBlock{generator: b.generator, tile: b.tile, scratch: b.frame}).write()
+		b.ret()
+		return
+	}
+	if b.sums == nil {
+		b.sums = b.loadSums(b.tile, func(p, r int) operand.Mem { return b.frameSum(p, r, 0) })
+	}
+	b.generator.finish(b.tile, b.sums)
+}
+
+// frameSum is the sum of vector h of panel p and row r in the frame.
+func (b *superRow) frameSum(p, r, h int) operand.Mem {
+	return operand.Mem{Base: b.frame, Disp: (p*b.rows+r)*vectorSize + h*b.bytes()}
+}
+
+// loadSums loads sums of whole panels into registers.
+func (g *generator) loadSums(t *tile, at func(p, r int) operand.Mem) sums {
+	s := make(sums, t.rows)
+	for r := range s {
+		for p := range t.panels {
+			v := g.vec()
+			g.VMOVUPS(at(p, r), v)
+			s[r] = append(s[r], []reg.VecVirtual{v})
+		}
+	}
+	return s
+}
