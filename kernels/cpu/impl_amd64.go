@@ -12,10 +12,18 @@ func builtin() []implementation {
 	wider := avx512Implementation(wide, f)
 	bytes := vnniImplementation(wider, f)
 	all := []implementation{generic, wide, wider, bytes, bf16Implementation(bytes, f), amxImplementation(bytes, f)}
+	zen4 := f.vnni && !f.intel && !f.vexVNNI
 	for i := range all {
-		all[i].ahead = 4096
-		if !f.intel && !f.vexVNNI { // Zen 4
+		narrow := all[i].name == tile.AVX2 || all[i].name == tile.AVX512
+		switch {
+		case zen4 && narrow:
+			all[i].ahead = 0
+		case zen4:
 			all[i].ahead = 2048
+		case narrow:
+			all[i].ahead = 8192
+		default:
+			all[i].ahead = 4096
 		}
 	}
 	if !f.intel {

@@ -221,253 +221,237 @@ TEXT ·tileQ2KAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   x+8(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   blocks+48(FP), DX
-	TESTQ  DX, DX
+	MOVQ   xStride+32(FP), DX
+	MOVQ   blocks+48(FP), SI
+	TESTQ  SI, SI
 	JZ     done5
 
 block4:
 	ADDQ  $+64, AX
 	VPXOR Y2, Y2, Y2
-	MOVQ  $0x00000008, BX
+	VPXOR Y3, Y3, Y3
+	MOVQ  $0x00000008, DI
 
 part6:
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	VMOVUPS      (AX), Y3
-	VPAND        pairs0<>+0(SB), Y3, Y4
-	VPBROADCASTD (CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPSRLW       $0x04, Y3, Y4
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	VMOVUPS      (AX), Y4
+	VPAND        pairs0<>+0(SB), Y4, Y5
+	VPBROADCASTD (CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPBROADCASTD 16(CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VMOVUPS      64(AX), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y8
+	VPBROADCASTD 4(CX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y6, Y6
+	VPSRLW       $0x04, Y5, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 20(CX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y7, Y7
+	VPSRLW       $0x02, Y4, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 8(CX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y6, Y6
+	VPSRLW       $0x06, Y4, Y4
 	VPAND        pairs0<>+0(SB), Y4, Y4
-	VPBROADCASTD 16(CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VMOVUPS      64(AX), Y4
-	VPAND        pairs0<>+0(SB), Y4, Y7
-	VPBROADCASTD 4(CX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
-	VPSRLW       $0x04, Y4, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPBROADCASTD 20(CX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
+	VPBROADCASTD 24(CX), Y8
+	VPMADDUBSW   Y8, Y4, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x02, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPBROADCASTD 12(CX), Y8
+	VPMADDUBSW   Y8, Y4, Y8
 	VPADDW       Y8, Y6, Y6
-	VPSRLW       $0x02, Y3, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPBROADCASTD 8(CX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
-	VPSRLW       $0x06, Y3, Y3
-	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPBROADCASTD 24(CX), Y7
-	VPMADDUBSW   Y7, Y3, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x02, Y4, Y3
-	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPBROADCASTD 12(CX), Y7
-	VPMADDUBSW   Y7, Y3, Y7
-	VPADDW       Y7, Y5, Y5
-	VPMOVSXBD    128(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VPSRLW       $0x06, Y4, Y3
-	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPBROADCASTD 28(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VPMOVSXBD    144(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y6, Y6
+	VPMOVSXBD    128(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y6, Y6
 	VPADDD       Y6, Y2, Y2
+	VPSRLW       $0x06, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPMOVSXBD    144(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y7, Y7
+	VPADDD       Y7, Y2, Y2
+	VMOVUPS      32(AX), Y4
+	VPAND        pairs0<>+0(SB), Y4, Y5
+	VPBROADCASTD (CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPBROADCASTD 16(CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VMOVUPS      96(AX), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y8
+	VPBROADCASTD 4(CX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y6, Y6
+	VPSRLW       $0x04, Y5, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 20(CX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y7, Y7
+	VPSRLW       $0x02, Y4, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 8(CX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y6, Y6
+	VPSRLW       $0x06, Y4, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPBROADCASTD 24(CX), Y8
+	VPMADDUBSW   Y8, Y4, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x02, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPBROADCASTD 12(CX), Y8
+	VPMADDUBSW   Y8, Y4, Y8
+	VPADDW       Y8, Y6, Y6
+	VPMOVSXBD    136(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y6, Y6
+	VPADDD       Y6, Y3, Y3
+	VPSRLW       $0x06, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPMOVSXBD    152(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y7, Y7
+	VPADDD       Y7, Y3, Y3
 	ADDQ         $+192, AX
 	ADDQ         $+32, CX
-	DECQ         BX
+	DECQ         DI
 	JNZ          part6
-	VPMOVSXBD    -1376(AX), Y3
-	VPMOVSXBD    -1360(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPBROADCASTD 32(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPMOVSXBD    -1184(AX), Y4
-	VPMOVSXBD    -1168(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 36(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -992(AX), Y4
-	VPMOVSXBD    -976(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 40(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -800(AX), Y4
-	VPMOVSXBD    -784(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 44(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -608(AX), Y4
-	VPMOVSXBD    -592(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 48(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -416(AX), Y4
-	VPMOVSXBD    -400(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 52(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -224(AX), Y4
-	VPMOVSXBD    -208(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 56(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -32(AX), Y4
-	VPMOVSXBD    -16(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 60(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    -1600(AX), Y4
-	VCVTPH2PS    -1568(AX), Y5
+	VPBROADCASTD 32(CX), Y5
+	VPMOVSXBD    -1376(AX), Y4
+	VPMOVSXBD    -1360(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y4, Y6
+	VPMADDWD     Y6, Y5, Y4
+	VPMOVSXBD    -1368(AX), Y6
+	VPMOVSXBD    -1352(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPBROADCASTD 36(CX), Y6
+	VPMOVSXBD    -1184(AX), Y7
+	VPMOVSXBD    -1168(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y7
+	VPADDD       Y7, Y4, Y4
+	VPMOVSXBD    -1176(AX), Y7
+	VPMOVSXBD    -1160(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 40(CX), Y6
+	VPMOVSXBD    -992(AX), Y7
+	VPMOVSXBD    -976(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y7
+	VPADDD       Y7, Y4, Y4
+	VPMOVSXBD    -984(AX), Y7
+	VPMOVSXBD    -968(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 44(CX), Y6
+	VPMOVSXBD    -800(AX), Y7
+	VPMOVSXBD    -784(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y7
+	VPADDD       Y7, Y4, Y4
+	VPMOVSXBD    -792(AX), Y7
+	VPMOVSXBD    -776(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 48(CX), Y6
+	VPMOVSXBD    -608(AX), Y7
+	VPMOVSXBD    -592(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y7
+	VPADDD       Y7, Y4, Y4
+	VPMOVSXBD    -600(AX), Y7
+	VPMOVSXBD    -584(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 52(CX), Y6
+	VPMOVSXBD    -416(AX), Y7
+	VPMOVSXBD    -400(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y7
+	VPADDD       Y7, Y4, Y4
+	VPMOVSXBD    -408(AX), Y7
+	VPMOVSXBD    -392(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 56(CX), Y6
+	VPMOVSXBD    -224(AX), Y7
+	VPMOVSXBD    -208(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y7
+	VPADDD       Y7, Y4, Y4
+	VPMOVSXBD    -216(AX), Y7
+	VPMOVSXBD    -200(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 60(CX), Y6
+	VPMOVSXBD    -32(AX), Y7
+	VPMOVSXBD    -16(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y7
+	VPADDD       Y7, Y4, Y4
+	VPMOVSXBD    -24(AX), Y7
+	VPMOVSXBD    -8(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    -1600(AX), Y6
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VFNMADD231PS Y5, Y3, Y2
-	VBROADCASTSS (CX), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	ADDQ         $-1536, AX
-	ADDQ         $-256, CX
-	VPXOR        Y2, Y2, Y2
-	MOVQ         $0x00000008, BX
-
-part7:
-	VMOVUPS      32(AX), Y3
-	VPAND        pairs0<>+0(SB), Y3, Y4
-	VPBROADCASTD (CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPSRLW       $0x04, Y3, Y4
-	VPAND        pairs0<>+0(SB), Y4, Y4
-	VPBROADCASTD 16(CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VMOVUPS      96(AX), Y4
-	VPAND        pairs0<>+0(SB), Y4, Y7
-	VPBROADCASTD 4(CX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
-	VPSRLW       $0x04, Y4, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPBROADCASTD 20(CX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y6, Y6
-	VPSRLW       $0x02, Y3, Y7
-	VPAND        pairs0<>+0(SB), Y7, Y7
-	VPBROADCASTD 8(CX), Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPADDW       Y8, Y5, Y5
-	VPSRLW       $0x06, Y3, Y3
-	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPBROADCASTD 24(CX), Y7
-	VPMADDUBSW   Y7, Y3, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x02, Y4, Y3
-	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPBROADCASTD 12(CX), Y7
-	VPMADDUBSW   Y7, Y3, Y7
-	VPADDW       Y7, Y5, Y5
-	VPMOVSXBD    136(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VPSRLW       $0x06, Y4, Y3
-	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPBROADCASTD 28(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VPMOVSXBD    152(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y6, Y6
-	VPADDD       Y6, Y2, Y2
-	ADDQ         $+192, AX
-	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part7
-	VPMOVSXBD    -1368(AX), Y3
-	VPMOVSXBD    -1352(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPBROADCASTD 32(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPMOVSXBD    -1176(AX), Y4
-	VPMOVSXBD    -1160(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 36(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -984(AX), Y4
-	VPMOVSXBD    -968(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 40(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -792(AX), Y4
-	VPMOVSXBD    -776(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 44(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -600(AX), Y4
-	VPMOVSXBD    -584(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 48(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -408(AX), Y4
-	VPMOVSXBD    -392(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 52(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -216(AX), Y4
-	VPMOVSXBD    -200(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 56(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -24(AX), Y4
-	VPMOVSXBD    -8(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 60(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
+	VMULPS       Y6, Y2, Y2
+	VCVTPH2PS    -1568(AX), Y6
+	VCVTDQ2PS    Y4, Y4
+	VFNMADD231PS Y6, Y4, Y2
 	VCVTPH2PS    -1584(AX), Y4
-	VCVTPH2PS    -1552(AX), Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VFNMADD231PS Y5, Y3, Y2
-	VBROADCASTSS (CX), Y3
-	VFMADD231PS  Y3, Y2, Y1
+	VMULPS       Y4, Y3, Y3
+	VCVTPH2PS    -1552(AX), Y4
+	VCVTDQ2PS    Y5, Y5
+	VFNMADD231PS Y4, Y5, Y3
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         $+64, CX
-	DECQ         DX
+	DECQ         SI
 	JNZ          block4
 
 done5:
@@ -483,13 +467,13 @@ done5:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual8
+	JZ         noResidual7
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual8:
+noResidual7:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
 	VZEROUPPER
@@ -529,6 +513,486 @@ DATA lanes<>+120(SB)/4, $0x00000000
 DATA lanes<>+124(SB)/4, $0x00000000
 GLOBL lanes<>(SB), RODATA|NOPTR, $128
 
+// func tileQ2KAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileQ2KAVX2r1p2(SB), NOSPLIT, $0-80
+	MOVQ   w+16(FP), AX
+	MOVQ   panelBytes+56(FP), CX
+	MOVQ   x+8(FP), DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   xStride+32(FP), BX
+	MOVQ   blocks+48(FP), DI
+	TESTQ  DI, DI
+	JZ     done9
+
+block8:
+	ADDQ  $+64, AX
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	MOVQ  $0x00000008, R8
+
+part10:
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	VMOVUPS      (AX), Y8
+	VPAND        pairs0<>+0(SB), Y8, Y9
+	VPBROADCASTD (DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        pairs0<>+0(SB), Y9, Y9
+	VPBROADCASTD 16(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VMOVUPS      64(AX), Y9
+	VPAND        pairs0<>+0(SB), Y9, Y12
+	VPBROADCASTD 4(DX), Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPADDW       Y13, Y10, Y10
+	VPSRLW       $0x04, Y9, Y12
+	VPAND        pairs0<>+0(SB), Y12, Y12
+	VPBROADCASTD 20(DX), Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPADDW       Y13, Y11, Y11
+	VPSRLW       $0x02, Y8, Y12
+	VPAND        pairs0<>+0(SB), Y12, Y12
+	VPBROADCASTD 8(DX), Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPADDW       Y13, Y10, Y10
+	VPSRLW       $0x06, Y8, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 24(DX), Y12
+	VPMADDUBSW   Y12, Y8, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x02, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y8, Y12
+	VPADDW       Y12, Y10, Y10
+	VPMOVSXBD    128(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VPSRLW       $0x06, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VPMOVSXBD    144(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y4, Y4
+	VMOVUPS      32(AX), Y8
+	VPAND        pairs0<>+0(SB), Y8, Y9
+	VPBROADCASTD (DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        pairs0<>+0(SB), Y9, Y9
+	VPBROADCASTD 16(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VMOVUPS      96(AX), Y9
+	VPAND        pairs0<>+0(SB), Y9, Y12
+	VPBROADCASTD 4(DX), Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPADDW       Y13, Y10, Y10
+	VPSRLW       $0x04, Y9, Y12
+	VPAND        pairs0<>+0(SB), Y12, Y12
+	VPBROADCASTD 20(DX), Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPADDW       Y13, Y11, Y11
+	VPSRLW       $0x02, Y8, Y12
+	VPAND        pairs0<>+0(SB), Y12, Y12
+	VPBROADCASTD 8(DX), Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPADDW       Y13, Y10, Y10
+	VPSRLW       $0x06, Y8, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 24(DX), Y12
+	VPMADDUBSW   Y12, Y8, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x02, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y8, Y12
+	VPADDW       Y12, Y10, Y10
+	VPMOVSXBD    136(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPSRLW       $0x06, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VPMOVSXBD    152(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	VMOVUPS      (AX)(CX*1), Y8
+	VPAND        pairs0<>+0(SB), Y8, Y9
+	VPBROADCASTD (DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        pairs0<>+0(SB), Y9, Y9
+	VPBROADCASTD 16(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VMOVUPS      64(AX)(CX*1), Y9
+	VPAND        pairs0<>+0(SB), Y9, Y12
+	VPBROADCASTD 4(DX), Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPADDW       Y13, Y10, Y10
+	VPSRLW       $0x04, Y9, Y12
+	VPAND        pairs0<>+0(SB), Y12, Y12
+	VPBROADCASTD 20(DX), Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPADDW       Y13, Y11, Y11
+	VPSRLW       $0x02, Y8, Y12
+	VPAND        pairs0<>+0(SB), Y12, Y12
+	VPBROADCASTD 8(DX), Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPADDW       Y13, Y10, Y10
+	VPSRLW       $0x06, Y8, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 24(DX), Y12
+	VPMADDUBSW   Y12, Y8, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x02, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y8, Y12
+	VPADDW       Y12, Y10, Y10
+	VPMOVSXBD    128(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPSRLW       $0x06, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VPMOVSXBD    144(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VMOVUPS      32(AX)(CX*1), Y8
+	VPAND        pairs0<>+0(SB), Y8, Y9
+	VPBROADCASTD (DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        pairs0<>+0(SB), Y9, Y9
+	VPBROADCASTD 16(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VMOVUPS      96(AX)(CX*1), Y9
+	VPAND        pairs0<>+0(SB), Y9, Y12
+	VPBROADCASTD 4(DX), Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPADDW       Y13, Y10, Y10
+	VPSRLW       $0x04, Y9, Y12
+	VPAND        pairs0<>+0(SB), Y12, Y12
+	VPBROADCASTD 20(DX), Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPADDW       Y13, Y11, Y11
+	VPSRLW       $0x02, Y8, Y12
+	VPAND        pairs0<>+0(SB), Y12, Y12
+	VPBROADCASTD 8(DX), Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPADDW       Y13, Y10, Y10
+	VPSRLW       $0x06, Y8, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 24(DX), Y12
+	VPMADDUBSW   Y12, Y8, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x02, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y8, Y12
+	VPADDW       Y12, Y10, Y10
+	VPMOVSXBD    136(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VPSRLW       $0x06, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VPMOVSXBD    152(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	ADDQ         $+192, AX
+	ADDQ         $+32, DX
+	DECQ         R8
+	JNZ          part10
+	VPBROADCASTD 32(DX), Y11
+	VPMOVSXBD    -1376(AX), Y8
+	VPMOVSXBD    -1360(AX), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VPBLENDW     $0xaa, Y9, Y8, Y9
+	VPMADDWD     Y9, Y11, Y8
+	VPMOVSXBD    -1368(AX), Y9
+	VPMOVSXBD    -1352(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y11, Y9
+	VPMOVSXBD    -1376(AX)(CX*1), Y10
+	VPMOVSXBD    -1360(AX)(CX*1), Y12
+	VPSLLD       $0x10, Y12, Y12
+	VPBLENDW     $0xaa, Y12, Y10, Y12
+	VPMADDWD     Y12, Y11, Y10
+	VPMOVSXBD    -1368(AX)(CX*1), Y12
+	VPMOVSXBD    -1352(AX)(CX*1), Y13
+	VPSLLD       $0x10, Y13, Y13
+	VPBLENDW     $0xaa, Y13, Y12, Y13
+	VPMADDWD     Y13, Y11, Y11
+	VPBROADCASTD 36(DX), Y12
+	VPMOVSXBD    -1184(AX), Y13
+	VPMOVSXBD    -1168(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y8, Y8
+	VPMOVSXBD    -1176(AX), Y13
+	VPMOVSXBD    -1160(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y9, Y9
+	VPMOVSXBD    -1184(AX)(CX*1), Y13
+	VPMOVSXBD    -1168(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y10, Y10
+	VPMOVSXBD    -1176(AX)(CX*1), Y13
+	VPMOVSXBD    -1160(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y12
+	VPADDD       Y12, Y11, Y11
+	VPBROADCASTD 40(DX), Y12
+	VPMOVSXBD    -992(AX), Y13
+	VPMOVSXBD    -976(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y8, Y8
+	VPMOVSXBD    -984(AX), Y13
+	VPMOVSXBD    -968(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y9, Y9
+	VPMOVSXBD    -992(AX)(CX*1), Y13
+	VPMOVSXBD    -976(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y10, Y10
+	VPMOVSXBD    -984(AX)(CX*1), Y13
+	VPMOVSXBD    -968(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y12
+	VPADDD       Y12, Y11, Y11
+	VPBROADCASTD 44(DX), Y12
+	VPMOVSXBD    -800(AX), Y13
+	VPMOVSXBD    -784(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y8, Y8
+	VPMOVSXBD    -792(AX), Y13
+	VPMOVSXBD    -776(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y9, Y9
+	VPMOVSXBD    -800(AX)(CX*1), Y13
+	VPMOVSXBD    -784(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y10, Y10
+	VPMOVSXBD    -792(AX)(CX*1), Y13
+	VPMOVSXBD    -776(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y12
+	VPADDD       Y12, Y11, Y11
+	VPBROADCASTD 48(DX), Y12
+	VPMOVSXBD    -608(AX), Y13
+	VPMOVSXBD    -592(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y8, Y8
+	VPMOVSXBD    -600(AX), Y13
+	VPMOVSXBD    -584(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y9, Y9
+	VPMOVSXBD    -608(AX)(CX*1), Y13
+	VPMOVSXBD    -592(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y10, Y10
+	VPMOVSXBD    -600(AX)(CX*1), Y13
+	VPMOVSXBD    -584(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y12
+	VPADDD       Y12, Y11, Y11
+	VPBROADCASTD 52(DX), Y12
+	VPMOVSXBD    -416(AX), Y13
+	VPMOVSXBD    -400(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y8, Y8
+	VPMOVSXBD    -408(AX), Y13
+	VPMOVSXBD    -392(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y9, Y9
+	VPMOVSXBD    -416(AX)(CX*1), Y13
+	VPMOVSXBD    -400(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y10, Y10
+	VPMOVSXBD    -408(AX)(CX*1), Y13
+	VPMOVSXBD    -392(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y12
+	VPADDD       Y12, Y11, Y11
+	VPBROADCASTD 56(DX), Y12
+	VPMOVSXBD    -224(AX), Y13
+	VPMOVSXBD    -208(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y8, Y8
+	VPMOVSXBD    -216(AX), Y13
+	VPMOVSXBD    -200(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y9, Y9
+	VPMOVSXBD    -224(AX)(CX*1), Y13
+	VPMOVSXBD    -208(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y10, Y10
+	VPMOVSXBD    -216(AX)(CX*1), Y13
+	VPMOVSXBD    -200(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y12
+	VPADDD       Y12, Y11, Y11
+	VPBROADCASTD 60(DX), Y12
+	VPMOVSXBD    -32(AX), Y13
+	VPMOVSXBD    -16(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y8, Y8
+	VPMOVSXBD    -24(AX), Y13
+	VPMOVSXBD    -8(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y9, Y9
+	VPMOVSXBD    -32(AX)(CX*1), Y13
+	VPMOVSXBD    -16(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y10, Y10
+	VPMOVSXBD    -24(AX)(CX*1), Y13
+	VPMOVSXBD    -8(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y12
+	VPADDD       Y12, Y11, Y11
+	VCVTPH2PS    -1600(AX), Y12
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y12, Y4, Y4
+	VCVTPH2PS    -1568(AX), Y12
+	VCVTDQ2PS    Y8, Y8
+	VFNMADD231PS Y12, Y8, Y4
+	VCVTPH2PS    -1584(AX), Y8
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VCVTPH2PS    -1552(AX), Y8
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS Y8, Y9, Y5
+	VCVTPH2PS    -1600(AX)(CX*1), Y8
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VCVTPH2PS    -1568(AX)(CX*1), Y8
+	VCVTDQ2PS    Y10, Y10
+	VFNMADD231PS Y8, Y10, Y6
+	VCVTPH2PS    -1584(AX)(CX*1), Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y8, Y7, Y7
+	VCVTPH2PS    -1552(AX)(CX*1), Y8
+	VCVTDQ2PS    Y11, Y11
+	VFNMADD231PS Y8, Y11, Y7
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y8, Y4, Y0
+	VFMADD231PS  Y8, Y5, Y1
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	ADDQ         $+64, DX
+	DECQ         DI
+	JNZ          block8
+
+done9:
+	MOVQ       dstStride+40(FP), AX
+	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+64(SB), BX
+	MOVQ       DX, SI
+	NEGQ       SI
+	VMOVUPS    (BX)(SI*4), Y4
+	LEAQ       lanes<>+96(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y5
+	MOVQ       res+24(FP), DX
+	TESTQ      DX, DX
+	JZ         noResidual11
+	VMOVUPS    (DX), Y6
+	VADDPS     Y6, Y0, Y0
+	VMOVUPS    32(DX), Y6
+	VADDPS     Y6, Y1, Y1
+	VMASKMOVPS (DX)(AX*1), Y4, Y6
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
+	VADDPS     Y6, Y3, Y3
+
+noResidual11:
+	VMOVUPS    Y0, (CX)
+	VMOVUPS    Y1, 32(CX)
+	VMASKMOVPS Y2, Y4, (CX)(AX*1)
+	VMASKMOVPS Y3, Y5, 32(CX)(AX*1)
+	VZEROUPPER
+	RET
+
 // func tileQ2KVNNIr12p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ2KVNNIr12p1(SB), $768-80
@@ -558,9 +1022,9 @@ TEXT ·tileQ2KVNNIr12p1(SB), $768-80
 	VMOVUPS pairs0<>+0(SB), Z0
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done10
+	JZ      done13
 
-block9:
+block12:
 	ADDQ   $+64, AX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -576,7 +1040,7 @@ block9:
 	VPXORD Z12, Z12, Z12
 	MOVQ   $0x00000008, R10
 
-part11:
+part14:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -778,7 +1242,7 @@ part11:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part11
+	JNZ           part14
 	VPMOVSXBD     -1376(AX), Z13
 	VPMOVSXBD     -1360(AX), Z25
 	VPSLLD        $0x10, Z25, Z25
@@ -928,9 +1392,9 @@ part11:
 	VPDPWSSD.BCST 60(DI)(DX*1), Z26, Z23
 	VPDPWSSD.BCST 60(DI)(DX*2), Z26, Z24
 	VCVTPH2PS     -1600(AX), Z25
-	VCVTPH2PS     -1568(AX), Z26
 	VCVTDQ2PS     Z1, Z1
 	VMULPS        Z25, Z1, Z1
+	VCVTPH2PS     -1568(AX), Z26
 	VCVTDQ2PS     Z13, Z13
 	VFNMADD231PS  Z26, Z13, Z1
 	VBROADCASTSS  (CX), Z13
@@ -1018,9 +1482,9 @@ part11:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block9
+	JNZ           block12
 
-done10:
+done13:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -1048,7 +1512,7 @@ done10:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual12
+	JZ        noResidual15
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -1080,7 +1544,7 @@ done10:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual12:
+noResidual15:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -1137,9 +1601,9 @@ TEXT ·tileQ2KVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS pairs0<>+0(SB), Z0
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done14
+	JZ      done17
 
-block13:
+block16:
 	ADDQ   $+64, AX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1151,7 +1615,7 @@ block13:
 	VPXORD Z8, Z8, Z8
 	MOVQ   $0x00000008, R9
 
-part15:
+part18:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -1296,7 +1760,7 @@ part15:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part15
+	JNZ           part18
 	VPMOVSXBD     -1376(AX), Z9
 	VPMOVSXBD     -1360(AX), Z17
 	VPSLLD        $0x10, Z17, Z17
@@ -1410,9 +1874,9 @@ part15:
 	VPDPWSSD.BCST 60(SI), Z18, Z15
 	VPDPWSSD.BCST 60(SI)(DX*1), Z18, Z16
 	VCVTPH2PS     -1600(AX), Z17
-	VCVTPH2PS     -1568(AX), Z18
 	VCVTDQ2PS     Z1, Z1
 	VMULPS        Z17, Z1, Z1
+	VCVTPH2PS     -1568(AX), Z18
 	VCVTDQ2PS     Z9, Z9
 	VFNMADD231PS  Z18, Z9, Z1
 	VBROADCASTSS  (CX), Z9
@@ -1471,9 +1935,9 @@ part15:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block13
+	JNZ           block16
 
-done14:
+done17:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -1495,7 +1959,7 @@ done14:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual16
+	JZ        noResidual19
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -1517,7 +1981,7 @@ done14:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual16:
+noResidual19:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -1546,9 +2010,9 @@ TEXT ·tileQ2KVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS pairs0<>+0(SB), Z0
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done18
+	JZ      done21
 
-block17:
+block20:
 	ADDQ   $+64, AX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1556,7 +2020,7 @@ block17:
 	VPXORD Z4, Z4, Z4
 	MOVQ   $0x00000008, R8
 
-part19:
+part22:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -1644,7 +2108,7 @@ part19:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part19
+	JNZ           part22
 	VPMOVSXBD     -1376(AX), Z5
 	VPMOVSXBD     -1360(AX), Z9
 	VPSLLD        $0x10, Z9, Z9
@@ -1722,9 +2186,9 @@ part19:
 	VPDPWSSD.BCST 60(CX)(DX*2), Z10, Z7
 	VPDPWSSD.BCST 60(BX), Z10, Z8
 	VCVTPH2PS     -1600(AX), Z9
-	VCVTPH2PS     -1568(AX), Z10
 	VCVTDQ2PS     Z1, Z1
 	VMULPS        Z9, Z1, Z1
+	VCVTPH2PS     -1568(AX), Z10
 	VCVTDQ2PS     Z5, Z5
 	VFNMADD231PS  Z10, Z5, Z1
 	VBROADCASTSS  (CX), Z5
@@ -1754,9 +2218,9 @@ part19:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block17
+	JNZ           block20
 
-done18:
+done21:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -1772,7 +2236,7 @@ done18:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual20
+	JZ        noResidual23
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -1784,7 +2248,7 @@ done18:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual20:
+noResidual23:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -1805,15 +2269,15 @@ TEXT ·tileQ2KVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS pairs0<>+0(SB), Z0
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done22
+	JZ      done25
 
-block21:
+block24:
 	ADDQ   $+64, AX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	MOVQ   $0x00000008, DI
 
-part23:
+part26:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -1872,7 +2336,7 @@ part23:
 	ADDQ          $+192, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part23
+	JNZ           part26
 	VPMOVSXBD     -1376(AX), Z3
 	VPMOVSXBD     -1360(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -1932,9 +2396,9 @@ part23:
 	VPDPWSSD.BCST 60(CX), Z6, Z3
 	VPDPWSSD.BCST 60(CX)(DX*1), Z6, Z4
 	VCVTPH2PS     -1600(AX), Z5
-	VCVTPH2PS     -1568(AX), Z6
 	VCVTDQ2PS     Z1, Z1
 	VMULPS        Z5, Z1, Z1
+	VCVTPH2PS     -1568(AX), Z6
 	VCVTDQ2PS     Z3, Z3
 	VFNMADD231PS  Z6, Z3, Z1
 	VBROADCASTSS  (CX), Z3
@@ -1949,9 +2413,9 @@ part23:
 	VMOVUPS       Z2, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block21
+	JNZ           block24
 
-done22:
+done25:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -1963,13 +2427,13 @@ done22:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual24
+	JZ        noResidual27
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual24:
+noResidual27:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -1985,14 +2449,14 @@ TEXT ·tileQ2KVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done26
+	JZ      done29
 
-block25:
+block28:
 	ADDQ   $+64, AX
 	VPXORD Z2, Z2, Z2
 	MOVQ   $0x00000008, DI
 
-part27:
+part30:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -2032,7 +2496,7 @@ part27:
 	ADDQ          $+192, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part27
+	JNZ           part30
 	VPMOVSXBD     -1376(AX), Z3
 	VPMOVSXBD     -1360(AX), Z4
 	VPSLLD        $0x10, Z4, Z4
@@ -2083,18 +2547,18 @@ part27:
 	VPORD         Z4, Z5, Z5
 	VPDPWSSD.BCST 60(CX), Z5, Z3
 	VCVTPH2PS     -1600(AX), Z4
-	VCVTPH2PS     -1568(AX), Z5
 	VCVTDQ2PS     Z2, Z2
 	VMULPS        Z4, Z2, Z2
+	VCVTPH2PS     -1568(AX), Z4
 	VCVTDQ2PS     Z3, Z3
-	VFNMADD231PS  Z5, Z3, Z2
+	VFNMADD231PS  Z4, Z3, Z2
 	VBROADCASTSS  (CX), Z3
 	VFMADD231PS   Z3, Z2, Z0
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block25
+	JNZ           block28
 
-done26:
+done29:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -2104,11 +2568,11 @@ done26:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual28
+	JZ        noResidual31
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-noResidual28:
+noResidual31:
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
@@ -2125,15 +2589,15 @@ TEXT ·tileQ2KVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done30
+	JZ      done33
 
-block29:
+block32:
 	ADDQ   $+64, AX
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	MOVQ   $0x00000008, R8
 
-part31:
+part34:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -2209,19 +2673,19 @@ part31:
 	ADDQ          $+192, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part31
+	JNZ           part34
 	VPMOVSXBD     -1376(AX), Z5
 	VPMOVSXBD     -1360(AX), Z6
 	VPSLLD        $0x10, Z6, Z6
 	VPANDD        lowWords<>+0(SB), Z5, Z5
 	VPORD         Z5, Z6, Z6
-	VPMOVSXBD     -1376(AX)(CX*1), Z5
-	VPMOVSXBD     -1360(AX)(CX*1), Z7
-	VPSLLD        $0x10, Z7, Z7
-	VPANDD        lowWords<>+0(SB), Z5, Z5
-	VPORD         Z5, Z7, Z7
 	VPXORD        Z5, Z5, Z5
 	VPDPWSSD.BCST 32(DX), Z6, Z5
+	VPMOVSXBD     -1376(AX)(CX*1), Z6
+	VPMOVSXBD     -1360(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
 	VPXORD        Z6, Z6, Z6
 	VPDPWSSD.BCST 32(DX), Z7, Z6
 	VPMOVSXBD     -1184(AX), Z7
@@ -2229,105 +2693,105 @@ part31:
 	VPSLLD        $0x10, Z8, Z8
 	VPANDD        lowWords<>+0(SB), Z7, Z7
 	VPORD         Z7, Z8, Z8
-	VPMOVSXBD     -1184(AX)(CX*1), Z7
-	VPMOVSXBD     -1168(AX)(CX*1), Z9
-	VPSLLD        $0x10, Z9, Z9
-	VPANDD        lowWords<>+0(SB), Z7, Z7
-	VPORD         Z7, Z9, Z9
 	VPDPWSSD.BCST 36(DX), Z8, Z5
-	VPDPWSSD.BCST 36(DX), Z9, Z6
+	VPMOVSXBD     -1184(AX)(CX*1), Z7
+	VPMOVSXBD     -1168(AX)(CX*1), Z8
+	VPSLLD        $0x10, Z8, Z8
+	VPANDD        lowWords<>+0(SB), Z7, Z7
+	VPORD         Z7, Z8, Z8
+	VPDPWSSD.BCST 36(DX), Z8, Z6
 	VPMOVSXBD     -992(AX), Z7
 	VPMOVSXBD     -976(AX), Z8
 	VPSLLD        $0x10, Z8, Z8
 	VPANDD        lowWords<>+0(SB), Z7, Z7
 	VPORD         Z7, Z8, Z8
-	VPMOVSXBD     -992(AX)(CX*1), Z7
-	VPMOVSXBD     -976(AX)(CX*1), Z9
-	VPSLLD        $0x10, Z9, Z9
-	VPANDD        lowWords<>+0(SB), Z7, Z7
-	VPORD         Z7, Z9, Z9
 	VPDPWSSD.BCST 40(DX), Z8, Z5
-	VPDPWSSD.BCST 40(DX), Z9, Z6
+	VPMOVSXBD     -992(AX)(CX*1), Z7
+	VPMOVSXBD     -976(AX)(CX*1), Z8
+	VPSLLD        $0x10, Z8, Z8
+	VPANDD        lowWords<>+0(SB), Z7, Z7
+	VPORD         Z7, Z8, Z8
+	VPDPWSSD.BCST 40(DX), Z8, Z6
 	VPMOVSXBD     -800(AX), Z7
 	VPMOVSXBD     -784(AX), Z8
 	VPSLLD        $0x10, Z8, Z8
 	VPANDD        lowWords<>+0(SB), Z7, Z7
 	VPORD         Z7, Z8, Z8
-	VPMOVSXBD     -800(AX)(CX*1), Z7
-	VPMOVSXBD     -784(AX)(CX*1), Z9
-	VPSLLD        $0x10, Z9, Z9
-	VPANDD        lowWords<>+0(SB), Z7, Z7
-	VPORD         Z7, Z9, Z9
 	VPDPWSSD.BCST 44(DX), Z8, Z5
-	VPDPWSSD.BCST 44(DX), Z9, Z6
+	VPMOVSXBD     -800(AX)(CX*1), Z7
+	VPMOVSXBD     -784(AX)(CX*1), Z8
+	VPSLLD        $0x10, Z8, Z8
+	VPANDD        lowWords<>+0(SB), Z7, Z7
+	VPORD         Z7, Z8, Z8
+	VPDPWSSD.BCST 44(DX), Z8, Z6
 	VPMOVSXBD     -608(AX), Z7
 	VPMOVSXBD     -592(AX), Z8
 	VPSLLD        $0x10, Z8, Z8
 	VPANDD        lowWords<>+0(SB), Z7, Z7
 	VPORD         Z7, Z8, Z8
-	VPMOVSXBD     -608(AX)(CX*1), Z7
-	VPMOVSXBD     -592(AX)(CX*1), Z9
-	VPSLLD        $0x10, Z9, Z9
-	VPANDD        lowWords<>+0(SB), Z7, Z7
-	VPORD         Z7, Z9, Z9
 	VPDPWSSD.BCST 48(DX), Z8, Z5
-	VPDPWSSD.BCST 48(DX), Z9, Z6
+	VPMOVSXBD     -608(AX)(CX*1), Z7
+	VPMOVSXBD     -592(AX)(CX*1), Z8
+	VPSLLD        $0x10, Z8, Z8
+	VPANDD        lowWords<>+0(SB), Z7, Z7
+	VPORD         Z7, Z8, Z8
+	VPDPWSSD.BCST 48(DX), Z8, Z6
 	VPMOVSXBD     -416(AX), Z7
 	VPMOVSXBD     -400(AX), Z8
 	VPSLLD        $0x10, Z8, Z8
 	VPANDD        lowWords<>+0(SB), Z7, Z7
 	VPORD         Z7, Z8, Z8
-	VPMOVSXBD     -416(AX)(CX*1), Z7
-	VPMOVSXBD     -400(AX)(CX*1), Z9
-	VPSLLD        $0x10, Z9, Z9
-	VPANDD        lowWords<>+0(SB), Z7, Z7
-	VPORD         Z7, Z9, Z9
 	VPDPWSSD.BCST 52(DX), Z8, Z5
-	VPDPWSSD.BCST 52(DX), Z9, Z6
+	VPMOVSXBD     -416(AX)(CX*1), Z7
+	VPMOVSXBD     -400(AX)(CX*1), Z8
+	VPSLLD        $0x10, Z8, Z8
+	VPANDD        lowWords<>+0(SB), Z7, Z7
+	VPORD         Z7, Z8, Z8
+	VPDPWSSD.BCST 52(DX), Z8, Z6
 	VPMOVSXBD     -224(AX), Z7
 	VPMOVSXBD     -208(AX), Z8
 	VPSLLD        $0x10, Z8, Z8
 	VPANDD        lowWords<>+0(SB), Z7, Z7
 	VPORD         Z7, Z8, Z8
-	VPMOVSXBD     -224(AX)(CX*1), Z7
-	VPMOVSXBD     -208(AX)(CX*1), Z9
-	VPSLLD        $0x10, Z9, Z9
-	VPANDD        lowWords<>+0(SB), Z7, Z7
-	VPORD         Z7, Z9, Z9
 	VPDPWSSD.BCST 56(DX), Z8, Z5
-	VPDPWSSD.BCST 56(DX), Z9, Z6
+	VPMOVSXBD     -224(AX)(CX*1), Z7
+	VPMOVSXBD     -208(AX)(CX*1), Z8
+	VPSLLD        $0x10, Z8, Z8
+	VPANDD        lowWords<>+0(SB), Z7, Z7
+	VPORD         Z7, Z8, Z8
+	VPDPWSSD.BCST 56(DX), Z8, Z6
 	VPMOVSXBD     -32(AX), Z7
 	VPMOVSXBD     -16(AX), Z8
 	VPSLLD        $0x10, Z8, Z8
 	VPANDD        lowWords<>+0(SB), Z7, Z7
 	VPORD         Z7, Z8, Z8
-	VPMOVSXBD     -32(AX)(CX*1), Z7
-	VPMOVSXBD     -16(AX)(CX*1), Z9
-	VPSLLD        $0x10, Z9, Z9
-	VPANDD        lowWords<>+0(SB), Z7, Z7
-	VPORD         Z7, Z9, Z9
 	VPDPWSSD.BCST 60(DX), Z8, Z5
-	VPDPWSSD.BCST 60(DX), Z9, Z6
+	VPMOVSXBD     -32(AX)(CX*1), Z7
+	VPMOVSXBD     -16(AX)(CX*1), Z8
+	VPSLLD        $0x10, Z8, Z8
+	VPANDD        lowWords<>+0(SB), Z7, Z7
+	VPORD         Z7, Z8, Z8
+	VPDPWSSD.BCST 60(DX), Z8, Z6
 	VCVTPH2PS     -1600(AX), Z7
-	VCVTPH2PS     -1568(AX), Z8
-	VCVTPH2PS     -1600(AX)(CX*1), Z9
-	VCVTPH2PS     -1568(AX)(CX*1), Z10
 	VCVTDQ2PS     Z3, Z3
 	VMULPS        Z7, Z3, Z3
+	VCVTPH2PS     -1568(AX), Z7
 	VCVTDQ2PS     Z5, Z5
-	VFNMADD231PS  Z8, Z5, Z3
+	VFNMADD231PS  Z7, Z5, Z3
+	VCVTPH2PS     -1600(AX)(CX*1), Z5
 	VCVTDQ2PS     Z4, Z4
-	VMULPS        Z9, Z4, Z4
+	VMULPS        Z5, Z4, Z4
+	VCVTPH2PS     -1568(AX)(CX*1), Z5
 	VCVTDQ2PS     Z6, Z6
-	VFNMADD231PS  Z10, Z6, Z4
+	VFNMADD231PS  Z5, Z6, Z4
 	VBROADCASTSS  (DX), Z5
 	VFMADD231PS   Z5, Z3, Z0
 	VFMADD231PS   Z5, Z4, Z1
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block29
+	JNZ           block32
 
-done30:
+done33:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -2337,13 +2801,13 @@ done30:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual32
+	JZ        noResidual35
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual32:
+noResidual35:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -2356,13 +2820,13 @@ TEXT ·expandQ3KAVX2(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), CX
 	MOVQ  blocks+16(FP), DX
 	TESTQ DX, DX
-	JZ    done34
+	JZ    done37
 
-block33:
+block36:
 	ADDQ $+32, AX
 	MOVQ $0x00000008, BX
 
-part35:
+part38:
 	VMOVUPS   (AX), Y0
 	VPAND     pairs0<>+0(SB), Y0, Y1
 	VMOVUPS   128(AX), Y2
@@ -2474,7 +2938,7 @@ part35:
 	ADDQ      $+640, CX
 	ADDQ      $+224, AX
 	DECQ      BX
-	JNZ       part35
+	JNZ       part38
 	VPMOVSXBD -1600(AX), Y0
 	VPMOVSXBD -1584(AX), Y1
 	VPSLLD    $0x10, Y1, Y1
@@ -2577,9 +3041,9 @@ part35:
 	VMOVUPS   Y0, 544(CX)
 	ADDQ      $+576, CX
 	DECQ      DX
-	JNZ       block33
+	JNZ       block36
 
-done34:
+done37:
 	VZEROUPPER
 	RET
 
@@ -2626,317 +3090,301 @@ TEXT ·tileQ3KAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   x+8(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   blocks+48(FP), DX
-	TESTQ  DX, DX
-	JZ     done37
+	MOVQ   xStride+32(FP), DX
+	MOVQ   blocks+48(FP), SI
+	TESTQ  SI, SI
+	JZ     done40
 
-block36:
+block39:
 	ADDQ  $+32, AX
 	VPXOR Y2, Y2, Y2
-	MOVQ  $0x00000008, BX
+	VPXOR Y3, Y3, Y3
+	MOVQ  $0x00000008, DI
 
-part38:
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
-	VMOVUPS      (AX), Y3
-	VPAND        pairs0<>+0(SB), Y3, Y4
-	VMOVUPS      128(AX), Y5
-	VPSLLW       $0x02, Y5, Y6
-	VPAND        ones2<>+0(SB), Y6, Y6
-	VPOR         Y6, Y4, Y4
-	VPBROADCASTD (CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPSRLW       $0x04, Y3, Y4
-	VPAND        pairs0<>+0(SB), Y4, Y4
-	VPSRLW       $0x02, Y5, Y7
+part41:
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	PREFETCHT0   192(BX)(DX*1)
+	VMOVUPS      (AX), Y4
+	VPAND        pairs0<>+0(SB), Y4, Y5
+	VMOVUPS      128(AX), Y6
+	VPSLLW       $0x02, Y6, Y7
 	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y4, Y4
-	VPBROADCASTD 16(CX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VMOVUPS      64(AX), Y4
-	VPAND        pairs0<>+0(SB), Y4, Y8
-	VPSLLW       $0x01, Y5, Y9
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones2<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 16(CX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VMOVUPS      64(AX), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y9
+	VPSLLW       $0x01, Y6, Y10
+	VPAND        ones2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y9, Y9
+	VPBROADCASTD 4(CX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y7, Y7
+	VPSRLW       $0x04, Y5, Y9
+	VPAND        pairs0<>+0(SB), Y9, Y9
+	VPSRLW       $0x03, Y6, Y10
+	VPAND        ones2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y9, Y9
+	VPBROADCASTD 20(CX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y8, Y8
+	VPSRLW       $0x02, Y4, Y9
+	VPAND        pairs0<>+0(SB), Y9, Y9
+	VPAND        ones2<>+0(SB), Y6, Y10
+	VPOR         Y10, Y9, Y9
+	VPBROADCASTD 8(CX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y7, Y7
+	VPSRLW       $0x06, Y4, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x04, Y6, Y9
 	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 4(CX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y6, Y6
-	VPSRLW       $0x04, Y4, Y8
-	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x03, Y5, Y9
+	VPOR         Y9, Y4, Y4
+	VPBROADCASTD 24(CX), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPSRLW       $0x02, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x01, Y6, Y9
 	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 20(CX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
+	VPOR         Y9, Y4, Y4
+	VPBROADCASTD 12(CX), Y9
+	VPMADDUBSW   Y9, Y4, Y9
 	VPADDW       Y9, Y7, Y7
-	VPSRLW       $0x02, Y3, Y8
-	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPAND        ones2<>+0(SB), Y5, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 8(CX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y6, Y6
-	VPSRLW       $0x06, Y3, Y3
-	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPSRLW       $0x04, Y5, Y8
-	VPAND        ones2<>+0(SB), Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VPBROADCASTD 24(CX), Y8
-	VPMADDUBSW   Y8, Y3, Y8
-	VPADDW       Y8, Y7, Y7
-	VPSRLW       $0x02, Y4, Y3
-	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPSRLW       $0x01, Y5, Y8
-	VPAND        ones2<>+0(SB), Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VPBROADCASTD 12(CX), Y8
-	VPMADDUBSW   Y8, Y3, Y8
-	VPADDW       Y8, Y6, Y6
-	VPMOVSXBD    192(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y6, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLW       $0x06, Y4, Y3
-	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPSRLW       $0x05, Y5, Y4
-	VPAND        ones2<>+0(SB), Y4, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 28(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y7, Y7
-	VPMOVSXBD    208(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y7, Y7
+	VPMOVSXBD    192(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y7, Y7
 	VPADDD       Y7, Y2, Y2
+	VPSRLW       $0x06, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x05, Y6, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y8, Y8
+	VPMOVSXBD    208(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y8, Y8
+	VPADDD       Y8, Y2, Y2
+	VMOVUPS      32(AX), Y4
+	VPAND        pairs0<>+0(SB), Y4, Y5
+	VMOVUPS      160(AX), Y6
+	VPSLLW       $0x02, Y6, Y7
+	VPAND        ones2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y5
+	VPAND        pairs0<>+0(SB), Y5, Y5
+	VPSRLW       $0x02, Y6, Y8
+	VPAND        ones2<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 16(CX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VMOVUPS      96(AX), Y5
+	VPAND        pairs0<>+0(SB), Y5, Y9
+	VPSLLW       $0x01, Y6, Y10
+	VPAND        ones2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y9, Y9
+	VPBROADCASTD 4(CX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y7, Y7
+	VPSRLW       $0x04, Y5, Y9
+	VPAND        pairs0<>+0(SB), Y9, Y9
+	VPSRLW       $0x03, Y6, Y10
+	VPAND        ones2<>+0(SB), Y10, Y10
+	VPOR         Y10, Y9, Y9
+	VPBROADCASTD 20(CX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y8, Y8
+	VPSRLW       $0x02, Y4, Y9
+	VPAND        pairs0<>+0(SB), Y9, Y9
+	VPAND        ones2<>+0(SB), Y6, Y10
+	VPOR         Y10, Y9, Y9
+	VPBROADCASTD 8(CX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y7, Y7
+	VPSRLW       $0x06, Y4, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x04, Y6, Y9
+	VPAND        ones2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y4, Y4
+	VPBROADCASTD 24(CX), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y8, Y8
+	VPSRLW       $0x02, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x01, Y6, Y9
+	VPAND        ones2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y4, Y4
+	VPBROADCASTD 12(CX), Y9
+	VPMADDUBSW   Y9, Y4, Y9
+	VPADDW       Y9, Y7, Y7
+	VPMOVSXBD    200(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y7, Y7
+	VPADDD       Y7, Y3, Y3
+	VPSRLW       $0x06, Y5, Y4
+	VPAND        pairs0<>+0(SB), Y4, Y4
+	VPSRLW       $0x05, Y6, Y5
+	VPAND        ones2<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y8, Y8
+	VPMOVSXBD    216(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y8, Y8
+	VPADDD       Y8, Y3, Y3
 	ADDQ         $+224, AX
 	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part38
-	VPMOVSXBD    -1600(AX), Y3
-	VPMOVSXBD    -1584(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 32(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -1376(AX), Y3
-	VPMOVSXBD    -1360(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 36(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -1152(AX), Y3
-	VPMOVSXBD    -1136(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 40(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -928(AX), Y3
-	VPMOVSXBD    -912(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 44(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -704(AX), Y3
-	VPMOVSXBD    -688(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 48(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -480(AX), Y3
-	VPMOVSXBD    -464(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 52(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -256(AX), Y3
-	VPMOVSXBD    -240(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 56(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -32(AX), Y3
-	VPMOVSXBD    -16(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 60(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VCVTPH2PS    -1824(AX), Y3
+	DECQ         DI
+	JNZ          part41
+	VPBROADCASTD 32(CX), Y4
+	VPMOVSXBD    -1600(AX), Y5
+	VPMOVSXBD    -1584(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -1592(AX), Y5
+	VPMOVSXBD    -1576(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 36(CX), Y4
+	VPMOVSXBD    -1376(AX), Y5
+	VPMOVSXBD    -1360(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -1368(AX), Y5
+	VPMOVSXBD    -1352(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 40(CX), Y4
+	VPMOVSXBD    -1152(AX), Y5
+	VPMOVSXBD    -1136(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -1144(AX), Y5
+	VPMOVSXBD    -1128(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 44(CX), Y4
+	VPMOVSXBD    -928(AX), Y5
+	VPMOVSXBD    -912(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -920(AX), Y5
+	VPMOVSXBD    -904(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 48(CX), Y4
+	VPMOVSXBD    -704(AX), Y5
+	VPMOVSXBD    -688(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -696(AX), Y5
+	VPMOVSXBD    -680(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 52(CX), Y4
+	VPMOVSXBD    -480(AX), Y5
+	VPMOVSXBD    -464(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -472(AX), Y5
+	VPMOVSXBD    -456(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 56(CX), Y4
+	VPMOVSXBD    -256(AX), Y5
+	VPMOVSXBD    -240(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -248(AX), Y5
+	VPMOVSXBD    -232(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 60(CX), Y4
+	VPMOVSXBD    -32(AX), Y5
+	VPMOVSXBD    -16(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -24(AX), Y5
+	VPMOVSXBD    -8(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus4<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTPH2PS    -1824(AX), Y4
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VBROADCASTSS (CX), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	ADDQ         $-1792, AX
-	ADDQ         $-256, CX
-	VPXOR        Y2, Y2, Y2
-	MOVQ         $0x00000008, BX
-
-part39:
-	VMOVUPS      32(AX), Y3
-	VPAND        pairs0<>+0(SB), Y3, Y4
-	VMOVUPS      160(AX), Y5
-	VPSLLW       $0x02, Y5, Y6
-	VPAND        ones2<>+0(SB), Y6, Y6
-	VPOR         Y6, Y4, Y4
-	VPBROADCASTD (CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPSRLW       $0x04, Y3, Y4
-	VPAND        pairs0<>+0(SB), Y4, Y4
-	VPSRLW       $0x02, Y5, Y7
-	VPAND        ones2<>+0(SB), Y7, Y7
-	VPOR         Y7, Y4, Y4
-	VPBROADCASTD 16(CX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VMOVUPS      96(AX), Y4
-	VPAND        pairs0<>+0(SB), Y4, Y8
-	VPSLLW       $0x01, Y5, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 4(CX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y6, Y6
-	VPSRLW       $0x04, Y4, Y8
-	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPSRLW       $0x03, Y5, Y9
-	VPAND        ones2<>+0(SB), Y9, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 20(CX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y7, Y7
-	VPSRLW       $0x02, Y3, Y8
-	VPAND        pairs0<>+0(SB), Y8, Y8
-	VPAND        ones2<>+0(SB), Y5, Y9
-	VPOR         Y9, Y8, Y8
-	VPBROADCASTD 8(CX), Y9
-	VPMADDUBSW   Y9, Y8, Y9
-	VPADDW       Y9, Y6, Y6
-	VPSRLW       $0x06, Y3, Y3
-	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPSRLW       $0x04, Y5, Y8
-	VPAND        ones2<>+0(SB), Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VPBROADCASTD 24(CX), Y8
-	VPMADDUBSW   Y8, Y3, Y8
-	VPADDW       Y8, Y7, Y7
-	VPSRLW       $0x02, Y4, Y3
-	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPSRLW       $0x01, Y5, Y8
-	VPAND        ones2<>+0(SB), Y8, Y8
-	VPOR         Y8, Y3, Y3
-	VPBROADCASTD 12(CX), Y8
-	VPMADDUBSW   Y8, Y3, Y8
-	VPADDW       Y8, Y6, Y6
-	VPMOVSXBD    200(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y6, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLW       $0x06, Y4, Y3
-	VPAND        pairs0<>+0(SB), Y3, Y3
-	VPSRLW       $0x05, Y5, Y4
-	VPAND        ones2<>+0(SB), Y4, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 28(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y7, Y7
-	VPMOVSXBD    216(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y7, Y7
-	VPADDD       Y7, Y2, Y2
-	ADDQ         $+224, AX
-	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part39
-	VPMOVSXBD    -1592(AX), Y3
-	VPMOVSXBD    -1576(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 32(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -1368(AX), Y3
-	VPMOVSXBD    -1352(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 36(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -1144(AX), Y3
-	VPMOVSXBD    -1128(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 40(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -920(AX), Y3
-	VPMOVSXBD    -904(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 44(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -696(AX), Y3
-	VPMOVSXBD    -680(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 48(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -472(AX), Y3
-	VPMOVSXBD    -456(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 52(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -248(AX), Y3
-	VPMOVSXBD    -232(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 56(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -24(AX), Y3
-	VPMOVSXBD    -8(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus4<>+0(SB), Y4, Y4
-	VPBROADCASTD 60(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VCVTPH2PS    -1808(AX), Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VBROADCASTSS (CX), Y3
-	VFMADD231PS  Y3, Y2, Y1
+	VMULPS       Y4, Y2, Y2
+	VCVTPH2PS    -1808(AX), Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         $+64, CX
-	DECQ         DX
-	JNZ          block36
+	DECQ         SI
+	JNZ          block39
 
-done37:
+done40:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -2949,15 +3397,617 @@ done37:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual40
+	JZ         noResidual42
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual40:
+noResidual42:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func tileQ3KAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileQ3KAVX2r1p2(SB), NOSPLIT, $0-80
+	MOVQ   w+16(FP), AX
+	MOVQ   panelBytes+56(FP), CX
+	MOVQ   x+8(FP), DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   xStride+32(FP), BX
+	MOVQ   blocks+48(FP), DI
+	TESTQ  DI, DI
+	JZ     done44
+
+block43:
+	ADDQ  $+32, AX
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	MOVQ  $0x00000008, R8
+
+part45:
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	VMOVUPS      (AX), Y8
+	VPAND        pairs0<>+0(SB), Y8, Y9
+	VMOVUPS      128(AX), Y10
+	VPSLLW       $0x02, Y10, Y11
+	VPAND        ones2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        pairs0<>+0(SB), Y9, Y9
+	VPSRLW       $0x02, Y10, Y12
+	VPAND        ones2<>+0(SB), Y12, Y12
+	VPOR         Y12, Y9, Y9
+	VPBROADCASTD 16(DX), Y12
+	VPMADDUBSW   Y12, Y9, Y12
+	VMOVUPS      64(AX), Y9
+	VPAND        pairs0<>+0(SB), Y9, Y13
+	VPSLLW       $0x01, Y10, Y14
+	VPAND        ones2<>+0(SB), Y14, Y14
+	VPOR         Y14, Y13, Y13
+	VPBROADCASTD 4(DX), Y14
+	VPMADDUBSW   Y14, Y13, Y14
+	VPADDW       Y14, Y11, Y11
+	VPSRLW       $0x04, Y9, Y13
+	VPAND        pairs0<>+0(SB), Y13, Y13
+	VPSRLW       $0x03, Y10, Y14
+	VPAND        ones2<>+0(SB), Y14, Y14
+	VPOR         Y14, Y13, Y13
+	VPBROADCASTD 20(DX), Y14
+	VPMADDUBSW   Y14, Y13, Y14
+	VPADDW       Y14, Y12, Y12
+	VPSRLW       $0x02, Y8, Y13
+	VPAND        pairs0<>+0(SB), Y13, Y13
+	VPAND        ones2<>+0(SB), Y10, Y14
+	VPOR         Y14, Y13, Y13
+	VPBROADCASTD 8(DX), Y14
+	VPMADDUBSW   Y14, Y13, Y14
+	VPADDW       Y14, Y11, Y11
+	VPSRLW       $0x06, Y8, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPSRLW       $0x04, Y10, Y13
+	VPAND        ones2<>+0(SB), Y13, Y13
+	VPOR         Y13, Y8, Y8
+	VPBROADCASTD 24(DX), Y13
+	VPMADDUBSW   Y13, Y8, Y13
+	VPADDW       Y13, Y12, Y12
+	VPSRLW       $0x02, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPSRLW       $0x01, Y10, Y13
+	VPAND        ones2<>+0(SB), Y13, Y13
+	VPOR         Y13, Y8, Y8
+	VPBROADCASTD 12(DX), Y13
+	VPMADDUBSW   Y13, Y8, Y13
+	VPADDW       Y13, Y11, Y11
+	VPMOVSXBD    192(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y4, Y4
+	VPSRLW       $0x06, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPSRLW       $0x05, Y10, Y9
+	VPAND        ones2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y12, Y12
+	VPMOVSXBD    208(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y12, Y12
+	VPADDD       Y12, Y4, Y4
+	VMOVUPS      32(AX), Y8
+	VPAND        pairs0<>+0(SB), Y8, Y9
+	VMOVUPS      160(AX), Y10
+	VPSLLW       $0x02, Y10, Y11
+	VPAND        ones2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        pairs0<>+0(SB), Y9, Y9
+	VPSRLW       $0x02, Y10, Y12
+	VPAND        ones2<>+0(SB), Y12, Y12
+	VPOR         Y12, Y9, Y9
+	VPBROADCASTD 16(DX), Y12
+	VPMADDUBSW   Y12, Y9, Y12
+	VMOVUPS      96(AX), Y9
+	VPAND        pairs0<>+0(SB), Y9, Y13
+	VPSLLW       $0x01, Y10, Y14
+	VPAND        ones2<>+0(SB), Y14, Y14
+	VPOR         Y14, Y13, Y13
+	VPBROADCASTD 4(DX), Y14
+	VPMADDUBSW   Y14, Y13, Y14
+	VPADDW       Y14, Y11, Y11
+	VPSRLW       $0x04, Y9, Y13
+	VPAND        pairs0<>+0(SB), Y13, Y13
+	VPSRLW       $0x03, Y10, Y14
+	VPAND        ones2<>+0(SB), Y14, Y14
+	VPOR         Y14, Y13, Y13
+	VPBROADCASTD 20(DX), Y14
+	VPMADDUBSW   Y14, Y13, Y14
+	VPADDW       Y14, Y12, Y12
+	VPSRLW       $0x02, Y8, Y13
+	VPAND        pairs0<>+0(SB), Y13, Y13
+	VPAND        ones2<>+0(SB), Y10, Y14
+	VPOR         Y14, Y13, Y13
+	VPBROADCASTD 8(DX), Y14
+	VPMADDUBSW   Y14, Y13, Y14
+	VPADDW       Y14, Y11, Y11
+	VPSRLW       $0x06, Y8, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPSRLW       $0x04, Y10, Y13
+	VPAND        ones2<>+0(SB), Y13, Y13
+	VPOR         Y13, Y8, Y8
+	VPBROADCASTD 24(DX), Y13
+	VPMADDUBSW   Y13, Y8, Y13
+	VPADDW       Y13, Y12, Y12
+	VPSRLW       $0x02, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPSRLW       $0x01, Y10, Y13
+	VPAND        ones2<>+0(SB), Y13, Y13
+	VPOR         Y13, Y8, Y8
+	VPBROADCASTD 12(DX), Y13
+	VPMADDUBSW   Y13, Y8, Y13
+	VPADDW       Y13, Y11, Y11
+	VPMOVSXBD    200(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x06, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPSRLW       $0x05, Y10, Y9
+	VPAND        ones2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y12, Y12
+	VPMOVSXBD    216(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y12, Y12
+	VPADDD       Y12, Y5, Y5
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	VMOVUPS      (AX)(CX*1), Y8
+	VPAND        pairs0<>+0(SB), Y8, Y9
+	VMOVUPS      128(AX)(CX*1), Y10
+	VPSLLW       $0x02, Y10, Y11
+	VPAND        ones2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        pairs0<>+0(SB), Y9, Y9
+	VPSRLW       $0x02, Y10, Y12
+	VPAND        ones2<>+0(SB), Y12, Y12
+	VPOR         Y12, Y9, Y9
+	VPBROADCASTD 16(DX), Y12
+	VPMADDUBSW   Y12, Y9, Y12
+	VMOVUPS      64(AX)(CX*1), Y9
+	VPAND        pairs0<>+0(SB), Y9, Y13
+	VPSLLW       $0x01, Y10, Y14
+	VPAND        ones2<>+0(SB), Y14, Y14
+	VPOR         Y14, Y13, Y13
+	VPBROADCASTD 4(DX), Y14
+	VPMADDUBSW   Y14, Y13, Y14
+	VPADDW       Y14, Y11, Y11
+	VPSRLW       $0x04, Y9, Y13
+	VPAND        pairs0<>+0(SB), Y13, Y13
+	VPSRLW       $0x03, Y10, Y14
+	VPAND        ones2<>+0(SB), Y14, Y14
+	VPOR         Y14, Y13, Y13
+	VPBROADCASTD 20(DX), Y14
+	VPMADDUBSW   Y14, Y13, Y14
+	VPADDW       Y14, Y12, Y12
+	VPSRLW       $0x02, Y8, Y13
+	VPAND        pairs0<>+0(SB), Y13, Y13
+	VPAND        ones2<>+0(SB), Y10, Y14
+	VPOR         Y14, Y13, Y13
+	VPBROADCASTD 8(DX), Y14
+	VPMADDUBSW   Y14, Y13, Y14
+	VPADDW       Y14, Y11, Y11
+	VPSRLW       $0x06, Y8, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPSRLW       $0x04, Y10, Y13
+	VPAND        ones2<>+0(SB), Y13, Y13
+	VPOR         Y13, Y8, Y8
+	VPBROADCASTD 24(DX), Y13
+	VPMADDUBSW   Y13, Y8, Y13
+	VPADDW       Y13, Y12, Y12
+	VPSRLW       $0x02, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPSRLW       $0x01, Y10, Y13
+	VPAND        ones2<>+0(SB), Y13, Y13
+	VPOR         Y13, Y8, Y8
+	VPBROADCASTD 12(DX), Y13
+	VPMADDUBSW   Y13, Y8, Y13
+	VPADDW       Y13, Y11, Y11
+	VPMOVSXBD    192(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPSRLW       $0x06, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPSRLW       $0x05, Y10, Y9
+	VPAND        ones2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y12, Y12
+	VPMOVSXBD    208(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VMOVUPS      32(AX)(CX*1), Y8
+	VPAND        pairs0<>+0(SB), Y8, Y9
+	VMOVUPS      160(AX)(CX*1), Y10
+	VPSLLW       $0x02, Y10, Y11
+	VPAND        ones2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        pairs0<>+0(SB), Y9, Y9
+	VPSRLW       $0x02, Y10, Y12
+	VPAND        ones2<>+0(SB), Y12, Y12
+	VPOR         Y12, Y9, Y9
+	VPBROADCASTD 16(DX), Y12
+	VPMADDUBSW   Y12, Y9, Y12
+	VMOVUPS      96(AX)(CX*1), Y9
+	VPAND        pairs0<>+0(SB), Y9, Y13
+	VPSLLW       $0x01, Y10, Y14
+	VPAND        ones2<>+0(SB), Y14, Y14
+	VPOR         Y14, Y13, Y13
+	VPBROADCASTD 4(DX), Y14
+	VPMADDUBSW   Y14, Y13, Y14
+	VPADDW       Y14, Y11, Y11
+	VPSRLW       $0x04, Y9, Y13
+	VPAND        pairs0<>+0(SB), Y13, Y13
+	VPSRLW       $0x03, Y10, Y14
+	VPAND        ones2<>+0(SB), Y14, Y14
+	VPOR         Y14, Y13, Y13
+	VPBROADCASTD 20(DX), Y14
+	VPMADDUBSW   Y14, Y13, Y14
+	VPADDW       Y14, Y12, Y12
+	VPSRLW       $0x02, Y8, Y13
+	VPAND        pairs0<>+0(SB), Y13, Y13
+	VPAND        ones2<>+0(SB), Y10, Y14
+	VPOR         Y14, Y13, Y13
+	VPBROADCASTD 8(DX), Y14
+	VPMADDUBSW   Y14, Y13, Y14
+	VPADDW       Y14, Y11, Y11
+	VPSRLW       $0x06, Y8, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPSRLW       $0x04, Y10, Y13
+	VPAND        ones2<>+0(SB), Y13, Y13
+	VPOR         Y13, Y8, Y8
+	VPBROADCASTD 24(DX), Y13
+	VPMADDUBSW   Y13, Y8, Y13
+	VPADDW       Y13, Y12, Y12
+	VPSRLW       $0x02, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPSRLW       $0x01, Y10, Y13
+	VPAND        ones2<>+0(SB), Y13, Y13
+	VPOR         Y13, Y8, Y8
+	VPBROADCASTD 12(DX), Y13
+	VPMADDUBSW   Y13, Y8, Y13
+	VPADDW       Y13, Y11, Y11
+	VPMOVSXBD    200(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VPSRLW       $0x06, Y9, Y8
+	VPAND        pairs0<>+0(SB), Y8, Y8
+	VPSRLW       $0x05, Y10, Y9
+	VPAND        ones2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y12, Y12
+	VPMOVSXBD    216(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y12, Y12
+	VPADDD       Y12, Y7, Y7
+	ADDQ         $+224, AX
+	ADDQ         $+32, DX
+	DECQ         R8
+	JNZ          part45
+	VPBROADCASTD 32(DX), Y8
+	VPMOVSXBD    -1600(AX), Y9
+	VPMOVSXBD    -1584(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -1592(AX), Y9
+	VPMOVSXBD    -1576(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -1600(AX)(CX*1), Y9
+	VPMOVSXBD    -1584(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -1592(AX)(CX*1), Y9
+	VPMOVSXBD    -1576(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 36(DX), Y8
+	VPMOVSXBD    -1376(AX), Y9
+	VPMOVSXBD    -1360(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -1368(AX), Y9
+	VPMOVSXBD    -1352(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -1376(AX)(CX*1), Y9
+	VPMOVSXBD    -1360(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -1368(AX)(CX*1), Y9
+	VPMOVSXBD    -1352(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 40(DX), Y8
+	VPMOVSXBD    -1152(AX), Y9
+	VPMOVSXBD    -1136(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -1144(AX), Y9
+	VPMOVSXBD    -1128(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -1152(AX)(CX*1), Y9
+	VPMOVSXBD    -1136(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -1144(AX)(CX*1), Y9
+	VPMOVSXBD    -1128(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 44(DX), Y8
+	VPMOVSXBD    -928(AX), Y9
+	VPMOVSXBD    -912(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -920(AX), Y9
+	VPMOVSXBD    -904(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -928(AX)(CX*1), Y9
+	VPMOVSXBD    -912(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -920(AX)(CX*1), Y9
+	VPMOVSXBD    -904(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 48(DX), Y8
+	VPMOVSXBD    -704(AX), Y9
+	VPMOVSXBD    -688(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -696(AX), Y9
+	VPMOVSXBD    -680(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -704(AX)(CX*1), Y9
+	VPMOVSXBD    -688(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -696(AX)(CX*1), Y9
+	VPMOVSXBD    -680(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 52(DX), Y8
+	VPMOVSXBD    -480(AX), Y9
+	VPMOVSXBD    -464(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -472(AX), Y9
+	VPMOVSXBD    -456(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -480(AX)(CX*1), Y9
+	VPMOVSXBD    -464(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -472(AX)(CX*1), Y9
+	VPMOVSXBD    -456(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 56(DX), Y8
+	VPMOVSXBD    -256(AX), Y9
+	VPMOVSXBD    -240(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -248(AX), Y9
+	VPMOVSXBD    -232(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -256(AX)(CX*1), Y9
+	VPMOVSXBD    -240(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -248(AX)(CX*1), Y9
+	VPMOVSXBD    -232(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 60(DX), Y8
+	VPMOVSXBD    -32(AX), Y9
+	VPMOVSXBD    -16(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -24(AX), Y9
+	VPMOVSXBD    -8(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -32(AX)(CX*1), Y9
+	VPMOVSXBD    -16(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -24(AX)(CX*1), Y9
+	VPMOVSXBD    -8(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus4<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VCVTPH2PS    -1824(AX), Y8
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y8, Y4, Y4
+	VCVTPH2PS    -1808(AX), Y8
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VCVTPH2PS    -1824(AX)(CX*1), Y8
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VCVTPH2PS    -1808(AX)(CX*1), Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y8, Y7, Y7
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y8, Y4, Y0
+	VFMADD231PS  Y8, Y5, Y1
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	ADDQ         $+64, DX
+	DECQ         DI
+	JNZ          block43
+
+done44:
+	MOVQ       dstStride+40(FP), AX
+	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+64(SB), BX
+	MOVQ       DX, SI
+	NEGQ       SI
+	VMOVUPS    (BX)(SI*4), Y4
+	LEAQ       lanes<>+96(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y5
+	MOVQ       res+24(FP), DX
+	TESTQ      DX, DX
+	JZ         noResidual46
+	VMOVUPS    (DX), Y6
+	VADDPS     Y6, Y0, Y0
+	VMOVUPS    32(DX), Y6
+	VADDPS     Y6, Y1, Y1
+	VMASKMOVPS (DX)(AX*1), Y4, Y6
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
+	VADDPS     Y6, Y3, Y3
+
+noResidual46:
+	VMOVUPS    Y0, (CX)
+	VMOVUPS    Y1, 32(CX)
+	VMASKMOVPS Y2, Y4, (CX)(AX*1)
+	VMASKMOVPS Y3, Y5, 32(CX)(AX*1)
 	VZEROUPPER
 	RET
 
@@ -2991,9 +4041,9 @@ TEXT ·tileQ3KVNNIr12p1(SB), $768-80
 	VMOVUPS ones2<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done42
+	JZ      done48
 
-block41:
+block47:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -3009,7 +4059,7 @@ block41:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part43:
+part49:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -3243,7 +4293,7 @@ part43:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part43
+	JNZ           part49
 	VPMOVSXBD     -1600(AX), Z14
 	VPMOVSXBD     -1584(AX), Z15
 	VPSLLD        $0x10, Z15, Z15
@@ -3454,9 +4504,9 @@ part43:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block41
+	JNZ           block47
 
-done42:
+done48:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -3484,7 +4534,7 @@ done42:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual44
+	JZ        noResidual50
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -3516,7 +4566,7 @@ done42:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual44:
+noResidual50:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -3556,9 +4606,9 @@ TEXT ·tileQ3KVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS ones2<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done46
+	JZ      done52
 
-block45:
+block51:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -3570,7 +4620,7 @@ block45:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part47:
+part53:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -3747,7 +4797,7 @@ part47:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part47
+	JNZ           part53
 	VPMOVSXBD     -1600(AX), Z10
 	VPMOVSXBD     -1584(AX), Z11
 	VPSLLD        $0x10, Z11, Z11
@@ -3905,9 +4955,9 @@ part47:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block45
+	JNZ           block51
 
-done46:
+done52:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -3929,7 +4979,7 @@ done46:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual48
+	JZ        noResidual54
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -3951,7 +5001,7 @@ done46:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual48:
+noResidual54:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -3981,9 +5031,9 @@ TEXT ·tileQ3KVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS ones2<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done50
+	JZ      done56
 
-block49:
+block55:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -3991,7 +5041,7 @@ block49:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part51:
+part57:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -4111,7 +5161,7 @@ part51:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part51
+	JNZ           part57
 	VPMOVSXBD     -1600(AX), Z6
 	VPMOVSXBD     -1584(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -4216,9 +5266,9 @@ part51:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block49
+	JNZ           block55
 
-done50:
+done56:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -4234,7 +5284,7 @@ done50:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual52
+	JZ        noResidual58
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -4246,7 +5296,7 @@ done50:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual52:
+noResidual58:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -4268,15 +5318,15 @@ TEXT ·tileQ3KVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS ones2<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done54
+	JZ      done60
 
-block53:
+block59:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part55:
+part61:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -4367,7 +5417,7 @@ part55:
 	ADDQ          $+224, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part55
+	JNZ           part61
 	VPMOVSXBD     -1600(AX), Z4
 	VPMOVSXBD     -1584(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -4445,9 +5495,9 @@ part55:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block53
+	JNZ           block59
 
-done54:
+done60:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -4459,13 +5509,13 @@ done54:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual56
+	JZ        noResidual62
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual56:
+noResidual62:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -4482,14 +5532,14 @@ TEXT ·tileQ3KVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done58
+	JZ      done64
 
-block57:
+block63:
 	ADDQ   $+32, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part59:
+part65:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -4554,7 +5604,7 @@ part59:
 	ADDQ          $+224, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part59
+	JNZ           part65
 	VPMOVSXBD     -1600(AX), Z4
 	VPMOVSXBD     -1584(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -4618,9 +5668,9 @@ part59:
 	VFMADD231PS   Z4, Z3, Z0
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block57
+	JNZ           block63
 
-done58:
+done64:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -4630,11 +5680,11 @@ done58:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual60
+	JZ        noResidual66
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-noResidual60:
+noResidual66:
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
@@ -4652,15 +5702,15 @@ TEXT ·tileQ3KVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done62
+	JZ      done68
 
-block61:
+block67:
 	ADDQ   $+32, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part63:
+part69:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -4786,133 +5836,133 @@ part63:
 	ADDQ          $+224, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part63
+	JNZ           part69
 	VPMOVSXBD     -1600(AX), Z6
 	VPMOVSXBD     -1584(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus4<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1600(AX)(CX*1), Z6
-	VPMOVSXBD     -1584(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus4<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 32(DX), Z7, Z4
-	VPDPWSSD.BCST 32(DX), Z8, Z5
+	VPMOVSXBD     -1600(AX)(CX*1), Z6
+	VPMOVSXBD     -1584(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus4<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 32(DX), Z7, Z5
 	VPMOVSXBD     -1376(AX), Z6
 	VPMOVSXBD     -1360(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus4<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1376(AX)(CX*1), Z6
-	VPMOVSXBD     -1360(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus4<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 36(DX), Z7, Z4
-	VPDPWSSD.BCST 36(DX), Z8, Z5
+	VPMOVSXBD     -1376(AX)(CX*1), Z6
+	VPMOVSXBD     -1360(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus4<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 36(DX), Z7, Z5
 	VPMOVSXBD     -1152(AX), Z6
 	VPMOVSXBD     -1136(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus4<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1152(AX)(CX*1), Z6
-	VPMOVSXBD     -1136(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus4<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 40(DX), Z7, Z4
-	VPDPWSSD.BCST 40(DX), Z8, Z5
+	VPMOVSXBD     -1152(AX)(CX*1), Z6
+	VPMOVSXBD     -1136(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus4<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 40(DX), Z7, Z5
 	VPMOVSXBD     -928(AX), Z6
 	VPMOVSXBD     -912(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus4<>+0(SB), Z7, Z7
-	VPMOVSXBD     -928(AX)(CX*1), Z6
-	VPMOVSXBD     -912(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus4<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 44(DX), Z7, Z4
-	VPDPWSSD.BCST 44(DX), Z8, Z5
+	VPMOVSXBD     -928(AX)(CX*1), Z6
+	VPMOVSXBD     -912(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus4<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 44(DX), Z7, Z5
 	VPMOVSXBD     -704(AX), Z6
 	VPMOVSXBD     -688(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus4<>+0(SB), Z7, Z7
-	VPMOVSXBD     -704(AX)(CX*1), Z6
-	VPMOVSXBD     -688(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus4<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 48(DX), Z7, Z4
-	VPDPWSSD.BCST 48(DX), Z8, Z5
+	VPMOVSXBD     -704(AX)(CX*1), Z6
+	VPMOVSXBD     -688(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus4<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 48(DX), Z7, Z5
 	VPMOVSXBD     -480(AX), Z6
 	VPMOVSXBD     -464(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus4<>+0(SB), Z7, Z7
-	VPMOVSXBD     -480(AX)(CX*1), Z6
-	VPMOVSXBD     -464(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus4<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 52(DX), Z7, Z4
-	VPDPWSSD.BCST 52(DX), Z8, Z5
+	VPMOVSXBD     -480(AX)(CX*1), Z6
+	VPMOVSXBD     -464(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus4<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 52(DX), Z7, Z5
 	VPMOVSXBD     -256(AX), Z6
 	VPMOVSXBD     -240(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus4<>+0(SB), Z7, Z7
-	VPMOVSXBD     -256(AX)(CX*1), Z6
-	VPMOVSXBD     -240(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus4<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 56(DX), Z7, Z4
-	VPDPWSSD.BCST 56(DX), Z8, Z5
+	VPMOVSXBD     -256(AX)(CX*1), Z6
+	VPMOVSXBD     -240(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus4<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 56(DX), Z7, Z5
 	VPMOVSXBD     -32(AX), Z6
 	VPMOVSXBD     -16(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus4<>+0(SB), Z7, Z7
-	VPMOVSXBD     -32(AX)(CX*1), Z6
-	VPMOVSXBD     -16(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus4<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 60(DX), Z7, Z4
-	VPDPWSSD.BCST 60(DX), Z8, Z5
+	VPMOVSXBD     -32(AX)(CX*1), Z6
+	VPMOVSXBD     -16(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus4<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 60(DX), Z7, Z5
 	VCVTPH2PS     -1824(AX), Z6
-	VCVTPH2PS     -1824(AX)(CX*1), Z7
 	VCVTDQ2PS     Z4, Z4
 	VMULPS        Z6, Z4, Z4
+	VCVTPH2PS     -1824(AX)(CX*1), Z6
 	VCVTDQ2PS     Z5, Z5
-	VMULPS        Z7, Z5, Z5
+	VMULPS        Z6, Z5, Z5
 	VBROADCASTSS  (DX), Z6
 	VFMADD231PS   Z6, Z4, Z0
 	VFMADD231PS   Z6, Z5, Z1
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block61
+	JNZ           block67
 
-done62:
+done68:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -4922,13 +5972,13 @@ done62:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual64
+	JZ        noResidual70
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual64:
+noResidual70:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -4941,13 +5991,13 @@ TEXT ·expandQ4KAVX2(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), CX
 	MOVQ  blocks+16(FP), DX
 	TESTQ DX, DX
-	JZ    done66
+	JZ    done72
 
-block65:
+block71:
 	ADDQ $+64, AX
 	MOVQ $0x00000008, BX
 
-part67:
+part73:
 	VMOVUPS   (AX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VMOVDQU   Y1, (CX)
@@ -5005,7 +6055,7 @@ part67:
 	ADDQ      $+576, CX
 	ADDQ      $+288, AX
 	DECQ      BX
-	JNZ       part67
+	JNZ       part73
 	VPMOVSXBD -2032(AX), Y0
 	VPMOVSXBD -1744(AX), Y1
 	VPSLLD    $0x10, Y1, Y1
@@ -5056,9 +6106,9 @@ part67:
 	VMOVUPS   Y0, 352(CX)
 	ADDQ      $+384, CX
 	DECQ      DX
-	JNZ       block65
+	JNZ       block71
 
-done66:
+done72:
 	VZEROUPPER
 	RET
 
@@ -5100,9 +6150,9 @@ TEXT ·tileQ4KAVX2r4p1(SB), NOSPLIT, $256-80
 	VMOVUPS Y0, 224(SI)
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done69
+	JZ      done75
 
-block68:
+block74:
 	ADDQ  $+64, AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -5110,7 +6160,7 @@ block68:
 	VPXOR Y3, Y3, Y3
 	MOVQ  $0x00000008, R8
 
-part70:
+part76:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
@@ -5238,12 +6288,12 @@ part70:
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
 	DECQ         R8
-	JNZ          part70
-	VPMOVSXBD    -2032(AX), Y4
+	JNZ          part76
+	VPBROADCASTD 16(CX), Y4
+	VPMOVSXBD    -2032(AX), Y5
 	VPMOVSXBD    -1744(AX), Y7
 	VPSLLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y7, Y4, Y7
-	VPBROADCASTD 16(CX), Y4
+	VPBLENDW     $0xaa, Y7, Y5, Y7
 	VPMADDWD     Y7, Y4, Y4
 	VPBROADCASTD 16(CX)(DX*1), Y5
 	VPMADDWD     Y7, Y5, Y5
@@ -5251,58 +6301,58 @@ part70:
 	VPMADDWD     Y7, Y6, Y6
 	VPBROADCASTD 16(BX), Y8
 	VPMADDWD     Y7, Y8, Y7
-	VPMOVSXBD    -1456(AX), Y8
-	VPMOVSXBD    -1168(AX), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y9, Y8, Y9
 	VPBROADCASTD 20(CX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMOVSXBD    -1456(AX), Y9
+	VPMOVSXBD    -1168(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y4, Y4
 	VPBROADCASTD 20(CX)(DX*1), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y5, Y5
 	VPBROADCASTD 20(CX)(DX*2), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPBROADCASTD 20(BX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y7, Y7
-	VPMOVSXBD    -880(AX), Y8
-	VPMOVSXBD    -592(AX), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y9, Y8, Y9
 	VPBROADCASTD 24(CX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMOVSXBD    -880(AX), Y9
+	VPMOVSXBD    -592(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y4, Y4
 	VPBROADCASTD 24(CX)(DX*1), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y5, Y5
 	VPBROADCASTD 24(CX)(DX*2), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPBROADCASTD 24(BX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y7, Y7
-	VPMOVSXBD    -304(AX), Y8
-	VPMOVSXBD    -16(AX), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y9, Y8, Y9
 	VPBROADCASTD 28(CX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMOVSXBD    -304(AX), Y9
+	VPMOVSXBD    -16(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y4, Y4
 	VPBROADCASTD 28(CX)(DX*1), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y5, Y5
 	VPBROADCASTD 28(CX)(DX*2), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPBROADCASTD 28(BX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y7, Y7
 	VCVTPH2PS    -2368(AX), Y8
-	VCVTPH2PS    -2336(AX), Y9
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y8, Y0, Y0
+	VCVTPH2PS    -2336(AX), Y9
 	VCVTDQ2PS    Y4, Y4
 	VFNMADD231PS Y9, Y4, Y0
 	VBROADCASTSS (CX), Y4
@@ -5338,7 +6388,7 @@ part70:
 	VPXOR        Y3, Y3, Y3
 	MOVQ         $0x00000008, R8
 
-part71:
+part77:
 	VMOVUPS      32(AX), Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y5
 	VPBROADCASTD (CX), Y6
@@ -5461,12 +6511,12 @@ part71:
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
 	DECQ         R8
-	JNZ          part71
-	VPMOVSXBD    -2024(AX), Y4
+	JNZ          part77
+	VPBROADCASTD 16(CX), Y4
+	VPMOVSXBD    -2024(AX), Y5
 	VPMOVSXBD    -1736(AX), Y7
 	VPSLLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y7, Y4, Y7
-	VPBROADCASTD 16(CX), Y4
+	VPBLENDW     $0xaa, Y7, Y5, Y7
 	VPMADDWD     Y7, Y4, Y4
 	VPBROADCASTD 16(CX)(DX*1), Y5
 	VPMADDWD     Y7, Y5, Y5
@@ -5474,58 +6524,58 @@ part71:
 	VPMADDWD     Y7, Y6, Y6
 	VPBROADCASTD 16(BX), Y8
 	VPMADDWD     Y7, Y8, Y7
-	VPMOVSXBD    -1448(AX), Y8
-	VPMOVSXBD    -1160(AX), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y9, Y8, Y9
 	VPBROADCASTD 20(CX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMOVSXBD    -1448(AX), Y9
+	VPMOVSXBD    -1160(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y4, Y4
 	VPBROADCASTD 20(CX)(DX*1), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y5, Y5
 	VPBROADCASTD 20(CX)(DX*2), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPBROADCASTD 20(BX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y7, Y7
-	VPMOVSXBD    -872(AX), Y8
-	VPMOVSXBD    -584(AX), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y9, Y8, Y9
 	VPBROADCASTD 24(CX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMOVSXBD    -872(AX), Y9
+	VPMOVSXBD    -584(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y4, Y4
 	VPBROADCASTD 24(CX)(DX*1), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y5, Y5
 	VPBROADCASTD 24(CX)(DX*2), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPBROADCASTD 24(BX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y7, Y7
-	VPMOVSXBD    -296(AX), Y8
-	VPMOVSXBD    -8(AX), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y9, Y8, Y9
 	VPBROADCASTD 28(CX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMOVSXBD    -296(AX), Y9
+	VPMOVSXBD    -8(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y4, Y4
 	VPBROADCASTD 28(CX)(DX*1), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y5, Y5
 	VPBROADCASTD 28(CX)(DX*2), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPBROADCASTD 28(BX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y7, Y7
 	VCVTPH2PS    -2352(AX), Y8
-	VCVTPH2PS    -2320(AX), Y9
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y8, Y0, Y0
+	VCVTPH2PS    -2320(AX), Y9
 	VCVTDQ2PS    Y4, Y4
 	VFNMADD231PS Y9, Y4, Y0
 	VBROADCASTSS (CX), Y4
@@ -5555,39 +6605,39 @@ part71:
 	ADDQ         $+64, CX
 	ADDQ         $+64, BX
 	DECQ         DI
-	JNZ          block68
+	JNZ          block74
 
-done69:
+done75:
 	MOVQ cols+64(FP), AX
 	CMPQ AX, $0x10
-	JNE  partly72
+	JNE  partly78
 	MOVQ dst+0(FP), CX
 	MOVQ dstStride+40(FP), DX
 	MOVQ $0x00000004, AX
 	MOVQ SI, BX
 	MOVQ res+24(FP), SI
 
-write74:
+write80:
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	CMPQ    res+24(FP), $0x00
-	JEQ     noResidual75
+	JEQ     noResidual81
 	VMOVUPS (SI), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(SI), Y2
 	VADDPS  Y2, Y1, Y1
 
-noResidual75:
+noResidual81:
 	ADDQ    DX, SI
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	ADDQ    DX, CX
 	ADDQ    $0x40, BX
 	DECQ    AX
-	JNZ     write74
-	JMP     written73
+	JNZ     write80
+	JMP     written79
 
-partly72:
+partly78:
 	LEAQ    lanes<>+64(SB), CX
 	MOVQ    AX, DX
 	NEGQ    DX
@@ -5601,26 +6651,26 @@ partly72:
 	MOVQ    SI, BX
 	MOVQ    res+24(FP), SI
 
-write76:
+write82:
 	VMOVUPS    (BX), Y2
 	VMOVUPS    32(BX), Y3
 	CMPQ       res+24(FP), $0x00
-	JEQ        noResidual77
+	JEQ        noResidual83
 	VMASKMOVPS (SI), Y0, Y4
 	VADDPS     Y4, Y2, Y2
 	VMASKMOVPS 32(SI), Y1, Y4
 	VADDPS     Y4, Y3, Y3
 
-noResidual77:
+noResidual83:
 	ADDQ       DX, SI
 	VMASKMOVPS Y2, Y0, (CX)
 	VMASKMOVPS Y3, Y1, 32(CX)
 	ADDQ       DX, CX
 	ADDQ       $0x40, BX
 	DECQ       AX
-	JNZ        write76
+	JNZ        write82
 
-written73:
+written79:
 	VZEROUPPER
 	RET
 
@@ -5638,313 +6688,294 @@ TEXT ·tileQ4KAVX2r2p1(SB), NOSPLIT, $128-80
 	VMOVUPS Y0, 96(BX)
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done79
+	JZ      done85
 
-block78:
+block84:
 	ADDQ  $+64, AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
 	MOVQ  $0x00000008, DI
 
-part80:
+part86:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
-	VMOVUPS      (AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPBROADCASTD (CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPBROADCASTD (CX)(DX*1), Y5
-	VPMADDUBSW   Y5, Y3, Y5
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPBROADCASTD 16(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y4, Y4
-	VPBROADCASTD 16(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VMOVUPS      64(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPBROADCASTD 4(CX), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y4, Y4
-	VPBROADCASTD 4(CX)(DX*1), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y5, Y5
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPBROADCASTD 20(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y4, Y4
-	VPBROADCASTD 20(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VMOVUPS      128(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPBROADCASTD 8(CX), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y4, Y4
-	VPBROADCASTD 8(CX)(DX*1), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y5, Y5
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPBROADCASTD 24(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y4, Y4
-	VPBROADCASTD 24(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VMOVUPS      192(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPBROADCASTD 12(CX), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y4, Y4
-	VPBROADCASTD 12(CX)(DX*1), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y5, Y5
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPBROADCASTD 28(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y4, Y4
-	VPBROADCASTD 28(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VPMOVSXBD    256(AX), Y2
-	VPSHUFB      twice<>+0(SB), Y2, Y2
-	VPMADDWD     Y2, Y4, Y4
-	VPADDD       Y4, Y0, Y0
-	VPMADDWD     Y2, Y5, Y5
-	VPADDD       Y5, Y1, Y1
+	VMOVUPS      (AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD (CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPBROADCASTD (CX)(DX*1), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VPBROADCASTD 16(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VMOVUPS      64(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 4(CX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y6, Y6
+	VPBROADCASTD 4(CX)(DX*1), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 20(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VPBROADCASTD 20(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VMOVUPS      128(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 8(CX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y6, Y6
+	VPBROADCASTD 8(CX)(DX*1), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VPBROADCASTD 24(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VMOVUPS      192(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 12(CX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y6, Y6
+	VPBROADCASTD 12(CX)(DX*1), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VPBROADCASTD 28(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPMOVSXBD    256(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y6, Y6
+	VPADDD       Y6, Y0, Y0
+	VPMADDWD     Y4, Y7, Y7
+	VPADDD       Y7, Y2, Y2
+	VMOVUPS      32(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD (CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPBROADCASTD (CX)(DX*1), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VPBROADCASTD 16(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VMOVUPS      96(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 4(CX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y6, Y6
+	VPBROADCASTD 4(CX)(DX*1), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 20(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VPBROADCASTD 20(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VMOVUPS      160(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 8(CX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y6, Y6
+	VPBROADCASTD 8(CX)(DX*1), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VPBROADCASTD 24(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VMOVUPS      224(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 12(CX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y6, Y6
+	VPBROADCASTD 12(CX)(DX*1), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VPBROADCASTD 28(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPMOVSXBD    264(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y6, Y6
+	VPADDD       Y6, Y1, Y1
+	VPMADDWD     Y4, Y7, Y7
+	VPADDD       Y7, Y3, Y3
 	ADDQ         $+288, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part80
-	VPMOVSXBD    -2032(AX), Y2
-	VPMOVSXBD    -1744(AX), Y3
-	VPSLLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y3, Y2, Y3
-	VPBROADCASTD 16(CX), Y2
-	VPMADDWD     Y3, Y2, Y2
-	VPBROADCASTD 16(CX)(DX*1), Y4
-	VPMADDWD     Y3, Y4, Y3
-	VPMOVSXBD    -1456(AX), Y4
-	VPMOVSXBD    -1168(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 20(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VPBROADCASTD 20(CX)(DX*1), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -880(AX), Y4
-	VPMOVSXBD    -592(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 24(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VPBROADCASTD 24(CX)(DX*1), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -304(AX), Y4
-	VPMOVSXBD    -16(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 28(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VPBROADCASTD 28(CX)(DX*1), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    -2368(AX), Y4
-	VCVTPH2PS    -2336(AX), Y5
+	JNZ          part86
+	VPBROADCASTD 16(CX), Y5
+	VPMOVSXBD    -2032(AX), Y4
+	VPMOVSXBD    -1744(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y4, Y6
+	VPMADDWD     Y6, Y5, Y4
+	VPMOVSXBD    -2024(AX), Y8
+	VPMOVSXBD    -1736(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y8, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPBROADCASTD 16(CX)(DX*1), Y8
+	VPMADDWD     Y6, Y8, Y6
+	VPMADDWD     Y7, Y8, Y7
+	VPBROADCASTD 20(CX), Y8
+	VPMOVSXBD    -1456(AX), Y9
+	VPMOVSXBD    -1168(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -1448(AX), Y9
+	VPMOVSXBD    -1160(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y9, Y11
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y5, Y5
+	VPBROADCASTD 20(CX)(DX*1), Y8
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 24(CX), Y8
+	VPMOVSXBD    -880(AX), Y9
+	VPMOVSXBD    -592(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -872(AX), Y9
+	VPMOVSXBD    -584(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y9, Y11
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y5, Y5
+	VPBROADCASTD 24(CX)(DX*1), Y8
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 28(CX), Y8
+	VPMOVSXBD    -304(AX), Y9
+	VPMOVSXBD    -16(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -296(AX), Y9
+	VPMOVSXBD    -8(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y9, Y11
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y5, Y5
+	VPBROADCASTD 28(CX)(DX*1), Y8
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VCVTPH2PS    -2368(AX), Y8
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
-	VCVTDQ2PS    Y2, Y2
-	VFNMADD231PS Y5, Y2, Y0
-	VBROADCASTSS (CX), Y2
-	VFMADD213PS  (BX), Y2, Y0
-	VMOVUPS      Y0, (BX)
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
-	VCVTDQ2PS    Y3, Y3
-	VFNMADD231PS Y5, Y3, Y1
-	VBROADCASTSS (CX)(DX*1), Y0
-	VFMADD213PS  64(BX), Y0, Y1
-	VMOVUPS      Y1, 64(BX)
-	ADDQ         $-2304, AX
-	ADDQ         $-256, CX
-	VPXOR        Y0, Y0, Y0
-	VPXOR        Y1, Y1, Y1
-	MOVQ         $0x00000008, DI
-
-part81:
-	VMOVUPS      32(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPBROADCASTD (CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPBROADCASTD (CX)(DX*1), Y5
-	VPMADDUBSW   Y5, Y3, Y5
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPBROADCASTD 16(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y4, Y4
-	VPBROADCASTD 16(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VMOVUPS      96(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPBROADCASTD 4(CX), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y4, Y4
-	VPBROADCASTD 4(CX)(DX*1), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y5, Y5
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPBROADCASTD 20(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y4, Y4
-	VPBROADCASTD 20(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VMOVUPS      160(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPBROADCASTD 8(CX), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y4, Y4
-	VPBROADCASTD 8(CX)(DX*1), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y5, Y5
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPBROADCASTD 24(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y4, Y4
-	VPBROADCASTD 24(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VMOVUPS      224(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPBROADCASTD 12(CX), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y4, Y4
-	VPBROADCASTD 12(CX)(DX*1), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y5, Y5
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPBROADCASTD 28(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y4, Y4
-	VPBROADCASTD 28(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VPMOVSXBD    264(AX), Y2
-	VPSHUFB      twice<>+0(SB), Y2, Y2
-	VPMADDWD     Y2, Y4, Y4
-	VPADDD       Y4, Y0, Y0
-	VPMADDWD     Y2, Y5, Y5
-	VPADDD       Y5, Y1, Y1
-	ADDQ         $+288, AX
-	ADDQ         $+32, CX
-	DECQ         DI
-	JNZ          part81
-	VPMOVSXBD    -2024(AX), Y2
-	VPMOVSXBD    -1736(AX), Y3
-	VPSLLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y3, Y2, Y3
-	VPBROADCASTD 16(CX), Y2
-	VPMADDWD     Y3, Y2, Y2
-	VPBROADCASTD 16(CX)(DX*1), Y4
-	VPMADDWD     Y3, Y4, Y3
-	VPMOVSXBD    -1448(AX), Y4
-	VPMOVSXBD    -1160(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 20(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VPBROADCASTD 20(CX)(DX*1), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -872(AX), Y4
-	VPMOVSXBD    -584(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 24(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VPBROADCASTD 24(CX)(DX*1), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -296(AX), Y4
-	VPMOVSXBD    -8(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 28(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VPBROADCASTD 28(CX)(DX*1), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
+	VMULPS       Y8, Y0, Y0
+	VCVTPH2PS    -2336(AX), Y9
+	VCVTDQ2PS    Y4, Y4
+	VFNMADD231PS Y9, Y4, Y0
 	VCVTPH2PS    -2352(AX), Y4
-	VCVTPH2PS    -2320(AX), Y5
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
-	VCVTDQ2PS    Y2, Y2
-	VFNMADD231PS Y5, Y2, Y0
-	VBROADCASTSS (CX), Y2
-	VFMADD213PS  32(BX), Y2, Y0
-	VMOVUPS      Y0, 32(BX)
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y4, Y1, Y1
+	VCVTPH2PS    -2320(AX), Y10
+	VCVTDQ2PS    Y5, Y5
+	VFNMADD231PS Y10, Y5, Y1
+	VBROADCASTSS (CX), Y5
+	VFMADD213PS  (BX), Y5, Y0
+	VMOVUPS      Y0, (BX)
+	VFMADD213PS  32(BX), Y5, Y1
+	VMOVUPS      Y1, 32(BX)
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y8, Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VFNMADD231PS Y9, Y6, Y2
 	VCVTDQ2PS    Y3, Y3
-	VFNMADD231PS Y5, Y3, Y1
+	VMULPS       Y4, Y3, Y3
+	VCVTDQ2PS    Y7, Y7
+	VFNMADD231PS Y10, Y7, Y3
 	VBROADCASTSS (CX)(DX*1), Y0
-	VFMADD213PS  96(BX), Y0, Y1
-	VMOVUPS      Y1, 96(BX)
+	VFMADD213PS  64(BX), Y0, Y2
+	VMOVUPS      Y2, 64(BX)
+	VFMADD213PS  96(BX), Y0, Y3
+	VMOVUPS      Y3, 96(BX)
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block78
+	JNZ          block84
 
-done79:
+done85:
 	MOVQ cols+64(FP), AX
 	CMPQ AX, $0x10
-	JNE  partly82
+	JNE  partly87
 	MOVQ dst+0(FP), CX
 	MOVQ dstStride+40(FP), DX
 	MOVQ $0x00000002, AX
 	MOVQ res+24(FP), SI
 
-write84:
+write89:
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	CMPQ    res+24(FP), $0x00
-	JEQ     noResidual85
+	JEQ     noResidual90
 	VMOVUPS (SI), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(SI), Y2
 	VADDPS  Y2, Y1, Y1
 
-noResidual85:
+noResidual90:
 	ADDQ    DX, SI
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	ADDQ    DX, CX
 	ADDQ    $0x40, BX
 	DECQ    AX
-	JNZ     write84
-	JMP     written83
+	JNZ     write89
+	JMP     written88
 
-partly82:
+partly87:
 	LEAQ    lanes<>+64(SB), CX
 	MOVQ    AX, DX
 	NEGQ    DX
@@ -5957,26 +6988,26 @@ partly82:
 	MOVQ    $0x00000002, AX
 	MOVQ    res+24(FP), SI
 
-write86:
+write91:
 	VMOVUPS    (BX), Y2
 	VMOVUPS    32(BX), Y3
 	CMPQ       res+24(FP), $0x00
-	JEQ        noResidual87
+	JEQ        noResidual92
 	VMASKMOVPS (SI), Y0, Y4
 	VADDPS     Y4, Y2, Y2
 	VMASKMOVPS 32(SI), Y1, Y4
 	VADDPS     Y4, Y3, Y3
 
-noResidual87:
+noResidual92:
 	ADDQ       DX, SI
 	VMASKMOVPS Y2, Y0, (CX)
 	VMASKMOVPS Y3, Y1, 32(CX)
 	ADDQ       DX, CX
 	ADDQ       $0x40, BX
 	DECQ       AX
-	JNZ        write86
+	JNZ        write91
 
-written83:
+written88:
 	VZEROUPPER
 	RET
 
@@ -5987,196 +7018,184 @@ TEXT ·tileQ4KAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   x+8(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   blocks+48(FP), DX
-	TESTQ  DX, DX
-	JZ     done89
+	MOVQ   xStride+32(FP), DX
+	MOVQ   blocks+48(FP), SI
+	TESTQ  SI, SI
+	JZ     done94
 
-block88:
+block93:
 	ADDQ  $+64, AX
 	VPXOR Y2, Y2, Y2
-	MOVQ  $0x00000008, BX
+	VPXOR Y3, Y3, Y3
+	MOVQ  $0x00000008, DI
 
-part90:
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
-	PREFETCHT0   8448(AX)
-	VMOVUPS      (AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPBROADCASTD (CX), Y5
+part95:
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	PREFETCHT0   192(BX)(DX*1)
+	PREFETCHT0   256(BX)(DX*1)
+	VMOVUPS      (AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD (CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 16(CX), Y5
 	VPMADDUBSW   Y5, Y4, Y5
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPBROADCASTD 16(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VMOVUPS      64(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPBROADCASTD 4(CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPADDW       Y6, Y5, Y5
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPBROADCASTD 20(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VMOVUPS      128(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPBROADCASTD 8(CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPADDW       Y6, Y5, Y5
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPBROADCASTD 24(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VMOVUPS      192(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPBROADCASTD 12(CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPADDW       Y6, Y5, Y5
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPBROADCASTD 28(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VPMOVSXBD    256(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y5, Y5
-	VPADDD       Y5, Y2, Y2
+	VPADDW       Y5, Y6, Y6
+	VMOVUPS      64(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 4(CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPADDW       Y7, Y6, Y6
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 20(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VMOVUPS      128(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPADDW       Y7, Y6, Y6
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VMOVUPS      192(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 12(CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPADDW       Y7, Y6, Y6
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VPMOVSXBD    256(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y6, Y6
+	VPADDD       Y6, Y2, Y2
+	VMOVUPS      32(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD (CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VMOVUPS      96(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 4(CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPADDW       Y7, Y6, Y6
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 20(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VMOVUPS      160(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPADDW       Y7, Y6, Y6
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VMOVUPS      224(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPBROADCASTD 12(CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPADDW       Y7, Y6, Y6
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y6, Y6
+	VPMOVSXBD    264(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y6, Y6
+	VPADDD       Y6, Y3, Y3
 	ADDQ         $+288, AX
 	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part90
-	VPMOVSXBD    -2032(AX), Y3
-	VPMOVSXBD    -1744(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPBROADCASTD 16(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPMOVSXBD    -1456(AX), Y4
-	VPMOVSXBD    -1168(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 20(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -880(AX), Y4
-	VPMOVSXBD    -592(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 24(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -304(AX), Y4
-	VPMOVSXBD    -16(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 28(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    -2368(AX), Y4
-	VCVTPH2PS    -2336(AX), Y5
+	DECQ         DI
+	JNZ          part95
+	VPBROADCASTD 16(CX), Y5
+	VPMOVSXBD    -2032(AX), Y4
+	VPMOVSXBD    -1744(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y4, Y6
+	VPMADDWD     Y6, Y5, Y4
+	VPMOVSXBD    -2024(AX), Y6
+	VPMOVSXBD    -1736(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPBROADCASTD 20(CX), Y6
+	VPMOVSXBD    -1456(AX), Y7
+	VPMOVSXBD    -1168(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y7
+	VPADDD       Y7, Y4, Y4
+	VPMOVSXBD    -1448(AX), Y7
+	VPMOVSXBD    -1160(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 24(CX), Y6
+	VPMOVSXBD    -880(AX), Y7
+	VPMOVSXBD    -592(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y7
+	VPADDD       Y7, Y4, Y4
+	VPMOVSXBD    -872(AX), Y7
+	VPMOVSXBD    -584(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 28(CX), Y6
+	VPMOVSXBD    -304(AX), Y7
+	VPMOVSXBD    -16(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y7
+	VPADDD       Y7, Y4, Y4
+	VPMOVSXBD    -296(AX), Y7
+	VPMOVSXBD    -8(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    -2368(AX), Y6
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VFNMADD231PS Y5, Y3, Y2
-	VBROADCASTSS (CX), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	ADDQ         $-2304, AX
-	ADDQ         $-256, CX
-	VPXOR        Y2, Y2, Y2
-	MOVQ         $0x00000008, BX
-
-part91:
-	VMOVUPS      32(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPBROADCASTD (CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPBROADCASTD 16(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VMOVUPS      96(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPBROADCASTD 4(CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPADDW       Y6, Y5, Y5
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPBROADCASTD 20(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VMOVUPS      160(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPBROADCASTD 8(CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPADDW       Y6, Y5, Y5
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPBROADCASTD 24(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VMOVUPS      224(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPBROADCASTD 12(CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPADDW       Y6, Y5, Y5
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPBROADCASTD 28(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VPMOVSXBD    264(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	ADDQ         $+288, AX
-	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part91
-	VPMOVSXBD    -2024(AX), Y3
-	VPMOVSXBD    -1736(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPBROADCASTD 16(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPMOVSXBD    -1448(AX), Y4
-	VPMOVSXBD    -1160(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 20(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -872(AX), Y4
-	VPMOVSXBD    -584(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 24(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -296(AX), Y4
-	VPMOVSXBD    -8(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 28(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
+	VMULPS       Y6, Y2, Y2
+	VCVTPH2PS    -2336(AX), Y6
+	VCVTDQ2PS    Y4, Y4
+	VFNMADD231PS Y6, Y4, Y2
 	VCVTPH2PS    -2352(AX), Y4
-	VCVTPH2PS    -2320(AX), Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VFNMADD231PS Y5, Y3, Y2
-	VBROADCASTSS (CX), Y3
-	VFMADD231PS  Y3, Y2, Y1
+	VMULPS       Y4, Y3, Y3
+	VCVTPH2PS    -2320(AX), Y4
+	VCVTDQ2PS    Y5, Y5
+	VFNMADD231PS Y4, Y5, Y3
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         $+64, CX
-	DECQ         DX
-	JNZ          block88
+	DECQ         SI
+	JNZ          block93
 
-done89:
+done94:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -6189,15 +7208,387 @@ done89:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual92
+	JZ         noResidual96
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual92:
+noResidual96:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func tileQ4KAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileQ4KAVX2r1p2(SB), NOSPLIT, $0-80
+	MOVQ   w+16(FP), AX
+	MOVQ   panelBytes+56(FP), CX
+	MOVQ   x+8(FP), DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   xStride+32(FP), BX
+	MOVQ   blocks+48(FP), DI
+	TESTQ  DI, DI
+	JZ     done98
+
+block97:
+	ADDQ  $+64, AX
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	MOVQ  $0x00000008, R8
+
+part99:
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	VMOVUPS      (AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD (DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VMOVUPS      64(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD 4(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPADDW       Y11, Y10, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VMOVUPS      128(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPADDW       Y11, Y10, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VMOVUPS      192(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD 12(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPADDW       Y11, Y10, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMOVSXBD    256(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VMOVUPS      32(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD (DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VMOVUPS      96(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD 4(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPADDW       Y11, Y10, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VMOVUPS      160(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPADDW       Y11, Y10, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VMOVUPS      224(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD 12(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPADDW       Y11, Y10, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMOVSXBD    264(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	VMOVUPS      (AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD (DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VMOVUPS      64(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD 4(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPADDW       Y11, Y10, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VMOVUPS      128(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPADDW       Y11, Y10, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VMOVUPS      192(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD 12(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPADDW       Y11, Y10, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMOVSXBD    256(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VMOVUPS      32(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD (DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VMOVUPS      96(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD 4(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPADDW       Y11, Y10, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VMOVUPS      160(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPADDW       Y11, Y10, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VMOVUPS      224(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPBROADCASTD 12(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPADDW       Y11, Y10, Y10
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y10, Y10
+	VPMOVSXBD    264(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	ADDQ         $+288, AX
+	ADDQ         $+32, DX
+	DECQ         R8
+	JNZ          part99
+	VPBROADCASTD 16(DX), Y11
+	VPMOVSXBD    -2032(AX), Y8
+	VPMOVSXBD    -1744(AX), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VPBLENDW     $0xaa, Y9, Y8, Y9
+	VPMADDWD     Y9, Y11, Y8
+	VPMOVSXBD    -2024(AX), Y9
+	VPMOVSXBD    -1736(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y11, Y9
+	VPMOVSXBD    -2032(AX)(CX*1), Y10
+	VPMOVSXBD    -1744(AX)(CX*1), Y12
+	VPSLLD       $0x10, Y12, Y12
+	VPBLENDW     $0xaa, Y12, Y10, Y12
+	VPMADDWD     Y12, Y11, Y10
+	VPMOVSXBD    -2024(AX)(CX*1), Y12
+	VPMOVSXBD    -1736(AX)(CX*1), Y13
+	VPSLLD       $0x10, Y13, Y13
+	VPBLENDW     $0xaa, Y13, Y12, Y13
+	VPMADDWD     Y13, Y11, Y11
+	VPBROADCASTD 20(DX), Y12
+	VPMOVSXBD    -1456(AX), Y13
+	VPMOVSXBD    -1168(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y8, Y8
+	VPMOVSXBD    -1448(AX), Y13
+	VPMOVSXBD    -1160(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y9, Y9
+	VPMOVSXBD    -1456(AX)(CX*1), Y13
+	VPMOVSXBD    -1168(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y10, Y10
+	VPMOVSXBD    -1448(AX)(CX*1), Y13
+	VPMOVSXBD    -1160(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y12
+	VPADDD       Y12, Y11, Y11
+	VPBROADCASTD 24(DX), Y12
+	VPMOVSXBD    -880(AX), Y13
+	VPMOVSXBD    -592(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y8, Y8
+	VPMOVSXBD    -872(AX), Y13
+	VPMOVSXBD    -584(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y9, Y9
+	VPMOVSXBD    -880(AX)(CX*1), Y13
+	VPMOVSXBD    -592(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y10, Y10
+	VPMOVSXBD    -872(AX)(CX*1), Y13
+	VPMOVSXBD    -584(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y12
+	VPADDD       Y12, Y11, Y11
+	VPBROADCASTD 28(DX), Y12
+	VPMOVSXBD    -304(AX), Y13
+	VPMOVSXBD    -16(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y8, Y8
+	VPMOVSXBD    -296(AX), Y13
+	VPMOVSXBD    -8(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y9, Y9
+	VPMOVSXBD    -304(AX)(CX*1), Y13
+	VPMOVSXBD    -16(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y10, Y10
+	VPMOVSXBD    -296(AX)(CX*1), Y13
+	VPMOVSXBD    -8(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y12
+	VPADDD       Y12, Y11, Y11
+	VCVTPH2PS    -2368(AX), Y12
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y12, Y4, Y4
+	VCVTPH2PS    -2336(AX), Y12
+	VCVTDQ2PS    Y8, Y8
+	VFNMADD231PS Y12, Y8, Y4
+	VCVTPH2PS    -2352(AX), Y8
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VCVTPH2PS    -2320(AX), Y8
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS Y8, Y9, Y5
+	VCVTPH2PS    -2368(AX)(CX*1), Y8
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VCVTPH2PS    -2336(AX)(CX*1), Y8
+	VCVTDQ2PS    Y10, Y10
+	VFNMADD231PS Y8, Y10, Y6
+	VCVTPH2PS    -2352(AX)(CX*1), Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y8, Y7, Y7
+	VCVTPH2PS    -2320(AX)(CX*1), Y8
+	VCVTDQ2PS    Y11, Y11
+	VFNMADD231PS Y8, Y11, Y7
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y8, Y4, Y0
+	VFMADD231PS  Y8, Y5, Y1
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	ADDQ         $+64, DX
+	DECQ         DI
+	JNZ          block97
+
+done98:
+	MOVQ       dstStride+40(FP), AX
+	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+64(SB), BX
+	MOVQ       DX, SI
+	NEGQ       SI
+	VMOVUPS    (BX)(SI*4), Y4
+	LEAQ       lanes<>+96(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y5
+	MOVQ       res+24(FP), DX
+	TESTQ      DX, DX
+	JZ         noResidual100
+	VMOVUPS    (DX), Y6
+	VADDPS     Y6, Y0, Y0
+	VMOVUPS    32(DX), Y6
+	VADDPS     Y6, Y1, Y1
+	VMASKMOVPS (DX)(AX*1), Y4, Y6
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
+	VADDPS     Y6, Y3, Y3
+
+noResidual100:
+	VMOVUPS    Y0, (CX)
+	VMOVUPS    Y1, 32(CX)
+	VMASKMOVPS Y2, Y4, (CX)(AX*1)
+	VMASKMOVPS Y3, Y5, 32(CX)(AX*1)
 	VZEROUPPER
 	RET
 
@@ -6230,9 +7621,9 @@ TEXT ·tileQ4KVNNIr12p1(SB), $768-80
 	VMOVUPS nibbles0<>+0(SB), Z0
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done94
+	JZ      done102
 
-block93:
+block101:
 	ADDQ   $+64, AX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6248,7 +7639,7 @@ block93:
 	VPXORD Z12, Z12, Z12
 	MOVQ   $0x00000008, R10
 
-part95:
+part103:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -6409,7 +7800,7 @@ part95:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part95
+	JNZ           part103
 	VPMOVSXBD     -2032(AX), Z13
 	VPMOVSXBD     -1744(AX), Z25
 	VPSLLD        $0x10, Z25, Z25
@@ -6491,9 +7882,9 @@ part95:
 	VPDPWSSD.BCST 28(DI)(DX*1), Z26, Z23
 	VPDPWSSD.BCST 28(DI)(DX*2), Z26, Z24
 	VCVTPH2PS     -2368(AX), Z25
-	VCVTPH2PS     -2336(AX), Z26
 	VCVTDQ2PS     Z1, Z1
 	VMULPS        Z25, Z1, Z1
+	VCVTPH2PS     -2336(AX), Z26
 	VCVTDQ2PS     Z13, Z13
 	VFNMADD231PS  Z26, Z13, Z1
 	VBROADCASTSS  (CX), Z13
@@ -6581,9 +7972,9 @@ part95:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block93
+	JNZ           block101
 
-done94:
+done102:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -6611,7 +8002,7 @@ done94:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual96
+	JZ        noResidual104
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -6643,7 +8034,7 @@ done94:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual96:
+noResidual104:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -6682,9 +8073,9 @@ TEXT ·tileQ4KVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS nibbles0<>+0(SB), Z0
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done98
+	JZ      done106
 
-block97:
+block105:
 	ADDQ   $+64, AX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6696,7 +8087,7 @@ block97:
 	VPXORD Z8, Z8, Z8
 	MOVQ   $0x00000008, R9
 
-part99:
+part107:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -6812,7 +8203,7 @@ part99:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part99
+	JNZ           part107
 	VPMOVSXBD     -2032(AX), Z9
 	VPMOVSXBD     -1744(AX), Z17
 	VPSLLD        $0x10, Z17, Z17
@@ -6874,9 +8265,9 @@ part99:
 	VPDPWSSD.BCST 28(SI), Z18, Z15
 	VPDPWSSD.BCST 28(SI)(DX*1), Z18, Z16
 	VCVTPH2PS     -2368(AX), Z17
-	VCVTPH2PS     -2336(AX), Z18
 	VCVTDQ2PS     Z1, Z1
 	VMULPS        Z17, Z1, Z1
+	VCVTPH2PS     -2336(AX), Z18
 	VCVTDQ2PS     Z9, Z9
 	VFNMADD231PS  Z18, Z9, Z1
 	VBROADCASTSS  (CX), Z9
@@ -6935,9 +8326,9 @@ part99:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block97
+	JNZ           block105
 
-done98:
+done106:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -6959,7 +8350,7 @@ done98:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual100
+	JZ        noResidual108
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -6981,7 +8372,7 @@ done98:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual100:
+noResidual108:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -7010,9 +8401,9 @@ TEXT ·tileQ4KVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS nibbles0<>+0(SB), Z0
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done102
+	JZ      done110
 
-block101:
+block109:
 	ADDQ   $+64, AX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7020,7 +8411,7 @@ block101:
 	VPXORD Z4, Z4, Z4
 	MOVQ   $0x00000008, R8
 
-part103:
+part111:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -7091,7 +8482,7 @@ part103:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part103
+	JNZ           part111
 	VPMOVSXBD     -2032(AX), Z5
 	VPMOVSXBD     -1744(AX), Z9
 	VPSLLD        $0x10, Z9, Z9
@@ -7133,9 +8524,9 @@ part103:
 	VPDPWSSD.BCST 28(CX)(DX*2), Z10, Z7
 	VPDPWSSD.BCST 28(BX), Z10, Z8
 	VCVTPH2PS     -2368(AX), Z9
-	VCVTPH2PS     -2336(AX), Z10
 	VCVTDQ2PS     Z1, Z1
 	VMULPS        Z9, Z1, Z1
+	VCVTPH2PS     -2336(AX), Z10
 	VCVTDQ2PS     Z5, Z5
 	VFNMADD231PS  Z10, Z5, Z1
 	VBROADCASTSS  (CX), Z5
@@ -7165,9 +8556,9 @@ part103:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block101
+	JNZ           block109
 
-done102:
+done110:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -7183,7 +8574,7 @@ done102:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual104
+	JZ        noResidual112
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -7195,7 +8586,7 @@ done102:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual104:
+noResidual112:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -7216,15 +8607,15 @@ TEXT ·tileQ4KVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS nibbles0<>+0(SB), Z0
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done106
+	JZ      done114
 
-block105:
+block113:
 	ADDQ   $+64, AX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	MOVQ   $0x00000008, DI
 
-part107:
+part115:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -7272,7 +8663,7 @@ part107:
 	ADDQ          $+288, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part107
+	JNZ           part115
 	VPMOVSXBD     -2032(AX), Z3
 	VPMOVSXBD     -1744(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -7304,9 +8695,9 @@ part107:
 	VPDPWSSD.BCST 28(CX), Z6, Z3
 	VPDPWSSD.BCST 28(CX)(DX*1), Z6, Z4
 	VCVTPH2PS     -2368(AX), Z5
-	VCVTPH2PS     -2336(AX), Z6
 	VCVTDQ2PS     Z1, Z1
 	VMULPS        Z5, Z1, Z1
+	VCVTPH2PS     -2336(AX), Z6
 	VCVTDQ2PS     Z3, Z3
 	VFNMADD231PS  Z6, Z3, Z1
 	VBROADCASTSS  (CX), Z3
@@ -7321,9 +8712,9 @@ part107:
 	VMOVUPS       Z2, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block105
+	JNZ           block113
 
-done106:
+done114:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -7335,13 +8726,13 @@ done106:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual108
+	JZ        noResidual116
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual108:
+noResidual116:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -7358,14 +8749,14 @@ TEXT ·tileQ4KVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done110
+	JZ      done118
 
-block109:
+block117:
 	ADDQ   $+64, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part111:
+part119:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -7402,7 +8793,7 @@ part111:
 	ADDQ          $+288, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part111
+	JNZ           part119
 	VPMOVSXBD     -2032(AX), Z4
 	VPMOVSXBD     -1744(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -7429,18 +8820,18 @@ part111:
 	VPORD         Z5, Z6, Z6
 	VPDPWSSD.BCST 28(CX), Z6, Z4
 	VCVTPH2PS     -2368(AX), Z5
-	VCVTPH2PS     -2336(AX), Z6
 	VCVTDQ2PS     Z3, Z3
 	VMULPS        Z5, Z3, Z3
+	VCVTPH2PS     -2336(AX), Z5
 	VCVTDQ2PS     Z4, Z4
-	VFNMADD231PS  Z6, Z4, Z3
+	VFNMADD231PS  Z5, Z4, Z3
 	VBROADCASTSS  (CX), Z4
 	VFMADD231PS   Z4, Z3, Z0
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block109
+	JNZ           block117
 
-done110:
+done118:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -7450,11 +8841,11 @@ done110:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual112
+	JZ        noResidual120
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-noResidual112:
+noResidual120:
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
@@ -7490,15 +8881,15 @@ TEXT ·tileQ4KVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done114
+	JZ      done122
 
-block113:
+block121:
 	ADDQ   $+64, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part115:
+part123:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -7568,19 +8959,19 @@ part115:
 	ADDQ          $+288, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part115
+	JNZ           part123
 	VPMOVSXBD     -2032(AX), Z6
 	VPMOVSXBD     -1744(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
-	VPMOVSXBD     -2032(AX)(CX*1), Z6
-	VPMOVSXBD     -1744(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
 	VPXORD        Z6, Z6, Z6
 	VPDPWSSD.BCST 16(DX), Z7, Z6
+	VPMOVSXBD     -2032(AX)(CX*1), Z7
+	VPMOVSXBD     -1744(AX)(CX*1), Z8
+	VPSLLD        $0x10, Z8, Z8
+	VPANDD        lowWords<>+0(SB), Z7, Z7
+	VPORD         Z7, Z8, Z8
 	VPXORD        Z7, Z7, Z7
 	VPDPWSSD.BCST 16(DX), Z8, Z7
 	VPMOVSXBD     -1456(AX), Z8
@@ -7588,57 +8979,57 @@ part115:
 	VPSLLD        $0x10, Z9, Z9
 	VPANDD        lowWords<>+0(SB), Z8, Z8
 	VPORD         Z8, Z9, Z9
-	VPMOVSXBD     -1456(AX)(CX*1), Z8
-	VPMOVSXBD     -1168(AX)(CX*1), Z10
-	VPSLLD        $0x10, Z10, Z10
-	VPANDD        lowWords<>+0(SB), Z8, Z8
-	VPORD         Z8, Z10, Z10
 	VPDPWSSD.BCST 20(DX), Z9, Z6
-	VPDPWSSD.BCST 20(DX), Z10, Z7
+	VPMOVSXBD     -1456(AX)(CX*1), Z8
+	VPMOVSXBD     -1168(AX)(CX*1), Z9
+	VPSLLD        $0x10, Z9, Z9
+	VPANDD        lowWords<>+0(SB), Z8, Z8
+	VPORD         Z8, Z9, Z9
+	VPDPWSSD.BCST 20(DX), Z9, Z7
 	VPMOVSXBD     -880(AX), Z8
 	VPMOVSXBD     -592(AX), Z9
 	VPSLLD        $0x10, Z9, Z9
 	VPANDD        lowWords<>+0(SB), Z8, Z8
 	VPORD         Z8, Z9, Z9
-	VPMOVSXBD     -880(AX)(CX*1), Z8
-	VPMOVSXBD     -592(AX)(CX*1), Z10
-	VPSLLD        $0x10, Z10, Z10
-	VPANDD        lowWords<>+0(SB), Z8, Z8
-	VPORD         Z8, Z10, Z10
 	VPDPWSSD.BCST 24(DX), Z9, Z6
-	VPDPWSSD.BCST 24(DX), Z10, Z7
+	VPMOVSXBD     -880(AX)(CX*1), Z8
+	VPMOVSXBD     -592(AX)(CX*1), Z9
+	VPSLLD        $0x10, Z9, Z9
+	VPANDD        lowWords<>+0(SB), Z8, Z8
+	VPORD         Z8, Z9, Z9
+	VPDPWSSD.BCST 24(DX), Z9, Z7
 	VPMOVSXBD     -304(AX), Z8
 	VPMOVSXBD     -16(AX), Z9
 	VPSLLD        $0x10, Z9, Z9
 	VPANDD        lowWords<>+0(SB), Z8, Z8
 	VPORD         Z8, Z9, Z9
-	VPMOVSXBD     -304(AX)(CX*1), Z8
-	VPMOVSXBD     -16(AX)(CX*1), Z10
-	VPSLLD        $0x10, Z10, Z10
-	VPANDD        lowWords<>+0(SB), Z8, Z8
-	VPORD         Z8, Z10, Z10
 	VPDPWSSD.BCST 28(DX), Z9, Z6
-	VPDPWSSD.BCST 28(DX), Z10, Z7
+	VPMOVSXBD     -304(AX)(CX*1), Z8
+	VPMOVSXBD     -16(AX)(CX*1), Z9
+	VPSLLD        $0x10, Z9, Z9
+	VPANDD        lowWords<>+0(SB), Z8, Z8
+	VPORD         Z8, Z9, Z9
+	VPDPWSSD.BCST 28(DX), Z9, Z7
 	VCVTPH2PS     -2368(AX), Z8
-	VCVTPH2PS     -2336(AX), Z9
-	VCVTPH2PS     -2368(AX)(CX*1), Z10
-	VCVTPH2PS     -2336(AX)(CX*1), Z11
 	VCVTDQ2PS     Z4, Z4
 	VMULPS        Z8, Z4, Z4
+	VCVTPH2PS     -2336(AX), Z8
 	VCVTDQ2PS     Z6, Z6
-	VFNMADD231PS  Z9, Z6, Z4
+	VFNMADD231PS  Z8, Z6, Z4
+	VCVTPH2PS     -2368(AX)(CX*1), Z6
 	VCVTDQ2PS     Z5, Z5
-	VMULPS        Z10, Z5, Z5
+	VMULPS        Z6, Z5, Z5
+	VCVTPH2PS     -2336(AX)(CX*1), Z6
 	VCVTDQ2PS     Z7, Z7
-	VFNMADD231PS  Z11, Z7, Z5
+	VFNMADD231PS  Z6, Z7, Z5
 	VBROADCASTSS  (DX), Z6
 	VFMADD231PS   Z6, Z4, Z0
 	VFMADD231PS   Z6, Z5, Z1
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block113
+	JNZ           block121
 
-done114:
+done122:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -7648,13 +9039,13 @@ done114:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual116
+	JZ        noResidual124
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual116:
+noResidual124:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -7667,13 +9058,13 @@ TEXT ·expandQ5KAVX2(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), CX
 	MOVQ  blocks+16(FP), DX
 	TESTQ DX, DX
-	JZ    done118
+	JZ    done126
 
-block117:
+block125:
 	ADDQ $+64, AX
 	MOVQ $0x00000008, BX
 
-part119:
+part127:
 	VMOVUPS   (AX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VMOVUPS   256(AX), Y2
@@ -7779,7 +9170,7 @@ part119:
 	ADDQ      $+576, CX
 	ADDQ      $+352, AX
 	DECQ      BX
-	JNZ       part119
+	JNZ       part127
 	VPMOVSXBD -2480(AX), Y0
 	VPMOVSXBD -2128(AX), Y1
 	VPSLLD    $0x10, Y1, Y1
@@ -7830,9 +9221,9 @@ part119:
 	VMOVUPS   Y0, 352(CX)
 	ADDQ      $+384, CX
 	DECQ      DX
-	JNZ       block117
+	JNZ       block125
 
-done118:
+done126:
 	VZEROUPPER
 	RET
 
@@ -7874,9 +9265,9 @@ TEXT ·tileQ5KAVX2r4p1(SB), NOSPLIT, $256-80
 	VMOVUPS Y0, 224(SI)
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done121
+	JZ      done129
 
-block120:
+block128:
 	ADDQ  $+64, AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -7884,7 +9275,7 @@ block120:
 	VPXOR Y3, Y3, Y3
 	MOVQ  $0x00000008, R8
 
-part122:
+part130:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
@@ -8043,12 +9434,12 @@ part122:
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
 	DECQ         R8
-	JNZ          part122
-	VPMOVSXBD    -2480(AX), Y4
+	JNZ          part130
+	VPBROADCASTD 16(CX), Y4
+	VPMOVSXBD    -2480(AX), Y5
 	VPMOVSXBD    -2128(AX), Y7
 	VPSLLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y7, Y4, Y7
-	VPBROADCASTD 16(CX), Y4
+	VPBLENDW     $0xaa, Y7, Y5, Y7
 	VPMADDWD     Y7, Y4, Y4
 	VPBROADCASTD 16(CX)(DX*1), Y5
 	VPMADDWD     Y7, Y5, Y5
@@ -8056,58 +9447,58 @@ part122:
 	VPMADDWD     Y7, Y6, Y6
 	VPBROADCASTD 16(BX), Y8
 	VPMADDWD     Y7, Y8, Y7
-	VPMOVSXBD    -1776(AX), Y8
-	VPMOVSXBD    -1424(AX), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y9, Y8, Y9
 	VPBROADCASTD 20(CX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMOVSXBD    -1776(AX), Y9
+	VPMOVSXBD    -1424(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y4, Y4
 	VPBROADCASTD 20(CX)(DX*1), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y5, Y5
 	VPBROADCASTD 20(CX)(DX*2), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPBROADCASTD 20(BX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y7, Y7
-	VPMOVSXBD    -1072(AX), Y8
-	VPMOVSXBD    -720(AX), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y9, Y8, Y9
 	VPBROADCASTD 24(CX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMOVSXBD    -1072(AX), Y9
+	VPMOVSXBD    -720(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y4, Y4
 	VPBROADCASTD 24(CX)(DX*1), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y5, Y5
 	VPBROADCASTD 24(CX)(DX*2), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPBROADCASTD 24(BX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y7, Y7
-	VPMOVSXBD    -368(AX), Y8
-	VPMOVSXBD    -16(AX), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y9, Y8, Y9
 	VPBROADCASTD 28(CX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMOVSXBD    -368(AX), Y9
+	VPMOVSXBD    -16(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y4, Y4
 	VPBROADCASTD 28(CX)(DX*1), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y5, Y5
 	VPBROADCASTD 28(CX)(DX*2), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPBROADCASTD 28(BX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y7, Y7
 	VCVTPH2PS    -2880(AX), Y8
-	VCVTPH2PS    -2848(AX), Y9
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y8, Y0, Y0
+	VCVTPH2PS    -2848(AX), Y9
 	VCVTDQ2PS    Y4, Y4
 	VFNMADD231PS Y9, Y4, Y0
 	VBROADCASTSS (CX), Y4
@@ -8143,7 +9534,7 @@ part122:
 	VPXOR        Y3, Y3, Y3
 	MOVQ         $0x00000008, R8
 
-part123:
+part131:
 	VMOVUPS      32(AX), Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y5
 	VMOVUPS      288(AX), Y6
@@ -8296,12 +9687,12 @@ part123:
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
 	DECQ         R8
-	JNZ          part123
-	VPMOVSXBD    -2472(AX), Y4
+	JNZ          part131
+	VPBROADCASTD 16(CX), Y4
+	VPMOVSXBD    -2472(AX), Y5
 	VPMOVSXBD    -2120(AX), Y7
 	VPSLLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y7, Y4, Y7
-	VPBROADCASTD 16(CX), Y4
+	VPBLENDW     $0xaa, Y7, Y5, Y7
 	VPMADDWD     Y7, Y4, Y4
 	VPBROADCASTD 16(CX)(DX*1), Y5
 	VPMADDWD     Y7, Y5, Y5
@@ -8309,58 +9700,58 @@ part123:
 	VPMADDWD     Y7, Y6, Y6
 	VPBROADCASTD 16(BX), Y8
 	VPMADDWD     Y7, Y8, Y7
-	VPMOVSXBD    -1768(AX), Y8
-	VPMOVSXBD    -1416(AX), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y9, Y8, Y9
 	VPBROADCASTD 20(CX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMOVSXBD    -1768(AX), Y9
+	VPMOVSXBD    -1416(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y4, Y4
 	VPBROADCASTD 20(CX)(DX*1), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y5, Y5
 	VPBROADCASTD 20(CX)(DX*2), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPBROADCASTD 20(BX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y7, Y7
-	VPMOVSXBD    -1064(AX), Y8
-	VPMOVSXBD    -712(AX), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y9, Y8, Y9
 	VPBROADCASTD 24(CX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMOVSXBD    -1064(AX), Y9
+	VPMOVSXBD    -712(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y4, Y4
 	VPBROADCASTD 24(CX)(DX*1), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y5, Y5
 	VPBROADCASTD 24(CX)(DX*2), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPBROADCASTD 24(BX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y7, Y7
-	VPMOVSXBD    -360(AX), Y8
-	VPMOVSXBD    -8(AX), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y9, Y8, Y9
 	VPBROADCASTD 28(CX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMOVSXBD    -360(AX), Y9
+	VPMOVSXBD    -8(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y4, Y4
 	VPBROADCASTD 28(CX)(DX*1), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y5, Y5
 	VPBROADCASTD 28(CX)(DX*2), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPBROADCASTD 28(BX), Y8
-	VPMADDWD     Y9, Y8, Y8
+	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y7, Y7
 	VCVTPH2PS    -2864(AX), Y8
-	VCVTPH2PS    -2832(AX), Y9
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y8, Y0, Y0
+	VCVTPH2PS    -2832(AX), Y9
 	VCVTDQ2PS    Y4, Y4
 	VFNMADD231PS Y9, Y4, Y0
 	VBROADCASTSS (CX), Y4
@@ -8390,39 +9781,39 @@ part123:
 	ADDQ         $+64, CX
 	ADDQ         $+64, BX
 	DECQ         DI
-	JNZ          block120
+	JNZ          block128
 
-done121:
+done129:
 	MOVQ cols+64(FP), AX
 	CMPQ AX, $0x10
-	JNE  partly124
+	JNE  partly132
 	MOVQ dst+0(FP), CX
 	MOVQ dstStride+40(FP), DX
 	MOVQ $0x00000004, AX
 	MOVQ SI, BX
 	MOVQ res+24(FP), SI
 
-write126:
+write134:
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	CMPQ    res+24(FP), $0x00
-	JEQ     noResidual127
+	JEQ     noResidual135
 	VMOVUPS (SI), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(SI), Y2
 	VADDPS  Y2, Y1, Y1
 
-noResidual127:
+noResidual135:
 	ADDQ    DX, SI
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	ADDQ    DX, CX
 	ADDQ    $0x40, BX
 	DECQ    AX
-	JNZ     write126
-	JMP     written125
+	JNZ     write134
+	JMP     written133
 
-partly124:
+partly132:
 	LEAQ    lanes<>+64(SB), CX
 	MOVQ    AX, DX
 	NEGQ    DX
@@ -8436,26 +9827,26 @@ partly124:
 	MOVQ    SI, BX
 	MOVQ    res+24(FP), SI
 
-write128:
+write136:
 	VMOVUPS    (BX), Y2
 	VMOVUPS    32(BX), Y3
 	CMPQ       res+24(FP), $0x00
-	JEQ        noResidual129
+	JEQ        noResidual137
 	VMASKMOVPS (SI), Y0, Y4
 	VADDPS     Y4, Y2, Y2
 	VMASKMOVPS 32(SI), Y1, Y4
 	VADDPS     Y4, Y3, Y3
 
-noResidual129:
+noResidual137:
 	ADDQ       DX, SI
 	VMASKMOVPS Y2, Y0, (CX)
 	VMASKMOVPS Y3, Y1, 32(CX)
 	ADDQ       DX, CX
 	ADDQ       $0x40, BX
 	DECQ       AX
-	JNZ        write128
+	JNZ        write136
 
-written125:
+written133:
 	VZEROUPPER
 	RET
 
@@ -8473,370 +9864,351 @@ TEXT ·tileQ5KAVX2r2p1(SB), NOSPLIT, $128-80
 	VMOVUPS Y0, 96(BX)
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done131
+	JZ      done139
 
-block130:
+block138:
 	ADDQ  $+64, AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
 	MOVQ  $0x00000008, DI
 
-part132:
+part140:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
 	PREFETCHT0   8512(AX)
-	VMOVUPS      (AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VMOVUPS      256(AX), Y4
-	VPSLLW       $0x04, Y4, Y5
-	VPAND        ones4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VPBROADCASTD (CX), Y5
-	VPMADDUBSW   Y5, Y3, Y5
-	VPBROADCASTD (CX)(DX*1), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPAND        ones4<>+0(SB), Y4, Y3
-	VPOR         Y3, Y2, Y2
-	VPBROADCASTD 16(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VPBROADCASTD 16(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y6, Y6
-	VMOVUPS      64(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPSLLW       $0x03, Y4, Y7
+	VMOVUPS      (AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      256(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y3, Y3
-	VPBROADCASTD 4(CX), Y7
-	VPMADDUBSW   Y7, Y3, Y7
-	VPADDW       Y7, Y5, Y5
-	VPBROADCASTD 4(CX)(DX*1), Y7
-	VPMADDUBSW   Y7, Y3, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPSRLW       $0x01, Y4, Y3
-	VPAND        ones4<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VPBROADCASTD 20(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VPBROADCASTD 20(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y6, Y6
-	VPMOVSXBD    320(AX), Y2
-	VPSHUFB      twice<>+0(SB), Y2, Y2
-	VPMADDWD     Y2, Y5, Y5
-	VPADDD       Y5, Y0, Y0
-	VPMADDWD     Y2, Y6, Y6
-	VPADDD       Y6, Y1, Y1
-	VMOVUPS      128(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPSLLW       $0x02, Y4, Y5
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPBROADCASTD (CX)(DX*1), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        ones4<>+0(SB), Y6, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPBROADCASTD 16(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y8, Y8
+	VMOVUPS      64(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x03, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y5, Y5
+	VPBROADCASTD 4(CX), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y7, Y7
+	VPBROADCASTD 4(CX)(DX*1), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x01, Y6, Y5
 	VPAND        ones4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VPBROADCASTD 8(CX), Y5
-	VPMADDUBSW   Y5, Y3, Y5
-	VPBROADCASTD 8(CX)(DX*1), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPSRLW       $0x02, Y4, Y3
-	VPAND        ones4<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VPBROADCASTD 24(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VPBROADCASTD 24(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y6, Y6
-	VMOVUPS      192(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPSLLW       $0x01, Y4, Y7
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 20(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPBROADCASTD 20(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y8, Y8
+	VPMOVSXBD    320(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y7, Y7
+	VPADDD       Y7, Y0, Y0
+	VPMADDWD     Y4, Y8, Y8
+	VPADDD       Y8, Y2, Y2
+	VMOVUPS      128(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x02, Y6, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y3, Y3
-	VPBROADCASTD 12(CX), Y7
-	VPMADDUBSW   Y7, Y3, Y7
-	VPADDW       Y7, Y5, Y5
-	VPBROADCASTD 12(CX)(DX*1), Y7
-	VPMADDUBSW   Y7, Y3, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPSRLW       $0x03, Y4, Y3
-	VPAND        ones4<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VPBROADCASTD 28(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VPBROADCASTD 28(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y6, Y6
-	VPMOVSXBD    320(AX), Y2
-	VPSHUFB      twice<>+0(SB), Y2, Y2
-	VPMADDWD     Y2, Y5, Y5
-	VPADDD       Y5, Y0, Y0
-	VPMADDWD     Y2, Y6, Y6
-	VPADDD       Y6, Y1, Y1
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPBROADCASTD 8(CX)(DX*1), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y6, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPBROADCASTD 24(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y8, Y8
+	VMOVUPS      192(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x01, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y5, Y5
+	VPBROADCASTD 12(CX), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y7, Y7
+	VPBROADCASTD 12(CX)(DX*1), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x03, Y6, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPBROADCASTD 28(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y8, Y8
+	VPMOVSXBD    320(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y7, Y7
+	VPADDD       Y7, Y0, Y0
+	VPMADDWD     Y4, Y8, Y8
+	VPADDD       Y8, Y2, Y2
+	VMOVUPS      32(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      288(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPBROADCASTD (CX)(DX*1), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        ones4<>+0(SB), Y6, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPBROADCASTD 16(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y8, Y8
+	VMOVUPS      96(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x03, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y5, Y5
+	VPBROADCASTD 4(CX), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y7, Y7
+	VPBROADCASTD 4(CX)(DX*1), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x01, Y6, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 20(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPBROADCASTD 20(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y8, Y8
+	VPMOVSXBD    328(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y7, Y7
+	VPADDD       Y7, Y1, Y1
+	VPMADDWD     Y4, Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VMOVUPS      160(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x02, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPBROADCASTD 8(CX)(DX*1), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y6, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPBROADCASTD 24(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y8, Y8
+	VMOVUPS      224(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x01, Y6, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y5, Y5
+	VPBROADCASTD 12(CX), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y7, Y7
+	VPBROADCASTD 12(CX)(DX*1), Y9
+	VPMADDUBSW   Y9, Y5, Y9
+	VPADDW       Y9, Y8, Y8
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x03, Y6, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPBROADCASTD 28(CX)(DX*1), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y8, Y8
+	VPMOVSXBD    328(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y7, Y7
+	VPADDD       Y7, Y1, Y1
+	VPMADDWD     Y4, Y8, Y8
+	VPADDD       Y8, Y3, Y3
 	ADDQ         $+352, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part132
-	VPMOVSXBD    -2480(AX), Y2
-	VPMOVSXBD    -2128(AX), Y3
-	VPSLLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y3, Y2, Y3
-	VPBROADCASTD 16(CX), Y2
-	VPMADDWD     Y3, Y2, Y2
-	VPBROADCASTD 16(CX)(DX*1), Y4
-	VPMADDWD     Y3, Y4, Y3
-	VPMOVSXBD    -1776(AX), Y4
-	VPMOVSXBD    -1424(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 20(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VPBROADCASTD 20(CX)(DX*1), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -1072(AX), Y4
-	VPMOVSXBD    -720(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 24(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VPBROADCASTD 24(CX)(DX*1), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -368(AX), Y4
-	VPMOVSXBD    -16(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 28(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VPBROADCASTD 28(CX)(DX*1), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    -2880(AX), Y4
-	VCVTPH2PS    -2848(AX), Y5
+	JNZ          part140
+	VPBROADCASTD 16(CX), Y5
+	VPMOVSXBD    -2480(AX), Y4
+	VPMOVSXBD    -2128(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y4, Y6
+	VPMADDWD     Y6, Y5, Y4
+	VPMOVSXBD    -2472(AX), Y8
+	VPMOVSXBD    -2120(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y8, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPBROADCASTD 16(CX)(DX*1), Y8
+	VPMADDWD     Y6, Y8, Y6
+	VPMADDWD     Y7, Y8, Y7
+	VPBROADCASTD 20(CX), Y8
+	VPMOVSXBD    -1776(AX), Y9
+	VPMOVSXBD    -1424(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -1768(AX), Y9
+	VPMOVSXBD    -1416(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y9, Y11
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y5, Y5
+	VPBROADCASTD 20(CX)(DX*1), Y8
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 24(CX), Y8
+	VPMOVSXBD    -1072(AX), Y9
+	VPMOVSXBD    -720(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -1064(AX), Y9
+	VPMOVSXBD    -712(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y9, Y11
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y5, Y5
+	VPBROADCASTD 24(CX)(DX*1), Y8
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 28(CX), Y8
+	VPMOVSXBD    -368(AX), Y9
+	VPMOVSXBD    -16(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -360(AX), Y9
+	VPMOVSXBD    -8(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y9, Y11
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y5, Y5
+	VPBROADCASTD 28(CX)(DX*1), Y8
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMADDWD     Y11, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VCVTPH2PS    -2880(AX), Y8
 	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
-	VCVTDQ2PS    Y2, Y2
-	VFNMADD231PS Y5, Y2, Y0
-	VBROADCASTSS (CX), Y2
-	VFMADD213PS  (BX), Y2, Y0
-	VMOVUPS      Y0, (BX)
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y4, Y1, Y1
-	VCVTDQ2PS    Y3, Y3
-	VFNMADD231PS Y5, Y3, Y1
-	VBROADCASTSS (CX)(DX*1), Y0
-	VFMADD213PS  64(BX), Y0, Y1
-	VMOVUPS      Y1, 64(BX)
-	ADDQ         $-2816, AX
-	ADDQ         $-256, CX
-	VPXOR        Y0, Y0, Y0
-	VPXOR        Y1, Y1, Y1
-	MOVQ         $0x00000008, DI
-
-part133:
-	VMOVUPS      32(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VMOVUPS      288(AX), Y4
-	VPSLLW       $0x04, Y4, Y5
-	VPAND        ones4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VPBROADCASTD (CX), Y5
-	VPMADDUBSW   Y5, Y3, Y5
-	VPBROADCASTD (CX)(DX*1), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPAND        ones4<>+0(SB), Y4, Y3
-	VPOR         Y3, Y2, Y2
-	VPBROADCASTD 16(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VPBROADCASTD 16(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y6, Y6
-	VMOVUPS      96(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPSLLW       $0x03, Y4, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y3, Y3
-	VPBROADCASTD 4(CX), Y7
-	VPMADDUBSW   Y7, Y3, Y7
-	VPADDW       Y7, Y5, Y5
-	VPBROADCASTD 4(CX)(DX*1), Y7
-	VPMADDUBSW   Y7, Y3, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPSRLW       $0x01, Y4, Y3
-	VPAND        ones4<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VPBROADCASTD 20(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VPBROADCASTD 20(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y6, Y6
-	VPMOVSXBD    328(AX), Y2
-	VPSHUFB      twice<>+0(SB), Y2, Y2
-	VPMADDWD     Y2, Y5, Y5
-	VPADDD       Y5, Y0, Y0
-	VPMADDWD     Y2, Y6, Y6
-	VPADDD       Y6, Y1, Y1
-	VMOVUPS      160(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPSLLW       $0x02, Y4, Y5
-	VPAND        ones4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VPBROADCASTD 8(CX), Y5
-	VPMADDUBSW   Y5, Y3, Y5
-	VPBROADCASTD 8(CX)(DX*1), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPSRLW       $0x02, Y4, Y3
-	VPAND        ones4<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VPBROADCASTD 24(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VPBROADCASTD 24(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y6, Y6
-	VMOVUPS      224(AX), Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y3
-	VPSLLW       $0x01, Y4, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y3, Y3
-	VPBROADCASTD 12(CX), Y7
-	VPMADDUBSW   Y7, Y3, Y7
-	VPADDW       Y7, Y5, Y5
-	VPBROADCASTD 12(CX)(DX*1), Y7
-	VPMADDUBSW   Y7, Y3, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y2, Y2
-	VPAND        nibbles0<>+0(SB), Y2, Y2
-	VPSRLW       $0x03, Y4, Y3
-	VPAND        ones4<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VPBROADCASTD 28(CX), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y5, Y5
-	VPBROADCASTD 28(CX)(DX*1), Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPADDW       Y3, Y6, Y6
-	VPMOVSXBD    328(AX), Y2
-	VPSHUFB      twice<>+0(SB), Y2, Y2
-	VPMADDWD     Y2, Y5, Y5
-	VPADDD       Y5, Y0, Y0
-	VPMADDWD     Y2, Y6, Y6
-	VPADDD       Y6, Y1, Y1
-	ADDQ         $+352, AX
-	ADDQ         $+32, CX
-	DECQ         DI
-	JNZ          part133
-	VPMOVSXBD    -2472(AX), Y2
-	VPMOVSXBD    -2120(AX), Y3
-	VPSLLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y3, Y2, Y3
-	VPBROADCASTD 16(CX), Y2
-	VPMADDWD     Y3, Y2, Y2
-	VPBROADCASTD 16(CX)(DX*1), Y4
-	VPMADDWD     Y3, Y4, Y3
-	VPMOVSXBD    -1768(AX), Y4
-	VPMOVSXBD    -1416(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 20(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VPBROADCASTD 20(CX)(DX*1), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -1064(AX), Y4
-	VPMOVSXBD    -712(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 24(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VPBROADCASTD 24(CX)(DX*1), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -360(AX), Y4
-	VPMOVSXBD    -8(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 28(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VPBROADCASTD 28(CX)(DX*1), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
+	VMULPS       Y8, Y0, Y0
+	VCVTPH2PS    -2848(AX), Y9
+	VCVTDQ2PS    Y4, Y4
+	VFNMADD231PS Y9, Y4, Y0
 	VCVTPH2PS    -2864(AX), Y4
-	VCVTPH2PS    -2832(AX), Y5
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y4, Y0, Y0
-	VCVTDQ2PS    Y2, Y2
-	VFNMADD231PS Y5, Y2, Y0
-	VBROADCASTSS (CX), Y2
-	VFMADD213PS  32(BX), Y2, Y0
-	VMOVUPS      Y0, 32(BX)
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y4, Y1, Y1
+	VCVTPH2PS    -2832(AX), Y10
+	VCVTDQ2PS    Y5, Y5
+	VFNMADD231PS Y10, Y5, Y1
+	VBROADCASTSS (CX), Y5
+	VFMADD213PS  (BX), Y5, Y0
+	VMOVUPS      Y0, (BX)
+	VFMADD213PS  32(BX), Y5, Y1
+	VMOVUPS      Y1, 32(BX)
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y8, Y2, Y2
+	VCVTDQ2PS    Y6, Y6
+	VFNMADD231PS Y9, Y6, Y2
 	VCVTDQ2PS    Y3, Y3
-	VFNMADD231PS Y5, Y3, Y1
+	VMULPS       Y4, Y3, Y3
+	VCVTDQ2PS    Y7, Y7
+	VFNMADD231PS Y10, Y7, Y3
 	VBROADCASTSS (CX)(DX*1), Y0
-	VFMADD213PS  96(BX), Y0, Y1
-	VMOVUPS      Y1, 96(BX)
+	VFMADD213PS  64(BX), Y0, Y2
+	VMOVUPS      Y2, 64(BX)
+	VFMADD213PS  96(BX), Y0, Y3
+	VMOVUPS      Y3, 96(BX)
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block130
+	JNZ          block138
 
-done131:
+done139:
 	MOVQ cols+64(FP), AX
 	CMPQ AX, $0x10
-	JNE  partly134
+	JNE  partly141
 	MOVQ dst+0(FP), CX
 	MOVQ dstStride+40(FP), DX
 	MOVQ $0x00000002, AX
 	MOVQ res+24(FP), SI
 
-write136:
+write143:
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	CMPQ    res+24(FP), $0x00
-	JEQ     noResidual137
+	JEQ     noResidual144
 	VMOVUPS (SI), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(SI), Y2
 	VADDPS  Y2, Y1, Y1
 
-noResidual137:
+noResidual144:
 	ADDQ    DX, SI
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	ADDQ    DX, CX
 	ADDQ    $0x40, BX
 	DECQ    AX
-	JNZ     write136
-	JMP     written135
+	JNZ     write143
+	JMP     written142
 
-partly134:
+partly141:
 	LEAQ    lanes<>+64(SB), CX
 	MOVQ    AX, DX
 	NEGQ    DX
@@ -8849,26 +10221,26 @@ partly134:
 	MOVQ    $0x00000002, AX
 	MOVQ    res+24(FP), SI
 
-write138:
+write145:
 	VMOVUPS    (BX), Y2
 	VMOVUPS    32(BX), Y3
 	CMPQ       res+24(FP), $0x00
-	JEQ        noResidual139
+	JEQ        noResidual146
 	VMASKMOVPS (SI), Y0, Y4
 	VADDPS     Y4, Y2, Y2
 	VMASKMOVPS 32(SI), Y1, Y4
 	VADDPS     Y4, Y3, Y3
 
-noResidual139:
+noResidual146:
 	ADDQ       DX, SI
 	VMASKMOVPS Y2, Y0, (CX)
 	VMASKMOVPS Y3, Y1, 32(CX)
 	ADDQ       DX, CX
 	ADDQ       $0x40, BX
 	DECQ       AX
-	JNZ        write138
+	JNZ        write145
 
-written135:
+written142:
 	VZEROUPPER
 	RET
 
@@ -8879,251 +10251,239 @@ TEXT ·tileQ5KAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   x+8(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   blocks+48(FP), DX
-	TESTQ  DX, DX
-	JZ     done141
+	MOVQ   xStride+32(FP), DX
+	MOVQ   blocks+48(FP), SI
+	TESTQ  SI, SI
+	JZ     done148
 
-block140:
+block147:
 	ADDQ  $+64, AX
 	VPXOR Y2, Y2, Y2
-	MOVQ  $0x00000008, BX
+	VPXOR Y3, Y3, Y3
+	MOVQ  $0x00000008, DI
 
-part142:
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
-	PREFETCHT0   8448(AX)
-	PREFETCHT0   8512(AX)
-	VMOVUPS      (AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VMOVUPS      256(AX), Y5
-	VPSLLW       $0x04, Y5, Y6
-	VPAND        ones4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y4, Y4
-	VPBROADCASTD (CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        ones4<>+0(SB), Y5, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 16(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VMOVUPS      64(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSLLW       $0x03, Y5, Y7
+part149:
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	PREFETCHT0   192(BX)(DX*1)
+	PREFETCHT0   256(BX)(DX*1)
+	PREFETCHT0   320(BX)(DX*1)
+	VMOVUPS      (AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      256(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y4, Y4
-	VPBROADCASTD 4(CX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSRLW       $0x01, Y5, Y4
-	VPAND        ones4<>+0(SB), Y4, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 20(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VPMOVSXBD    320(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y6, Y6
-	VPADDD       Y6, Y2, Y2
-	VMOVUPS      128(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSLLW       $0x02, Y5, Y6
-	VPAND        ones4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y4, Y4
-	VPBROADCASTD 8(CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSRLW       $0x02, Y5, Y4
-	VPAND        ones4<>+0(SB), Y4, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 24(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VMOVUPS      192(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSLLW       $0x01, Y5, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        ones4<>+0(SB), Y6, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VMOVUPS      64(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x03, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 4(CX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x01, Y6, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 20(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPMOVSXBD    320(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y7, Y7
+	VPADDD       Y7, Y2, Y2
+	VMOVUPS      128(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x02, Y6, Y7
 	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y4, Y4
-	VPBROADCASTD 12(CX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSRLW       $0x03, Y5, Y4
-	VPAND        ones4<>+0(SB), Y4, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 28(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VPMOVSXBD    320(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y6, Y6
-	VPADDD       Y6, Y2, Y2
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y6, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VMOVUPS      192(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x01, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 12(CX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x03, Y6, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPMOVSXBD    320(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y7, Y7
+	VPADDD       Y7, Y2, Y2
+	VMOVUPS      32(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      288(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        ones4<>+0(SB), Y6, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VMOVUPS      96(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x03, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 4(CX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x01, Y6, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 20(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPMOVSXBD    328(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y7, Y7
+	VPADDD       Y7, Y3, Y3
+	VMOVUPS      160(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x02, Y6, Y7
+	VPAND        ones4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y6, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VMOVUPS      224(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x01, Y6, Y8
+	VPAND        ones4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y5, Y5
+	VPBROADCASTD 12(CX), Y8
+	VPMADDUBSW   Y8, Y5, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x03, Y6, Y5
+	VPAND        ones4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y7, Y7
+	VPMOVSXBD    328(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y7, Y7
+	VPADDD       Y7, Y3, Y3
 	ADDQ         $+352, AX
 	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part142
-	VPMOVSXBD    -2480(AX), Y3
-	VPMOVSXBD    -2128(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPBROADCASTD 16(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPMOVSXBD    -1776(AX), Y4
-	VPMOVSXBD    -1424(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 20(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -1072(AX), Y4
-	VPMOVSXBD    -720(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 24(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -368(AX), Y4
-	VPMOVSXBD    -16(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 28(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    -2880(AX), Y4
-	VCVTPH2PS    -2848(AX), Y5
+	DECQ         DI
+	JNZ          part149
+	VPBROADCASTD 16(CX), Y5
+	VPMOVSXBD    -2480(AX), Y4
+	VPMOVSXBD    -2128(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y4, Y6
+	VPMADDWD     Y6, Y5, Y4
+	VPMOVSXBD    -2472(AX), Y6
+	VPMOVSXBD    -2120(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPBROADCASTD 20(CX), Y6
+	VPMOVSXBD    -1776(AX), Y7
+	VPMOVSXBD    -1424(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y7
+	VPADDD       Y7, Y4, Y4
+	VPMOVSXBD    -1768(AX), Y7
+	VPMOVSXBD    -1416(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 24(CX), Y6
+	VPMOVSXBD    -1072(AX), Y7
+	VPMOVSXBD    -720(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y7
+	VPADDD       Y7, Y4, Y4
+	VPMOVSXBD    -1064(AX), Y7
+	VPMOVSXBD    -712(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VPBROADCASTD 28(CX), Y6
+	VPMOVSXBD    -368(AX), Y7
+	VPMOVSXBD    -16(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y7
+	VPADDD       Y7, Y4, Y4
+	VPMOVSXBD    -360(AX), Y7
+	VPMOVSXBD    -8(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y7, Y8
+	VPMADDWD     Y8, Y6, Y6
+	VPADDD       Y6, Y5, Y5
+	VCVTPH2PS    -2880(AX), Y6
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VCVTDQ2PS    Y3, Y3
-	VFNMADD231PS Y5, Y3, Y2
-	VBROADCASTSS (CX), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	ADDQ         $-2816, AX
-	ADDQ         $-256, CX
-	VPXOR        Y2, Y2, Y2
-	MOVQ         $0x00000008, BX
-
-part143:
-	VMOVUPS      32(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VMOVUPS      288(AX), Y5
-	VPSLLW       $0x04, Y5, Y6
-	VPAND        ones4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y4, Y4
-	VPBROADCASTD (CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        ones4<>+0(SB), Y5, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 16(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VMOVUPS      96(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSLLW       $0x03, Y5, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y4, Y4
-	VPBROADCASTD 4(CX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSRLW       $0x01, Y5, Y4
-	VPAND        ones4<>+0(SB), Y4, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 20(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VPMOVSXBD    328(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y6, Y6
-	VPADDD       Y6, Y2, Y2
-	VMOVUPS      160(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSLLW       $0x02, Y5, Y6
-	VPAND        ones4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y4, Y4
-	VPBROADCASTD 8(CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSRLW       $0x02, Y5, Y4
-	VPAND        ones4<>+0(SB), Y4, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 24(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VMOVUPS      224(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSLLW       $0x01, Y5, Y7
-	VPAND        ones4<>+0(SB), Y7, Y7
-	VPOR         Y7, Y4, Y4
-	VPBROADCASTD 12(CX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSRLW       $0x03, Y5, Y4
-	VPAND        ones4<>+0(SB), Y4, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 28(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VPMOVSXBD    328(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y6, Y6
-	VPADDD       Y6, Y2, Y2
-	ADDQ         $+352, AX
-	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part143
-	VPMOVSXBD    -2472(AX), Y3
-	VPMOVSXBD    -2120(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPBROADCASTD 16(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPMOVSXBD    -1768(AX), Y4
-	VPMOVSXBD    -1416(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 20(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -1064(AX), Y4
-	VPMOVSXBD    -712(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 24(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -360(AX), Y4
-	VPMOVSXBD    -8(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPBROADCASTD 28(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
+	VMULPS       Y6, Y2, Y2
+	VCVTPH2PS    -2848(AX), Y6
+	VCVTDQ2PS    Y4, Y4
+	VFNMADD231PS Y6, Y4, Y2
 	VCVTPH2PS    -2864(AX), Y4
-	VCVTPH2PS    -2832(AX), Y5
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VFNMADD231PS Y5, Y3, Y2
-	VBROADCASTSS (CX), Y3
-	VFMADD231PS  Y3, Y2, Y1
+	VMULPS       Y4, Y3, Y3
+	VCVTPH2PS    -2832(AX), Y4
+	VCVTDQ2PS    Y5, Y5
+	VFNMADD231PS Y4, Y5, Y3
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         $+64, CX
-	DECQ         DX
-	JNZ          block140
+	DECQ         SI
+	JNZ          block147
 
-done141:
+done148:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -9136,15 +10496,497 @@ done141:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual144
+	JZ         noResidual150
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual144:
+noResidual150:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func tileQ5KAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileQ5KAVX2r1p2(SB), NOSPLIT, $0-80
+	MOVQ   w+16(FP), AX
+	MOVQ   panelBytes+56(FP), CX
+	MOVQ   x+8(FP), DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   xStride+32(FP), BX
+	MOVQ   blocks+48(FP), DI
+	TESTQ  DI, DI
+	JZ     done152
+
+block151:
+	ADDQ  $+64, AX
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	MOVQ  $0x00000008, R8
+
+part153:
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	PREFETCHT0   320(SI)(BX*1)
+	VMOVUPS      (AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VMOVUPS      256(AX), Y10
+	VPSLLW       $0x04, Y10, Y11
+	VPAND        ones4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPAND        ones4<>+0(SB), Y10, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VMOVUPS      64(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x03, Y10, Y12
+	VPAND        ones4<>+0(SB), Y12, Y12
+	VPOR         Y12, Y9, Y9
+	VPBROADCASTD 4(DX), Y12
+	VPMADDUBSW   Y12, Y9, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x01, Y10, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VPMOVSXBD    320(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y4, Y4
+	VMOVUPS      128(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x02, Y10, Y11
+	VPAND        ones4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x02, Y10, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VMOVUPS      192(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x01, Y10, Y12
+	VPAND        ones4<>+0(SB), Y12, Y12
+	VPOR         Y12, Y9, Y9
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y9, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x03, Y10, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VPMOVSXBD    320(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y4, Y4
+	VMOVUPS      32(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VMOVUPS      288(AX), Y10
+	VPSLLW       $0x04, Y10, Y11
+	VPAND        ones4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPAND        ones4<>+0(SB), Y10, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VMOVUPS      96(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x03, Y10, Y12
+	VPAND        ones4<>+0(SB), Y12, Y12
+	VPOR         Y12, Y9, Y9
+	VPBROADCASTD 4(DX), Y12
+	VPMADDUBSW   Y12, Y9, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x01, Y10, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VPMOVSXBD    328(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VMOVUPS      160(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x02, Y10, Y11
+	VPAND        ones4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x02, Y10, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VMOVUPS      224(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x01, Y10, Y12
+	VPAND        ones4<>+0(SB), Y12, Y12
+	VPOR         Y12, Y9, Y9
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y9, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x03, Y10, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VPMOVSXBD    328(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	PREFETCHT0   320(SI)(BX*1)
+	VMOVUPS      (AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VMOVUPS      256(AX)(CX*1), Y10
+	VPSLLW       $0x04, Y10, Y11
+	VPAND        ones4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPAND        ones4<>+0(SB), Y10, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VMOVUPS      64(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x03, Y10, Y12
+	VPAND        ones4<>+0(SB), Y12, Y12
+	VPOR         Y12, Y9, Y9
+	VPBROADCASTD 4(DX), Y12
+	VPMADDUBSW   Y12, Y9, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x01, Y10, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VPMOVSXBD    320(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VMOVUPS      128(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x02, Y10, Y11
+	VPAND        ones4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x02, Y10, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VMOVUPS      192(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x01, Y10, Y12
+	VPAND        ones4<>+0(SB), Y12, Y12
+	VPOR         Y12, Y9, Y9
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y9, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x03, Y10, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VPMOVSXBD    320(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VMOVUPS      32(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VMOVUPS      288(AX)(CX*1), Y10
+	VPSLLW       $0x04, Y10, Y11
+	VPAND        ones4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPAND        ones4<>+0(SB), Y10, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VMOVUPS      96(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x03, Y10, Y12
+	VPAND        ones4<>+0(SB), Y12, Y12
+	VPOR         Y12, Y9, Y9
+	VPBROADCASTD 4(DX), Y12
+	VPMADDUBSW   Y12, Y9, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x01, Y10, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VPMOVSXBD    328(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VMOVUPS      160(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x02, Y10, Y11
+	VPAND        ones4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x02, Y10, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VMOVUPS      224(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x01, Y10, Y12
+	VPAND        ones4<>+0(SB), Y12, Y12
+	VPOR         Y12, Y9, Y9
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y9, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x03, Y10, Y9
+	VPAND        ones4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VPADDW       Y9, Y11, Y11
+	VPMOVSXBD    328(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	ADDQ         $+352, AX
+	ADDQ         $+32, DX
+	DECQ         R8
+	JNZ          part153
+	VPBROADCASTD 16(DX), Y11
+	VPMOVSXBD    -2480(AX), Y8
+	VPMOVSXBD    -2128(AX), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VPBLENDW     $0xaa, Y9, Y8, Y9
+	VPMADDWD     Y9, Y11, Y8
+	VPMOVSXBD    -2472(AX), Y9
+	VPMOVSXBD    -2120(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMADDWD     Y10, Y11, Y9
+	VPMOVSXBD    -2480(AX)(CX*1), Y10
+	VPMOVSXBD    -2128(AX)(CX*1), Y12
+	VPSLLD       $0x10, Y12, Y12
+	VPBLENDW     $0xaa, Y12, Y10, Y12
+	VPMADDWD     Y12, Y11, Y10
+	VPMOVSXBD    -2472(AX)(CX*1), Y12
+	VPMOVSXBD    -2120(AX)(CX*1), Y13
+	VPSLLD       $0x10, Y13, Y13
+	VPBLENDW     $0xaa, Y13, Y12, Y13
+	VPMADDWD     Y13, Y11, Y11
+	VPBROADCASTD 20(DX), Y12
+	VPMOVSXBD    -1776(AX), Y13
+	VPMOVSXBD    -1424(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y8, Y8
+	VPMOVSXBD    -1768(AX), Y13
+	VPMOVSXBD    -1416(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y9, Y9
+	VPMOVSXBD    -1776(AX)(CX*1), Y13
+	VPMOVSXBD    -1424(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y10, Y10
+	VPMOVSXBD    -1768(AX)(CX*1), Y13
+	VPMOVSXBD    -1416(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y12
+	VPADDD       Y12, Y11, Y11
+	VPBROADCASTD 24(DX), Y12
+	VPMOVSXBD    -1072(AX), Y13
+	VPMOVSXBD    -720(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y8, Y8
+	VPMOVSXBD    -1064(AX), Y13
+	VPMOVSXBD    -712(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y9, Y9
+	VPMOVSXBD    -1072(AX)(CX*1), Y13
+	VPMOVSXBD    -720(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y10, Y10
+	VPMOVSXBD    -1064(AX)(CX*1), Y13
+	VPMOVSXBD    -712(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y12
+	VPADDD       Y12, Y11, Y11
+	VPBROADCASTD 28(DX), Y12
+	VPMOVSXBD    -368(AX), Y13
+	VPMOVSXBD    -16(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y8, Y8
+	VPMOVSXBD    -360(AX), Y13
+	VPMOVSXBD    -8(AX), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y9, Y9
+	VPMOVSXBD    -368(AX)(CX*1), Y13
+	VPMOVSXBD    -16(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y13
+	VPADDD       Y13, Y10, Y10
+	VPMOVSXBD    -360(AX)(CX*1), Y13
+	VPMOVSXBD    -8(AX)(CX*1), Y14
+	VPSLLD       $0x10, Y14, Y14
+	VPBLENDW     $0xaa, Y14, Y13, Y14
+	VPMADDWD     Y14, Y12, Y12
+	VPADDD       Y12, Y11, Y11
+	VCVTPH2PS    -2880(AX), Y12
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y12, Y4, Y4
+	VCVTPH2PS    -2848(AX), Y12
+	VCVTDQ2PS    Y8, Y8
+	VFNMADD231PS Y12, Y8, Y4
+	VCVTPH2PS    -2864(AX), Y8
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VCVTPH2PS    -2832(AX), Y8
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS Y8, Y9, Y5
+	VCVTPH2PS    -2880(AX)(CX*1), Y8
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VCVTPH2PS    -2848(AX)(CX*1), Y8
+	VCVTDQ2PS    Y10, Y10
+	VFNMADD231PS Y8, Y10, Y6
+	VCVTPH2PS    -2864(AX)(CX*1), Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y8, Y7, Y7
+	VCVTPH2PS    -2832(AX)(CX*1), Y8
+	VCVTDQ2PS    Y11, Y11
+	VFNMADD231PS Y8, Y11, Y7
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y8, Y4, Y0
+	VFMADD231PS  Y8, Y5, Y1
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	ADDQ         $+64, DX
+	DECQ         DI
+	JNZ          block151
+
+done152:
+	MOVQ       dstStride+40(FP), AX
+	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+64(SB), BX
+	MOVQ       DX, SI
+	NEGQ       SI
+	VMOVUPS    (BX)(SI*4), Y4
+	LEAQ       lanes<>+96(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y5
+	MOVQ       res+24(FP), DX
+	TESTQ      DX, DX
+	JZ         noResidual154
+	VMOVUPS    (DX), Y6
+	VADDPS     Y6, Y0, Y0
+	VMOVUPS    32(DX), Y6
+	VADDPS     Y6, Y1, Y1
+	VMASKMOVPS (DX)(AX*1), Y4, Y6
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
+	VADDPS     Y6, Y3, Y3
+
+noResidual154:
+	VMOVUPS    Y0, (CX)
+	VMOVUPS    Y1, 32(CX)
+	VMASKMOVPS Y2, Y4, (CX)(AX*1)
+	VMASKMOVPS Y3, Y5, 32(CX)(AX*1)
 	VZEROUPPER
 	RET
 
@@ -9178,9 +11020,9 @@ TEXT ·tileQ5KVNNIr12p1(SB), $768-80
 	VMOVUPS ones4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done146
+	JZ      done156
 
-block145:
+block155:
 	ADDQ   $+64, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -9196,7 +11038,7 @@ block145:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part147:
+part157:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -9382,7 +11224,7 @@ part147:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part147
+	JNZ           part157
 	VPMOVSXBD     -2480(AX), Z14
 	VPMOVSXBD     -2128(AX), Z26
 	VPSLLD        $0x10, Z26, Z26
@@ -9464,9 +11306,9 @@ part147:
 	VPDPWSSD.BCST 28(DI)(DX*1), Z27, Z24
 	VPDPWSSD.BCST 28(DI)(DX*2), Z27, Z25
 	VCVTPH2PS     -2880(AX), Z26
-	VCVTPH2PS     -2848(AX), Z27
 	VCVTDQ2PS     Z2, Z2
 	VMULPS        Z26, Z2, Z2
+	VCVTPH2PS     -2848(AX), Z27
 	VCVTDQ2PS     Z14, Z14
 	VFNMADD231PS  Z27, Z14, Z2
 	VBROADCASTSS  (CX), Z14
@@ -9554,9 +11396,9 @@ part147:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block145
+	JNZ           block155
 
-done146:
+done156:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -9584,7 +11426,7 @@ done146:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual148
+	JZ        noResidual158
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -9616,7 +11458,7 @@ done146:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual148:
+noResidual158:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -9656,9 +11498,9 @@ TEXT ·tileQ5KVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS ones4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done150
+	JZ      done160
 
-block149:
+block159:
 	ADDQ   $+64, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -9670,7 +11512,7 @@ block149:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part151:
+part161:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -9811,7 +11653,7 @@ part151:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part151
+	JNZ           part161
 	VPMOVSXBD     -2480(AX), Z10
 	VPMOVSXBD     -2128(AX), Z18
 	VPSLLD        $0x10, Z18, Z18
@@ -9873,9 +11715,9 @@ part151:
 	VPDPWSSD.BCST 28(SI), Z19, Z16
 	VPDPWSSD.BCST 28(SI)(DX*1), Z19, Z17
 	VCVTPH2PS     -2880(AX), Z18
-	VCVTPH2PS     -2848(AX), Z19
 	VCVTDQ2PS     Z2, Z2
 	VMULPS        Z18, Z2, Z2
+	VCVTPH2PS     -2848(AX), Z19
 	VCVTDQ2PS     Z10, Z10
 	VFNMADD231PS  Z19, Z10, Z2
 	VBROADCASTSS  (CX), Z10
@@ -9934,9 +11776,9 @@ part151:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block149
+	JNZ           block159
 
-done150:
+done160:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -9958,7 +11800,7 @@ done150:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual152
+	JZ        noResidual162
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -9980,7 +11822,7 @@ done150:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual152:
+noResidual162:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -10010,9 +11852,9 @@ TEXT ·tileQ5KVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS ones4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done154
+	JZ      done164
 
-block153:
+block163:
 	ADDQ   $+64, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -10020,7 +11862,7 @@ block153:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part155:
+part165:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -10116,7 +11958,7 @@ part155:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part155
+	JNZ           part165
 	VPMOVSXBD     -2480(AX), Z6
 	VPMOVSXBD     -2128(AX), Z10
 	VPSLLD        $0x10, Z10, Z10
@@ -10158,9 +12000,9 @@ part155:
 	VPDPWSSD.BCST 28(CX)(DX*2), Z11, Z8
 	VPDPWSSD.BCST 28(BX), Z11, Z9
 	VCVTPH2PS     -2880(AX), Z10
-	VCVTPH2PS     -2848(AX), Z11
 	VCVTDQ2PS     Z2, Z2
 	VMULPS        Z10, Z2, Z2
+	VCVTPH2PS     -2848(AX), Z11
 	VCVTDQ2PS     Z6, Z6
 	VFNMADD231PS  Z11, Z6, Z2
 	VBROADCASTSS  (CX), Z6
@@ -10190,9 +12032,9 @@ part155:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block153
+	JNZ           block163
 
-done154:
+done164:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -10208,7 +12050,7 @@ done154:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual156
+	JZ        noResidual166
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -10220,7 +12062,7 @@ done154:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual156:
+noResidual166:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -10242,15 +12084,15 @@ TEXT ·tileQ5KVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS ones4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done158
+	JZ      done168
 
-block157:
+block167:
 	ADDQ   $+64, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part159:
+part169:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -10323,7 +12165,7 @@ part159:
 	ADDQ          $+352, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part159
+	JNZ           part169
 	VPMOVSXBD     -2480(AX), Z4
 	VPMOVSXBD     -2128(AX), Z6
 	VPSLLD        $0x10, Z6, Z6
@@ -10355,9 +12197,9 @@ part159:
 	VPDPWSSD.BCST 28(CX), Z7, Z4
 	VPDPWSSD.BCST 28(CX)(DX*1), Z7, Z5
 	VCVTPH2PS     -2880(AX), Z6
-	VCVTPH2PS     -2848(AX), Z7
 	VCVTDQ2PS     Z2, Z2
 	VMULPS        Z6, Z2, Z2
+	VCVTPH2PS     -2848(AX), Z7
 	VCVTDQ2PS     Z4, Z4
 	VFNMADD231PS  Z7, Z4, Z2
 	VBROADCASTSS  (CX), Z4
@@ -10372,9 +12214,9 @@ part159:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block157
+	JNZ           block167
 
-done158:
+done168:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -10386,13 +12228,13 @@ done158:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual160
+	JZ        noResidual170
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual160:
+noResidual170:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -10409,14 +12251,14 @@ TEXT ·tileQ5KVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done162
+	JZ      done172
 
-block161:
+block171:
 	ADDQ   $+64, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part163:
+part173:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -10481,7 +12323,7 @@ part163:
 	ADDQ          $+352, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part163
+	JNZ           part173
 	VPMOVSXBD     -2480(AX), Z4
 	VPMOVSXBD     -2128(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -10508,18 +12350,18 @@ part163:
 	VPORD         Z5, Z6, Z6
 	VPDPWSSD.BCST 28(CX), Z6, Z4
 	VCVTPH2PS     -2880(AX), Z5
-	VCVTPH2PS     -2848(AX), Z6
 	VCVTDQ2PS     Z3, Z3
 	VMULPS        Z5, Z3, Z3
+	VCVTPH2PS     -2848(AX), Z5
 	VCVTDQ2PS     Z4, Z4
-	VFNMADD231PS  Z6, Z4, Z3
+	VFNMADD231PS  Z5, Z4, Z3
 	VBROADCASTSS  (CX), Z4
 	VFMADD231PS   Z4, Z3, Z0
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block161
+	JNZ           block171
 
-done162:
+done172:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -10529,11 +12371,11 @@ done162:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual164
+	JZ        noResidual174
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-noResidual164:
+noResidual174:
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
@@ -10551,15 +12393,15 @@ TEXT ·tileQ5KVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done166
+	JZ      done176
 
-block165:
+block175:
 	ADDQ   $+64, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part167:
+part177:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -10685,19 +12527,19 @@ part167:
 	ADDQ          $+352, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part167
+	JNZ           part177
 	VPMOVSXBD     -2480(AX), Z6
 	VPMOVSXBD     -2128(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
-	VPMOVSXBD     -2480(AX)(CX*1), Z6
-	VPMOVSXBD     -2128(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
 	VPXORD        Z6, Z6, Z6
 	VPDPWSSD.BCST 16(DX), Z7, Z6
+	VPMOVSXBD     -2480(AX)(CX*1), Z7
+	VPMOVSXBD     -2128(AX)(CX*1), Z8
+	VPSLLD        $0x10, Z8, Z8
+	VPANDD        lowWords<>+0(SB), Z7, Z7
+	VPORD         Z7, Z8, Z8
 	VPXORD        Z7, Z7, Z7
 	VPDPWSSD.BCST 16(DX), Z8, Z7
 	VPMOVSXBD     -1776(AX), Z8
@@ -10705,57 +12547,57 @@ part167:
 	VPSLLD        $0x10, Z9, Z9
 	VPANDD        lowWords<>+0(SB), Z8, Z8
 	VPORD         Z8, Z9, Z9
-	VPMOVSXBD     -1776(AX)(CX*1), Z8
-	VPMOVSXBD     -1424(AX)(CX*1), Z10
-	VPSLLD        $0x10, Z10, Z10
-	VPANDD        lowWords<>+0(SB), Z8, Z8
-	VPORD         Z8, Z10, Z10
 	VPDPWSSD.BCST 20(DX), Z9, Z6
-	VPDPWSSD.BCST 20(DX), Z10, Z7
+	VPMOVSXBD     -1776(AX)(CX*1), Z8
+	VPMOVSXBD     -1424(AX)(CX*1), Z9
+	VPSLLD        $0x10, Z9, Z9
+	VPANDD        lowWords<>+0(SB), Z8, Z8
+	VPORD         Z8, Z9, Z9
+	VPDPWSSD.BCST 20(DX), Z9, Z7
 	VPMOVSXBD     -1072(AX), Z8
 	VPMOVSXBD     -720(AX), Z9
 	VPSLLD        $0x10, Z9, Z9
 	VPANDD        lowWords<>+0(SB), Z8, Z8
 	VPORD         Z8, Z9, Z9
-	VPMOVSXBD     -1072(AX)(CX*1), Z8
-	VPMOVSXBD     -720(AX)(CX*1), Z10
-	VPSLLD        $0x10, Z10, Z10
-	VPANDD        lowWords<>+0(SB), Z8, Z8
-	VPORD         Z8, Z10, Z10
 	VPDPWSSD.BCST 24(DX), Z9, Z6
-	VPDPWSSD.BCST 24(DX), Z10, Z7
+	VPMOVSXBD     -1072(AX)(CX*1), Z8
+	VPMOVSXBD     -720(AX)(CX*1), Z9
+	VPSLLD        $0x10, Z9, Z9
+	VPANDD        lowWords<>+0(SB), Z8, Z8
+	VPORD         Z8, Z9, Z9
+	VPDPWSSD.BCST 24(DX), Z9, Z7
 	VPMOVSXBD     -368(AX), Z8
 	VPMOVSXBD     -16(AX), Z9
 	VPSLLD        $0x10, Z9, Z9
 	VPANDD        lowWords<>+0(SB), Z8, Z8
 	VPORD         Z8, Z9, Z9
-	VPMOVSXBD     -368(AX)(CX*1), Z8
-	VPMOVSXBD     -16(AX)(CX*1), Z10
-	VPSLLD        $0x10, Z10, Z10
-	VPANDD        lowWords<>+0(SB), Z8, Z8
-	VPORD         Z8, Z10, Z10
 	VPDPWSSD.BCST 28(DX), Z9, Z6
-	VPDPWSSD.BCST 28(DX), Z10, Z7
+	VPMOVSXBD     -368(AX)(CX*1), Z8
+	VPMOVSXBD     -16(AX)(CX*1), Z9
+	VPSLLD        $0x10, Z9, Z9
+	VPANDD        lowWords<>+0(SB), Z8, Z8
+	VPORD         Z8, Z9, Z9
+	VPDPWSSD.BCST 28(DX), Z9, Z7
 	VCVTPH2PS     -2880(AX), Z8
-	VCVTPH2PS     -2848(AX), Z9
-	VCVTPH2PS     -2880(AX)(CX*1), Z10
-	VCVTPH2PS     -2848(AX)(CX*1), Z11
 	VCVTDQ2PS     Z4, Z4
 	VMULPS        Z8, Z4, Z4
+	VCVTPH2PS     -2848(AX), Z8
 	VCVTDQ2PS     Z6, Z6
-	VFNMADD231PS  Z9, Z6, Z4
+	VFNMADD231PS  Z8, Z6, Z4
+	VCVTPH2PS     -2880(AX)(CX*1), Z6
 	VCVTDQ2PS     Z5, Z5
-	VMULPS        Z10, Z5, Z5
+	VMULPS        Z6, Z5, Z5
+	VCVTPH2PS     -2848(AX)(CX*1), Z6
 	VCVTDQ2PS     Z7, Z7
-	VFNMADD231PS  Z11, Z7, Z5
+	VFNMADD231PS  Z6, Z7, Z5
 	VBROADCASTSS  (DX), Z6
 	VFMADD231PS   Z6, Z4, Z0
 	VFMADD231PS   Z6, Z5, Z1
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block165
+	JNZ           block175
 
-done166:
+done176:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -10765,13 +12607,13 @@ done166:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual168
+	JZ        noResidual178
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual168:
+noResidual178:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -10784,13 +12626,13 @@ TEXT ·expandQ6KAVX2(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), CX
 	MOVQ  blocks+16(FP), DX
 	TESTQ DX, DX
-	JZ    done170
+	JZ    done180
 
-block169:
+block179:
 	ADDQ $+32, AX
 	MOVQ $0x00000008, BX
 
-part171:
+part181:
 	VMOVUPS   (AX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VMOVUPS   256(AX), Y2
@@ -10902,7 +12744,7 @@ part171:
 	ADDQ      $+640, CX
 	ADDQ      $+416, AX
 	DECQ      BX
-	JNZ       part171
+	JNZ       part181
 	VPMOVSXBD -2944(AX), Y0
 	VPMOVSXBD -2928(AX), Y1
 	VPSLLD    $0x10, Y1, Y1
@@ -11005,9 +12847,9 @@ part171:
 	VMOVUPS   Y0, 544(CX)
 	ADDQ      $+576, CX
 	DECQ      DX
-	JNZ       block169
+	JNZ       block179
 
-done170:
+done180:
 	VZEROUPPER
 	RET
 
@@ -11054,332 +12896,316 @@ TEXT ·tileQ6KAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   x+8(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   blocks+48(FP), DX
-	TESTQ  DX, DX
-	JZ     done173
+	MOVQ   xStride+32(FP), DX
+	MOVQ   blocks+48(FP), SI
+	TESTQ  SI, SI
+	JZ     done183
 
-block172:
+block182:
 	ADDQ  $+32, AX
 	VPXOR Y2, Y2, Y2
-	MOVQ  $0x00000008, BX
+	VPXOR Y3, Y3, Y3
+	MOVQ  $0x00000008, DI
 
-part174:
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
-	PREFETCHT0   8448(AX)
-	PREFETCHT0   8512(AX)
-	PREFETCHT0   8576(AX)
-	VMOVUPS      (AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VMOVUPS      256(AX), Y5
-	VPSLLW       $0x04, Y5, Y6
-	VPAND        pairs4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y4, Y4
-	VPBROADCASTD (CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        pairs4<>+0(SB), Y5, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 16(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VMOVUPS      64(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y7
-	VMOVUPS      320(AX), Y8
-	VPSLLW       $0x04, Y8, Y9
-	VPAND        pairs4<>+0(SB), Y9, Y9
-	VPOR         Y9, Y7, Y7
-	VPBROADCASTD 4(CX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y6, Y6
-	VPMOVSXBD    384(AX), Y7
-	VPSHUFB      twice<>+0(SB), Y7, Y7
-	VPMADDWD     Y7, Y6, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        pairs4<>+0(SB), Y8, Y6
-	VPOR         Y6, Y3, Y3
-	VPBROADCASTD 20(CX), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y4, Y4
-	VPMOVSXBD    400(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VMOVUPS      128(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSLLW       $0x02, Y5, Y6
-	VPAND        pairs4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y4, Y4
-	VPBROADCASTD 8(CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSRLW       $0x02, Y5, Y4
-	VPAND        pairs4<>+0(SB), Y4, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 24(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VMOVUPS      192(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y5
-	VPSLLW       $0x02, Y8, Y7
+part184:
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	PREFETCHT0   192(BX)(DX*1)
+	PREFETCHT0   256(BX)(DX*1)
+	PREFETCHT0   320(BX)(DX*1)
+	PREFETCHT0   384(BX)(DX*1)
+	VMOVUPS      (AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      256(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
 	VPAND        pairs4<>+0(SB), Y7, Y7
 	VPOR         Y7, Y5, Y5
-	VPBROADCASTD 12(CX), Y7
+	VPBROADCASTD (CX), Y7
 	VPMADDUBSW   Y7, Y5, Y7
-	VPADDW       Y7, Y6, Y6
-	VPMOVSXBD    384(AX), Y5
-	VPSHUFB      twice<>+0(SB), Y5, Y5
-	VPMADDWD     Y5, Y6, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSRLW       $0x02, Y8, Y5
-	VPAND        pairs4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VPBROADCASTD 28(CX), Y5
-	VPMADDUBSW   Y5, Y3, Y5
-	VPADDW       Y5, Y4, Y4
-	VPMOVSXBD    400(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	ADDQ         $+416, AX
-	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part174
-	VPMOVSXBD    -2944(AX), Y3
-	VPMOVSXBD    -2928(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 32(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -2528(AX), Y3
-	VPMOVSXBD    -2512(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 36(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -2112(AX), Y3
-	VPMOVSXBD    -2096(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 40(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -1696(AX), Y3
-	VPMOVSXBD    -1680(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 44(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -1280(AX), Y3
-	VPMOVSXBD    -1264(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 48(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -864(AX), Y3
-	VPMOVSXBD    -848(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 52(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -448(AX), Y3
-	VPMOVSXBD    -432(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 56(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -32(AX), Y3
-	VPMOVSXBD    -16(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 60(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VCVTPH2PS    -3360(AX), Y3
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VBROADCASTSS (CX), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	ADDQ         $-3328, AX
-	ADDQ         $-256, CX
-	VPXOR        Y2, Y2, Y2
-	MOVQ         $0x00000008, BX
-
-part175:
-	VMOVUPS      32(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VMOVUPS      288(AX), Y5
-	VPSLLW       $0x04, Y5, Y6
-	VPAND        pairs4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y4, Y4
-	VPBROADCASTD (CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        pairs4<>+0(SB), Y5, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 16(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VMOVUPS      96(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y7
-	VMOVUPS      352(AX), Y8
-	VPSLLW       $0x04, Y8, Y9
-	VPAND        pairs4<>+0(SB), Y9, Y9
-	VPOR         Y9, Y7, Y7
-	VPBROADCASTD 4(CX), Y9
-	VPMADDUBSW   Y9, Y7, Y9
-	VPADDW       Y9, Y6, Y6
-	VPMOVSXBD    392(AX), Y7
-	VPSHUFB      twice<>+0(SB), Y7, Y7
-	VPMADDWD     Y7, Y6, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPAND        pairs4<>+0(SB), Y8, Y6
-	VPOR         Y6, Y3, Y3
-	VPBROADCASTD 20(CX), Y6
-	VPMADDUBSW   Y6, Y3, Y6
-	VPADDW       Y6, Y4, Y4
-	VPMOVSXBD    408(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VMOVUPS      160(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSLLW       $0x02, Y5, Y6
-	VPAND        pairs4<>+0(SB), Y6, Y6
-	VPOR         Y6, Y4, Y4
-	VPBROADCASTD 8(CX), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSRLW       $0x02, Y5, Y4
-	VPAND        pairs4<>+0(SB), Y4, Y4
-	VPOR         Y4, Y3, Y3
-	VPBROADCASTD 24(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VMOVUPS      224(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y5
-	VPSLLW       $0x02, Y8, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y6, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      64(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y8
+	VMOVUPS      320(AX), Y9
+	VPSLLW       $0x04, Y9, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y8, Y8
+	VPBROADCASTD 4(CX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y10, Y7, Y7
+	VPMOVSXBD    384(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y7, Y7
+	VPADDD       Y7, Y2, Y2
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y9, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 20(CX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPADDW       Y7, Y5, Y5
+	VPMOVSXBD    400(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVUPS      128(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x02, Y6, Y7
 	VPAND        pairs4<>+0(SB), Y7, Y7
 	VPOR         Y7, Y5, Y5
-	VPBROADCASTD 12(CX), Y7
+	VPBROADCASTD 8(CX), Y7
 	VPMADDUBSW   Y7, Y5, Y7
-	VPADDW       Y7, Y6, Y6
-	VPMOVSXBD    392(AX), Y5
-	VPSHUFB      twice<>+0(SB), Y5, Y5
-	VPMADDWD     Y5, Y6, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSRLW       $0x02, Y8, Y5
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y6, Y5
 	VPAND        pairs4<>+0(SB), Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VPBROADCASTD 28(CX), Y5
-	VPMADDUBSW   Y5, Y3, Y5
-	VPADDW       Y5, Y4, Y4
-	VPMOVSXBD    408(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y4, Y4
-	VPADDD       Y4, Y2, Y2
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      192(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y6
+	VPSLLW       $0x02, Y9, Y8
+	VPAND        pairs4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VPBROADCASTD 12(CX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y7, Y7
+	VPMOVSXBD    384(AX), Y6
+	VPSHUFB      twice<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y7, Y7
+	VPADDD       Y7, Y2, Y2
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y9, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VPBROADCASTD 28(CX), Y6
+	VPMADDUBSW   Y6, Y4, Y6
+	VPADDW       Y6, Y5, Y5
+	VPMOVSXBD    400(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVUPS      32(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      288(AX), Y6
+	VPSLLW       $0x04, Y6, Y7
+	VPAND        pairs4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD (CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y6, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 16(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      96(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y8
+	VMOVUPS      352(AX), Y9
+	VPSLLW       $0x04, Y9, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y8, Y8
+	VPBROADCASTD 4(CX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y10, Y7, Y7
+	VPMOVSXBD    392(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y7, Y7
+	VPADDD       Y7, Y3, Y3
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPAND        pairs4<>+0(SB), Y9, Y7
+	VPOR         Y7, Y4, Y4
+	VPBROADCASTD 20(CX), Y7
+	VPMADDUBSW   Y7, Y4, Y7
+	VPADDW       Y7, Y5, Y5
+	VPMOVSXBD    408(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y3, Y3
+	VMOVUPS      160(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPSLLW       $0x02, Y6, Y7
+	VPAND        pairs4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y5, Y7
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y6, Y5
+	VPAND        pairs4<>+0(SB), Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VMOVUPS      224(AX), Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y6
+	VPSLLW       $0x02, Y9, Y8
+	VPAND        pairs4<>+0(SB), Y8, Y8
+	VPOR         Y8, Y6, Y6
+	VPBROADCASTD 12(CX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y7, Y7
+	VPMOVSXBD    392(AX), Y6
+	VPSHUFB      twice<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y7, Y7
+	VPADDD       Y7, Y3, Y3
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        nibbles0<>+0(SB), Y4, Y4
+	VPSRLW       $0x02, Y9, Y6
+	VPAND        pairs4<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VPBROADCASTD 28(CX), Y6
+	VPMADDUBSW   Y6, Y4, Y6
+	VPADDW       Y6, Y5, Y5
+	VPMOVSXBD    408(AX), Y4
+	VPSHUFB      twice<>+0(SB), Y4, Y4
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y3, Y3
 	ADDQ         $+416, AX
 	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part175
-	VPMOVSXBD    -2936(AX), Y3
-	VPMOVSXBD    -2920(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 32(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -2520(AX), Y3
-	VPMOVSXBD    -2504(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 36(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -2104(AX), Y3
-	VPMOVSXBD    -2088(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 40(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -1688(AX), Y3
-	VPMOVSXBD    -1672(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 44(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -1272(AX), Y3
-	VPMOVSXBD    -1256(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 48(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -856(AX), Y3
-	VPMOVSXBD    -840(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 52(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -440(AX), Y3
-	VPMOVSXBD    -424(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 56(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -24(AX), Y3
-	VPMOVSXBD    -8(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus32<>+0(SB), Y4, Y4
-	VPBROADCASTD 60(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VCVTPH2PS    -3344(AX), Y3
+	DECQ         DI
+	JNZ          part184
+	VPBROADCASTD 32(CX), Y4
+	VPMOVSXBD    -2944(AX), Y5
+	VPMOVSXBD    -2928(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -2936(AX), Y5
+	VPMOVSXBD    -2920(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 36(CX), Y4
+	VPMOVSXBD    -2528(AX), Y5
+	VPMOVSXBD    -2512(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -2520(AX), Y5
+	VPMOVSXBD    -2504(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 40(CX), Y4
+	VPMOVSXBD    -2112(AX), Y5
+	VPMOVSXBD    -2096(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -2104(AX), Y5
+	VPMOVSXBD    -2088(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 44(CX), Y4
+	VPMOVSXBD    -1696(AX), Y5
+	VPMOVSXBD    -1680(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -1688(AX), Y5
+	VPMOVSXBD    -1672(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 48(CX), Y4
+	VPMOVSXBD    -1280(AX), Y5
+	VPMOVSXBD    -1264(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -1272(AX), Y5
+	VPMOVSXBD    -1256(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 52(CX), Y4
+	VPMOVSXBD    -864(AX), Y5
+	VPMOVSXBD    -848(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -856(AX), Y5
+	VPMOVSXBD    -840(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 56(CX), Y4
+	VPMOVSXBD    -448(AX), Y5
+	VPMOVSXBD    -432(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -440(AX), Y5
+	VPMOVSXBD    -424(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPBROADCASTD 60(CX), Y4
+	VPMOVSXBD    -32(AX), Y5
+	VPMOVSXBD    -16(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y5
+	VPADDD       Y5, Y2, Y2
+	VPMOVSXBD    -24(AX), Y5
+	VPMOVSXBD    -8(AX), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y6, Y5, Y6
+	VPMULLW      minus32<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VCVTPH2PS    -3360(AX), Y4
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VBROADCASTSS (CX), Y3
-	VFMADD231PS  Y3, Y2, Y1
+	VMULPS       Y4, Y2, Y2
+	VCVTPH2PS    -3344(AX), Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         $+64, CX
-	DECQ         DX
-	JNZ          block172
+	DECQ         SI
+	JNZ          block182
 
-done173:
+done183:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -11392,15 +13218,647 @@ done173:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual176
+	JZ         noResidual185
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual176:
+noResidual185:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func tileQ6KAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileQ6KAVX2r1p2(SB), NOSPLIT, $0-80
+	MOVQ   w+16(FP), AX
+	MOVQ   panelBytes+56(FP), CX
+	MOVQ   x+8(FP), DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   xStride+32(FP), BX
+	MOVQ   blocks+48(FP), DI
+	TESTQ  DI, DI
+	JZ     done187
+
+block186:
+	ADDQ  $+32, AX
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	MOVQ  $0x00000008, R8
+
+part188:
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	PREFETCHT0   320(SI)(BX*1)
+	PREFETCHT0   384(SI)(BX*1)
+	VMOVUPS      (AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VMOVUPS      256(AX), Y10
+	VPSLLW       $0x04, Y10, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPAND        pairs4<>+0(SB), Y10, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VMOVUPS      64(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y12
+	VMOVUPS      320(AX), Y13
+	VPSLLW       $0x04, Y13, Y14
+	VPAND        pairs4<>+0(SB), Y14, Y14
+	VPOR         Y14, Y12, Y12
+	VPBROADCASTD 4(DX), Y14
+	VPMADDUBSW   Y14, Y12, Y14
+	VPADDW       Y14, Y11, Y11
+	VPMOVSXBD    384(AX), Y12
+	VPSHUFB      twice<>+0(SB), Y12, Y12
+	VPMADDWD     Y12, Y11, Y11
+	VPADDD       Y11, Y4, Y4
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPAND        pairs4<>+0(SB), Y13, Y11
+	VPOR         Y11, Y8, Y8
+	VPBROADCASTD 20(DX), Y11
+	VPMADDUBSW   Y11, Y8, Y11
+	VPADDW       Y11, Y9, Y9
+	VPMOVSXBD    400(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y4, Y4
+	VMOVUPS      128(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x02, Y10, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x02, Y10, Y9
+	VPAND        pairs4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VMOVUPS      192(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y10
+	VPSLLW       $0x02, Y13, Y12
+	VPAND        pairs4<>+0(SB), Y12, Y12
+	VPOR         Y12, Y10, Y10
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y10, Y12
+	VPADDW       Y12, Y11, Y11
+	VPMOVSXBD    384(AX), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y4, Y4
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x02, Y13, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y8, Y8
+	VPBROADCASTD 28(DX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y10, Y9, Y9
+	VPMOVSXBD    400(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y4, Y4
+	VMOVUPS      32(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VMOVUPS      288(AX), Y10
+	VPSLLW       $0x04, Y10, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPAND        pairs4<>+0(SB), Y10, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VMOVUPS      96(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y12
+	VMOVUPS      352(AX), Y13
+	VPSLLW       $0x04, Y13, Y14
+	VPAND        pairs4<>+0(SB), Y14, Y14
+	VPOR         Y14, Y12, Y12
+	VPBROADCASTD 4(DX), Y14
+	VPMADDUBSW   Y14, Y12, Y14
+	VPADDW       Y14, Y11, Y11
+	VPMOVSXBD    392(AX), Y12
+	VPSHUFB      twice<>+0(SB), Y12, Y12
+	VPMADDWD     Y12, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPAND        pairs4<>+0(SB), Y13, Y11
+	VPOR         Y11, Y8, Y8
+	VPBROADCASTD 20(DX), Y11
+	VPMADDUBSW   Y11, Y8, Y11
+	VPADDW       Y11, Y9, Y9
+	VPMOVSXBD    408(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y5, Y5
+	VMOVUPS      160(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x02, Y10, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x02, Y10, Y9
+	VPAND        pairs4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VMOVUPS      224(AX), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y10
+	VPSLLW       $0x02, Y13, Y12
+	VPAND        pairs4<>+0(SB), Y12, Y12
+	VPOR         Y12, Y10, Y10
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y10, Y12
+	VPADDW       Y12, Y11, Y11
+	VPMOVSXBD    392(AX), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x02, Y13, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y8, Y8
+	VPBROADCASTD 28(DX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y10, Y9, Y9
+	VPMOVSXBD    408(AX), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y5, Y5
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	PREFETCHT0   320(SI)(BX*1)
+	PREFETCHT0   384(SI)(BX*1)
+	VMOVUPS      (AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VMOVUPS      256(AX)(CX*1), Y10
+	VPSLLW       $0x04, Y10, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPAND        pairs4<>+0(SB), Y10, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VMOVUPS      64(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y12
+	VMOVUPS      320(AX)(CX*1), Y13
+	VPSLLW       $0x04, Y13, Y14
+	VPAND        pairs4<>+0(SB), Y14, Y14
+	VPOR         Y14, Y12, Y12
+	VPBROADCASTD 4(DX), Y14
+	VPMADDUBSW   Y14, Y12, Y14
+	VPADDW       Y14, Y11, Y11
+	VPMOVSXBD    384(AX)(CX*1), Y12
+	VPSHUFB      twice<>+0(SB), Y12, Y12
+	VPMADDWD     Y12, Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPAND        pairs4<>+0(SB), Y13, Y11
+	VPOR         Y11, Y8, Y8
+	VPBROADCASTD 20(DX), Y11
+	VPMADDUBSW   Y11, Y8, Y11
+	VPADDW       Y11, Y9, Y9
+	VPMOVSXBD    400(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      128(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x02, Y10, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x02, Y10, Y9
+	VPAND        pairs4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VMOVUPS      192(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y10
+	VPSLLW       $0x02, Y13, Y12
+	VPAND        pairs4<>+0(SB), Y12, Y12
+	VPOR         Y12, Y10, Y10
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y10, Y12
+	VPADDW       Y12, Y11, Y11
+	VPMOVSXBD    384(AX)(CX*1), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x02, Y13, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y8, Y8
+	VPBROADCASTD 28(DX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y10, Y9, Y9
+	VPMOVSXBD    400(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVUPS      32(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VMOVUPS      288(AX)(CX*1), Y10
+	VPSLLW       $0x04, Y10, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPAND        pairs4<>+0(SB), Y10, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 16(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VMOVUPS      96(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y12
+	VMOVUPS      352(AX)(CX*1), Y13
+	VPSLLW       $0x04, Y13, Y14
+	VPAND        pairs4<>+0(SB), Y14, Y14
+	VPOR         Y14, Y12, Y12
+	VPBROADCASTD 4(DX), Y14
+	VPMADDUBSW   Y14, Y12, Y14
+	VPADDW       Y14, Y11, Y11
+	VPMOVSXBD    392(AX)(CX*1), Y12
+	VPSHUFB      twice<>+0(SB), Y12, Y12
+	VPMADDWD     Y12, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPAND        pairs4<>+0(SB), Y13, Y11
+	VPOR         Y11, Y8, Y8
+	VPBROADCASTD 20(DX), Y11
+	VPMADDUBSW   Y11, Y8, Y11
+	VPADDW       Y11, Y9, Y9
+	VPMOVSXBD    408(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVUPS      160(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y9
+	VPSLLW       $0x02, Y10, Y11
+	VPAND        pairs4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y9, Y9
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x02, Y10, Y9
+	VPAND        pairs4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPMADDUBSW   Y9, Y8, Y9
+	VMOVUPS      224(AX)(CX*1), Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y10
+	VPSLLW       $0x02, Y13, Y12
+	VPAND        pairs4<>+0(SB), Y12, Y12
+	VPOR         Y12, Y10, Y10
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y10, Y12
+	VPADDW       Y12, Y11, Y11
+	VPMOVSXBD    392(AX)(CX*1), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        nibbles0<>+0(SB), Y8, Y8
+	VPSRLW       $0x02, Y13, Y10
+	VPAND        pairs4<>+0(SB), Y10, Y10
+	VPOR         Y10, Y8, Y8
+	VPBROADCASTD 28(DX), Y10
+	VPMADDUBSW   Y10, Y8, Y10
+	VPADDW       Y10, Y9, Y9
+	VPMOVSXBD    408(AX)(CX*1), Y8
+	VPSHUFB      twice<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	ADDQ         $+416, AX
+	ADDQ         $+32, DX
+	DECQ         R8
+	JNZ          part188
+	VPBROADCASTD 32(DX), Y8
+	VPMOVSXBD    -2944(AX), Y9
+	VPMOVSXBD    -2928(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -2936(AX), Y9
+	VPMOVSXBD    -2920(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -2944(AX)(CX*1), Y9
+	VPMOVSXBD    -2928(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -2936(AX)(CX*1), Y9
+	VPMOVSXBD    -2920(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 36(DX), Y8
+	VPMOVSXBD    -2528(AX), Y9
+	VPMOVSXBD    -2512(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -2520(AX), Y9
+	VPMOVSXBD    -2504(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -2528(AX)(CX*1), Y9
+	VPMOVSXBD    -2512(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -2520(AX)(CX*1), Y9
+	VPMOVSXBD    -2504(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 40(DX), Y8
+	VPMOVSXBD    -2112(AX), Y9
+	VPMOVSXBD    -2096(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -2104(AX), Y9
+	VPMOVSXBD    -2088(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -2112(AX)(CX*1), Y9
+	VPMOVSXBD    -2096(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -2104(AX)(CX*1), Y9
+	VPMOVSXBD    -2088(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 44(DX), Y8
+	VPMOVSXBD    -1696(AX), Y9
+	VPMOVSXBD    -1680(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -1688(AX), Y9
+	VPMOVSXBD    -1672(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -1696(AX)(CX*1), Y9
+	VPMOVSXBD    -1680(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -1688(AX)(CX*1), Y9
+	VPMOVSXBD    -1672(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 48(DX), Y8
+	VPMOVSXBD    -1280(AX), Y9
+	VPMOVSXBD    -1264(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -1272(AX), Y9
+	VPMOVSXBD    -1256(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -1280(AX)(CX*1), Y9
+	VPMOVSXBD    -1264(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -1272(AX)(CX*1), Y9
+	VPMOVSXBD    -1256(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 52(DX), Y8
+	VPMOVSXBD    -864(AX), Y9
+	VPMOVSXBD    -848(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -856(AX), Y9
+	VPMOVSXBD    -840(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -864(AX)(CX*1), Y9
+	VPMOVSXBD    -848(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -856(AX)(CX*1), Y9
+	VPMOVSXBD    -840(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 56(DX), Y8
+	VPMOVSXBD    -448(AX), Y9
+	VPMOVSXBD    -432(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -440(AX), Y9
+	VPMOVSXBD    -424(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -448(AX)(CX*1), Y9
+	VPMOVSXBD    -432(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -440(AX)(CX*1), Y9
+	VPMOVSXBD    -424(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPBROADCASTD 60(DX), Y8
+	VPMOVSXBD    -32(AX), Y9
+	VPMOVSXBD    -16(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMOVSXBD    -24(AX), Y9
+	VPMOVSXBD    -8(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMOVSXBD    -32(AX)(CX*1), Y9
+	VPMOVSXBD    -16(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBD    -24(AX)(CX*1), Y9
+	VPMOVSXBD    -8(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VPBLENDW     $0xaa, Y10, Y9, Y10
+	VPMULLW      minus32<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VCVTPH2PS    -3360(AX), Y8
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y8, Y4, Y4
+	VCVTPH2PS    -3344(AX), Y8
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VCVTPH2PS    -3360(AX)(CX*1), Y8
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VCVTPH2PS    -3344(AX)(CX*1), Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y8, Y7, Y7
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y8, Y4, Y0
+	VFMADD231PS  Y8, Y5, Y1
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	ADDQ         $+64, DX
+	DECQ         DI
+	JNZ          block186
+
+done187:
+	MOVQ       dstStride+40(FP), AX
+	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+64(SB), BX
+	MOVQ       DX, SI
+	NEGQ       SI
+	VMOVUPS    (BX)(SI*4), Y4
+	LEAQ       lanes<>+96(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y5
+	MOVQ       res+24(FP), DX
+	TESTQ      DX, DX
+	JZ         noResidual189
+	VMOVUPS    (DX), Y6
+	VADDPS     Y6, Y0, Y0
+	VMOVUPS    32(DX), Y6
+	VADDPS     Y6, Y1, Y1
+	VMASKMOVPS (DX)(AX*1), Y4, Y6
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
+	VADDPS     Y6, Y3, Y3
+
+noResidual189:
+	VMOVUPS    Y0, (CX)
+	VMOVUPS    Y1, 32(CX)
+	VMASKMOVPS Y2, Y4, (CX)(AX*1)
+	VMASKMOVPS Y3, Y5, 32(CX)(AX*1)
 	VZEROUPPER
 	RET
 
@@ -11434,9 +13892,9 @@ TEXT ·tileQ6KVNNIr12p1(SB), $768-80
 	VMOVUPS pairs4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done178
+	JZ      done191
 
-block177:
+block190:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -11452,7 +13910,7 @@ block177:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part179:
+part192:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -11686,7 +14144,7 @@ part179:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part179
+	JNZ           part192
 	VPMOVSXBD     -2944(AX), Z14
 	VPMOVSXBD     -2928(AX), Z15
 	VPSLLD        $0x10, Z15, Z15
@@ -11897,9 +14355,9 @@ part179:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block177
+	JNZ           block190
 
-done178:
+done191:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -11927,7 +14385,7 @@ done178:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual180
+	JZ        noResidual193
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -11959,7 +14417,7 @@ done178:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual180:
+noResidual193:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -11999,9 +14457,9 @@ TEXT ·tileQ6KVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS pairs4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done182
+	JZ      done195
 
-block181:
+block194:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -12013,7 +14471,7 @@ block181:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part183:
+part196:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -12190,7 +14648,7 @@ part183:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part183
+	JNZ           part196
 	VPMOVSXBD     -2944(AX), Z10
 	VPMOVSXBD     -2928(AX), Z11
 	VPSLLD        $0x10, Z11, Z11
@@ -12348,9 +14806,9 @@ part183:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block181
+	JNZ           block194
 
-done182:
+done195:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -12372,7 +14830,7 @@ done182:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual184
+	JZ        noResidual197
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -12394,7 +14852,7 @@ done182:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual184:
+noResidual197:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -12424,9 +14882,9 @@ TEXT ·tileQ6KVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS pairs4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done186
+	JZ      done199
 
-block185:
+block198:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -12434,7 +14892,7 @@ block185:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part187:
+part200:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -12554,7 +15012,7 @@ part187:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part187
+	JNZ           part200
 	VPMOVSXBD     -2944(AX), Z6
 	VPMOVSXBD     -2928(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -12659,9 +15117,9 @@ part187:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block185
+	JNZ           block198
 
-done186:
+done199:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -12677,7 +15135,7 @@ done186:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual188
+	JZ        noResidual201
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -12689,7 +15147,7 @@ done186:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual188:
+noResidual201:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -12711,15 +15169,15 @@ TEXT ·tileQ6KVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS pairs4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done190
+	JZ      done203
 
-block189:
+block202:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part191:
+part204:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -12810,7 +15268,7 @@ part191:
 	ADDQ          $+416, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part191
+	JNZ           part204
 	VPMOVSXBD     -2944(AX), Z4
 	VPMOVSXBD     -2928(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -12888,9 +15346,9 @@ part191:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block189
+	JNZ           block202
 
-done190:
+done203:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -12902,13 +15360,13 @@ done190:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual192
+	JZ        noResidual205
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual192:
+noResidual205:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -12925,14 +15383,14 @@ TEXT ·tileQ6KVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done194
+	JZ      done207
 
-block193:
+block206:
 	ADDQ   $+32, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part195:
+part208:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -13000,7 +15458,7 @@ part195:
 	ADDQ          $+416, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part195
+	JNZ           part208
 	VPMOVSXBD     -2944(AX), Z4
 	VPMOVSXBD     -2928(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -13064,9 +15522,9 @@ part195:
 	VFMADD231PS   Z4, Z3, Z0
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block193
+	JNZ           block206
 
-done194:
+done207:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -13076,11 +15534,11 @@ done194:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual196
+	JZ        noResidual209
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-noResidual196:
+noResidual209:
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13098,15 +15556,15 @@ TEXT ·tileQ6KVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done198
+	JZ      done211
 
-block197:
+block210:
 	ADDQ   $+32, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part199:
+part212:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -13238,133 +15696,133 @@ part199:
 	ADDQ          $+416, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part199
+	JNZ           part212
 	VPMOVSXBD     -2944(AX), Z6
 	VPMOVSXBD     -2928(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus32<>+0(SB), Z7, Z7
-	VPMOVSXBD     -2944(AX)(CX*1), Z6
-	VPMOVSXBD     -2928(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus32<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 32(DX), Z7, Z4
-	VPDPWSSD.BCST 32(DX), Z8, Z5
+	VPMOVSXBD     -2944(AX)(CX*1), Z6
+	VPMOVSXBD     -2928(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus32<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 32(DX), Z7, Z5
 	VPMOVSXBD     -2528(AX), Z6
 	VPMOVSXBD     -2512(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus32<>+0(SB), Z7, Z7
-	VPMOVSXBD     -2528(AX)(CX*1), Z6
-	VPMOVSXBD     -2512(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus32<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 36(DX), Z7, Z4
-	VPDPWSSD.BCST 36(DX), Z8, Z5
+	VPMOVSXBD     -2528(AX)(CX*1), Z6
+	VPMOVSXBD     -2512(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus32<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 36(DX), Z7, Z5
 	VPMOVSXBD     -2112(AX), Z6
 	VPMOVSXBD     -2096(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus32<>+0(SB), Z7, Z7
-	VPMOVSXBD     -2112(AX)(CX*1), Z6
-	VPMOVSXBD     -2096(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus32<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 40(DX), Z7, Z4
-	VPDPWSSD.BCST 40(DX), Z8, Z5
+	VPMOVSXBD     -2112(AX)(CX*1), Z6
+	VPMOVSXBD     -2096(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus32<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 40(DX), Z7, Z5
 	VPMOVSXBD     -1696(AX), Z6
 	VPMOVSXBD     -1680(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus32<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1696(AX)(CX*1), Z6
-	VPMOVSXBD     -1680(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus32<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 44(DX), Z7, Z4
-	VPDPWSSD.BCST 44(DX), Z8, Z5
+	VPMOVSXBD     -1696(AX)(CX*1), Z6
+	VPMOVSXBD     -1680(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus32<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 44(DX), Z7, Z5
 	VPMOVSXBD     -1280(AX), Z6
 	VPMOVSXBD     -1264(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus32<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1280(AX)(CX*1), Z6
-	VPMOVSXBD     -1264(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus32<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 48(DX), Z7, Z4
-	VPDPWSSD.BCST 48(DX), Z8, Z5
+	VPMOVSXBD     -1280(AX)(CX*1), Z6
+	VPMOVSXBD     -1264(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus32<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 48(DX), Z7, Z5
 	VPMOVSXBD     -864(AX), Z6
 	VPMOVSXBD     -848(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus32<>+0(SB), Z7, Z7
-	VPMOVSXBD     -864(AX)(CX*1), Z6
-	VPMOVSXBD     -848(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus32<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 52(DX), Z7, Z4
-	VPDPWSSD.BCST 52(DX), Z8, Z5
+	VPMOVSXBD     -864(AX)(CX*1), Z6
+	VPMOVSXBD     -848(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus32<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 52(DX), Z7, Z5
 	VPMOVSXBD     -448(AX), Z6
 	VPMOVSXBD     -432(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus32<>+0(SB), Z7, Z7
-	VPMOVSXBD     -448(AX)(CX*1), Z6
-	VPMOVSXBD     -432(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus32<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 56(DX), Z7, Z4
-	VPDPWSSD.BCST 56(DX), Z8, Z5
+	VPMOVSXBD     -448(AX)(CX*1), Z6
+	VPMOVSXBD     -432(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus32<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 56(DX), Z7, Z5
 	VPMOVSXBD     -32(AX), Z6
 	VPMOVSXBD     -16(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus32<>+0(SB), Z7, Z7
-	VPMOVSXBD     -32(AX)(CX*1), Z6
-	VPMOVSXBD     -16(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus32<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 60(DX), Z7, Z4
-	VPDPWSSD.BCST 60(DX), Z8, Z5
+	VPMOVSXBD     -32(AX)(CX*1), Z6
+	VPMOVSXBD     -16(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus32<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 60(DX), Z7, Z5
 	VCVTPH2PS     -3360(AX), Z6
-	VCVTPH2PS     -3360(AX)(CX*1), Z7
 	VCVTDQ2PS     Z4, Z4
 	VMULPS        Z6, Z4, Z4
+	VCVTPH2PS     -3360(AX)(CX*1), Z6
 	VCVTDQ2PS     Z5, Z5
-	VMULPS        Z7, Z5, Z5
+	VMULPS        Z6, Z5, Z5
 	VBROADCASTSS  (DX), Z6
 	VFMADD231PS   Z6, Z4, Z0
 	VFMADD231PS   Z6, Z5, Z1
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block197
+	JNZ           block210
 
-done198:
+done211:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -13374,13 +15832,13 @@ done198:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual200
+	JZ        noResidual213
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual200:
+noResidual213:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -13394,15 +15852,15 @@ TEXT ·expandIQ4XSAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), CX
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done202
+	JZ      done215
 
-block201:
+block214:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	ADDQ  $+32, AX
 	MOVQ  $0x00000008, BX
 
-part203:
+part216:
 	VXORPS     Y3, Y3, Y3
 	VMOVUPS    (AX), Y4
 	VPAND      nibbles0<>+0(SB), Y4, Y5
@@ -13628,7 +16086,7 @@ part203:
 	ADDQ       $+1088, CX
 	ADDQ       $+272, AX
 	DECQ       BX
-	JNZ        part203
+	JNZ        part216
 	VMOVDQU    Y1, (CX)
 	VCVTPH2PS  -2208(AX), Y1
 	VMOVUPS    Y1, 64(CX)
@@ -13637,9 +16095,9 @@ part203:
 	VMOVUPS    Y1, 96(CX)
 	ADDQ       $+128, CX
 	DECQ       DX
-	JNZ        block201
+	JNZ        block214
 
-done202:
+done215:
 	VZEROUPPER
 	RET
 
@@ -13724,22 +16182,24 @@ TEXT ·tileIQ4XSAVX2r1p1(SB), NOSPLIT, $0-80
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VMOVUPS signedIQ4XS<>+0(SB), Y0
-	MOVQ    blocks+48(FP), DX
-	TESTQ   DX, DX
-	JZ      done205
+	MOVQ    xStride+32(FP), DX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done218
 
-block204:
+block217:
 	ADDQ  $+32, AX
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
-	MOVQ  $0x00000008, BX
+	MOVQ  $0x00000008, DI
 
-part206:
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
-	PREFETCHT0   8448(AX)
+part219:
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	PREFETCHT0   192(BX)(DX*1)
+	PREFETCHT0   256(BX)(DX*1)
 	VPMOVSXBD    256(AX), Y5
 	VPSHUFB      twice<>+0(SB), Y5, Y5
 	VPMOVSXBD    264(AX), Y6
@@ -13882,22 +16342,22 @@ part206:
 	VPADDD       Y5, Y4, Y4
 	ADDQ         $+272, AX
 	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part206
+	DECQ         DI
+	JNZ          part219
 	VCVTPH2PS    -2208(AX), Y5
-	VCVTPH2PS    -2192(AX), Y6
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y5, Y3, Y3
+	VCVTPH2PS    -2192(AX), Y5
 	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
+	VMULPS       Y5, Y4, Y4
 	VBROADCASTSS (CX), Y5
 	VFMADD231PS  Y5, Y3, Y1
 	VFMADD231PS  Y5, Y4, Y2
 	ADDQ         $+64, CX
-	DECQ         DX
-	JNZ          block204
+	DECQ         SI
+	JNZ          block217
 
-done205:
+done218:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -13910,13 +16370,13 @@ done205:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual207
+	JZ         noResidual220
 	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y2, Y2
 
-noResidual207:
+noResidual220:
 	VMASKMOVPS Y1, Y0, (AX)
 	VMASKMOVPS Y2, Y3, 32(AX)
 	VZEROUPPER
@@ -13939,6 +16399,380 @@ DATA signedIQ4XS<>+52(SB)/4, $0xf6eaddcf
 DATA signedIQ4XS<>+56(SB)/4, $0x26190d01
 DATA signedIQ4XS<>+60(SB)/4, $0x71594535
 GLOBL signedIQ4XS<>(SB), RODATA|NOPTR, $64
+
+// func tileIQ4XSAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileIQ4XSAVX2r1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	VMOVUPS values128IQ4XS<>+0(SB), Y0
+	MOVQ    x+8(FP), DX
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VMOVUPS signedIQ4XS<>+0(SB), Y0
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
+	JZ      done222
+
+block221:
+	ADDQ  $+32, AX
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	VPXOR Y8, Y8, Y8
+	MOVQ  $0x00000008, R8
+
+part223:
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	VPMOVSXBD    256(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMOVSXBD    264(AX), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPBROADCASTD (DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      (AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      32(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 4(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      64(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      96(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 8(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      128(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      160(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 12(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      192(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      224(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 16(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      (AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      32(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 20(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      64(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      96(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 24(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      128(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      160(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 28(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      192(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      224(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y11, Y9, Y9
+	VPMADDUBSW   Y9, Y12, Y9
+	VPMADDWD     Y10, Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	VPMOVSXBD    256(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMOVSXBD    264(AX)(CX*1), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPBROADCASTD (DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      (AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      32(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 4(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      64(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      96(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 8(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      128(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      160(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 12(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      192(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      224(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 16(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      (AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      32(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 20(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      64(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      96(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 24(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      128(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      160(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 28(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      192(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      224(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y11, Y9, Y9
+	VPMADDUBSW   Y9, Y12, Y9
+	VPMADDWD     Y10, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	ADDQ         $+272, AX
+	ADDQ         $+32, DX
+	DECQ         R8
+	JNZ          part223
+	VCVTPH2PS    -2208(AX), Y9
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y9, Y5, Y5
+	VCVTPH2PS    -2192(AX), Y9
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y9, Y6, Y6
+	VCVTPH2PS    -2208(AX)(CX*1), Y9
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y9, Y7, Y7
+	VCVTPH2PS    -2192(AX)(CX*1), Y9
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y9, Y8, Y8
+	VBROADCASTSS (DX), Y9
+	VFMADD231PS  Y9, Y5, Y1
+	VFMADD231PS  Y9, Y6, Y2
+	VFMADD231PS  Y9, Y7, Y3
+	VFMADD231PS  Y9, Y8, Y4
+	ADDQ         $+64, DX
+	DECQ         DI
+	JNZ          block221
+
+done222:
+	MOVQ       dstStride+40(FP), AX
+	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+64(SB), BX
+	MOVQ       DX, SI
+	NEGQ       SI
+	VMOVUPS    (BX)(SI*4), Y0
+	LEAQ       lanes<>+96(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y5
+	MOVQ       res+24(FP), DX
+	TESTQ      DX, DX
+	JZ         noResidual224
+	VMOVUPS    (DX), Y6
+	VADDPS     Y6, Y1, Y1
+	VMOVUPS    32(DX), Y6
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS (DX)(AX*1), Y0, Y6
+	VADDPS     Y6, Y3, Y3
+	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
+	VADDPS     Y6, Y4, Y4
+
+noResidual224:
+	VMOVUPS    Y1, (CX)
+	VMOVUPS    Y2, 32(CX)
+	VMASKMOVPS Y3, Y0, (CX)(AX*1)
+	VMASKMOVPS Y4, Y5, 32(CX)(AX*1)
+	VZEROUPPER
+	RET
 
 // func tileIQ4XSVNNIr12p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
@@ -13970,9 +16804,9 @@ TEXT ·tileIQ4XSVNNIr12p1(SB), $768-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done209
+	JZ      done226
 
-block208:
+block225:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -13988,7 +16822,7 @@ block208:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part210:
+part227:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -14157,7 +16991,7 @@ part210:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part210
+	JNZ           part227
 	VPMOVSXBD     -1920(AX), Z14
 	VPMOVSXBD     -1648(AX), Z15
 	VPSLLD        $0x10, Z15, Z15
@@ -14296,9 +17130,9 @@ part210:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block208
+	JNZ           block225
 
-done209:
+done226:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -14326,7 +17160,7 @@ done209:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual211
+	JZ        noResidual228
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -14358,7 +17192,7 @@ done209:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual211:
+noResidual228:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -14416,9 +17250,9 @@ TEXT ·tileIQ4XSVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done213
+	JZ      done230
 
-block212:
+block229:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -14430,7 +17264,7 @@ block212:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part214:
+part231:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -14554,7 +17388,7 @@ part214:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part214
+	JNZ           part231
 	VPMOVSXBD     -1920(AX), Z10
 	VPMOVSXBD     -1648(AX), Z11
 	VPSLLD        $0x10, Z11, Z11
@@ -14656,9 +17490,9 @@ part214:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block212
+	JNZ           block229
 
-done213:
+done230:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -14680,7 +17514,7 @@ done213:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual215
+	JZ        noResidual232
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -14702,7 +17536,7 @@ done213:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual215:
+noResidual232:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -14732,9 +17566,9 @@ TEXT ·tileIQ4XSVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done217
+	JZ      done234
 
-block216:
+block233:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -14742,7 +17576,7 @@ block216:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part218:
+part235:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -14821,7 +17655,7 @@ part218:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part218
+	JNZ           part235
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -14886,9 +17720,9 @@ part218:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block216
+	JNZ           block233
 
-done217:
+done234:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -14904,7 +17738,7 @@ done217:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual219
+	JZ        noResidual236
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -14916,7 +17750,7 @@ done217:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual219:
+noResidual236:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -14938,15 +17772,15 @@ TEXT ·tileIQ4XSVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done221
+	JZ      done238
 
-block220:
+block237:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part222:
+part239:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -15002,7 +17836,7 @@ part222:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part222
+	JNZ           part239
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -15048,9 +17882,9 @@ part222:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block220
+	JNZ           block237
 
-done221:
+done238:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -15062,13 +17896,13 @@ done221:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual223
+	JZ        noResidual240
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual223:
+noResidual240:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -15085,14 +17919,14 @@ TEXT ·tileIQ4XSVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done225
+	JZ      done242
 
-block224:
+block241:
 	ADDQ   $+32, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part226:
+part243:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -15140,7 +17974,7 @@ part226:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part226
+	JNZ           part243
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -15176,9 +18010,9 @@ part226:
 	VFMADD231PS   Z4, Z3, Z1
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block224
+	JNZ           block241
 
-done225:
+done242:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -15188,11 +18022,11 @@ done225:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual227
+	JZ        noResidual244
 	VMOVUPS.Z (CX), K1, Z0
 	VADDPS    Z0, Z1, Z1
 
-noResidual227:
+noResidual244:
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -15210,15 +18044,15 @@ TEXT ·tileIQ4XSVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done229
+	JZ      done246
 
-block228:
+block245:
 	ADDQ   $+32, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part230:
+part247:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -15310,77 +18144,77 @@ part230:
 	ADDQ          $+272, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part230
+	JNZ           part247
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus128<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1920(AX)(CX*1), Z6
-	VPMOVSXBD     -1648(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus128<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 16(DX), Z7, Z4
-	VPDPWSSD.BCST 16(DX), Z8, Z5
+	VPMOVSXBD     -1920(AX)(CX*1), Z6
+	VPMOVSXBD     -1648(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus128<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 16(DX), Z7, Z5
 	VPMOVSXBD     -1376(AX), Z6
 	VPMOVSXBD     -1104(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus128<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1376(AX)(CX*1), Z6
-	VPMOVSXBD     -1104(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus128<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 20(DX), Z7, Z4
-	VPDPWSSD.BCST 20(DX), Z8, Z5
+	VPMOVSXBD     -1376(AX)(CX*1), Z6
+	VPMOVSXBD     -1104(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus128<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 20(DX), Z7, Z5
 	VPMOVSXBD     -832(AX), Z6
 	VPMOVSXBD     -560(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus128<>+0(SB), Z7, Z7
-	VPMOVSXBD     -832(AX)(CX*1), Z6
-	VPMOVSXBD     -560(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus128<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 24(DX), Z7, Z4
-	VPDPWSSD.BCST 24(DX), Z8, Z5
+	VPMOVSXBD     -832(AX)(CX*1), Z6
+	VPMOVSXBD     -560(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus128<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 24(DX), Z7, Z5
 	VPMOVSXBD     -288(AX), Z6
 	VPMOVSXBD     -16(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus128<>+0(SB), Z7, Z7
-	VPMOVSXBD     -288(AX)(CX*1), Z6
-	VPMOVSXBD     -16(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus128<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 28(DX), Z7, Z4
-	VPDPWSSD.BCST 28(DX), Z8, Z5
+	VPMOVSXBD     -288(AX)(CX*1), Z6
+	VPMOVSXBD     -16(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus128<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 28(DX), Z7, Z5
 	VCVTPH2PS     -2208(AX), Z6
-	VCVTPH2PS     -2208(AX)(CX*1), Z7
 	VCVTDQ2PS     Z4, Z4
 	VMULPS        Z6, Z4, Z4
+	VCVTPH2PS     -2208(AX)(CX*1), Z6
 	VCVTDQ2PS     Z5, Z5
-	VMULPS        Z7, Z5, Z5
+	VMULPS        Z6, Z5, Z5
 	VBROADCASTSS  (DX), Z6
 	VFMADD231PS   Z6, Z4, Z1
 	VFMADD231PS   Z6, Z5, Z2
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block228
+	JNZ           block245
 
-done229:
+done246:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -15390,13 +18224,13 @@ done229:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual231
+	JZ        noResidual248
 	VMOVUPS   (DX), Z0
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS.Z (DX)(AX*1), K1, Z0
 	VADDPS    Z0, Z2, Z2
 
-noResidual231:
+noResidual248:
 	VMOVUPS Z1, (CX)
 	VMOVUPS Z2, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -15410,15 +18244,15 @@ TEXT ·expandIQ2XAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), CX
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done233
+	JZ      done250
 
-block232:
+block249:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	ADDQ  $+32, AX
 	MOVQ  $0x00000008, BX
 
-part234:
+part251:
 	VXORPS     Y3, Y3, Y3
 	VMOVUPS    (AX), Y4
 	VPAND      nibbles0<>+0(SB), Y4, Y5
@@ -15644,7 +18478,7 @@ part234:
 	ADDQ       $+1088, CX
 	ADDQ       $+272, AX
 	DECQ       BX
-	JNZ        part234
+	JNZ        part251
 	VMOVDQU    Y1, (CX)
 	VCVTPH2PS  -2208(AX), Y1
 	VMULPS     shift3<>+0(SB), Y1, Y1
@@ -15655,9 +18489,9 @@ part234:
 	VMOVUPS    Y1, 96(CX)
 	ADDQ       $+128, CX
 	DECQ       DX
-	JNZ        block232
+	JNZ        block249
 
-done233:
+done250:
 	VZEROUPPER
 	RET
 
@@ -15706,22 +18540,24 @@ TEXT ·tileIQ2XAVX2r1p1(SB), NOSPLIT, $0-80
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VMOVUPS signedIQ2X<>+0(SB), Y0
-	MOVQ    blocks+48(FP), DX
-	TESTQ   DX, DX
-	JZ      done236
+	MOVQ    xStride+32(FP), DX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done253
 
-block235:
+block252:
 	ADDQ  $+32, AX
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
-	MOVQ  $0x00000008, BX
+	MOVQ  $0x00000008, DI
 
-part237:
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
-	PREFETCHT0   8448(AX)
+part254:
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	PREFETCHT0   192(BX)(DX*1)
+	PREFETCHT0   256(BX)(DX*1)
 	VPMOVSXBD    256(AX), Y5
 	VPSHUFB      twice<>+0(SB), Y5, Y5
 	VPMOVSXBD    264(AX), Y6
@@ -15864,24 +18700,24 @@ part237:
 	VPADDD       Y5, Y4, Y4
 	ADDQ         $+272, AX
 	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part237
+	DECQ         DI
+	JNZ          part254
 	VCVTPH2PS    -2208(AX), Y5
 	VMULPS       shift3<>+0(SB), Y5, Y5
-	VCVTPH2PS    -2192(AX), Y6
-	VMULPS       shift3<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y5, Y3, Y3
+	VCVTPH2PS    -2192(AX), Y5
+	VMULPS       shift3<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
+	VMULPS       Y5, Y4, Y4
 	VBROADCASTSS (CX), Y5
 	VFMADD231PS  Y5, Y3, Y1
 	VFMADD231PS  Y5, Y4, Y2
 	ADDQ         $+64, CX
-	DECQ         DX
-	JNZ          block235
+	DECQ         SI
+	JNZ          block252
 
-done236:
+done253:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -15894,13 +18730,13 @@ done236:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual238
+	JZ         noResidual255
 	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y2, Y2
 
-noResidual238:
+noResidual255:
 	VMASKMOVPS Y1, Y0, (AX)
 	VMASKMOVPS Y2, Y3, 32(AX)
 	VZEROUPPER
@@ -15923,6 +18759,384 @@ DATA signedIQ2X<>+52(SB)/4, $0x00000907
 DATA signedIQ2X<>+56(SB)/4, $0xffd5e7f8
 DATA signedIQ2X<>+60(SB)/4, $0x0000f7f9
 GLOBL signedIQ2X<>(SB), RODATA|NOPTR, $64
+
+// func tileIQ2XAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileIQ2XAVX2r1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	VMOVUPS values128IQ2X<>+0(SB), Y0
+	MOVQ    x+8(FP), DX
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VMOVUPS signedIQ2X<>+0(SB), Y0
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
+	JZ      done257
+
+block256:
+	ADDQ  $+32, AX
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	VPXOR Y8, Y8, Y8
+	MOVQ  $0x00000008, R8
+
+part258:
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	VPMOVSXBD    256(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMOVSXBD    264(AX), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPBROADCASTD (DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      (AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      32(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 4(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      64(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      96(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 8(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      128(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      160(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 12(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      192(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      224(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 16(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      (AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      32(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 20(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      64(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      96(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 24(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      128(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      160(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 28(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      192(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      224(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y11, Y9, Y9
+	VPMADDUBSW   Y9, Y12, Y9
+	VPMADDWD     Y10, Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	VPMOVSXBD    256(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMOVSXBD    264(AX)(CX*1), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPBROADCASTD (DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      (AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      32(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 4(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      64(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      96(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 8(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      128(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      160(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 12(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      192(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      224(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 16(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      (AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      32(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 20(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      64(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      96(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 24(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      128(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      160(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 28(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      192(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      224(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y11, Y9, Y9
+	VPMADDUBSW   Y9, Y12, Y9
+	VPMADDWD     Y10, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	ADDQ         $+272, AX
+	ADDQ         $+32, DX
+	DECQ         R8
+	JNZ          part258
+	VCVTPH2PS    -2208(AX), Y9
+	VMULPS       shift3<>+0(SB), Y9, Y9
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y9, Y5, Y5
+	VCVTPH2PS    -2192(AX), Y9
+	VMULPS       shift3<>+0(SB), Y9, Y9
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y9, Y6, Y6
+	VCVTPH2PS    -2208(AX)(CX*1), Y9
+	VMULPS       shift3<>+0(SB), Y9, Y9
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y9, Y7, Y7
+	VCVTPH2PS    -2192(AX)(CX*1), Y9
+	VMULPS       shift3<>+0(SB), Y9, Y9
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y9, Y8, Y8
+	VBROADCASTSS (DX), Y9
+	VFMADD231PS  Y9, Y5, Y1
+	VFMADD231PS  Y9, Y6, Y2
+	VFMADD231PS  Y9, Y7, Y3
+	VFMADD231PS  Y9, Y8, Y4
+	ADDQ         $+64, DX
+	DECQ         DI
+	JNZ          block256
+
+done257:
+	MOVQ       dstStride+40(FP), AX
+	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+64(SB), BX
+	MOVQ       DX, SI
+	NEGQ       SI
+	VMOVUPS    (BX)(SI*4), Y0
+	LEAQ       lanes<>+96(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y5
+	MOVQ       res+24(FP), DX
+	TESTQ      DX, DX
+	JZ         noResidual259
+	VMOVUPS    (DX), Y6
+	VADDPS     Y6, Y1, Y1
+	VMOVUPS    32(DX), Y6
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS (DX)(AX*1), Y0, Y6
+	VADDPS     Y6, Y3, Y3
+	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
+	VADDPS     Y6, Y4, Y4
+
+noResidual259:
+	VMOVUPS    Y1, (CX)
+	VMOVUPS    Y2, 32(CX)
+	VMASKMOVPS Y3, Y0, (CX)(AX*1)
+	VMASKMOVPS Y4, Y5, 32(CX)(AX*1)
+	VZEROUPPER
+	RET
 
 // func tileIQ2XVNNIr12p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
@@ -15954,9 +19168,9 @@ TEXT ·tileIQ2XVNNIr12p1(SB), $768-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done240
+	JZ      done261
 
-block239:
+block260:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -15972,7 +19186,7 @@ block239:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part241:
+part262:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -16141,7 +19355,7 @@ part241:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part241
+	JNZ           part262
 	VPMOVSXBD     -1920(AX), Z14
 	VPMOVSXBD     -1648(AX), Z15
 	VPSLLD        $0x10, Z15, Z15
@@ -16281,9 +19495,9 @@ part241:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block239
+	JNZ           block260
 
-done240:
+done261:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -16311,7 +19525,7 @@ done240:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual242
+	JZ        noResidual263
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -16343,7 +19557,7 @@ done240:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual242:
+noResidual263:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -16383,9 +19597,9 @@ TEXT ·tileIQ2XVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done244
+	JZ      done265
 
-block243:
+block264:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -16397,7 +19611,7 @@ block243:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part245:
+part266:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -16521,7 +19735,7 @@ part245:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part245
+	JNZ           part266
 	VPMOVSXBD     -1920(AX), Z10
 	VPMOVSXBD     -1648(AX), Z11
 	VPSLLD        $0x10, Z11, Z11
@@ -16624,9 +19838,9 @@ part245:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block243
+	JNZ           block264
 
-done244:
+done265:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -16648,7 +19862,7 @@ done244:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual246
+	JZ        noResidual267
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -16670,7 +19884,7 @@ done244:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual246:
+noResidual267:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -16700,9 +19914,9 @@ TEXT ·tileIQ2XVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done248
+	JZ      done269
 
-block247:
+block268:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -16710,7 +19924,7 @@ block247:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part249:
+part270:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -16789,7 +20003,7 @@ part249:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part249
+	JNZ           part270
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -16855,9 +20069,9 @@ part249:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block247
+	JNZ           block268
 
-done248:
+done269:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -16873,7 +20087,7 @@ done248:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual250
+	JZ        noResidual271
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -16885,7 +20099,7 @@ done248:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual250:
+noResidual271:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -16907,15 +20121,15 @@ TEXT ·tileIQ2XVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done252
+	JZ      done273
 
-block251:
+block272:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part253:
+part274:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -16971,7 +20185,7 @@ part253:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part253
+	JNZ           part274
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -17018,9 +20232,9 @@ part253:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block251
+	JNZ           block272
 
-done252:
+done273:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -17032,13 +20246,13 @@ done252:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual254
+	JZ        noResidual275
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual254:
+noResidual275:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -17055,14 +20269,14 @@ TEXT ·tileIQ2XVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done256
+	JZ      done277
 
-block255:
+block276:
 	ADDQ   $+32, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part257:
+part278:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -17110,7 +20324,7 @@ part257:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part257
+	JNZ           part278
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -17147,9 +20361,9 @@ part257:
 	VFMADD231PS   Z4, Z3, Z1
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block255
+	JNZ           block276
 
-done256:
+done277:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -17159,11 +20373,11 @@ done256:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual258
+	JZ        noResidual279
 	VMOVUPS.Z (CX), K1, Z0
 	VADDPS    Z0, Z1, Z1
 
-noResidual258:
+noResidual279:
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -17181,15 +20395,15 @@ TEXT ·tileIQ2XVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done260
+	JZ      done281
 
-block259:
+block280:
 	ADDQ   $+32, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part261:
+part282:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -17281,79 +20495,79 @@ part261:
 	ADDQ          $+272, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part261
+	JNZ           part282
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus128<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1920(AX)(CX*1), Z6
-	VPMOVSXBD     -1648(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus128<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 16(DX), Z7, Z4
-	VPDPWSSD.BCST 16(DX), Z8, Z5
+	VPMOVSXBD     -1920(AX)(CX*1), Z6
+	VPMOVSXBD     -1648(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus128<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 16(DX), Z7, Z5
 	VPMOVSXBD     -1376(AX), Z6
 	VPMOVSXBD     -1104(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus128<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1376(AX)(CX*1), Z6
-	VPMOVSXBD     -1104(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus128<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 20(DX), Z7, Z4
-	VPDPWSSD.BCST 20(DX), Z8, Z5
+	VPMOVSXBD     -1376(AX)(CX*1), Z6
+	VPMOVSXBD     -1104(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus128<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 20(DX), Z7, Z5
 	VPMOVSXBD     -832(AX), Z6
 	VPMOVSXBD     -560(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus128<>+0(SB), Z7, Z7
-	VPMOVSXBD     -832(AX)(CX*1), Z6
-	VPMOVSXBD     -560(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus128<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 24(DX), Z7, Z4
-	VPDPWSSD.BCST 24(DX), Z8, Z5
+	VPMOVSXBD     -832(AX)(CX*1), Z6
+	VPMOVSXBD     -560(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus128<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 24(DX), Z7, Z5
 	VPMOVSXBD     -288(AX), Z6
 	VPMOVSXBD     -16(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus128<>+0(SB), Z7, Z7
-	VPMOVSXBD     -288(AX)(CX*1), Z6
-	VPMOVSXBD     -16(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus128<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 28(DX), Z7, Z4
-	VPDPWSSD.BCST 28(DX), Z8, Z5
+	VPMOVSXBD     -288(AX)(CX*1), Z6
+	VPMOVSXBD     -16(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus128<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 28(DX), Z7, Z5
 	VCVTPH2PS     -2208(AX), Z6
 	VMULPS        shift3<>+0(SB), Z6, Z6
-	VCVTPH2PS     -2208(AX)(CX*1), Z7
-	VMULPS        shift3<>+0(SB), Z7, Z7
 	VCVTDQ2PS     Z4, Z4
 	VMULPS        Z6, Z4, Z4
+	VCVTPH2PS     -2208(AX)(CX*1), Z6
+	VMULPS        shift3<>+0(SB), Z6, Z6
 	VCVTDQ2PS     Z5, Z5
-	VMULPS        Z7, Z5, Z5
+	VMULPS        Z6, Z5, Z5
 	VBROADCASTSS  (DX), Z6
 	VFMADD231PS   Z6, Z4, Z1
 	VFMADD231PS   Z6, Z5, Z2
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block259
+	JNZ           block280
 
-done260:
+done281:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -17363,13 +20577,13 @@ done260:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual262
+	JZ        noResidual283
 	VMOVUPS   (DX), Z0
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS.Z (DX)(AX*1), K1, Z0
 	VADDPS    Z0, Z2, Z2
 
-noResidual262:
+noResidual283:
 	VMOVUPS Z1, (CX)
 	VMOVUPS Z2, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -17383,13 +20597,13 @@ TEXT ·expandIQ2X16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), CX
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done264
+	JZ      done285
 
-block263:
+block284:
 	ADDQ $+32, AX
 	MOVQ $0x00000008, BX
 
-part265:
+part286:
 	VMOVUPS   (AX), Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y2
 	VPSHUFB   Y2, Y0, Y2
@@ -17469,7 +20683,7 @@ part265:
 	ADDQ      $+640, CX
 	ADDQ      $+288, AX
 	DECQ      BX
-	JNZ       part265
+	JNZ       part286
 	VPMOVSXBD -2048(AX), Y1
 	VPMOVSXBD -2032(AX), Y2
 	VPSLLD    $0x10, Y2, Y2
@@ -17574,9 +20788,9 @@ part265:
 	VMOVUPS   Y1, 544(CX)
 	ADDQ      $+576, CX
 	DECQ      DX
-	JNZ       block263
+	JNZ       block284
 
-done264:
+done285:
 	VZEROUPPER
 	RET
 
@@ -17624,324 +20838,308 @@ TEXT ·tileIQ2X16AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), CX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
-	MOVQ    blocks+48(FP), DX
-	TESTQ   DX, DX
-	JZ      done267
+	MOVQ    xStride+32(FP), DX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done288
 
-block266:
+block287:
 	ADDQ  $+32, AX
 	VPXOR Y3, Y3, Y3
-	MOVQ  $0x00000008, BX
+	VPXOR Y4, Y4, Y4
+	MOVQ  $0x00000008, DI
 
-part268:
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
-	PREFETCHT0   8448(AX)
-	VMOVUPS      (AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
+part289:
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	PREFETCHT0   192(BX)(DX*1)
+	PREFETCHT0   256(BX)(DX*1)
+	VMOVUPS      (AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD (CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMOVSXBD    256(AX), Y6
+	VPSHUFB      twice<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y7, Y7
+	VPADDD       Y7, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD (CX), Y6
+	VPBROADCASTD 16(CX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
-	VPMOVSXBD    256(AX), Y5
+	VPMOVSXBD    272(AX), Y5
 	VPSHUFB      twice<>+0(SB), Y5, Y5
 	VPMADDWD     Y5, Y6, Y6
 	VPADDD       Y6, Y3, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 16(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMOVSXBD    272(AX), Y4
-	VPSHUFB      twice<>+0(SB), Y4, Y4
-	VPMADDWD     Y4, Y5, Y5
-	VPADDD       Y5, Y3, Y3
-	VMOVUPS      64(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      64(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 4(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMOVSXBD    256(AX), Y6
+	VPSHUFB      twice<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y7, Y7
+	VPADDD       Y7, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD 4(CX), Y6
+	VPBROADCASTD 20(CX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
-	VPMOVSXBD    256(AX), Y5
+	VPMOVSXBD    272(AX), Y5
 	VPSHUFB      twice<>+0(SB), Y5, Y5
 	VPMADDWD     Y5, Y6, Y6
 	VPADDD       Y6, Y3, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 20(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMOVSXBD    272(AX), Y4
-	VPSHUFB      twice<>+0(SB), Y4, Y4
-	VPMADDWD     Y4, Y5, Y5
-	VPADDD       Y5, Y3, Y3
-	VMOVUPS      128(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      128(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMOVSXBD    256(AX), Y6
+	VPSHUFB      twice<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y7, Y7
+	VPADDD       Y7, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD 8(CX), Y6
+	VPBROADCASTD 24(CX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
-	VPMOVSXBD    256(AX), Y5
+	VPMOVSXBD    272(AX), Y5
 	VPSHUFB      twice<>+0(SB), Y5, Y5
 	VPMADDWD     Y5, Y6, Y6
 	VPADDD       Y6, Y3, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 24(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMOVSXBD    272(AX), Y4
-	VPSHUFB      twice<>+0(SB), Y4, Y4
-	VPMADDWD     Y4, Y5, Y5
-	VPADDD       Y5, Y3, Y3
-	VMOVUPS      192(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VMOVUPS      192(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 12(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMOVSXBD    256(AX), Y6
+	VPSHUFB      twice<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y7, Y7
+	VPADDD       Y7, Y3, Y3
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD 12(CX), Y6
+	VPBROADCASTD 28(CX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
-	VPMOVSXBD    256(AX), Y5
+	VPMOVSXBD    272(AX), Y5
 	VPSHUFB      twice<>+0(SB), Y5, Y5
 	VPMADDWD     Y5, Y6, Y6
 	VPADDD       Y6, Y3, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 28(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMOVSXBD    272(AX), Y4
-	VPSHUFB      twice<>+0(SB), Y4, Y4
-	VPMADDWD     Y4, Y5, Y5
-	VPADDD       Y5, Y3, Y3
+	VMOVUPS      32(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD (CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMOVSXBD    264(AX), Y6
+	VPSHUFB      twice<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 16(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMOVSXBD    280(AX), Y5
+	VPSHUFB      twice<>+0(SB), Y5, Y5
+	VPMADDWD     Y5, Y6, Y6
+	VPADDD       Y6, Y4, Y4
+	VMOVUPS      96(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 4(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMOVSXBD    264(AX), Y6
+	VPSHUFB      twice<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 20(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMOVSXBD    280(AX), Y5
+	VPSHUFB      twice<>+0(SB), Y5, Y5
+	VPMADDWD     Y5, Y6, Y6
+	VPADDD       Y6, Y4, Y4
+	VMOVUPS      160(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMOVSXBD    264(AX), Y6
+	VPSHUFB      twice<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 24(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMOVSXBD    280(AX), Y5
+	VPSHUFB      twice<>+0(SB), Y5, Y5
+	VPMADDWD     Y5, Y6, Y6
+	VPADDD       Y6, Y4, Y4
+	VMOVUPS      224(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 12(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMOVSXBD    264(AX), Y6
+	VPSHUFB      twice<>+0(SB), Y6, Y6
+	VPMADDWD     Y6, Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 28(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMOVSXBD    280(AX), Y5
+	VPSHUFB      twice<>+0(SB), Y5, Y5
+	VPMADDWD     Y5, Y6, Y6
+	VPADDD       Y6, Y4, Y4
 	ADDQ         $+288, AX
 	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part268
-	VPMOVSXBD    -2048(AX), Y4
-	VPMOVSXBD    -2032(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 32(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -1760(AX), Y4
-	VPMOVSXBD    -1744(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 36(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -1472(AX), Y4
-	VPMOVSXBD    -1456(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 40(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -1184(AX), Y4
-	VPMOVSXBD    -1168(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 44(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -896(AX), Y4
-	VPMOVSXBD    -880(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 48(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -608(AX), Y4
-	VPMOVSXBD    -592(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 52(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -320(AX), Y4
-	VPMOVSXBD    -304(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 56(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -32(AX), Y4
-	VPMOVSXBD    -16(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 60(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    -2336(AX), Y4
-	VMULPS       shift3<>+0(SB), Y4, Y4
+	DECQ         DI
+	JNZ          part289
+	VPBROADCASTD 32(CX), Y5
+	VPMOVSXBD    -2048(AX), Y6
+	VPMOVSXBD    -2032(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y3, Y3
+	VPMOVSXBD    -2040(AX), Y6
+	VPMOVSXBD    -2024(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VPBROADCASTD 36(CX), Y5
+	VPMOVSXBD    -1760(AX), Y6
+	VPMOVSXBD    -1744(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y3, Y3
+	VPMOVSXBD    -1752(AX), Y6
+	VPMOVSXBD    -1736(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VPBROADCASTD 40(CX), Y5
+	VPMOVSXBD    -1472(AX), Y6
+	VPMOVSXBD    -1456(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y3, Y3
+	VPMOVSXBD    -1464(AX), Y6
+	VPMOVSXBD    -1448(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VPBROADCASTD 44(CX), Y5
+	VPMOVSXBD    -1184(AX), Y6
+	VPMOVSXBD    -1168(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y3, Y3
+	VPMOVSXBD    -1176(AX), Y6
+	VPMOVSXBD    -1160(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VPBROADCASTD 48(CX), Y5
+	VPMOVSXBD    -896(AX), Y6
+	VPMOVSXBD    -880(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y3, Y3
+	VPMOVSXBD    -888(AX), Y6
+	VPMOVSXBD    -872(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VPBROADCASTD 52(CX), Y5
+	VPMOVSXBD    -608(AX), Y6
+	VPMOVSXBD    -592(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y3, Y3
+	VPMOVSXBD    -600(AX), Y6
+	VPMOVSXBD    -584(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VPBROADCASTD 56(CX), Y5
+	VPMOVSXBD    -320(AX), Y6
+	VPMOVSXBD    -304(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y3, Y3
+	VPMOVSXBD    -312(AX), Y6
+	VPMOVSXBD    -296(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VPBROADCASTD 60(CX), Y5
+	VPMOVSXBD    -32(AX), Y6
+	VPMOVSXBD    -16(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y3, Y3
+	VPMOVSXBD    -24(AX), Y6
+	VPMOVSXBD    -8(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus43<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VCVTPH2PS    -2336(AX), Y5
+	VMULPS       shift3<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VBROADCASTSS (CX), Y4
-	VFMADD231PS  Y4, Y3, Y1
-	ADDQ         $-2304, AX
-	ADDQ         $-256, CX
-	VPXOR        Y3, Y3, Y3
-	MOVQ         $0x00000008, BX
-
-part269:
-	VMOVUPS      32(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD (CX), Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMOVSXBD    264(AX), Y5
-	VPSHUFB      twice<>+0(SB), Y5, Y5
-	VPMADDWD     Y5, Y6, Y6
-	VPADDD       Y6, Y3, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 16(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMOVSXBD    280(AX), Y4
-	VPSHUFB      twice<>+0(SB), Y4, Y4
-	VPMADDWD     Y4, Y5, Y5
-	VPADDD       Y5, Y3, Y3
-	VMOVUPS      96(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD 4(CX), Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMOVSXBD    264(AX), Y5
-	VPSHUFB      twice<>+0(SB), Y5, Y5
-	VPMADDWD     Y5, Y6, Y6
-	VPADDD       Y6, Y3, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 20(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMOVSXBD    280(AX), Y4
-	VPSHUFB      twice<>+0(SB), Y4, Y4
-	VPMADDWD     Y4, Y5, Y5
-	VPADDD       Y5, Y3, Y3
-	VMOVUPS      160(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD 8(CX), Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMOVSXBD    264(AX), Y5
-	VPSHUFB      twice<>+0(SB), Y5, Y5
-	VPMADDWD     Y5, Y6, Y6
-	VPADDD       Y6, Y3, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 24(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMOVSXBD    280(AX), Y4
-	VPSHUFB      twice<>+0(SB), Y4, Y4
-	VPMADDWD     Y4, Y5, Y5
-	VPADDD       Y5, Y3, Y3
-	VMOVUPS      224(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD 12(CX), Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPMOVSXBD    264(AX), Y5
-	VPSHUFB      twice<>+0(SB), Y5, Y5
-	VPMADDWD     Y5, Y6, Y6
-	VPADDD       Y6, Y3, Y3
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 28(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMOVSXBD    280(AX), Y4
-	VPSHUFB      twice<>+0(SB), Y4, Y4
-	VPMADDWD     Y4, Y5, Y5
-	VPADDD       Y5, Y3, Y3
-	ADDQ         $+288, AX
-	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part269
-	VPMOVSXBD    -2040(AX), Y4
-	VPMOVSXBD    -2024(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 32(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -1752(AX), Y4
-	VPMOVSXBD    -1736(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 36(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -1464(AX), Y4
-	VPMOVSXBD    -1448(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 40(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -1176(AX), Y4
-	VPMOVSXBD    -1160(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 44(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -888(AX), Y4
-	VPMOVSXBD    -872(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 48(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -600(AX), Y4
-	VPMOVSXBD    -584(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 52(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -312(AX), Y4
-	VPMOVSXBD    -296(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 56(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -24(AX), Y4
-	VPMOVSXBD    -8(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus43<>+0(SB), Y5, Y5
-	VPBROADCASTD 60(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    -2320(AX), Y4
-	VMULPS       shift3<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VBROADCASTSS (CX), Y4
-	VFMADD231PS  Y4, Y3, Y2
+	VMULPS       Y5, Y3, Y3
+	VCVTPH2PS    -2320(AX), Y5
+	VMULPS       shift3<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VBROADCASTSS (CX), Y5
+	VFMADD231PS  Y5, Y3, Y1
+	VFMADD231PS  Y5, Y4, Y2
 	ADDQ         $+64, CX
-	DECQ         DX
-	JNZ          block266
+	DECQ         SI
+	JNZ          block287
 
-done267:
+done288:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -17954,15 +21152,632 @@ done267:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual270
+	JZ         noResidual290
 	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y2, Y2
 
-noResidual270:
+noResidual290:
 	VMASKMOVPS Y1, Y0, (AX)
 	VMASKMOVPS Y2, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func tileIQ2X16AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileIQ2X16AVX2r1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	VMOVUPS values43IQ2X16<>+0(SB), Y0
+	MOVQ    x+8(FP), DX
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
+	JZ      done292
+
+block291:
+	ADDQ  $+32, AX
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	VPXOR Y8, Y8, Y8
+	MOVQ  $0x00000008, R8
+
+part293:
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	VMOVUPS      (AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    256(AX), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 16(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    272(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VMOVUPS      64(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 4(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    256(AX), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 20(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    272(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VMOVUPS      128(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    256(AX), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 24(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    272(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VMOVUPS      192(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 12(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    256(AX), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 28(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    272(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VMOVUPS      32(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    264(AX), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 16(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    280(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VMOVUPS      96(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 4(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    264(AX), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 20(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    280(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VMOVUPS      160(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    264(AX), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 24(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    280(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VMOVUPS      224(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 12(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    264(AX), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 28(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    280(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	VMOVUPS      (AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    256(AX)(CX*1), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 16(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    272(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VMOVUPS      64(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 4(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    256(AX)(CX*1), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 20(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    272(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VMOVUPS      128(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    256(AX)(CX*1), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 24(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    272(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VMOVUPS      192(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 12(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    256(AX)(CX*1), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 28(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    272(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VMOVUPS      32(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    264(AX)(CX*1), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 16(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    280(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VMOVUPS      96(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 4(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    264(AX)(CX*1), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 20(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    280(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VMOVUPS      160(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    264(AX)(CX*1), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 24(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    280(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VMOVUPS      224(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 12(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMOVSXBD    264(AX)(CX*1), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPMADDWD     Y10, Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 28(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMOVSXBD    280(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	ADDQ         $+288, AX
+	ADDQ         $+32, DX
+	DECQ         R8
+	JNZ          part293
+	VPBROADCASTD 32(DX), Y9
+	VPMOVSXBD    -2048(AX), Y10
+	VPMOVSXBD    -2032(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y5, Y5
+	VPMOVSXBD    -2040(AX), Y10
+	VPMOVSXBD    -2024(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMOVSXBD    -2048(AX)(CX*1), Y10
+	VPMOVSXBD    -2032(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y7, Y7
+	VPMOVSXBD    -2040(AX)(CX*1), Y10
+	VPMOVSXBD    -2024(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 36(DX), Y9
+	VPMOVSXBD    -1760(AX), Y10
+	VPMOVSXBD    -1744(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y5, Y5
+	VPMOVSXBD    -1752(AX), Y10
+	VPMOVSXBD    -1736(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMOVSXBD    -1760(AX)(CX*1), Y10
+	VPMOVSXBD    -1744(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y7, Y7
+	VPMOVSXBD    -1752(AX)(CX*1), Y10
+	VPMOVSXBD    -1736(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 40(DX), Y9
+	VPMOVSXBD    -1472(AX), Y10
+	VPMOVSXBD    -1456(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y5, Y5
+	VPMOVSXBD    -1464(AX), Y10
+	VPMOVSXBD    -1448(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMOVSXBD    -1472(AX)(CX*1), Y10
+	VPMOVSXBD    -1456(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y7, Y7
+	VPMOVSXBD    -1464(AX)(CX*1), Y10
+	VPMOVSXBD    -1448(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 44(DX), Y9
+	VPMOVSXBD    -1184(AX), Y10
+	VPMOVSXBD    -1168(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y5, Y5
+	VPMOVSXBD    -1176(AX), Y10
+	VPMOVSXBD    -1160(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMOVSXBD    -1184(AX)(CX*1), Y10
+	VPMOVSXBD    -1168(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y7, Y7
+	VPMOVSXBD    -1176(AX)(CX*1), Y10
+	VPMOVSXBD    -1160(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 48(DX), Y9
+	VPMOVSXBD    -896(AX), Y10
+	VPMOVSXBD    -880(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y5, Y5
+	VPMOVSXBD    -888(AX), Y10
+	VPMOVSXBD    -872(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMOVSXBD    -896(AX)(CX*1), Y10
+	VPMOVSXBD    -880(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y7, Y7
+	VPMOVSXBD    -888(AX)(CX*1), Y10
+	VPMOVSXBD    -872(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 52(DX), Y9
+	VPMOVSXBD    -608(AX), Y10
+	VPMOVSXBD    -592(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y5, Y5
+	VPMOVSXBD    -600(AX), Y10
+	VPMOVSXBD    -584(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMOVSXBD    -608(AX)(CX*1), Y10
+	VPMOVSXBD    -592(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y7, Y7
+	VPMOVSXBD    -600(AX)(CX*1), Y10
+	VPMOVSXBD    -584(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 56(DX), Y9
+	VPMOVSXBD    -320(AX), Y10
+	VPMOVSXBD    -304(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y5, Y5
+	VPMOVSXBD    -312(AX), Y10
+	VPMOVSXBD    -296(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMOVSXBD    -320(AX)(CX*1), Y10
+	VPMOVSXBD    -304(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y7, Y7
+	VPMOVSXBD    -312(AX)(CX*1), Y10
+	VPMOVSXBD    -296(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 60(DX), Y9
+	VPMOVSXBD    -32(AX), Y10
+	VPMOVSXBD    -16(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y5, Y5
+	VPMOVSXBD    -24(AX), Y10
+	VPMOVSXBD    -8(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMOVSXBD    -32(AX)(CX*1), Y10
+	VPMOVSXBD    -16(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y7, Y7
+	VPMOVSXBD    -24(AX)(CX*1), Y10
+	VPMOVSXBD    -8(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus43<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTPH2PS    -2336(AX), Y9
+	VMULPS       shift3<>+0(SB), Y9, Y9
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y9, Y5, Y5
+	VCVTPH2PS    -2320(AX), Y9
+	VMULPS       shift3<>+0(SB), Y9, Y9
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y9, Y6, Y6
+	VCVTPH2PS    -2336(AX)(CX*1), Y9
+	VMULPS       shift3<>+0(SB), Y9, Y9
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y9, Y7, Y7
+	VCVTPH2PS    -2320(AX)(CX*1), Y9
+	VMULPS       shift3<>+0(SB), Y9, Y9
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y9, Y8, Y8
+	VBROADCASTSS (DX), Y9
+	VFMADD231PS  Y9, Y5, Y1
+	VFMADD231PS  Y9, Y6, Y2
+	VFMADD231PS  Y9, Y7, Y3
+	VFMADD231PS  Y9, Y8, Y4
+	ADDQ         $+64, DX
+	DECQ         DI
+	JNZ          block291
+
+done292:
+	MOVQ       dstStride+40(FP), AX
+	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+64(SB), BX
+	MOVQ       DX, SI
+	NEGQ       SI
+	VMOVUPS    (BX)(SI*4), Y0
+	LEAQ       lanes<>+96(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y5
+	MOVQ       res+24(FP), DX
+	TESTQ      DX, DX
+	JZ         noResidual294
+	VMOVUPS    (DX), Y6
+	VADDPS     Y6, Y1, Y1
+	VMOVUPS    32(DX), Y6
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS (DX)(AX*1), Y0, Y6
+	VADDPS     Y6, Y3, Y3
+	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
+	VADDPS     Y6, Y4, Y4
+
+noResidual294:
+	VMOVUPS    Y1, (CX)
+	VMOVUPS    Y2, 32(CX)
+	VMASKMOVPS Y3, Y0, (CX)(AX*1)
+	VMASKMOVPS Y4, Y5, 32(CX)(AX*1)
 	VZEROUPPER
 	RET
 
@@ -17996,9 +21811,9 @@ TEXT ·tileIQ2X16VNNIr12p1(SB), $768-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done272
+	JZ      done296
 
-block271:
+block295:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -18014,7 +21829,7 @@ block271:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part273:
+part297:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -18224,7 +22039,7 @@ part273:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part273
+	JNZ           part297
 	VPMOVSXBD     -2048(AX), Z14
 	VPMOVSXBD     -2032(AX), Z15
 	VPSLLD        $0x10, Z15, Z15
@@ -18436,9 +22251,9 @@ part273:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block271
+	JNZ           block295
 
-done272:
+done296:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -18466,7 +22281,7 @@ done272:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual274
+	JZ        noResidual298
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -18498,7 +22313,7 @@ done272:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual274:
+noResidual298:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -18538,9 +22353,9 @@ TEXT ·tileIQ2X16VNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done276
+	JZ      done300
 
-block275:
+block299:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -18552,7 +22367,7 @@ block275:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part277:
+part301:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -18705,7 +22520,7 @@ part277:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part277
+	JNZ           part301
 	VPMOVSXBD     -2048(AX), Z10
 	VPMOVSXBD     -2032(AX), Z11
 	VPSLLD        $0x10, Z11, Z11
@@ -18864,9 +22679,9 @@ part277:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block275
+	JNZ           block299
 
-done276:
+done300:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -18888,7 +22703,7 @@ done276:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual278
+	JZ        noResidual302
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -18910,7 +22725,7 @@ done276:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual278:
+noResidual302:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -18940,9 +22755,9 @@ TEXT ·tileIQ2X16VNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done280
+	JZ      done304
 
-block279:
+block303:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -18950,7 +22765,7 @@ block279:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part281:
+part305:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -19046,7 +22861,7 @@ part281:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part281
+	JNZ           part305
 	VPMOVSXBD     -2048(AX), Z6
 	VPMOVSXBD     -2032(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -19152,9 +22967,9 @@ part281:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block279
+	JNZ           block303
 
-done280:
+done304:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -19170,7 +22985,7 @@ done280:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual282
+	JZ        noResidual306
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -19182,7 +22997,7 @@ done280:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual282:
+noResidual306:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -19204,15 +23019,15 @@ TEXT ·tileIQ2X16VNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done284
+	JZ      done308
 
-block283:
+block307:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part285:
+part309:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -19279,7 +23094,7 @@ part285:
 	ADDQ          $+288, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part285
+	JNZ           part309
 	VPMOVSXBD     -2048(AX), Z4
 	VPMOVSXBD     -2032(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -19358,9 +23173,9 @@ part285:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block283
+	JNZ           block307
 
-done284:
+done308:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -19372,13 +23187,13 @@ done284:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual286
+	JZ        noResidual310
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual286:
+noResidual310:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -19395,14 +23210,14 @@ TEXT ·tileIQ2X16VNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done288
+	JZ      done312
 
-block287:
+block311:
 	ADDQ   $+32, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part289:
+part313:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -19452,7 +23267,7 @@ part289:
 	ADDQ          $+288, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part289
+	JNZ           part313
 	VPMOVSXBD     -2048(AX), Z4
 	VPMOVSXBD     -2032(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -19517,9 +23332,9 @@ part289:
 	VFMADD231PS   Z4, Z3, Z1
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block287
+	JNZ           block311
 
-done288:
+done312:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -19529,11 +23344,11 @@ done288:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual290
+	JZ        noResidual314
 	VMOVUPS.Z (CX), K1, Z0
 	VADDPS    Z0, Z1, Z1
 
-noResidual290:
+noResidual314:
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -19551,15 +23366,15 @@ TEXT ·tileIQ2X16VNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done292
+	JZ      done316
 
-block291:
+block315:
 	ADDQ   $+32, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part293:
+part317:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -19655,135 +23470,135 @@ part293:
 	ADDQ          $+288, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part293
+	JNZ           part317
 	VPMOVSXBD     -2048(AX), Z6
 	VPMOVSXBD     -2032(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus43<>+0(SB), Z7, Z7
-	VPMOVSXBD     -2048(AX)(CX*1), Z6
-	VPMOVSXBD     -2032(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus43<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 32(DX), Z7, Z4
-	VPDPWSSD.BCST 32(DX), Z8, Z5
+	VPMOVSXBD     -2048(AX)(CX*1), Z6
+	VPMOVSXBD     -2032(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus43<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 32(DX), Z7, Z5
 	VPMOVSXBD     -1760(AX), Z6
 	VPMOVSXBD     -1744(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus43<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1760(AX)(CX*1), Z6
-	VPMOVSXBD     -1744(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus43<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 36(DX), Z7, Z4
-	VPDPWSSD.BCST 36(DX), Z8, Z5
+	VPMOVSXBD     -1760(AX)(CX*1), Z6
+	VPMOVSXBD     -1744(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus43<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 36(DX), Z7, Z5
 	VPMOVSXBD     -1472(AX), Z6
 	VPMOVSXBD     -1456(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus43<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1472(AX)(CX*1), Z6
-	VPMOVSXBD     -1456(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus43<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 40(DX), Z7, Z4
-	VPDPWSSD.BCST 40(DX), Z8, Z5
+	VPMOVSXBD     -1472(AX)(CX*1), Z6
+	VPMOVSXBD     -1456(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus43<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 40(DX), Z7, Z5
 	VPMOVSXBD     -1184(AX), Z6
 	VPMOVSXBD     -1168(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus43<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1184(AX)(CX*1), Z6
-	VPMOVSXBD     -1168(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus43<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 44(DX), Z7, Z4
-	VPDPWSSD.BCST 44(DX), Z8, Z5
+	VPMOVSXBD     -1184(AX)(CX*1), Z6
+	VPMOVSXBD     -1168(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus43<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 44(DX), Z7, Z5
 	VPMOVSXBD     -896(AX), Z6
 	VPMOVSXBD     -880(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus43<>+0(SB), Z7, Z7
-	VPMOVSXBD     -896(AX)(CX*1), Z6
-	VPMOVSXBD     -880(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus43<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 48(DX), Z7, Z4
-	VPDPWSSD.BCST 48(DX), Z8, Z5
+	VPMOVSXBD     -896(AX)(CX*1), Z6
+	VPMOVSXBD     -880(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus43<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 48(DX), Z7, Z5
 	VPMOVSXBD     -608(AX), Z6
 	VPMOVSXBD     -592(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus43<>+0(SB), Z7, Z7
-	VPMOVSXBD     -608(AX)(CX*1), Z6
-	VPMOVSXBD     -592(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus43<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 52(DX), Z7, Z4
-	VPDPWSSD.BCST 52(DX), Z8, Z5
+	VPMOVSXBD     -608(AX)(CX*1), Z6
+	VPMOVSXBD     -592(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus43<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 52(DX), Z7, Z5
 	VPMOVSXBD     -320(AX), Z6
 	VPMOVSXBD     -304(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus43<>+0(SB), Z7, Z7
-	VPMOVSXBD     -320(AX)(CX*1), Z6
-	VPMOVSXBD     -304(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus43<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 56(DX), Z7, Z4
-	VPDPWSSD.BCST 56(DX), Z8, Z5
+	VPMOVSXBD     -320(AX)(CX*1), Z6
+	VPMOVSXBD     -304(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus43<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 56(DX), Z7, Z5
 	VPMOVSXBD     -32(AX), Z6
 	VPMOVSXBD     -16(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus43<>+0(SB), Z7, Z7
-	VPMOVSXBD     -32(AX)(CX*1), Z6
-	VPMOVSXBD     -16(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus43<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 60(DX), Z7, Z4
-	VPDPWSSD.BCST 60(DX), Z8, Z5
+	VPMOVSXBD     -32(AX)(CX*1), Z6
+	VPMOVSXBD     -16(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus43<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 60(DX), Z7, Z5
 	VCVTPH2PS     -2336(AX), Z6
 	VMULPS        shift3<>+0(SB), Z6, Z6
-	VCVTPH2PS     -2336(AX)(CX*1), Z7
-	VMULPS        shift3<>+0(SB), Z7, Z7
 	VCVTDQ2PS     Z4, Z4
 	VMULPS        Z6, Z4, Z4
+	VCVTPH2PS     -2336(AX)(CX*1), Z6
+	VMULPS        shift3<>+0(SB), Z6, Z6
 	VCVTDQ2PS     Z5, Z5
-	VMULPS        Z7, Z5, Z5
+	VMULPS        Z6, Z5, Z5
 	VBROADCASTSS  (DX), Z6
 	VFMADD231PS   Z6, Z4, Z1
 	VFMADD231PS   Z6, Z5, Z2
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block291
+	JNZ           block315
 
-done292:
+done316:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -19793,13 +23608,13 @@ done292:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual294
+	JZ        noResidual318
 	VMOVUPS   (DX), Z0
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS.Z (DX)(AX*1), K1, Z0
 	VADDPS    Z0, Z2, Z2
 
-noResidual294:
+noResidual318:
 	VMOVUPS Z1, (CX)
 	VMOVUPS Z2, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -19813,15 +23628,15 @@ TEXT ·expandIQ3XAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), CX
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done296
+	JZ      done320
 
-block295:
+block319:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	ADDQ  $+32, AX
 	MOVQ  $0x00000008, BX
 
-part297:
+part321:
 	VXORPS     Y3, Y3, Y3
 	VMOVUPS    (AX), Y4
 	VPAND      nibbles0<>+0(SB), Y4, Y5
@@ -20047,7 +23862,7 @@ part297:
 	ADDQ       $+1088, CX
 	ADDQ       $+272, AX
 	DECQ       BX
-	JNZ        part297
+	JNZ        part321
 	VMOVDQU    Y1, (CX)
 	VCVTPH2PS  -2208(AX), Y1
 	VMULPS     shift2<>+0(SB), Y1, Y1
@@ -20058,9 +23873,9 @@ part297:
 	VMOVUPS    Y1, 96(CX)
 	ADDQ       $+128, CX
 	DECQ       DX
-	JNZ        block295
+	JNZ        block319
 
-done296:
+done320:
 	VZEROUPPER
 	RET
 
@@ -20109,22 +23924,24 @@ TEXT ·tileIQ3XAVX2r1p1(SB), NOSPLIT, $0-80
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VMOVUPS signedIQ3X<>+0(SB), Y0
-	MOVQ    blocks+48(FP), DX
-	TESTQ   DX, DX
-	JZ      done299
+	MOVQ    xStride+32(FP), DX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done323
 
-block298:
+block322:
 	ADDQ  $+32, AX
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
-	MOVQ  $0x00000008, BX
+	MOVQ  $0x00000008, DI
 
-part300:
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
-	PREFETCHT0   8448(AX)
+part324:
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	PREFETCHT0   192(BX)(DX*1)
+	PREFETCHT0   256(BX)(DX*1)
 	VPMOVSXBD    256(AX), Y5
 	VPSHUFB      twice<>+0(SB), Y5, Y5
 	VPMOVSXBD    264(AX), Y6
@@ -20267,24 +24084,24 @@ part300:
 	VPADDD       Y5, Y4, Y4
 	ADDQ         $+272, AX
 	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part300
+	DECQ         DI
+	JNZ          part324
 	VCVTPH2PS    -2208(AX), Y5
 	VMULPS       shift2<>+0(SB), Y5, Y5
-	VCVTPH2PS    -2192(AX), Y6
-	VMULPS       shift2<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y5, Y3, Y3
+	VCVTPH2PS    -2192(AX), Y5
+	VMULPS       shift2<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y6, Y4, Y4
+	VMULPS       Y5, Y4, Y4
 	VBROADCASTSS (CX), Y5
 	VFMADD231PS  Y5, Y3, Y1
 	VFMADD231PS  Y5, Y4, Y2
 	ADDQ         $+64, CX
-	DECQ         DX
-	JNZ          block298
+	DECQ         SI
+	JNZ          block322
 
-done299:
+done323:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -20297,13 +24114,13 @@ done299:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual301
+	JZ         noResidual325
 	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y2, Y2
 
-noResidual301:
+noResidual325:
 	VMASKMOVPS Y1, Y0, (AX)
 	VMASKMOVPS Y2, Y3, 32(AX)
 	VZEROUPPER
@@ -20326,6 +24143,384 @@ DATA signedIQ3X<>+52(SB)/4, $0x3e342c24
 DATA signedIQ3X<>+56(SB)/4, $0xe4ecf4fc
 DATA signedIQ3X<>+60(SB)/4, $0xc2ccd4dc
 GLOBL signedIQ3X<>(SB), RODATA|NOPTR, $64
+
+// func tileIQ3XAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileIQ3XAVX2r1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	VMOVUPS values128IQ3X<>+0(SB), Y0
+	MOVQ    x+8(FP), DX
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VMOVUPS signedIQ3X<>+0(SB), Y0
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
+	JZ      done327
+
+block326:
+	ADDQ  $+32, AX
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	VPXOR Y8, Y8, Y8
+	MOVQ  $0x00000008, R8
+
+part328:
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	VPMOVSXBD    256(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMOVSXBD    264(AX), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPBROADCASTD (DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      (AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      32(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 4(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      64(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      96(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 8(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      128(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      160(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 12(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      192(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      224(AX), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 16(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      (AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      32(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 20(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      64(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      96(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 24(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      128(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      160(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 28(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      192(AX), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VMOVDQU      224(AX), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y11, Y9, Y9
+	VPMADDUBSW   Y9, Y12, Y9
+	VPMADDWD     Y10, Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	VPMOVSXBD    256(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMOVSXBD    264(AX)(CX*1), Y10
+	VPSHUFB      twice<>+0(SB), Y10, Y10
+	VPBROADCASTD (DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      (AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      32(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 4(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      64(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      96(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 8(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      128(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      160(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 12(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      192(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      224(AX)(CX*1), Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 16(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      (AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      32(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 20(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      64(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      96(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 24(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      128(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      160(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y10, Y13, Y13
+	VPADDD       Y13, Y8, Y8
+	VPBROADCASTD 28(DX), Y11
+	VPABSB       Y11, Y12
+	VMOVDQU      192(AX)(CX*1), Y13
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        nibbles0<>+0(SB), Y13, Y13
+	VPSHUFB      Y13, Y0, Y13
+	VPSIGNB      Y11, Y13, Y13
+	VPMADDUBSW   Y13, Y12, Y13
+	VPMADDWD     Y9, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      224(AX)(CX*1), Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPSIGNB      Y11, Y9, Y9
+	VPMADDUBSW   Y9, Y12, Y9
+	VPMADDWD     Y10, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	ADDQ         $+272, AX
+	ADDQ         $+32, DX
+	DECQ         R8
+	JNZ          part328
+	VCVTPH2PS    -2208(AX), Y9
+	VMULPS       shift2<>+0(SB), Y9, Y9
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y9, Y5, Y5
+	VCVTPH2PS    -2192(AX), Y9
+	VMULPS       shift2<>+0(SB), Y9, Y9
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y9, Y6, Y6
+	VCVTPH2PS    -2208(AX)(CX*1), Y9
+	VMULPS       shift2<>+0(SB), Y9, Y9
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y9, Y7, Y7
+	VCVTPH2PS    -2192(AX)(CX*1), Y9
+	VMULPS       shift2<>+0(SB), Y9, Y9
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y9, Y8, Y8
+	VBROADCASTSS (DX), Y9
+	VFMADD231PS  Y9, Y5, Y1
+	VFMADD231PS  Y9, Y6, Y2
+	VFMADD231PS  Y9, Y7, Y3
+	VFMADD231PS  Y9, Y8, Y4
+	ADDQ         $+64, DX
+	DECQ         DI
+	JNZ          block326
+
+done327:
+	MOVQ       dstStride+40(FP), AX
+	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+64(SB), BX
+	MOVQ       DX, SI
+	NEGQ       SI
+	VMOVUPS    (BX)(SI*4), Y0
+	LEAQ       lanes<>+96(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y5
+	MOVQ       res+24(FP), DX
+	TESTQ      DX, DX
+	JZ         noResidual329
+	VMOVUPS    (DX), Y6
+	VADDPS     Y6, Y1, Y1
+	VMOVUPS    32(DX), Y6
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS (DX)(AX*1), Y0, Y6
+	VADDPS     Y6, Y3, Y3
+	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
+	VADDPS     Y6, Y4, Y4
+
+noResidual329:
+	VMOVUPS    Y1, (CX)
+	VMOVUPS    Y2, 32(CX)
+	VMASKMOVPS Y3, Y0, (CX)(AX*1)
+	VMASKMOVPS Y4, Y5, 32(CX)(AX*1)
+	VZEROUPPER
+	RET
 
 // func tileIQ3XVNNIr12p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
@@ -20357,9 +24552,9 @@ TEXT ·tileIQ3XVNNIr12p1(SB), $768-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done303
+	JZ      done331
 
-block302:
+block330:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -20375,7 +24570,7 @@ block302:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part304:
+part332:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -20544,7 +24739,7 @@ part304:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part304
+	JNZ           part332
 	VPMOVSXBD     -1920(AX), Z14
 	VPMOVSXBD     -1648(AX), Z15
 	VPSLLD        $0x10, Z15, Z15
@@ -20684,9 +24879,9 @@ part304:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block302
+	JNZ           block330
 
-done303:
+done331:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -20714,7 +24909,7 @@ done303:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual305
+	JZ        noResidual333
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -20746,7 +24941,7 @@ done303:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual305:
+noResidual333:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -20786,9 +24981,9 @@ TEXT ·tileIQ3XVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done307
+	JZ      done335
 
-block306:
+block334:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -20800,7 +24995,7 @@ block306:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part308:
+part336:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -20924,7 +25119,7 @@ part308:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part308
+	JNZ           part336
 	VPMOVSXBD     -1920(AX), Z10
 	VPMOVSXBD     -1648(AX), Z11
 	VPSLLD        $0x10, Z11, Z11
@@ -21027,9 +25222,9 @@ part308:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block306
+	JNZ           block334
 
-done307:
+done335:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -21051,7 +25246,7 @@ done307:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual309
+	JZ        noResidual337
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -21073,7 +25268,7 @@ done307:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual309:
+noResidual337:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -21103,9 +25298,9 @@ TEXT ·tileIQ3XVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done311
+	JZ      done339
 
-block310:
+block338:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -21113,7 +25308,7 @@ block310:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part312:
+part340:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -21192,7 +25387,7 @@ part312:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part312
+	JNZ           part340
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -21258,9 +25453,9 @@ part312:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block310
+	JNZ           block338
 
-done311:
+done339:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -21276,7 +25471,7 @@ done311:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual313
+	JZ        noResidual341
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -21288,7 +25483,7 @@ done311:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual313:
+noResidual341:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -21310,15 +25505,15 @@ TEXT ·tileIQ3XVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done315
+	JZ      done343
 
-block314:
+block342:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part316:
+part344:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -21374,7 +25569,7 @@ part316:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part316
+	JNZ           part344
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -21421,9 +25616,9 @@ part316:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block314
+	JNZ           block342
 
-done315:
+done343:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -21435,13 +25630,13 @@ done315:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual317
+	JZ        noResidual345
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual317:
+noResidual345:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -21458,14 +25653,14 @@ TEXT ·tileIQ3XVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done319
+	JZ      done347
 
-block318:
+block346:
 	ADDQ   $+32, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part320:
+part348:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -21513,7 +25708,7 @@ part320:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part320
+	JNZ           part348
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -21550,9 +25745,9 @@ part320:
 	VFMADD231PS   Z4, Z3, Z1
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block318
+	JNZ           block346
 
-done319:
+done347:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -21562,11 +25757,11 @@ done319:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual321
+	JZ        noResidual349
 	VMOVUPS.Z (CX), K1, Z0
 	VADDPS    Z0, Z1, Z1
 
-noResidual321:
+noResidual349:
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -21584,15 +25779,15 @@ TEXT ·tileIQ3XVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done323
+	JZ      done351
 
-block322:
+block350:
 	ADDQ   $+32, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part324:
+part352:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -21684,79 +25879,79 @@ part324:
 	ADDQ          $+272, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part324
+	JNZ           part352
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus128<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1920(AX)(CX*1), Z6
-	VPMOVSXBD     -1648(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus128<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 16(DX), Z7, Z4
-	VPDPWSSD.BCST 16(DX), Z8, Z5
+	VPMOVSXBD     -1920(AX)(CX*1), Z6
+	VPMOVSXBD     -1648(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus128<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 16(DX), Z7, Z5
 	VPMOVSXBD     -1376(AX), Z6
 	VPMOVSXBD     -1104(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus128<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1376(AX)(CX*1), Z6
-	VPMOVSXBD     -1104(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus128<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 20(DX), Z7, Z4
-	VPDPWSSD.BCST 20(DX), Z8, Z5
+	VPMOVSXBD     -1376(AX)(CX*1), Z6
+	VPMOVSXBD     -1104(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus128<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 20(DX), Z7, Z5
 	VPMOVSXBD     -832(AX), Z6
 	VPMOVSXBD     -560(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus128<>+0(SB), Z7, Z7
-	VPMOVSXBD     -832(AX)(CX*1), Z6
-	VPMOVSXBD     -560(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus128<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 24(DX), Z7, Z4
-	VPDPWSSD.BCST 24(DX), Z8, Z5
+	VPMOVSXBD     -832(AX)(CX*1), Z6
+	VPMOVSXBD     -560(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus128<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 24(DX), Z7, Z5
 	VPMOVSXBD     -288(AX), Z6
 	VPMOVSXBD     -16(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus128<>+0(SB), Z7, Z7
-	VPMOVSXBD     -288(AX)(CX*1), Z6
-	VPMOVSXBD     -16(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus128<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 28(DX), Z7, Z4
-	VPDPWSSD.BCST 28(DX), Z8, Z5
+	VPMOVSXBD     -288(AX)(CX*1), Z6
+	VPMOVSXBD     -16(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus128<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 28(DX), Z7, Z5
 	VCVTPH2PS     -2208(AX), Z6
 	VMULPS        shift2<>+0(SB), Z6, Z6
-	VCVTPH2PS     -2208(AX)(CX*1), Z7
-	VMULPS        shift2<>+0(SB), Z7, Z7
 	VCVTDQ2PS     Z4, Z4
 	VMULPS        Z6, Z4, Z4
+	VCVTPH2PS     -2208(AX)(CX*1), Z6
+	VMULPS        shift2<>+0(SB), Z6, Z6
 	VCVTDQ2PS     Z5, Z5
-	VMULPS        Z7, Z5, Z5
+	VMULPS        Z6, Z5, Z5
 	VBROADCASTSS  (DX), Z6
 	VFMADD231PS   Z6, Z4, Z1
 	VFMADD231PS   Z6, Z5, Z2
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block322
+	JNZ           block350
 
-done323:
+done351:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -21766,13 +25961,13 @@ done323:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual325
+	JZ        noResidual353
 	VMOVUPS   (DX), Z0
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS.Z (DX)(AX*1), K1, Z0
 	VADDPS    Z0, Z2, Z2
 
-noResidual325:
+noResidual353:
 	VMOVUPS Z1, (CX)
 	VMOVUPS Z2, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -21786,13 +25981,13 @@ TEXT ·expandIQ3SXAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), CX
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done327
+	JZ      done355
 
-block326:
+block354:
 	ADDQ $+32, AX
 	MOVQ $0x00000008, BX
 
-part328:
+part356:
 	VMOVUPS   (AX), Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y2
 	VPSHUFB   Y2, Y0, Y2
@@ -21866,7 +26061,7 @@ part328:
 	ADDQ      $+576, CX
 	ADDQ      $+272, AX
 	DECQ      BX
-	JNZ       part328
+	JNZ       part356
 	VPMOVSXBD -1920(AX), Y1
 	VPMOVSXBD -1648(AX), Y2
 	VPSLLD    $0x10, Y2, Y2
@@ -21921,9 +26116,9 @@ part328:
 	VMOVUPS   Y1, 288(CX)
 	ADDQ      $+320, CX
 	DECQ      DX
-	JNZ       block326
+	JNZ       block354
 
-done327:
+done355:
 	VZEROUPPER
 	RET
 
@@ -21984,9 +26179,9 @@ TEXT ·tileIQ3SXAVX2r4p1(SB), NOSPLIT, $256-80
 	VMOVUPS Y1, 224(SI)
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done330
+	JZ      done358
 
-block329:
+block357:
 	ADDQ  $+32, AX
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -21994,7 +26189,7 @@ block329:
 	VPXOR Y4, Y4, Y4
 	MOVQ  $0x00000008, R8
 
-part331:
+part359:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
@@ -22136,74 +26331,74 @@ part331:
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
 	DECQ         R8
-	JNZ          part331
-	VPMOVSXBD    -1920(AX), Y5
-	VPMOVSXBD    -1648(AX), Y6
-	VPSLLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y6, Y5, Y6
-	VPMULLW      minus15<>+0(SB), Y6, Y6
+	JNZ          part359
 	VPBROADCASTD 16(CX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMOVSXBD    -1920(AX), Y6
+	VPMOVSXBD    -1648(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y1, Y1
 	VPBROADCASTD 16(CX)(DX*1), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y2, Y2
 	VPBROADCASTD 16(CX)(DX*2), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y3, Y3
 	VPBROADCASTD 16(BX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y4, Y4
-	VPMOVSXBD    -1376(AX), Y5
-	VPMOVSXBD    -1104(AX), Y6
-	VPSLLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y6, Y5, Y6
-	VPMULLW      minus15<>+0(SB), Y6, Y6
 	VPBROADCASTD 20(CX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMOVSXBD    -1376(AX), Y6
+	VPMOVSXBD    -1104(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y1, Y1
 	VPBROADCASTD 20(CX)(DX*1), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y2, Y2
 	VPBROADCASTD 20(CX)(DX*2), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y3, Y3
 	VPBROADCASTD 20(BX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y4, Y4
-	VPMOVSXBD    -832(AX), Y5
-	VPMOVSXBD    -560(AX), Y6
-	VPSLLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y6, Y5, Y6
-	VPMULLW      minus15<>+0(SB), Y6, Y6
 	VPBROADCASTD 24(CX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMOVSXBD    -832(AX), Y6
+	VPMOVSXBD    -560(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y1, Y1
 	VPBROADCASTD 24(CX)(DX*1), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y2, Y2
 	VPBROADCASTD 24(CX)(DX*2), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y3, Y3
 	VPBROADCASTD 24(BX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y4, Y4
-	VPMOVSXBD    -288(AX), Y5
-	VPMOVSXBD    -16(AX), Y6
-	VPSLLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y6, Y5, Y6
-	VPMULLW      minus15<>+0(SB), Y6, Y6
 	VPBROADCASTD 28(CX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMOVSXBD    -288(AX), Y6
+	VPMOVSXBD    -16(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y1, Y1
 	VPBROADCASTD 28(CX)(DX*1), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y2, Y2
 	VPBROADCASTD 28(CX)(DX*2), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y3, Y3
 	VPBROADCASTD 28(BX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -2208(AX), Y5
 	VCVTDQ2PS    Y1, Y1
@@ -22235,7 +26430,7 @@ part331:
 	VPXOR        Y4, Y4, Y4
 	MOVQ         $0x00000008, R8
 
-part332:
+part360:
 	VMOVUPS      32(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y6
 	VPSHUFB      Y6, Y0, Y6
@@ -22372,74 +26567,74 @@ part332:
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
 	DECQ         R8
-	JNZ          part332
-	VPMOVSXBD    -1912(AX), Y5
-	VPMOVSXBD    -1640(AX), Y6
-	VPSLLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y6, Y5, Y6
-	VPMULLW      minus15<>+0(SB), Y6, Y6
+	JNZ          part360
 	VPBROADCASTD 16(CX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMOVSXBD    -1912(AX), Y6
+	VPMOVSXBD    -1640(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y1, Y1
 	VPBROADCASTD 16(CX)(DX*1), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y2, Y2
 	VPBROADCASTD 16(CX)(DX*2), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y3, Y3
 	VPBROADCASTD 16(BX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y4, Y4
-	VPMOVSXBD    -1368(AX), Y5
-	VPMOVSXBD    -1096(AX), Y6
-	VPSLLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y6, Y5, Y6
-	VPMULLW      minus15<>+0(SB), Y6, Y6
 	VPBROADCASTD 20(CX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMOVSXBD    -1368(AX), Y6
+	VPMOVSXBD    -1096(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y1, Y1
 	VPBROADCASTD 20(CX)(DX*1), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y2, Y2
 	VPBROADCASTD 20(CX)(DX*2), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y3, Y3
 	VPBROADCASTD 20(BX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y4, Y4
-	VPMOVSXBD    -824(AX), Y5
-	VPMOVSXBD    -552(AX), Y6
-	VPSLLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y6, Y5, Y6
-	VPMULLW      minus15<>+0(SB), Y6, Y6
 	VPBROADCASTD 24(CX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMOVSXBD    -824(AX), Y6
+	VPMOVSXBD    -552(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y1, Y1
 	VPBROADCASTD 24(CX)(DX*1), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y2, Y2
 	VPBROADCASTD 24(CX)(DX*2), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y3, Y3
 	VPBROADCASTD 24(BX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y4, Y4
-	VPMOVSXBD    -280(AX), Y5
-	VPMOVSXBD    -8(AX), Y6
-	VPSLLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y6, Y5, Y6
-	VPMULLW      minus15<>+0(SB), Y6, Y6
 	VPBROADCASTD 28(CX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMOVSXBD    -280(AX), Y6
+	VPMOVSXBD    -8(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y1, Y1
 	VPBROADCASTD 28(CX)(DX*1), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y2, Y2
 	VPBROADCASTD 28(CX)(DX*2), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y3, Y3
 	VPBROADCASTD 28(BX), Y5
-	VPMADDWD     Y6, Y5, Y5
+	VPMADDWD     Y7, Y5, Y5
 	VPADDD       Y5, Y4, Y4
 	VCVTPH2PS    -2192(AX), Y5
 	VCVTDQ2PS    Y1, Y1
@@ -22465,39 +26660,39 @@ part332:
 	ADDQ         $+64, CX
 	ADDQ         $+64, BX
 	DECQ         DI
-	JNZ          block329
+	JNZ          block357
 
-done330:
+done358:
 	MOVQ cols+64(FP), AX
 	CMPQ AX, $0x10
-	JNE  partly333
+	JNE  partly361
 	MOVQ dst+0(FP), CX
 	MOVQ dstStride+40(FP), DX
 	MOVQ $0x00000004, AX
 	MOVQ SI, BX
 	MOVQ res+24(FP), SI
 
-write335:
+write363:
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	CMPQ    res+24(FP), $0x00
-	JEQ     noResidual336
+	JEQ     noResidual364
 	VMOVUPS (SI), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(SI), Y2
 	VADDPS  Y2, Y1, Y1
 
-noResidual336:
+noResidual364:
 	ADDQ    DX, SI
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	ADDQ    DX, CX
 	ADDQ    $0x40, BX
 	DECQ    AX
-	JNZ     write335
-	JMP     written334
+	JNZ     write363
+	JMP     written362
 
-partly333:
+partly361:
 	LEAQ    lanes<>+64(SB), CX
 	MOVQ    AX, DX
 	NEGQ    DX
@@ -22511,26 +26706,26 @@ partly333:
 	MOVQ    SI, BX
 	MOVQ    res+24(FP), SI
 
-write337:
+write365:
 	VMOVUPS    (BX), Y2
 	VMOVUPS    32(BX), Y3
 	CMPQ       res+24(FP), $0x00
-	JEQ        noResidual338
+	JEQ        noResidual366
 	VMASKMOVPS (SI), Y0, Y4
 	VADDPS     Y4, Y2, Y2
 	VMASKMOVPS 32(SI), Y1, Y4
 	VADDPS     Y4, Y3, Y3
 
-noResidual338:
+noResidual366:
 	ADDQ       DX, SI
 	VMASKMOVPS Y2, Y0, (CX)
 	VMASKMOVPS Y3, Y1, 32(CX)
 	ADDQ       DX, CX
 	ADDQ       $0x40, BX
 	DECQ       AX
-	JNZ        write337
+	JNZ        write365
 
-written334:
+written362:
 	VZEROUPPER
 	RET
 
@@ -22549,339 +26744,320 @@ TEXT ·tileIQ3SXAVX2r2p1(SB), NOSPLIT, $128-80
 	VMOVUPS Y1, 96(BX)
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done340
+	JZ      done368
 
-block339:
+block367:
 	ADDQ  $+32, AX
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
 	MOVQ  $0x00000008, DI
 
-part341:
+part369:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
 	PREFETCHT0   8384(AX)
 	PREFETCHT0   8448(AX)
-	VMOVUPS      (AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD (CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPBROADCASTD (CX)(DX*1), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPBROADCASTD 16(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VPBROADCASTD 16(CX)(DX*1), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VMOVUPS      64(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 4(CX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPADDW       Y7, Y5, Y5
-	VPBROADCASTD 4(CX)(DX*1), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPBROADCASTD 20(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VPBROADCASTD 20(CX)(DX*1), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VPMOVSXBD    256(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y5, Y5
-	VPADDD       Y5, Y1, Y1
-	VPMADDWD     Y3, Y6, Y6
-	VPADDD       Y6, Y2, Y2
-	VMOVUPS      128(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 8(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPBROADCASTD 8(CX)(DX*1), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPBROADCASTD 24(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VPBROADCASTD 24(CX)(DX*1), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VMOVUPS      192(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 12(CX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPADDW       Y7, Y5, Y5
-	VPBROADCASTD 12(CX)(DX*1), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPBROADCASTD 28(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VPBROADCASTD 28(CX)(DX*1), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VPMOVSXBD    256(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y5, Y5
-	VPADDD       Y5, Y1, Y1
-	VPMADDWD     Y3, Y6, Y6
-	VPADDD       Y6, Y2, Y2
+	VMOVUPS      (AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD (CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPBROADCASTD (CX)(DX*1), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 16(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y7, Y7
+	VPBROADCASTD 16(CX)(DX*1), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y8, Y8
+	VMOVUPS      64(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 4(CX), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y7, Y7
+	VPBROADCASTD 4(CX)(DX*1), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 20(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y7, Y7
+	VPBROADCASTD 20(CX)(DX*1), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y8, Y8
+	VPMOVSXBD    256(AX), Y5
+	VPSHUFB      twice<>+0(SB), Y5, Y5
+	VPMADDWD     Y5, Y7, Y7
+	VPADDD       Y7, Y1, Y1
+	VPMADDWD     Y5, Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VMOVUPS      128(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPBROADCASTD 8(CX)(DX*1), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 24(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y7, Y7
+	VPBROADCASTD 24(CX)(DX*1), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y8, Y8
+	VMOVUPS      192(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 12(CX), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y7, Y7
+	VPBROADCASTD 12(CX)(DX*1), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 28(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y7, Y7
+	VPBROADCASTD 28(CX)(DX*1), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y8, Y8
+	VPMOVSXBD    256(AX), Y5
+	VPSHUFB      twice<>+0(SB), Y5, Y5
+	VPMADDWD     Y5, Y7, Y7
+	VPADDD       Y7, Y1, Y1
+	VPMADDWD     Y5, Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VMOVUPS      32(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD (CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPBROADCASTD (CX)(DX*1), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 16(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y7, Y7
+	VPBROADCASTD 16(CX)(DX*1), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y8, Y8
+	VMOVUPS      96(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 4(CX), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y7, Y7
+	VPBROADCASTD 4(CX)(DX*1), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 20(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y7, Y7
+	VPBROADCASTD 20(CX)(DX*1), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y8, Y8
+	VPMOVSXBD    264(AX), Y5
+	VPSHUFB      twice<>+0(SB), Y5, Y5
+	VPMADDWD     Y5, Y7, Y7
+	VPADDD       Y7, Y2, Y2
+	VPMADDWD     Y5, Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VMOVUPS      160(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPBROADCASTD 8(CX)(DX*1), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 24(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y7, Y7
+	VPBROADCASTD 24(CX)(DX*1), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y8, Y8
+	VMOVUPS      224(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 12(CX), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y7, Y7
+	VPBROADCASTD 12(CX)(DX*1), Y9
+	VPMADDUBSW   Y9, Y6, Y9
+	VPADDW       Y9, Y8, Y8
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 28(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y7, Y7
+	VPBROADCASTD 28(CX)(DX*1), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y8, Y8
+	VPMOVSXBD    264(AX), Y5
+	VPSHUFB      twice<>+0(SB), Y5, Y5
+	VPMADDWD     Y5, Y7, Y7
+	VPADDD       Y7, Y2, Y2
+	VPMADDWD     Y5, Y8, Y8
+	VPADDD       Y8, Y4, Y4
 	ADDQ         $+272, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part341
-	VPMOVSXBD    -1920(AX), Y3
-	VPMOVSXBD    -1648(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus15<>+0(SB), Y4, Y4
-	VPBROADCASTD 16(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y1, Y1
-	VPBROADCASTD 16(CX)(DX*1), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -1376(AX), Y3
-	VPMOVSXBD    -1104(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus15<>+0(SB), Y4, Y4
-	VPBROADCASTD 20(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y1, Y1
-	VPBROADCASTD 20(CX)(DX*1), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -832(AX), Y3
-	VPMOVSXBD    -560(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus15<>+0(SB), Y4, Y4
-	VPBROADCASTD 24(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y1, Y1
-	VPBROADCASTD 24(CX)(DX*1), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -288(AX), Y3
-	VPMOVSXBD    -16(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus15<>+0(SB), Y4, Y4
-	VPBROADCASTD 28(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y1, Y1
-	VPBROADCASTD 28(CX)(DX*1), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VCVTPH2PS    -2208(AX), Y3
+	JNZ          part369
+	VPBROADCASTD 16(CX), Y5
+	VPMOVSXBD    -1920(AX), Y6
+	VPMOVSXBD    -1648(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y1, Y1
+	VPMOVSXBD    -1912(AX), Y6
+	VPMOVSXBD    -1640(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y6, Y8
+	VPMULLW      minus15<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VPBROADCASTD 16(CX)(DX*1), Y5
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y3, Y3
+	VPMADDWD     Y8, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VPBROADCASTD 20(CX), Y5
+	VPMOVSXBD    -1376(AX), Y6
+	VPMOVSXBD    -1104(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y1, Y1
+	VPMOVSXBD    -1368(AX), Y6
+	VPMOVSXBD    -1096(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y6, Y8
+	VPMULLW      minus15<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VPBROADCASTD 20(CX)(DX*1), Y5
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y3, Y3
+	VPMADDWD     Y8, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPMOVSXBD    -832(AX), Y6
+	VPMOVSXBD    -560(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y1, Y1
+	VPMOVSXBD    -824(AX), Y6
+	VPMOVSXBD    -552(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y6, Y8
+	VPMULLW      minus15<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VPBROADCASTD 24(CX)(DX*1), Y5
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y3, Y3
+	VPMADDWD     Y8, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPMOVSXBD    -288(AX), Y6
+	VPMOVSXBD    -16(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y1, Y1
+	VPMOVSXBD    -280(AX), Y6
+	VPMOVSXBD    -8(AX), Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPBLENDW     $0xaa, Y8, Y6, Y8
+	VPMULLW      minus15<>+0(SB), Y8, Y8
+	VPMADDWD     Y8, Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VPBROADCASTD 28(CX)(DX*1), Y5
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y3, Y3
+	VPMADDWD     Y8, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VCVTPH2PS    -2208(AX), Y5
 	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VBROADCASTSS (CX), Y4
-	VFMADD213PS  (BX), Y4, Y1
+	VMULPS       Y5, Y1, Y1
+	VCVTPH2PS    -2192(AX), Y6
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VBROADCASTSS (CX), Y7
+	VFMADD213PS  (BX), Y7, Y1
 	VMOVUPS      Y1, (BX)
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
+	VFMADD213PS  32(BX), Y7, Y2
+	VMOVUPS      Y2, 32(BX)
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
 	VBROADCASTSS (CX)(DX*1), Y1
-	VFMADD213PS  64(BX), Y1, Y2
-	VMOVUPS      Y2, 64(BX)
-	ADDQ         $-2176, AX
-	ADDQ         $-256, CX
-	VPXOR        Y1, Y1, Y1
-	VPXOR        Y2, Y2, Y2
-	MOVQ         $0x00000008, DI
-
-part342:
-	VMOVUPS      32(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD (CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPBROADCASTD (CX)(DX*1), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPBROADCASTD 16(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VPBROADCASTD 16(CX)(DX*1), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VMOVUPS      96(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 4(CX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPADDW       Y7, Y5, Y5
-	VPBROADCASTD 4(CX)(DX*1), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPBROADCASTD 20(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VPBROADCASTD 20(CX)(DX*1), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VPMOVSXBD    264(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y5, Y5
-	VPADDD       Y5, Y1, Y1
-	VPMADDWD     Y3, Y6, Y6
-	VPADDD       Y6, Y2, Y2
-	VMOVUPS      160(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 8(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPBROADCASTD 8(CX)(DX*1), Y6
-	VPMADDUBSW   Y6, Y4, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPBROADCASTD 24(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VPBROADCASTD 24(CX)(DX*1), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VMOVUPS      224(AX), Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 12(CX), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPADDW       Y7, Y5, Y5
-	VPBROADCASTD 12(CX)(DX*1), Y7
-	VPMADDUBSW   Y7, Y4, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y3, Y3
-	VPAND        nibbles0<>+0(SB), Y3, Y3
-	VPSHUFB      Y3, Y0, Y3
-	VPBROADCASTD 28(CX), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y5, Y5
-	VPBROADCASTD 28(CX)(DX*1), Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPADDW       Y4, Y6, Y6
-	VPMOVSXBD    264(AX), Y3
-	VPSHUFB      twice<>+0(SB), Y3, Y3
-	VPMADDWD     Y3, Y5, Y5
-	VPADDD       Y5, Y1, Y1
-	VPMADDWD     Y3, Y6, Y6
-	VPADDD       Y6, Y2, Y2
-	ADDQ         $+272, AX
-	ADDQ         $+32, CX
-	DECQ         DI
-	JNZ          part342
-	VPMOVSXBD    -1912(AX), Y3
-	VPMOVSXBD    -1640(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus15<>+0(SB), Y4, Y4
-	VPBROADCASTD 16(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y1, Y1
-	VPBROADCASTD 16(CX)(DX*1), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -1368(AX), Y3
-	VPMOVSXBD    -1096(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus15<>+0(SB), Y4, Y4
-	VPBROADCASTD 20(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y1, Y1
-	VPBROADCASTD 20(CX)(DX*1), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -824(AX), Y3
-	VPMOVSXBD    -552(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus15<>+0(SB), Y4, Y4
-	VPBROADCASTD 24(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y1, Y1
-	VPBROADCASTD 24(CX)(DX*1), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VPMOVSXBD    -280(AX), Y3
-	VPMOVSXBD    -8(AX), Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y4, Y3, Y4
-	VPMULLW      minus15<>+0(SB), Y4, Y4
-	VPBROADCASTD 28(CX), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y1, Y1
-	VPBROADCASTD 28(CX)(DX*1), Y3
-	VPMADDWD     Y4, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VCVTPH2PS    -2192(AX), Y3
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VBROADCASTSS (CX), Y4
-	VFMADD213PS  32(BX), Y4, Y1
-	VMOVUPS      Y1, 32(BX)
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VBROADCASTSS (CX)(DX*1), Y1
-	VFMADD213PS  96(BX), Y1, Y2
-	VMOVUPS      Y2, 96(BX)
+	VFMADD213PS  64(BX), Y1, Y3
+	VMOVUPS      Y3, 64(BX)
+	VFMADD213PS  96(BX), Y1, Y4
+	VMOVUPS      Y4, 96(BX)
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block339
+	JNZ          block367
 
-done340:
+done368:
 	MOVQ cols+64(FP), AX
 	CMPQ AX, $0x10
-	JNE  partly343
+	JNE  partly370
 	MOVQ dst+0(FP), CX
 	MOVQ dstStride+40(FP), DX
 	MOVQ $0x00000002, AX
 	MOVQ res+24(FP), SI
 
-write345:
+write372:
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	CMPQ    res+24(FP), $0x00
-	JEQ     noResidual346
+	JEQ     noResidual373
 	VMOVUPS (SI), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(SI), Y2
 	VADDPS  Y2, Y1, Y1
 
-noResidual346:
+noResidual373:
 	ADDQ    DX, SI
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	ADDQ    DX, CX
 	ADDQ    $0x40, BX
 	DECQ    AX
-	JNZ     write345
-	JMP     written344
+	JNZ     write372
+	JMP     written371
 
-partly343:
+partly370:
 	LEAQ    lanes<>+64(SB), CX
 	MOVQ    AX, DX
 	NEGQ    DX
@@ -22894,26 +27070,26 @@ partly343:
 	MOVQ    $0x00000002, AX
 	MOVQ    res+24(FP), SI
 
-write347:
+write374:
 	VMOVUPS    (BX), Y2
 	VMOVUPS    32(BX), Y3
 	CMPQ       res+24(FP), $0x00
-	JEQ        noResidual348
+	JEQ        noResidual375
 	VMASKMOVPS (SI), Y0, Y4
 	VADDPS     Y4, Y2, Y2
 	VMASKMOVPS 32(SI), Y1, Y4
 	VADDPS     Y4, Y3, Y3
 
-noResidual348:
+noResidual375:
 	ADDQ       DX, SI
 	VMASKMOVPS Y2, Y0, (CX)
 	VMASKMOVPS Y3, Y1, 32(CX)
 	ADDQ       DX, CX
 	ADDQ       $0x40, BX
 	DECQ       AX
-	JNZ        write347
+	JNZ        write374
 
-written344:
+written371:
 	VZEROUPPER
 	RET
 
@@ -22925,222 +27101,210 @@ TEXT ·tileIQ3SXAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), CX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
-	MOVQ    blocks+48(FP), DX
-	TESTQ   DX, DX
-	JZ      done350
+	MOVQ    xStride+32(FP), DX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done377
 
-block349:
+block376:
 	ADDQ  $+32, AX
 	VPXOR Y3, Y3, Y3
-	MOVQ  $0x00000008, BX
+	VPXOR Y4, Y4, Y4
+	MOVQ  $0x00000008, DI
 
-part351:
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
-	PREFETCHT0   8448(AX)
-	VMOVUPS      (AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
+part378:
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	PREFETCHT0   192(BX)(DX*1)
+	PREFETCHT0   256(BX)(DX*1)
+	VMOVUPS      (AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD (CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD (CX), Y6
+	VPBROADCASTD 16(CX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 16(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y6, Y6
-	VMOVUPS      64(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPADDW       Y6, Y7, Y7
+	VMOVUPS      64(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 4(CX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD 4(CX), Y7
-	VPMADDUBSW   Y7, Y5, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 20(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y6, Y6
-	VPMOVSXBD    256(AX), Y4
-	VPSHUFB      twice<>+0(SB), Y4, Y4
-	VPMADDWD     Y4, Y6, Y6
-	VPADDD       Y6, Y3, Y3
-	VMOVUPS      128(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD 8(CX), Y6
+	VPBROADCASTD 20(CX), Y6
 	VPMADDUBSW   Y6, Y5, Y6
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 24(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y6, Y6
-	VMOVUPS      192(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
+	VPADDW       Y6, Y7, Y7
+	VPMOVSXBD    256(AX), Y5
+	VPSHUFB      twice<>+0(SB), Y5, Y5
+	VPMADDWD     Y5, Y7, Y7
+	VPADDD       Y7, Y3, Y3
+	VMOVUPS      128(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
 	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD 12(CX), Y7
-	VPMADDUBSW   Y7, Y5, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 28(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y6, Y6
-	VPMOVSXBD    256(AX), Y4
-	VPSHUFB      twice<>+0(SB), Y4, Y4
-	VPMADDWD     Y4, Y6, Y6
-	VPADDD       Y6, Y3, Y3
+	VPBROADCASTD 24(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y7, Y7
+	VMOVUPS      192(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 12(CX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 28(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y7, Y7
+	VPMOVSXBD    256(AX), Y5
+	VPSHUFB      twice<>+0(SB), Y5, Y5
+	VPMADDWD     Y5, Y7, Y7
+	VPADDD       Y7, Y3, Y3
+	VMOVUPS      32(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD (CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 16(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y7, Y7
+	VMOVUPS      96(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 4(CX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 20(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y7, Y7
+	VPMOVSXBD    264(AX), Y5
+	VPSHUFB      twice<>+0(SB), Y5, Y5
+	VPMADDWD     Y5, Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVUPS      160(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 8(CX), Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 24(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y7, Y7
+	VMOVUPS      224(AX), Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y6
+	VPSHUFB      Y6, Y0, Y6
+	VPBROADCASTD 12(CX), Y8
+	VPMADDUBSW   Y8, Y6, Y8
+	VPADDW       Y8, Y7, Y7
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        nibbles0<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y0, Y5
+	VPBROADCASTD 28(CX), Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPADDW       Y6, Y7, Y7
+	VPMOVSXBD    264(AX), Y5
+	VPSHUFB      twice<>+0(SB), Y5, Y5
+	VPMADDWD     Y5, Y7, Y7
+	VPADDD       Y7, Y4, Y4
 	ADDQ         $+272, AX
 	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part351
-	VPMOVSXBD    -1920(AX), Y4
-	VPMOVSXBD    -1648(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus15<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -1376(AX), Y4
-	VPMOVSXBD    -1104(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus15<>+0(SB), Y5, Y5
-	VPBROADCASTD 20(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -832(AX), Y4
-	VPMOVSXBD    -560(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus15<>+0(SB), Y5, Y5
-	VPBROADCASTD 24(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -288(AX), Y4
-	VPMOVSXBD    -16(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus15<>+0(SB), Y5, Y5
-	VPBROADCASTD 28(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    -2208(AX), Y4
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VBROADCASTSS (CX), Y4
-	VFMADD231PS  Y4, Y3, Y1
-	ADDQ         $-2176, AX
-	ADDQ         $-256, CX
-	VPXOR        Y3, Y3, Y3
-	MOVQ         $0x00000008, BX
-
-part352:
-	VMOVUPS      32(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD (CX), Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
+	DECQ         DI
+	JNZ          part378
 	VPBROADCASTD 16(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y6, Y6
-	VMOVUPS      96(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD 4(CX), Y7
-	VPMADDUBSW   Y7, Y5, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
+	VPMOVSXBD    -1920(AX), Y6
+	VPMOVSXBD    -1648(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y3, Y3
+	VPMOVSXBD    -1912(AX), Y6
+	VPMOVSXBD    -1640(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPADDD       Y5, Y4, Y4
 	VPBROADCASTD 20(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y6, Y6
-	VPMOVSXBD    264(AX), Y4
-	VPSHUFB      twice<>+0(SB), Y4, Y4
-	VPMADDWD     Y4, Y6, Y6
+	VPMOVSXBD    -1376(AX), Y6
+	VPMOVSXBD    -1104(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
 	VPADDD       Y6, Y3, Y3
-	VMOVUPS      160(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD 8(CX), Y6
-	VPMADDUBSW   Y6, Y5, Y6
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
+	VPMOVSXBD    -1368(AX), Y6
+	VPMOVSXBD    -1096(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPADDD       Y5, Y4, Y4
 	VPBROADCASTD 24(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y6, Y6
-	VMOVUPS      224(AX), Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y5
-	VPSHUFB      Y5, Y0, Y5
-	VPBROADCASTD 12(CX), Y7
-	VPMADDUBSW   Y7, Y5, Y7
-	VPADDW       Y7, Y6, Y6
-	VPSRLW       $0x04, Y4, Y4
-	VPAND        nibbles0<>+0(SB), Y4, Y4
-	VPSHUFB      Y4, Y0, Y4
-	VPBROADCASTD 28(CX), Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPADDW       Y5, Y6, Y6
-	VPMOVSXBD    264(AX), Y4
-	VPSHUFB      twice<>+0(SB), Y4, Y4
-	VPMADDWD     Y4, Y6, Y6
+	VPMOVSXBD    -832(AX), Y6
+	VPMOVSXBD    -560(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
 	VPADDD       Y6, Y3, Y3
-	ADDQ         $+272, AX
-	ADDQ         $+32, CX
-	DECQ         BX
-	JNZ          part352
-	VPMOVSXBD    -1912(AX), Y4
-	VPMOVSXBD    -1640(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus15<>+0(SB), Y5, Y5
-	VPBROADCASTD 16(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -1368(AX), Y4
-	VPMOVSXBD    -1096(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus15<>+0(SB), Y5, Y5
-	VPBROADCASTD 20(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -824(AX), Y4
-	VPMOVSXBD    -552(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus15<>+0(SB), Y5, Y5
-	VPBROADCASTD 24(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPMOVSXBD    -280(AX), Y4
-	VPMOVSXBD    -8(AX), Y5
-	VPSLLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y5, Y4, Y5
-	VPMULLW      minus15<>+0(SB), Y5, Y5
-	VPBROADCASTD 28(CX), Y4
-	VPMADDWD     Y5, Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VCVTPH2PS    -2192(AX), Y4
+	VPMOVSXBD    -824(AX), Y6
+	VPMOVSXBD    -552(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPMOVSXBD    -288(AX), Y6
+	VPMOVSXBD    -16(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y6
+	VPADDD       Y6, Y3, Y3
+	VPMOVSXBD    -280(AX), Y6
+	VPMOVSXBD    -8(AX), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VPBLENDW     $0xaa, Y7, Y6, Y7
+	VPMULLW      minus15<>+0(SB), Y7, Y7
+	VPMADDWD     Y7, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VCVTPH2PS    -2208(AX), Y5
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VBROADCASTSS (CX), Y4
-	VFMADD231PS  Y4, Y3, Y2
+	VMULPS       Y5, Y3, Y3
+	VCVTPH2PS    -2192(AX), Y5
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VBROADCASTSS (CX), Y5
+	VFMADD231PS  Y5, Y3, Y1
+	VFMADD231PS  Y5, Y4, Y2
 	ADDQ         $+64, CX
-	DECQ         DX
-	JNZ          block349
+	DECQ         SI
+	JNZ          block376
 
-done350:
+done377:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -23153,15 +27317,440 @@ done350:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual353
+	JZ         noResidual379
 	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y2, Y2
 
-noResidual353:
+noResidual379:
 	VMASKMOVPS Y1, Y0, (AX)
 	VMASKMOVPS Y2, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func tileIQ3SXAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileIQ3SXAVX2r1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	VMOVUPS values15IQ3SX<>+0(SB), Y0
+	MOVQ    x+8(FP), DX
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
+	JZ      done381
+
+block380:
+	ADDQ  $+32, AX
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	VPXOR Y8, Y8, Y8
+	MOVQ  $0x00000008, R8
+
+part382:
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	VMOVUPS      (AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 16(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VMOVUPS      64(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 4(DX), Y12
+	VPMADDUBSW   Y12, Y10, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 20(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VPMOVSXBD    256(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VMOVUPS      128(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 24(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VMOVUPS      192(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y10, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 28(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VPMOVSXBD    256(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VMOVUPS      32(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 16(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VMOVUPS      96(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 4(DX), Y12
+	VPMADDUBSW   Y12, Y10, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 20(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VPMOVSXBD    264(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	VMOVUPS      160(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 24(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VMOVUPS      224(AX), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y10, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 28(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VPMOVSXBD    264(AX), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y11, Y11
+	VPADDD       Y11, Y6, Y6
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
+	VMOVUPS      (AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 16(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VMOVUPS      64(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 4(DX), Y12
+	VPMADDUBSW   Y12, Y10, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 20(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VPMOVSXBD    256(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VMOVUPS      128(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 24(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VMOVUPS      192(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y10, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 28(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VPMOVSXBD    256(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VMOVUPS      32(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD (DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 16(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VMOVUPS      96(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 4(DX), Y12
+	VPMADDUBSW   Y12, Y10, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 20(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VPMOVSXBD    264(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVUPS      160(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 8(DX), Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 24(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VMOVUPS      224(AX)(CX*1), Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y10
+	VPSHUFB      Y10, Y0, Y10
+	VPBROADCASTD 12(DX), Y12
+	VPMADDUBSW   Y12, Y10, Y12
+	VPADDW       Y12, Y11, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        nibbles0<>+0(SB), Y9, Y9
+	VPSHUFB      Y9, Y0, Y9
+	VPBROADCASTD 28(DX), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPADDW       Y10, Y11, Y11
+	VPMOVSXBD    264(AX)(CX*1), Y9
+	VPSHUFB      twice<>+0(SB), Y9, Y9
+	VPMADDWD     Y9, Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	ADDQ         $+272, AX
+	ADDQ         $+32, DX
+	DECQ         R8
+	JNZ          part382
+	VPBROADCASTD 16(DX), Y9
+	VPMOVSXBD    -1920(AX), Y10
+	VPMOVSXBD    -1648(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y5, Y5
+	VPMOVSXBD    -1912(AX), Y10
+	VPMOVSXBD    -1640(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMOVSXBD    -1920(AX)(CX*1), Y10
+	VPMOVSXBD    -1648(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y7, Y7
+	VPMOVSXBD    -1912(AX)(CX*1), Y10
+	VPMOVSXBD    -1640(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 20(DX), Y9
+	VPMOVSXBD    -1376(AX), Y10
+	VPMOVSXBD    -1104(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y5, Y5
+	VPMOVSXBD    -1368(AX), Y10
+	VPMOVSXBD    -1096(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMOVSXBD    -1376(AX)(CX*1), Y10
+	VPMOVSXBD    -1104(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y7, Y7
+	VPMOVSXBD    -1368(AX)(CX*1), Y10
+	VPMOVSXBD    -1096(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 24(DX), Y9
+	VPMOVSXBD    -832(AX), Y10
+	VPMOVSXBD    -560(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y5, Y5
+	VPMOVSXBD    -824(AX), Y10
+	VPMOVSXBD    -552(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMOVSXBD    -832(AX)(CX*1), Y10
+	VPMOVSXBD    -560(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y7, Y7
+	VPMOVSXBD    -824(AX)(CX*1), Y10
+	VPMOVSXBD    -552(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPBROADCASTD 28(DX), Y9
+	VPMOVSXBD    -288(AX), Y10
+	VPMOVSXBD    -16(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y5, Y5
+	VPMOVSXBD    -280(AX), Y10
+	VPMOVSXBD    -8(AX), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y6, Y6
+	VPMOVSXBD    -288(AX)(CX*1), Y10
+	VPMOVSXBD    -16(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y10
+	VPADDD       Y10, Y7, Y7
+	VPMOVSXBD    -280(AX)(CX*1), Y10
+	VPMOVSXBD    -8(AX)(CX*1), Y11
+	VPSLLD       $0x10, Y11, Y11
+	VPBLENDW     $0xaa, Y11, Y10, Y11
+	VPMULLW      minus15<>+0(SB), Y11, Y11
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VCVTPH2PS    -2208(AX), Y9
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y9, Y5, Y5
+	VCVTPH2PS    -2192(AX), Y9
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y9, Y6, Y6
+	VCVTPH2PS    -2208(AX)(CX*1), Y9
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y9, Y7, Y7
+	VCVTPH2PS    -2192(AX)(CX*1), Y9
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y9, Y8, Y8
+	VBROADCASTSS (DX), Y9
+	VFMADD231PS  Y9, Y5, Y1
+	VFMADD231PS  Y9, Y6, Y2
+	VFMADD231PS  Y9, Y7, Y3
+	VFMADD231PS  Y9, Y8, Y4
+	ADDQ         $+64, DX
+	DECQ         DI
+	JNZ          block380
+
+done381:
+	MOVQ       dstStride+40(FP), AX
+	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+64(SB), BX
+	MOVQ       DX, SI
+	NEGQ       SI
+	VMOVUPS    (BX)(SI*4), Y0
+	LEAQ       lanes<>+96(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y5
+	MOVQ       res+24(FP), DX
+	TESTQ      DX, DX
+	JZ         noResidual383
+	VMOVUPS    (DX), Y6
+	VADDPS     Y6, Y1, Y1
+	VMOVUPS    32(DX), Y6
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS (DX)(AX*1), Y0, Y6
+	VADDPS     Y6, Y3, Y3
+	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
+	VADDPS     Y6, Y4, Y4
+
+noResidual383:
+	VMOVUPS    Y1, (CX)
+	VMOVUPS    Y2, 32(CX)
+	VMASKMOVPS Y3, Y0, (CX)(AX*1)
+	VMASKMOVPS Y4, Y5, 32(CX)(AX*1)
 	VZEROUPPER
 	RET
 
@@ -23195,9 +27784,9 @@ TEXT ·tileIQ3SXVNNIr12p1(SB), $768-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done355
+	JZ      done385
 
-block354:
+block384:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -23213,7 +27802,7 @@ block354:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part356:
+part386:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -23382,7 +27971,7 @@ part356:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part356
+	JNZ           part386
 	VPMOVSXBD     -1920(AX), Z14
 	VPMOVSXBD     -1648(AX), Z15
 	VPSLLD        $0x10, Z15, Z15
@@ -23521,9 +28110,9 @@ part356:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block354
+	JNZ           block384
 
-done355:
+done385:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -23551,7 +28140,7 @@ done355:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual357
+	JZ        noResidual387
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -23583,7 +28172,7 @@ done355:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual357:
+noResidual387:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -23623,9 +28212,9 @@ TEXT ·tileIQ3SXVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done359
+	JZ      done389
 
-block358:
+block388:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -23637,7 +28226,7 @@ block358:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part360:
+part390:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -23761,7 +28350,7 @@ part360:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part360
+	JNZ           part390
 	VPMOVSXBD     -1920(AX), Z10
 	VPMOVSXBD     -1648(AX), Z11
 	VPSLLD        $0x10, Z11, Z11
@@ -23863,9 +28452,9 @@ part360:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block358
+	JNZ           block388
 
-done359:
+done389:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -23887,7 +28476,7 @@ done359:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual361
+	JZ        noResidual391
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -23909,7 +28498,7 @@ done359:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual361:
+noResidual391:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -23939,9 +28528,9 @@ TEXT ·tileIQ3SXVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done363
+	JZ      done393
 
-block362:
+block392:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -23949,7 +28538,7 @@ block362:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part364:
+part394:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -24028,7 +28617,7 @@ part364:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part364
+	JNZ           part394
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -24093,9 +28682,9 @@ part364:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block362
+	JNZ           block392
 
-done363:
+done393:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -24111,7 +28700,7 @@ done363:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual365
+	JZ        noResidual395
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -24123,7 +28712,7 @@ done363:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual365:
+noResidual395:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -24145,15 +28734,15 @@ TEXT ·tileIQ3SXVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done367
+	JZ      done397
 
-block366:
+block396:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part368:
+part398:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -24209,7 +28798,7 @@ part368:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part368
+	JNZ           part398
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -24255,9 +28844,9 @@ part368:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block366
+	JNZ           block396
 
-done367:
+done397:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -24269,13 +28858,13 @@ done367:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual369
+	JZ        noResidual399
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual369:
+noResidual399:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -24292,14 +28881,14 @@ TEXT ·tileIQ3SXVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done371
+	JZ      done401
 
-block370:
+block400:
 	ADDQ   $+32, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part372:
+part402:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -24347,7 +28936,7 @@ part372:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part372
+	JNZ           part402
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -24383,9 +28972,9 @@ part372:
 	VFMADD231PS   Z4, Z3, Z1
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block370
+	JNZ           block400
 
-done371:
+done401:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -24395,11 +28984,11 @@ done371:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual373
+	JZ        noResidual403
 	VMOVUPS.Z (CX), K1, Z0
 	VADDPS    Z0, Z1, Z1
 
-noResidual373:
+noResidual403:
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -24417,15 +29006,15 @@ TEXT ·tileIQ3SXVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done375
+	JZ      done405
 
-block374:
+block404:
 	ADDQ   $+32, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part376:
+part406:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -24517,77 +29106,77 @@ part376:
 	ADDQ          $+272, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part376
+	JNZ           part406
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus15<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1920(AX)(CX*1), Z6
-	VPMOVSXBD     -1648(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus15<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 16(DX), Z7, Z4
-	VPDPWSSD.BCST 16(DX), Z8, Z5
+	VPMOVSXBD     -1920(AX)(CX*1), Z6
+	VPMOVSXBD     -1648(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus15<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 16(DX), Z7, Z5
 	VPMOVSXBD     -1376(AX), Z6
 	VPMOVSXBD     -1104(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus15<>+0(SB), Z7, Z7
-	VPMOVSXBD     -1376(AX)(CX*1), Z6
-	VPMOVSXBD     -1104(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus15<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 20(DX), Z7, Z4
-	VPDPWSSD.BCST 20(DX), Z8, Z5
+	VPMOVSXBD     -1376(AX)(CX*1), Z6
+	VPMOVSXBD     -1104(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus15<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 20(DX), Z7, Z5
 	VPMOVSXBD     -832(AX), Z6
 	VPMOVSXBD     -560(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus15<>+0(SB), Z7, Z7
-	VPMOVSXBD     -832(AX)(CX*1), Z6
-	VPMOVSXBD     -560(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus15<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 24(DX), Z7, Z4
-	VPDPWSSD.BCST 24(DX), Z8, Z5
+	VPMOVSXBD     -832(AX)(CX*1), Z6
+	VPMOVSXBD     -560(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus15<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 24(DX), Z7, Z5
 	VPMOVSXBD     -288(AX), Z6
 	VPMOVSXBD     -16(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
 	VPANDD        lowWords<>+0(SB), Z6, Z6
 	VPORD         Z6, Z7, Z7
 	VPMULLW       minus15<>+0(SB), Z7, Z7
-	VPMOVSXBD     -288(AX)(CX*1), Z6
-	VPMOVSXBD     -16(AX)(CX*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VPANDD        lowWords<>+0(SB), Z6, Z6
-	VPORD         Z6, Z8, Z8
-	VPMULLW       minus15<>+0(SB), Z8, Z8
 	VPDPWSSD.BCST 28(DX), Z7, Z4
-	VPDPWSSD.BCST 28(DX), Z8, Z5
+	VPMOVSXBD     -288(AX)(CX*1), Z6
+	VPMOVSXBD     -16(AX)(CX*1), Z7
+	VPSLLD        $0x10, Z7, Z7
+	VPANDD        lowWords<>+0(SB), Z6, Z6
+	VPORD         Z6, Z7, Z7
+	VPMULLW       minus15<>+0(SB), Z7, Z7
+	VPDPWSSD.BCST 28(DX), Z7, Z5
 	VCVTPH2PS     -2208(AX), Z6
-	VCVTPH2PS     -2208(AX)(CX*1), Z7
 	VCVTDQ2PS     Z4, Z4
 	VMULPS        Z6, Z4, Z4
+	VCVTPH2PS     -2208(AX)(CX*1), Z6
 	VCVTDQ2PS     Z5, Z5
-	VMULPS        Z7, Z5, Z5
+	VMULPS        Z6, Z5, Z5
 	VBROADCASTSS  (DX), Z6
 	VFMADD231PS   Z6, Z4, Z1
 	VFMADD231PS   Z6, Z5, Z2
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block374
+	JNZ           block404
 
-done375:
+done405:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -24597,13 +29186,13 @@ done375:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual377
+	JZ        noResidual407
 	VMOVUPS   (DX), Z0
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS.Z (DX)(AX*1), K1, Z0
 	VADDPS    Z0, Z2, Z2
 
-noResidual377:
+noResidual407:
 	VMOVUPS Z1, (CX)
 	VMOVUPS Z2, K1, (CX)(AX*1)
 	VZEROUPPER

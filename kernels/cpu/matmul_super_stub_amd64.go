@@ -16,6 +16,11 @@ func expandQ2KAVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 //go:noescape
 func tileQ2KAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileQ2KAVX2r1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ2KAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // tileQ2KVNNIr12p1 computes 12 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -55,6 +60,11 @@ func expandQ3KAVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 //
 //go:noescape
 func tileQ3KAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ3KAVX2r1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ3KAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tileQ3KVNNIr12p1 computes 12 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
@@ -106,6 +116,11 @@ func tileQ4KAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //go:noescape
 func tileQ4KAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileQ4KAVX2r1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4KAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // tileQ4KVNNIr12p1 computes 12 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -156,6 +171,11 @@ func tileQ5KAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //go:noescape
 func tileQ5KAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileQ5KAVX2r1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ5KAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // tileQ5KVNNIr12p1 computes 12 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -195,6 +215,11 @@ func expandQ6KAVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 //
 //go:noescape
 func tileQ6KAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ6KAVX2r1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ6KAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tileQ6KVNNIr12p1 computes 12 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
@@ -236,6 +261,11 @@ func expandIQ4XSAVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 //go:noescape
 func tileIQ4XSAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileIQ4XSAVX2r1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ4XSAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // tileIQ4XSVNNIr12p1 computes 12 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -275,6 +305,11 @@ func expandIQ2XAVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 //
 //go:noescape
 func tileIQ2XAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ2XAVX2r1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ2XAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tileIQ2XVNNIr12p1 computes 12 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
@@ -316,6 +351,11 @@ func expandIQ2X16AVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 //go:noescape
 func tileIQ2X16AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileIQ2X16AVX2r1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ2X16AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // tileIQ2X16VNNIr12p1 computes 12 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -355,6 +395,11 @@ func expandIQ3XAVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 //
 //go:noescape
 func tileIQ3XAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ3XAVX2r1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3XAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tileIQ3XVNNIr12p1 computes 12 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
@@ -405,6 +450,11 @@ func tileIQ3SXAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, r
 //
 //go:noescape
 func tileIQ3SXAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ3SXAVX2r1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3SXAVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tileIQ3SXVNNIr12p1 computes 12 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //

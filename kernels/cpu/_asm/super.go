@@ -103,22 +103,23 @@ func (e *blockEnd) add(sum func(r, h int) operand.Op) {
 	for i := range e.pairs() {
 		e.correct(others, i, fresh && i == 0)
 	}
-	var d, m []operand.Op
-	for h := range e.vectors {
-		d = append(d, e.d(h))
-		if e.mins {
-			m = append(m, e.m(h))
-		}
-	}
+	d, m := make([]operand.Op, e.vectors), make([]operand.Op, e.vectors)
 	for r := range e.rows {
 		row := make([]reg.VecVirtual, e.vectors)
 		for h := range row {
+			if r == 0 { // not before the loop: one row has no registers for all vectors at once
+				d[h] = e.d(h)
+			}
 			row[h] = e.floats(r, h, others[r][h])
 			e.VMULPS(d[h], row[h], row[h])
-			if e.mins {
-				e.VCVTDQ2PS(others[r][h], others[r][h])
-				e.VFNMADD231PS(m[h], others[r][h], row[h])
+			if !e.mins {
+				continue
 			}
+			if r == 0 {
+				m[h] = e.m(h)
+			}
+			e.VCVTDQ2PS(others[r][h], others[r][h])
+			e.VFNMADD231PS(m[h], others[r][h], row[h])
 		}
 		e.addRow(r, row, sum)
 	}
@@ -143,31 +144,30 @@ func (e *blockEnd) floats(r, h int, other reg.VecVirtual) reg.VecVirtual {
 
 // correct adds the products of pair i to the sums, or begins them.
 func (e *blockEnd) correct(sums [][]reg.VecVirtual, i int, first bool) {
-	var c []operand.Op
-	for h := range sums[0] {
-		c = append(c, e.correction(h, i))
-	}
+	c := make([]operand.Op, e.vectors)
 	for r := range sums {
 		at := e.x.at(r, e.sumsAt()+4*i-superLen)
-		if e.wide() {
-			for h, v := range sums[r] {
+		x := e.vec()
+		if !e.wide() {
+			e.VPBROADCASTD(at, x)
+		}
+		for h, v := range sums[r] {
+			if r == 0 {
+				c[h] = e.correction(h, i)
+			}
+			switch {
+			case e.wide():
 				if first {
 					e.clear(v)
 				}
 				e.dotPairs(at, c[h].(reg.VecVirtual), v)
-			}
-			continue
-		}
-		x := e.vec()
-		e.VPBROADCASTD(at, x)
-		for h, v := range sums[r] {
-			if first {
+			case first:
 				e.VPMADDWD(c[h], x, v)
-				continue
+			default:
+				product := e.vec()
+				e.VPMADDWD(c[h], x, product)
+				e.VPADDD(product, v, v)
 			}
-			product := e.vec()
-			e.VPMADDWD(c[h], x, product)
-			e.VPADDD(product, v, v)
 		}
 	}
 }

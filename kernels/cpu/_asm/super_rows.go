@@ -20,6 +20,7 @@ func superTiles(g *generator) {
 				g.superRow(s, &tile{format: s.format, isa: avx2, level: avx2.name, rows: rows, panels: 1})
 			}
 		}
+		g.superRow(s, &tile{format: s.format, isa: avx2, level: avx2.name, rows: 1, panels: 2})
 		g.isa = avx512
 		for _, rows := range []int{12, 8, 4, 2, 1} {
 			g.superRow(s, &tile{format: s.format, isa: avx512, level: "VNNI", rows: rows, panels: 1})
@@ -43,10 +44,12 @@ func (g *generator) superRow(s *scheme, t *tile) {
 		b.keepMasks()
 		if t.rows == 1 {
 			b.keepHigh()
-			b.prefetch = b.prefetchAhead()
 		}
 	} else if s.signed() {
 		g.VMOVUPS(g.valueTable(s, "signed", byte(s.offset)), b.table)
+	}
+	if t.rows == 1 {
+		b.prefetch = b.prefetchAhead()
 	}
 	g.eachBlock(b.block)
 	b.finish()
@@ -92,19 +95,16 @@ func (b *superRow) sum(p, r, h int) operand.Op {
 type spot struct{ panel, vector int }
 
 // atOnce returns the vectors of which the products of a block are added at once, one list after the other: registers
-// hold their integer sums. One row with VNNI takes a part of all panels before the next, as memory is fastest where
-// weights are read at several places at once.
+// hold their integer sums. One or two rows take a part of all vectors before the next part, so that weights come from
+// memory at an even rate. More rows take one vector after the other.
 func (b *superRow) atOnce() (all [][]spot) {
 	for p := range b.panels {
-		switch {
-		case b.wide() && b.rows == 1 && p > 0:
-			all[0] = append(all[0], spot{p, 0})
-		case b.wide():
-			all = append(all, []spot{{p, 0}})
-		case b.signed():
-			all = append(all, []spot{{p, 0}, {p, 1}})
-		default:
-			all = append(all, []spot{{p, 0}}, []spot{{p, 1}})
+		for h := range b.halves() {
+			if len(all) == 0 || b.rows > 2 {
+				all = append(all, nil)
+			}
+			last := &all[len(all)-1]
+			*last = append(*last, spot{p, h})
 		}
 	}
 	return all
@@ -131,25 +131,25 @@ func (b *superRow) vectors(spots []spot) {
 		ints[r] = b.vecs(len(spots))
 		b.clear(ints[r]...)
 	}
-	first := spots[0]
 	b.overSuperParts(b.w, b.sub(), b.x, func() {
-		if b.wide() && b.rows == 1 {
-			for i, s := range spots {
-				b.prefetch(s.panel)
-				b.wideRow(s.panel, ints[0][i])
+		for i, s := range spots {
+			sums := make([]reg.VecVirtual, b.rows)
+			for r := range sums {
+				sums[r] = ints[r][i]
 			}
-			return
-		}
-		if first.vector == 0 {
-			b.prefetch(first.panel)
-		}
-		switch {
-		case b.wide():
-			b.wideRows(first.panel, ints)
-		case b.signed():
-			b.signedPart(first.panel, ints)
-		default:
-			b.narrowPart(first.panel, first.vector, ints)
+			if s.vector == 0 {
+				b.prefetch(s.panel)
+			}
+			switch {
+			case b.wide() && b.rows == 1:
+				b.wideRow(s.panel, sums[0])
+			case b.wide():
+				b.wideRows(s.panel, sums)
+			case b.signed() && s.vector == 0:
+				b.signedPart(s.panel, ints[0][i:i+2])
+			case !b.signed():
+				b.narrowPart(s.panel, s.vector, sums)
+			}
 		}
 	})
 	heads := func(at int) func(i int) operand.Op {
@@ -184,7 +184,7 @@ func (b *superRow) wideRow(p int, sum reg.VecVirtual) {
 
 // wideRows adds the products of a part for several rows with VNNI. With two groups words come in order, so that sums of
 // one group are in registers at a time.
-func (b *superRow) wideRows(p int, ints [][]reg.VecVirtual) {
+func (b *superRow) wideRows(p int, sums []reg.VecVirtual) {
 	each := partWords / b.scheme.groups()
 	b.inOrder = each < partWords
 	var acc []reg.VecVirtual
@@ -203,13 +203,13 @@ func (b *superRow) wideRows(p int, ints [][]reg.VecVirtual) {
 		s := b.smallInts(b.scaleAt(p, 0, j/each))
 		for r, v := range acc {
 			b.VPMULLD(s, v, v)
-			b.VPADDD(v, ints[r][0], ints[r][0])
+			b.VPADDD(v, sums[r], sums[r])
 		}
 	})
 }
 
 // narrowPart adds the products of a part for vector h with AVX2. As many words as cannot overflow are added in 16 bits.
-func (b *superRow) narrowPart(p, h int, ints [][]reg.VecVirtual) {
+func (b *superRow) narrowPart(p, h int, ints []reg.VecVirtual) {
 	type narrow struct {
 		words int
 		sums  []reg.VecVirtual
@@ -238,19 +238,20 @@ func (b *superRow) narrowPart(p, h int, ints [][]reg.VecVirtual) {
 		s := b.scalePairs(p, h, group)
 		for r, v := range n.sums {
 			b.VPMADDWD(s, v, v)
-			b.VPADDD(v, ints[r][0], ints[r][0])
+			b.VPADDD(v, ints[r], ints[r])
 		}
 		n.words = 0
 	})
 }
 
-// signedPart adds the products of a part of one row with AVX2, for values whose offset of 128 the table does not have.
-func (b *superRow) signedPart(p int, ints [][]reg.VecVirtual) {
-	scales := make([]operand.Op, len(ints[0]))
+// signedPart adds the products of a part of one row for both vectors of a panel with AVX2, for values whose offset of
+// 128 the table does not have.
+func (b *superRow) signedPart(p int, ints []reg.VecVirtual) {
+	scales := make([]operand.Op, len(ints))
 	for h := range scales {
 		scales[h] = b.scalePairs(p, h, 0)
 	}
-	b.signedWords(b.x, p, scales, ints[0])
+	b.signedWords(b.x, p, scales, ints)
 }
 
 // finish writes the sums.
