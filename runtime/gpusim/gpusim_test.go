@@ -145,6 +145,9 @@ func TestCopiesOfUndefinedBytes(t *testing.T) {
 func TestBoxesAreCopied(t *testing.T) {
 	b := open(t, gpusim.Options{}, runtime.State, runtime.State)
 	b.load(0)
+	for i := range b.host { // before the device writes there
+		b.host[i] = -1
+	}
 	box := whole(1, 0, 4)
 	box.Dst.Offset, box.Src.Offset, box.Shape, box.Stride = 8, 4, [4]int{1, 2, 1, 4}, [4]int{0, 96, 0, 8}
 	b.device.Copy(0, box, b.block)
@@ -152,9 +155,6 @@ func TestBoxesAreCopied(t *testing.T) {
 		Dst: runtime.Span{Memory: 2}, Src: runtime.Span{Memory: 1}, Elem: 8, Shape: [4]int{1, 1, 1, 5}, Stride: [4]int{0, 0, 0, 8},
 		Label: box.Label, Index: runtime.Span{Memory: 0, Offset: 4}, Picks: 2,
 	}, b.block) // elements 1 and 2
-	for i := range b.host {
-		b.host[i] = -1
-	}
 	if err := b.finish(0); err != nil {
 		t.Fatal(err)
 	}
