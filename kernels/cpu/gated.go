@@ -73,14 +73,14 @@ func (p *gatedProduct) row(r, c0, c1 int) {
 	blocks := p.k / sh.blockLen
 	panelBytes, x := blocks*sh.panelBytes, unsafe.Add(p.x, r*blocks*sh.xBytes)
 	g, t := active.products(p.f, p.k).pick(1, 2), spareGated.Get().(*gatedResults)
-	apart, stride, run := int(uintptr(p.up)-uintptr(p.gate)), int(unsafe.Offsetof(t.up)), g.pick(1).run
+	distance, stride, run := int(uintptr(p.up)-uintptr(p.gate)), int(unsafe.Offsetof(t.up)), g.pick(1).run
 	for c := c0; c < c1; c += gatedLen {
 		cols := min(c1-c, gatedLen)
 		for i := 0; i < cols; i += panelRows {
 			at, n := (c+i)/panelRows*panelBytes, min(cols-i, panelRows)
-			run(unsafe.Pointer(&t.gate[i]), x, unsafe.Add(p.gate, at), nil, active.ahead, stride, blocks, apart, n, 0)
+			run(unsafe.Pointer(&t.gate[i]), x, unsafe.Add(p.gate, at), nil, active.ahead, stride, blocks, distance, n, 0)
 			if g.panels == 1 {
-				run(unsafe.Pointer(&t.up[i]), x, unsafe.Add(p.up, at), nil, active.ahead, stride, blocks, apart, n, 0)
+				run(unsafe.Pointer(&t.up[i]), x, unsafe.Add(p.up, at), nil, active.ahead, stride, blocks, distance, n, 0)
 			}
 		}
 		joinGated(floatAt(p.dst, r*p.n+c), unsafe.Pointer(&t.gate), unsafe.Pointer(&t.up), p.n, 1, cols)

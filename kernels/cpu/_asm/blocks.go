@@ -154,8 +154,6 @@ type blockSource struct {
 	w     rows           // the current part
 	table reg.VecVirtual // of values, if there is one
 	kept  kept
-
-	inOrder bool // see bytesOf
 }
 
 // kept is what registers hold, where there are enough of them: 32 with AVX-512.
@@ -250,39 +248,50 @@ func (b *blockSource) headAt(p, disp int) operand.Mem {
 func (g *generator) halves() int { return panelRows / g.isa.lanes }
 
 // bytesOf calls f with the unsigned bytes of each word of vector h of panel p, in the order in which they are
-// unpacked: word j, then the word 4 later of the same vector of a plane of 4 bits. With inOrder words come in order, and
-// vectors are loaded as often as they are needed: then one group's words come before the other's, and registers hold
-// no vectors.
+// unpacked: word j, then the word 4 later of the same vector of a plane of 4 bits.
 func (b *blockSource) bytesOf(p, h int, f func(j int, u reg.VecVirtual)) {
 	vectors := make(map[int]reg.VecVirtual) // by their offsets in the part; each is loaded when it is needed first
 	load := func(at int) reg.VecVirtual {
-		if vectors[at] == nil || b.inOrder {
-			vectors[at] = b.vec()
-			b.VMOVUPS(b.w.at(p, at+h*b.bytes()), vectors[at])
+		if vectors[at] == nil {
+			vectors[at] = b.planeVector(p, h, at)
 		}
 		return vectors[at]
 	}
 	for i := range partWords {
 		j := i/2 + i%2*4
-		if b.inOrder {
-			j = i
-		}
-		var u reg.VecVirtual
-		low := 0
-		for k, bits := range b.planes() {
-			field := b.field(k, load((low+j%bits)*64), bits*(j/bits), low, bits)
-			if k == 0 {
-				u = field
-			} else {
-				b.or(field, u)
-			}
-			low += bits
-		}
-		if b.values != nil {
-			b.VPSHUFB(u, b.table, u)
-		}
-		f(j, u)
+		f(j, b.unpack(j, load))
 	}
+}
+
+// bytesInOrder is bytesOf with words in order, so that those of one group come before the other's. Vectors are loaded as
+// often as they are needed: registers hold none.
+func (b *blockSource) bytesInOrder(p, h int, f func(j int, u reg.VecVirtual)) {
+	for j := range partWords {
+		f(j, b.unpack(j, func(at int) reg.VecVirtual { return b.planeVector(p, h, at) }))
+	}
+}
+
+// planeVector loads vector h of panel p, at an offset in the part.
+func (b *blockSource) planeVector(p, h, at int) reg.VecVirtual {
+	return b.loaded(b.w.at(p, at+h*b.bytes()))
+}
+
+// unpack returns the bytes of word j, from vectors of planes that load returns by their offsets.
+func (b *blockSource) unpack(j int, load func(at int) reg.VecVirtual) (u reg.VecVirtual) {
+	low := 0
+	for k, bits := range b.planes() {
+		field := b.field(k, load((low+j%bits)*64), bits*(j/bits), low, bits)
+		if k == 0 {
+			u = field
+		} else {
+			b.or(field, u)
+		}
+		low += bits
+	}
+	if b.values != nil {
+		b.VPSHUFB(u, b.table, u)
+	}
+	return u
 }
 
 // mask is the bits bits from to on of each byte.

@@ -108,11 +108,8 @@ func (g *generator) superPairTile(k *superPairKind, t *tile) {
 	b.w, b.x = g.panelAddresses(t), g.xAddresses(t)
 	g.LEAQ(operand.Mem{Base: b.w.bases[0], Disp: -pairScratch}, b.scratch)
 	b.clearSums()
-	b.next = g.arg("next")
-	if t.swiglu {
-		b.other = g.arg("panelBytes")
-	}
-	g.eachBlock(b.block)
+	next := g.arg("next")
+	g.eachBlock(func() { b.block(next) })
 	b.write()
 	g.ret()
 }
@@ -120,43 +117,23 @@ func (g *generator) superPairTile(k *superPairKind, t *tile) {
 // superPair is what the code for a block uses.
 type superPair struct {
 	*pairBlock
-	kind        *superPairKind
-	next, other reg.GPVirtual // what is expanded next, and the distance of the other weight's
+	kind *superPairKind
 }
 
-// block adds the products of a block of each panel.
-func (b *superPair) block() {
-	for p := range b.panels {
-		ints := b.begin(p)
-		b.overSuperParts(b.w, b.kind.partBytes(), b.x, func() {
-			if p == 0 {
-				b.ask()
-			}
-			b.part(p, ints)
-		})
-		b.end(p, ints)
-		if p < b.panels-1 {
-			b.advance(b.w, -superParts*b.kind.partBytes())
-			b.advance(b.x, -superLen)
-		}
-	}
+// block adds the products of a block. With each part it prefetches a stored one of what is expanded next.
+func (b *superPair) block(next reg.GPVirtual) {
+	ints := b.begin()
+	b.overSuperParts(b.w, b.kind.partBytes(), b.x, func() {
+		b.askFor(next, nil, b.kind.stored)
+		b.part(ints)
+	})
+	b.end(ints)
 	b.advance(b.w, b.kind.endBytes())
 	b.advance(b.x, q8akBytes-superLen)
 }
 
-// ask prefetches a stored part of what is expanded next.
-func (b *superPair) ask() {
-	for i := range b.kind.stored {
-		b.PREFETCHT1(operand.Mem{Base: b.next, Disp: i * lineBytes})
-		if b.other != nil {
-			b.PREFETCHT1(operand.Mem{Base: b.next, Index: b.other, Scale: 1, Disp: i * lineBytes})
-		}
-	}
-	b.ADDQ(operand.I32(int32(b.kind.stored*lineBytes)), b.next)
-}
-
-// begin begins the integer sums of a block of panel p, and returns those in registers.
-func (b *superPair) begin(p int) [][]reg.VecVirtual {
+// begin begins the integer sums of a block, and returns those in registers.
+func (b *superPair) begin() [][]reg.VecVirtual {
 	if !b.kind.inRegisters() {
 		zero := b.vec()
 		b.clear(zero)
@@ -175,45 +152,45 @@ func (b *superPair) begin(p int) [][]reg.VecVirtual {
 			continue
 		}
 		for h, v := range ints[r] {
-			b.VMOVDQU(b.w.at(p, superParts*b.kind.partBytes()+h*b.bytes()), v)
+			b.VMOVDQU(b.w.at(0, superParts*b.kind.partBytes()+h*b.bytes()), v)
 		}
 	}
 	return ints
 }
 
-// scale is where the scales of group i of panel p are, twice as 16 bits.
-func (b *superPair) scale(p, i, h int) operand.Mem {
-	return b.w.at(p, b.kind.scalesAt()+i*vectorSize+h*b.bytes())
+// scale is where the scales of group i are, twice as 16 bits.
+func (b *superPair) scale(i, h int) operand.Mem {
+	return b.w.at(0, b.kind.scalesAt()+i*vectorSize+h*b.bytes())
 }
 
-// part adds the products of a part of panel p.
-func (b *superPair) part(p int, ints [][]reg.VecVirtual) {
+// part adds the products of a part.
+func (b *superPair) part(ints [][]reg.VecVirtual) {
 	each := partWords / b.kind.groups
 	switch {
 	case b.kind.magnitudes:
 		for j := range partWords {
-			b.magnitudeWord(p, j, func(h int) operand.Op { return b.scale(p, 0, h) }, func(r, h int, product reg.VecVirtual) {
+			b.magnitudeWord(0, j, func(h int) operand.Op { return b.scale(0, h) }, func(r, h int, product reg.VecVirtual) {
 				b.VPADDD(product, ints[r][h], ints[r][h])
 			})
 		}
 	case b.kind.inRegisters():
 		for j := 0; j < partWords; j += b.kind.atOnce {
-			b.fewWords(ints, p, j, j/each)
+			b.fewWords(ints, j, j/each)
 		}
 	default:
 		for i := range b.kind.groups {
-			b.narrowGroup(p, i)
+			b.narrowGroup(i)
 		}
 	}
 }
 
 // fewWords adds one or two words from j on, which are of group i, to sums in registers.
-func (b *superPair) fewWords(ints [][]reg.VecVirtual, p, j, i int) {
+func (b *superPair) fewWords(ints [][]reg.VecVirtual, j, i int) {
 	u := make([][]reg.VecVirtual, b.kind.atOnce)
 	for n := range u {
 		u[n] = b.vecs(2)
 		for h, v := range u[n] {
-			b.VMOVDQU(b.w.at(p, 64*(j+n)+h*b.bytes()), v)
+			b.VMOVDQU(b.w.at(0, 64*(j+n)+h*b.bytes()), v)
 		}
 	}
 	for r := range ints {
@@ -232,27 +209,27 @@ func (b *superPair) fewWords(ints [][]reg.VecVirtual, p, j, i int) {
 			}
 		}
 		for h, v := range products {
-			b.VPMADDWD(b.scale(p, i, h), v, v)
+			b.VPMADDWD(b.scale(i, h), v, v)
 			b.VPADDD(v, ints[r][h], ints[r][h])
 		}
 	}
 }
 
 // narrowGroup adds the products of group i, with sums of 16 bits in registers, to sums in memory.
-func (b *superPair) narrowGroup(p, i int) {
+func (b *superPair) narrowGroup(i int) {
 	each := partWords / b.kind.groups
 	acc := make([][]reg.VecVirtual, b.rows)
 	for r := range acc {
 		acc[r] = b.vecs(2)
 	}
 	for j := range each {
-		b.narrowWord(acc, p, i*each+j, j%b.kind.atOnce == 0)
+		b.narrowWord(acc, 0, i*each+j, j%b.kind.atOnce == 0)
 		if (j+1)%b.kind.atOnce > 0 {
 			continue
 		}
 		for r := range acc {
 			for h, v := range acc[r] {
-				b.VPMADDWD(b.scale(p, i, h), v, v)
+				b.VPMADDWD(b.scale(i, h), v, v)
 				b.VPADDD(b.stash(r, h), v, v)
 				b.VMOVDQU(v, b.stash(r, h))
 			}
@@ -260,13 +237,13 @@ func (b *superPair) narrowGroup(p, i int) {
 	}
 }
 
-// end adds what the integer sums of a block of panel p give.
-func (b *superPair) end(p int, ints [][]reg.VecVirtual) {
+// end adds what the integer sums of a block give.
+func (b *superPair) end(ints [][]reg.VecVirtual) {
 	end := &blockEnd{
 		generator: b.generator, superLayout: b.kind.superLayout, x: b.x, rows: b.rows, vectors: 2, ints: ints, stored: b.stash,
-		correction: func(h, i int) operand.Op { return b.w.at(p, b.kind.correctionAt(i)+h*b.bytes()) },
-		d:          func(h int) operand.Op { return b.w.at(p, b.kind.dAt()+h*b.bytes()) },
-		m:          func(h int) operand.Op { return b.w.at(p, b.kind.mAt()+h*b.bytes()) },
+		correction: func(h, i int) operand.Op { return b.w.at(0, b.kind.correctionAt(i)+h*b.bytes()) },
+		d:          func(h int) operand.Op { return b.w.at(0, b.kind.dAt()+h*b.bytes()) },
+		m:          func(h int) operand.Op { return b.w.at(0, b.kind.mAt()+h*b.bytes()) },
 	}
-	end.add(func(r, h int) operand.Op { return b.sum(p, r, h) })
+	end.add(func(r, h int) operand.Op { return b.sum(0, r, h) })
 }

@@ -182,22 +182,24 @@ func (b *superRow) wideRow(p int, sum reg.VecVirtual) {
 	}
 }
 
-// wideRows adds the products of a part for several rows with VNNI. With two groups words come in order, so that sums of
-// one group are in registers at a time.
+// wideRows adds the products of a part for several rows with VNNI. With two groups words come in order, so that
+// registers hold the sums of one group at a time.
 func (b *superRow) wideRows(p int, sums []reg.VecVirtual) {
-	each := partWords / b.scheme.groups()
-	b.inOrder = each < partWords
+	each, words := partWords/b.scheme.groups(), b.bytesOf
+	if each < partWords {
+		words = b.bytesInOrder
+	}
 	var acc []reg.VecVirtual
-	words := 0
-	b.bytesOf(p, 0, func(j int, u reg.VecVirtual) {
-		if words%each == 0 {
+	n := 0
+	words(p, 0, func(j int, u reg.VecVirtual) {
+		if n%each == 0 {
 			acc = b.vecs(b.rows)
 			b.clear(acc...)
 		}
 		for r, v := range acc {
 			b.dot(b.x.at(r, 4*j), u, v)
 		}
-		if words++; words%each > 0 {
+		if n++; n%each > 0 {
 			return
 		}
 		s := b.smallInts(b.scaleAt(p, 0, j/each))
@@ -262,7 +264,7 @@ func (b *superRow) finish() {
 		return
 	}
 	if b.sums == nil {
-		b.sums = b.loadSums(b.tile, func(p, r int) operand.Mem { return b.frameSum(p, r, 0) })
+		b.sums = b.loadSums()
 	}
 	b.generator.finish(b.tile, b.sums)
 }
@@ -272,14 +274,12 @@ func (b *superRow) frameSum(p, r, h int) operand.Mem {
 	return operand.Mem{Base: b.frame, Disp: (p*b.rows+r)*vectorSize + h*b.bytes()}
 }
 
-// loadSums loads sums of whole panels into registers.
-func (g *generator) loadSums(t *tile, at func(p, r int) operand.Mem) sums {
-	s := make(sums, t.rows)
+// loadSums loads the sums of whole panels into registers.
+func (b *superRow) loadSums() sums {
+	s := make(sums, b.rows)
 	for r := range s {
-		for p := range t.panels {
-			v := g.vec()
-			g.VMOVUPS(at(p, r), v)
-			s[r] = append(s[r], []reg.VecVirtual{v})
+		for p := range b.panels {
+			s[r] = append(s[r], []reg.VecVirtual{b.loaded(b.frameSum(p, r, 0))})
 		}
 	}
 	return s

@@ -113,13 +113,7 @@ func (g *generator) pairTile(k *pairKind, t *tile) {
 	g.TESTQ(blocks, blocks)
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
-	for i := range k.stored {
-		g.PREFETCHT1(operand.Mem{Base: next, Disp: i * lineBytes})
-		if other != nil {
-			g.PREFETCHT1(operand.Mem{Base: next, Index: other, Scale: 1, Disp: i * lineBytes})
-		}
-	}
-	g.ADDQ(operand.I32(int32(k.stored*lineBytes)), next)
+	g.askFor(next, other, k.stored)
 	for p := range t.panels {
 		b.part(p)
 	}
@@ -130,6 +124,17 @@ func (g *generator) pairTile(k *pairKind, t *tile) {
 	g.Label(done)
 	b.write()
 	g.ret()
+}
+
+// askFor prefetches lines of what is expanded next, and as many at a distance of other if that is not nil, and advances.
+func (g *generator) askFor(next, other reg.GPVirtual, lines int) {
+	for i := range lines {
+		g.PREFETCHT1(operand.Mem{Base: next, Disp: i * lineBytes})
+		if other != nil {
+			g.PREFETCHT1(operand.Mem{Base: next, Index: other, Scale: 1, Disp: i * lineBytes})
+		}
+	}
+	g.ADDQ(operand.I32(int32(lines*lineBytes)), next)
 }
 
 // pairBlock is what the code for a part uses.
