@@ -99,6 +99,23 @@ func BenchmarkGated(b *testing.B) {
 	}
 }
 
+// BenchmarkGatedRow multiplies one row by two weights too large for the caches.
+func BenchmarkGatedRow(b *testing.B) {
+	const n, k = 16384, 2048
+	benchEach(b, func(b *testing.B) {
+		for _, p := range products[3:] {
+			b.Run(p.weight.String(), func(b *testing.B) {
+				o, up := newOperandsOf(p.weight, 1, n, k), newOperandsOf(p.weight, 1, n, k)[1]
+				y := kt.NewBuffer(n*4, 0)
+				seconds := fastest(b, func() {
+					p.swiglu(y.Pointer(), o[0].Pointer(), o[1].Pointer(), up.Pointer(), weights(n, k), 0, 1, 0, n)
+				})
+				b.ReportMetric(2*float64(len(up.Bytes()))/seconds/1e9, "best-GB/s")
+			})
+		}
+	})
+}
+
 // BenchmarkGEMV multiplies one row by weights too large for the caches; it reports the
 // share of what the probe reads from memory.
 func BenchmarkGEMV(b *testing.B) {

@@ -9,9 +9,9 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
 
-// TestEightRowsTakeTwoWeightsInTurn demands that formats whose tiles of two weights have fewer than eight rows multiply
+// TestWeightsAreMultipliedInTurn demands that formats whose tiles of two weights have fewer than eight rows multiply
 // eight rows by one weight after the other, that superblocks do so with any rows, and that no others do.
-func TestEightRowsTakeTwoWeightsInTurn(t *testing.T) {
+func TestWeightsAreMultipliedInTurn(t *testing.T) {
 	const k = 2048
 	eight := map[tile.Feature][]format{tile.AVX2: {formatQ8, formatQ4}, tile.AVX512VNNI: nil}
 	for i := range implementations {
