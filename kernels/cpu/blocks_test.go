@@ -48,7 +48,7 @@ func filledBlocks(t *testing.T, d dtype.DType, rows, k, fill int) []byte {
 }
 
 func testBlockExtreme(t *testing.T, weight dtype.DType, f product, fill int) {
-	const n, k, rows = 24, 512, 9
+	const n, k, rows = 24, 512, 21
 	plain, wv := filledBlocks(t, weight, n, k, fill), make([]float64, n*k)
 	if err := dtype.Decode(weight, wv, plain); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func testBlockExtreme(t *testing.T, weight dtype.DType, f product, fill int) {
 	act, _ := tile.Activation(weight)
 	x, xv := kt.EncodeValues(t, act, values)
 	o := &operands{x: kt.NewBytes(x, 0), w: kt.NewBytes(kt.Pack(weight, plain, n, k), 0), xv: xv, wv: wv, rows: rows, n: n, k: k}
-	for _, r := range [][2]int{{0, rows}, {0, 1}, {1, 2}} {
+	for _, r := range [][2]int{{0, rows}, {0, 9}, {0, 1}, {1, 2}} {
 		y := kt.NewBuffer(rows*n*4, 0)
 		f(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, weights(n, k), r[0], r[1], 0, n)
 		for row := r[0]; row < r[1]; row++ {
@@ -91,7 +91,7 @@ func TestMatMulBlocksWithNaN(t *testing.T) {
 			if len(p.weight.ScaleOffsets()) == 0 {
 				continue
 			}
-			const n, k, rows, bad = 24, 512, 3, 5
+			const n, k, rows, bad = 24, 512, 19, 5
 			plain := filledBlocks(t, p.weight, n, k, -1)
 			act, _ := tile.Activation(p.weight)
 			x, _ := kt.Encode(t, kt.Rand(t), act, rows*k)

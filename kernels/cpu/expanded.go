@@ -121,7 +121,7 @@ func (p *expandedProduct) inTurn(spare *expandedPanels, r0, r1, c0, c1 int) {
 		cols := min(c1-c, panelRows)
 		p.gatedPanel(gate, room, p.w, r0, r1, c, cols)
 		p.gatedPanel(up, room, p.up, r0, r1, c, cols)
-		joinGated(floatAt(p.dst, r0*p.n+c), gate, up, p.n, rows, cols)
+		joinGated(floatAt(p.dst, r0*p.n+c), gate, up, p.n, panelRows, rows, cols)
 	}
 }
 

@@ -9,7 +9,7 @@ type features struct {
 	avx512 bool // AVX-512 F, BW, DQ and VL as well, with 512-bit registers saved
 	vnni   bool // AVX512_VNNI as well
 	bf16   bool // AVX512_BF16 as well
-	amx    bool // AVX-512 VNNI and AMX with bfloat16, which the system lets this process use
+	amx    bool // AVX-512 VNNI and AMX with bfloat16 and bytes, which the system lets this process use
 	intel  bool // made by Intel
 
 	vexVNNI bool // AVX-VNNI besides AVX-512 VNNI: not before Zen 5 and Sapphire Rapids
@@ -24,7 +24,7 @@ const (
 	leaf7F, leaf7DQ, leaf7BW, leaf7VL = 1 << 16, 1 << 17, 1 << 30, 1 << 31
 	leaf7VNNI                         = 1 << 11        // ecx
 	leaf7VEXVNNI, leaf7BF16           = 1 << 4, 1 << 5 // eax of subleaf 1
-	leaf7AMX                          = 1<<22 | 1<<24  // edx: AMX-BF16, AMX-TILE
+	leaf7AMX                          = 1<<22 | 3<<24  // edx: AMX-BF16, AMX-TILE, AMX-INT8
 
 	stateAVX    = 0x06    // XMM and YMM
 	stateAVX512 = 0xe6    // and opmasks, upper halves of ZMM0-15, ZMM16-31

@@ -58,7 +58,7 @@ func (p *gatedProduct) run(tiles *tileGroup, r0, r1, c0, c1 int) {
 			for _, w := range []struct{ dst, panels unsafe.Pointer }{{unsafe.Pointer(&t.gate), p.gate}, {unsafe.Pointer(&t.up), p.up}} {
 				one.adjacent(w.dst, x, unsafe.Add(w.panels, at), nil, xStride, panelRows*f32Bytes, blocks, panelBytes, cols, uintptr(x))
 			}
-			joinGated(floatAt(p.dst, r*p.n+c), unsafe.Pointer(&t.gate), unsafe.Pointer(&t.up), p.n, one.rows, cols)
+			joinGated(floatAt(p.dst, r*p.n+c), unsafe.Pointer(&t.gate), unsafe.Pointer(&t.up), p.n, panelRows, one.rows, cols)
 			r += one.rows
 		}
 	}
@@ -83,15 +83,14 @@ func (p *gatedProduct) row(r, c0, c1 int) {
 				run(unsafe.Pointer(&t.up[i]), x, unsafe.Add(p.up, at), nil, active.ahead, stride, blocks, distance, n, 0)
 			}
 		}
-		joinGated(floatAt(p.dst, r*p.n+c), unsafe.Pointer(&t.gate), unsafe.Pointer(&t.up), p.n, 1, cols)
+		joinGated(floatAt(p.dst, r*p.n+c), unsafe.Pointer(&t.gate), unsafe.Pointer(&t.up), p.n, gatedLen, 1, cols)
 	}
 	spareGated.Put(t)
 }
 
-// joinGated writes silu(gate)*up to cols columns of rows of n. Rows of gate and up follow each other, of panelRows
-// elements if there are several.
-func joinGated(dst, gate, up unsafe.Pointer, n, rows, cols int) {
+// joinGated writes silu(gate)*up to cols columns of rows of n. Rows of gate and up follow each other, of width elements.
+func joinGated(dst, gate, up unsafe.Pointer, n, width, rows, cols int) {
 	for r := range rows {
-		active.binary[binarySwiGLU](floatAt(dst, r*n), floatAt(gate, r*panelRows), floatAt(up, r*panelRows), cols)
+		active.binary[binarySwiGLU](floatAt(dst, r*n), floatAt(gate, r*width), floatAt(up, r*width), cols)
 	}
 }

@@ -48,6 +48,9 @@ type implementation struct {
 	// expanded is used for several rows of x instead; nil if there are no such tiles.
 	expanded [numFormats]*expansion
 
+	// super is used for superLeast rows of x or more instead; nil if there is none.
+	super [numFormats]*superKernel
+
 	binary [numBinary]rowBinary
 	unary  [numUnary]rowUnary
 	scale  func(dst, x unsafe.Pointer, n int, scale, bias float32)

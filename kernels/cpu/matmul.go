@@ -177,6 +177,11 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 		p.run(r0, c0)
 		return
 	}
+	if s := active.super[f]; s != nil && r1-r0 >= superLeast {
+		p := superProduct{superKernel: s, f: f, dst: dst, x: x, w: w, res: res, n: n, k: k}
+		p.run(r0, r1, c0, c1)
+		return
+	}
 	if e := active.expanded[f]; e != nil && r1-r0 >= e.least[0] {
 		p := expandedProduct{expansion: e, f: f, dst: dst, x: x, w: w, res: res, n: n, k: k}
 		p.run(r0, r1, c0, c1)
@@ -265,6 +270,11 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 	if tiles := active.widened[f]; tiles != nil {
 		p := widenedProduct{tiles: tiles, dst: dst, x: x, w: gate, up: up, n: n, k: k, r1: r1, c1: c1, roundsDst: round != nil}
 		p.run(r0, c0)
+		return
+	}
+	if s := active.super[f]; s != nil && r1-r0 >= superLeast {
+		p := superProduct{superKernel: s, f: f, dst: dst, x: x, w: gate, up: up, n: n, k: k}
+		p.run(r0, r1, c0, c1)
 		return
 	}
 	tiles, e := active.tilesInTurn(f, k, r1-r0), active.expanded[f]

@@ -235,6 +235,43 @@ var vnniExpanded = [numFormats]*expansion{
 	formatMXFP4: vnniPartsOffset.with(expandMXFP4VNNI),
 }
 
+// The products of superblocks in tile registers; superAMXKinds of _asm describes the kinds.
+var (
+	amxMins    = superKernel{blockBytes: amxSuperBytes(1, superMins), run: superMinsAMX, write: writeSquaresAVX512}
+	amxMins16  = superKernel{blockBytes: amxSuperBytes(2, superMins), run: superMins16AMX, write: writeSquaresAVX512}
+	amxPlain   = superKernel{blockBytes: amxSuperBytes(1, superPlain), run: superPlainAMX, write: writeSquaresAVX512}
+	amxPlain16 = superKernel{blockBytes: amxSuperBytes(2, superPlain), run: superPlain16AMX, write: writeSquaresAVX512}
+)
+
+// amxSuperBytes is superBytes for tile registers: two planes of bytes, and no scales.
+func amxSuperBytes(groups int, k superKind) int {
+	const planes, line = 2 * superLen * panelRows, panelRows * f32Bytes
+	heads := 1
+	if k == superMins {
+		heads = 2
+	}
+	return planes + (superLen/blockLen/2*groups+heads)*line
+}
+
+// with returns the kernel with the function that expands a format.
+func (s superKernel) with(f expandFunc) *superKernel {
+	s.expand = f
+	return &s
+}
+
+var amxSuper = [numFormats]*superKernel{
+	formatQ2K:    amxMins16.with(expandQ2KAMX),
+	formatQ3K:    amxPlain16.with(expandQ3KAMX),
+	formatQ4K:    amxMins.with(expandQ4KAMX),
+	formatQ5K:    amxMins.with(expandQ5KAMX),
+	formatQ6K:    amxPlain16.with(expandQ6KAMX),
+	formatIQ4XS:  amxPlain.with(expandIQ4XSAMX),
+	formatIQ2X:   amxPlain.with(expandIQ2XAMX),
+	formatIQ2X16: amxPlain16.with(expandIQ2X16AMX),
+	formatIQ3X:   amxPlain.with(expandIQ3XAMX),
+	formatIQ3SX:  amxPlain.with(expandIQ3SXAMX),
+}
+
 // blocks replaces the tiles of formats with a scheme.
 func (im *implementation) blocks(matmul, swiglu *[numFormats]tileSet, expanded *[numFormats]*expansion) {
 	im.tiles(matmul, swiglu)

@@ -121,6 +121,8 @@ func sizes(weight dtype.DType, f func(rows, n, k int)) {
 		}
 		f(17, 33, 2*unit)
 		f(1, 65, 3*unit)
+		f(63, 19, 2*unit)  // squares of sixteen rows and a part of one
+		f(131, 49, 3*unit) // more rows than a superFunc takes
 		return
 	}
 	for rows := 1; rows <= 17; rows++ {
@@ -394,7 +396,7 @@ func TestMatMulSameBitsOfBF16(t *testing.T) {
 // TestMatMulSameBitsOfVectors compares AVX2 and AVX-512, which add in the same order.
 func TestMatMulSameBitsOfVectors(t *testing.T) {
 	for _, p := range products {
-		o := newOperands(t, p.weight, 11, 40, max(320, 2*p.weight.BlockElems()), 0)
+		o := newOperands(t, p.weight, 63, 40, max(320, 2*p.weight.BlockElems()), 0)
 		var want *kt.Buffer
 		kt.ForEach(t, func(t *testing.T) {
 			if cpu.Active() == string(tile.Generic) {

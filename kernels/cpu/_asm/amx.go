@@ -29,9 +29,10 @@ type amxOp struct {
 const (
 	prefixNone = 0
 
-	opcodeConfig   = 0x49 // LDTILECFG (memory), TILERELEASE
+	opcodeConfig   = 0x49 // LDTILECFG (memory), TILERELEASE, TILEZERO (F2)
 	opcodeTileMove = 0x4b // TILELOADD (F2), TILESTORED (F3)
 	opcodeTileBF16 = 0x5c // TDPBF16PS (F3)
+	opcodeTileInt8 = 0x5e // TDPBSUD (F3), TDPBSSD (F2)
 )
 
 // amx adds an instruction, with the memory that it reads or writes if it has some.
@@ -65,6 +66,22 @@ func (g *generator) storeTile(t tmm, base, stride reg.Register, disp int) {
 // count as zero.
 func (g *generator) multiplyBF16(acc, x, w tmm) {
 	g.amx(amxOp{name: "TDPBF16PS", prefix: prefixF3, opcode: opcodeTileBF16, reg: acc, rm: x, vvvv: w})
+}
+
+// multiplyUnsigned adds to each integer of acc the products of a row of signed bytes of x with a column of unsigned
+// bytes of w, which are in words of four.
+func (g *generator) multiplyUnsigned(acc, x, w tmm) {
+	g.amx(amxOp{name: "TDPBSUD", prefix: prefixF3, opcode: opcodeTileInt8, reg: acc, rm: x, vvvv: w})
+}
+
+// multiplySigned is multiplyUnsigned for signed bytes of w.
+func (g *generator) multiplySigned(acc, x, w tmm) {
+	g.amx(amxOp{name: "TDPBSSD", prefix: prefixF2, opcode: opcodeTileInt8, reg: acc, rm: x, vvvv: w})
+}
+
+// zeroTile clears a tile register.
+func (g *generator) zeroTile(t tmm) {
+	g.amx(amxOp{name: "TILEZERO", prefix: prefixF2, opcode: opcodeConfig, reg: t})
 }
 
 // releaseTiles gives all tile registers back: what the system saves of a thread then leaves them out.

@@ -35,6 +35,9 @@ func TestAMX(t *testing.T) {
 		{"tilestored %tmm6, -64(%rsp,%r15,1)", store(6), at(reg.RSP, reg.R15, -64), []byte{0xc4, 0xa2, 0x7a, 0x4b, 0xb4, 0x3c, 0xc0, 0xff, 0xff, 0xff}},
 		{"tdpbf16ps %tmm6, %tmm4, %tmm0", product(0, 4, 6), nil, []byte{0xc4, 0xe2, 0x4a, 0x5c, 0xc4}},
 		{"tdpbf16ps %tmm7, %tmm5, %tmm3", product(3, 5, 7), nil, []byte{0xc4, 0xe2, 0x42, 0x5c, 0xdd}},
+		{"tdpbsud %tmm6, %tmm4, %tmm0", amxOp{prefix: prefixF3, opcode: opcodeTileInt8, reg: 0, rm: 4, vvvv: 6}, nil, []byte{0xc4, 0xe2, 0x4a, 0x5e, 0xc4}},
+		{"tdpbssd %tmm7, %tmm5, %tmm3", amxOp{prefix: prefixF2, opcode: opcodeTileInt8, reg: 3, rm: 5, vvvv: 7}, nil, []byte{0xc4, 0xe2, 0x43, 0x5e, 0xdd}},
+		{"tilezero %tmm5", amxOp{prefix: prefixF2, opcode: opcodeConfig, reg: 5}, nil, []byte{0xc4, 0xe2, 0x7b, 0x49, 0xe8}},
 		{"ldtilecfg (%r12)", config, at(reg.R12, nil, 0), []byte{0xc4, 0xc2, 0x78, 0x49, 0x84, 0x24, 0, 0, 0, 0}},
 		{"tilerelease", amxOp{opcode: opcodeConfig}, nil, []byte{0xc4, 0xe2, 0x78, 0x49, 0xc0}},
 	} {

@@ -17,7 +17,7 @@ const (
 	AVX512     Feature = "avx512"     // AVX-512 F, BW, DQ and VL as well
 	AVX512VNNI Feature = "avx512vnni" // AVX-512 VNNI as well
 	AVX512BF16 Feature = "avx512bf16" // AVX-512 BF16 as well
-	AMX        Feature = "amx"        // tile registers with bfloat16: AMX-TILE and AMX-BF16
+	AMX        Feature = "amx"        // tile registers with bfloat16 and bytes: AMX-TILE, AMX-BF16 and AMX-INT8
 )
 
 // Tile is one register tile of y[t, n] = Σk x[t, k]·w[n, k].
