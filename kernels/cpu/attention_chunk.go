@@ -98,7 +98,7 @@ func (b *block) addPanels(i, n, p, m int, v stored) {
 	if b.bytes() || b.packed && !b.loops.rounds() {
 		b.scorePanels(i, n, p, m)
 	} else {
-		b.loops.tiles.multiply(unsafe.Pointer(&b.scores), b.queryAt(i), pointer(b.keys), nil,
+		b.loops.tiles.multiply(formatF32, unsafe.Pointer(&b.scores), b.queryAt(i), pointer(b.keys), nil,
 			n, b.queryBytes(), scoreRow, b.KeyLen, b.queryBytes()*panelRows, wholePanels(m))
 	}
 	for at := 0; at < n; {
@@ -124,7 +124,7 @@ func (b *block) mixPanels(i, at, n, m, seen int, v stored) {
 		b.turnValues(v, seen-1, 1)
 	}
 	out := pointer(b.results[i*b.ValueLen:])
-	b.loops.tiles.multiply(out, unsafe.Pointer(&b.scores[at]), pointer(b.values), out,
+	b.loops.tiles.multiply(formatF32, out, unsafe.Pointer(&b.scores[at]), pointer(b.values), out,
 		n, scoreRow, b.ValueLen*f32Bytes, length, chunkLen*panelRows*b.operandBytes(), b.ValueLen)
 	if hidden {
 		b.turnValues(v, seen-1, 2)
@@ -138,7 +138,7 @@ func wholePanels(m int) int { return (m + panelRows - 1) &^ (panelRows - 1) }
 // of the cache. Positions of the last panel after the m positions get scores that are not used.
 func (b *block) scorePanels(i, n, p, m int) {
 	k, f := b.keyRows(p), ofPanels[b.format]
-	active.matmul[f].multiply(unsafe.Pointer(&b.scores), b.queryAt(i), k.at, nil,
+	active.matmul[f].multiply(f, unsafe.Pointer(&b.scores), b.queryAt(i), k.at, nil,
 		n, b.queryBytes(), scoreRow, b.KeyLen/formatShape[f].blockLen, k.row*panelRows, wholePanels(m))
 }
 
@@ -315,7 +315,7 @@ func (b *block) readFew(s stored, p, m int) (format cacheFormat, src unsafe.Poin
 
 // multiply is a product of n rows of x with cols columns of panels. The distance between panels is
 // panelBytes.
-func (s tileSet) multiply(dst, x, w, res unsafe.Pointer, n, xStride, dstStride, blocks, panelBytes, cols int) {
+func (s tileSet) multiply(f format, dst, x, w, res unsafe.Pointer, n, xStride, dstStride, blocks, panelBytes, cols int) {
 	for c := 0; c < cols; {
 		g := s.pick(n, (cols-c+panelRows-1)/panelRows)
 		last := min(cols-c-(g.panels-1)*panelRows, panelRows)
@@ -327,7 +327,7 @@ func (s tileSet) multiply(dst, x, w, res unsafe.Pointer, n, xStride, dstStride, 
 			if aux != nil {
 				aux = unsafe.Add(res, at)
 			}
-			t.adjacent(unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, blocks, panelBytes, last, uintptr(panel))
+			t.adjacent(f, unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, blocks, panelBytes, last, uintptr(panel))
 			r += t.rows
 		}
 		c += g.panels * panelRows

@@ -132,7 +132,7 @@ func (p *expandedProduct) gatedPanel(dst, room, w unsafe.Pointer, r0, r1, c, col
 	g := p.matmul.pick(r1-r0, 1)
 	for r, i := r0, 0; r < r1; i++ {
 		t := g.pick(r1 - r)
-		t.adjacent(floatAt(dst, (r-r0)*panelRows), unsafe.Add(p.x, r*p.xStride), room, nil, p.xStride, panelRows*f32Bytes, p.blocks, p.panelBytes, cols, p.following(w, c, i))
+		t.adjacent(p.f, floatAt(dst, (r-r0)*panelRows), unsafe.Add(p.x, r*p.xStride), room, nil, p.xStride, panelRows*f32Bytes, p.blocks, p.panelBytes, cols, p.following(w, c, i))
 		r += t.rows
 	}
 }
@@ -162,7 +162,7 @@ func (p *expandedProduct) tiles(g *tileGroup, room unsafe.Pointer, r0, r1, c, co
 		case aux != nil:
 			aux = unsafe.Add(aux, at)
 		}
-		t.adjacent(unsafe.Add(p.dst, at), unsafe.Add(p.x, r*p.xStride), room, aux, p.xStride, p.n*f32Bytes, p.blocks, panelBytes, cols, p.following(p.w, c, i))
+		t.adjacent(p.f, unsafe.Add(p.dst, at), unsafe.Add(p.x, r*p.xStride), room, aux, p.xStride, p.n*f32Bytes, p.blocks, panelBytes, cols, p.following(p.w, c, i))
 		r += t.rows
 	}
 }

@@ -56,7 +56,7 @@ func (p *gatedProduct) run(tiles *tileGroup, r0, r1, c0, c1 int) {
 		for r := r0; r < r1; {
 			x, one := unsafe.Add(p.x, r*xStride), tiles.pick(r1-r)
 			for _, w := range []struct{ dst, panels unsafe.Pointer }{{unsafe.Pointer(&t.gate), p.gate}, {unsafe.Pointer(&t.up), p.up}} {
-				one.adjacent(w.dst, x, unsafe.Add(w.panels, at), nil, xStride, panelRows*f32Bytes, blocks, panelBytes, cols, uintptr(x))
+				one.adjacent(p.f, w.dst, x, unsafe.Add(w.panels, at), nil, xStride, panelRows*f32Bytes, blocks, panelBytes, cols, uintptr(x))
 			}
 			joinGated(floatAt(p.dst, r*p.n+c), unsafe.Pointer(&t.gate), unsafe.Pointer(&t.up), p.n, panelRows, one.rows, cols)
 			r += one.rows
@@ -65,27 +65,43 @@ func (p *gatedProduct) run(tiles *tileGroup, r0, r1, c0, c1 int) {
 	spareGated.Put(t)
 }
 
-// row computes columns [c0, c1) of row r. A tile of two panels takes one of each weight, so that both are read at once.
-// Results are joined when there is no room for more: an exponential waits for the end of all sums, and a core looks
-// ahead no further than a fraction of a panel.
+// row computes columns [c0, c1) of row r. Results are joined when there is no room for more: an exponential waits for the
+// end of all sums, and a core looks ahead no further than a fraction of a panel.
 func (p *gatedProduct) row(r, c0, c1 int) {
 	sh := &formatShape[p.f]
-	blocks := p.k / sh.blockLen
-	panelBytes, x := blocks*sh.panelBytes, unsafe.Add(p.x, r*blocks*sh.xBytes)
-	g, t := active.products(p.f, p.k).pick(1, 2), spareGated.Get().(*gatedResults)
-	distance, stride, run := int(uintptr(p.up)-uintptr(p.gate)), int(unsafe.Offsetof(t.up)), g.pick(1).run
+	x := unsafe.Add(p.x, r*(p.k/sh.blockLen)*sh.xBytes)
+	t := spareGated.Get().(*gatedResults)
 	for c := c0; c < c1; c += gatedLen {
 		cols := min(c1-c, gatedLen)
-		for i := 0; i < cols; i += panelRows {
-			at, n := (c+i)/panelRows*panelBytes, min(cols-i, panelRows)
-			run(unsafe.Pointer(&t.gate[i]), x, unsafe.Add(p.gate, at), nil, active.ahead, stride, blocks, distance, n, 0)
-			if g.panels == 1 {
-				run(unsafe.Pointer(&t.up[i]), x, unsafe.Add(p.up, at), nil, active.ahead, stride, blocks, distance, n, 0)
-			}
-		}
+		p.part(t, x, c, cols)
 		joinGated(floatAt(p.dst, r*p.n+c), unsafe.Pointer(&t.gate), unsafe.Pointer(&t.up), p.n, gatedLen, 1, cols)
 	}
 	spareGated.Put(t)
+}
+
+// part computes cols columns of both weights, at most gatedLen, from column c on. A tile of two panels takes one of each
+// weight, so that both are read at once. Tiles of more take panels of one weight at distant places, as in matvec.
+func (p *gatedProduct) part(t *gatedResults, x unsafe.Pointer, c, cols int) {
+	blocks := p.k / formatShape[p.f].blockLen
+	panelBytes, set, done := blocks*formatShape[p.f].panelBytes, active.products(p.f, p.k), 0
+	if g := set.pick(1, max(cols/panelRows, 1)); g.panels > 2 {
+		places := cols / panelRows / g.panels // panels at each place
+		for i := range places {
+			at, run := (c/panelRows+i)*panelBytes, g.pick(1).run
+			run(unsafe.Pointer(&t.gate[i*panelRows]), x, unsafe.Add(p.gate, at), nil, active.ahead[p.f], places*panelRows*f32Bytes, blocks, places*panelBytes, panelRows, 0)
+			run(unsafe.Pointer(&t.up[i*panelRows]), x, unsafe.Add(p.up, at), nil, active.ahead[p.f], places*panelRows*f32Bytes, blocks, places*panelBytes, panelRows, 0)
+		}
+		done = places * g.panels * panelRows
+	}
+	g := set.pick(1, 2)
+	distance, stride, run := int(uintptr(p.up)-uintptr(p.gate)), int(unsafe.Offsetof(t.up)), g.pick(1).run
+	for i := done; i < cols; i += panelRows {
+		at, n := (c+i)/panelRows*panelBytes, min(cols-i, panelRows)
+		run(unsafe.Pointer(&t.gate[i]), x, unsafe.Add(p.gate, at), nil, active.ahead[p.f], stride, blocks, distance, n, 0)
+		if g.panels == 1 {
+			run(unsafe.Pointer(&t.up[i]), x, unsafe.Add(p.up, at), nil, active.ahead[p.f], stride, blocks, distance, n, 0)
+		}
+	}
 }
 
 // joinGated writes silu(gate)*up to cols columns of rows of n. Rows of gate and up follow each other, of width elements.

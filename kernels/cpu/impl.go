@@ -28,12 +28,8 @@ type implementation struct {
 	// each weight at one place. It was measured on Zen 5. Otherwise there are four places, and two for swiglu.
 	fewPlaces int
 
-	// ahead is how many bytes ahead of use one row prefetches panels of block formats with VNNI, and those of superblocks
-	// with AVX2. With VNNI and 2048, programs on Zen 5 have 0.92 to 0.95 of the speed that they have with 4096, while
-	// memory gives 80 GB/s. On Zen 4, 4096 bytes fill what a core can have outstanding: 0.93 of the read limit instead of
-	// 0.94 to 0.97. With AVX2, gated products of q4_k and q6_k from memory have 1.1 and 1.2 of the speed there without
-	// prefetches.
-	ahead int
+	// ahead is how many bytes ahead of use one row prefetches panels of quantized formats: see prefetchDistance.
+	ahead [numFormats]int
 
 	matmul [numFormats]tileSet // y = x·wᵀ (+ res)
 	swiglu [numFormats]tileSet // y = silu(x·gateᵀ) * (x·upᵀ)

@@ -75,8 +75,8 @@ var formatShape = [numFormats]blockShape{
 // address is valid. Tiles of few rows (mostFew) prefetch the panels that follow their own instead.
 //
 // With one row of x, panels may be at any equal distances: panelBytes in w, and dstStride for their
-// columns in dst and res. There is no distance of rows then: xStride is how many bytes ahead of use block formats with
-// VNNI prefetch.
+// columns in dst and res. There is no distance of rows then: xStride is how many bytes ahead of use
+// quantized formats prefetch.
 //
 // In a tileSet of matmul, aux is res or nil; in one of swiglu it is the panel of wUp, and
 // the tile has one panel, or, for one row, several of each weight.
@@ -152,10 +152,10 @@ func (g *tileGroup) pick(rows int) *rowTile {
 	panic("cpu: internal error: no tile of one row")
 }
 
-// adjacent runs the tile on panels that follow each other.
-func (t *rowTile) adjacent(dst, x, w, aux unsafe.Pointer, xStride, dstStride, blocks, panelBytes, cols int, next uintptr) {
+// adjacent runs the tile of format f on panels that follow each other.
+func (t *rowTile) adjacent(f format, dst, x, w, aux unsafe.Pointer, xStride, dstStride, blocks, panelBytes, cols int, next uintptr) {
 	if t.rows == 1 {
-		xStride, dstStride = active.ahead, panelRows*f32Bytes
+		xStride, dstStride = active.ahead[f], panelRows*f32Bytes
 	}
 	t.run(dst, x, w, aux, xStride, dstStride, blocks, panelBytes, cols, next)
 }
@@ -202,7 +202,7 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 			if aux != nil {
 				aux = unsafe.Add(res, at)
 			}
-			t.adjacent(unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, blocks, panelBytes, cols,
+			t.adjacent(f, unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, blocks, panelBytes, cols,
 				next.ask(uintptr(x)+uintptr((r+t.rows)*xStride)))
 			r += t.rows
 		}
@@ -238,7 +238,7 @@ func matvec(set tileSet, f format, dst, x, w, up, res unsafe.Pointer, shape MatM
 			case res != nil:
 				aux = floatAt(res, result)
 			}
-			run(to, x, unsafe.Add(w, panel), aux, active.ahead, stride*f32Bytes, blocks, part*panelBytes, cols, 0)
+			run(to, x, unsafe.Add(w, panel), aux, active.ahead[f], stride*f32Bytes, blocks, part*panelBytes, cols, 0)
 			if round != nil {
 				round.writePanels(halfAt(dst, result), part*panelRows, g.panels, cols)
 			}
@@ -303,7 +303,7 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 			if round == nil {
 				to = floatAt(dst, r*n+c)
 			}
-			t.adjacent(to, unsafe.Add(x, r*xStride),
+			t.adjacent(f, to, unsafe.Add(x, r*xStride),
 				unsafe.Add(gate, at), unsafe.Add(up, at), xStride, dstStride, blocks, panelBytes, cols, next.ask(uintptr(gate)+uintptr(at)))
 			if round != nil {
 				round.write(halfAt(dst, r*n+c), n, t.rows, cols)

@@ -34,29 +34,29 @@ var avx2BlockSwiGLU = [numFormats]tileSet{
 }
 
 var vnniBlockMatMul = [numFormats]tileSet{
-	formatQ41:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ41VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileQ41VNNIr8p1}, {4, tileQ41VNNIr4p1}, {2, tileQ41VNNIr2p1}, {1, tileQ41VNNIr1p1}}}},
-	formatQ50:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ50VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileQ50VNNIr8p1}, {4, tileQ50VNNIr4p1}, {2, tileQ50VNNIr2p1}, {1, tileQ50VNNIr1p1}}}},
-	formatQ51:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ51VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileQ51VNNIr8p1}, {4, tileQ51VNNIr4p1}, {2, tileQ51VNNIr2p1}, {1, tileQ51VNNIr1p1}}}},
-	formatQ2K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ2KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileQ2KVNNIr12p1}, {8, tileQ2KVNNIr8p1}, {4, tileQ2KVNNIr4p1}, {2, tileQ2KVNNIr2p1}, {1, tileQ2KVNNIr1p1}}}},
-	formatQ3K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ3KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileQ3KVNNIr12p1}, {8, tileQ3KVNNIr8p1}, {4, tileQ3KVNNIr4p1}, {2, tileQ3KVNNIr2p1}, {1, tileQ3KVNNIr1p1}}}},
-	formatQ4K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileQ4KVNNIr12p1}, {8, tileQ4KVNNIr8p1}, {4, tileQ4KVNNIr4p1}, {2, tileQ4KVNNIr2p1}, {1, tileQ4KVNNIr1p1}}}},
-	formatQ5K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ5KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileQ5KVNNIr12p1}, {8, tileQ5KVNNIr8p1}, {4, tileQ5KVNNIr4p1}, {2, tileQ5KVNNIr2p1}, {1, tileQ5KVNNIr1p1}}}},
-	formatQ6K:    {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ6KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileQ6KVNNIr12p1}, {8, tileQ6KVNNIr8p1}, {4, tileQ6KVNNIr4p1}, {2, tileQ6KVNNIr2p1}, {1, tileQ6KVNNIr1p1}}}},
-	formatIQ4NL:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ4NLVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileIQ4NLVNNIr8p1}, {4, tileIQ4NLVNNIr4p1}, {2, tileIQ4NLVNNIr2p1}, {1, tileIQ4NLVNNIr1p1}}}},
-	formatIQ4XS:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ4XSVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileIQ4XSVNNIr12p1}, {8, tileIQ4XSVNNIr8p1}, {4, tileIQ4XSVNNIr4p1}, {2, tileIQ4XSVNNIr2p1}, {1, tileIQ4XSVNNIr1p1}}}},
-	formatMXFP4:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileMXFP4VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileMXFP4VNNIr8p1}, {4, tileMXFP4VNNIr4p1}, {2, tileMXFP4VNNIr2p1}, {1, tileMXFP4VNNIr1p1}}}},
-	formatIQ2X:   {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ2XVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileIQ2XVNNIr12p1}, {8, tileIQ2XVNNIr8p1}, {4, tileIQ2XVNNIr4p1}, {2, tileIQ2XVNNIr2p1}, {1, tileIQ2XVNNIr1p1}}}},
-	formatIQ2X16: {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ2X16VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileIQ2X16VNNIr12p1}, {8, tileIQ2X16VNNIr8p1}, {4, tileIQ2X16VNNIr4p1}, {2, tileIQ2X16VNNIr2p1}, {1, tileIQ2X16VNNIr1p1}}}},
-	formatIQ3X:   {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ3XVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileIQ3XVNNIr12p1}, {8, tileIQ3XVNNIr8p1}, {4, tileIQ3XVNNIr4p1}, {2, tileIQ3XVNNIr2p1}, {1, tileIQ3XVNNIr1p1}}}},
-	formatIQ3SX:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ3SXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileIQ3SXVNNIr12p1}, {8, tileIQ3SXVNNIr8p1}, {4, tileIQ3SXVNNIr4p1}, {2, tileIQ3SXVNNIr2p1}, {1, tileIQ3SXVNNIr1p1}}}},
+	formatQ41:    {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ41VNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ41VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileQ41VNNIr8p1}, {4, tileQ41VNNIr4p1}, {2, tileQ41VNNIr2p1}, {1, tileQ41VNNIr1p1}}}},
+	formatQ50:    {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ50VNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ50VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileQ50VNNIr8p1}, {4, tileQ50VNNIr4p1}, {2, tileQ50VNNIr2p1}, {1, tileQ50VNNIr1p1}}}},
+	formatQ51:    {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ51VNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ51VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileQ51VNNIr8p1}, {4, tileQ51VNNIr4p1}, {2, tileQ51VNNIr2p1}, {1, tileQ51VNNIr1p1}}}},
+	formatQ2K:    {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ2KVNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ2KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileQ2KVNNIr12p1}, {8, tileQ2KVNNIr8p1}, {4, tileQ2KVNNIr4p1}, {2, tileQ2KVNNIr2p1}, {1, tileQ2KVNNIr1p1}}}},
+	formatQ3K:    {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ3KVNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ3KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileQ3KVNNIr12p1}, {8, tileQ3KVNNIr8p1}, {4, tileQ3KVNNIr4p1}, {2, tileQ3KVNNIr2p1}, {1, tileQ3KVNNIr1p1}}}},
+	formatQ4K:    {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ4KVNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileQ4KVNNIr12p1}, {8, tileQ4KVNNIr8p1}, {4, tileQ4KVNNIr4p1}, {2, tileQ4KVNNIr2p1}, {1, tileQ4KVNNIr1p1}}}},
+	formatQ5K:    {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ5KVNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ5KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileQ5KVNNIr12p1}, {8, tileQ5KVNNIr8p1}, {4, tileQ5KVNNIr4p1}, {2, tileQ5KVNNIr2p1}, {1, tileQ5KVNNIr1p1}}}},
+	formatQ6K:    {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ6KVNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ6KVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileQ6KVNNIr12p1}, {8, tileQ6KVNNIr8p1}, {4, tileQ6KVNNIr4p1}, {2, tileQ6KVNNIr2p1}, {1, tileQ6KVNNIr1p1}}}},
+	formatIQ4NL:  {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileIQ4NLVNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ4NLVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileIQ4NLVNNIr8p1}, {4, tileIQ4NLVNNIr4p1}, {2, tileIQ4NLVNNIr2p1}, {1, tileIQ4NLVNNIr1p1}}}},
+	formatIQ4XS:  {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileIQ4XSVNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ4XSVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileIQ4XSVNNIr12p1}, {8, tileIQ4XSVNNIr8p1}, {4, tileIQ4XSVNNIr4p1}, {2, tileIQ4XSVNNIr2p1}, {1, tileIQ4XSVNNIr1p1}}}},
+	formatMXFP4:  {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileMXFP4VNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileMXFP4VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, tileMXFP4VNNIr8p1}, {4, tileMXFP4VNNIr4p1}, {2, tileMXFP4VNNIr2p1}, {1, tileMXFP4VNNIr1p1}}}},
+	formatIQ2X:   {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileIQ2XVNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ2XVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileIQ2XVNNIr12p1}, {8, tileIQ2XVNNIr8p1}, {4, tileIQ2XVNNIr4p1}, {2, tileIQ2XVNNIr2p1}, {1, tileIQ2XVNNIr1p1}}}},
+	formatIQ2X16: {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileIQ2X16VNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ2X16VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileIQ2X16VNNIr12p1}, {8, tileIQ2X16VNNIr8p1}, {4, tileIQ2X16VNNIr4p1}, {2, tileIQ2X16VNNIr2p1}, {1, tileIQ2X16VNNIr1p1}}}},
+	formatIQ3X:   {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileIQ3XVNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ3XVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileIQ3XVNNIr12p1}, {8, tileIQ3XVNNIr8p1}, {4, tileIQ3XVNNIr4p1}, {2, tileIQ3XVNNIr2p1}, {1, tileIQ3XVNNIr1p1}}}},
+	formatIQ3SX:  {{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileIQ3SXVNNIr1p4}}}, {panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ3SXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{12, tileIQ3SXVNNIr12p1}, {8, tileIQ3SXVNNIr8p1}, {4, tileIQ3SXVNNIr4p1}, {2, tileIQ3SXVNNIr2p1}, {1, tileIQ3SXVNNIr1p1}}}},
 }
 
 var vnniBlockSwiGLU = [numFormats]tileSet{
-	formatQ41:   {{panels: 1, tiles: []rowTile{{8, swigluQ41VNNIr8}, {4, swigluQ41VNNIr4}, {2, swigluQ41VNNIr2}, {1, swigluQ41VNNIr1}}}},
-	formatQ50:   {{panels: 1, tiles: []rowTile{{8, swigluQ50VNNIr8}, {4, swigluQ50VNNIr4}, {2, swigluQ50VNNIr2}, {1, swigluQ50VNNIr1}}}},
-	formatQ51:   {{panels: 1, tiles: []rowTile{{8, swigluQ51VNNIr8}, {4, swigluQ51VNNIr4}, {2, swigluQ51VNNIr2}, {1, swigluQ51VNNIr1}}}},
-	formatIQ4NL: {{panels: 1, tiles: []rowTile{{8, swigluIQ4NLVNNIr8}, {4, swigluIQ4NLVNNIr4}, {2, swigluIQ4NLVNNIr2}, {1, swigluIQ4NLVNNIr1}}}},
-	formatMXFP4: {{panels: 1, tiles: []rowTile{{8, swigluMXFP4VNNIr8}, {4, swigluMXFP4VNNIr4}, {2, swigluMXFP4VNNIr2}, {1, swigluMXFP4VNNIr1}}}},
+	formatQ41:   {{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ41VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, swigluQ41VNNIr8}, {4, swigluQ41VNNIr4}, {2, swigluQ41VNNIr2}, {1, swigluQ41VNNIr1}}}},
+	formatQ50:   {{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ50VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, swigluQ50VNNIr8}, {4, swigluQ50VNNIr4}, {2, swigluQ50VNNIr2}, {1, swigluQ50VNNIr1}}}},
+	formatQ51:   {{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ51VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, swigluQ51VNNIr8}, {4, swigluQ51VNNIr4}, {2, swigluQ51VNNIr2}, {1, swigluQ51VNNIr1}}}},
+	formatIQ4NL: {{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluIQ4NLVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, swigluIQ4NLVNNIr8}, {4, swigluIQ4NLVNNIr4}, {2, swigluIQ4NLVNNIr2}, {1, swigluIQ4NLVNNIr1}}}},
+	formatMXFP4: {{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluMXFP4VNNIr1p2}}}, {panels: 1, tiles: []rowTile{{8, swigluMXFP4VNNIr8}, {4, swigluMXFP4VNNIr4}, {2, swigluMXFP4VNNIr2}, {1, swigluMXFP4VNNIr1}}}},
 }
 
 // avx2Few is the most rows of x that read panels of a format with a scheme as they are stored with AVX2, if the format

@@ -321,6 +321,215 @@ noResidual8:
 	VZEROUPPER
 	RET
 
+// func tileQ41VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ41VNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS nibbles0<>+0(SB), Z4
+	VMOVUPS nibbles4<>+0(SB), Z5
+	VMOVUPS start<>+0(SB), Z6
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done10
+
+block9:
+	ADDQ             $+64, AX
+	ADDQ             $+64, DX
+	LEAQ             (AX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
+	VPSRAD           $0x04, Z8, Z8
+	VPADDD           Z8, Z7, Z7
+	VCVTPH2PS        -64(AX), Z9
+	VCVTPH2PS        -32(AX), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z0
+	LEAQ             (AX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPSRAD           $0x04, Z12, Z12
+	VPADDD           Z12, Z11, Z11
+	VCVTPH2PS        -64(AX)(CX*1), Z9
+	VCVTPH2PS        -32(AX)(CX*1), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z9, Z11, Z11
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z11
+	VFMADD231PS.BCST 32(BX), Z11, Z1
+	LEAQ             (AX)(CX*2), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VMOVUPS          (AX)(CX*2), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z13
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z14
+	VMOVUPS          64(AX)(CX*2), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z13
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z14
+	VMOVUPS          128(AX)(CX*2), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z13
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z14
+	VMOVUPS          192(AX)(CX*2), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z13
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z14
+	VPSRAD           $0x04, Z14, Z14
+	VPADDD           Z14, Z13, Z13
+	VCVTPH2PS        -64(AX)(CX*2), Z9
+	VCVTPH2PS        -32(AX)(CX*2), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z9, Z13, Z13
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z13
+	VFMADD231PS.BCST 32(BX), Z13, Z2
+	LEAQ             (DX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VPXORD           Z15, Z15, Z15
+	VPXORD           Z16, Z16, Z16
+	VMOVUPS          (DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z15
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z16
+	VMOVUPS          64(DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z15
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z16
+	VMOVUPS          128(DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z15
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z16
+	VMOVUPS          192(DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z15
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z16
+	VPSRAD           $0x04, Z16, Z16
+	VPADDD           Z16, Z15, Z15
+	VCVTPH2PS        -64(DX), Z9
+	VCVTPH2PS        -32(DX), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z15, Z15
+	VMULPS           Z9, Z15, Z15
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z15
+	VFMADD231PS.BCST 32(BX), Z15, Z3
+	ADDQ             $+48, BX
+	ADDQ             $+256, AX
+	ADDQ             $+256, DX
+	DECQ             R8
+	JNZ              block9
+
+done10:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual11
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS   (BX)(AX*1), Z4
+	VADDPS    Z4, Z1, Z1
+	VMOVUPS   (BX)(AX*2), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+noResidual11:
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, (CX)(AX*1)
+	VMOVUPS Z2, (CX)(AX*2)
+	VMOVUPS Z3, K1, (DX)
+	VZEROUPPER
+	RET
+
 // func swigluQ41VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·swigluQ41VNNIr1(SB), NOSPLIT, $0-80
@@ -336,9 +545,9 @@ TEXT ·swigluQ41VNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done10
+	JZ      done13
 
-block9:
+block12:
 	ADDQ             $+64, AX
 	LEAQ             (AX), SI
 	PREFETCHT0       (SI)(BX*1)
@@ -417,9 +626,9 @@ block9:
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             DI
-	JNZ              block9
+	JNZ              block12
 
-done10:
+done13:
 	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z2
 	VMOVUPS      expMost<>+0(SB), Z4
@@ -723,6 +932,241 @@ DATA one<>+56(SB)/4, $0x3f800000
 DATA one<>+60(SB)/4, $0x3f800000
 GLOBL one<>(SB), RODATA|NOPTR, $64
 
+// func swigluQ41VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluQ41VNNIr1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    panelBytes+56(FP), DX
+	ADDQ    AX, DX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS nibbles0<>+0(SB), Z4
+	VMOVUPS nibbles4<>+0(SB), Z5
+	VMOVUPS start<>+0(SB), Z6
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done15
+
+block14:
+	ADDQ             $+64, AX
+	ADDQ             $+64, DX
+	LEAQ             (AX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
+	VPSRAD           $0x04, Z8, Z8
+	VPADDD           Z8, Z7, Z7
+	VCVTPH2PS        -64(AX), Z9
+	VCVTPH2PS        -32(AX), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z0
+	LEAQ             (AX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z11
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z11
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z11
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z11
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPSRAD           $0x04, Z12, Z12
+	VPADDD           Z12, Z11, Z11
+	VCVTPH2PS        -64(AX)(CX*1), Z9
+	VCVTPH2PS        -32(AX)(CX*1), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z11, Z11
+	VMULPS           Z9, Z11, Z11
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z11
+	VFMADD231PS.BCST 32(BX), Z11, Z1
+	LEAQ             (DX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VMOVUPS          (DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z13
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z14
+	VMOVUPS          64(DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z13
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z14
+	VMOVUPS          128(DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z13
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z14
+	VMOVUPS          192(DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z13
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z14
+	VPSRAD           $0x04, Z14, Z14
+	VPADDD           Z14, Z13, Z13
+	VCVTPH2PS        -64(DX), Z9
+	VCVTPH2PS        -32(DX), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z9, Z13, Z13
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z13
+	VFMADD231PS.BCST 32(BX), Z13, Z2
+	LEAQ             (DX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VPXORD           Z15, Z15, Z15
+	VPXORD           Z16, Z16, Z16
+	VMOVUPS          (DX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z15
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z16
+	VMOVUPS          64(DX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z15
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z16
+	VMOVUPS          128(DX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z15
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z16
+	VMOVUPS          192(DX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z15
+	VPANDD           Z5, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z16
+	VPSRAD           $0x04, Z16, Z16
+	VPADDD           Z16, Z15, Z15
+	VCVTPH2PS        -64(DX)(CX*1), Z9
+	VCVTPH2PS        -32(DX)(CX*1), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z15, Z15
+	VMULPS           Z9, Z15, Z15
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z15
+	VFMADD231PS.BCST 32(BX), Z15, Z3
+	ADDQ             $+48, BX
+	ADDQ             $+256, AX
+	ADDQ             $+256, DX
+	DECQ             R8
+	JNZ              block14
+
+done15:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z0, Z4
+	VMOVUPS      expMost<>+0(SB), Z6
+	VMINPS       Z4, Z6, Z4
+	VMOVUPS      expLeast<>+0(SB), Z6
+	VMAXPS       Z4, Z6, Z4
+	VMULPS       log2e<>+0(SB), Z4, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VFNMADD231PS ln2High<>+0(SB), Z5, Z4
+	VFNMADD231PS ln2Low<>+0(SB), Z5, Z4
+	VMOVUPS      expC7<>+0(SB), Z6
+	VFMADD213PS  expC6<>+0(SB), Z4, Z6
+	VFMADD213PS  expC5<>+0(SB), Z4, Z6
+	VFMADD213PS  expC4<>+0(SB), Z4, Z6
+	VFMADD213PS  expC3<>+0(SB), Z4, Z6
+	VFMADD213PS  expC2<>+0(SB), Z4, Z6
+	VFMADD213PS  expC1<>+0(SB), Z4, Z6
+	VFMADD213PS  expC0<>+0(SB), Z4, Z6
+	VSCALEFPS    Z5, Z6, Z6
+	VMOVAPS      Z6, Z4
+	VADDPS       one<>+0(SB), Z4, Z4
+	VDIVPS       Z4, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VXORPS       sign<>+0(SB), Z2, Z1
+	VMOVUPS      expMost<>+0(SB), Z5
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      expLeast<>+0(SB), Z5
+	VMAXPS       Z1, Z5, Z1
+	VMULPS       log2e<>+0(SB), Z1, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VFNMADD231PS ln2High<>+0(SB), Z4, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z4, Z1
+	VMOVUPS      expC7<>+0(SB), Z5
+	VFMADD213PS  expC6<>+0(SB), Z1, Z5
+	VFMADD213PS  expC5<>+0(SB), Z1, Z5
+	VFMADD213PS  expC4<>+0(SB), Z1, Z5
+	VFMADD213PS  expC3<>+0(SB), Z1, Z5
+	VFMADD213PS  expC2<>+0(SB), Z1, Z5
+	VFMADD213PS  expC1<>+0(SB), Z1, Z5
+	VFMADD213PS  expC0<>+0(SB), Z1, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVAPS      Z5, Z1
+	VADDPS       one<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	MOVQ         $0x00000001, BX
+	SHLXQ        DX, BX, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS      Z0, (CX)
+	VMOVUPS      Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
 // func expandQ41AVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 // Requires: AVX, AVX2, F16C
 TEXT ·expandQ41AVX2(SB), NOSPLIT, $0-24
@@ -730,9 +1174,9 @@ TEXT ·expandQ41AVX2(SB), NOSPLIT, $0-24
 	MOVQ  panel+8(FP), CX
 	MOVQ  blocks+16(FP), DX
 	TESTQ DX, DX
-	JZ    done12
+	JZ    done17
 
-block11:
+block16:
 	ADDQ      $+64, CX
 	VMOVUPS   (CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
@@ -795,9 +1239,9 @@ block11:
 	ADDQ      $+640, AX
 	ADDQ      $+256, CX
 	DECQ      DX
-	JNZ       block11
+	JNZ       block16
 
-done12:
+done17:
 	VZEROUPPER
 	RET
 
@@ -808,16 +1252,18 @@ TEXT ·tileQ41AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   x+8(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   blocks+48(FP), DX
-	TESTQ  DX, DX
-	JZ     done14
+	MOVQ   xStride+32(FP), DX
+	MOVQ   blocks+48(FP), SI
+	TESTQ  SI, SI
+	JZ     done19
 
-block13:
+block18:
 	ADDQ         $+64, AX
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	PREFETCHT0   192(BX)(DX*1)
 	VMOVUPS      (AX), Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y2
 	VPBROADCASTD (CX), Y4
@@ -924,10 +1370,10 @@ block13:
 	VFMADD231PS  Y3, Y2, Y1
 	ADDQ         $+48, CX
 	ADDQ         $+256, AX
-	DECQ         DX
-	JNZ          block13
+	DECQ         SI
+	JNZ          block18
 
-done14:
+done19:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -940,13 +1386,13 @@ done14:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual15
+	JZ         noResidual20
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual15:
+noResidual20:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
 	VZEROUPPER
@@ -1015,16 +1461,18 @@ TEXT ·swigluQ41AVX2r1(SB), NOSPLIT, $0-80
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   blocks+48(FP), BX
-	TESTQ  BX, BX
-	JZ     done17
+	MOVQ   xStride+32(FP), BX
+	MOVQ   blocks+48(FP), DI
+	TESTQ  DI, DI
+	JZ     done22
 
-block16:
+block21:
 	ADDQ         $+64, AX
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
 	VMOVUPS      (AX), Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y4
 	VPBROADCASTD (DX), Y6
@@ -1129,10 +1577,11 @@ block16:
 	VFNMADD231PS Y6, Y5, Y4
 	VBROADCASTSS 32(DX), Y5
 	VFMADD231PS  Y5, Y4, Y1
-	PREFETCHT0   8192(AX)(CX*1)
-	PREFETCHT0   8256(AX)(CX*1)
-	PREFETCHT0   8320(AX)(CX*1)
-	PREFETCHT0   8384(AX)(CX*1)
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
 	VMOVUPS      (AX)(CX*1), Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y4
 	VPBROADCASTD (DX), Y6
@@ -1239,10 +1688,10 @@ block16:
 	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $+48, DX
 	ADDQ         $+256, AX
-	DECQ         BX
-	JNZ          block16
+	DECQ         DI
+	JNZ          block21
 
-done17:
+done22:
 	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Y0, Y4
 	VMOVUPS      expMost<>+0(SB), Y6
@@ -1325,9 +1774,9 @@ TEXT ·expandQ50VNNI(SB), NOSPLIT, $0-24
 	MOVQ  panel+8(FP), CX
 	MOVQ  blocks+16(FP), DX
 	TESTQ DX, DX
-	JZ    done19
+	JZ    done24
 
-block18:
+block23:
 	ADDQ      $+32, CX
 	VMOVUPS   (CX), Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z1
@@ -1390,9 +1839,9 @@ block18:
 	ADDQ      $+640, AX
 	ADDQ      $+320, CX
 	DECQ      DX
-	JNZ       block18
+	JNZ       block23
 
-done19:
+done24:
 	VZEROUPPER
 	RET
 
@@ -1445,9 +1894,9 @@ TEXT ·tileQ50VNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done21
+	JZ      done26
 
-block20:
+block25:
 	ADDQ             $+32, AX
 	LEAQ             (AX), BX
 	PREFETCHT0       (BX)(DX*1)
@@ -1514,9 +1963,9 @@ block20:
 	ADDQ             $+48, CX
 	ADDQ             $+320, AX
 	DECQ             SI
-	JNZ              block20
+	JNZ              block25
 
-done21:
+done26:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -1526,11 +1975,11 @@ done21:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual22
+	JZ        noResidual27
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-noResidual22:
+noResidual27:
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
@@ -1568,9 +2017,9 @@ TEXT ·tileQ50VNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done24
+	JZ      done29
 
-block23:
+block28:
 	ADDQ             $+32, AX
 	LEAQ             (AX), SI
 	PREFETCHT0       (SI)(BX*1)
@@ -1699,9 +2148,9 @@ block23:
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             DI
-	JNZ              block23
+	JNZ              block28
 
-done24:
+done29:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -1711,15 +2160,325 @@ done24:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual25
+	JZ        noResidual30
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual25:
+noResidual30:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tileQ50VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ50VNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS nibbles0<>+0(SB), Z4
+	VMOVUPS ones4<>+0(SB), Z5
+	VMOVUPS start<>+0(SB), Z6
+	VMOVUPS offsetQ50<>+0(SB), Z7
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done32
+
+block31:
+	ADDQ             $+32, AX
+	ADDQ             $+32, DX
+	LEAQ             (AX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VSUBPS.BCST      36(BX), Z6, Z8
+	VFNMADD213PS     Z6, Z7, Z8
+	VPXORD           Z9, Z9, Z9
+	VMOVUPS          (AX), Z10
+	VPANDD           Z4, Z10, Z11
+	VMOVUPS          256(AX), Z12
+	VPSLLW           $0x04, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPANDD           Z5, Z12, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z9
+	VMOVUPS          64(AX), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x03, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    4(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x01, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    20(BX), Z10, Z9
+	VMOVUPS          128(AX), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x02, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    8(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x02, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    24(BX), Z10, Z9
+	VMOVUPS          192(AX), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x01, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x03, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z9
+	VPADDD           Z9, Z8, Z8
+	VCVTPH2PS        -32(AX), Z10
+	VSUBPS           Z6, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z0
+	LEAQ             (AX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VSUBPS.BCST      36(BX), Z6, Z8
+	VFNMADD213PS     Z6, Z7, Z8
+	VPXORD           Z14, Z14, Z14
+	VMOVUPS          (AX)(CX*1), Z10
+	VPANDD           Z4, Z10, Z11
+	VMOVUPS          256(AX)(CX*1), Z12
+	VPSLLW           $0x04, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPANDD           Z5, Z12, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z14
+	VMOVUPS          64(AX)(CX*1), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x03, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    4(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x01, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    20(BX), Z10, Z14
+	VMOVUPS          128(AX)(CX*1), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x02, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    8(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x02, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    24(BX), Z10, Z14
+	VMOVUPS          192(AX)(CX*1), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x01, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x03, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z14
+	VPADDD           Z14, Z8, Z8
+	VCVTPH2PS        -32(AX)(CX*1), Z10
+	VSUBPS           Z6, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
+	LEAQ             (AX)(CX*2), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VSUBPS.BCST      36(BX), Z6, Z8
+	VFNMADD213PS     Z6, Z7, Z8
+	VPXORD           Z15, Z15, Z15
+	VMOVUPS          (AX)(CX*2), Z10
+	VPANDD           Z4, Z10, Z11
+	VMOVUPS          256(AX)(CX*2), Z12
+	VPSLLW           $0x04, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPANDD           Z5, Z12, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z15
+	VMOVUPS          64(AX)(CX*2), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x03, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    4(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x01, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    20(BX), Z10, Z15
+	VMOVUPS          128(AX)(CX*2), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x02, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    8(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x02, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    24(BX), Z10, Z15
+	VMOVUPS          192(AX)(CX*2), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x01, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x03, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z15
+	VPADDD           Z15, Z8, Z8
+	VCVTPH2PS        -32(AX)(CX*2), Z10
+	VSUBPS           Z6, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z2
+	LEAQ             (DX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VSUBPS.BCST      36(BX), Z6, Z8
+	VFNMADD213PS     Z6, Z7, Z8
+	VPXORD           Z16, Z16, Z16
+	VMOVUPS          (DX), Z10
+	VPANDD           Z4, Z10, Z11
+	VMOVUPS          256(DX), Z12
+	VPSLLW           $0x04, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPANDD           Z5, Z12, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z16
+	VMOVUPS          64(DX), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x03, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    4(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x01, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    20(BX), Z10, Z16
+	VMOVUPS          128(DX), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x02, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    8(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x02, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    24(BX), Z10, Z16
+	VMOVUPS          192(DX), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x01, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x03, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z16
+	VPADDD           Z16, Z8, Z8
+	VCVTPH2PS        -32(DX), Z10
+	VSUBPS           Z6, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z3
+	ADDQ             $+48, BX
+	ADDQ             $+320, AX
+	ADDQ             $+320, DX
+	DECQ             R8
+	JNZ              block31
+
+done32:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual33
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS   (BX)(AX*1), Z4
+	VADDPS    Z4, Z1, Z1
+	VMOVUPS   (BX)(AX*2), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+noResidual33:
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, (CX)(AX*1)
+	VMOVUPS Z2, (CX)(AX*2)
+	VMOVUPS Z3, K1, (DX)
 	VZEROUPPER
 	RET
 
@@ -1739,9 +2498,9 @@ TEXT ·swigluQ50VNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done27
+	JZ      done35
 
-block26:
+block34:
 	ADDQ             $+32, AX
 	LEAQ             (AX), SI
 	PREFETCHT0       (SI)(BX*1)
@@ -1870,9 +2629,9 @@ block26:
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             DI
-	JNZ              block26
+	JNZ              block34
 
-done27:
+done35:
 	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z2
 	VMOVUPS      expMost<>+0(SB), Z4
@@ -1906,6 +2665,342 @@ done27:
 	VZEROUPPER
 	RET
 
+// func swigluQ50VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluQ50VNNIr1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    panelBytes+56(FP), DX
+	ADDQ    AX, DX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS nibbles0<>+0(SB), Z4
+	VMOVUPS ones4<>+0(SB), Z5
+	VMOVUPS start<>+0(SB), Z6
+	VMOVUPS offsetQ50<>+0(SB), Z7
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done37
+
+block36:
+	ADDQ             $+32, AX
+	ADDQ             $+32, DX
+	LEAQ             (AX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VSUBPS.BCST      36(BX), Z6, Z8
+	VFNMADD213PS     Z6, Z7, Z8
+	VPXORD           Z9, Z9, Z9
+	VMOVUPS          (AX), Z10
+	VPANDD           Z4, Z10, Z11
+	VMOVUPS          256(AX), Z12
+	VPSLLW           $0x04, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPANDD           Z5, Z12, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z9
+	VMOVUPS          64(AX), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x03, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    4(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x01, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    20(BX), Z10, Z9
+	VMOVUPS          128(AX), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x02, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    8(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x02, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    24(BX), Z10, Z9
+	VMOVUPS          192(AX), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x01, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x03, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z9
+	VPADDD           Z9, Z8, Z8
+	VCVTPH2PS        -32(AX), Z10
+	VSUBPS           Z6, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z0
+	LEAQ             (AX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VSUBPS.BCST      36(BX), Z6, Z8
+	VFNMADD213PS     Z6, Z7, Z8
+	VPXORD           Z14, Z14, Z14
+	VMOVUPS          (AX)(CX*1), Z10
+	VPANDD           Z4, Z10, Z11
+	VMOVUPS          256(AX)(CX*1), Z12
+	VPSLLW           $0x04, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPANDD           Z5, Z12, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z14
+	VMOVUPS          64(AX)(CX*1), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x03, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    4(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x01, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    20(BX), Z10, Z14
+	VMOVUPS          128(AX)(CX*1), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x02, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    8(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x02, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    24(BX), Z10, Z14
+	VMOVUPS          192(AX)(CX*1), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x01, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x03, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z14
+	VPADDD           Z14, Z8, Z8
+	VCVTPH2PS        -32(AX)(CX*1), Z10
+	VSUBPS           Z6, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z1
+	LEAQ             (DX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VSUBPS.BCST      36(BX), Z6, Z8
+	VFNMADD213PS     Z6, Z7, Z8
+	VPXORD           Z15, Z15, Z15
+	VMOVUPS          (DX), Z10
+	VPANDD           Z4, Z10, Z11
+	VMOVUPS          256(DX), Z12
+	VPSLLW           $0x04, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPANDD           Z5, Z12, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z15
+	VMOVUPS          64(DX), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x03, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    4(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x01, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    20(BX), Z10, Z15
+	VMOVUPS          128(DX), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x02, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    8(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x02, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    24(BX), Z10, Z15
+	VMOVUPS          192(DX), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x01, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x03, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z15
+	VPADDD           Z15, Z8, Z8
+	VCVTPH2PS        -32(DX), Z10
+	VSUBPS           Z6, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z2
+	LEAQ             (DX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VSUBPS.BCST      36(BX), Z6, Z8
+	VFNMADD213PS     Z6, Z7, Z8
+	VPXORD           Z16, Z16, Z16
+	VMOVUPS          (DX)(CX*1), Z10
+	VPANDD           Z4, Z10, Z11
+	VMOVUPS          256(DX)(CX*1), Z12
+	VPSLLW           $0x04, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    (BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPANDD           Z5, Z12, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    16(BX), Z10, Z16
+	VMOVUPS          64(DX)(CX*1), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x03, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    4(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x01, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    20(BX), Z10, Z16
+	VMOVUPS          128(DX)(CX*1), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x02, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    8(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x02, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    24(BX), Z10, Z16
+	VMOVUPS          192(DX)(CX*1), Z10
+	VPANDD           Z4, Z10, Z11
+	VPSLLW           $0x01, Z12, Z13
+	VPANDD           Z5, Z13, Z13
+	VPORD            Z13, Z11, Z11
+	VPDPBUSD.BCST    12(BX), Z11, Z8
+	VPSRLW           $0x04, Z10, Z10
+	VPANDD           Z4, Z10, Z10
+	VPSRLW           $0x03, Z12, Z11
+	VPANDD           Z5, Z11, Z11
+	VPORD            Z11, Z10, Z10
+	VPDPBUSD.BCST    28(BX), Z10, Z16
+	VPADDD           Z16, Z8, Z8
+	VCVTPH2PS        -32(DX)(CX*1), Z10
+	VSUBPS           Z6, Z8, Z8
+	VMULPS           Z10, Z8, Z8
+	VFMADD231PS.BCST 32(BX), Z8, Z3
+	ADDQ             $+48, BX
+	ADDQ             $+320, AX
+	ADDQ             $+320, DX
+	DECQ             R8
+	JNZ              block36
+
+done37:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z0, Z4
+	VMOVUPS      expMost<>+0(SB), Z6
+	VMINPS       Z4, Z6, Z4
+	VMOVUPS      expLeast<>+0(SB), Z6
+	VMAXPS       Z4, Z6, Z4
+	VMULPS       log2e<>+0(SB), Z4, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VFNMADD231PS ln2High<>+0(SB), Z5, Z4
+	VFNMADD231PS ln2Low<>+0(SB), Z5, Z4
+	VMOVUPS      expC7<>+0(SB), Z6
+	VFMADD213PS  expC6<>+0(SB), Z4, Z6
+	VFMADD213PS  expC5<>+0(SB), Z4, Z6
+	VFMADD213PS  expC4<>+0(SB), Z4, Z6
+	VFMADD213PS  expC3<>+0(SB), Z4, Z6
+	VFMADD213PS  expC2<>+0(SB), Z4, Z6
+	VFMADD213PS  expC1<>+0(SB), Z4, Z6
+	VFMADD213PS  expC0<>+0(SB), Z4, Z6
+	VSCALEFPS    Z5, Z6, Z6
+	VMOVAPS      Z6, Z4
+	VADDPS       one<>+0(SB), Z4, Z4
+	VDIVPS       Z4, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VXORPS       sign<>+0(SB), Z2, Z1
+	VMOVUPS      expMost<>+0(SB), Z5
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      expLeast<>+0(SB), Z5
+	VMAXPS       Z1, Z5, Z1
+	VMULPS       log2e<>+0(SB), Z1, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VFNMADD231PS ln2High<>+0(SB), Z4, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z4, Z1
+	VMOVUPS      expC7<>+0(SB), Z5
+	VFMADD213PS  expC6<>+0(SB), Z1, Z5
+	VFMADD213PS  expC5<>+0(SB), Z1, Z5
+	VFMADD213PS  expC4<>+0(SB), Z1, Z5
+	VFMADD213PS  expC3<>+0(SB), Z1, Z5
+	VFMADD213PS  expC2<>+0(SB), Z1, Z5
+	VFMADD213PS  expC1<>+0(SB), Z1, Z5
+	VFMADD213PS  expC0<>+0(SB), Z1, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVAPS      Z5, Z1
+	VADDPS       one<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	MOVQ         $0x00000001, BX
+	SHLXQ        DX, BX, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS      Z0, (CX)
+	VMOVUPS      Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
 // func expandQ50AVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 // Requires: AVX, AVX2, F16C
 TEXT ·expandQ50AVX2(SB), NOSPLIT, $0-24
@@ -1913,9 +3008,9 @@ TEXT ·expandQ50AVX2(SB), NOSPLIT, $0-24
 	MOVQ  panel+8(FP), CX
 	MOVQ  blocks+16(FP), DX
 	TESTQ DX, DX
-	JZ    done29
+	JZ    done39
 
-block28:
+block38:
 	ADDQ      $+32, CX
 	VMOVUPS   (CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
@@ -2024,9 +3119,9 @@ block28:
 	ADDQ      $+640, AX
 	ADDQ      $+320, CX
 	DECQ      DX
-	JNZ       block28
+	JNZ       block38
 
-done29:
+done39:
 	VZEROUPPER
 	RET
 
@@ -2055,17 +3150,19 @@ TEXT ·tileQ50AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   x+8(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   blocks+48(FP), DX
-	TESTQ  DX, DX
-	JZ     done31
+	MOVQ   xStride+32(FP), DX
+	MOVQ   blocks+48(FP), SI
+	TESTQ  SI, SI
+	JZ     done41
 
-block30:
+block40:
 	ADDQ         $+32, AX
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
-	PREFETCHT0   8448(AX)
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	PREFETCHT0   192(BX)(DX*1)
+	PREFETCHT0   256(BX)(DX*1)
 	VMOVUPS      (AX), Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y2
 	VMOVUPS      256(AX), Y4
@@ -2216,10 +3313,10 @@ block30:
 	VFMADD231PS  Y3, Y2, Y1
 	ADDQ         $+48, CX
 	ADDQ         $+320, AX
-	DECQ         DX
-	JNZ          block30
+	DECQ         SI
+	JNZ          block40
 
-done31:
+done41:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -2232,13 +3329,13 @@ done31:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual32
+	JZ         noResidual42
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual32:
+noResidual42:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
 	VZEROUPPER
@@ -2255,17 +3352,19 @@ TEXT ·swigluQ50AVX2r1(SB), NOSPLIT, $0-80
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   blocks+48(FP), BX
-	TESTQ  BX, BX
-	JZ     done34
+	MOVQ   xStride+32(FP), BX
+	MOVQ   blocks+48(FP), DI
+	TESTQ  DI, DI
+	JZ     done44
 
-block33:
+block43:
 	ADDQ         $+32, AX
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
-	PREFETCHT0   8448(AX)
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
 	VMOVUPS      (AX), Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y4
 	VMOVUPS      256(AX), Y6
@@ -2414,11 +3513,12 @@ block33:
 	VMULPS       Y5, Y4, Y4
 	VBROADCASTSS 32(DX), Y5
 	VFMADD231PS  Y5, Y4, Y1
-	PREFETCHT0   8192(AX)(CX*1)
-	PREFETCHT0   8256(AX)(CX*1)
-	PREFETCHT0   8320(AX)(CX*1)
-	PREFETCHT0   8384(AX)(CX*1)
-	PREFETCHT0   8448(AX)(CX*1)
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
 	VMOVUPS      (AX)(CX*1), Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y4
 	VMOVUPS      256(AX)(CX*1), Y6
@@ -2569,10 +3669,10 @@ block33:
 	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $+48, DX
 	ADDQ         $+320, AX
-	DECQ         BX
-	JNZ          block33
+	DECQ         DI
+	JNZ          block43
 
-done34:
+done44:
 	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Y0, Y4
 	VMOVUPS      expMost<>+0(SB), Y6
@@ -2655,9 +3755,9 @@ TEXT ·expandQ51VNNI(SB), NOSPLIT, $0-24
 	MOVQ  panel+8(FP), CX
 	MOVQ  blocks+16(FP), DX
 	TESTQ DX, DX
-	JZ    done36
+	JZ    done46
 
-block35:
+block45:
 	ADDQ      $+64, CX
 	VMOVUPS   (CX), Z0
 	VPANDD    nibbles0<>+0(SB), Z0, Z1
@@ -2715,9 +3815,9 @@ block35:
 	ADDQ      $+640, AX
 	ADDQ      $+320, CX
 	DECQ      DX
-	JNZ       block35
+	JNZ       block45
 
-done36:
+done46:
 	VZEROUPPER
 	RET
 
@@ -2733,9 +3833,9 @@ TEXT ·tileQ51VNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done38
+	JZ      done48
 
-block37:
+block47:
 	ADDQ             $+64, AX
 	LEAQ             (AX), BX
 	PREFETCHT0       (BX)(DX*1)
@@ -2805,9 +3905,9 @@ block37:
 	ADDQ             $+48, CX
 	ADDQ             $+320, AX
 	DECQ             SI
-	JNZ              block37
+	JNZ              block47
 
-done38:
+done48:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -2817,11 +3917,11 @@ done38:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual39
+	JZ        noResidual49
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-noResidual39:
+noResidual49:
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
@@ -2840,9 +3940,9 @@ TEXT ·tileQ51VNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done41
+	JZ      done51
 
-block40:
+block50:
 	ADDQ             $+64, AX
 	LEAQ             (AX), SI
 	PREFETCHT0       (SI)(BX*1)
@@ -2977,9 +4077,9 @@ block40:
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             DI
-	JNZ              block40
+	JNZ              block50
 
-done41:
+done51:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -2989,15 +4089,336 @@ done41:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual42
+	JZ        noResidual52
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual42:
+noResidual52:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tileQ51VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ51VNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS nibbles0<>+0(SB), Z4
+	VMOVUPS ones4<>+0(SB), Z5
+	VMOVUPS start<>+0(SB), Z6
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done54
+
+block53:
+	ADDQ             $+64, AX
+	ADDQ             $+64, DX
+	LEAQ             (AX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VMOVUPS          256(AX), Z11
+	VPSLLW           $0x04, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPANDD           Z5, Z11, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x03, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x01, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x02, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x01, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x03, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
+	VPADDD           Z8, Z7, Z7
+	VCVTPH2PS        -64(AX), Z9
+	VCVTPH2PS        -32(AX), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z0
+	LEAQ             (AX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VMOVUPS          256(AX)(CX*1), Z11
+	VPSLLW           $0x04, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPANDD           Z5, Z11, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z14
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x03, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x01, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z14
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x02, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z14
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x01, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x03, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z14
+	VPADDD           Z14, Z13, Z13
+	VCVTPH2PS        -64(AX)(CX*1), Z9
+	VCVTPH2PS        -32(AX)(CX*1), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z9, Z13, Z13
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z13
+	VFMADD231PS.BCST 32(BX), Z13, Z1
+	LEAQ             (AX)(CX*2), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VPXORD           Z15, Z15, Z15
+	VPXORD           Z16, Z16, Z16
+	VMOVUPS          (AX)(CX*2), Z9
+	VPANDD           Z4, Z9, Z10
+	VMOVUPS          256(AX)(CX*2), Z11
+	VPSLLW           $0x04, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z15
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPANDD           Z5, Z11, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z16
+	VMOVUPS          64(AX)(CX*2), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x03, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z15
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x01, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z16
+	VMOVUPS          128(AX)(CX*2), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x02, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z15
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z16
+	VMOVUPS          192(AX)(CX*2), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x01, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z15
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x03, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z16
+	VPADDD           Z16, Z15, Z15
+	VCVTPH2PS        -64(AX)(CX*2), Z9
+	VCVTPH2PS        -32(AX)(CX*2), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z15, Z15
+	VMULPS           Z9, Z15, Z15
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z15
+	VFMADD231PS.BCST 32(BX), Z15, Z2
+	LEAQ             (DX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VPXORD           Z17, Z17, Z17
+	VPXORD           Z18, Z18, Z18
+	VMOVUPS          (DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VMOVUPS          256(DX), Z11
+	VPSLLW           $0x04, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z17
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPANDD           Z5, Z11, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z18
+	VMOVUPS          64(DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x03, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z17
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x01, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z18
+	VMOVUPS          128(DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x02, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z17
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z18
+	VMOVUPS          192(DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x01, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z17
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x03, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z18
+	VPADDD           Z18, Z17, Z17
+	VCVTPH2PS        -64(DX), Z9
+	VCVTPH2PS        -32(DX), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z17, Z17
+	VMULPS           Z9, Z17, Z17
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z17
+	VFMADD231PS.BCST 32(BX), Z17, Z3
+	ADDQ             $+48, BX
+	ADDQ             $+320, AX
+	ADDQ             $+320, DX
+	DECQ             R8
+	JNZ              block53
+
+done54:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual55
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS   (BX)(AX*1), Z4
+	VADDPS    Z4, Z1, Z1
+	VMOVUPS   (BX)(AX*2), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+noResidual55:
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, (CX)(AX*1)
+	VMOVUPS Z2, (CX)(AX*2)
+	VMOVUPS Z3, K1, (DX)
 	VZEROUPPER
 	RET
 
@@ -3016,9 +4437,9 @@ TEXT ·swigluQ51VNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done44
+	JZ      done57
 
-block43:
+block56:
 	ADDQ             $+64, AX
 	LEAQ             (AX), SI
 	PREFETCHT0       (SI)(BX*1)
@@ -3153,9 +4574,9 @@ block43:
 	ADDQ             $+48, DX
 	ADDQ             $+320, AX
 	DECQ             DI
-	JNZ              block43
+	JNZ              block56
 
-done44:
+done57:
 	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z2
 	VMOVUPS      expMost<>+0(SB), Z4
@@ -3189,6 +4610,353 @@ done44:
 	VZEROUPPER
 	RET
 
+// func swigluQ51VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluQ51VNNIr1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    panelBytes+56(FP), DX
+	ADDQ    AX, DX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS nibbles0<>+0(SB), Z4
+	VMOVUPS ones4<>+0(SB), Z5
+	VMOVUPS start<>+0(SB), Z6
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done59
+
+block58:
+	ADDQ             $+64, AX
+	ADDQ             $+64, DX
+	LEAQ             (AX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VMOVUPS          256(AX), Z11
+	VPSLLW           $0x04, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPANDD           Z5, Z11, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x03, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x01, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x02, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x01, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x03, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
+	VPADDD           Z8, Z7, Z7
+	VCVTPH2PS        -64(AX), Z9
+	VCVTPH2PS        -32(AX), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z0
+	LEAQ             (AX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VMOVUPS          256(AX)(CX*1), Z11
+	VPSLLW           $0x04, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPANDD           Z5, Z11, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z14
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x03, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x01, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z14
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x02, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z14
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x01, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z13
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x03, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z14
+	VPADDD           Z14, Z13, Z13
+	VCVTPH2PS        -64(AX)(CX*1), Z9
+	VCVTPH2PS        -32(AX)(CX*1), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z13, Z13
+	VMULPS           Z9, Z13, Z13
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z13
+	VFMADD231PS.BCST 32(BX), Z13, Z1
+	LEAQ             (DX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VPXORD           Z15, Z15, Z15
+	VPXORD           Z16, Z16, Z16
+	VMOVUPS          (DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VMOVUPS          256(DX), Z11
+	VPSLLW           $0x04, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z15
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPANDD           Z5, Z11, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z16
+	VMOVUPS          64(DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x03, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z15
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x01, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z16
+	VMOVUPS          128(DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x02, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z15
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z16
+	VMOVUPS          192(DX), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x01, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z15
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x03, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z16
+	VPADDD           Z16, Z15, Z15
+	VCVTPH2PS        -64(DX), Z9
+	VCVTPH2PS        -32(DX), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z15, Z15
+	VMULPS           Z9, Z15, Z15
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z15
+	VFMADD231PS.BCST 32(BX), Z15, Z2
+	LEAQ             (DX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	PREFETCHT0       256(DI)(SI*1)
+	VPXORD           Z17, Z17, Z17
+	VPXORD           Z18, Z18, Z18
+	VMOVUPS          (DX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VMOVUPS          256(DX)(CX*1), Z11
+	VPSLLW           $0x04, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z17
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPANDD           Z5, Z11, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z18
+	VMOVUPS          64(DX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x03, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z17
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x01, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z18
+	VMOVUPS          128(DX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x02, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z17
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x02, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z18
+	VMOVUPS          192(DX)(CX*1), Z9
+	VPANDD           Z4, Z9, Z10
+	VPSLLW           $0x01, Z11, Z12
+	VPANDD           Z5, Z12, Z12
+	VPORD            Z12, Z10, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z17
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z4, Z9, Z9
+	VPSRLW           $0x03, Z11, Z10
+	VPANDD           Z5, Z10, Z10
+	VPORD            Z10, Z9, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z18
+	VPADDD           Z18, Z17, Z17
+	VCVTPH2PS        -64(DX)(CX*1), Z9
+	VCVTPH2PS        -32(DX)(CX*1), Z10
+	VMULPS           eighth<>+0(SB), Z10, Z10
+	VCVTDQ2PS        Z17, Z17
+	VMULPS           Z9, Z17, Z17
+	VSUBPS.BCST      36(BX), Z6, Z9
+	VFNMADD231PS     Z10, Z9, Z17
+	VFMADD231PS.BCST 32(BX), Z17, Z3
+	ADDQ             $+48, BX
+	ADDQ             $+320, AX
+	ADDQ             $+320, DX
+	DECQ             R8
+	JNZ              block58
+
+done59:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z0, Z4
+	VMOVUPS      expMost<>+0(SB), Z6
+	VMINPS       Z4, Z6, Z4
+	VMOVUPS      expLeast<>+0(SB), Z6
+	VMAXPS       Z4, Z6, Z4
+	VMULPS       log2e<>+0(SB), Z4, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VFNMADD231PS ln2High<>+0(SB), Z5, Z4
+	VFNMADD231PS ln2Low<>+0(SB), Z5, Z4
+	VMOVUPS      expC7<>+0(SB), Z6
+	VFMADD213PS  expC6<>+0(SB), Z4, Z6
+	VFMADD213PS  expC5<>+0(SB), Z4, Z6
+	VFMADD213PS  expC4<>+0(SB), Z4, Z6
+	VFMADD213PS  expC3<>+0(SB), Z4, Z6
+	VFMADD213PS  expC2<>+0(SB), Z4, Z6
+	VFMADD213PS  expC1<>+0(SB), Z4, Z6
+	VFMADD213PS  expC0<>+0(SB), Z4, Z6
+	VSCALEFPS    Z5, Z6, Z6
+	VMOVAPS      Z6, Z4
+	VADDPS       one<>+0(SB), Z4, Z4
+	VDIVPS       Z4, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VXORPS       sign<>+0(SB), Z2, Z1
+	VMOVUPS      expMost<>+0(SB), Z5
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      expLeast<>+0(SB), Z5
+	VMAXPS       Z1, Z5, Z1
+	VMULPS       log2e<>+0(SB), Z1, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VFNMADD231PS ln2High<>+0(SB), Z4, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z4, Z1
+	VMOVUPS      expC7<>+0(SB), Z5
+	VFMADD213PS  expC6<>+0(SB), Z1, Z5
+	VFMADD213PS  expC5<>+0(SB), Z1, Z5
+	VFMADD213PS  expC4<>+0(SB), Z1, Z5
+	VFMADD213PS  expC3<>+0(SB), Z1, Z5
+	VFMADD213PS  expC2<>+0(SB), Z1, Z5
+	VFMADD213PS  expC1<>+0(SB), Z1, Z5
+	VFMADD213PS  expC0<>+0(SB), Z1, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVAPS      Z5, Z1
+	VADDPS       one<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	MOVQ         $0x00000001, BX
+	SHLXQ        DX, BX, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS      Z0, (CX)
+	VMOVUPS      Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
 // func expandQ51AVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 // Requires: AVX, AVX2, F16C
 TEXT ·expandQ51AVX2(SB), NOSPLIT, $0-24
@@ -3196,9 +4964,9 @@ TEXT ·expandQ51AVX2(SB), NOSPLIT, $0-24
 	MOVQ  panel+8(FP), CX
 	MOVQ  blocks+16(FP), DX
 	TESTQ DX, DX
-	JZ    done46
+	JZ    done61
 
-block45:
+block60:
 	ADDQ      $+64, CX
 	VMOVUPS   (CX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
@@ -3309,9 +5077,9 @@ block45:
 	ADDQ      $+640, AX
 	ADDQ      $+320, CX
 	DECQ      DX
-	JNZ       block45
+	JNZ       block60
 
-done46:
+done61:
 	VZEROUPPER
 	RET
 
@@ -3322,17 +5090,19 @@ TEXT ·tileQ51AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   x+8(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   blocks+48(FP), DX
-	TESTQ  DX, DX
-	JZ     done48
+	MOVQ   xStride+32(FP), DX
+	MOVQ   blocks+48(FP), SI
+	TESTQ  SI, SI
+	JZ     done63
 
-block47:
+block62:
 	ADDQ         $+64, AX
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
-	PREFETCHT0   8448(AX)
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	PREFETCHT0   192(BX)(DX*1)
+	PREFETCHT0   256(BX)(DX*1)
 	VMOVUPS      (AX), Y3
 	VPAND        nibbles0<>+0(SB), Y3, Y2
 	VMOVUPS      256(AX), Y4
@@ -3487,10 +5257,10 @@ block47:
 	VFMADD231PS  Y3, Y2, Y1
 	ADDQ         $+48, CX
 	ADDQ         $+320, AX
-	DECQ         DX
-	JNZ          block47
+	DECQ         SI
+	JNZ          block62
 
-done48:
+done63:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -3503,13 +5273,13 @@ done48:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual49
+	JZ         noResidual64
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual49:
+noResidual64:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
 	VZEROUPPER
@@ -3526,17 +5296,19 @@ TEXT ·swigluQ51AVX2r1(SB), NOSPLIT, $0-80
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   blocks+48(FP), BX
-	TESTQ  BX, BX
-	JZ     done51
+	MOVQ   xStride+32(FP), BX
+	MOVQ   blocks+48(FP), DI
+	TESTQ  DI, DI
+	JZ     done66
 
-block50:
+block65:
 	ADDQ         $+64, AX
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
-	PREFETCHT0   8448(AX)
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
 	VMOVUPS      (AX), Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y4
 	VMOVUPS      256(AX), Y6
@@ -3689,11 +5461,12 @@ block50:
 	VFNMADD231PS Y6, Y5, Y4
 	VBROADCASTSS 32(DX), Y5
 	VFMADD231PS  Y5, Y4, Y1
-	PREFETCHT0   8192(AX)(CX*1)
-	PREFETCHT0   8256(AX)(CX*1)
-	PREFETCHT0   8320(AX)(CX*1)
-	PREFETCHT0   8384(AX)(CX*1)
-	PREFETCHT0   8448(AX)(CX*1)
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
+	PREFETCHT0   256(SI)(BX*1)
 	VMOVUPS      (AX)(CX*1), Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y4
 	VMOVUPS      256(AX)(CX*1), Y6
@@ -3848,10 +5621,10 @@ block50:
 	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $+48, DX
 	ADDQ         $+320, AX
-	DECQ         BX
-	JNZ          block50
+	DECQ         DI
+	JNZ          block65
 
-done51:
+done66:
 	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Y0, Y4
 	VMOVUPS      expMost<>+0(SB), Y6
@@ -3935,9 +5708,9 @@ TEXT ·expandIQ4NLVNNI(SB), NOSPLIT, $0-24
 	VMOVUPS values128IQ4NL<>+0(SB), Z0
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done53
+	JZ      done68
 
-block52:
+block67:
 	ADDQ      $+32, CX
 	VMOVUPS   (CX), Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z2
@@ -3976,9 +5749,9 @@ block52:
 	ADDQ      $+640, AX
 	ADDQ      $+256, CX
 	DECQ      DX
-	JNZ       block52
+	JNZ       block67
 
-done53:
+done68:
 	VZEROUPPER
 	RET
 
@@ -4012,9 +5785,9 @@ TEXT ·tileIQ4NLVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done55
+	JZ      done70
 
-block54:
+block69:
 	ADDQ             $+32, AX
 	LEAQ             (AX), BX
 	PREFETCHT0       (BX)(DX*1)
@@ -4063,9 +5836,9 @@ block54:
 	ADDQ             $+48, CX
 	ADDQ             $+256, AX
 	DECQ             SI
-	JNZ              block54
+	JNZ              block69
 
-done55:
+done70:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -4075,11 +5848,11 @@ done55:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual56
+	JZ        noResidual71
 	VMOVUPS.Z (CX), K1, Z0
 	VADDPS    Z0, Z1, Z1
 
-noResidual56:
+noResidual71:
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -4098,9 +5871,9 @@ TEXT ·tileIQ4NLVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done58
+	JZ      done73
 
-block57:
+block72:
 	ADDQ             $+32, AX
 	LEAQ             (AX), SI
 	PREFETCHT0       (SI)(BX*1)
@@ -4193,9 +5966,9 @@ block57:
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             DI
-	JNZ              block57
+	JNZ              block72
 
-done58:
+done73:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -4205,15 +5978,252 @@ done58:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual59
+	JZ        noResidual74
 	VMOVUPS   (DX), Z0
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS.Z (DX)(AX*1), K1, Z0
 	VADDPS    Z0, Z2, Z2
 
-noResidual59:
+noResidual74:
 	VMOVUPS Z1, (CX)
 	VMOVUPS Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tileIQ4NLVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileIQ4NLVNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	VMOVUPS values128IQ4NL<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VMOVUPS nibbles0<>+0(SB), Z5
+	VMOVUPS start<>+0(SB), Z6
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done76
+
+block75:
+	ADDQ             $+32, AX
+	ADDQ             $+32, DX
+	LEAQ             (AX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z8, Z8, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
+	VPADDD           Z8, Z7, Z7
+	VCVTPH2PS        -32(AX), Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z1
+	LEAQ             (AX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z11, Z11, Z11
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z11
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z11
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z11
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z11
+	VPADDD           Z11, Z7, Z7
+	VCVTPH2PS        -32(AX)(CX*1), Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
+	LEAQ             (AX)(CX*2), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z12, Z12, Z12
+	VMOVUPS          (AX)(CX*2), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(AX)(CX*2), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(AX)(CX*2), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(AX)(CX*2), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPADDD           Z12, Z7, Z7
+	VCVTPH2PS        -32(AX)(CX*2), Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z3
+	LEAQ             (DX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z13, Z13, Z13
+	VMOVUPS          (DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z13
+	VMOVUPS          64(DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z13
+	VMOVUPS          128(DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z13
+	VMOVUPS          192(DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z13
+	VPADDD           Z13, Z7, Z7
+	VCVTPH2PS        -32(DX), Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z4
+	ADDQ             $+48, BX
+	ADDQ             $+256, AX
+	ADDQ             $+256, DX
+	DECQ             R8
+	JNZ              block75
+
+done76:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual77
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS   (BX)(AX*1), Z0
+	VADDPS    Z0, Z2, Z2
+	VMOVUPS   (BX)(AX*2), Z0
+	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z (SI), K1, Z0
+	VADDPS    Z0, Z4, Z4
+
+noResidual77:
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, (CX)(AX*1)
+	VMOVUPS Z3, (CX)(AX*2)
+	VMOVUPS Z4, K1, (DX)
 	VZEROUPPER
 	RET
 
@@ -4232,9 +6242,9 @@ TEXT ·swigluIQ4NLVNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done61
+	JZ      done79
 
-block60:
+block78:
 	ADDQ             $+32, AX
 	LEAQ             (AX), SI
 	PREFETCHT0       (SI)(BX*1)
@@ -4327,9 +6337,9 @@ block60:
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             DI
-	JNZ              block60
+	JNZ              block78
 
-done61:
+done79:
 	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z1, Z0
 	VMOVUPS      expMost<>+0(SB), Z4
@@ -4363,6 +6373,269 @@ done61:
 	VZEROUPPER
 	RET
 
+// func swigluIQ4NLVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluIQ4NLVNNIr1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    panelBytes+56(FP), DX
+	ADDQ    AX, DX
+	VMOVUPS values128IQ4NL<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VMOVUPS nibbles0<>+0(SB), Z5
+	VMOVUPS start<>+0(SB), Z6
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done81
+
+block80:
+	ADDQ             $+32, AX
+	ADDQ             $+32, DX
+	LEAQ             (AX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z8, Z8, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
+	VPADDD           Z8, Z7, Z7
+	VCVTPH2PS        -32(AX), Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z1
+	LEAQ             (AX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z11, Z11, Z11
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z11
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z11
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z11
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z11
+	VPADDD           Z11, Z7, Z7
+	VCVTPH2PS        -32(AX)(CX*1), Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
+	LEAQ             (DX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z12, Z12, Z12
+	VMOVUPS          (DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPADDD           Z12, Z7, Z7
+	VCVTPH2PS        -32(DX), Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z3
+	LEAQ             (DX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z13, Z13, Z13
+	VMOVUPS          (DX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z13
+	VMOVUPS          64(DX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z13
+	VMOVUPS          128(DX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z13
+	VMOVUPS          192(DX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z13
+	VPADDD           Z13, Z7, Z7
+	VCVTPH2PS        -32(DX)(CX*1), Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z4
+	ADDQ             $+48, BX
+	ADDQ             $+256, AX
+	ADDQ             $+256, DX
+	DECQ             R8
+	JNZ              block80
+
+done81:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z1, Z0
+	VMOVUPS      expMost<>+0(SB), Z6
+	VMINPS       Z0, Z6, Z0
+	VMOVUPS      expLeast<>+0(SB), Z6
+	VMAXPS       Z0, Z6, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VFNMADD231PS ln2High<>+0(SB), Z5, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z5, Z0
+	VMOVUPS      expC7<>+0(SB), Z6
+	VFMADD213PS  expC6<>+0(SB), Z0, Z6
+	VFMADD213PS  expC5<>+0(SB), Z0, Z6
+	VFMADD213PS  expC4<>+0(SB), Z0, Z6
+	VFMADD213PS  expC3<>+0(SB), Z0, Z6
+	VFMADD213PS  expC2<>+0(SB), Z0, Z6
+	VFMADD213PS  expC1<>+0(SB), Z0, Z6
+	VFMADD213PS  expC0<>+0(SB), Z0, Z6
+	VSCALEFPS    Z5, Z6, Z6
+	VMOVAPS      Z6, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VXORPS       sign<>+0(SB), Z3, Z0
+	VMOVUPS      expMost<>+0(SB), Z5
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      expLeast<>+0(SB), Z5
+	VMAXPS       Z0, Z5, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z2, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z2, Z0
+	VMOVUPS      expC7<>+0(SB), Z5
+	VFMADD213PS  expC6<>+0(SB), Z0, Z5
+	VFMADD213PS  expC5<>+0(SB), Z0, Z5
+	VFMADD213PS  expC4<>+0(SB), Z0, Z5
+	VFMADD213PS  expC3<>+0(SB), Z0, Z5
+	VFMADD213PS  expC2<>+0(SB), Z0, Z5
+	VFMADD213PS  expC1<>+0(SB), Z0, Z5
+	VFMADD213PS  expC0<>+0(SB), Z0, Z5
+	VSCALEFPS    Z2, Z5, Z5
+	VMOVAPS      Z5, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	MOVQ         $0x00000001, BX
+	SHLXQ        DX, BX, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS      Z1, (CX)
+	VMOVUPS      Z3, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
 // func expandIQ4NLAVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 // Requires: AVX, AVX2, F16C
 TEXT ·expandIQ4NLAVX2(SB), NOSPLIT, $0-24
@@ -4371,9 +6644,9 @@ TEXT ·expandIQ4NLAVX2(SB), NOSPLIT, $0-24
 	VMOVUPS values128IQ4NL<>+0(SB), Y0
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done63
+	JZ      done83
 
-block62:
+block82:
 	ADDQ       $+32, CX
 	VXORPS     Y1, Y1, Y1
 	VMOVUPS    (CX), Y2
@@ -4594,9 +6867,9 @@ block62:
 	ADDQ       $+1152, AX
 	ADDQ       $+256, CX
 	DECQ       DX
-	JNZ        block62
+	JNZ        block82
 
-done63:
+done83:
 	VZEROUPPER
 	RET
 
@@ -4645,16 +6918,18 @@ TEXT ·tileIQ4NLAVX2r1p1(SB), NOSPLIT, $0-80
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VMOVUPS signedIQ4NL<>+0(SB), Y0
-	MOVQ    blocks+48(FP), DX
-	TESTQ   DX, DX
-	JZ      done65
+	MOVQ    xStride+32(FP), DX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done85
 
-block64:
+block84:
 	ADDQ         $+32, AX
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	PREFETCHT0   192(BX)(DX*1)
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
 	VPBROADCASTD (CX), Y5
@@ -4805,10 +7080,10 @@ block64:
 	VFMADD231PS  Y3, Y4, Y2
 	ADDQ         $+48, CX
 	ADDQ         $+256, AX
-	DECQ         DX
-	JNZ          block64
+	DECQ         SI
+	JNZ          block84
 
-done65:
+done85:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -4821,13 +7096,13 @@ done65:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual66
+	JZ         noResidual86
 	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y2, Y2
 
-noResidual66:
+noResidual86:
 	VMASKMOVPS Y1, Y0, (AX)
 	VMASKMOVPS Y2, Y3, 32(AX)
 	VZEROUPPER
@@ -4864,16 +7139,18 @@ TEXT ·swigluIQ4NLAVX2r1(SB), NOSPLIT, $0-80
 	VXORPS  Y3, Y3, Y3
 	VXORPS  Y4, Y4, Y4
 	VMOVUPS signedIQ4NL<>+0(SB), Y0
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
-	JZ      done68
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
+	JZ      done88
 
-block67:
+block87:
 	ADDQ         $+32, AX
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
 	VPBROADCASTD (DX), Y7
@@ -5022,10 +7299,11 @@ block67:
 	VMULPS       Y5, Y6, Y6
 	VBROADCASTSS 32(DX), Y5
 	VFMADD231PS  Y5, Y6, Y2
-	PREFETCHT0   8192(AX)(CX*1)
-	PREFETCHT0   8256(AX)(CX*1)
-	PREFETCHT0   8320(AX)(CX*1)
-	PREFETCHT0   8384(AX)(CX*1)
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
 	VPBROADCASTD (DX), Y7
@@ -5176,10 +7454,10 @@ block67:
 	VFMADD231PS  Y5, Y6, Y4
 	ADDQ         $+48, DX
 	ADDQ         $+256, AX
-	DECQ         BX
-	JNZ          block67
+	DECQ         DI
+	JNZ          block87
 
-done68:
+done88:
 	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Y1, Y0
 	VMOVUPS      expMost<>+0(SB), Y6
@@ -5263,9 +7541,9 @@ TEXT ·expandMXFP4VNNI(SB), NOSPLIT, $0-24
 	VMOVUPS values128MXFP4<>+0(SB), Z0
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done70
+	JZ      done90
 
-block69:
+block89:
 	ADDQ      $+32, CX
 	VMOVUPS   (CX), Z1
 	VPANDD    nibbles0<>+0(SB), Z1, Z2
@@ -5305,9 +7583,9 @@ block69:
 	ADDQ      $+640, AX
 	ADDQ      $+256, CX
 	DECQ      DX
-	JNZ       block69
+	JNZ       block89
 
-done70:
+done90:
 	VZEROUPPER
 	RET
 
@@ -5341,9 +7619,9 @@ TEXT ·tileMXFP4VNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done72
+	JZ      done92
 
-block71:
+block91:
 	ADDQ             $+32, AX
 	LEAQ             (AX), BX
 	PREFETCHT0       (BX)(DX*1)
@@ -5393,9 +7671,9 @@ block71:
 	ADDQ             $+48, CX
 	ADDQ             $+256, AX
 	DECQ             SI
-	JNZ              block71
+	JNZ              block91
 
-done72:
+done92:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -5405,11 +7683,11 @@ done72:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual73
+	JZ        noResidual93
 	VMOVUPS.Z (CX), K1, Z0
 	VADDPS    Z0, Z1, Z1
 
-noResidual73:
+noResidual93:
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -5428,9 +7706,9 @@ TEXT ·tileMXFP4VNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done75
+	JZ      done95
 
-block74:
+block94:
 	ADDQ             $+32, AX
 	LEAQ             (AX), SI
 	PREFETCHT0       (SI)(BX*1)
@@ -5525,9 +7803,9 @@ block74:
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             DI
-	JNZ              block74
+	JNZ              block94
 
-done75:
+done95:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -5537,15 +7815,256 @@ done75:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual76
+	JZ        noResidual96
 	VMOVUPS   (DX), Z0
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS.Z (DX)(AX*1), K1, Z0
 	VADDPS    Z0, Z2, Z2
 
-noResidual76:
+noResidual96:
 	VMOVUPS Z1, (CX)
 	VMOVUPS Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tileMXFP4VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileMXFP4VNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	VMOVUPS values128MXFP4<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VMOVUPS nibbles0<>+0(SB), Z5
+	VMOVUPS start<>+0(SB), Z6
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done98
+
+block97:
+	ADDQ             $+32, AX
+	ADDQ             $+32, DX
+	LEAQ             (AX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z8, Z8, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
+	VPADDD           Z8, Z7, Z7
+	VPMOVZXWD        -32(AX), Z9
+	VPSLLD           $0x10, Z9, Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z1
+	LEAQ             (AX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z11, Z11, Z11
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z11
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z11
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z11
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z11
+	VPADDD           Z11, Z7, Z7
+	VPMOVZXWD        -32(AX)(CX*1), Z9
+	VPSLLD           $0x10, Z9, Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
+	LEAQ             (AX)(CX*2), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z12, Z12, Z12
+	VMOVUPS          (AX)(CX*2), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(AX)(CX*2), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(AX)(CX*2), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(AX)(CX*2), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPADDD           Z12, Z7, Z7
+	VPMOVZXWD        -32(AX)(CX*2), Z9
+	VPSLLD           $0x10, Z9, Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z3
+	LEAQ             (DX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z13, Z13, Z13
+	VMOVUPS          (DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z13
+	VMOVUPS          64(DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z13
+	VMOVUPS          128(DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z13
+	VMOVUPS          192(DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z13
+	VPADDD           Z13, Z7, Z7
+	VPMOVZXWD        -32(DX), Z9
+	VPSLLD           $0x10, Z9, Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z4
+	ADDQ             $+48, BX
+	ADDQ             $+256, AX
+	ADDQ             $+256, DX
+	DECQ             R8
+	JNZ              block97
+
+done98:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual99
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS   (BX)(AX*1), Z0
+	VADDPS    Z0, Z2, Z2
+	VMOVUPS   (BX)(AX*2), Z0
+	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z (SI), K1, Z0
+	VADDPS    Z0, Z4, Z4
+
+noResidual99:
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, (CX)(AX*1)
+	VMOVUPS Z3, (CX)(AX*2)
+	VMOVUPS Z4, K1, (DX)
 	VZEROUPPER
 	RET
 
@@ -5564,9 +8083,9 @@ TEXT ·swigluMXFP4VNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done78
+	JZ      done101
 
-block77:
+block100:
 	ADDQ             $+32, AX
 	LEAQ             (AX), SI
 	PREFETCHT0       (SI)(BX*1)
@@ -5661,9 +8180,9 @@ block77:
 	ADDQ             $+48, DX
 	ADDQ             $+256, AX
 	DECQ             DI
-	JNZ              block77
+	JNZ              block100
 
-done78:
+done101:
 	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z1, Z0
 	VMOVUPS      expMost<>+0(SB), Z4
@@ -5697,6 +8216,273 @@ done78:
 	VZEROUPPER
 	RET
 
+// func swigluMXFP4VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluMXFP4VNNIr1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    panelBytes+56(FP), DX
+	ADDQ    AX, DX
+	VMOVUPS values128MXFP4<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VMOVUPS nibbles0<>+0(SB), Z5
+	VMOVUPS start<>+0(SB), Z6
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done103
+
+block102:
+	ADDQ             $+32, AX
+	ADDQ             $+32, DX
+	LEAQ             (AX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z8, Z8, Z8
+	VMOVUPS          (AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z8
+	VMOVUPS          64(AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z8
+	VMOVUPS          128(AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z8
+	VMOVUPS          192(AX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z8
+	VPADDD           Z8, Z7, Z7
+	VPMOVZXWD        -32(AX), Z9
+	VPSLLD           $0x10, Z9, Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z1
+	LEAQ             (AX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z11, Z11, Z11
+	VMOVUPS          (AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z11
+	VMOVUPS          64(AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z11
+	VMOVUPS          128(AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z11
+	VMOVUPS          192(AX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z11
+	VPADDD           Z11, Z7, Z7
+	VPMOVZXWD        -32(AX)(CX*1), Z9
+	VPSLLD           $0x10, Z9, Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z2
+	LEAQ             (DX), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z12, Z12, Z12
+	VMOVUPS          (DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z12
+	VMOVUPS          64(DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z12
+	VMOVUPS          128(DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z12
+	VMOVUPS          192(DX), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z12
+	VPADDD           Z12, Z7, Z7
+	VPMOVZXWD        -32(DX), Z9
+	VPSLLD           $0x10, Z9, Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z3
+	LEAQ             (DX)(CX*1), DI
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	PREFETCHT0       128(DI)(SI*1)
+	PREFETCHT0       192(DI)(SI*1)
+	VBROADCASTSS     40(BX), Z7
+	VPXORD           Z13, Z13, Z13
+	VMOVUPS          (DX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    (BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    16(BX), Z9, Z13
+	VMOVUPS          64(DX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    4(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    20(BX), Z9, Z13
+	VMOVUPS          128(DX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    8(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    24(BX), Z9, Z13
+	VMOVUPS          192(DX)(CX*1), Z9
+	VPANDD           Z5, Z9, Z10
+	VPSHUFB          Z10, Z0, Z10
+	VPDPBUSD.BCST    12(BX), Z10, Z7
+	VPSRLW           $0x04, Z9, Z9
+	VPANDD           Z5, Z9, Z9
+	VPSHUFB          Z9, Z0, Z9
+	VPDPBUSD.BCST    28(BX), Z9, Z13
+	VPADDD           Z13, Z7, Z7
+	VPMOVZXWD        -32(DX)(CX*1), Z9
+	VPSLLD           $0x10, Z9, Z9
+	VSUBPS           Z6, Z7, Z7
+	VMULPS           Z9, Z7, Z7
+	VFMADD231PS.BCST 32(BX), Z7, Z4
+	ADDQ             $+48, BX
+	ADDQ             $+256, AX
+	ADDQ             $+256, DX
+	DECQ             R8
+	JNZ              block102
+
+done103:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z1, Z0
+	VMOVUPS      expMost<>+0(SB), Z6
+	VMINPS       Z0, Z6, Z0
+	VMOVUPS      expLeast<>+0(SB), Z6
+	VMAXPS       Z0, Z6, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VFNMADD231PS ln2High<>+0(SB), Z5, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z5, Z0
+	VMOVUPS      expC7<>+0(SB), Z6
+	VFMADD213PS  expC6<>+0(SB), Z0, Z6
+	VFMADD213PS  expC5<>+0(SB), Z0, Z6
+	VFMADD213PS  expC4<>+0(SB), Z0, Z6
+	VFMADD213PS  expC3<>+0(SB), Z0, Z6
+	VFMADD213PS  expC2<>+0(SB), Z0, Z6
+	VFMADD213PS  expC1<>+0(SB), Z0, Z6
+	VFMADD213PS  expC0<>+0(SB), Z0, Z6
+	VSCALEFPS    Z5, Z6, Z6
+	VMOVAPS      Z6, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VXORPS       sign<>+0(SB), Z3, Z0
+	VMOVUPS      expMost<>+0(SB), Z5
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      expLeast<>+0(SB), Z5
+	VMAXPS       Z0, Z5, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z2, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z2, Z0
+	VMOVUPS      expC7<>+0(SB), Z5
+	VFMADD213PS  expC6<>+0(SB), Z0, Z5
+	VFMADD213PS  expC5<>+0(SB), Z0, Z5
+	VFMADD213PS  expC4<>+0(SB), Z0, Z5
+	VFMADD213PS  expC3<>+0(SB), Z0, Z5
+	VFMADD213PS  expC2<>+0(SB), Z0, Z5
+	VFMADD213PS  expC1<>+0(SB), Z0, Z5
+	VFMADD213PS  expC0<>+0(SB), Z0, Z5
+	VSCALEFPS    Z2, Z5, Z5
+	VMOVAPS      Z5, Z0
+	VADDPS       one<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	MOVQ         $0x00000001, BX
+	SHLXQ        DX, BX, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS      Z1, (CX)
+	VMOVUPS      Z3, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
 // func expandMXFP4AVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 // Requires: AVX, AVX2
 TEXT ·expandMXFP4AVX2(SB), NOSPLIT, $0-24
@@ -5705,9 +8491,9 @@ TEXT ·expandMXFP4AVX2(SB), NOSPLIT, $0-24
 	VMOVUPS values12MXFP4<>+0(SB), Y0
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done80
+	JZ      done105
 
-block79:
+block104:
 	ADDQ      $+32, CX
 	VMOVUPS   (CX), Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y2
@@ -5786,9 +8572,9 @@ block79:
 	ADDQ      $+640, AX
 	ADDQ      $+256, CX
 	DECQ      DX
-	JNZ       block79
+	JNZ       block104
 
-done80:
+done105:
 	VZEROUPPER
 	RET
 
@@ -5836,16 +8622,18 @@ TEXT ·tileMXFP4AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    x+8(FP), CX
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
-	MOVQ    blocks+48(FP), DX
-	TESTQ   DX, DX
-	JZ      done82
+	MOVQ    xStride+32(FP), DX
+	MOVQ    blocks+48(FP), SI
+	TESTQ   SI, SI
+	JZ      done107
 
-block81:
+block106:
 	ADDQ         $+32, AX
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
+	LEAQ         (AX), BX
+	PREFETCHT0   (BX)(DX*1)
+	PREFETCHT0   64(BX)(DX*1)
+	PREFETCHT0   128(BX)(DX*1)
+	PREFETCHT0   192(BX)(DX*1)
 	VMOVUPS      (AX), Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y3
 	VPSHUFB      Y3, Y0, Y3
@@ -5966,10 +8754,10 @@ block81:
 	VFMADD231PS  Y4, Y3, Y2
 	ADDQ         $+48, CX
 	ADDQ         $+256, AX
-	DECQ         DX
-	JNZ          block81
+	DECQ         SI
+	JNZ          block106
 
-done82:
+done107:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -5982,13 +8770,13 @@ done82:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual83
+	JZ         noResidual108
 	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y2, Y2
 
-noResidual83:
+noResidual108:
 	VMASKMOVPS Y1, Y0, (AX)
 	VMASKMOVPS Y2, Y3, 32(AX)
 	VZEROUPPER
@@ -6006,16 +8794,18 @@ TEXT ·swigluMXFP4AVX2r1(SB), NOSPLIT, $0-80
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
 	VXORPS  Y4, Y4, Y4
-	MOVQ    blocks+48(FP), BX
-	TESTQ   BX, BX
-	JZ      done85
+	MOVQ    xStride+32(FP), BX
+	MOVQ    blocks+48(FP), DI
+	TESTQ   DI, DI
+	JZ      done110
 
-block84:
+block109:
 	ADDQ         $+32, AX
-	PREFETCHT0   8192(AX)
-	PREFETCHT0   8256(AX)
-	PREFETCHT0   8320(AX)
-	PREFETCHT0   8384(AX)
+	LEAQ         (AX), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
 	VMOVUPS      (AX), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
@@ -6134,10 +8924,11 @@ block84:
 	VMULPS       Y6, Y5, Y5
 	VBROADCASTSS 32(DX), Y6
 	VFMADD231PS  Y6, Y5, Y2
-	PREFETCHT0   8192(AX)(CX*1)
-	PREFETCHT0   8256(AX)(CX*1)
-	PREFETCHT0   8320(AX)(CX*1)
-	PREFETCHT0   8384(AX)(CX*1)
+	LEAQ         (AX)(CX*1), SI
+	PREFETCHT0   (SI)(BX*1)
+	PREFETCHT0   64(SI)(BX*1)
+	PREFETCHT0   128(SI)(BX*1)
+	PREFETCHT0   192(SI)(BX*1)
 	VMOVUPS      (AX)(CX*1), Y6
 	VPAND        nibbles0<>+0(SB), Y6, Y5
 	VPSHUFB      Y5, Y0, Y5
@@ -6258,10 +9049,10 @@ block84:
 	VFMADD231PS  Y6, Y5, Y4
 	ADDQ         $+48, DX
 	ADDQ         $+256, AX
-	DECQ         BX
-	JNZ          block84
+	DECQ         DI
+	JNZ          block109
 
-done85:
+done110:
 	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Y1, Y0
 	VMOVUPS      expMost<>+0(SB), Y6

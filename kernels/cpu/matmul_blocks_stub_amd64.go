@@ -21,10 +21,20 @@ func tileQ41VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //go:noescape
 func tileQ41VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileQ41VNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ41VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // swigluQ41VNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
 func swigluQ41VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ41VNNIr1p2 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and two panels each. See tileFunc.
+//
+//go:noescape
+func swigluQ41VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // expandQ41AVX2 expands blocks of a panel. See expandFunc.
 //
@@ -56,10 +66,20 @@ func tileQ50VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //go:noescape
 func tileQ50VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileQ50VNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ50VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // swigluQ50VNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
 func swigluQ50VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ50VNNIr1p2 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and two panels each. See tileFunc.
+//
+//go:noescape
+func swigluQ50VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // expandQ50AVX2 expands blocks of a panel. See expandFunc.
 //
@@ -91,10 +111,20 @@ func tileQ51VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //go:noescape
 func tileQ51VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileQ51VNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ51VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // swigluQ51VNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
 func swigluQ51VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ51VNNIr1p2 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and two panels each. See tileFunc.
+//
+//go:noescape
+func swigluQ51VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // expandQ51AVX2 expands blocks of a panel. See expandFunc.
 //
@@ -126,10 +156,20 @@ func tileIQ4NLVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, r
 //go:noescape
 func tileIQ4NLVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileIQ4NLVNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ4NLVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // swigluIQ4NLVNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
 func swigluIQ4NLVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluIQ4NLVNNIr1p2 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and two panels each. See tileFunc.
+//
+//go:noescape
+func swigluIQ4NLVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // expandIQ4NLAVX2 expands blocks of a panel. See expandFunc.
 //
@@ -161,10 +201,20 @@ func tileMXFP4VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, r
 //go:noescape
 func tileMXFP4VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileMXFP4VNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileMXFP4VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // swigluMXFP4VNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
 func swigluMXFP4VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluMXFP4VNNIr1p2 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and two panels each. See tileFunc.
+//
+//go:noescape
+func swigluMXFP4VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // expandMXFP4AVX2 expands blocks of a panel. See expandFunc.
 //

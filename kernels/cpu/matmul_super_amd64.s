@@ -2813,6 +2813,444 @@ noResidual35:
 	VZEROUPPER
 	RET
 
+// func tileQ2KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ2KVNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS pairs0<>+0(SB), Z4
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done37
+
+block36:
+	ADDQ   $+64, AX
+	ADDQ   $+64, DX
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	MOVQ   $0x00000008, R9
+
+part38:
+	LEAQ          (AX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	VPXORD        Z9, Z9, Z9
+	VPXORD        Z10, Z10, Z10
+	VMOVUPS       (AX), Z11
+	VPANDD        Z4, Z11, Z12
+	VPDPBUSD.BCST (BX), Z12, Z9
+	VPSRLW        $0x04, Z11, Z12
+	VPANDD        Z4, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z10
+	VMOVUPS       64(AX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z9
+	VPSRLW        $0x04, Z12, Z13
+	VPANDD        Z4, Z13, Z13
+	VPDPBUSD.BCST 20(BX), Z13, Z10
+	VPSRLW        $0x02, Z11, Z13
+	VPANDD        Z4, Z13, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z9
+	VPSRLW        $0x06, Z11, Z11
+	VPANDD        Z4, Z11, Z11
+	VPDPBUSD.BCST 24(BX), Z11, Z10
+	VPSRLW        $0x02, Z12, Z11
+	VPANDD        Z4, Z11, Z11
+	VPDPBUSD.BCST 12(BX), Z11, Z9
+	VPSRLW        $0x06, Z12, Z11
+	VPANDD        Z4, Z11, Z11
+	VPDPBUSD.BCST 28(BX), Z11, Z10
+	VPMOVSXBD     128(AX), Z11
+	VPMULLD       Z11, Z9, Z9
+	VPADDD        Z9, Z5, Z5
+	VPMOVSXBD     144(AX), Z9
+	VPMULLD       Z9, Z10, Z10
+	VPADDD        Z10, Z5, Z5
+	LEAQ          (AX)(CX*1), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	VPXORD        Z9, Z9, Z9
+	VPXORD        Z10, Z10, Z10
+	VMOVUPS       (AX)(CX*1), Z11
+	VPANDD        Z4, Z11, Z12
+	VPDPBUSD.BCST (BX), Z12, Z9
+	VPSRLW        $0x04, Z11, Z12
+	VPANDD        Z4, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z10
+	VMOVUPS       64(AX)(CX*1), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z9
+	VPSRLW        $0x04, Z12, Z13
+	VPANDD        Z4, Z13, Z13
+	VPDPBUSD.BCST 20(BX), Z13, Z10
+	VPSRLW        $0x02, Z11, Z13
+	VPANDD        Z4, Z13, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z9
+	VPSRLW        $0x06, Z11, Z11
+	VPANDD        Z4, Z11, Z11
+	VPDPBUSD.BCST 24(BX), Z11, Z10
+	VPSRLW        $0x02, Z12, Z11
+	VPANDD        Z4, Z11, Z11
+	VPDPBUSD.BCST 12(BX), Z11, Z9
+	VPSRLW        $0x06, Z12, Z11
+	VPANDD        Z4, Z11, Z11
+	VPDPBUSD.BCST 28(BX), Z11, Z10
+	VPMOVSXBD     128(AX)(CX*1), Z11
+	VPMULLD       Z11, Z9, Z9
+	VPADDD        Z9, Z6, Z6
+	VPMOVSXBD     144(AX)(CX*1), Z9
+	VPMULLD       Z9, Z10, Z10
+	VPADDD        Z10, Z6, Z6
+	LEAQ          (AX)(CX*2), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	VPXORD        Z9, Z9, Z9
+	VPXORD        Z10, Z10, Z10
+	VMOVUPS       (AX)(CX*2), Z11
+	VPANDD        Z4, Z11, Z12
+	VPDPBUSD.BCST (BX), Z12, Z9
+	VPSRLW        $0x04, Z11, Z12
+	VPANDD        Z4, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z10
+	VMOVUPS       64(AX)(CX*2), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z9
+	VPSRLW        $0x04, Z12, Z13
+	VPANDD        Z4, Z13, Z13
+	VPDPBUSD.BCST 20(BX), Z13, Z10
+	VPSRLW        $0x02, Z11, Z13
+	VPANDD        Z4, Z13, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z9
+	VPSRLW        $0x06, Z11, Z11
+	VPANDD        Z4, Z11, Z11
+	VPDPBUSD.BCST 24(BX), Z11, Z10
+	VPSRLW        $0x02, Z12, Z11
+	VPANDD        Z4, Z11, Z11
+	VPDPBUSD.BCST 12(BX), Z11, Z9
+	VPSRLW        $0x06, Z12, Z11
+	VPANDD        Z4, Z11, Z11
+	VPDPBUSD.BCST 28(BX), Z11, Z10
+	VPMOVSXBD     128(AX)(CX*2), Z11
+	VPMULLD       Z11, Z9, Z9
+	VPADDD        Z9, Z7, Z7
+	VPMOVSXBD     144(AX)(CX*2), Z9
+	VPMULLD       Z9, Z10, Z10
+	VPADDD        Z10, Z7, Z7
+	LEAQ          (DX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	VPXORD        Z9, Z9, Z9
+	VPXORD        Z10, Z10, Z10
+	VMOVUPS       (DX), Z11
+	VPANDD        Z4, Z11, Z12
+	VPDPBUSD.BCST (BX), Z12, Z9
+	VPSRLW        $0x04, Z11, Z12
+	VPANDD        Z4, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z10
+	VMOVUPS       64(DX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z9
+	VPSRLW        $0x04, Z12, Z13
+	VPANDD        Z4, Z13, Z13
+	VPDPBUSD.BCST 20(BX), Z13, Z10
+	VPSRLW        $0x02, Z11, Z13
+	VPANDD        Z4, Z13, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z9
+	VPSRLW        $0x06, Z11, Z11
+	VPANDD        Z4, Z11, Z11
+	VPDPBUSD.BCST 24(BX), Z11, Z10
+	VPSRLW        $0x02, Z12, Z11
+	VPANDD        Z4, Z11, Z11
+	VPDPBUSD.BCST 12(BX), Z11, Z9
+	VPSRLW        $0x06, Z12, Z11
+	VPANDD        Z4, Z11, Z11
+	VPDPBUSD.BCST 28(BX), Z11, Z10
+	VPMOVSXBD     128(DX), Z11
+	VPMULLD       Z11, Z9, Z9
+	VPADDD        Z9, Z8, Z8
+	VPMOVSXBD     144(DX), Z9
+	VPMULLD       Z9, Z10, Z10
+	VPADDD        Z10, Z8, Z8
+	ADDQ          $+192, AX
+	ADDQ          $+192, DX
+	ADDQ          $+32, BX
+	DECQ          R9
+	JNZ           part38
+	VPMOVSXBD     -1376(AX), Z9
+	VPMOVSXBD     -1360(AX), Z10
+	VPSLLD        $0x10, Z10, Z10
+	VPANDD        lowWords<>+0(SB), Z9, Z9
+	VPORD         Z9, Z10, Z10
+	VPXORD        Z9, Z9, Z9
+	VPDPWSSD.BCST 32(BX), Z10, Z9
+	VPMOVSXBD     -1376(AX)(CX*1), Z10
+	VPMOVSXBD     -1360(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPXORD        Z10, Z10, Z10
+	VPDPWSSD.BCST 32(BX), Z11, Z10
+	VPMOVSXBD     -1376(AX)(CX*2), Z11
+	VPMOVSXBD     -1360(AX)(CX*2), Z12
+	VPSLLD        $0x10, Z12, Z12
+	VPANDD        lowWords<>+0(SB), Z11, Z11
+	VPORD         Z11, Z12, Z12
+	VPXORD        Z11, Z11, Z11
+	VPDPWSSD.BCST 32(BX), Z12, Z11
+	VPMOVSXBD     -1376(DX), Z12
+	VPMOVSXBD     -1360(DX), Z13
+	VPSLLD        $0x10, Z13, Z13
+	VPANDD        lowWords<>+0(SB), Z12, Z12
+	VPORD         Z12, Z13, Z13
+	VPXORD        Z12, Z12, Z12
+	VPDPWSSD.BCST 32(BX), Z13, Z12
+	VPMOVSXBD     -1184(AX), Z13
+	VPMOVSXBD     -1168(AX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 36(BX), Z14, Z9
+	VPMOVSXBD     -1184(AX)(CX*1), Z13
+	VPMOVSXBD     -1168(AX)(CX*1), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 36(BX), Z14, Z10
+	VPMOVSXBD     -1184(AX)(CX*2), Z13
+	VPMOVSXBD     -1168(AX)(CX*2), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 36(BX), Z14, Z11
+	VPMOVSXBD     -1184(DX), Z13
+	VPMOVSXBD     -1168(DX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 36(BX), Z14, Z12
+	VPMOVSXBD     -992(AX), Z13
+	VPMOVSXBD     -976(AX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 40(BX), Z14, Z9
+	VPMOVSXBD     -992(AX)(CX*1), Z13
+	VPMOVSXBD     -976(AX)(CX*1), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 40(BX), Z14, Z10
+	VPMOVSXBD     -992(AX)(CX*2), Z13
+	VPMOVSXBD     -976(AX)(CX*2), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 40(BX), Z14, Z11
+	VPMOVSXBD     -992(DX), Z13
+	VPMOVSXBD     -976(DX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 40(BX), Z14, Z12
+	VPMOVSXBD     -800(AX), Z13
+	VPMOVSXBD     -784(AX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 44(BX), Z14, Z9
+	VPMOVSXBD     -800(AX)(CX*1), Z13
+	VPMOVSXBD     -784(AX)(CX*1), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 44(BX), Z14, Z10
+	VPMOVSXBD     -800(AX)(CX*2), Z13
+	VPMOVSXBD     -784(AX)(CX*2), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 44(BX), Z14, Z11
+	VPMOVSXBD     -800(DX), Z13
+	VPMOVSXBD     -784(DX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 44(BX), Z14, Z12
+	VPMOVSXBD     -608(AX), Z13
+	VPMOVSXBD     -592(AX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 48(BX), Z14, Z9
+	VPMOVSXBD     -608(AX)(CX*1), Z13
+	VPMOVSXBD     -592(AX)(CX*1), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 48(BX), Z14, Z10
+	VPMOVSXBD     -608(AX)(CX*2), Z13
+	VPMOVSXBD     -592(AX)(CX*2), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 48(BX), Z14, Z11
+	VPMOVSXBD     -608(DX), Z13
+	VPMOVSXBD     -592(DX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 48(BX), Z14, Z12
+	VPMOVSXBD     -416(AX), Z13
+	VPMOVSXBD     -400(AX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 52(BX), Z14, Z9
+	VPMOVSXBD     -416(AX)(CX*1), Z13
+	VPMOVSXBD     -400(AX)(CX*1), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 52(BX), Z14, Z10
+	VPMOVSXBD     -416(AX)(CX*2), Z13
+	VPMOVSXBD     -400(AX)(CX*2), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 52(BX), Z14, Z11
+	VPMOVSXBD     -416(DX), Z13
+	VPMOVSXBD     -400(DX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 52(BX), Z14, Z12
+	VPMOVSXBD     -224(AX), Z13
+	VPMOVSXBD     -208(AX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 56(BX), Z14, Z9
+	VPMOVSXBD     -224(AX)(CX*1), Z13
+	VPMOVSXBD     -208(AX)(CX*1), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 56(BX), Z14, Z10
+	VPMOVSXBD     -224(AX)(CX*2), Z13
+	VPMOVSXBD     -208(AX)(CX*2), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 56(BX), Z14, Z11
+	VPMOVSXBD     -224(DX), Z13
+	VPMOVSXBD     -208(DX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 56(BX), Z14, Z12
+	VPMOVSXBD     -32(AX), Z13
+	VPMOVSXBD     -16(AX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 60(BX), Z14, Z9
+	VPMOVSXBD     -32(AX)(CX*1), Z13
+	VPMOVSXBD     -16(AX)(CX*1), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 60(BX), Z14, Z10
+	VPMOVSXBD     -32(AX)(CX*2), Z13
+	VPMOVSXBD     -16(AX)(CX*2), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 60(BX), Z14, Z11
+	VPMOVSXBD     -32(DX), Z13
+	VPMOVSXBD     -16(DX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPDPWSSD.BCST 60(BX), Z14, Z12
+	VCVTPH2PS     -1600(AX), Z13
+	VCVTDQ2PS     Z5, Z5
+	VMULPS        Z13, Z5, Z5
+	VCVTPH2PS     -1568(AX), Z13
+	VCVTDQ2PS     Z9, Z9
+	VFNMADD231PS  Z13, Z9, Z5
+	VCVTPH2PS     -1600(AX)(CX*1), Z9
+	VCVTDQ2PS     Z6, Z6
+	VMULPS        Z9, Z6, Z6
+	VCVTPH2PS     -1568(AX)(CX*1), Z9
+	VCVTDQ2PS     Z10, Z10
+	VFNMADD231PS  Z9, Z10, Z6
+	VCVTPH2PS     -1600(AX)(CX*2), Z9
+	VCVTDQ2PS     Z7, Z7
+	VMULPS        Z9, Z7, Z7
+	VCVTPH2PS     -1568(AX)(CX*2), Z9
+	VCVTDQ2PS     Z11, Z11
+	VFNMADD231PS  Z9, Z11, Z7
+	VCVTPH2PS     -1600(DX), Z9
+	VCVTDQ2PS     Z8, Z8
+	VMULPS        Z9, Z8, Z8
+	VCVTPH2PS     -1568(DX), Z9
+	VCVTDQ2PS     Z12, Z12
+	VFNMADD231PS  Z9, Z12, Z8
+	VBROADCASTSS  (BX), Z9
+	VFMADD231PS   Z9, Z5, Z0
+	VFMADD231PS   Z9, Z6, Z1
+	VFMADD231PS   Z9, Z7, Z2
+	VFMADD231PS   Z9, Z8, Z3
+	ADDQ          $+64, BX
+	DECQ          R8
+	JNZ           block36
+
+done37:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual39
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS   (BX)(AX*1), Z4
+	VADDPS    Z4, Z1, Z1
+	VMOVUPS   (BX)(AX*2), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+noResidual39:
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, (CX)(AX*1)
+	VMOVUPS Z2, (CX)(AX*2)
+	VMOVUPS Z3, K1, (DX)
+	VZEROUPPER
+	RET
+
 // func expandQ3KAVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 // Requires: AVX, AVX2, F16C
 TEXT ·expandQ3KAVX2(SB), NOSPLIT, $0-24
@@ -2820,13 +3258,13 @@ TEXT ·expandQ3KAVX2(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), CX
 	MOVQ  blocks+16(FP), DX
 	TESTQ DX, DX
-	JZ    done37
+	JZ    done41
 
-block36:
+block40:
 	ADDQ $+32, AX
 	MOVQ $0x00000008, BX
 
-part38:
+part42:
 	VMOVUPS   (AX), Y0
 	VPAND     pairs0<>+0(SB), Y0, Y1
 	VMOVUPS   128(AX), Y2
@@ -2938,7 +3376,7 @@ part38:
 	ADDQ      $+640, CX
 	ADDQ      $+224, AX
 	DECQ      BX
-	JNZ       part38
+	JNZ       part42
 	VPMOVSXBD -1600(AX), Y0
 	VPMOVSXBD -1584(AX), Y1
 	VPSLLD    $0x10, Y1, Y1
@@ -3041,9 +3479,9 @@ part38:
 	VMOVUPS   Y0, 544(CX)
 	ADDQ      $+576, CX
 	DECQ      DX
-	JNZ       block36
+	JNZ       block40
 
-done37:
+done41:
 	VZEROUPPER
 	RET
 
@@ -3093,15 +3531,15 @@ TEXT ·tileQ3KAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   xStride+32(FP), DX
 	MOVQ   blocks+48(FP), SI
 	TESTQ  SI, SI
-	JZ     done40
+	JZ     done44
 
-block39:
+block43:
 	ADDQ  $+32, AX
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	MOVQ  $0x00000008, DI
 
-part41:
+part45:
 	LEAQ         (AX), BX
 	PREFETCHT0   (BX)(DX*1)
 	PREFETCHT0   64(BX)(DX*1)
@@ -3250,7 +3688,7 @@ part41:
 	ADDQ         $+224, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part41
+	JNZ          part45
 	VPBROADCASTD 32(CX), Y4
 	VPMOVSXBD    -1600(AX), Y5
 	VPMOVSXBD    -1584(AX), Y6
@@ -3382,9 +3820,9 @@ part41:
 	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block39
+	JNZ          block43
 
-done40:
+done44:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -3397,13 +3835,13 @@ done40:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual42
+	JZ         noResidual46
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual42:
+noResidual46:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
 	VZEROUPPER
@@ -3422,9 +3860,9 @@ TEXT ·tileQ3KAVX2r1p2(SB), NOSPLIT, $0-80
 	MOVQ   xStride+32(FP), BX
 	MOVQ   blocks+48(FP), DI
 	TESTQ  DI, DI
-	JZ     done44
+	JZ     done48
 
-block43:
+block47:
 	ADDQ  $+32, AX
 	VPXOR Y4, Y4, Y4
 	VPXOR Y5, Y5, Y5
@@ -3432,7 +3870,7 @@ block43:
 	VPXOR Y7, Y7, Y7
 	MOVQ  $0x00000008, R8
 
-part45:
+part49:
 	LEAQ         (AX), SI
 	PREFETCHT0   (SI)(BX*1)
 	PREFETCHT0   64(SI)(BX*1)
@@ -3726,7 +4164,7 @@ part45:
 	ADDQ         $+224, AX
 	ADDQ         $+32, DX
 	DECQ         R8
-	JNZ          part45
+	JNZ          part49
 	VPBROADCASTD 32(DX), Y8
 	VPMOVSXBD    -1600(AX), Y9
 	VPMOVSXBD    -1584(AX), Y10
@@ -3978,9 +4416,9 @@ part45:
 	VFMADD231PS  Y8, Y7, Y3
 	ADDQ         $+64, DX
 	DECQ         DI
-	JNZ          block43
+	JNZ          block47
 
-done44:
+done48:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	MOVQ       cols+64(FP), DX
@@ -3993,7 +4431,7 @@ done44:
 	VMOVUPS    (BX)(DX*4), Y5
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual46
+	JZ         noResidual50
 	VMOVUPS    (DX), Y6
 	VADDPS     Y6, Y0, Y0
 	VMOVUPS    32(DX), Y6
@@ -4003,7 +4441,7 @@ done44:
 	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y3, Y3
 
-noResidual46:
+noResidual50:
 	VMOVUPS    Y0, (CX)
 	VMOVUPS    Y1, 32(CX)
 	VMASKMOVPS Y2, Y4, (CX)(AX*1)
@@ -4041,9 +4479,9 @@ TEXT ·tileQ3KVNNIr12p1(SB), $768-80
 	VMOVUPS ones2<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done48
+	JZ      done52
 
-block47:
+block51:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -4059,7 +4497,7 @@ block47:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part49:
+part53:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -4293,7 +4731,7 @@ part49:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part49
+	JNZ           part53
 	VPMOVSXBD     -1600(AX), Z14
 	VPMOVSXBD     -1584(AX), Z15
 	VPSLLD        $0x10, Z15, Z15
@@ -4504,9 +4942,9 @@ part49:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block47
+	JNZ           block51
 
-done48:
+done52:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -4534,7 +4972,7 @@ done48:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual50
+	JZ        noResidual54
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -4566,7 +5004,7 @@ done48:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual50:
+noResidual54:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -4606,9 +5044,9 @@ TEXT ·tileQ3KVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS ones2<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done52
+	JZ      done56
 
-block51:
+block55:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -4620,7 +5058,7 @@ block51:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part53:
+part57:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -4797,7 +5235,7 @@ part53:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part53
+	JNZ           part57
 	VPMOVSXBD     -1600(AX), Z10
 	VPMOVSXBD     -1584(AX), Z11
 	VPSLLD        $0x10, Z11, Z11
@@ -4955,9 +5393,9 @@ part53:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block51
+	JNZ           block55
 
-done52:
+done56:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -4979,7 +5417,7 @@ done52:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual54
+	JZ        noResidual58
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -5001,7 +5439,7 @@ done52:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual54:
+noResidual58:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -5031,9 +5469,9 @@ TEXT ·tileQ3KVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS ones2<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done56
+	JZ      done60
 
-block55:
+block59:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -5041,7 +5479,7 @@ block55:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part57:
+part61:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -5161,7 +5599,7 @@ part57:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part57
+	JNZ           part61
 	VPMOVSXBD     -1600(AX), Z6
 	VPMOVSXBD     -1584(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -5266,9 +5704,9 @@ part57:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block55
+	JNZ           block59
 
-done56:
+done60:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -5284,7 +5722,7 @@ done56:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual58
+	JZ        noResidual62
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -5296,7 +5734,7 @@ done56:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual58:
+noResidual62:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -5318,15 +5756,15 @@ TEXT ·tileQ3KVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS ones2<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done60
+	JZ      done64
 
-block59:
+block63:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part61:
+part65:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -5417,7 +5855,7 @@ part61:
 	ADDQ          $+224, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part61
+	JNZ           part65
 	VPMOVSXBD     -1600(AX), Z4
 	VPMOVSXBD     -1584(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -5495,9 +5933,9 @@ part61:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block59
+	JNZ           block63
 
-done60:
+done64:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -5509,13 +5947,13 @@ done60:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual62
+	JZ        noResidual66
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual62:
+noResidual66:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -5532,14 +5970,14 @@ TEXT ·tileQ3KVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done64
+	JZ      done68
 
-block63:
+block67:
 	ADDQ   $+32, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part65:
+part69:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -5604,7 +6042,7 @@ part65:
 	ADDQ          $+224, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part65
+	JNZ           part69
 	VPMOVSXBD     -1600(AX), Z4
 	VPMOVSXBD     -1584(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -5668,9 +6106,9 @@ part65:
 	VFMADD231PS   Z4, Z3, Z0
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block63
+	JNZ           block67
 
-done64:
+done68:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -5680,11 +6118,11 @@ done64:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual66
+	JZ        noResidual70
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-noResidual66:
+noResidual70:
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
@@ -5702,15 +6140,15 @@ TEXT ·tileQ3KVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done68
+	JZ      done72
 
-block67:
+block71:
 	ADDQ   $+32, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part69:
+part73:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -5836,7 +6274,7 @@ part69:
 	ADDQ          $+224, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part69
+	JNZ           part73
 	VPMOVSXBD     -1600(AX), Z6
 	VPMOVSXBD     -1584(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -5960,9 +6398,9 @@ part69:
 	VFMADD231PS   Z6, Z5, Z1
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block67
+	JNZ           block71
 
-done68:
+done72:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -5972,15 +6410,570 @@ done68:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual70
+	JZ        noResidual74
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual70:
+noResidual74:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tileQ3KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ3KVNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS pairs0<>+0(SB), Z4
+	VMOVUPS ones2<>+0(SB), Z5
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done76
+
+block75:
+	ADDQ   $+32, AX
+	ADDQ   $+32, DX
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   $0x00000008, R9
+
+part77:
+	LEAQ          (AX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       128(AX), Z14
+	VPSLLW        $0x02, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z13
+	VPANDD        Z4, Z13, Z13
+	VPSRLW        $0x02, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 16(BX), Z13, Z11
+	VMOVUPS       64(AX), Z13
+	VPANDD        Z4, Z13, Z15
+	VPSLLW        $0x01, Z14, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z15, Z15
+	VPDPBUSD.BCST 4(BX), Z15, Z10
+	VPSRLW        $0x04, Z13, Z15
+	VPANDD        Z4, Z15, Z15
+	VPSRLW        $0x03, Z14, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z15, Z15
+	VPDPBUSD.BCST 20(BX), Z15, Z11
+	VPSRLW        $0x02, Z12, Z15
+	VPANDD        Z4, Z15, Z15
+	VPANDD        Z5, Z14, Z16
+	VPORD         Z16, Z15, Z15
+	VPDPBUSD.BCST 8(BX), Z15, Z10
+	VPSRLW        $0x06, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x04, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VPSRLW        $0x02, Z13, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x01, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z12, Z12
+	VPDPBUSD.BCST 12(BX), Z12, Z10
+	VPSRLW        $0x06, Z13, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x05, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPMOVSXBD     192(AX), Z12
+	VPMULLD       Z12, Z10, Z10
+	VPADDD        Z10, Z6, Z6
+	VPMOVSXBD     208(AX), Z10
+	VPMULLD       Z10, Z11, Z11
+	VPADDD        Z11, Z6, Z6
+	LEAQ          (AX)(CX*1), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*1), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       128(AX)(CX*1), Z14
+	VPSLLW        $0x02, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z13
+	VPANDD        Z4, Z13, Z13
+	VPSRLW        $0x02, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 16(BX), Z13, Z11
+	VMOVUPS       64(AX)(CX*1), Z13
+	VPANDD        Z4, Z13, Z15
+	VPSLLW        $0x01, Z14, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z15, Z15
+	VPDPBUSD.BCST 4(BX), Z15, Z10
+	VPSRLW        $0x04, Z13, Z15
+	VPANDD        Z4, Z15, Z15
+	VPSRLW        $0x03, Z14, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z15, Z15
+	VPDPBUSD.BCST 20(BX), Z15, Z11
+	VPSRLW        $0x02, Z12, Z15
+	VPANDD        Z4, Z15, Z15
+	VPANDD        Z5, Z14, Z16
+	VPORD         Z16, Z15, Z15
+	VPDPBUSD.BCST 8(BX), Z15, Z10
+	VPSRLW        $0x06, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x04, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VPSRLW        $0x02, Z13, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x01, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z12, Z12
+	VPDPBUSD.BCST 12(BX), Z12, Z10
+	VPSRLW        $0x06, Z13, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x05, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPMOVSXBD     192(AX)(CX*1), Z12
+	VPMULLD       Z12, Z10, Z10
+	VPADDD        Z10, Z7, Z7
+	VPMOVSXBD     208(AX)(CX*1), Z10
+	VPMULLD       Z10, Z11, Z11
+	VPADDD        Z11, Z7, Z7
+	LEAQ          (AX)(CX*2), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*2), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       128(AX)(CX*2), Z14
+	VPSLLW        $0x02, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z13
+	VPANDD        Z4, Z13, Z13
+	VPSRLW        $0x02, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 16(BX), Z13, Z11
+	VMOVUPS       64(AX)(CX*2), Z13
+	VPANDD        Z4, Z13, Z15
+	VPSLLW        $0x01, Z14, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z15, Z15
+	VPDPBUSD.BCST 4(BX), Z15, Z10
+	VPSRLW        $0x04, Z13, Z15
+	VPANDD        Z4, Z15, Z15
+	VPSRLW        $0x03, Z14, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z15, Z15
+	VPDPBUSD.BCST 20(BX), Z15, Z11
+	VPSRLW        $0x02, Z12, Z15
+	VPANDD        Z4, Z15, Z15
+	VPANDD        Z5, Z14, Z16
+	VPORD         Z16, Z15, Z15
+	VPDPBUSD.BCST 8(BX), Z15, Z10
+	VPSRLW        $0x06, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x04, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VPSRLW        $0x02, Z13, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x01, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z12, Z12
+	VPDPBUSD.BCST 12(BX), Z12, Z10
+	VPSRLW        $0x06, Z13, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x05, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPMOVSXBD     192(AX)(CX*2), Z12
+	VPMULLD       Z12, Z10, Z10
+	VPADDD        Z10, Z8, Z8
+	VPMOVSXBD     208(AX)(CX*2), Z10
+	VPMULLD       Z10, Z11, Z11
+	VPADDD        Z11, Z8, Z8
+	LEAQ          (DX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (DX), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       128(DX), Z14
+	VPSLLW        $0x02, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z13
+	VPANDD        Z4, Z13, Z13
+	VPSRLW        $0x02, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 16(BX), Z13, Z11
+	VMOVUPS       64(DX), Z13
+	VPANDD        Z4, Z13, Z15
+	VPSLLW        $0x01, Z14, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z15, Z15
+	VPDPBUSD.BCST 4(BX), Z15, Z10
+	VPSRLW        $0x04, Z13, Z15
+	VPANDD        Z4, Z15, Z15
+	VPSRLW        $0x03, Z14, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z15, Z15
+	VPDPBUSD.BCST 20(BX), Z15, Z11
+	VPSRLW        $0x02, Z12, Z15
+	VPANDD        Z4, Z15, Z15
+	VPANDD        Z5, Z14, Z16
+	VPORD         Z16, Z15, Z15
+	VPDPBUSD.BCST 8(BX), Z15, Z10
+	VPSRLW        $0x06, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x04, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VPSRLW        $0x02, Z13, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x01, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z12, Z12
+	VPDPBUSD.BCST 12(BX), Z12, Z10
+	VPSRLW        $0x06, Z13, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x05, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPMOVSXBD     192(DX), Z12
+	VPMULLD       Z12, Z10, Z10
+	VPADDD        Z10, Z9, Z9
+	VPMOVSXBD     208(DX), Z10
+	VPMULLD       Z10, Z11, Z11
+	VPADDD        Z11, Z9, Z9
+	ADDQ          $+224, AX
+	ADDQ          $+224, DX
+	ADDQ          $+32, BX
+	DECQ          R9
+	JNZ           part77
+	VPMOVSXBD     -1600(AX), Z10
+	VPMOVSXBD     -1584(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 32(BX), Z11, Z6
+	VPMOVSXBD     -1600(AX)(CX*1), Z10
+	VPMOVSXBD     -1584(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 32(BX), Z11, Z7
+	VPMOVSXBD     -1600(AX)(CX*2), Z10
+	VPMOVSXBD     -1584(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 32(BX), Z11, Z8
+	VPMOVSXBD     -1600(DX), Z10
+	VPMOVSXBD     -1584(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 32(BX), Z11, Z9
+	VPMOVSXBD     -1376(AX), Z10
+	VPMOVSXBD     -1360(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 36(BX), Z11, Z6
+	VPMOVSXBD     -1376(AX)(CX*1), Z10
+	VPMOVSXBD     -1360(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 36(BX), Z11, Z7
+	VPMOVSXBD     -1376(AX)(CX*2), Z10
+	VPMOVSXBD     -1360(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 36(BX), Z11, Z8
+	VPMOVSXBD     -1376(DX), Z10
+	VPMOVSXBD     -1360(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 36(BX), Z11, Z9
+	VPMOVSXBD     -1152(AX), Z10
+	VPMOVSXBD     -1136(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 40(BX), Z11, Z6
+	VPMOVSXBD     -1152(AX)(CX*1), Z10
+	VPMOVSXBD     -1136(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 40(BX), Z11, Z7
+	VPMOVSXBD     -1152(AX)(CX*2), Z10
+	VPMOVSXBD     -1136(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 40(BX), Z11, Z8
+	VPMOVSXBD     -1152(DX), Z10
+	VPMOVSXBD     -1136(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 40(BX), Z11, Z9
+	VPMOVSXBD     -928(AX), Z10
+	VPMOVSXBD     -912(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 44(BX), Z11, Z6
+	VPMOVSXBD     -928(AX)(CX*1), Z10
+	VPMOVSXBD     -912(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 44(BX), Z11, Z7
+	VPMOVSXBD     -928(AX)(CX*2), Z10
+	VPMOVSXBD     -912(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 44(BX), Z11, Z8
+	VPMOVSXBD     -928(DX), Z10
+	VPMOVSXBD     -912(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 44(BX), Z11, Z9
+	VPMOVSXBD     -704(AX), Z10
+	VPMOVSXBD     -688(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 48(BX), Z11, Z6
+	VPMOVSXBD     -704(AX)(CX*1), Z10
+	VPMOVSXBD     -688(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 48(BX), Z11, Z7
+	VPMOVSXBD     -704(AX)(CX*2), Z10
+	VPMOVSXBD     -688(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 48(BX), Z11, Z8
+	VPMOVSXBD     -704(DX), Z10
+	VPMOVSXBD     -688(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 48(BX), Z11, Z9
+	VPMOVSXBD     -480(AX), Z10
+	VPMOVSXBD     -464(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 52(BX), Z11, Z6
+	VPMOVSXBD     -480(AX)(CX*1), Z10
+	VPMOVSXBD     -464(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 52(BX), Z11, Z7
+	VPMOVSXBD     -480(AX)(CX*2), Z10
+	VPMOVSXBD     -464(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 52(BX), Z11, Z8
+	VPMOVSXBD     -480(DX), Z10
+	VPMOVSXBD     -464(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 52(BX), Z11, Z9
+	VPMOVSXBD     -256(AX), Z10
+	VPMOVSXBD     -240(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 56(BX), Z11, Z6
+	VPMOVSXBD     -256(AX)(CX*1), Z10
+	VPMOVSXBD     -240(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 56(BX), Z11, Z7
+	VPMOVSXBD     -256(AX)(CX*2), Z10
+	VPMOVSXBD     -240(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 56(BX), Z11, Z8
+	VPMOVSXBD     -256(DX), Z10
+	VPMOVSXBD     -240(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 56(BX), Z11, Z9
+	VPMOVSXBD     -32(AX), Z10
+	VPMOVSXBD     -16(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 60(BX), Z11, Z6
+	VPMOVSXBD     -32(AX)(CX*1), Z10
+	VPMOVSXBD     -16(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 60(BX), Z11, Z7
+	VPMOVSXBD     -32(AX)(CX*2), Z10
+	VPMOVSXBD     -16(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 60(BX), Z11, Z8
+	VPMOVSXBD     -32(DX), Z10
+	VPMOVSXBD     -16(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus4<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 60(BX), Z11, Z9
+	VCVTPH2PS     -1824(AX), Z10
+	VCVTDQ2PS     Z6, Z6
+	VMULPS        Z10, Z6, Z6
+	VCVTPH2PS     -1824(AX)(CX*1), Z10
+	VCVTDQ2PS     Z7, Z7
+	VMULPS        Z10, Z7, Z7
+	VCVTPH2PS     -1824(AX)(CX*2), Z10
+	VCVTDQ2PS     Z8, Z8
+	VMULPS        Z10, Z8, Z8
+	VCVTPH2PS     -1824(DX), Z10
+	VCVTDQ2PS     Z9, Z9
+	VMULPS        Z10, Z9, Z9
+	VBROADCASTSS  (BX), Z10
+	VFMADD231PS   Z10, Z6, Z0
+	VFMADD231PS   Z10, Z7, Z1
+	VFMADD231PS   Z10, Z8, Z2
+	VFMADD231PS   Z10, Z9, Z3
+	ADDQ          $+64, BX
+	DECQ          R8
+	JNZ           block75
+
+done76:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual78
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS   (BX)(AX*1), Z4
+	VADDPS    Z4, Z1, Z1
+	VMOVUPS   (BX)(AX*2), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+noResidual78:
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, (CX)(AX*1)
+	VMOVUPS Z2, (CX)(AX*2)
+	VMOVUPS Z3, K1, (DX)
 	VZEROUPPER
 	RET
 
@@ -5991,13 +6984,13 @@ TEXT ·expandQ4KAVX2(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), CX
 	MOVQ  blocks+16(FP), DX
 	TESTQ DX, DX
-	JZ    done72
+	JZ    done80
 
-block71:
+block79:
 	ADDQ $+64, AX
 	MOVQ $0x00000008, BX
 
-part73:
+part81:
 	VMOVUPS   (AX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VMOVDQU   Y1, (CX)
@@ -6055,7 +7048,7 @@ part73:
 	ADDQ      $+576, CX
 	ADDQ      $+288, AX
 	DECQ      BX
-	JNZ       part73
+	JNZ       part81
 	VPMOVSXBD -2032(AX), Y0
 	VPMOVSXBD -1744(AX), Y1
 	VPSLLD    $0x10, Y1, Y1
@@ -6106,9 +7099,9 @@ part73:
 	VMOVUPS   Y0, 352(CX)
 	ADDQ      $+384, CX
 	DECQ      DX
-	JNZ       block71
+	JNZ       block79
 
-done72:
+done80:
 	VZEROUPPER
 	RET
 
@@ -6150,9 +7143,9 @@ TEXT ·tileQ4KAVX2r4p1(SB), NOSPLIT, $256-80
 	VMOVUPS Y0, 224(SI)
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done75
+	JZ      done83
 
-block74:
+block82:
 	ADDQ  $+64, AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -6160,7 +7153,7 @@ block74:
 	VPXOR Y3, Y3, Y3
 	MOVQ  $0x00000008, R8
 
-part76:
+part84:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
@@ -6288,7 +7281,7 @@ part76:
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
 	DECQ         R8
-	JNZ          part76
+	JNZ          part84
 	VPBROADCASTD 16(CX), Y4
 	VPMOVSXBD    -2032(AX), Y5
 	VPMOVSXBD    -1744(AX), Y7
@@ -6388,7 +7381,7 @@ part76:
 	VPXOR        Y3, Y3, Y3
 	MOVQ         $0x00000008, R8
 
-part77:
+part85:
 	VMOVUPS      32(AX), Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y5
 	VPBROADCASTD (CX), Y6
@@ -6511,7 +7504,7 @@ part77:
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
 	DECQ         R8
-	JNZ          part77
+	JNZ          part85
 	VPBROADCASTD 16(CX), Y4
 	VPMOVSXBD    -2024(AX), Y5
 	VPMOVSXBD    -1736(AX), Y7
@@ -6605,39 +7598,39 @@ part77:
 	ADDQ         $+64, CX
 	ADDQ         $+64, BX
 	DECQ         DI
-	JNZ          block74
+	JNZ          block82
 
-done75:
+done83:
 	MOVQ cols+64(FP), AX
 	CMPQ AX, $0x10
-	JNE  partly78
+	JNE  partly86
 	MOVQ dst+0(FP), CX
 	MOVQ dstStride+40(FP), DX
 	MOVQ $0x00000004, AX
 	MOVQ SI, BX
 	MOVQ res+24(FP), SI
 
-write80:
+write88:
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	CMPQ    res+24(FP), $0x00
-	JEQ     noResidual81
+	JEQ     noResidual89
 	VMOVUPS (SI), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(SI), Y2
 	VADDPS  Y2, Y1, Y1
 
-noResidual81:
+noResidual89:
 	ADDQ    DX, SI
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	ADDQ    DX, CX
 	ADDQ    $0x40, BX
 	DECQ    AX
-	JNZ     write80
-	JMP     written79
+	JNZ     write88
+	JMP     written87
 
-partly78:
+partly86:
 	LEAQ    lanes<>+64(SB), CX
 	MOVQ    AX, DX
 	NEGQ    DX
@@ -6651,26 +7644,26 @@ partly78:
 	MOVQ    SI, BX
 	MOVQ    res+24(FP), SI
 
-write82:
+write90:
 	VMOVUPS    (BX), Y2
 	VMOVUPS    32(BX), Y3
 	CMPQ       res+24(FP), $0x00
-	JEQ        noResidual83
+	JEQ        noResidual91
 	VMASKMOVPS (SI), Y0, Y4
 	VADDPS     Y4, Y2, Y2
 	VMASKMOVPS 32(SI), Y1, Y4
 	VADDPS     Y4, Y3, Y3
 
-noResidual83:
+noResidual91:
 	ADDQ       DX, SI
 	VMASKMOVPS Y2, Y0, (CX)
 	VMASKMOVPS Y3, Y1, 32(CX)
 	ADDQ       DX, CX
 	ADDQ       $0x40, BX
 	DECQ       AX
-	JNZ        write82
+	JNZ        write90
 
-written79:
+written87:
 	VZEROUPPER
 	RET
 
@@ -6688,9 +7681,9 @@ TEXT ·tileQ4KAVX2r2p1(SB), NOSPLIT, $128-80
 	VMOVUPS Y0, 96(BX)
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done85
+	JZ      done93
 
-block84:
+block92:
 	ADDQ  $+64, AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -6698,7 +7691,7 @@ block84:
 	VPXOR Y3, Y3, Y3
 	MOVQ  $0x00000008, DI
 
-part86:
+part94:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
@@ -6843,7 +7836,7 @@ part86:
 	ADDQ         $+288, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part86
+	JNZ          part94
 	VPBROADCASTD 16(CX), Y5
 	VPMOVSXBD    -2032(AX), Y4
 	VPMOVSXBD    -1744(AX), Y6
@@ -6944,38 +7937,38 @@ part86:
 	VMOVUPS      Y3, 96(BX)
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block84
+	JNZ          block92
 
-done85:
+done93:
 	MOVQ cols+64(FP), AX
 	CMPQ AX, $0x10
-	JNE  partly87
+	JNE  partly95
 	MOVQ dst+0(FP), CX
 	MOVQ dstStride+40(FP), DX
 	MOVQ $0x00000002, AX
 	MOVQ res+24(FP), SI
 
-write89:
+write97:
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	CMPQ    res+24(FP), $0x00
-	JEQ     noResidual90
+	JEQ     noResidual98
 	VMOVUPS (SI), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(SI), Y2
 	VADDPS  Y2, Y1, Y1
 
-noResidual90:
+noResidual98:
 	ADDQ    DX, SI
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	ADDQ    DX, CX
 	ADDQ    $0x40, BX
 	DECQ    AX
-	JNZ     write89
-	JMP     written88
+	JNZ     write97
+	JMP     written96
 
-partly87:
+partly95:
 	LEAQ    lanes<>+64(SB), CX
 	MOVQ    AX, DX
 	NEGQ    DX
@@ -6988,26 +7981,26 @@ partly87:
 	MOVQ    $0x00000002, AX
 	MOVQ    res+24(FP), SI
 
-write91:
+write99:
 	VMOVUPS    (BX), Y2
 	VMOVUPS    32(BX), Y3
 	CMPQ       res+24(FP), $0x00
-	JEQ        noResidual92
+	JEQ        noResidual100
 	VMASKMOVPS (SI), Y0, Y4
 	VADDPS     Y4, Y2, Y2
 	VMASKMOVPS 32(SI), Y1, Y4
 	VADDPS     Y4, Y3, Y3
 
-noResidual92:
+noResidual100:
 	ADDQ       DX, SI
 	VMASKMOVPS Y2, Y0, (CX)
 	VMASKMOVPS Y3, Y1, 32(CX)
 	ADDQ       DX, CX
 	ADDQ       $0x40, BX
 	DECQ       AX
-	JNZ        write91
+	JNZ        write99
 
-written88:
+written96:
 	VZEROUPPER
 	RET
 
@@ -7021,15 +8014,15 @@ TEXT ·tileQ4KAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   xStride+32(FP), DX
 	MOVQ   blocks+48(FP), SI
 	TESTQ  SI, SI
-	JZ     done94
+	JZ     done102
 
-block93:
+block101:
 	ADDQ  $+64, AX
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	MOVQ  $0x00000008, DI
 
-part95:
+part103:
 	LEAQ         (AX), BX
 	PREFETCHT0   (BX)(DX*1)
 	PREFETCHT0   64(BX)(DX*1)
@@ -7125,7 +8118,7 @@ part95:
 	ADDQ         $+288, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part95
+	JNZ          part103
 	VPBROADCASTD 16(CX), Y5
 	VPMOVSXBD    -2032(AX), Y4
 	VPMOVSXBD    -1744(AX), Y6
@@ -7193,9 +8186,9 @@ part95:
 	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block93
+	JNZ          block101
 
-done94:
+done102:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -7208,13 +8201,13 @@ done94:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual96
+	JZ         noResidual104
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual96:
+noResidual104:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
 	VZEROUPPER
@@ -7233,9 +8226,9 @@ TEXT ·tileQ4KAVX2r1p2(SB), NOSPLIT, $0-80
 	MOVQ   xStride+32(FP), BX
 	MOVQ   blocks+48(FP), DI
 	TESTQ  DI, DI
-	JZ     done98
+	JZ     done106
 
-block97:
+block105:
 	ADDQ  $+64, AX
 	VPXOR Y4, Y4, Y4
 	VPXOR Y5, Y5, Y5
@@ -7243,7 +8236,7 @@ block97:
 	VPXOR Y7, Y7, Y7
 	MOVQ  $0x00000008, R8
 
-part99:
+part107:
 	LEAQ         (AX), SI
 	PREFETCHT0   (SI)(BX*1)
 	PREFETCHT0   64(SI)(BX*1)
@@ -7431,7 +8424,7 @@ part99:
 	ADDQ         $+288, AX
 	ADDQ         $+32, DX
 	DECQ         R8
-	JNZ          part99
+	JNZ          part107
 	VPBROADCASTD 16(DX), Y11
 	VPMOVSXBD    -2032(AX), Y8
 	VPMOVSXBD    -1744(AX), Y9
@@ -7559,9 +8552,9 @@ part99:
 	VFMADD231PS  Y8, Y7, Y3
 	ADDQ         $+64, DX
 	DECQ         DI
-	JNZ          block97
+	JNZ          block105
 
-done98:
+done106:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	MOVQ       cols+64(FP), DX
@@ -7574,7 +8567,7 @@ done98:
 	VMOVUPS    (BX)(DX*4), Y5
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual100
+	JZ         noResidual108
 	VMOVUPS    (DX), Y6
 	VADDPS     Y6, Y0, Y0
 	VMOVUPS    32(DX), Y6
@@ -7584,7 +8577,7 @@ done98:
 	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y3, Y3
 
-noResidual100:
+noResidual108:
 	VMOVUPS    Y0, (CX)
 	VMOVUPS    Y1, 32(CX)
 	VMASKMOVPS Y2, Y4, (CX)(AX*1)
@@ -7621,9 +8614,9 @@ TEXT ·tileQ4KVNNIr12p1(SB), $768-80
 	VMOVUPS nibbles0<>+0(SB), Z0
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done102
+	JZ      done110
 
-block101:
+block109:
 	ADDQ   $+64, AX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7639,7 +8632,7 @@ block101:
 	VPXORD Z12, Z12, Z12
 	MOVQ   $0x00000008, R10
 
-part103:
+part111:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -7800,7 +8793,7 @@ part103:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part103
+	JNZ           part111
 	VPMOVSXBD     -2032(AX), Z13
 	VPMOVSXBD     -1744(AX), Z25
 	VPSLLD        $0x10, Z25, Z25
@@ -7972,9 +8965,9 @@ part103:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block101
+	JNZ           block109
 
-done102:
+done110:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -8002,7 +8995,7 @@ done102:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual104
+	JZ        noResidual112
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -8034,7 +9027,7 @@ done102:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual104:
+noResidual112:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -8073,9 +9066,9 @@ TEXT ·tileQ4KVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS nibbles0<>+0(SB), Z0
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done106
+	JZ      done114
 
-block105:
+block113:
 	ADDQ   $+64, AX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -8087,7 +9080,7 @@ block105:
 	VPXORD Z8, Z8, Z8
 	MOVQ   $0x00000008, R9
 
-part107:
+part115:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -8203,7 +9196,7 @@ part107:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part107
+	JNZ           part115
 	VPMOVSXBD     -2032(AX), Z9
 	VPMOVSXBD     -1744(AX), Z17
 	VPSLLD        $0x10, Z17, Z17
@@ -8326,9 +9319,9 @@ part107:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block105
+	JNZ           block113
 
-done106:
+done114:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -8350,7 +9343,7 @@ done106:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual108
+	JZ        noResidual116
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -8372,7 +9365,7 @@ done106:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual108:
+noResidual116:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -8401,9 +9394,9 @@ TEXT ·tileQ4KVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS nibbles0<>+0(SB), Z0
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done110
+	JZ      done118
 
-block109:
+block117:
 	ADDQ   $+64, AX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -8411,7 +9404,7 @@ block109:
 	VPXORD Z4, Z4, Z4
 	MOVQ   $0x00000008, R8
 
-part111:
+part119:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -8482,7 +9475,7 @@ part111:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part111
+	JNZ           part119
 	VPMOVSXBD     -2032(AX), Z5
 	VPMOVSXBD     -1744(AX), Z9
 	VPSLLD        $0x10, Z9, Z9
@@ -8556,9 +9549,9 @@ part111:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block109
+	JNZ           block117
 
-done110:
+done118:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -8574,7 +9567,7 @@ done110:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual112
+	JZ        noResidual120
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -8586,7 +9579,7 @@ done110:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual112:
+noResidual120:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -8607,15 +9600,15 @@ TEXT ·tileQ4KVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS nibbles0<>+0(SB), Z0
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done114
+	JZ      done122
 
-block113:
+block121:
 	ADDQ   $+64, AX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	MOVQ   $0x00000008, DI
 
-part115:
+part123:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -8663,7 +9656,7 @@ part115:
 	ADDQ          $+288, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part115
+	JNZ           part123
 	VPMOVSXBD     -2032(AX), Z3
 	VPMOVSXBD     -1744(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -8712,9 +9705,9 @@ part115:
 	VMOVUPS       Z2, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block113
+	JNZ           block121
 
-done114:
+done122:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -8726,13 +9719,13 @@ done114:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual116
+	JZ        noResidual124
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual116:
+noResidual124:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -8749,14 +9742,14 @@ TEXT ·tileQ4KVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done118
+	JZ      done126
 
-block117:
+block125:
 	ADDQ   $+64, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part119:
+part127:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -8793,7 +9786,7 @@ part119:
 	ADDQ          $+288, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part119
+	JNZ           part127
 	VPMOVSXBD     -2032(AX), Z4
 	VPMOVSXBD     -1744(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -8829,9 +9822,9 @@ part119:
 	VFMADD231PS   Z4, Z3, Z0
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block117
+	JNZ           block125
 
-done118:
+done126:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -8841,11 +9834,11 @@ done118:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual120
+	JZ        noResidual128
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-noResidual120:
+noResidual128:
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
@@ -8881,15 +9874,15 @@ TEXT ·tileQ4KVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done122
+	JZ      done130
 
-block121:
+block129:
 	ADDQ   $+64, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part123:
+part131:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -8959,7 +9952,7 @@ part123:
 	ADDQ          $+288, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part123
+	JNZ           part131
 	VPMOVSXBD     -2032(AX), Z6
 	VPMOVSXBD     -1744(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -9027,9 +10020,9 @@ part123:
 	VFMADD231PS   Z6, Z5, Z1
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block121
+	JNZ           block129
 
-done122:
+done130:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -9039,15 +10032,346 @@ done122:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual124
+	JZ        noResidual132
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual124:
+noResidual132:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tileQ4KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ4KVNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS nibbles0<>+0(SB), Z4
+	VMOVUPS nibbles4<>+0(SB), Z5
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done134
+
+block133:
+	ADDQ   $+64, AX
+	ADDQ   $+64, DX
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   $0x00000008, R9
+
+part135:
+	LEAQ          (AX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPSRAD        $0x04, Z11, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z6, Z6
+	LEAQ          (AX)(CX*1), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*1), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*1), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*1), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*1), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPSRAD        $0x04, Z11, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX)(CX*1), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z7, Z7
+	LEAQ          (AX)(CX*2), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*2), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*2), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*2), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*2), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPSRAD        $0x04, Z11, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX)(CX*2), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z8, Z8
+	LEAQ          (DX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (DX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(DX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(DX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(DX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPANDD        Z5, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPSRAD        $0x04, Z11, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(DX), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z9, Z9
+	ADDQ          $+288, AX
+	ADDQ          $+288, DX
+	ADDQ          $+32, BX
+	DECQ          R9
+	JNZ           part135
+	VPMOVSXBD     -2032(AX), Z10
+	VPMOVSXBD     -1744(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPXORD        Z10, Z10, Z10
+	VPDPWSSD.BCST 16(BX), Z11, Z10
+	VPMOVSXBD     -2032(AX)(CX*1), Z11
+	VPMOVSXBD     -1744(AX)(CX*1), Z12
+	VPSLLD        $0x10, Z12, Z12
+	VPANDD        lowWords<>+0(SB), Z11, Z11
+	VPORD         Z11, Z12, Z12
+	VPXORD        Z11, Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z12, Z11
+	VPMOVSXBD     -2032(AX)(CX*2), Z12
+	VPMOVSXBD     -1744(AX)(CX*2), Z13
+	VPSLLD        $0x10, Z13, Z13
+	VPANDD        lowWords<>+0(SB), Z12, Z12
+	VPORD         Z12, Z13, Z13
+	VPXORD        Z12, Z12, Z12
+	VPDPWSSD.BCST 16(BX), Z13, Z12
+	VPMOVSXBD     -2032(DX), Z13
+	VPMOVSXBD     -1744(DX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPXORD        Z13, Z13, Z13
+	VPDPWSSD.BCST 16(BX), Z14, Z13
+	VPMOVSXBD     -1456(AX), Z14
+	VPMOVSXBD     -1168(AX), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 20(BX), Z15, Z10
+	VPMOVSXBD     -1456(AX)(CX*1), Z14
+	VPMOVSXBD     -1168(AX)(CX*1), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 20(BX), Z15, Z11
+	VPMOVSXBD     -1456(AX)(CX*2), Z14
+	VPMOVSXBD     -1168(AX)(CX*2), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 20(BX), Z15, Z12
+	VPMOVSXBD     -1456(DX), Z14
+	VPMOVSXBD     -1168(DX), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 20(BX), Z15, Z13
+	VPMOVSXBD     -880(AX), Z14
+	VPMOVSXBD     -592(AX), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 24(BX), Z15, Z10
+	VPMOVSXBD     -880(AX)(CX*1), Z14
+	VPMOVSXBD     -592(AX)(CX*1), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 24(BX), Z15, Z11
+	VPMOVSXBD     -880(AX)(CX*2), Z14
+	VPMOVSXBD     -592(AX)(CX*2), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 24(BX), Z15, Z12
+	VPMOVSXBD     -880(DX), Z14
+	VPMOVSXBD     -592(DX), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 24(BX), Z15, Z13
+	VPMOVSXBD     -304(AX), Z14
+	VPMOVSXBD     -16(AX), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 28(BX), Z15, Z10
+	VPMOVSXBD     -304(AX)(CX*1), Z14
+	VPMOVSXBD     -16(AX)(CX*1), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 28(BX), Z15, Z11
+	VPMOVSXBD     -304(AX)(CX*2), Z14
+	VPMOVSXBD     -16(AX)(CX*2), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 28(BX), Z15, Z12
+	VPMOVSXBD     -304(DX), Z14
+	VPMOVSXBD     -16(DX), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 28(BX), Z15, Z13
+	VCVTPH2PS     -2368(AX), Z14
+	VCVTDQ2PS     Z6, Z6
+	VMULPS        Z14, Z6, Z6
+	VCVTPH2PS     -2336(AX), Z14
+	VCVTDQ2PS     Z10, Z10
+	VFNMADD231PS  Z14, Z10, Z6
+	VCVTPH2PS     -2368(AX)(CX*1), Z10
+	VCVTDQ2PS     Z7, Z7
+	VMULPS        Z10, Z7, Z7
+	VCVTPH2PS     -2336(AX)(CX*1), Z10
+	VCVTDQ2PS     Z11, Z11
+	VFNMADD231PS  Z10, Z11, Z7
+	VCVTPH2PS     -2368(AX)(CX*2), Z10
+	VCVTDQ2PS     Z8, Z8
+	VMULPS        Z10, Z8, Z8
+	VCVTPH2PS     -2336(AX)(CX*2), Z10
+	VCVTDQ2PS     Z12, Z12
+	VFNMADD231PS  Z10, Z12, Z8
+	VCVTPH2PS     -2368(DX), Z10
+	VCVTDQ2PS     Z9, Z9
+	VMULPS        Z10, Z9, Z9
+	VCVTPH2PS     -2336(DX), Z10
+	VCVTDQ2PS     Z13, Z13
+	VFNMADD231PS  Z10, Z13, Z9
+	VBROADCASTSS  (BX), Z10
+	VFMADD231PS   Z10, Z6, Z0
+	VFMADD231PS   Z10, Z7, Z1
+	VFMADD231PS   Z10, Z8, Z2
+	VFMADD231PS   Z10, Z9, Z3
+	ADDQ          $+64, BX
+	DECQ          R8
+	JNZ           block133
+
+done134:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual136
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS   (BX)(AX*1), Z4
+	VADDPS    Z4, Z1, Z1
+	VMOVUPS   (BX)(AX*2), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+noResidual136:
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, (CX)(AX*1)
+	VMOVUPS Z2, (CX)(AX*2)
+	VMOVUPS Z3, K1, (DX)
 	VZEROUPPER
 	RET
 
@@ -9058,13 +10382,13 @@ TEXT ·expandQ5KAVX2(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), CX
 	MOVQ  blocks+16(FP), DX
 	TESTQ DX, DX
-	JZ    done126
+	JZ    done138
 
-block125:
+block137:
 	ADDQ $+64, AX
 	MOVQ $0x00000008, BX
 
-part127:
+part139:
 	VMOVUPS   (AX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VMOVUPS   256(AX), Y2
@@ -9170,7 +10494,7 @@ part127:
 	ADDQ      $+576, CX
 	ADDQ      $+352, AX
 	DECQ      BX
-	JNZ       part127
+	JNZ       part139
 	VPMOVSXBD -2480(AX), Y0
 	VPMOVSXBD -2128(AX), Y1
 	VPSLLD    $0x10, Y1, Y1
@@ -9221,9 +10545,9 @@ part127:
 	VMOVUPS   Y0, 352(CX)
 	ADDQ      $+384, CX
 	DECQ      DX
-	JNZ       block125
+	JNZ       block137
 
-done126:
+done138:
 	VZEROUPPER
 	RET
 
@@ -9265,9 +10589,9 @@ TEXT ·tileQ5KAVX2r4p1(SB), NOSPLIT, $256-80
 	VMOVUPS Y0, 224(SI)
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done129
+	JZ      done141
 
-block128:
+block140:
 	ADDQ  $+64, AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -9275,7 +10599,7 @@ block128:
 	VPXOR Y3, Y3, Y3
 	MOVQ  $0x00000008, R8
 
-part130:
+part142:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
@@ -9434,7 +10758,7 @@ part130:
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
 	DECQ         R8
-	JNZ          part130
+	JNZ          part142
 	VPBROADCASTD 16(CX), Y4
 	VPMOVSXBD    -2480(AX), Y5
 	VPMOVSXBD    -2128(AX), Y7
@@ -9534,7 +10858,7 @@ part130:
 	VPXOR        Y3, Y3, Y3
 	MOVQ         $0x00000008, R8
 
-part131:
+part143:
 	VMOVUPS      32(AX), Y4
 	VPAND        nibbles0<>+0(SB), Y4, Y5
 	VMOVUPS      288(AX), Y6
@@ -9687,7 +11011,7 @@ part131:
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
 	DECQ         R8
-	JNZ          part131
+	JNZ          part143
 	VPBROADCASTD 16(CX), Y4
 	VPMOVSXBD    -2472(AX), Y5
 	VPMOVSXBD    -2120(AX), Y7
@@ -9781,39 +11105,39 @@ part131:
 	ADDQ         $+64, CX
 	ADDQ         $+64, BX
 	DECQ         DI
-	JNZ          block128
+	JNZ          block140
 
-done129:
+done141:
 	MOVQ cols+64(FP), AX
 	CMPQ AX, $0x10
-	JNE  partly132
+	JNE  partly144
 	MOVQ dst+0(FP), CX
 	MOVQ dstStride+40(FP), DX
 	MOVQ $0x00000004, AX
 	MOVQ SI, BX
 	MOVQ res+24(FP), SI
 
-write134:
+write146:
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	CMPQ    res+24(FP), $0x00
-	JEQ     noResidual135
+	JEQ     noResidual147
 	VMOVUPS (SI), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(SI), Y2
 	VADDPS  Y2, Y1, Y1
 
-noResidual135:
+noResidual147:
 	ADDQ    DX, SI
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	ADDQ    DX, CX
 	ADDQ    $0x40, BX
 	DECQ    AX
-	JNZ     write134
-	JMP     written133
+	JNZ     write146
+	JMP     written145
 
-partly132:
+partly144:
 	LEAQ    lanes<>+64(SB), CX
 	MOVQ    AX, DX
 	NEGQ    DX
@@ -9827,26 +11151,26 @@ partly132:
 	MOVQ    SI, BX
 	MOVQ    res+24(FP), SI
 
-write136:
+write148:
 	VMOVUPS    (BX), Y2
 	VMOVUPS    32(BX), Y3
 	CMPQ       res+24(FP), $0x00
-	JEQ        noResidual137
+	JEQ        noResidual149
 	VMASKMOVPS (SI), Y0, Y4
 	VADDPS     Y4, Y2, Y2
 	VMASKMOVPS 32(SI), Y1, Y4
 	VADDPS     Y4, Y3, Y3
 
-noResidual137:
+noResidual149:
 	ADDQ       DX, SI
 	VMASKMOVPS Y2, Y0, (CX)
 	VMASKMOVPS Y3, Y1, 32(CX)
 	ADDQ       DX, CX
 	ADDQ       $0x40, BX
 	DECQ       AX
-	JNZ        write136
+	JNZ        write148
 
-written133:
+written145:
 	VZEROUPPER
 	RET
 
@@ -9864,9 +11188,9 @@ TEXT ·tileQ5KAVX2r2p1(SB), NOSPLIT, $128-80
 	VMOVUPS Y0, 96(BX)
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done139
+	JZ      done151
 
-block138:
+block150:
 	ADDQ  $+64, AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -9874,7 +11198,7 @@ block138:
 	VPXOR Y3, Y3, Y3
 	MOVQ  $0x00000008, DI
 
-part140:
+part152:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
@@ -10076,7 +11400,7 @@ part140:
 	ADDQ         $+352, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part140
+	JNZ          part152
 	VPBROADCASTD 16(CX), Y5
 	VPMOVSXBD    -2480(AX), Y4
 	VPMOVSXBD    -2128(AX), Y6
@@ -10177,38 +11501,38 @@ part140:
 	VMOVUPS      Y3, 96(BX)
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block138
+	JNZ          block150
 
-done139:
+done151:
 	MOVQ cols+64(FP), AX
 	CMPQ AX, $0x10
-	JNE  partly141
+	JNE  partly153
 	MOVQ dst+0(FP), CX
 	MOVQ dstStride+40(FP), DX
 	MOVQ $0x00000002, AX
 	MOVQ res+24(FP), SI
 
-write143:
+write155:
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	CMPQ    res+24(FP), $0x00
-	JEQ     noResidual144
+	JEQ     noResidual156
 	VMOVUPS (SI), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(SI), Y2
 	VADDPS  Y2, Y1, Y1
 
-noResidual144:
+noResidual156:
 	ADDQ    DX, SI
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	ADDQ    DX, CX
 	ADDQ    $0x40, BX
 	DECQ    AX
-	JNZ     write143
-	JMP     written142
+	JNZ     write155
+	JMP     written154
 
-partly141:
+partly153:
 	LEAQ    lanes<>+64(SB), CX
 	MOVQ    AX, DX
 	NEGQ    DX
@@ -10221,26 +11545,26 @@ partly141:
 	MOVQ    $0x00000002, AX
 	MOVQ    res+24(FP), SI
 
-write145:
+write157:
 	VMOVUPS    (BX), Y2
 	VMOVUPS    32(BX), Y3
 	CMPQ       res+24(FP), $0x00
-	JEQ        noResidual146
+	JEQ        noResidual158
 	VMASKMOVPS (SI), Y0, Y4
 	VADDPS     Y4, Y2, Y2
 	VMASKMOVPS 32(SI), Y1, Y4
 	VADDPS     Y4, Y3, Y3
 
-noResidual146:
+noResidual158:
 	ADDQ       DX, SI
 	VMASKMOVPS Y2, Y0, (CX)
 	VMASKMOVPS Y3, Y1, 32(CX)
 	ADDQ       DX, CX
 	ADDQ       $0x40, BX
 	DECQ       AX
-	JNZ        write145
+	JNZ        write157
 
-written142:
+written154:
 	VZEROUPPER
 	RET
 
@@ -10254,15 +11578,15 @@ TEXT ·tileQ5KAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   xStride+32(FP), DX
 	MOVQ   blocks+48(FP), SI
 	TESTQ  SI, SI
-	JZ     done148
+	JZ     done160
 
-block147:
+block159:
 	ADDQ  $+64, AX
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	MOVQ  $0x00000008, DI
 
-part149:
+part161:
 	LEAQ         (AX), BX
 	PREFETCHT0   (BX)(DX*1)
 	PREFETCHT0   64(BX)(DX*1)
@@ -10413,7 +11737,7 @@ part149:
 	ADDQ         $+352, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part149
+	JNZ          part161
 	VPBROADCASTD 16(CX), Y5
 	VPMOVSXBD    -2480(AX), Y4
 	VPMOVSXBD    -2128(AX), Y6
@@ -10481,9 +11805,9 @@ part149:
 	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block147
+	JNZ          block159
 
-done148:
+done160:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -10496,13 +11820,13 @@ done148:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual150
+	JZ         noResidual162
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual150:
+noResidual162:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
 	VZEROUPPER
@@ -10521,9 +11845,9 @@ TEXT ·tileQ5KAVX2r1p2(SB), NOSPLIT, $0-80
 	MOVQ   xStride+32(FP), BX
 	MOVQ   blocks+48(FP), DI
 	TESTQ  DI, DI
-	JZ     done152
+	JZ     done164
 
-block151:
+block163:
 	ADDQ  $+64, AX
 	VPXOR Y4, Y4, Y4
 	VPXOR Y5, Y5, Y5
@@ -10531,7 +11855,7 @@ block151:
 	VPXOR Y7, Y7, Y7
 	MOVQ  $0x00000008, R8
 
-part153:
+part165:
 	LEAQ         (AX), SI
 	PREFETCHT0   (SI)(BX*1)
 	PREFETCHT0   64(SI)(BX*1)
@@ -10829,7 +12153,7 @@ part153:
 	ADDQ         $+352, AX
 	ADDQ         $+32, DX
 	DECQ         R8
-	JNZ          part153
+	JNZ          part165
 	VPBROADCASTD 16(DX), Y11
 	VPMOVSXBD    -2480(AX), Y8
 	VPMOVSXBD    -2128(AX), Y9
@@ -10957,9 +12281,9 @@ part153:
 	VFMADD231PS  Y8, Y7, Y3
 	ADDQ         $+64, DX
 	DECQ         DI
-	JNZ          block151
+	JNZ          block163
 
-done152:
+done164:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	MOVQ       cols+64(FP), DX
@@ -10972,7 +12296,7 @@ done152:
 	VMOVUPS    (BX)(DX*4), Y5
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual154
+	JZ         noResidual166
 	VMOVUPS    (DX), Y6
 	VADDPS     Y6, Y0, Y0
 	VMOVUPS    32(DX), Y6
@@ -10982,7 +12306,7 @@ done152:
 	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y3, Y3
 
-noResidual154:
+noResidual166:
 	VMOVUPS    Y0, (CX)
 	VMOVUPS    Y1, 32(CX)
 	VMASKMOVPS Y2, Y4, (CX)(AX*1)
@@ -11020,9 +12344,9 @@ TEXT ·tileQ5KVNNIr12p1(SB), $768-80
 	VMOVUPS ones4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done156
+	JZ      done168
 
-block155:
+block167:
 	ADDQ   $+64, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -11038,7 +12362,7 @@ block155:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part157:
+part169:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -11224,7 +12548,7 @@ part157:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part157
+	JNZ           part169
 	VPMOVSXBD     -2480(AX), Z14
 	VPMOVSXBD     -2128(AX), Z26
 	VPSLLD        $0x10, Z26, Z26
@@ -11396,9 +12720,9 @@ part157:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block155
+	JNZ           block167
 
-done156:
+done168:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -11426,7 +12750,7 @@ done156:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual158
+	JZ        noResidual170
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -11458,7 +12782,7 @@ done156:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual158:
+noResidual170:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -11498,9 +12822,9 @@ TEXT ·tileQ5KVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS ones4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done160
+	JZ      done172
 
-block159:
+block171:
 	ADDQ   $+64, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -11512,7 +12836,7 @@ block159:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part161:
+part173:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -11653,7 +12977,7 @@ part161:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part161
+	JNZ           part173
 	VPMOVSXBD     -2480(AX), Z10
 	VPMOVSXBD     -2128(AX), Z18
 	VPSLLD        $0x10, Z18, Z18
@@ -11776,9 +13100,9 @@ part161:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block159
+	JNZ           block171
 
-done160:
+done172:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -11800,7 +13124,7 @@ done160:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual162
+	JZ        noResidual174
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -11822,7 +13146,7 @@ done160:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual162:
+noResidual174:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -11852,9 +13176,9 @@ TEXT ·tileQ5KVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS ones4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done164
+	JZ      done176
 
-block163:
+block175:
 	ADDQ   $+64, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -11862,7 +13186,7 @@ block163:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part165:
+part177:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -11958,7 +13282,7 @@ part165:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part165
+	JNZ           part177
 	VPMOVSXBD     -2480(AX), Z6
 	VPMOVSXBD     -2128(AX), Z10
 	VPSLLD        $0x10, Z10, Z10
@@ -12032,9 +13356,9 @@ part165:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block163
+	JNZ           block175
 
-done164:
+done176:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -12050,7 +13374,7 @@ done164:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual166
+	JZ        noResidual178
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -12062,7 +13386,7 @@ done164:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual166:
+noResidual178:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -12084,15 +13408,15 @@ TEXT ·tileQ5KVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS ones4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done168
+	JZ      done180
 
-block167:
+block179:
 	ADDQ   $+64, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part169:
+part181:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -12165,7 +13489,7 @@ part169:
 	ADDQ          $+352, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part169
+	JNZ           part181
 	VPMOVSXBD     -2480(AX), Z4
 	VPMOVSXBD     -2128(AX), Z6
 	VPSLLD        $0x10, Z6, Z6
@@ -12214,9 +13538,9 @@ part169:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block167
+	JNZ           block179
 
-done168:
+done180:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -12228,13 +13552,13 @@ done168:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual170
+	JZ        noResidual182
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual170:
+noResidual182:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -12251,14 +13575,14 @@ TEXT ·tileQ5KVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done172
+	JZ      done184
 
-block171:
+block183:
 	ADDQ   $+64, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part173:
+part185:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -12323,7 +13647,7 @@ part173:
 	ADDQ          $+352, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part173
+	JNZ           part185
 	VPMOVSXBD     -2480(AX), Z4
 	VPMOVSXBD     -2128(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -12359,9 +13683,9 @@ part173:
 	VFMADD231PS   Z4, Z3, Z0
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block171
+	JNZ           block183
 
-done172:
+done184:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -12371,11 +13695,11 @@ done172:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual174
+	JZ        noResidual186
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-noResidual174:
+noResidual186:
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
@@ -12393,15 +13717,15 @@ TEXT ·tileQ5KVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done176
+	JZ      done188
 
-block175:
+block187:
 	ADDQ   $+64, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part177:
+part189:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -12527,7 +13851,7 @@ part177:
 	ADDQ          $+352, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part177
+	JNZ           part189
 	VPMOVSXBD     -2480(AX), Z6
 	VPMOVSXBD     -2128(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -12595,9 +13919,9 @@ part177:
 	VFMADD231PS   Z6, Z5, Z1
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block175
+	JNZ           block187
 
-done176:
+done188:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -12607,15 +13931,458 @@ done176:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual178
+	JZ        noResidual190
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual178:
+noResidual190:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tileQ5KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ5KVNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS nibbles0<>+0(SB), Z4
+	VMOVUPS ones4<>+0(SB), Z5
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done192
+
+block191:
+	ADDQ   $+64, AX
+	ADDQ   $+64, DX
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   $0x00000008, R9
+
+part193:
+	LEAQ          (AX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	PREFETCHT0    320(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       256(AX), Z14
+	VPSLLW        $0x04, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPANDD        Z5, Z14, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x03, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x01, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x02, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x02, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x01, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x03, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     320(AX), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z6, Z6
+	LEAQ          (AX)(CX*1), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	PREFETCHT0    320(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*1), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       256(AX)(CX*1), Z14
+	VPSLLW        $0x04, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPANDD        Z5, Z14, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*1), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x03, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x01, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*1), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x02, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x02, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*1), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x01, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x03, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     320(AX)(CX*1), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z7, Z7
+	LEAQ          (AX)(CX*2), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	PREFETCHT0    320(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*2), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       256(AX)(CX*2), Z14
+	VPSLLW        $0x04, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPANDD        Z5, Z14, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*2), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x03, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x01, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*2), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x02, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x02, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*2), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x01, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x03, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     320(AX)(CX*2), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z8, Z8
+	LEAQ          (DX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	PREFETCHT0    320(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (DX), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       256(DX), Z14
+	VPSLLW        $0x04, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPANDD        Z5, Z14, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(DX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x03, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x01, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(DX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x02, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x02, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(DX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x01, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x03, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     320(DX), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z9, Z9
+	ADDQ          $+352, AX
+	ADDQ          $+352, DX
+	ADDQ          $+32, BX
+	DECQ          R9
+	JNZ           part193
+	VPMOVSXBD     -2480(AX), Z10
+	VPMOVSXBD     -2128(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPXORD        Z10, Z10, Z10
+	VPDPWSSD.BCST 16(BX), Z11, Z10
+	VPMOVSXBD     -2480(AX)(CX*1), Z11
+	VPMOVSXBD     -2128(AX)(CX*1), Z12
+	VPSLLD        $0x10, Z12, Z12
+	VPANDD        lowWords<>+0(SB), Z11, Z11
+	VPORD         Z11, Z12, Z12
+	VPXORD        Z11, Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z12, Z11
+	VPMOVSXBD     -2480(AX)(CX*2), Z12
+	VPMOVSXBD     -2128(AX)(CX*2), Z13
+	VPSLLD        $0x10, Z13, Z13
+	VPANDD        lowWords<>+0(SB), Z12, Z12
+	VPORD         Z12, Z13, Z13
+	VPXORD        Z12, Z12, Z12
+	VPDPWSSD.BCST 16(BX), Z13, Z12
+	VPMOVSXBD     -2480(DX), Z13
+	VPMOVSXBD     -2128(DX), Z14
+	VPSLLD        $0x10, Z14, Z14
+	VPANDD        lowWords<>+0(SB), Z13, Z13
+	VPORD         Z13, Z14, Z14
+	VPXORD        Z13, Z13, Z13
+	VPDPWSSD.BCST 16(BX), Z14, Z13
+	VPMOVSXBD     -1776(AX), Z14
+	VPMOVSXBD     -1424(AX), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 20(BX), Z15, Z10
+	VPMOVSXBD     -1776(AX)(CX*1), Z14
+	VPMOVSXBD     -1424(AX)(CX*1), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 20(BX), Z15, Z11
+	VPMOVSXBD     -1776(AX)(CX*2), Z14
+	VPMOVSXBD     -1424(AX)(CX*2), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 20(BX), Z15, Z12
+	VPMOVSXBD     -1776(DX), Z14
+	VPMOVSXBD     -1424(DX), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 20(BX), Z15, Z13
+	VPMOVSXBD     -1072(AX), Z14
+	VPMOVSXBD     -720(AX), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 24(BX), Z15, Z10
+	VPMOVSXBD     -1072(AX)(CX*1), Z14
+	VPMOVSXBD     -720(AX)(CX*1), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 24(BX), Z15, Z11
+	VPMOVSXBD     -1072(AX)(CX*2), Z14
+	VPMOVSXBD     -720(AX)(CX*2), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 24(BX), Z15, Z12
+	VPMOVSXBD     -1072(DX), Z14
+	VPMOVSXBD     -720(DX), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 24(BX), Z15, Z13
+	VPMOVSXBD     -368(AX), Z14
+	VPMOVSXBD     -16(AX), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 28(BX), Z15, Z10
+	VPMOVSXBD     -368(AX)(CX*1), Z14
+	VPMOVSXBD     -16(AX)(CX*1), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 28(BX), Z15, Z11
+	VPMOVSXBD     -368(AX)(CX*2), Z14
+	VPMOVSXBD     -16(AX)(CX*2), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 28(BX), Z15, Z12
+	VPMOVSXBD     -368(DX), Z14
+	VPMOVSXBD     -16(DX), Z15
+	VPSLLD        $0x10, Z15, Z15
+	VPANDD        lowWords<>+0(SB), Z14, Z14
+	VPORD         Z14, Z15, Z15
+	VPDPWSSD.BCST 28(BX), Z15, Z13
+	VCVTPH2PS     -2880(AX), Z14
+	VCVTDQ2PS     Z6, Z6
+	VMULPS        Z14, Z6, Z6
+	VCVTPH2PS     -2848(AX), Z14
+	VCVTDQ2PS     Z10, Z10
+	VFNMADD231PS  Z14, Z10, Z6
+	VCVTPH2PS     -2880(AX)(CX*1), Z10
+	VCVTDQ2PS     Z7, Z7
+	VMULPS        Z10, Z7, Z7
+	VCVTPH2PS     -2848(AX)(CX*1), Z10
+	VCVTDQ2PS     Z11, Z11
+	VFNMADD231PS  Z10, Z11, Z7
+	VCVTPH2PS     -2880(AX)(CX*2), Z10
+	VCVTDQ2PS     Z8, Z8
+	VMULPS        Z10, Z8, Z8
+	VCVTPH2PS     -2848(AX)(CX*2), Z10
+	VCVTDQ2PS     Z12, Z12
+	VFNMADD231PS  Z10, Z12, Z8
+	VCVTPH2PS     -2880(DX), Z10
+	VCVTDQ2PS     Z9, Z9
+	VMULPS        Z10, Z9, Z9
+	VCVTPH2PS     -2848(DX), Z10
+	VCVTDQ2PS     Z13, Z13
+	VFNMADD231PS  Z10, Z13, Z9
+	VBROADCASTSS  (BX), Z10
+	VFMADD231PS   Z10, Z6, Z0
+	VFMADD231PS   Z10, Z7, Z1
+	VFMADD231PS   Z10, Z8, Z2
+	VFMADD231PS   Z10, Z9, Z3
+	ADDQ          $+64, BX
+	DECQ          R8
+	JNZ           block191
+
+done192:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual194
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS   (BX)(AX*1), Z4
+	VADDPS    Z4, Z1, Z1
+	VMOVUPS   (BX)(AX*2), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+noResidual194:
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, (CX)(AX*1)
+	VMOVUPS Z2, (CX)(AX*2)
+	VMOVUPS Z3, K1, (DX)
 	VZEROUPPER
 	RET
 
@@ -12626,13 +14393,13 @@ TEXT ·expandQ6KAVX2(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), CX
 	MOVQ  blocks+16(FP), DX
 	TESTQ DX, DX
-	JZ    done180
+	JZ    done196
 
-block179:
+block195:
 	ADDQ $+32, AX
 	MOVQ $0x00000008, BX
 
-part181:
+part197:
 	VMOVUPS   (AX), Y0
 	VPAND     nibbles0<>+0(SB), Y0, Y1
 	VMOVUPS   256(AX), Y2
@@ -12744,7 +14511,7 @@ part181:
 	ADDQ      $+640, CX
 	ADDQ      $+416, AX
 	DECQ      BX
-	JNZ       part181
+	JNZ       part197
 	VPMOVSXBD -2944(AX), Y0
 	VPMOVSXBD -2928(AX), Y1
 	VPSLLD    $0x10, Y1, Y1
@@ -12847,9 +14614,9 @@ part181:
 	VMOVUPS   Y0, 544(CX)
 	ADDQ      $+576, CX
 	DECQ      DX
-	JNZ       block179
+	JNZ       block195
 
-done180:
+done196:
 	VZEROUPPER
 	RET
 
@@ -12899,15 +14666,15 @@ TEXT ·tileQ6KAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   xStride+32(FP), DX
 	MOVQ   blocks+48(FP), SI
 	TESTQ  SI, SI
-	JZ     done183
+	JZ     done199
 
-block182:
+block198:
 	ADDQ  $+32, AX
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	MOVQ  $0x00000008, DI
 
-part184:
+part200:
 	LEAQ         (AX), BX
 	PREFETCHT0   (BX)(DX*1)
 	PREFETCHT0   64(BX)(DX*1)
@@ -13071,7 +14838,7 @@ part184:
 	ADDQ         $+416, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part184
+	JNZ          part200
 	VPBROADCASTD 32(CX), Y4
 	VPMOVSXBD    -2944(AX), Y5
 	VPMOVSXBD    -2928(AX), Y6
@@ -13203,9 +14970,9 @@ part184:
 	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block182
+	JNZ          block198
 
-done183:
+done199:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -13218,13 +14985,13 @@ done183:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual185
+	JZ         noResidual201
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual185:
+noResidual201:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
 	VZEROUPPER
@@ -13243,9 +15010,9 @@ TEXT ·tileQ6KAVX2r1p2(SB), NOSPLIT, $0-80
 	MOVQ   xStride+32(FP), BX
 	MOVQ   blocks+48(FP), DI
 	TESTQ  DI, DI
-	JZ     done187
+	JZ     done203
 
-block186:
+block202:
 	ADDQ  $+32, AX
 	VPXOR Y4, Y4, Y4
 	VPXOR Y5, Y5, Y5
@@ -13253,7 +15020,7 @@ block186:
 	VPXOR Y7, Y7, Y7
 	MOVQ  $0x00000008, R8
 
-part188:
+part204:
 	LEAQ         (AX), SI
 	PREFETCHT0   (SI)(BX*1)
 	PREFETCHT0   64(SI)(BX*1)
@@ -13577,7 +15344,7 @@ part188:
 	ADDQ         $+416, AX
 	ADDQ         $+32, DX
 	DECQ         R8
-	JNZ          part188
+	JNZ          part204
 	VPBROADCASTD 32(DX), Y8
 	VPMOVSXBD    -2944(AX), Y9
 	VPMOVSXBD    -2928(AX), Y10
@@ -13829,9 +15596,9 @@ part188:
 	VFMADD231PS  Y8, Y7, Y3
 	ADDQ         $+64, DX
 	DECQ         DI
-	JNZ          block186
+	JNZ          block202
 
-done187:
+done203:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	MOVQ       cols+64(FP), DX
@@ -13844,7 +15611,7 @@ done187:
 	VMOVUPS    (BX)(DX*4), Y5
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual189
+	JZ         noResidual205
 	VMOVUPS    (DX), Y6
 	VADDPS     Y6, Y0, Y0
 	VMOVUPS    32(DX), Y6
@@ -13854,7 +15621,7 @@ done187:
 	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y3, Y3
 
-noResidual189:
+noResidual205:
 	VMOVUPS    Y0, (CX)
 	VMOVUPS    Y1, 32(CX)
 	VMASKMOVPS Y2, Y4, (CX)(AX*1)
@@ -13892,9 +15659,9 @@ TEXT ·tileQ6KVNNIr12p1(SB), $768-80
 	VMOVUPS pairs4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done191
+	JZ      done207
 
-block190:
+block206:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -13910,7 +15677,7 @@ block190:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part192:
+part208:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -14144,7 +15911,7 @@ part192:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part192
+	JNZ           part208
 	VPMOVSXBD     -2944(AX), Z14
 	VPMOVSXBD     -2928(AX), Z15
 	VPSLLD        $0x10, Z15, Z15
@@ -14355,9 +16122,9 @@ part192:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block190
+	JNZ           block206
 
-done191:
+done207:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -14385,7 +16152,7 @@ done191:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual193
+	JZ        noResidual209
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -14417,7 +16184,7 @@ done191:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual193:
+noResidual209:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -14457,9 +16224,9 @@ TEXT ·tileQ6KVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS pairs4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done195
+	JZ      done211
 
-block194:
+block210:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -14471,7 +16238,7 @@ block194:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part196:
+part212:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -14648,7 +16415,7 @@ part196:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part196
+	JNZ           part212
 	VPMOVSXBD     -2944(AX), Z10
 	VPMOVSXBD     -2928(AX), Z11
 	VPSLLD        $0x10, Z11, Z11
@@ -14806,9 +16573,9 @@ part196:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block194
+	JNZ           block210
 
-done195:
+done211:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -14830,7 +16597,7 @@ done195:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual197
+	JZ        noResidual213
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -14852,7 +16619,7 @@ done195:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual197:
+noResidual213:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -14882,9 +16649,9 @@ TEXT ·tileQ6KVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS pairs4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done199
+	JZ      done215
 
-block198:
+block214:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -14892,7 +16659,7 @@ block198:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part200:
+part216:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -15012,7 +16779,7 @@ part200:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part200
+	JNZ           part216
 	VPMOVSXBD     -2944(AX), Z6
 	VPMOVSXBD     -2928(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -15117,9 +16884,9 @@ part200:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block198
+	JNZ           block214
 
-done199:
+done215:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -15135,7 +16902,7 @@ done199:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual201
+	JZ        noResidual217
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -15147,7 +16914,7 @@ done199:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual201:
+noResidual217:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -15169,15 +16936,15 @@ TEXT ·tileQ6KVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS pairs4<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done203
+	JZ      done219
 
-block202:
+block218:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part204:
+part220:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -15268,7 +17035,7 @@ part204:
 	ADDQ          $+416, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part204
+	JNZ           part220
 	VPMOVSXBD     -2944(AX), Z4
 	VPMOVSXBD     -2928(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -15346,9 +17113,9 @@ part204:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block202
+	JNZ           block218
 
-done203:
+done219:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -15360,13 +17127,13 @@ done203:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual205
+	JZ        noResidual221
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual205:
+noResidual221:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -15383,14 +17150,14 @@ TEXT ·tileQ6KVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done207
+	JZ      done223
 
-block206:
+block222:
 	ADDQ   $+32, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part208:
+part224:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -15458,7 +17225,7 @@ part208:
 	ADDQ          $+416, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part208
+	JNZ           part224
 	VPMOVSXBD     -2944(AX), Z4
 	VPMOVSXBD     -2928(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -15522,9 +17289,9 @@ part208:
 	VFMADD231PS   Z4, Z3, Z0
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block206
+	JNZ           block222
 
-done207:
+done223:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -15534,11 +17301,11 @@ done207:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual209
+	JZ        noResidual225
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-noResidual209:
+noResidual225:
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
@@ -15556,15 +17323,15 @@ TEXT ·tileQ6KVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done211
+	JZ      done227
 
-block210:
+block226:
 	ADDQ   $+32, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part212:
+part228:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -15696,7 +17463,7 @@ part212:
 	ADDQ          $+416, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part212
+	JNZ           part228
 	VPMOVSXBD     -2944(AX), Z6
 	VPMOVSXBD     -2928(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -15820,9 +17587,9 @@ part212:
 	VFMADD231PS   Z6, Z5, Z1
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block210
+	JNZ           block226
 
-done211:
+done227:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -15832,15 +17599,582 @@ done211:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual213
+	JZ        noResidual229
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual213:
+noResidual229:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tileQ6KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ6KVNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	MOVQ    x+8(FP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS nibbles0<>+0(SB), Z4
+	VMOVUPS pairs4<>+0(SB), Z5
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done231
+
+block230:
+	ADDQ   $+32, AX
+	ADDQ   $+32, DX
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   $0x00000008, R9
+
+part232:
+	LEAQ          (AX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	PREFETCHT0    320(DI)(SI*1)
+	PREFETCHT0    384(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       256(AX), Z14
+	VPSLLW        $0x04, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPANDD        Z5, Z14, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       320(AX), Z15
+	VPSLLW        $0x04, Z15, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z13, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPANDD        Z5, Z15, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x02, Z14, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z13, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x02, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x02, Z15, Z14
+	VPANDD        Z5, Z14, Z14
+	VPORD         Z14, Z13, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x02, Z15, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPMOVSXBD     384(AX), Z12
+	VPMULLD       Z12, Z10, Z10
+	VPADDD        Z10, Z6, Z6
+	VPMOVSXBD     400(AX), Z10
+	VPMULLD       Z10, Z11, Z11
+	VPADDD        Z11, Z6, Z6
+	LEAQ          (AX)(CX*1), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	PREFETCHT0    320(DI)(SI*1)
+	PREFETCHT0    384(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*1), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       256(AX)(CX*1), Z14
+	VPSLLW        $0x04, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPANDD        Z5, Z14, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*1), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       320(AX)(CX*1), Z15
+	VPSLLW        $0x04, Z15, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z13, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPANDD        Z5, Z15, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*1), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x02, Z14, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z13, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x02, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*1), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x02, Z15, Z14
+	VPANDD        Z5, Z14, Z14
+	VPORD         Z14, Z13, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x02, Z15, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPMOVSXBD     384(AX)(CX*1), Z12
+	VPMULLD       Z12, Z10, Z10
+	VPADDD        Z10, Z7, Z7
+	VPMOVSXBD     400(AX)(CX*1), Z10
+	VPMULLD       Z10, Z11, Z11
+	VPADDD        Z11, Z7, Z7
+	LEAQ          (AX)(CX*2), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	PREFETCHT0    320(DI)(SI*1)
+	PREFETCHT0    384(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*2), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       256(AX)(CX*2), Z14
+	VPSLLW        $0x04, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPANDD        Z5, Z14, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*2), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       320(AX)(CX*2), Z15
+	VPSLLW        $0x04, Z15, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z13, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPANDD        Z5, Z15, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*2), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x02, Z14, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z13, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x02, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*2), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x02, Z15, Z14
+	VPANDD        Z5, Z14, Z14
+	VPORD         Z14, Z13, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x02, Z15, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPMOVSXBD     384(AX)(CX*2), Z12
+	VPMULLD       Z12, Z10, Z10
+	VPADDD        Z10, Z8, Z8
+	VPMOVSXBD     400(AX)(CX*2), Z10
+	VPMULLD       Z10, Z11, Z11
+	VPADDD        Z11, Z8, Z8
+	LEAQ          (DX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	PREFETCHT0    320(DI)(SI*1)
+	PREFETCHT0    384(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (DX), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       256(DX), Z14
+	VPSLLW        $0x04, Z14, Z15
+	VPANDD        Z5, Z15, Z15
+	VPORD         Z15, Z13, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPANDD        Z5, Z14, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(DX), Z12
+	VPANDD        Z4, Z12, Z13
+	VMOVUPS       320(DX), Z15
+	VPSLLW        $0x04, Z15, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z13, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPANDD        Z5, Z15, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(DX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x02, Z14, Z16
+	VPANDD        Z5, Z16, Z16
+	VPORD         Z16, Z13, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x02, Z14, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(DX), Z12
+	VPANDD        Z4, Z12, Z13
+	VPSLLW        $0x02, Z15, Z14
+	VPANDD        Z5, Z14, Z14
+	VPORD         Z14, Z13, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z4, Z12, Z12
+	VPSRLW        $0x02, Z15, Z13
+	VPANDD        Z5, Z13, Z13
+	VPORD         Z13, Z12, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPMOVSXBD     384(DX), Z12
+	VPMULLD       Z12, Z10, Z10
+	VPADDD        Z10, Z9, Z9
+	VPMOVSXBD     400(DX), Z10
+	VPMULLD       Z10, Z11, Z11
+	VPADDD        Z11, Z9, Z9
+	ADDQ          $+416, AX
+	ADDQ          $+416, DX
+	ADDQ          $+32, BX
+	DECQ          R9
+	JNZ           part232
+	VPMOVSXBD     -2944(AX), Z10
+	VPMOVSXBD     -2928(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 32(BX), Z11, Z6
+	VPMOVSXBD     -2944(AX)(CX*1), Z10
+	VPMOVSXBD     -2928(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 32(BX), Z11, Z7
+	VPMOVSXBD     -2944(AX)(CX*2), Z10
+	VPMOVSXBD     -2928(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 32(BX), Z11, Z8
+	VPMOVSXBD     -2944(DX), Z10
+	VPMOVSXBD     -2928(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 32(BX), Z11, Z9
+	VPMOVSXBD     -2528(AX), Z10
+	VPMOVSXBD     -2512(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 36(BX), Z11, Z6
+	VPMOVSXBD     -2528(AX)(CX*1), Z10
+	VPMOVSXBD     -2512(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 36(BX), Z11, Z7
+	VPMOVSXBD     -2528(AX)(CX*2), Z10
+	VPMOVSXBD     -2512(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 36(BX), Z11, Z8
+	VPMOVSXBD     -2528(DX), Z10
+	VPMOVSXBD     -2512(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 36(BX), Z11, Z9
+	VPMOVSXBD     -2112(AX), Z10
+	VPMOVSXBD     -2096(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 40(BX), Z11, Z6
+	VPMOVSXBD     -2112(AX)(CX*1), Z10
+	VPMOVSXBD     -2096(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 40(BX), Z11, Z7
+	VPMOVSXBD     -2112(AX)(CX*2), Z10
+	VPMOVSXBD     -2096(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 40(BX), Z11, Z8
+	VPMOVSXBD     -2112(DX), Z10
+	VPMOVSXBD     -2096(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 40(BX), Z11, Z9
+	VPMOVSXBD     -1696(AX), Z10
+	VPMOVSXBD     -1680(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 44(BX), Z11, Z6
+	VPMOVSXBD     -1696(AX)(CX*1), Z10
+	VPMOVSXBD     -1680(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 44(BX), Z11, Z7
+	VPMOVSXBD     -1696(AX)(CX*2), Z10
+	VPMOVSXBD     -1680(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 44(BX), Z11, Z8
+	VPMOVSXBD     -1696(DX), Z10
+	VPMOVSXBD     -1680(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 44(BX), Z11, Z9
+	VPMOVSXBD     -1280(AX), Z10
+	VPMOVSXBD     -1264(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 48(BX), Z11, Z6
+	VPMOVSXBD     -1280(AX)(CX*1), Z10
+	VPMOVSXBD     -1264(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 48(BX), Z11, Z7
+	VPMOVSXBD     -1280(AX)(CX*2), Z10
+	VPMOVSXBD     -1264(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 48(BX), Z11, Z8
+	VPMOVSXBD     -1280(DX), Z10
+	VPMOVSXBD     -1264(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 48(BX), Z11, Z9
+	VPMOVSXBD     -864(AX), Z10
+	VPMOVSXBD     -848(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 52(BX), Z11, Z6
+	VPMOVSXBD     -864(AX)(CX*1), Z10
+	VPMOVSXBD     -848(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 52(BX), Z11, Z7
+	VPMOVSXBD     -864(AX)(CX*2), Z10
+	VPMOVSXBD     -848(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 52(BX), Z11, Z8
+	VPMOVSXBD     -864(DX), Z10
+	VPMOVSXBD     -848(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 52(BX), Z11, Z9
+	VPMOVSXBD     -448(AX), Z10
+	VPMOVSXBD     -432(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 56(BX), Z11, Z6
+	VPMOVSXBD     -448(AX)(CX*1), Z10
+	VPMOVSXBD     -432(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 56(BX), Z11, Z7
+	VPMOVSXBD     -448(AX)(CX*2), Z10
+	VPMOVSXBD     -432(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 56(BX), Z11, Z8
+	VPMOVSXBD     -448(DX), Z10
+	VPMOVSXBD     -432(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 56(BX), Z11, Z9
+	VPMOVSXBD     -32(AX), Z10
+	VPMOVSXBD     -16(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 60(BX), Z11, Z6
+	VPMOVSXBD     -32(AX)(CX*1), Z10
+	VPMOVSXBD     -16(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 60(BX), Z11, Z7
+	VPMOVSXBD     -32(AX)(CX*2), Z10
+	VPMOVSXBD     -16(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 60(BX), Z11, Z8
+	VPMOVSXBD     -32(DX), Z10
+	VPMOVSXBD     -16(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus32<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 60(BX), Z11, Z9
+	VCVTPH2PS     -3360(AX), Z10
+	VCVTDQ2PS     Z6, Z6
+	VMULPS        Z10, Z6, Z6
+	VCVTPH2PS     -3360(AX)(CX*1), Z10
+	VCVTDQ2PS     Z7, Z7
+	VMULPS        Z10, Z7, Z7
+	VCVTPH2PS     -3360(AX)(CX*2), Z10
+	VCVTDQ2PS     Z8, Z8
+	VMULPS        Z10, Z8, Z8
+	VCVTPH2PS     -3360(DX), Z10
+	VCVTDQ2PS     Z9, Z9
+	VMULPS        Z10, Z9, Z9
+	VBROADCASTSS  (BX), Z10
+	VFMADD231PS   Z10, Z6, Z0
+	VFMADD231PS   Z10, Z7, Z1
+	VFMADD231PS   Z10, Z8, Z2
+	VFMADD231PS   Z10, Z9, Z3
+	ADDQ          $+64, BX
+	DECQ          R8
+	JNZ           block230
+
+done231:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual233
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS   (BX)(AX*1), Z4
+	VADDPS    Z4, Z1, Z1
+	VMOVUPS   (BX)(AX*2), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+noResidual233:
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, (CX)(AX*1)
+	VMOVUPS Z2, (CX)(AX*2)
+	VMOVUPS Z3, K1, (DX)
 	VZEROUPPER
 	RET
 
@@ -15852,15 +18186,15 @@ TEXT ·expandIQ4XSAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), CX
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done215
+	JZ      done235
 
-block214:
+block234:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	ADDQ  $+32, AX
 	MOVQ  $0x00000008, BX
 
-part216:
+part236:
 	VXORPS     Y3, Y3, Y3
 	VMOVUPS    (AX), Y4
 	VPAND      nibbles0<>+0(SB), Y4, Y5
@@ -16086,7 +18420,7 @@ part216:
 	ADDQ       $+1088, CX
 	ADDQ       $+272, AX
 	DECQ       BX
-	JNZ        part216
+	JNZ        part236
 	VMOVDQU    Y1, (CX)
 	VCVTPH2PS  -2208(AX), Y1
 	VMOVUPS    Y1, 64(CX)
@@ -16095,9 +18429,9 @@ part216:
 	VMOVUPS    Y1, 96(CX)
 	ADDQ       $+128, CX
 	DECQ       DX
-	JNZ        block214
+	JNZ        block234
 
-done215:
+done235:
 	VZEROUPPER
 	RET
 
@@ -16185,15 +18519,15 @@ TEXT ·tileIQ4XSAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done218
+	JZ      done238
 
-block217:
+block237:
 	ADDQ  $+32, AX
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
 	MOVQ  $0x00000008, DI
 
-part219:
+part239:
 	LEAQ         (AX), BX
 	PREFETCHT0   (BX)(DX*1)
 	PREFETCHT0   64(BX)(DX*1)
@@ -16343,7 +18677,7 @@ part219:
 	ADDQ         $+272, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part219
+	JNZ          part239
 	VCVTPH2PS    -2208(AX), Y5
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y5, Y3, Y3
@@ -16355,9 +18689,9 @@ part219:
 	VFMADD231PS  Y5, Y4, Y2
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block217
+	JNZ          block237
 
-done218:
+done238:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -16370,13 +18704,13 @@ done218:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual220
+	JZ         noResidual240
 	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y2, Y2
 
-noResidual220:
+noResidual240:
 	VMASKMOVPS Y1, Y0, (AX)
 	VMASKMOVPS Y2, Y3, 32(AX)
 	VZEROUPPER
@@ -16415,9 +18749,9 @@ TEXT ·tileIQ4XSAVX2r1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done222
+	JZ      done242
 
-block221:
+block241:
 	ADDQ  $+32, AX
 	VPXOR Y5, Y5, Y5
 	VPXOR Y6, Y6, Y6
@@ -16425,7 +18759,7 @@ block221:
 	VPXOR Y8, Y8, Y8
 	MOVQ  $0x00000008, R8
 
-part223:
+part243:
 	LEAQ         (AX), SI
 	PREFETCHT0   (SI)(BX*1)
 	PREFETCHT0   64(SI)(BX*1)
@@ -16721,7 +19055,7 @@ part223:
 	ADDQ         $+272, AX
 	ADDQ         $+32, DX
 	DECQ         R8
-	JNZ          part223
+	JNZ          part243
 	VCVTPH2PS    -2208(AX), Y9
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y9, Y5, Y5
@@ -16741,9 +19075,9 @@ part223:
 	VFMADD231PS  Y9, Y8, Y4
 	ADDQ         $+64, DX
 	DECQ         DI
-	JNZ          block221
+	JNZ          block241
 
-done222:
+done242:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	MOVQ       cols+64(FP), DX
@@ -16756,7 +19090,7 @@ done222:
 	VMOVUPS    (BX)(DX*4), Y5
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual224
+	JZ         noResidual244
 	VMOVUPS    (DX), Y6
 	VADDPS     Y6, Y1, Y1
 	VMOVUPS    32(DX), Y6
@@ -16766,7 +19100,7 @@ done222:
 	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y4, Y4
 
-noResidual224:
+noResidual244:
 	VMOVUPS    Y1, (CX)
 	VMOVUPS    Y2, 32(CX)
 	VMASKMOVPS Y3, Y0, (CX)(AX*1)
@@ -16804,9 +19138,9 @@ TEXT ·tileIQ4XSVNNIr12p1(SB), $768-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done226
+	JZ      done246
 
-block225:
+block245:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -16822,7 +19156,7 @@ block225:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part227:
+part247:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -16991,7 +19325,7 @@ part227:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part227
+	JNZ           part247
 	VPMOVSXBD     -1920(AX), Z14
 	VPMOVSXBD     -1648(AX), Z15
 	VPSLLD        $0x10, Z15, Z15
@@ -17130,9 +19464,9 @@ part227:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block225
+	JNZ           block245
 
-done226:
+done246:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -17160,7 +19494,7 @@ done226:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual228
+	JZ        noResidual248
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -17192,7 +19526,7 @@ done226:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual228:
+noResidual248:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -17250,9 +19584,9 @@ TEXT ·tileIQ4XSVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done230
+	JZ      done250
 
-block229:
+block249:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -17264,7 +19598,7 @@ block229:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part231:
+part251:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -17388,7 +19722,7 @@ part231:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part231
+	JNZ           part251
 	VPMOVSXBD     -1920(AX), Z10
 	VPMOVSXBD     -1648(AX), Z11
 	VPSLLD        $0x10, Z11, Z11
@@ -17490,9 +19824,9 @@ part231:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block229
+	JNZ           block249
 
-done230:
+done250:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -17514,7 +19848,7 @@ done230:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual232
+	JZ        noResidual252
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -17536,7 +19870,7 @@ done230:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual232:
+noResidual252:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -17566,9 +19900,9 @@ TEXT ·tileIQ4XSVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done234
+	JZ      done254
 
-block233:
+block253:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -17576,7 +19910,7 @@ block233:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part235:
+part255:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -17655,7 +19989,7 @@ part235:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part235
+	JNZ           part255
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -17720,9 +20054,9 @@ part235:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block233
+	JNZ           block253
 
-done234:
+done254:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -17738,7 +20072,7 @@ done234:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual236
+	JZ        noResidual256
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -17750,7 +20084,7 @@ done234:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual236:
+noResidual256:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -17772,15 +20106,15 @@ TEXT ·tileIQ4XSVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done238
+	JZ      done258
 
-block237:
+block257:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part239:
+part259:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -17836,7 +20170,7 @@ part239:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part239
+	JNZ           part259
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -17882,9 +20216,9 @@ part239:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block237
+	JNZ           block257
 
-done238:
+done258:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -17896,13 +20230,13 @@ done238:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual240
+	JZ        noResidual260
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual240:
+noResidual260:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -17919,14 +20253,14 @@ TEXT ·tileIQ4XSVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done242
+	JZ      done262
 
-block241:
+block261:
 	ADDQ   $+32, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part243:
+part263:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -17974,7 +20308,7 @@ part243:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part243
+	JNZ           part263
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -18010,9 +20344,9 @@ part243:
 	VFMADD231PS   Z4, Z3, Z1
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block241
+	JNZ           block261
 
-done242:
+done262:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -18022,11 +20356,11 @@ done242:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual244
+	JZ        noResidual264
 	VMOVUPS.Z (CX), K1, Z0
 	VADDPS    Z0, Z1, Z1
 
-noResidual244:
+noResidual264:
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -18044,15 +20378,15 @@ TEXT ·tileIQ4XSVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done246
+	JZ      done266
 
-block245:
+block265:
 	ADDQ   $+32, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part247:
+part267:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -18144,7 +20478,7 @@ part247:
 	ADDQ          $+272, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part247
+	JNZ           part267
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -18212,9 +20546,9 @@ part247:
 	VFMADD231PS   Z6, Z5, Z2
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block245
+	JNZ           block265
 
-done246:
+done266:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -18224,15 +20558,390 @@ done246:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual248
+	JZ        noResidual268
 	VMOVUPS   (DX), Z0
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS.Z (DX)(AX*1), K1, Z0
 	VADDPS    Z0, Z2, Z2
 
-noResidual248:
+noResidual268:
 	VMOVUPS Z1, (CX)
 	VMOVUPS Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tileIQ4XSVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileIQ4XSVNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	VMOVUPS values128IQ4XS<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VMOVUPS nibbles0<>+0(SB), Z5
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done270
+
+block269:
+	ADDQ   $+32, AX
+	ADDQ   $+32, DX
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   $0x00000008, R9
+
+part271:
+	LEAQ          (AX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z6, Z6
+	LEAQ          (AX)(CX*1), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX)(CX*1), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z7, Z7
+	LEAQ          (AX)(CX*2), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX)(CX*2), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z8, Z8
+	LEAQ          (DX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(DX), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z9, Z9
+	ADDQ          $+272, AX
+	ADDQ          $+272, DX
+	ADDQ          $+32, BX
+	DECQ          R9
+	JNZ           part271
+	VPMOVSXBD     -1920(AX), Z10
+	VPMOVSXBD     -1648(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z6
+	VPMOVSXBD     -1920(AX)(CX*1), Z10
+	VPMOVSXBD     -1648(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z7
+	VPMOVSXBD     -1920(AX)(CX*2), Z10
+	VPMOVSXBD     -1648(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z8
+	VPMOVSXBD     -1920(DX), Z10
+	VPMOVSXBD     -1648(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z9
+	VPMOVSXBD     -1376(AX), Z10
+	VPMOVSXBD     -1104(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z6
+	VPMOVSXBD     -1376(AX)(CX*1), Z10
+	VPMOVSXBD     -1104(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z7
+	VPMOVSXBD     -1376(AX)(CX*2), Z10
+	VPMOVSXBD     -1104(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z8
+	VPMOVSXBD     -1376(DX), Z10
+	VPMOVSXBD     -1104(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z9
+	VPMOVSXBD     -832(AX), Z10
+	VPMOVSXBD     -560(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z6
+	VPMOVSXBD     -832(AX)(CX*1), Z10
+	VPMOVSXBD     -560(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z7
+	VPMOVSXBD     -832(AX)(CX*2), Z10
+	VPMOVSXBD     -560(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z8
+	VPMOVSXBD     -832(DX), Z10
+	VPMOVSXBD     -560(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z9
+	VPMOVSXBD     -288(AX), Z10
+	VPMOVSXBD     -16(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z6
+	VPMOVSXBD     -288(AX)(CX*1), Z10
+	VPMOVSXBD     -16(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z7
+	VPMOVSXBD     -288(AX)(CX*2), Z10
+	VPMOVSXBD     -16(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z8
+	VPMOVSXBD     -288(DX), Z10
+	VPMOVSXBD     -16(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z9
+	VCVTPH2PS     -2208(AX), Z10
+	VCVTDQ2PS     Z6, Z6
+	VMULPS        Z10, Z6, Z6
+	VCVTPH2PS     -2208(AX)(CX*1), Z10
+	VCVTDQ2PS     Z7, Z7
+	VMULPS        Z10, Z7, Z7
+	VCVTPH2PS     -2208(AX)(CX*2), Z10
+	VCVTDQ2PS     Z8, Z8
+	VMULPS        Z10, Z8, Z8
+	VCVTPH2PS     -2208(DX), Z10
+	VCVTDQ2PS     Z9, Z9
+	VMULPS        Z10, Z9, Z9
+	VBROADCASTSS  (BX), Z10
+	VFMADD231PS   Z10, Z6, Z1
+	VFMADD231PS   Z10, Z7, Z2
+	VFMADD231PS   Z10, Z8, Z3
+	VFMADD231PS   Z10, Z9, Z4
+	ADDQ          $+64, BX
+	DECQ          R8
+	JNZ           block269
+
+done270:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual272
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS   (BX)(AX*1), Z0
+	VADDPS    Z0, Z2, Z2
+	VMOVUPS   (BX)(AX*2), Z0
+	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z (SI), K1, Z0
+	VADDPS    Z0, Z4, Z4
+
+noResidual272:
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, (CX)(AX*1)
+	VMOVUPS Z3, (CX)(AX*2)
+	VMOVUPS Z4, K1, (DX)
 	VZEROUPPER
 	RET
 
@@ -18244,15 +20953,15 @@ TEXT ·expandIQ2XAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), CX
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done250
+	JZ      done274
 
-block249:
+block273:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	ADDQ  $+32, AX
 	MOVQ  $0x00000008, BX
 
-part251:
+part275:
 	VXORPS     Y3, Y3, Y3
 	VMOVUPS    (AX), Y4
 	VPAND      nibbles0<>+0(SB), Y4, Y5
@@ -18478,7 +21187,7 @@ part251:
 	ADDQ       $+1088, CX
 	ADDQ       $+272, AX
 	DECQ       BX
-	JNZ        part251
+	JNZ        part275
 	VMOVDQU    Y1, (CX)
 	VCVTPH2PS  -2208(AX), Y1
 	VMULPS     shift3<>+0(SB), Y1, Y1
@@ -18489,9 +21198,9 @@ part251:
 	VMOVUPS    Y1, 96(CX)
 	ADDQ       $+128, CX
 	DECQ       DX
-	JNZ        block249
+	JNZ        block273
 
-done250:
+done274:
 	VZEROUPPER
 	RET
 
@@ -18543,15 +21252,15 @@ TEXT ·tileIQ2XAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done253
+	JZ      done277
 
-block252:
+block276:
 	ADDQ  $+32, AX
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
 	MOVQ  $0x00000008, DI
 
-part254:
+part278:
 	LEAQ         (AX), BX
 	PREFETCHT0   (BX)(DX*1)
 	PREFETCHT0   64(BX)(DX*1)
@@ -18701,7 +21410,7 @@ part254:
 	ADDQ         $+272, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part254
+	JNZ          part278
 	VCVTPH2PS    -2208(AX), Y5
 	VMULPS       shift3<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y3, Y3
@@ -18715,9 +21424,9 @@ part254:
 	VFMADD231PS  Y5, Y4, Y2
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block252
+	JNZ          block276
 
-done253:
+done277:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -18730,13 +21439,13 @@ done253:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual255
+	JZ         noResidual279
 	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y2, Y2
 
-noResidual255:
+noResidual279:
 	VMASKMOVPS Y1, Y0, (AX)
 	VMASKMOVPS Y2, Y3, 32(AX)
 	VZEROUPPER
@@ -18775,9 +21484,9 @@ TEXT ·tileIQ2XAVX2r1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done257
+	JZ      done281
 
-block256:
+block280:
 	ADDQ  $+32, AX
 	VPXOR Y5, Y5, Y5
 	VPXOR Y6, Y6, Y6
@@ -18785,7 +21494,7 @@ block256:
 	VPXOR Y8, Y8, Y8
 	MOVQ  $0x00000008, R8
 
-part258:
+part282:
 	LEAQ         (AX), SI
 	PREFETCHT0   (SI)(BX*1)
 	PREFETCHT0   64(SI)(BX*1)
@@ -19081,7 +21790,7 @@ part258:
 	ADDQ         $+272, AX
 	ADDQ         $+32, DX
 	DECQ         R8
-	JNZ          part258
+	JNZ          part282
 	VCVTPH2PS    -2208(AX), Y9
 	VMULPS       shift3<>+0(SB), Y9, Y9
 	VCVTDQ2PS    Y5, Y5
@@ -19105,9 +21814,9 @@ part258:
 	VFMADD231PS  Y9, Y8, Y4
 	ADDQ         $+64, DX
 	DECQ         DI
-	JNZ          block256
+	JNZ          block280
 
-done257:
+done281:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	MOVQ       cols+64(FP), DX
@@ -19120,7 +21829,7 @@ done257:
 	VMOVUPS    (BX)(DX*4), Y5
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual259
+	JZ         noResidual283
 	VMOVUPS    (DX), Y6
 	VADDPS     Y6, Y1, Y1
 	VMOVUPS    32(DX), Y6
@@ -19130,7 +21839,7 @@ done257:
 	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y4, Y4
 
-noResidual259:
+noResidual283:
 	VMOVUPS    Y1, (CX)
 	VMOVUPS    Y2, 32(CX)
 	VMASKMOVPS Y3, Y0, (CX)(AX*1)
@@ -19168,9 +21877,9 @@ TEXT ·tileIQ2XVNNIr12p1(SB), $768-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done261
+	JZ      done285
 
-block260:
+block284:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -19186,7 +21895,7 @@ block260:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part262:
+part286:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -19355,7 +22064,7 @@ part262:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part262
+	JNZ           part286
 	VPMOVSXBD     -1920(AX), Z14
 	VPMOVSXBD     -1648(AX), Z15
 	VPSLLD        $0x10, Z15, Z15
@@ -19495,9 +22204,9 @@ part262:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block260
+	JNZ           block284
 
-done261:
+done285:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -19525,7 +22234,7 @@ done261:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual263
+	JZ        noResidual287
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -19557,7 +22266,7 @@ done261:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual263:
+noResidual287:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -19597,9 +22306,9 @@ TEXT ·tileIQ2XVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done265
+	JZ      done289
 
-block264:
+block288:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -19611,7 +22320,7 @@ block264:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part266:
+part290:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -19735,7 +22444,7 @@ part266:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part266
+	JNZ           part290
 	VPMOVSXBD     -1920(AX), Z10
 	VPMOVSXBD     -1648(AX), Z11
 	VPSLLD        $0x10, Z11, Z11
@@ -19838,9 +22547,9 @@ part266:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block264
+	JNZ           block288
 
-done265:
+done289:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -19862,7 +22571,7 @@ done265:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual267
+	JZ        noResidual291
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -19884,7 +22593,7 @@ done265:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual267:
+noResidual291:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -19914,9 +22623,9 @@ TEXT ·tileIQ2XVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done269
+	JZ      done293
 
-block268:
+block292:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -19924,7 +22633,7 @@ block268:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part270:
+part294:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -20003,7 +22712,7 @@ part270:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part270
+	JNZ           part294
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -20069,9 +22778,9 @@ part270:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block268
+	JNZ           block292
 
-done269:
+done293:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -20087,7 +22796,7 @@ done269:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual271
+	JZ        noResidual295
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -20099,7 +22808,7 @@ done269:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual271:
+noResidual295:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -20121,15 +22830,15 @@ TEXT ·tileIQ2XVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done273
+	JZ      done297
 
-block272:
+block296:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part274:
+part298:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -20185,7 +22894,7 @@ part274:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part274
+	JNZ           part298
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -20232,9 +22941,9 @@ part274:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block272
+	JNZ           block296
 
-done273:
+done297:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -20246,13 +22955,13 @@ done273:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual275
+	JZ        noResidual299
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual275:
+noResidual299:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -20269,14 +22978,14 @@ TEXT ·tileIQ2XVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done277
+	JZ      done301
 
-block276:
+block300:
 	ADDQ   $+32, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part278:
+part302:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -20324,7 +23033,7 @@ part278:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part278
+	JNZ           part302
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -20361,9 +23070,9 @@ part278:
 	VFMADD231PS   Z4, Z3, Z1
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block276
+	JNZ           block300
 
-done277:
+done301:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -20373,11 +23082,11 @@ done277:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual279
+	JZ        noResidual303
 	VMOVUPS.Z (CX), K1, Z0
 	VADDPS    Z0, Z1, Z1
 
-noResidual279:
+noResidual303:
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -20395,15 +23104,15 @@ TEXT ·tileIQ2XVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done281
+	JZ      done305
 
-block280:
+block304:
 	ADDQ   $+32, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part282:
+part306:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -20495,7 +23204,7 @@ part282:
 	ADDQ          $+272, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part282
+	JNZ           part306
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -20565,9 +23274,9 @@ part282:
 	VFMADD231PS   Z6, Z5, Z2
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block280
+	JNZ           block304
 
-done281:
+done305:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -20577,15 +23286,394 @@ done281:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual283
+	JZ        noResidual307
 	VMOVUPS   (DX), Z0
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS.Z (DX)(AX*1), K1, Z0
 	VADDPS    Z0, Z2, Z2
 
-noResidual283:
+noResidual307:
 	VMOVUPS Z1, (CX)
 	VMOVUPS Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tileIQ2XVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileIQ2XVNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	VMOVUPS values128IQ2X<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VMOVUPS nibbles0<>+0(SB), Z5
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done309
+
+block308:
+	ADDQ   $+32, AX
+	ADDQ   $+32, DX
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   $0x00000008, R9
+
+part310:
+	LEAQ          (AX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z6, Z6
+	LEAQ          (AX)(CX*1), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX)(CX*1), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z7, Z7
+	LEAQ          (AX)(CX*2), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX)(CX*2), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z8, Z8
+	LEAQ          (DX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(DX), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z9, Z9
+	ADDQ          $+272, AX
+	ADDQ          $+272, DX
+	ADDQ          $+32, BX
+	DECQ          R9
+	JNZ           part310
+	VPMOVSXBD     -1920(AX), Z10
+	VPMOVSXBD     -1648(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z6
+	VPMOVSXBD     -1920(AX)(CX*1), Z10
+	VPMOVSXBD     -1648(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z7
+	VPMOVSXBD     -1920(AX)(CX*2), Z10
+	VPMOVSXBD     -1648(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z8
+	VPMOVSXBD     -1920(DX), Z10
+	VPMOVSXBD     -1648(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z9
+	VPMOVSXBD     -1376(AX), Z10
+	VPMOVSXBD     -1104(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z6
+	VPMOVSXBD     -1376(AX)(CX*1), Z10
+	VPMOVSXBD     -1104(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z7
+	VPMOVSXBD     -1376(AX)(CX*2), Z10
+	VPMOVSXBD     -1104(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z8
+	VPMOVSXBD     -1376(DX), Z10
+	VPMOVSXBD     -1104(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z9
+	VPMOVSXBD     -832(AX), Z10
+	VPMOVSXBD     -560(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z6
+	VPMOVSXBD     -832(AX)(CX*1), Z10
+	VPMOVSXBD     -560(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z7
+	VPMOVSXBD     -832(AX)(CX*2), Z10
+	VPMOVSXBD     -560(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z8
+	VPMOVSXBD     -832(DX), Z10
+	VPMOVSXBD     -560(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z9
+	VPMOVSXBD     -288(AX), Z10
+	VPMOVSXBD     -16(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z6
+	VPMOVSXBD     -288(AX)(CX*1), Z10
+	VPMOVSXBD     -16(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z7
+	VPMOVSXBD     -288(AX)(CX*2), Z10
+	VPMOVSXBD     -16(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z8
+	VPMOVSXBD     -288(DX), Z10
+	VPMOVSXBD     -16(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z9
+	VCVTPH2PS     -2208(AX), Z10
+	VMULPS        shift3<>+0(SB), Z10, Z10
+	VCVTDQ2PS     Z6, Z6
+	VMULPS        Z10, Z6, Z6
+	VCVTPH2PS     -2208(AX)(CX*1), Z10
+	VMULPS        shift3<>+0(SB), Z10, Z10
+	VCVTDQ2PS     Z7, Z7
+	VMULPS        Z10, Z7, Z7
+	VCVTPH2PS     -2208(AX)(CX*2), Z10
+	VMULPS        shift3<>+0(SB), Z10, Z10
+	VCVTDQ2PS     Z8, Z8
+	VMULPS        Z10, Z8, Z8
+	VCVTPH2PS     -2208(DX), Z10
+	VMULPS        shift3<>+0(SB), Z10, Z10
+	VCVTDQ2PS     Z9, Z9
+	VMULPS        Z10, Z9, Z9
+	VBROADCASTSS  (BX), Z10
+	VFMADD231PS   Z10, Z6, Z1
+	VFMADD231PS   Z10, Z7, Z2
+	VFMADD231PS   Z10, Z8, Z3
+	VFMADD231PS   Z10, Z9, Z4
+	ADDQ          $+64, BX
+	DECQ          R8
+	JNZ           block308
+
+done309:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual311
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS   (BX)(AX*1), Z0
+	VADDPS    Z0, Z2, Z2
+	VMOVUPS   (BX)(AX*2), Z0
+	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z (SI), K1, Z0
+	VADDPS    Z0, Z4, Z4
+
+noResidual311:
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, (CX)(AX*1)
+	VMOVUPS Z3, (CX)(AX*2)
+	VMOVUPS Z4, K1, (DX)
 	VZEROUPPER
 	RET
 
@@ -20597,13 +23685,13 @@ TEXT ·expandIQ2X16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), CX
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done285
+	JZ      done313
 
-block284:
+block312:
 	ADDQ $+32, AX
 	MOVQ $0x00000008, BX
 
-part286:
+part314:
 	VMOVUPS   (AX), Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y2
 	VPSHUFB   Y2, Y0, Y2
@@ -20683,7 +23771,7 @@ part286:
 	ADDQ      $+640, CX
 	ADDQ      $+288, AX
 	DECQ      BX
-	JNZ       part286
+	JNZ       part314
 	VPMOVSXBD -2048(AX), Y1
 	VPMOVSXBD -2032(AX), Y2
 	VPSLLD    $0x10, Y2, Y2
@@ -20788,9 +23876,9 @@ part286:
 	VMOVUPS   Y1, 544(CX)
 	ADDQ      $+576, CX
 	DECQ      DX
-	JNZ       block284
+	JNZ       block312
 
-done285:
+done313:
 	VZEROUPPER
 	RET
 
@@ -20841,15 +23929,15 @@ TEXT ·tileIQ2X16AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done288
+	JZ      done316
 
-block287:
+block315:
 	ADDQ  $+32, AX
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
 	MOVQ  $0x00000008, DI
 
-part289:
+part317:
 	LEAQ         (AX), BX
 	PREFETCHT0   (BX)(DX*1)
 	PREFETCHT0   64(BX)(DX*1)
@@ -21003,7 +24091,7 @@ part289:
 	ADDQ         $+288, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part289
+	JNZ          part317
 	VPBROADCASTD 32(CX), Y5
 	VPMOVSXBD    -2048(AX), Y6
 	VPMOVSXBD    -2032(AX), Y7
@@ -21137,9 +24225,9 @@ part289:
 	VFMADD231PS  Y5, Y4, Y2
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block287
+	JNZ          block315
 
-done288:
+done316:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -21152,13 +24240,13 @@ done288:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual290
+	JZ         noResidual318
 	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y2, Y2
 
-noResidual290:
+noResidual318:
 	VMASKMOVPS Y1, Y0, (AX)
 	VMASKMOVPS Y2, Y3, 32(AX)
 	VZEROUPPER
@@ -21178,9 +24266,9 @@ TEXT ·tileIQ2X16AVX2r1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done292
+	JZ      done320
 
-block291:
+block319:
 	ADDQ  $+32, AX
 	VPXOR Y5, Y5, Y5
 	VPXOR Y6, Y6, Y6
@@ -21188,7 +24276,7 @@ block291:
 	VPXOR Y8, Y8, Y8
 	MOVQ  $0x00000008, R8
 
-part293:
+part321:
 	LEAQ         (AX), SI
 	PREFETCHT0   (SI)(BX*1)
 	PREFETCHT0   64(SI)(BX*1)
@@ -21492,7 +24580,7 @@ part293:
 	ADDQ         $+288, AX
 	ADDQ         $+32, DX
 	DECQ         R8
-	JNZ          part293
+	JNZ          part321
 	VPBROADCASTD 32(DX), Y9
 	VPMOVSXBD    -2048(AX), Y10
 	VPMOVSXBD    -2032(AX), Y11
@@ -21748,9 +24836,9 @@ part293:
 	VFMADD231PS  Y9, Y8, Y4
 	ADDQ         $+64, DX
 	DECQ         DI
-	JNZ          block291
+	JNZ          block319
 
-done292:
+done320:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	MOVQ       cols+64(FP), DX
@@ -21763,7 +24851,7 @@ done292:
 	VMOVUPS    (BX)(DX*4), Y5
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual294
+	JZ         noResidual322
 	VMOVUPS    (DX), Y6
 	VADDPS     Y6, Y1, Y1
 	VMOVUPS    32(DX), Y6
@@ -21773,7 +24861,7 @@ done292:
 	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y4, Y4
 
-noResidual294:
+noResidual322:
 	VMOVUPS    Y1, (CX)
 	VMOVUPS    Y2, 32(CX)
 	VMASKMOVPS Y3, Y0, (CX)(AX*1)
@@ -21811,9 +24899,9 @@ TEXT ·tileIQ2X16VNNIr12p1(SB), $768-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done296
+	JZ      done324
 
-block295:
+block323:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -21829,7 +24917,7 @@ block295:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part297:
+part325:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -22039,7 +25127,7 @@ part297:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part297
+	JNZ           part325
 	VPMOVSXBD     -2048(AX), Z14
 	VPMOVSXBD     -2032(AX), Z15
 	VPSLLD        $0x10, Z15, Z15
@@ -22251,9 +25339,9 @@ part297:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block295
+	JNZ           block323
 
-done296:
+done324:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -22281,7 +25369,7 @@ done296:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual298
+	JZ        noResidual326
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -22313,7 +25401,7 @@ done296:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual298:
+noResidual326:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -22353,9 +25441,9 @@ TEXT ·tileIQ2X16VNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done300
+	JZ      done328
 
-block299:
+block327:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -22367,7 +25455,7 @@ block299:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part301:
+part329:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -22520,7 +25608,7 @@ part301:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part301
+	JNZ           part329
 	VPMOVSXBD     -2048(AX), Z10
 	VPMOVSXBD     -2032(AX), Z11
 	VPSLLD        $0x10, Z11, Z11
@@ -22679,9 +25767,9 @@ part301:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block299
+	JNZ           block327
 
-done300:
+done328:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -22703,7 +25791,7 @@ done300:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual302
+	JZ        noResidual330
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -22725,7 +25813,7 @@ done300:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual302:
+noResidual330:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -22755,9 +25843,9 @@ TEXT ·tileIQ2X16VNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done304
+	JZ      done332
 
-block303:
+block331:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -22765,7 +25853,7 @@ block303:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part305:
+part333:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -22861,7 +25949,7 @@ part305:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part305
+	JNZ           part333
 	VPMOVSXBD     -2048(AX), Z6
 	VPMOVSXBD     -2032(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -22967,9 +26055,9 @@ part305:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block303
+	JNZ           block331
 
-done304:
+done332:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -22985,7 +26073,7 @@ done304:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual306
+	JZ        noResidual334
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -22997,7 +26085,7 @@ done304:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual306:
+noResidual334:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -23019,15 +26107,15 @@ TEXT ·tileIQ2X16VNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done308
+	JZ      done336
 
-block307:
+block335:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part309:
+part337:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -23094,7 +26182,7 @@ part309:
 	ADDQ          $+288, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part309
+	JNZ           part337
 	VPMOVSXBD     -2048(AX), Z4
 	VPMOVSXBD     -2032(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -23173,9 +26261,9 @@ part309:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block307
+	JNZ           block335
 
-done308:
+done336:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -23187,13 +26275,13 @@ done308:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual310
+	JZ        noResidual338
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual310:
+noResidual338:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -23210,14 +26298,14 @@ TEXT ·tileIQ2X16VNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done312
+	JZ      done340
 
-block311:
+block339:
 	ADDQ   $+32, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part313:
+part341:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -23267,7 +26355,7 @@ part313:
 	ADDQ          $+288, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part313
+	JNZ           part341
 	VPMOVSXBD     -2048(AX), Z4
 	VPMOVSXBD     -2032(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -23332,9 +26420,9 @@ part313:
 	VFMADD231PS   Z4, Z3, Z1
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block311
+	JNZ           block339
 
-done312:
+done340:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -23344,11 +26432,11 @@ done312:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual314
+	JZ        noResidual342
 	VMOVUPS.Z (CX), K1, Z0
 	VADDPS    Z0, Z1, Z1
 
-noResidual314:
+noResidual342:
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -23366,15 +26454,15 @@ TEXT ·tileIQ2X16VNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done316
+	JZ      done344
 
-block315:
+block343:
 	ADDQ   $+32, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part317:
+part345:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -23470,7 +26558,7 @@ part317:
 	ADDQ          $+288, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part317
+	JNZ           part345
 	VPMOVSXBD     -2048(AX), Z6
 	VPMOVSXBD     -2032(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -23596,9 +26684,9 @@ part317:
 	VFMADD231PS   Z6, Z5, Z2
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block315
+	JNZ           block343
 
-done316:
+done344:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -23608,15 +26696,514 @@ done316:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual318
+	JZ        noResidual346
 	VMOVUPS   (DX), Z0
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS.Z (DX)(AX*1), K1, Z0
 	VADDPS    Z0, Z2, Z2
 
-noResidual318:
+noResidual346:
 	VMOVUPS Z1, (CX)
 	VMOVUPS Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tileIQ2X16VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileIQ2X16VNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	VMOVUPS values43IQ2X16<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VMOVUPS nibbles0<>+0(SB), Z5
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done348
+
+block347:
+	ADDQ   $+32, AX
+	ADDQ   $+32, DX
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   $0x00000008, R9
+
+part349:
+	LEAQ          (AX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPMOVSXBD     256(AX), Z12
+	VPMULLD       Z12, Z10, Z10
+	VPADDD        Z10, Z6, Z6
+	VPMOVSXBD     272(AX), Z10
+	VPMULLD       Z10, Z11, Z11
+	VPADDD        Z11, Z6, Z6
+	LEAQ          (AX)(CX*1), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPMOVSXBD     256(AX)(CX*1), Z12
+	VPMULLD       Z12, Z10, Z10
+	VPADDD        Z10, Z7, Z7
+	VPMOVSXBD     272(AX)(CX*1), Z10
+	VPMULLD       Z10, Z11, Z11
+	VPADDD        Z11, Z7, Z7
+	LEAQ          (AX)(CX*2), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPMOVSXBD     256(AX)(CX*2), Z12
+	VPMULLD       Z12, Z10, Z10
+	VPADDD        Z10, Z8, Z8
+	VPMOVSXBD     272(AX)(CX*2), Z10
+	VPMULLD       Z10, Z11, Z11
+	VPADDD        Z11, Z8, Z8
+	LEAQ          (DX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPMOVSXBD     256(DX), Z12
+	VPMULLD       Z12, Z10, Z10
+	VPADDD        Z10, Z9, Z9
+	VPMOVSXBD     272(DX), Z10
+	VPMULLD       Z10, Z11, Z11
+	VPADDD        Z11, Z9, Z9
+	ADDQ          $+288, AX
+	ADDQ          $+288, DX
+	ADDQ          $+32, BX
+	DECQ          R9
+	JNZ           part349
+	VPMOVSXBD     -2048(AX), Z10
+	VPMOVSXBD     -2032(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 32(BX), Z11, Z6
+	VPMOVSXBD     -2048(AX)(CX*1), Z10
+	VPMOVSXBD     -2032(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 32(BX), Z11, Z7
+	VPMOVSXBD     -2048(AX)(CX*2), Z10
+	VPMOVSXBD     -2032(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 32(BX), Z11, Z8
+	VPMOVSXBD     -2048(DX), Z10
+	VPMOVSXBD     -2032(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 32(BX), Z11, Z9
+	VPMOVSXBD     -1760(AX), Z10
+	VPMOVSXBD     -1744(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 36(BX), Z11, Z6
+	VPMOVSXBD     -1760(AX)(CX*1), Z10
+	VPMOVSXBD     -1744(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 36(BX), Z11, Z7
+	VPMOVSXBD     -1760(AX)(CX*2), Z10
+	VPMOVSXBD     -1744(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 36(BX), Z11, Z8
+	VPMOVSXBD     -1760(DX), Z10
+	VPMOVSXBD     -1744(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 36(BX), Z11, Z9
+	VPMOVSXBD     -1472(AX), Z10
+	VPMOVSXBD     -1456(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 40(BX), Z11, Z6
+	VPMOVSXBD     -1472(AX)(CX*1), Z10
+	VPMOVSXBD     -1456(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 40(BX), Z11, Z7
+	VPMOVSXBD     -1472(AX)(CX*2), Z10
+	VPMOVSXBD     -1456(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 40(BX), Z11, Z8
+	VPMOVSXBD     -1472(DX), Z10
+	VPMOVSXBD     -1456(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 40(BX), Z11, Z9
+	VPMOVSXBD     -1184(AX), Z10
+	VPMOVSXBD     -1168(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 44(BX), Z11, Z6
+	VPMOVSXBD     -1184(AX)(CX*1), Z10
+	VPMOVSXBD     -1168(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 44(BX), Z11, Z7
+	VPMOVSXBD     -1184(AX)(CX*2), Z10
+	VPMOVSXBD     -1168(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 44(BX), Z11, Z8
+	VPMOVSXBD     -1184(DX), Z10
+	VPMOVSXBD     -1168(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 44(BX), Z11, Z9
+	VPMOVSXBD     -896(AX), Z10
+	VPMOVSXBD     -880(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 48(BX), Z11, Z6
+	VPMOVSXBD     -896(AX)(CX*1), Z10
+	VPMOVSXBD     -880(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 48(BX), Z11, Z7
+	VPMOVSXBD     -896(AX)(CX*2), Z10
+	VPMOVSXBD     -880(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 48(BX), Z11, Z8
+	VPMOVSXBD     -896(DX), Z10
+	VPMOVSXBD     -880(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 48(BX), Z11, Z9
+	VPMOVSXBD     -608(AX), Z10
+	VPMOVSXBD     -592(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 52(BX), Z11, Z6
+	VPMOVSXBD     -608(AX)(CX*1), Z10
+	VPMOVSXBD     -592(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 52(BX), Z11, Z7
+	VPMOVSXBD     -608(AX)(CX*2), Z10
+	VPMOVSXBD     -592(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 52(BX), Z11, Z8
+	VPMOVSXBD     -608(DX), Z10
+	VPMOVSXBD     -592(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 52(BX), Z11, Z9
+	VPMOVSXBD     -320(AX), Z10
+	VPMOVSXBD     -304(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 56(BX), Z11, Z6
+	VPMOVSXBD     -320(AX)(CX*1), Z10
+	VPMOVSXBD     -304(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 56(BX), Z11, Z7
+	VPMOVSXBD     -320(AX)(CX*2), Z10
+	VPMOVSXBD     -304(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 56(BX), Z11, Z8
+	VPMOVSXBD     -320(DX), Z10
+	VPMOVSXBD     -304(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 56(BX), Z11, Z9
+	VPMOVSXBD     -32(AX), Z10
+	VPMOVSXBD     -16(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 60(BX), Z11, Z6
+	VPMOVSXBD     -32(AX)(CX*1), Z10
+	VPMOVSXBD     -16(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 60(BX), Z11, Z7
+	VPMOVSXBD     -32(AX)(CX*2), Z10
+	VPMOVSXBD     -16(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 60(BX), Z11, Z8
+	VPMOVSXBD     -32(DX), Z10
+	VPMOVSXBD     -16(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus43<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 60(BX), Z11, Z9
+	VCVTPH2PS     -2336(AX), Z10
+	VMULPS        shift3<>+0(SB), Z10, Z10
+	VCVTDQ2PS     Z6, Z6
+	VMULPS        Z10, Z6, Z6
+	VCVTPH2PS     -2336(AX)(CX*1), Z10
+	VMULPS        shift3<>+0(SB), Z10, Z10
+	VCVTDQ2PS     Z7, Z7
+	VMULPS        Z10, Z7, Z7
+	VCVTPH2PS     -2336(AX)(CX*2), Z10
+	VMULPS        shift3<>+0(SB), Z10, Z10
+	VCVTDQ2PS     Z8, Z8
+	VMULPS        Z10, Z8, Z8
+	VCVTPH2PS     -2336(DX), Z10
+	VMULPS        shift3<>+0(SB), Z10, Z10
+	VCVTDQ2PS     Z9, Z9
+	VMULPS        Z10, Z9, Z9
+	VBROADCASTSS  (BX), Z10
+	VFMADD231PS   Z10, Z6, Z1
+	VFMADD231PS   Z10, Z7, Z2
+	VFMADD231PS   Z10, Z8, Z3
+	VFMADD231PS   Z10, Z9, Z4
+	ADDQ          $+64, BX
+	DECQ          R8
+	JNZ           block347
+
+done348:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual350
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS   (BX)(AX*1), Z0
+	VADDPS    Z0, Z2, Z2
+	VMOVUPS   (BX)(AX*2), Z0
+	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z (SI), K1, Z0
+	VADDPS    Z0, Z4, Z4
+
+noResidual350:
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, (CX)(AX*1)
+	VMOVUPS Z3, (CX)(AX*2)
+	VMOVUPS Z4, K1, (DX)
 	VZEROUPPER
 	RET
 
@@ -23628,15 +27215,15 @@ TEXT ·expandIQ3XAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), CX
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done320
+	JZ      done352
 
-block319:
+block351:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	ADDQ  $+32, AX
 	MOVQ  $0x00000008, BX
 
-part321:
+part353:
 	VXORPS     Y3, Y3, Y3
 	VMOVUPS    (AX), Y4
 	VPAND      nibbles0<>+0(SB), Y4, Y5
@@ -23862,7 +27449,7 @@ part321:
 	ADDQ       $+1088, CX
 	ADDQ       $+272, AX
 	DECQ       BX
-	JNZ        part321
+	JNZ        part353
 	VMOVDQU    Y1, (CX)
 	VCVTPH2PS  -2208(AX), Y1
 	VMULPS     shift2<>+0(SB), Y1, Y1
@@ -23873,9 +27460,9 @@ part321:
 	VMOVUPS    Y1, 96(CX)
 	ADDQ       $+128, CX
 	DECQ       DX
-	JNZ        block319
+	JNZ        block351
 
-done320:
+done352:
 	VZEROUPPER
 	RET
 
@@ -23927,15 +27514,15 @@ TEXT ·tileIQ3XAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done323
+	JZ      done355
 
-block322:
+block354:
 	ADDQ  $+32, AX
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
 	MOVQ  $0x00000008, DI
 
-part324:
+part356:
 	LEAQ         (AX), BX
 	PREFETCHT0   (BX)(DX*1)
 	PREFETCHT0   64(BX)(DX*1)
@@ -24085,7 +27672,7 @@ part324:
 	ADDQ         $+272, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part324
+	JNZ          part356
 	VCVTPH2PS    -2208(AX), Y5
 	VMULPS       shift2<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y3, Y3
@@ -24099,9 +27686,9 @@ part324:
 	VFMADD231PS  Y5, Y4, Y2
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block322
+	JNZ          block354
 
-done323:
+done355:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -24114,13 +27701,13 @@ done323:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual325
+	JZ         noResidual357
 	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y2, Y2
 
-noResidual325:
+noResidual357:
 	VMASKMOVPS Y1, Y0, (AX)
 	VMASKMOVPS Y2, Y3, 32(AX)
 	VZEROUPPER
@@ -24159,9 +27746,9 @@ TEXT ·tileIQ3XAVX2r1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done327
+	JZ      done359
 
-block326:
+block358:
 	ADDQ  $+32, AX
 	VPXOR Y5, Y5, Y5
 	VPXOR Y6, Y6, Y6
@@ -24169,7 +27756,7 @@ block326:
 	VPXOR Y8, Y8, Y8
 	MOVQ  $0x00000008, R8
 
-part328:
+part360:
 	LEAQ         (AX), SI
 	PREFETCHT0   (SI)(BX*1)
 	PREFETCHT0   64(SI)(BX*1)
@@ -24465,7 +28052,7 @@ part328:
 	ADDQ         $+272, AX
 	ADDQ         $+32, DX
 	DECQ         R8
-	JNZ          part328
+	JNZ          part360
 	VCVTPH2PS    -2208(AX), Y9
 	VMULPS       shift2<>+0(SB), Y9, Y9
 	VCVTDQ2PS    Y5, Y5
@@ -24489,9 +28076,9 @@ part328:
 	VFMADD231PS  Y9, Y8, Y4
 	ADDQ         $+64, DX
 	DECQ         DI
-	JNZ          block326
+	JNZ          block358
 
-done327:
+done359:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	MOVQ       cols+64(FP), DX
@@ -24504,7 +28091,7 @@ done327:
 	VMOVUPS    (BX)(DX*4), Y5
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual329
+	JZ         noResidual361
 	VMOVUPS    (DX), Y6
 	VADDPS     Y6, Y1, Y1
 	VMOVUPS    32(DX), Y6
@@ -24514,7 +28101,7 @@ done327:
 	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y4, Y4
 
-noResidual329:
+noResidual361:
 	VMOVUPS    Y1, (CX)
 	VMOVUPS    Y2, 32(CX)
 	VMASKMOVPS Y3, Y0, (CX)(AX*1)
@@ -24552,9 +28139,9 @@ TEXT ·tileIQ3XVNNIr12p1(SB), $768-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done331
+	JZ      done363
 
-block330:
+block362:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -24570,7 +28157,7 @@ block330:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part332:
+part364:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -24739,7 +28326,7 @@ part332:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part332
+	JNZ           part364
 	VPMOVSXBD     -1920(AX), Z14
 	VPMOVSXBD     -1648(AX), Z15
 	VPSLLD        $0x10, Z15, Z15
@@ -24879,9 +28466,9 @@ part332:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block330
+	JNZ           block362
 
-done331:
+done363:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -24909,7 +28496,7 @@ done331:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual333
+	JZ        noResidual365
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -24941,7 +28528,7 @@ done331:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual333:
+noResidual365:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -24981,9 +28568,9 @@ TEXT ·tileIQ3XVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done335
+	JZ      done367
 
-block334:
+block366:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -24995,7 +28582,7 @@ block334:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part336:
+part368:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -25119,7 +28706,7 @@ part336:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part336
+	JNZ           part368
 	VPMOVSXBD     -1920(AX), Z10
 	VPMOVSXBD     -1648(AX), Z11
 	VPSLLD        $0x10, Z11, Z11
@@ -25222,9 +28809,9 @@ part336:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block334
+	JNZ           block366
 
-done335:
+done367:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -25246,7 +28833,7 @@ done335:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual337
+	JZ        noResidual369
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -25268,7 +28855,7 @@ done335:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual337:
+noResidual369:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -25298,9 +28885,9 @@ TEXT ·tileIQ3XVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done339
+	JZ      done371
 
-block338:
+block370:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -25308,7 +28895,7 @@ block338:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part340:
+part372:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -25387,7 +28974,7 @@ part340:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part340
+	JNZ           part372
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -25453,9 +29040,9 @@ part340:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block338
+	JNZ           block370
 
-done339:
+done371:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -25471,7 +29058,7 @@ done339:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual341
+	JZ        noResidual373
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -25483,7 +29070,7 @@ done339:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual341:
+noResidual373:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -25505,15 +29092,15 @@ TEXT ·tileIQ3XVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done343
+	JZ      done375
 
-block342:
+block374:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part344:
+part376:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -25569,7 +29156,7 @@ part344:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part344
+	JNZ           part376
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -25616,9 +29203,9 @@ part344:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block342
+	JNZ           block374
 
-done343:
+done375:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -25630,13 +29217,13 @@ done343:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual345
+	JZ        noResidual377
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual345:
+noResidual377:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -25653,14 +29240,14 @@ TEXT ·tileIQ3XVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done347
+	JZ      done379
 
-block346:
+block378:
 	ADDQ   $+32, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part348:
+part380:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -25708,7 +29295,7 @@ part348:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part348
+	JNZ           part380
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -25745,9 +29332,9 @@ part348:
 	VFMADD231PS   Z4, Z3, Z1
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block346
+	JNZ           block378
 
-done347:
+done379:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -25757,11 +29344,11 @@ done347:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual349
+	JZ        noResidual381
 	VMOVUPS.Z (CX), K1, Z0
 	VADDPS    Z0, Z1, Z1
 
-noResidual349:
+noResidual381:
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -25779,15 +29366,15 @@ TEXT ·tileIQ3XVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done351
+	JZ      done383
 
-block350:
+block382:
 	ADDQ   $+32, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part352:
+part384:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -25879,7 +29466,7 @@ part352:
 	ADDQ          $+272, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part352
+	JNZ           part384
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -25949,9 +29536,9 @@ part352:
 	VFMADD231PS   Z6, Z5, Z2
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block350
+	JNZ           block382
 
-done351:
+done383:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -25961,15 +29548,394 @@ done351:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual353
+	JZ        noResidual385
 	VMOVUPS   (DX), Z0
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS.Z (DX)(AX*1), K1, Z0
 	VADDPS    Z0, Z2, Z2
 
-noResidual353:
+noResidual385:
 	VMOVUPS Z1, (CX)
 	VMOVUPS Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tileIQ3XVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileIQ3XVNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	VMOVUPS values128IQ3X<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VMOVUPS nibbles0<>+0(SB), Z5
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done387
+
+block386:
+	ADDQ   $+32, AX
+	ADDQ   $+32, DX
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   $0x00000008, R9
+
+part388:
+	LEAQ          (AX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z6, Z6
+	LEAQ          (AX)(CX*1), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX)(CX*1), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z7, Z7
+	LEAQ          (AX)(CX*2), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX)(CX*2), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z8, Z8
+	LEAQ          (DX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(DX), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z9, Z9
+	ADDQ          $+272, AX
+	ADDQ          $+272, DX
+	ADDQ          $+32, BX
+	DECQ          R9
+	JNZ           part388
+	VPMOVSXBD     -1920(AX), Z10
+	VPMOVSXBD     -1648(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z6
+	VPMOVSXBD     -1920(AX)(CX*1), Z10
+	VPMOVSXBD     -1648(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z7
+	VPMOVSXBD     -1920(AX)(CX*2), Z10
+	VPMOVSXBD     -1648(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z8
+	VPMOVSXBD     -1920(DX), Z10
+	VPMOVSXBD     -1648(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z9
+	VPMOVSXBD     -1376(AX), Z10
+	VPMOVSXBD     -1104(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z6
+	VPMOVSXBD     -1376(AX)(CX*1), Z10
+	VPMOVSXBD     -1104(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z7
+	VPMOVSXBD     -1376(AX)(CX*2), Z10
+	VPMOVSXBD     -1104(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z8
+	VPMOVSXBD     -1376(DX), Z10
+	VPMOVSXBD     -1104(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z9
+	VPMOVSXBD     -832(AX), Z10
+	VPMOVSXBD     -560(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z6
+	VPMOVSXBD     -832(AX)(CX*1), Z10
+	VPMOVSXBD     -560(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z7
+	VPMOVSXBD     -832(AX)(CX*2), Z10
+	VPMOVSXBD     -560(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z8
+	VPMOVSXBD     -832(DX), Z10
+	VPMOVSXBD     -560(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z9
+	VPMOVSXBD     -288(AX), Z10
+	VPMOVSXBD     -16(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z6
+	VPMOVSXBD     -288(AX)(CX*1), Z10
+	VPMOVSXBD     -16(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z7
+	VPMOVSXBD     -288(AX)(CX*2), Z10
+	VPMOVSXBD     -16(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z8
+	VPMOVSXBD     -288(DX), Z10
+	VPMOVSXBD     -16(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus128<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z9
+	VCVTPH2PS     -2208(AX), Z10
+	VMULPS        shift2<>+0(SB), Z10, Z10
+	VCVTDQ2PS     Z6, Z6
+	VMULPS        Z10, Z6, Z6
+	VCVTPH2PS     -2208(AX)(CX*1), Z10
+	VMULPS        shift2<>+0(SB), Z10, Z10
+	VCVTDQ2PS     Z7, Z7
+	VMULPS        Z10, Z7, Z7
+	VCVTPH2PS     -2208(AX)(CX*2), Z10
+	VMULPS        shift2<>+0(SB), Z10, Z10
+	VCVTDQ2PS     Z8, Z8
+	VMULPS        Z10, Z8, Z8
+	VCVTPH2PS     -2208(DX), Z10
+	VMULPS        shift2<>+0(SB), Z10, Z10
+	VCVTDQ2PS     Z9, Z9
+	VMULPS        Z10, Z9, Z9
+	VBROADCASTSS  (BX), Z10
+	VFMADD231PS   Z10, Z6, Z1
+	VFMADD231PS   Z10, Z7, Z2
+	VFMADD231PS   Z10, Z8, Z3
+	VFMADD231PS   Z10, Z9, Z4
+	ADDQ          $+64, BX
+	DECQ          R8
+	JNZ           block386
+
+done387:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual389
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS   (BX)(AX*1), Z0
+	VADDPS    Z0, Z2, Z2
+	VMOVUPS   (BX)(AX*2), Z0
+	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z (SI), K1, Z0
+	VADDPS    Z0, Z4, Z4
+
+noResidual389:
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, (CX)(AX*1)
+	VMOVUPS Z3, (CX)(AX*2)
+	VMOVUPS Z4, K1, (DX)
 	VZEROUPPER
 	RET
 
@@ -25981,13 +29947,13 @@ TEXT ·expandIQ3SXAVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), CX
 	MOVQ    blocks+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done355
+	JZ      done391
 
-block354:
+block390:
 	ADDQ $+32, AX
 	MOVQ $0x00000008, BX
 
-part356:
+part392:
 	VMOVUPS   (AX), Y1
 	VPAND     nibbles0<>+0(SB), Y1, Y2
 	VPSHUFB   Y2, Y0, Y2
@@ -26061,7 +30027,7 @@ part356:
 	ADDQ      $+576, CX
 	ADDQ      $+272, AX
 	DECQ      BX
-	JNZ       part356
+	JNZ       part392
 	VPMOVSXBD -1920(AX), Y1
 	VPMOVSXBD -1648(AX), Y2
 	VPSLLD    $0x10, Y2, Y2
@@ -26116,9 +30082,9 @@ part356:
 	VMOVUPS   Y1, 288(CX)
 	ADDQ      $+320, CX
 	DECQ      DX
-	JNZ       block354
+	JNZ       block390
 
-done355:
+done391:
 	VZEROUPPER
 	RET
 
@@ -26179,9 +30145,9 @@ TEXT ·tileIQ3SXAVX2r4p1(SB), NOSPLIT, $256-80
 	VMOVUPS Y1, 224(SI)
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done358
+	JZ      done394
 
-block357:
+block393:
 	ADDQ  $+32, AX
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -26189,7 +30155,7 @@ block357:
 	VPXOR Y4, Y4, Y4
 	MOVQ  $0x00000008, R8
 
-part359:
+part395:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
@@ -26331,7 +30297,7 @@ part359:
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
 	DECQ         R8
-	JNZ          part359
+	JNZ          part395
 	VPBROADCASTD 16(CX), Y5
 	VPMOVSXBD    -1920(AX), Y6
 	VPMOVSXBD    -1648(AX), Y7
@@ -26430,7 +30396,7 @@ part359:
 	VPXOR        Y4, Y4, Y4
 	MOVQ         $0x00000008, R8
 
-part360:
+part396:
 	VMOVUPS      32(AX), Y5
 	VPAND        nibbles0<>+0(SB), Y5, Y6
 	VPSHUFB      Y6, Y0, Y6
@@ -26567,7 +30533,7 @@ part360:
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
 	DECQ         R8
-	JNZ          part360
+	JNZ          part396
 	VPBROADCASTD 16(CX), Y5
 	VPMOVSXBD    -1912(AX), Y6
 	VPMOVSXBD    -1640(AX), Y7
@@ -26660,39 +30626,39 @@ part360:
 	ADDQ         $+64, CX
 	ADDQ         $+64, BX
 	DECQ         DI
-	JNZ          block357
+	JNZ          block393
 
-done358:
+done394:
 	MOVQ cols+64(FP), AX
 	CMPQ AX, $0x10
-	JNE  partly361
+	JNE  partly397
 	MOVQ dst+0(FP), CX
 	MOVQ dstStride+40(FP), DX
 	MOVQ $0x00000004, AX
 	MOVQ SI, BX
 	MOVQ res+24(FP), SI
 
-write363:
+write399:
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	CMPQ    res+24(FP), $0x00
-	JEQ     noResidual364
+	JEQ     noResidual400
 	VMOVUPS (SI), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(SI), Y2
 	VADDPS  Y2, Y1, Y1
 
-noResidual364:
+noResidual400:
 	ADDQ    DX, SI
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	ADDQ    DX, CX
 	ADDQ    $0x40, BX
 	DECQ    AX
-	JNZ     write363
-	JMP     written362
+	JNZ     write399
+	JMP     written398
 
-partly361:
+partly397:
 	LEAQ    lanes<>+64(SB), CX
 	MOVQ    AX, DX
 	NEGQ    DX
@@ -26706,26 +30672,26 @@ partly361:
 	MOVQ    SI, BX
 	MOVQ    res+24(FP), SI
 
-write365:
+write401:
 	VMOVUPS    (BX), Y2
 	VMOVUPS    32(BX), Y3
 	CMPQ       res+24(FP), $0x00
-	JEQ        noResidual366
+	JEQ        noResidual402
 	VMASKMOVPS (SI), Y0, Y4
 	VADDPS     Y4, Y2, Y2
 	VMASKMOVPS 32(SI), Y1, Y4
 	VADDPS     Y4, Y3, Y3
 
-noResidual366:
+noResidual402:
 	ADDQ       DX, SI
 	VMASKMOVPS Y2, Y0, (CX)
 	VMASKMOVPS Y3, Y1, 32(CX)
 	ADDQ       DX, CX
 	ADDQ       $0x40, BX
 	DECQ       AX
-	JNZ        write365
+	JNZ        write401
 
-written362:
+written398:
 	VZEROUPPER
 	RET
 
@@ -26744,9 +30710,9 @@ TEXT ·tileIQ3SXAVX2r2p1(SB), NOSPLIT, $128-80
 	VMOVUPS Y1, 96(BX)
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done368
+	JZ      done404
 
-block367:
+block403:
 	ADDQ  $+32, AX
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -26754,7 +30720,7 @@ block367:
 	VPXOR Y4, Y4, Y4
 	MOVQ  $0x00000008, DI
 
-part369:
+part405:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
@@ -26923,7 +30889,7 @@ part369:
 	ADDQ         $+272, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part369
+	JNZ          part405
 	VPBROADCASTD 16(CX), Y5
 	VPMOVSXBD    -1920(AX), Y6
 	VPMOVSXBD    -1648(AX), Y7
@@ -27026,38 +30992,38 @@ part369:
 	VMOVUPS      Y4, 96(BX)
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block367
+	JNZ          block403
 
-done368:
+done404:
 	MOVQ cols+64(FP), AX
 	CMPQ AX, $0x10
-	JNE  partly370
+	JNE  partly406
 	MOVQ dst+0(FP), CX
 	MOVQ dstStride+40(FP), DX
 	MOVQ $0x00000002, AX
 	MOVQ res+24(FP), SI
 
-write372:
+write408:
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
 	CMPQ    res+24(FP), $0x00
-	JEQ     noResidual373
+	JEQ     noResidual409
 	VMOVUPS (SI), Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(SI), Y2
 	VADDPS  Y2, Y1, Y1
 
-noResidual373:
+noResidual409:
 	ADDQ    DX, SI
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	ADDQ    DX, CX
 	ADDQ    $0x40, BX
 	DECQ    AX
-	JNZ     write372
-	JMP     written371
+	JNZ     write408
+	JMP     written407
 
-partly370:
+partly406:
 	LEAQ    lanes<>+64(SB), CX
 	MOVQ    AX, DX
 	NEGQ    DX
@@ -27070,26 +31036,26 @@ partly370:
 	MOVQ    $0x00000002, AX
 	MOVQ    res+24(FP), SI
 
-write374:
+write410:
 	VMOVUPS    (BX), Y2
 	VMOVUPS    32(BX), Y3
 	CMPQ       res+24(FP), $0x00
-	JEQ        noResidual375
+	JEQ        noResidual411
 	VMASKMOVPS (SI), Y0, Y4
 	VADDPS     Y4, Y2, Y2
 	VMASKMOVPS 32(SI), Y1, Y4
 	VADDPS     Y4, Y3, Y3
 
-noResidual375:
+noResidual411:
 	ADDQ       DX, SI
 	VMASKMOVPS Y2, Y0, (CX)
 	VMASKMOVPS Y3, Y1, 32(CX)
 	ADDQ       DX, CX
 	ADDQ       $0x40, BX
 	DECQ       AX
-	JNZ        write374
+	JNZ        write410
 
-written371:
+written407:
 	VZEROUPPER
 	RET
 
@@ -27104,15 +31070,15 @@ TEXT ·tileIQ3SXAVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done377
+	JZ      done413
 
-block376:
+block412:
 	ADDQ  $+32, AX
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
 	MOVQ  $0x00000008, DI
 
-part378:
+part414:
 	LEAQ         (AX), BX
 	PREFETCHT0   (BX)(DX*1)
 	PREFETCHT0   64(BX)(DX*1)
@@ -27230,7 +31196,7 @@ part378:
 	ADDQ         $+272, AX
 	ADDQ         $+32, CX
 	DECQ         DI
-	JNZ          part378
+	JNZ          part414
 	VPBROADCASTD 16(CX), Y5
 	VPMOVSXBD    -1920(AX), Y6
 	VPMOVSXBD    -1648(AX), Y7
@@ -27302,9 +31268,9 @@ part378:
 	VFMADD231PS  Y5, Y4, Y2
 	ADDQ         $+64, CX
 	DECQ         SI
-	JNZ          block376
+	JNZ          block412
 
-done377:
+done413:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -27317,13 +31283,13 @@ done377:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual379
+	JZ         noResidual415
 	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y2, Y2
 
-noResidual379:
+noResidual415:
 	VMASKMOVPS Y1, Y0, (AX)
 	VMASKMOVPS Y2, Y3, 32(AX)
 	VZEROUPPER
@@ -27343,9 +31309,9 @@ TEXT ·tileIQ3SXAVX2r1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done381
+	JZ      done417
 
-block380:
+block416:
 	ADDQ  $+32, AX
 	VPXOR Y5, Y5, Y5
 	VPXOR Y6, Y6, Y6
@@ -27353,7 +31319,7 @@ block380:
 	VPXOR Y8, Y8, Y8
 	MOVQ  $0x00000008, R8
 
-part382:
+part418:
 	LEAQ         (AX), SI
 	PREFETCHT0   (SI)(BX*1)
 	PREFETCHT0   64(SI)(BX*1)
@@ -27585,7 +31551,7 @@ part382:
 	ADDQ         $+272, AX
 	ADDQ         $+32, DX
 	DECQ         R8
-	JNZ          part382
+	JNZ          part418
 	VPBROADCASTD 16(DX), Y9
 	VPMOVSXBD    -1920(AX), Y10
 	VPMOVSXBD    -1648(AX), Y11
@@ -27721,9 +31687,9 @@ part382:
 	VFMADD231PS  Y9, Y8, Y4
 	ADDQ         $+64, DX
 	DECQ         DI
-	JNZ          block380
+	JNZ          block416
 
-done381:
+done417:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	MOVQ       cols+64(FP), DX
@@ -27736,7 +31702,7 @@ done381:
 	VMOVUPS    (BX)(DX*4), Y5
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual383
+	JZ         noResidual419
 	VMOVUPS    (DX), Y6
 	VADDPS     Y6, Y1, Y1
 	VMOVUPS    32(DX), Y6
@@ -27746,7 +31712,7 @@ done381:
 	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y4, Y4
 
-noResidual383:
+noResidual419:
 	VMOVUPS    Y1, (CX)
 	VMOVUPS    Y2, 32(CX)
 	VMASKMOVPS Y3, Y0, (CX)(AX*1)
@@ -27784,9 +31750,9 @@ TEXT ·tileIQ3SXVNNIr12p1(SB), $768-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R9
 	TESTQ   R9, R9
-	JZ      done385
+	JZ      done421
 
-block384:
+block420:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -27802,7 +31768,7 @@ block384:
 	VPXORD Z13, Z13, Z13
 	MOVQ   $0x00000008, R10
 
-part386:
+part422:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -27971,7 +31937,7 @@ part386:
 	ADDQ          $+32, SI
 	ADDQ          $+32, DI
 	DECQ          R10
-	JNZ           part386
+	JNZ           part422
 	VPMOVSXBD     -1920(AX), Z14
 	VPMOVSXBD     -1648(AX), Z15
 	VPSLLD        $0x10, Z15, Z15
@@ -28110,9 +32076,9 @@ part386:
 	ADDQ          $+64, SI
 	ADDQ          $+64, DI
 	DECQ          R9
-	JNZ           block384
+	JNZ           block420
 
-done385:
+done421:
 	VMOVUPS   (R8), Z0
 	VMOVUPS   64(R8), Z1
 	VMOVUPS   128(R8), Z2
@@ -28140,7 +32106,7 @@ done385:
 	KMOVW     R8, K1
 	MOVQ      res+24(FP), DI
 	TESTQ     DI, DI
-	JZ        noResidual387
+	JZ        noResidual423
 	LEAQ      (DI)(AX*2), R8
 	ADDQ      AX, R8
 	LEAQ      (R8)(AX*2), R9
@@ -28172,7 +32138,7 @@ done385:
 	VMOVUPS.Z (R10)(AX*2), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-noResidual387:
+noResidual423:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -28212,9 +32178,9 @@ TEXT ·tileIQ3SXVNNIr8p1(SB), NOSPLIT, $512-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), R8
 	TESTQ   R8, R8
-	JZ      done389
+	JZ      done425
 
-block388:
+block424:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -28226,7 +32192,7 @@ block388:
 	VPXORD Z9, Z9, Z9
 	MOVQ   $0x00000008, R9
 
-part390:
+part426:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -28350,7 +32316,7 @@ part390:
 	ADDQ          $+32, BX
 	ADDQ          $+32, SI
 	DECQ          R9
-	JNZ           part390
+	JNZ           part426
 	VPMOVSXBD     -1920(AX), Z10
 	VPMOVSXBD     -1648(AX), Z11
 	VPSLLD        $0x10, Z11, Z11
@@ -28452,9 +32418,9 @@ part390:
 	ADDQ          $+64, BX
 	ADDQ          $+64, SI
 	DECQ          R8
-	JNZ           block388
+	JNZ           block424
 
-done389:
+done425:
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
 	VMOVUPS   128(DI), Z2
@@ -28476,7 +32442,7 @@ done389:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual391
+	JZ        noResidual427
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -28498,7 +32464,7 @@ done389:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual391:
+noResidual427:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -28528,9 +32494,9 @@ TEXT ·tileIQ3SXVNNIr4p1(SB), NOSPLIT, $256-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done393
+	JZ      done429
 
-block392:
+block428:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
@@ -28538,7 +32504,7 @@ block392:
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part394:
+part430:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -28617,7 +32583,7 @@ part394:
 	ADDQ          $+32, CX
 	ADDQ          $+32, BX
 	DECQ          R8
-	JNZ           part394
+	JNZ           part430
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -28682,9 +32648,9 @@ part394:
 	ADDQ          $+64, CX
 	ADDQ          $+64, BX
 	DECQ          DI
-	JNZ           block392
+	JNZ           block428
 
-done393:
+done429:
 	VMOVUPS   (SI), Z0
 	VMOVUPS   64(SI), Z1
 	VMOVUPS   128(SI), Z2
@@ -28700,7 +32666,7 @@ done393:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual395
+	JZ        noResidual431
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -28712,7 +32678,7 @@ done393:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual395:
+noResidual431:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -28734,15 +32700,15 @@ TEXT ·tileIQ3SXVNNIr2p1(SB), NOSPLIT, $128-80
 	VMOVUPS nibbles0<>+0(SB), Z1
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done397
+	JZ      done433
 
-block396:
+block432:
 	ADDQ   $+32, AX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part398:
+part434:
 	PREFETCHT0    4096(AX)
 	PREFETCHT0    4160(AX)
 	PREFETCHT0    4224(AX)
@@ -28798,7 +32764,7 @@ part398:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part398
+	JNZ           part434
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -28844,9 +32810,9 @@ part398:
 	VMOVUPS       Z3, 64(BX)
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block396
+	JNZ           block432
 
-done397:
+done433:
 	VMOVUPS   (BX), Z0
 	VMOVUPS   64(BX), Z1
 	MOVQ      dstStride+40(FP), AX
@@ -28858,13 +32824,13 @@ done397:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual399
+	JZ        noResidual435
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual399:
+noResidual435:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -28881,14 +32847,14 @@ TEXT ·tileIQ3SXVNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), SI
 	TESTQ   SI, SI
-	JZ      done401
+	JZ      done437
 
-block400:
+block436:
 	ADDQ   $+32, AX
 	VPXORD Z3, Z3, Z3
 	MOVQ   $0x00000008, DI
 
-part402:
+part438:
 	LEAQ          (AX), BX
 	PREFETCHT0    (BX)(DX*1)
 	PREFETCHT0    64(BX)(DX*1)
@@ -28936,7 +32902,7 @@ part402:
 	ADDQ          $+272, AX
 	ADDQ          $+32, CX
 	DECQ          DI
-	JNZ           part402
+	JNZ           part438
 	VPMOVSXBD     -1920(AX), Z4
 	VPMOVSXBD     -1648(AX), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -28972,9 +32938,9 @@ part402:
 	VFMADD231PS   Z4, Z3, Z1
 	ADDQ          $+64, CX
 	DECQ          SI
-	JNZ           block400
+	JNZ           block436
 
-done401:
+done437:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -28984,11 +32950,11 @@ done401:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual403
+	JZ        noResidual439
 	VMOVUPS.Z (CX), K1, Z0
 	VADDPS    Z0, Z1, Z1
 
-noResidual403:
+noResidual439:
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -29006,15 +32972,15 @@ TEXT ·tileIQ3SXVNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), DI
 	TESTQ   DI, DI
-	JZ      done405
+	JZ      done441
 
-block404:
+block440:
 	ADDQ   $+32, AX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	MOVQ   $0x00000008, R8
 
-part406:
+part442:
 	LEAQ          (AX), SI
 	PREFETCHT0    (SI)(BX*1)
 	PREFETCHT0    64(SI)(BX*1)
@@ -29106,7 +33072,7 @@ part406:
 	ADDQ          $+272, AX
 	ADDQ          $+32, DX
 	DECQ          R8
-	JNZ           part406
+	JNZ           part442
 	VPMOVSXBD     -1920(AX), Z6
 	VPMOVSXBD     -1648(AX), Z7
 	VPSLLD        $0x10, Z7, Z7
@@ -29174,9 +33140,9 @@ part406:
 	VFMADD231PS   Z6, Z5, Z2
 	ADDQ          $+64, DX
 	DECQ          DI
-	JNZ           block404
+	JNZ           block440
 
-done405:
+done441:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -29186,14 +33152,389 @@ done405:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual407
+	JZ        noResidual443
 	VMOVUPS   (DX), Z0
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS.Z (DX)(AX*1), K1, Z0
 	VADDPS    Z0, Z2, Z2
 
-noResidual407:
+noResidual443:
 	VMOVUPS Z1, (CX)
 	VMOVUPS Z2, K1, (CX)(AX*1)
+	VZEROUPPER
+	RET
+
+// func tileIQ3SXVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileIQ3SXVNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	VMOVUPS values15IQ3SX<>+0(SB), Z0
+	MOVQ    x+8(FP), BX
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VMOVUPS nibbles0<>+0(SB), Z5
+	MOVQ    xStride+32(FP), SI
+	MOVQ    blocks+48(FP), R8
+	TESTQ   R8, R8
+	JZ      done445
+
+block444:
+	ADDQ   $+32, AX
+	ADDQ   $+32, DX
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   $0x00000008, R9
+
+part446:
+	LEAQ          (AX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z6, Z6
+	LEAQ          (AX)(CX*1), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*1), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX)(CX*1), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z7, Z7
+	LEAQ          (AX)(CX*2), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(AX)(CX*2), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(AX)(CX*2), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z8, Z8
+	LEAQ          (DX), DI
+	PREFETCHT0    (DI)(SI*1)
+	PREFETCHT0    64(DI)(SI*1)
+	PREFETCHT0    128(DI)(SI*1)
+	PREFETCHT0    192(DI)(SI*1)
+	PREFETCHT0    256(DI)(SI*1)
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VMOVUPS       (DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST (BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 16(BX), Z12, Z11
+	VMOVUPS       64(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 4(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 20(BX), Z12, Z11
+	VMOVUPS       128(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 8(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 24(BX), Z12, Z11
+	VMOVUPS       192(DX), Z12
+	VPANDD        Z5, Z12, Z13
+	VPSHUFB       Z13, Z0, Z13
+	VPDPBUSD.BCST 12(BX), Z13, Z10
+	VPSRLW        $0x04, Z12, Z12
+	VPANDD        Z5, Z12, Z12
+	VPSHUFB       Z12, Z0, Z12
+	VPDPBUSD.BCST 28(BX), Z12, Z11
+	VPADDD        Z11, Z10, Z10
+	VPMOVSXBD     256(DX), Z11
+	VPMULLD       Z11, Z10, Z10
+	VPADDD        Z10, Z9, Z9
+	ADDQ          $+272, AX
+	ADDQ          $+272, DX
+	ADDQ          $+32, BX
+	DECQ          R9
+	JNZ           part446
+	VPMOVSXBD     -1920(AX), Z10
+	VPMOVSXBD     -1648(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z6
+	VPMOVSXBD     -1920(AX)(CX*1), Z10
+	VPMOVSXBD     -1648(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z7
+	VPMOVSXBD     -1920(AX)(CX*2), Z10
+	VPMOVSXBD     -1648(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z8
+	VPMOVSXBD     -1920(DX), Z10
+	VPMOVSXBD     -1648(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 16(BX), Z11, Z9
+	VPMOVSXBD     -1376(AX), Z10
+	VPMOVSXBD     -1104(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z6
+	VPMOVSXBD     -1376(AX)(CX*1), Z10
+	VPMOVSXBD     -1104(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z7
+	VPMOVSXBD     -1376(AX)(CX*2), Z10
+	VPMOVSXBD     -1104(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z8
+	VPMOVSXBD     -1376(DX), Z10
+	VPMOVSXBD     -1104(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 20(BX), Z11, Z9
+	VPMOVSXBD     -832(AX), Z10
+	VPMOVSXBD     -560(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z6
+	VPMOVSXBD     -832(AX)(CX*1), Z10
+	VPMOVSXBD     -560(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z7
+	VPMOVSXBD     -832(AX)(CX*2), Z10
+	VPMOVSXBD     -560(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z8
+	VPMOVSXBD     -832(DX), Z10
+	VPMOVSXBD     -560(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 24(BX), Z11, Z9
+	VPMOVSXBD     -288(AX), Z10
+	VPMOVSXBD     -16(AX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z6
+	VPMOVSXBD     -288(AX)(CX*1), Z10
+	VPMOVSXBD     -16(AX)(CX*1), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z7
+	VPMOVSXBD     -288(AX)(CX*2), Z10
+	VPMOVSXBD     -16(AX)(CX*2), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z8
+	VPMOVSXBD     -288(DX), Z10
+	VPMOVSXBD     -16(DX), Z11
+	VPSLLD        $0x10, Z11, Z11
+	VPANDD        lowWords<>+0(SB), Z10, Z10
+	VPORD         Z10, Z11, Z11
+	VPMULLW       minus15<>+0(SB), Z11, Z11
+	VPDPWSSD.BCST 28(BX), Z11, Z9
+	VCVTPH2PS     -2208(AX), Z10
+	VCVTDQ2PS     Z6, Z6
+	VMULPS        Z10, Z6, Z6
+	VCVTPH2PS     -2208(AX)(CX*1), Z10
+	VCVTDQ2PS     Z7, Z7
+	VMULPS        Z10, Z7, Z7
+	VCVTPH2PS     -2208(AX)(CX*2), Z10
+	VCVTDQ2PS     Z8, Z8
+	VMULPS        Z10, Z8, Z8
+	VCVTPH2PS     -2208(DX), Z10
+	VCVTDQ2PS     Z9, Z9
+	VMULPS        Z10, Z9, Z9
+	VBROADCASTSS  (BX), Z10
+	VFMADD231PS   Z10, Z6, Z1
+	VFMADD231PS   Z10, Z7, Z2
+	VFMADD231PS   Z10, Z8, Z3
+	VFMADD231PS   Z10, Z9, Z4
+	ADDQ          $+64, BX
+	DECQ          R8
+	JNZ           block444
+
+done445:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual447
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z0
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS   (BX)(AX*1), Z0
+	VADDPS    Z0, Z2, Z2
+	VMOVUPS   (BX)(AX*2), Z0
+	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z (SI), K1, Z0
+	VADDPS    Z0, Z4, Z4
+
+noResidual447:
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, (CX)(AX*1)
+	VMOVUPS Z3, (CX)(AX*2)
+	VMOVUPS Z4, K1, (DX)
 	VZEROUPPER
 	RET

@@ -51,6 +51,11 @@ func tileQ2KVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //go:noescape
 func tileQ2KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileQ2KVNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ2KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // expandQ3KAVX2 expands blocks of a panel. See expandFunc.
 //
 //go:noescape
@@ -95,6 +100,11 @@ func tileQ3KVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //
 //go:noescape
 func tileQ3KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ3KVNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ3KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // expandQ4KAVX2 expands blocks of a panel. See expandFunc.
 //
@@ -151,6 +161,11 @@ func tileQ4KVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //go:noescape
 func tileQ4KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileQ4KVNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // expandQ5KAVX2 expands blocks of a panel. See expandFunc.
 //
 //go:noescape
@@ -206,6 +221,11 @@ func tileQ5KVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //go:noescape
 func tileQ5KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileQ5KVNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ5KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // expandQ6KAVX2 expands blocks of a panel. See expandFunc.
 //
 //go:noescape
@@ -250,6 +270,11 @@ func tileQ6KVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //
 //go:noescape
 func tileQ6KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ6KVNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ6KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // expandIQ4XSAVX2 expands blocks of a panel. See expandFunc.
 //
@@ -296,6 +321,11 @@ func tileIQ4XSVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, r
 //go:noescape
 func tileIQ4XSVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileIQ4XSVNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ4XSVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // expandIQ2XAVX2 expands blocks of a panel. See expandFunc.
 //
 //go:noescape
@@ -340,6 +370,11 @@ func tileIQ2XVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, re
 //
 //go:noescape
 func tileIQ2XVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ2XVNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ2XVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // expandIQ2X16AVX2 expands blocks of a panel. See expandFunc.
 //
@@ -386,6 +421,11 @@ func tileIQ2X16VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, 
 //go:noescape
 func tileIQ2X16VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileIQ2X16VNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ2X16VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // expandIQ3XAVX2 expands blocks of a panel. See expandFunc.
 //
 //go:noescape
@@ -430,6 +470,11 @@ func tileIQ3XVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, re
 //
 //go:noescape
 func tileIQ3XVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ3XVNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3XVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // expandIQ3SXAVX2 expands blocks of a panel. See expandFunc.
 //
@@ -485,3 +530,8 @@ func tileIQ3SXVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, r
 //
 //go:noescape
 func tileIQ3SXVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ3SXVNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3SXVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)

@@ -136,13 +136,16 @@ func blockTiles(g *generator) {
 			isa
 			name   string
 			panels []int
-		}{{avx512, "VNNI", []int{1, 2}}, {avx2, avx2.name, []int{1}}} {
+		}{{avx512, "VNNI", []int{1, 2, 4}}, {avx2, avx2.name, []int{1}}} {
 			g.isa = level.isa
 			g.expand(s, level.name)
 			for _, n := range level.panels {
 				g.blockRow(s, &tile{format: s.format, isa: level.isa, level: level.name, rows: 1, panels: n})
 			}
 			g.blockRow(s, &tile{format: s.format, isa: level.isa, level: level.name, rows: 1, panels: 2, swiglu: true})
+			if g.wide() {
+				g.blockRow(s, &tile{format: s.format, isa: level.isa, level: level.name, rows: 1, panels: 4, swiglu: true})
+			}
 		}
 	}
 }
@@ -437,11 +440,10 @@ func (g *generator) blockRow(s *scheme, t *tile) {
 		g.VMOVUPS(g.valueTable(s, "signed", byte(s.offset)), b.table)
 		add = b.addSigned
 	}
-	prefetch := func(p int) { g.prefetchPart(t, b, p) }
 	if g.wide() {
 		b.keep()
-		prefetch = b.prefetchAhead()
 	}
+	prefetch := g.prefetchAhead(b.w, b.sub())
 	b.overParts(func() {
 		for p := range t.panels {
 			prefetch(p)
@@ -452,19 +454,19 @@ func (g *generator) blockRow(s *scheme, t *tile) {
 	g.finish(t, sums)
 }
 
-// prefetchAhead returns what prefetches a part of a panel as far ahead as the caller says in the argument xStride,
-// which one row does not need: see ahead of package cpu.
-func (b *blockSource) prefetchAhead() func(p int) {
-	ahead, from := b.arg("xStride"), b.GP64()
+// prefetchAhead returns what prefetches bytes bytes of a panel as far ahead of w as the caller says in the argument
+// xStride, which one row does not need: see ahead of package cpu.
+func (g *generator) prefetchAhead(w rows, bytes int) func(p int) {
+	ahead, from := g.arg("xStride"), g.GP64()
 	return func(p int) {
-		b.LEAQ(b.w.at(p, 0), from)
-		for at := 0; at < b.sub(); at += lineBytes {
-			b.PREFETCHT0(operand.Mem{Base: from, Index: ahead, Scale: 1, Disp: at})
+		g.LEAQ(w.at(p, 0), from)
+		for at := 0; at < bytes; at += lineBytes {
+			g.PREFETCHT0(operand.Mem{Base: from, Index: ahead, Scale: 1, Disp: at})
 		}
 	}
 }
 
-// prefetchPart asks for a part ahead of use; see tile.ahead. One row with VNNI is told how far: see prefetchAhead.
+// prefetchPart asks for a part ahead of use, for few rows.
 func (g *generator) prefetchPart(t *tile, b *blockSource, p int) {
 	ahead := 4096
 	if t.isa == avx2 {

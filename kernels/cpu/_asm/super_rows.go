@@ -25,7 +25,9 @@ func superTiles(g *generator) {
 		for _, rows := range []int{12, 8, 4, 2, 1} {
 			g.superRow(s, &tile{format: s.format, isa: avx512, level: "VNNI", rows: rows, panels: 1})
 		}
-		g.superRow(s, &tile{format: s.format, isa: avx512, level: "VNNI", rows: 1, panels: 2})
+		for _, panels := range []int{2, 4} {
+			g.superRow(s, &tile{format: s.format, isa: avx512, level: "VNNI", rows: 1, panels: panels})
+		}
 	}
 }
 
@@ -49,7 +51,7 @@ func (g *generator) superRow(s *scheme, t *tile) {
 		g.VMOVUPS(g.valueTable(s, "signed", byte(s.offset)), b.table)
 	}
 	if t.rows == 1 {
-		b.prefetch = b.prefetchAhead()
+		b.prefetch = g.prefetchAhead(b.w, b.sub())
 	}
 	g.eachBlock(b.block)
 	b.finish()

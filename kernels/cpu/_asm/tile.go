@@ -126,7 +126,7 @@ func (t *tile) few() bool {
 const fewAhead = 16384
 
 // prefetchFew prefetches for a tile of few rows, in an iteration of a loop that reads bytes bytes of panel p. Panels
-// follow each other, as in tile.ahead.
+// follow each other, as in tile.prefetches.
 func (g *generator) prefetchFew(w rows, p, bytes int) {
 	for at := 0; at < bytes; at += lineBytes {
 		g.PREFETCHT1(w.at(p, fewAhead+at))

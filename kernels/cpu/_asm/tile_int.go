@@ -29,24 +29,12 @@ func intTiles(f format) func(*generator) {
 	}
 }
 
-// ahead is how far before their use weights are prefetched, in bytes; 0 is never. With a single row of
-// x, memory limits the speed, and the processor's own prefetching stops at each page. Panels follow
-// each other, so that the prefetches at the end of a panel are of the next one; a prefetch of an address
-// that does not exist has no effect.
-//
-// The distances are measured, and depend on how much a tile computes for each line: q4_0 gains from
-// them on Zen 5 and on Sapphire Rapids, q8_0 on Sapphire Rapids alone, which takes tiles of four
-// panels.
-func (t *tile) ahead() int {
-	switch {
-	case t.rows > 1:
-		return 0
-	case t.isa == avx2:
-		return 8192
-	case t.format == formatQ4, t.panels == 4:
-		return 4096
-	}
-	return 0
+// prefetches reports whether the tile prefetches weights as far ahead as its caller says. With a single row of x, memory
+// limits the speed, and the processor's own prefetching stops at each page. Panels follow each other, so that the
+// prefetches at the end of a panel are of the next one; a prefetch of an address that does not exist has no effect.
+// q8_0 with VNNI gains from it where tiles have four panels.
+func (t *tile) prefetches() bool {
+	return t.rows == 1 && (t.isa == avx2 || t.format == formatQ4 || t.panels == 4)
 }
 
 // start is where in a block of x the sum of integer products begins: what undoes the offset
@@ -86,7 +74,7 @@ func (g *generator) vnniTile(t *tile) {
 	if !t.few() {
 		next = g.newAsk(t)
 	}
-	b := &vnniBlock{generator: g, tile: t, w: w, x: x, s: g.newSums(t), start: g.vec()}
+	b := &vnniBlock{generator: g, tile: t, w: w, x: x, s: g.newSums(t), start: g.vec(), prefetch: g.newPrefetch(t, w)}
 	g.VMOVUPS(g.word("start", startBits), b.start)
 	if t.format == formatQ4 {
 		b.nibbles = g.vec()
@@ -127,6 +115,7 @@ type vnniBlock struct {
 	w, x           rows
 	s              sums
 	start, nibbles reg.VecVirtual
+	prefetch       func(p int)
 }
 
 // pair adds the products of a block of two panels.
@@ -160,7 +149,7 @@ func (b *vnniBlock) pair() {
 // are interleaved, as each addition waits for the one before.
 func (b *vnniBlock) inTurn() {
 	for p := range b.panels {
-		b.prefetch(b.tile, b.w, p)
+		b.prefetch(p)
 		var low, high []reg.VecVirtual
 		for j := range b.groups() {
 			u := b.unpack(p, j)
@@ -250,15 +239,12 @@ func (b *vnniBlock) unpack(p, j int) []reg.VecVirtual {
 	return []reg.VecVirtual{u, high}
 }
 
-// prefetch asks for weights ahead of use, one request a cache line.
-func (g *generator) prefetch(t *tile, w rows, p int) {
-	ahead := t.ahead()
-	if ahead == 0 {
-		return
+// newPrefetch returns what prefetches a block of a panel, one request a cache line, if the tile does so.
+func (g *generator) newPrefetch(t *tile, w rows) func(p int) {
+	if !t.prefetches() {
+		return func(int) {}
 	}
-	for at := 0; at < t.blockBytes(); at += lineBytes {
-		g.PREFETCHT0(w.at(p, ahead+at))
-	}
+	return g.prefetchAhead(w, t.blockBytes())
 }
 
 // avx2Tile does the same for one row with 16-bit products. A panel is two vectors of 8 rows. Several rows read
@@ -266,13 +252,13 @@ func (g *generator) prefetch(t *tile, w rows, p int) {
 func (g *generator) avx2Tile(t *tile) {
 	g.begin(t)
 	w, x, blocks := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")
-	s := g.newSums(t)
+	s, prefetch := g.newSums(t), g.newPrefetch(t, w)
 	loop, done := g.label("loop"), g.label("done")
 	g.TESTQ(blocks, blocks)
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
 	for p := range t.panels {
-		g.prefetch(t, w, p)
+		prefetch(p)
 		for half := range s[0][p] {
 			g.avx2Block(t, s[0][p][half], p, half, w, x)
 		}
