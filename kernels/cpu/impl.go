@@ -44,8 +44,8 @@ type implementation struct {
 	// expanded is used for several rows of x instead; nil if there are no such tiles.
 	expanded [numFormats]*expansion
 
-	// super is used for superLeast rows of x or more instead; nil if there is none.
-	super [numFormats]*superKernel
+	// square is used for many rows of x instead: see squares.
+	square [numFormats]*squareKernel
 
 	binary [numBinary]rowBinary
 	unary  [numUnary]rowUnary

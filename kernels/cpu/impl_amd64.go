@@ -103,12 +103,12 @@ func bf16Implementation(im implementation, f features) implementation {
 	return im
 }
 
-// amxImplementation adds products of bfloat16 and of superblocks in tile registers. Attention stays as it is: processors with tile
+// amxImplementation adds products of bfloat16, and with many rows those of quantized weights, in tile registers. Attention stays as it is: processors with tile
 // registers are those where VDPBF16PS is slow.
 func amxImplementation(im implementation, f features) implementation {
 	im.base, im.name, im.present = im.name, tile.AMX, func() bool { return f.amx }
 	im.probe.bf16, im.probe.bf16Ops = peakTileBF16, 4*16*16*32*2
 	im.deepMatMul[formatBF16], im.deepSwiGLU[formatBF16] = amxMatMul, amxSwiGLU
-	im.super = amxSuper
+	im.square = amxSquares
 	return im
 }

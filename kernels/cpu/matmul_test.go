@@ -122,7 +122,8 @@ func sizes(weight dtype.DType, f func(rows, n, k int)) {
 		f(17, 33, 2*unit)
 		f(1, 65, 3*unit)
 		f(63, 19, 2*unit)  // squares of sixteen rows and a part of one
-		f(131, 49, 3*unit) // more rows than a superFunc takes
+		f(20, 35, 18*unit) // more blocks of 32 than a squareFunc takes
+		f(131, 49, 2*unit) // more rows than a squareFunc takes
 		return
 	}
 	for rows := 1; rows <= 17; rows++ {
@@ -131,6 +132,7 @@ func sizes(weight dtype.DType, f func(rows, n, k int)) {
 	for _, rows := range []int{1, 2, 4, 7, 16, 31, 32, 33, 67} { // tiles that take 32 of k at once
 		f(rows, 16*(rows%5)+rows, max(unit, 32)*(1+rows%3))
 	}
+	f(131, 49, 64*9) // more rows, and more blocks of 32, than a squareFunc takes
 	for n := 1; n <= 150; n += 7 {
 		f(1, n, unit*3)
 		f(3, n, unit)

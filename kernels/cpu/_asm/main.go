@@ -36,7 +36,7 @@ var families = []struct {
 	{"matmul_pair", pairTiles},
 	{"matmul_super", superTiles},
 	{"matmul_super_pair", superPairTiles},
-	{"matmul_super_amx", superAMXTiles},
+	{"squares", generateSquares},
 	{"vector", generateVectors},
 	{"quantize", generateQuantize},
 	{"bf16", generateBF16},
