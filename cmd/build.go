@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,6 +41,9 @@ func buildCommand() *cobra.Command {
 				return err
 			}
 			f.goos, f.goarch = os.Getenv("GOOS"), os.Getenv("GOARCH")
+			if err := f.checkKernels(); err != nil {
+				return err
+			}
 			return f.build(ctx, cmd, model)
 		}),
 	}
@@ -53,6 +58,20 @@ func buildCommand() *cobra.Command {
 	fs.StringSliceVar(&f.tags, "tags", nil, "Go build tags, such as purego")
 	fs.BoolVar(&f.race, "race", false, "build with Go's race detector (needs cgo)")
 	return cmd
+}
+
+// checkKernels refuses --cpu if the program has none of these kernels.
+func (f *buildFlags) checkKernels() error {
+	arch := cmp.Or(f.goarch, runtime.GOARCH)
+	pure := slices.Contains(f.tags, "purego")
+	if len(f.cpu) == 0 || slices.Contains(f.cpu, "generic") || arch == "amd64" && !pure {
+		return nil
+	}
+	kind := "for " + arch
+	if pure {
+		kind = "with the build tag purego"
+	}
+	return usagef("--cpu %s: programs %s have only the kernels generic: add that, or leave --cpu out", strings.Join(f.cpu, ","), kind)
 }
 
 // registerFallback adds the flag of commands that make a whole program.

@@ -49,6 +49,13 @@ func measureProduct(ctx context.Context, w dtype.DType, shapes []Shape) (*Produc
 	if run == nil || all == nil {
 		return nil, nil
 	}
+	// What has the tiles may not be what multiplies many rows: tile registers do so without a choice of tiles.
+	if f := string(all[0].Feature); f != cpu.Active() {
+		defer cpu.Select(cpu.Active())
+		if err := cpu.Select(f); err != nil {
+			return nil, err
+		}
+	}
 	defer cpu.Choose(all[0])
 	p := &Product{Weight: w, Shapes: shapes}
 	var ops float64

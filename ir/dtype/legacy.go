@@ -83,7 +83,7 @@ const q8aStart = 3 << 22
 //	44  [4]byte   zero
 //
 // Element i is d*q[i], with d and q as for Q8_0, except that d keeps its 32 bits: activations are not
-// stored in files, so that rounding would save nothing. The next two fields are for weights that are
+// stored in files, so that rounding would save nothing. No q is -128, for which kernels may be wrong. The next two fields are for weights that are
 // stored with an offset of 8 or 128. A kernel adds the integer products to the bits of the field. The
 // result has the bits of a float32 whose value is 1.5·2^23 above the sum of the products with the
 // weights without the offset.

@@ -48,7 +48,7 @@ func filledBlocks(t *testing.T, d dtype.DType, rows, k, fill int) []byte {
 }
 
 func testBlockExtreme(t *testing.T, weight dtype.DType, f product, fill int) {
-	const n, k, rows = 24, 512, 21
+	const n, k, rows = 24, 512, 30
 	plain, wv := filledBlocks(t, weight, n, k, fill), make([]float64, n*k)
 	if err := dtype.Decode(weight, wv, plain); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestMatMulBlocksWithNaN(t *testing.T) {
 			if len(p.weight.ScaleOffsets()) == 0 {
 				continue
 			}
-			const n, k, rows, bad = 24, 512, 19, 5
+			const n, k, rows, bad = 24, 512, 31, 5
 			plain := filledBlocks(t, p.weight, n, k, -1)
 			act, _ := tile.Activation(p.weight)
 			x, _ := kt.Encode(t, kt.Rand(t), act, rows*k)

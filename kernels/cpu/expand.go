@@ -16,7 +16,8 @@ import (
 // Assembly takes it out of the integer sums.
 //
 // One row of x, and with VNNI few rows, read panels as they are stored. More rows read a panel that is expanded once
-// for all of them. Tiles of superblocks with VNNI always read panels as they are stored.
+// for all of them. Tiles of superblocks with VNNI always read panels as they are stored. Tile registers multiply many
+// rows of all quantized formats: see squareFunc.
 
 // part is 32 k of a panel. m is an eighth of the mins, as activations have eight times Σ q. Where assembly takes an
 // offset out of the integer sums, there are no mins: VNNI leaves m as it is, AVX2 has the offset there.

@@ -13,7 +13,8 @@ import (
 //	up    8 rows of x by panel c of up
 //	dst   silu(gate) * up, while both are in the first-level cache
 //
-// Formats with superblocks have no tiles with two weights. All their products with two weights are computed so.
+// Formats with superblocks have no tiles with two weights. All their products with two weights are computed so. Expanded
+// panels of formats with a scheme have none with AVX2.
 
 // tilesInTurn returns the tiles of one weight with which products with two weights are computed for rows rows of x; nil
 // if there are tiles of two weights for as many rows. It looks at eight rows only: more use a panel several times,
@@ -85,13 +86,13 @@ func (p *gatedProduct) part(t *gatedResults, x unsafe.Pointer, c, cols int) {
 	blocks := p.k / formatShape[p.f].blockLen
 	panelBytes, set, done := blocks*formatShape[p.f].panelBytes, active.products(p.f, p.k), 0
 	if g := set.pick(1, max(cols/panelRows, 1)); g.panels > 2 {
-		places := cols / panelRows / g.panels // panels at each place
-		for i := range places {
+		part := cols / panelRows / g.panels // panels at each place
+		for i := range part {
 			at, run := (c/panelRows+i)*panelBytes, g.pick(1).run
-			run(unsafe.Pointer(&t.gate[i*panelRows]), x, unsafe.Add(p.gate, at), nil, active.ahead[p.f], places*panelRows*f32Bytes, blocks, places*panelBytes, panelRows, 0)
-			run(unsafe.Pointer(&t.up[i*panelRows]), x, unsafe.Add(p.up, at), nil, active.ahead[p.f], places*panelRows*f32Bytes, blocks, places*panelBytes, panelRows, 0)
+			run(unsafe.Pointer(&t.gate[i*panelRows]), x, unsafe.Add(p.gate, at), nil, active.ahead[p.f], part*panelRows*f32Bytes, blocks, part*panelBytes, panelRows, 0)
+			run(unsafe.Pointer(&t.up[i*panelRows]), x, unsafe.Add(p.up, at), nil, active.ahead[p.f], part*panelRows*f32Bytes, blocks, part*panelBytes, panelRows, 0)
 		}
-		done = places * g.panels * panelRows
+		done = part * g.panels * panelRows
 	}
 	g := set.pick(1, 2)
 	distance, stride, run := int(uintptr(p.up)-uintptr(p.gate)), int(unsafe.Offsetof(t.up)), g.pick(1).run

@@ -25,7 +25,7 @@ type implementation struct {
 	slow    bool         // here the lesser one is faster
 
 	// fewPlaces, if not 0, is the number of places at which one row reads quantized weights at once; swiglu then reads
-	// each weight at one place. It was measured on Zen 5. Otherwise there are four places, and two for swiglu.
+	// each weight at one place. It was measured on Zen 5. Otherwise there are as many as tiles have panels, four at most.
 	fewPlaces int
 
 	// ahead is how many bytes ahead of use one row prefetches panels of quantized formats: see prefetchDistance.
@@ -44,8 +44,8 @@ type implementation struct {
 	// expanded is used for several rows of x instead; nil if there are no such tiles.
 	expanded [numFormats]*expansion
 
-	// square is used for many rows of x instead: see squares.
-	square [numFormats]*squareKernel
+	// squares is used for many rows of x instead: see squaresFor.
+	squares [numFormats]*squareKernel
 
 	binary [numBinary]rowBinary
 	unary  [numUnary]rowUnary

@@ -27,10 +27,11 @@ func builtin() []implementation {
 }
 
 // prefetchDistance returns how far before their use one row prefetches panels, in bytes, with tiles for AVX2 (narrow) or
-// with VNNI; 0 is never. Distances are measured (docs/measurements/generation.md): they depend on what memory gives to a
+// with VNNI; with 0 it asks for what it reads next anyway. Distances are measured (docs/measurements/generation.md): they depend on what memory gives to a
 // core and on what a core can have outstanding. On Zen 4 4096 bytes fill that: 0.93 of the read limit instead of 0.94 to
 // 0.97 with 2048; with AVX2 gated products of q4_k and q6_k from memory have 1.1 and 1.2 of the speed without prefetches.
-// On Zen 5 programs have 0.92 to 0.95 of the speed with 2048 that they have with 4096, while memory gives 80 GB/s.
+// On Zen 5 programs have 0.92 to 0.95 of the speed with 2048 that they have with 4096, while memory gives 80 GB/s. On Sapphire Rapids programs of Q4_K_M have 0.79 and 0.85 of the read limit with 8192 bytes and
+// AVX2 and with 4096 and VNNI, and 0.90 and 0.92 with these; older processors of Intel have not been measured so.
 func prefetchDistance(f features, narrow bool, w format) int {
 	zen4 := f.vnni && !f.intel && !f.vexVNNI
 	plain := w == formatQ8 || w == formatQ4
@@ -103,12 +104,13 @@ func bf16Implementation(im implementation, f features) implementation {
 	return im
 }
 
-// amxImplementation adds products of bfloat16, and with many rows those of quantized weights, in tile registers. Attention stays as it is: processors with tile
-// registers are those where VDPBF16PS is slow.
+// amxImplementation adds products of bfloat16, and with many rows those of quantized weights, in tile registers. Attention
+// stays as it is: processors with tile registers are those where VDPBF16PS is slow.
 func amxImplementation(im implementation, f features) implementation {
 	im.base, im.name, im.present = im.name, tile.AMX, func() bool { return f.amx }
 	im.probe.bf16, im.probe.bf16Ops = peakTileBF16, 4*16*16*32*2
+	im.probe.int8, im.probe.int8Ops = peakTileInt8, 4*16*16*64*2
 	im.deepMatMul[formatBF16], im.deepSwiGLU[formatBF16] = amxMatMul, amxSwiGLU
-	im.square = amxSquares
+	im.squares = amxSquares
 	return im
 }

@@ -177,7 +177,7 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 		p.run(r0, c0)
 		return
 	}
-	if s := active.squares(f, k, r1-r0); s != nil {
+	if s := active.squaresFor(f, k, r1-r0); s != nil {
 		p := squareProduct{squareKernel: s, f: f, dst: dst, x: x, w: w, res: res, n: n, k: k}
 		p.run(r0, r1, c0, c1)
 		return
@@ -272,7 +272,7 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 		p.run(r0, c0)
 		return
 	}
-	if s := active.squares(f, k, r1-r0); s != nil {
+	if s := active.squaresFor(f, k, r1-r0); s != nil {
 		p := squareProduct{squareKernel: s, f: f, dst: dst, x: x, w: gate, up: up, n: n, k: k}
 		p.run(r0, r1, c0, c1)
 		return

@@ -5,7 +5,8 @@ package cpu
 import "unsafe"
 
 // Tiles in assembly of formats with a scheme: of one row of x, and with VNNI and for some formats with AVX2 of few
-// rows, by format, and of more rows by the kind of expanded parts.
+// rows, by format, and of more rows by the kind of expanded parts. Then the products of all quantized formats in tile
+// registers.
 
 var avx2BlockMatMul = [numFormats]tileSet{
 	formatQ41:    {{panels: 1, tiles: []rowTile{{4, tileQ41AVX2r4p1}, {2, tileQ41AVX2r2p1}, {1, tileQ41AVX2r1p1}}}},
@@ -70,27 +71,23 @@ var (
 		ask:        true,
 		blockBytes: int(unsafe.Sizeof(part{})),
 		matmul:     tileSet{{panels: 1, tiles: []rowTile{{6, tileNibblesAVX2r6p1}, {2, tileNibblesAVX2r2p1}, {1, tileNibblesAVX2r1p1}}}},
-		swiglu:     tileSet{{panels: 1, tiles: []rowTile{{6, swigluNibblesAVX2r6}, {2, swigluNibblesAVX2r2}, {1, swigluNibblesAVX2r1}}}},
 	}
 	avx2Bytes = expansion{
 		least:      [2]int{avx2Few + 1, avx2Few + 1},
 		ask:        true,
 		blockBytes: int(unsafe.Sizeof(part{})),
 		matmul:     tileSet{{panels: 1, tiles: []rowTile{{6, tileBytesAVX2r6p1}, {2, tileBytesAVX2r2p1}, {1, tileBytesAVX2r1p1}}}},
-		swiglu:     tileSet{{panels: 1, tiles: []rowTile{{6, swigluBytesAVX2r6}, {2, swigluBytesAVX2r2}, {1, swigluBytesAVX2r1}}}},
 	}
 	avx2Shifted = expansion{
 		least:      [2]int{avx2Few + 1, avx2Few + 1},
 		ask:        true,
 		blockBytes: int(unsafe.Sizeof(part{})),
 		matmul:     tileSet{{panels: 1, tiles: []rowTile{{6, tileShiftedAVX2r6p1}, {2, tileShiftedAVX2r2p1}, {1, tileShiftedAVX2r1p1}}}},
-		swiglu:     tileSet{{panels: 1, tiles: []rowTile{{6, swigluShiftedAVX2r6}, {2, swigluShiftedAVX2r2}, {1, swigluShiftedAVX2r1}}}},
 	}
 	avx2Signed = expansion{
 		ask:        true,
 		blockBytes: signedPartBytes,
 		matmul:     tileSet{{panels: 1, tiles: []rowTile{{4, tileSignedAVX2r4p1}, {2, tileSignedAVX2r2p1}, {1, tileSignedAVX2r1p1}}}},
-		swiglu:     tileSet{{panels: 1, tiles: []rowTile{{4, swigluSignedAVX2r4}, {2, swigluSignedAVX2r2}, {1, swigluSignedAVX2r1}}}},
 	}
 	avx2Q8 = expansion{
 		least:      [2]int{mostFew/2 + 1, mostFew/4 + 1},
@@ -237,22 +234,22 @@ var vnniExpanded = [numFormats]*expansion{
 
 // The products in tile registers; superSquareKinds and partSquareKinds of _asm describe the kinds.
 var (
-	amxMins    = superSquares(superMinsAMX, 1, superMins)
-	amxMins16  = superSquares(superMins16AMX, 2, superMins)
-	amxPlain   = superSquares(superPlainAMX, 1, superPlain)
-	amxPlain16 = superSquares(superPlain16AMX, 2, superPlain)
+	amxMins     = superSquares(superMinsAMX, 1, true)
+	amxMins16   = superSquares(superMins16AMX, 2, true)
+	amxSigned   = superSquares(superSignedAMX, 1, false)
+	amxSigned16 = superSquares(superSigned16AMX, 2, false)
 
 	amxPartsPlain  = partSquares(partsPlainAMX, scaledPartBytes)
 	amxPartsScaled = partSquares(partsScaledAMX, scaledPartBytes)
 	amxPartsMins   = partSquares(partsMinsAMX, int(unsafe.Sizeof(part{})))
 )
 
-// superSquares returns the kernel for superblocks. An expanded one is two planes of bytes, corrections, D, and M if there
-// are mins.
-func superSquares(run squareFunc, groups int, k superKind) squareKernel {
+// superSquares returns the kernel for superblocks, whose parts have 1 or 2 groups. An expanded one is two planes of bytes,
+// corrections, D, and M if there are mins.
+func superSquares(run squareFunc, groups int, mins bool) squareKernel {
 	const planes, line = 2 * superLen * panelRows, panelRows * f32Bytes
 	heads := 1
-	if k == superMins {
+	if mins {
 		heads = 2
 	}
 	return squareKernel{
@@ -280,17 +277,17 @@ var amxSquares = [numFormats]*squareKernel{
 	formatQ50:    amxPartsScaled.with(expandQ50AMX),
 	formatQ51:    amxPartsMins.with(expandQ51AMX),
 	formatQ2K:    amxMins16.with(expandQ2KAMX),
-	formatQ3K:    amxPlain16.with(expandQ3KAMX),
+	formatQ3K:    amxSigned16.with(expandQ3KAMX),
 	formatQ4K:    amxMins.with(expandQ4KAMX),
 	formatQ5K:    amxMins.with(expandQ5KAMX),
-	formatQ6K:    amxPlain16.with(expandQ6KAMX),
+	formatQ6K:    amxSigned16.with(expandQ6KAMX),
 	formatIQ4NL:  amxPartsScaled.with(expandIQ4NLAMX),
-	formatIQ4XS:  amxPlain.with(expandIQ4XSAMX),
+	formatIQ4XS:  amxSigned.with(expandIQ4XSAMX),
 	formatMXFP4:  amxPartsScaled.with(expandMXFP4AMX),
-	formatIQ2X:   amxPlain.with(expandIQ2XAMX),
-	formatIQ2X16: amxPlain16.with(expandIQ2X16AMX),
-	formatIQ3X:   amxPlain.with(expandIQ3XAMX),
-	formatIQ3SX:  amxPlain.with(expandIQ3SXAMX),
+	formatIQ2X:   amxSigned.with(expandIQ2XAMX),
+	formatIQ2X16: amxSigned16.with(expandIQ2X16AMX),
+	formatIQ3X:   amxSigned.with(expandIQ3XAMX),
+	formatIQ3SX:  amxSigned.with(expandIQ3SXAMX),
 }
 
 // blocks replaces the tiles of formats with a scheme.

@@ -11,120 +11,60 @@ import "unsafe"
 //go:noescape
 func tileNibblesAVX2r6p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluNibblesAVX2r6 computes silu(x·wᵀ) * (x·upᵀ) for 6 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluNibblesAVX2r6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
 // tileNibblesAVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
 func tileNibblesAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluNibblesAVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluNibblesAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tileNibblesAVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
 func tileNibblesAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluNibblesAVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluNibblesAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
 // tileBytesAVX2r6p1 computes 6 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
 func tileBytesAVX2r6p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluBytesAVX2r6 computes silu(x·wᵀ) * (x·upᵀ) for 6 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluBytesAVX2r6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tileBytesAVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
 func tileBytesAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluBytesAVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluBytesAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
 // tileBytesAVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
 func tileBytesAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluBytesAVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluBytesAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tileShiftedAVX2r6p1 computes 6 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
 func tileShiftedAVX2r6p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluShiftedAVX2r6 computes silu(x·wᵀ) * (x·upᵀ) for 6 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluShiftedAVX2r6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
 // tileShiftedAVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
 func tileShiftedAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluShiftedAVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluShiftedAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tileShiftedAVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
 func tileShiftedAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluShiftedAVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluShiftedAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
 // tileSignedAVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
 func tileSignedAVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluSignedAVX2r4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluSignedAVX2r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tileSignedAVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
 func tileSignedAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluSignedAVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluSignedAVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
 // tileSignedAVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
 func tileSignedAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluSignedAVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluSignedAVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tilePairQ8AVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //

@@ -122,7 +122,7 @@ func sizes(weight dtype.DType, f func(rows, n, k int)) {
 		f(17, 33, 2*unit)
 		f(1, 65, 3*unit)
 		f(63, 19, 2*unit)  // squares of sixteen rows and a part of one
-		f(20, 35, 18*unit) // more blocks of 32 than a squareFunc takes
+		f(31, 35, 18*unit) // more blocks of 32 than a squareFunc takes
 		f(131, 49, 2*unit) // more rows than a squareFunc takes
 		return
 	}
@@ -395,11 +395,12 @@ func TestMatMulSameBitsOfBF16(t *testing.T) {
 	}
 }
 
-// TestMatMulSameBitsOfVectors compares AVX2 and AVX-512, which add in the same order.
+// TestMatMulSameBitsOfVectors compares AVX2, AVX-512 and tile registers, which add in the same order, with one weight and
+// with two.
 func TestMatMulSameBitsOfVectors(t *testing.T) {
 	for _, p := range products {
 		o := newOperands(t, p.weight, 63, 40, max(320, 2*p.weight.BlockElems()), 0)
-		var want *kt.Buffer
+		var want, wantGated *kt.Buffer
 		kt.ForEach(t, func(t *testing.T) {
 			if cpu.Active() == string(tile.Generic) {
 				t.Skip("skip: pure Go rounds products, vectors do not")
@@ -409,10 +410,13 @@ func TestMatMulSameBitsOfVectors(t *testing.T) {
 			}
 			y := kt.NewBuffer(o.rows*o.n*4, 0)
 			p.matmul(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, weights(o.n, o.k), 0, o.rows, 0, o.n)
+			gated := kt.NewBuffer(o.rows*o.n*4, 0)
+			p.swiglu(gated.Pointer(), o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), weights(o.n, o.k), 0, o.rows, 0, o.n)
 			if want == nil {
-				want = y
+				want, wantGated = y, gated
 			}
 			kt.Same(t, p.weight.String(), y, want)
+			kt.Same(t, p.weight.String()+" with two weights", gated, wantGated)
 		})
 	}
 }
@@ -420,7 +424,7 @@ func TestMatMulSameBitsOfVectors(t *testing.T) {
 func TestMatMulAllocatesNothing(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		for _, p := range products {
-			o := newOperands(t, p.weight, 9, 40, max(64, p.weight.BlockElems()), 0)
+			o := newOperands(t, p.weight, 31, 40, max(64, p.weight.BlockElems()), 0)
 			y := kt.NewBuffer(o.rows*o.n*4, 0)
 			n := testing.AllocsPerRun(5, func() {
 				p.matmul(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, weights(o.n, o.k), 0, o.rows, 0, o.n)

@@ -210,7 +210,8 @@ func TestQuantizeQ8AKHard(t *testing.T) {
 	})
 }
 
-// TestQuantizePoison checks that NaN and infinities are not lost.
+// TestQuantizePoison checks that NaN and infinities are not lost, and that bytes do not depend on the implementation: all
+// are 0, as the scale has no inverse.
 func TestQuantizePoison(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		for _, a := range quantizers {
@@ -221,6 +222,11 @@ func TestQuantizePoison(t *testing.T) {
 				a.quantize(got.Pointer(), kt.NewFloats(values, 0).Pointer(), a.block, 0, 1, 0, a.block)
 				if d := got.Floats()[a.block/4]; d-d == 0 {
 					t.Errorf("the scale of a block of %s with %v is %v", a.name, bad, d)
+				}
+				for i, q := range got.Bytes()[:a.block] {
+					if q != 0 {
+						t.Errorf("byte %d of a block of %s with %v is %d", i, a.name, bad, int8(q))
+					}
 				}
 			}
 		}

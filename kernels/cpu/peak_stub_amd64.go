@@ -40,3 +40,8 @@ func peakDotBF16(n int)
 //
 //go:noescape
 func peakTileBF16(n int)
+
+// peakTileInt8 does n times 4 TDPBSSD of full tile registers.
+//
+//go:noescape
+func peakTileInt8(n int)

@@ -62,10 +62,13 @@ loop1:
 	VADDPS       Y4, Y3, Y3
 	VCVTTPS2DQ   Y3, Y3
 	VPACKSSDW    Y1, Y0, Y4
-	VPACKSSDW    Y3, Y2, Y5
-	VPACKSSWB    Y5, Y4, Y4
-	VMOVDQU      packOrder<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y4
+	VPACKSSDW    Y3, Y2, Y6
+	VPACKSSWB    Y6, Y4, Y4
+	VMOVDQU      packOrder<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VXORPS       Y6, Y6, Y6
+	VCMPPS       $0x01, Y5, Y6, Y6
+	VPAND        Y6, Y4, Y4
 	VMOVDQU      Y4, (AX)
 	VPADDD       Y1, Y0, Y0
 	VPADDD       Y2, Y0, Y0
@@ -280,10 +283,13 @@ loop3:
 	VADDPS       Y5, Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
 	VPACKSSDW    Y2, Y1, Y5
-	VPACKSSDW    Y4, Y3, Y6
-	VPACKSSWB    Y6, Y5, Y5
-	VMOVDQU      packOrder<>+0(SB), Y6
-	VPERMD       Y5, Y6, Y5
+	VPACKSSDW    Y4, Y3, Y7
+	VPACKSSWB    Y7, Y5, Y5
+	VMOVDQU      packOrder<>+0(SB), Y7
+	VPERMD       Y5, Y7, Y5
+	VXORPS       Y7, Y7, Y7
+	VCMPPS       $0x01, Y6, Y7, Y7
+	VPAND        Y7, Y5, Y5
 	VMOVDQU      Y5, (AX)
 	VPADDD       Y2, Y1, Y1
 	VPADDD       Y3, Y1, Y1

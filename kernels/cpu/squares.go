@@ -2,13 +2,16 @@ package cpu
 
 import "unsafe"
 
-// squareFunc adds the products of rows rows of x, squareRows or more, with blocks blocks of two expanded panels. The second
-// panel is panelBytes after the first. x is at the first block, and xStride bytes from a row to the next. Rows of sums
-// have 32 columns. Rows are taken by squares of sixteen: if rows is no multiple of that, the last square has the last
-// sixteen rows of x, and after those of the squares before it sixteen rows of sums.
+// squareFunc adds the products of rows rows of x, squareRows or more, with blocks blocks of two expanded panels: one
+// superblock, or a positive even number of blocks of 32. The second panel is panelBytes after the first. x is at the first
+// block, and xStride bytes from a row to the next. A row of sums has 32 columns. The squareInts bytes before w are
+// overwritten.
 //
-// squareInts bytes before w are written to. With each square but the first it prefetches ask bytes, a multiple of a line
-// and not 0, from next on, unless next is 0.
+// Rows are taken by squares of sixteen. If rows is no multiple of that, the last square has the last sixteen rows of x, and
+// sums of its own. So 20 rows are two squares, whose sums are rows 0 to 31: of rows 0 to 15 of x, then of rows 4 to 19.
+//
+// With each square it prefetches ask bytes, a positive multiple of a line, from where those of the square before end; those
+// of the first begin at next. It prefetches nothing if next is 0.
 type squareFunc func(sums, x, w unsafe.Pointer, rows, xStride, panelBytes, blocks int, next uintptr, ask int)
 
 const (
@@ -24,32 +27,36 @@ type squareKernel struct {
 	expand     expandFunc
 	blockBytes int // of an expanded block
 	multiple   int // blocks of a row are a multiple of it; otherwise it is not used
-	once       int // blocks that are expanded at once, a multiple of that
+	once       int // blocks that are expanded at once, a multiple of that; 1 for superblocks, see squareFunc
 	run        squareFunc
-	write      func(dst, sums, res unsafe.Pointer, rows, stride, cols int) // rows of sums, plus res if not nil
+
+	// write writes the first cols columns of rows rows of sums, plus res if that is not nil. Rows of dst and res are stride
+	// bytes apart.
+	write func(dst, sums, res unsafe.Pointer, rows, stride, cols int)
 }
 
-// squares returns the kernel for a format, a length of rows and a number of them; nil if there is none.
-func (im *implementation) squares(f format, k, rows int) *squareKernel {
-	s := im.square[f]
+// squaresFor returns the kernel for a format, a length of rows and a number of them; nil if there is none.
+func (im *implementation) squaresFor(f format, k, rows int) *squareKernel {
+	s := im.squares[f]
 	if s == nil || rows < s.least || k/formatShape[f].blockLen%s.multiple != 0 {
 		return nil
 	}
 	return s
 }
 
-// squareSums is the sums of two panels, perhaps with those of a last square of its own.
-type squareSums [mostSquareRows + squareRows][squareColumns]float32
+// squareSums is the sums of the rows of squares with two panels.
+type squareSums [mostSquareRows][squareColumns]float32
 
 // squareProduct is matmul, or with up matmulSwiGLU, with a squareKernel. Rows are the outer loop: their x stays in the
-// second-level cache, and the weights are read again for the next ones. Two weights are multiplied in turn.
+// second-level cache, and the weights are read and expanded again for the next ones. Two weights are multiplied in turn, each
+// with sums of its own.
 type squareProduct struct {
 	*squareKernel
 	f                  format
 	dst, x, w, up, res unsafe.Pointer // up or res is nil
 	n, k               int
 	end                int // column at which the box ends
-	blocks, storedLen  int // of a panel; bytes of one as it is stored
+	blocks, panelBytes int // of a panel; bytes of one as it is stored
 
 	sums   [2]*squareSums // of each weight
 	panels unsafe.Pointer // room for blocks of two
@@ -59,14 +66,17 @@ type squareProduct struct {
 func (p *squareProduct) run(r0, r1, c0, c1 int) {
 	sh := &formatShape[p.f]
 	p.blocks, p.end = p.k/sh.blockLen, c1
-	p.storedLen = p.blocks * sh.panelBytes
+	p.panelBytes = p.blocks * sh.panelBytes
 	const sums = int(unsafe.Sizeof(squareSums{}))
 	spare := spareExpanded.Get().(*expandedPanels)
 	room := spare.room(2*sums + squareInts + 2*p.once*p.blockBytes)
 	p.sums = [2]*squareSums{(*squareSums)(room), (*squareSums)(unsafe.Add(room, sums))}
 	p.panels = unsafe.Add(room, 2*sums+squareInts)
 	for parts := (r1 - r0 + mostSquareRows - 1) / mostSquareRows; parts > 0; parts-- {
-		n := (r1 - r0 + parts - 1) / parts // at least squareRows: all are equal, or one less
+		n := (r1 - r0 + parts - 1) / parts
+		if parts > 1 {
+			n = (n + squareRows - 1) &^ (squareRows - 1) // what is left is more than squareRows
+		}
 		for c := c0; c < c1; c += squareColumns {
 			p.columns(r0, n, c, min(c1-c, squareColumns))
 		}
@@ -96,7 +106,7 @@ func (p *squareProduct) stored(w unsafe.Pointer, c int) uintptr {
 	if c >= p.end {
 		return 0
 	}
-	return uintptr(w) + uintptr(c/panelRows*p.storedLen)
+	return uintptr(w) + uintptr(c/panelRows*p.panelBytes)
 }
 
 // sum computes the sums of two panels of a weight, from column c on, while panels from next on are prefetched.
@@ -106,19 +116,19 @@ func (p *squareProduct) sum(sums *squareSums, w unsafe.Pointer, r, rows, c int, 
 	sh := &formatShape[p.f]
 	two := c+panelRows < p.end // otherwise the sums of the second are not written
 	xStride, x := p.blocks*sh.xBytes, unsafe.Add(p.x, r*p.blocks*sh.xBytes)
-	w = unsafe.Add(w, c/panelRows*p.storedLen)
+	w = unsafe.Add(w, c/panelRows*p.panelBytes)
 	for b := 0; b < p.blocks; b += p.once {
 		n, second := min(p.once, p.blocks-b), 0
 		from := unsafe.Add(w, b*sh.panelBytes)
 		p.expand(p.panels, from, n)
 		if two {
 			second = n * p.blockBytes
-			p.expand(unsafe.Add(p.panels, second), unsafe.Add(from, p.storedLen), n)
+			p.expand(unsafe.Add(p.panels, second), unsafe.Add(from, p.panelBytes), n)
 		}
-		ask := 2*n*sh.panelBytes/max(squares-1, 1)&^(lineBytes-1) + lineBytes
+		ask := (2*n*sh.panelBytes/squares + lineBytes - 1) &^ (lineBytes - 1)
 		p.squareKernel.run(unsafe.Pointer(sums), unsafe.Add(x, b*sh.xBytes), p.panels, rows, xStride, second, n, next, ask)
 		if next != 0 {
-			next += uintptr((squares - 1) * ask)
+			next += uintptr(squares * ask)
 		}
 	}
 }

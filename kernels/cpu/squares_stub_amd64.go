@@ -16,15 +16,15 @@ func superMinsAMX(sums unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, rows 
 //go:noescape
 func superMins16AMX(sums unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, rows int, xStride int, panelBytes int, blocks int, next uintptr, ask int)
 
-// superPlainAMX adds products of rows rows of x with two expanded panels of w to sums. See squareFunc.
+// superSignedAMX adds products of rows rows of x with two expanded panels of w to sums. See squareFunc.
 //
 //go:noescape
-func superPlainAMX(sums unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, rows int, xStride int, panelBytes int, blocks int, next uintptr, ask int)
+func superSignedAMX(sums unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, rows int, xStride int, panelBytes int, blocks int, next uintptr, ask int)
 
-// superPlain16AMX adds products of rows rows of x with two expanded panels of w to sums. See squareFunc.
+// superSigned16AMX adds products of rows rows of x with two expanded panels of w to sums. See squareFunc.
 //
 //go:noescape
-func superPlain16AMX(sums unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, rows int, xStride int, panelBytes int, blocks int, next uintptr, ask int)
+func superSigned16AMX(sums unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, rows int, xStride int, panelBytes int, blocks int, next uintptr, ask int)
 
 // partsPlainAMX adds products of rows rows of x with two expanded panels of w to sums. See squareFunc.
 //

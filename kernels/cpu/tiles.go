@@ -49,8 +49,7 @@ func Choose(c tile.Choice) {
 }
 
 // Usual returns the default tiles of products with weights of dtype w on this processor, for the named implementation.
-// It returns false if there are no such products. Products of bf16 in tile registers, where In is a multiple of 32,
-// have no choice of tiles.
+// It returns false if there are no such products. Products in tile registers have no choice of tiles.
 func Usual(kernels string, w dtype.DType) (tile.Choice, bool) {
 	f, ok := formats[w]
 	all := usual(builtin())

@@ -68,14 +68,14 @@ func (g *generator) multiplyBF16(acc, x, w tmm) {
 	g.amx(amxOp{name: "TDPBF16PS", prefix: prefixF3, opcode: opcodeTileBF16, reg: acc, rm: x, vvvv: w})
 }
 
-// multiplyUnsigned adds to each integer of acc the products of a row of signed bytes of x with a column of unsigned
+// multiplyUnsignedWeights adds to each integer of acc the products of a row of signed bytes of x with a column of unsigned
 // bytes of w, which are in words of four.
-func (g *generator) multiplyUnsigned(acc, x, w tmm) {
+func (g *generator) multiplyUnsignedWeights(acc, x, w tmm) {
 	g.amx(amxOp{name: "TDPBSUD", prefix: prefixF3, opcode: opcodeTileInt8, reg: acc, rm: x, vvvv: w})
 }
 
-// multiplySigned is multiplyUnsigned for signed bytes of w.
-func (g *generator) multiplySigned(acc, x, w tmm) {
+// multiplySignedWeights is multiplyUnsignedWeights for signed bytes of w.
+func (g *generator) multiplySignedWeights(acc, x, w tmm) {
 	g.amx(amxOp{name: "TDPBSSD", prefix: prefixF2, opcode: opcodeTileInt8, reg: acc, rm: x, vvvv: w})
 }
 

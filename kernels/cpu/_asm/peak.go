@@ -17,7 +17,8 @@ func generatePeak(g *generator) {
 	g.isa = avx512
 	g.peakDot()
 	g.peakDotBF16()
-	g.peakTile()
+	g.peakTile("BF16", "TDPBF16PS", g.multiplyBF16)
+	g.peakTile("Int8", "TDPBSSD", g.multiplySignedWeights)
 }
 
 // peakLoop repeats body n times.
@@ -71,8 +72,9 @@ func (g *generator) peakDotBF16() {
 }
 
 // peakTile is for products of tile registers: four sums of two tiles by two.
-func (g *generator) peakTile() {
-	g.function("peakTileBF16", []string{"peakTileBF16 does n times 4 TDPBF16PS of full tile registers."}, nil, integers("n"))
+func (g *generator) peakTile(kind, instruction string, multiply func(acc, x, w tmm)) {
+	name := "peakTile" + kind
+	g.function(name, []string{name + " does n times 4 " + instruction + " of full tile registers."}, nil, integers("n"))
 	sizes := make([]tileSize, 8)
 	for i := range sizes {
 		sizes[i] = tileSize{tileRows, tileLine}
@@ -81,7 +83,7 @@ func (g *generator) peakTile() {
 	n, loop := g.arg("n"), g.label("loop")
 	g.Label(loop)
 	for i := range tmm(4) {
-		g.multiplyBF16(i, 4+i%2, 6+i/2)
+		multiply(i, 4+i%2, 6+i/2)
 	}
 	g.DECQ(n)
 	g.JNZ(operand.LabelRef(loop))

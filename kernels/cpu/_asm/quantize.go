@@ -108,7 +108,11 @@ func (g *generator) quantizeBlock(load source, dst reg.GPVirtual) {
 	for i := range v {
 		g.round(v[i], id)
 	}
-	g.VMOVDQU(g.packBytes(v), operand.Mem{Base: dst})
+	q := g.packBytes(v)
+	if !g.wide() {
+		g.VPAND(g.positive(id), q, q) // packed with saturation, the integer that NaN becomes is not 0
+	}
+	g.VMOVDQU(q, operand.Mem{Base: dst})
 	g.storeStarts(v, dst)
 }
 

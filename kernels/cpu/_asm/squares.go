@@ -13,12 +13,11 @@ import (
 //	multiply rows 16 to 31  scale rows 0 to 15
 //	multiply rows 32 to 47  scale rows 16 to 31 …
 //
-// Processors begin few instructions ahead of those of tile registers that wait for each other, so that the code of one
-// is among that of the other.
+// A core does not look ahead past many instructions of tile registers that wait for each other, so code that scales is
+// interleaved with them.
 //
 // Two panels are expanded for a short part of k, and stay in the first-level cache while rows of x pass by, each of whose
-// bytes meets both. Sums of all rows are in memory. (Squares of 32 rows by one panel, along all of k, wait for the
-// second-level cache, from which they read four times as many bytes.)
+// bytes meets both. Sums of all rows are in memory.
 //
 // Integers are exact and are scaled by the steps of other tiles, so that results have the same bits.
 const (
@@ -93,7 +92,7 @@ func (s *squares) of(w reg.GPVirtual, p, disp int) operand.Mem {
 	return m
 }
 
-// ask prefetches the next ask bytes from next on.
+// ask prefetches ask bytes, a positive multiple of a line, from next on, unless next is 0, and advances next.
 func (s *squares) ask() {
 	at, loop, none := s.GP64(), s.label("ask"), s.label("asked")
 	s.MOVQ(s.paramAt("next"), at)
@@ -147,8 +146,8 @@ func (s *squares) storeSums() {
 }
 
 // intsOf is where the integers of a row of such a register are.
-func (s *squares) intsOf(t tmm, row int) operand.Mem {
-	return operand.Mem{Base: s.ints, Disp: (int(t)*tileRows + row) * tileLine}
+func intsOf(ints reg.GPVirtual, t tmm, row int) operand.Mem {
+	return operand.Mem{Base: ints, Disp: (int(t)*tileRows + row) * tileLine}
 }
 
 // writeSquares generates what writes sums.

@@ -8,11 +8,7 @@ import (
 // Blocks of 32 have a float16 scale each, so that integers leave tile registers for every 32 of k. Two blocks are
 // multiplied before they do, so that sums in memory are read and written once for both. An expanded block is its bytes,
 // signed or with mins unsigned, then its scales, then an eighth of its mins.
-const (
-	squareScales = partWords * 64
-	squareMins   = squareScales + vectorSize
-	squareBlocks = 2 // at once
-)
+const squareBlocks = 2 // at once
 
 // partSquareKind is a kind of expanded blocks.
 type partSquareKind struct {
@@ -26,9 +22,9 @@ var partSquareKinds = []partSquareKind{{name: "Plain", plain: true}, {name: "Sca
 // bytes is those of an expanded block.
 func (k *partSquareKind) bytes() int {
 	if k.mins {
-		return squareMins + vectorSize
+		return partBytes
 	}
-	return squareMins
+	return partMins
 }
 
 // partSquare is what the code of a product uses.
@@ -78,6 +74,7 @@ func (g *generator) partSquare(k *partSquareKind) {
 
 // begin begins the next sixteen rows.
 func (b *partSquare) begin() {
+	b.ask()
 	b.firstRow(b.x)
 	b.MOVQ(b.squares.w, b.w)
 	b.MOVQ(b.paramAt("blocks"), b.left)
@@ -87,18 +84,18 @@ func (b *partSquare) begin() {
 // multiply computes the integer sums of two blocks of sixteen rows. It makes the code of between after each of four
 // products.
 func (b *partSquare) multiply(between func()) {
-	const x, bytes tmm = 4, 6
+	const x, weights tmm = 4, 6
 	second := b.second(b.w)
 	b.clearSums()
 	for i := range squareBlocks {
 		b.loadTile(x+tmm(i), b.x, b.xStride, i*q8aBytes)
 		for p, w := range []reg.GPVirtual{b.w, second} {
-			u := bytes + tmm(p)
+			u := weights + tmm(p)
 			b.loadTile(u, w, b.line, i*b.kind.bytes())
 			if b.kind.mins {
-				b.multiplyUnsigned(b.sum(p, i), x+tmm(i), u)
+				b.multiplyUnsignedWeights(b.sum(p, i), x+tmm(i), u)
 			} else {
-				b.multiplySigned(b.sum(p, i), x+tmm(i), u)
+				b.multiplySignedWeights(b.sum(p, i), x+tmm(i), u)
 			}
 			between()
 		}
@@ -121,7 +118,6 @@ func (b *partSquare) next(last string) {
 	b.DECQ(b.left)
 	b.JNZ(operand.LabelRef(more))
 	b.nextRows(last)
-	b.ask()
 	b.begin()
 	b.Label(more)
 }
@@ -141,9 +137,9 @@ func (b *partSquare) newScaling() *partScaling {
 	s := &partScaling{partSquare: b}
 	for p := range squarePanels {
 		for i := range squareBlocks {
-			s.scales[p][i] = b.loaded(b.of(b.before.w, p, i*b.kind.bytes()+squareScales))
+			s.scales[p][i] = b.loaded(b.of(b.before.w, p, i*b.kind.bytes()+partScales))
 			if b.kind.mins {
-				s.mins[p][i] = b.loaded(b.of(b.before.w, p, i*b.kind.bytes()+squareMins))
+				s.mins[p][i] = b.loaded(b.of(b.before.w, p, i*b.kind.bytes()+partMins))
 			}
 		}
 	}
@@ -182,7 +178,7 @@ func (s *partScaling) row() {
 // add adds what block i of panel p gives to a sum.
 func (s *partScaling) add(p, i int, sum reg.VecVirtual) {
 	v := s.vec()
-	s.VCVTDQ2PS(s.intsOf(s.sum(p, i), s.at), v)
+	s.VCVTDQ2PS(intsOf(s.ints, s.sum(p, i), s.at), v)
 	x := func(field int) operand.Mem { return operand.Mem{Base: s.before.x, Disp: i*q8aBytes + field} }
 	if s.kind.plain {
 		product := s.vec()
@@ -216,9 +212,9 @@ func (g *generator) expandPartSquare(s *scheme) {
 			b.VMOVUPS(u, to(64*j))
 		})
 		scale := b.scale(0, 0)
-		b.VMOVUPS(scale, to(squareScales))
+		b.VMOVUPS(scale, to(partScales))
 		if s.mins {
-			b.VMOVUPS(b.min(0, 0, scale), to(squareMins))
+			b.VMOVUPS(b.min(0, 0, scale), to(partMins))
 		}
 		g.ADDQ(operand.I32(int32(k.bytes())), dst)
 	})
@@ -227,7 +223,7 @@ func (g *generator) expandPartSquare(s *scheme) {
 
 // expandQ8Square generates the function that expands blocks of q8_0, expandQ4Square that of q4_0.
 func (g *generator) expandQ8Square() {
-	g.expandPlain("expandQ8"+levelAMX, 8*64, squareScales, func(dst, from reg.GPVirtual, _ int) {
+	g.expandPlain("expandQ8"+levelAMX, 8*64, partScales, func(dst, from reg.GPVirtual, _ int) {
 		for j := range partWords {
 			u := g.loaded(operand.Mem{Base: from, Disp: 64 * j})
 			g.VPXORD(g.word("flip", 0x80808080), u, u)
@@ -237,7 +233,7 @@ func (g *generator) expandQ8Square() {
 }
 
 func (g *generator) expandQ4Square() {
-	g.expandPlain("expandQ4"+levelAMX, 4*64, squareScales, func(dst, from reg.GPVirtual, _ int) {
+	g.expandPlain("expandQ4"+levelAMX, 4*64, partScales, func(dst, from reg.GPVirtual, _ int) {
 		for j := range partWords / 2 {
 			low, high := g.loaded(operand.Mem{Base: from, Disp: 64 * j}), g.vec()
 			g.VPSRLW(operand.U8(4), low, high)

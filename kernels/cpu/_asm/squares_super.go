@@ -30,15 +30,18 @@ type superSquareKind struct {
 var superSquareKinds = []superSquareKind{
 	{"Mins", superLayout{groups: 1, mins: true}, 3, false},   // q4_k, q5_k
 	{"Mins16", superLayout{groups: 2, mins: true}, 3, false}, // q2_k
-	{"Plain", superLayout{groups: 1}, 8, true},               // iq4_xs, iq2x, iq3x, iq3sx
-	{"Plain16", superLayout{groups: 2}, 8, true},             // q3_k, q6_k, iq2x16
+	{"Signed", superLayout{groups: 1}, 8, true},              // iq4_xs, iq2x, iq3x, iq3sx
+	{"Signed16", superLayout{groups: 2}, 8, true},            // q3_k, q6_k, iq2x16
 }
 
-// superSquare is what the code of a product with a superblock uses.
+// superSquare is what the code of a product with a superblock uses. There is one block: it does not read the argument
+// blocks.
 type superSquare struct {
 	*squares
-	kind   *superSquareKind
-	before struct{ x, sums reg.GPVirtual } // of the rows whose integers are in memory; x is after the bytes of the block
+	kind *superSquareKind
+
+	// before is the rows whose integers are in memory: x is after the bytes of the block.
+	before struct{ x, sums, ints reg.GPVirtual }
 }
 
 // sum is the register of the sums of a plane of a panel.
@@ -51,48 +54,74 @@ func (g *generator) superSquare(k *superSquareKind) {
 		sizes[i] = tileSize{tileRows, tileLine}
 	}
 	b := &superSquare{squares: g.beginSquares("super"+k.name+levelAMX, sizes), kind: k}
-	b.before.x, b.before.sums = g.GP64(), g.GP64()
+	b.before.x, b.before.sums, b.before.ints = g.GP64(), g.GP64(), g.GP64()
 	scale, loop, last := b.newScaling(), b.label("square"), b.label("last")
-	b.multiply(func() {})
+	b.ask()
+	b.multiply(nil)
 	b.store()
 	b.nextRows(last)
 	b.Label(loop)
 	b.ask()
-	scale.at = 0
-	b.multiply(scale.row)
+	b.multiply(scale)
 	b.store()
 	b.nextRows(last)
 	b.JMP(operand.LabelRef(loop))
 	b.Label(last)
-	scale.at = 0
-	for range tileRows {
-		scale.row()
-	}
+	b.eachDepth(func() {
+		for range rowsOfDepth {
+			scale.row()
+		}
+		scale.advance()
+	})
 	b.endSquares()
 }
 
-// multiply computes the integer sums of sixteen rows. It makes the code of between after each of sixteen products.
-func (b *superSquare) multiply(between func()) {
-	const x, bytes tmm = 4, 5 // and the next two
-	at := b.GP64()
+// eachDepth is a loop over the depths of a block.
+func (b *superSquare) eachDepth(each func()) {
+	left, loop := b.GP64(), b.label("depth")
+	b.MOVQ(operand.U32(superLen/squareDepth), left)
+	b.Label(loop)
+	each()
+	b.DECQ(left)
+	b.JNZ(operand.LabelRef(loop))
+}
+
+// rowsOfDepth is how many rows are scaled while a depth is multiplied: one after each product.
+const rowsOfDepth = tileRows * squareDepth / superLen
+
+// multiply computes the integer sums of sixteen rows, and scales those before if scale is not nil: a row after each
+// product.
+func (b *superSquare) multiply(scale *superScaling) {
+	const x, weights tmm = 4, 5 // and the next two
+	at, first := b.GP64(), b.GP64()
 	b.firstRow(at)
+	b.MOVQ(b.w, first)
 	second := b.second(b.w)
 	b.clearSums()
-	for i := range superLen / squareDepth {
-		b.loadTile(x, at, b.xStride, i*squareDepth)
-		for p, w := range []reg.GPVirtual{b.w, second} {
+	b.eachDepth(func() {
+		b.loadTile(x, at, b.xStride, 0)
+		for p, w := range []reg.GPVirtual{first, second} {
 			for plane := range 2 {
-				u := bytes + tmm((4*i+2*p+plane)%3)
-				b.loadTile(u, w, b.line, plane*planeBytes+i*squareDepth*panelRows)
+				u := weights + tmm((2*p+plane)%3)
+				b.loadTile(u, w, b.line, plane*planeBytes)
 				if plane == 1 && b.kind.signed {
-					b.multiplySigned(b.sum(p, plane), x, u)
+					b.multiplySignedWeights(b.sum(p, plane), x, u)
 				} else {
-					b.multiplyUnsigned(b.sum(p, plane), x, u)
+					b.multiplyUnsignedWeights(b.sum(p, plane), x, u)
 				}
-				between()
+				if scale != nil {
+					scale.row()
+				}
 			}
 		}
-	}
+		for _, w := range []reg.GPVirtual{first, second} {
+			b.ADDQ(operand.I32(squareDepth*panelRows), w)
+		}
+		b.ADDQ(operand.U8(squareDepth), at)
+		if scale != nil {
+			scale.advance()
+		}
+	})
 }
 
 // store stores what multiply has computed.
@@ -101,6 +130,7 @@ func (b *superSquare) store() {
 	b.firstRow(b.before.x)
 	b.ADDQ(operand.I32(superLen), b.before.x)
 	b.MOVQ(b.sums, b.before.sums)
+	b.MOVQ(b.ints, b.before.ints)
 }
 
 // superScaling scales the integers in memory, one row at a time.
@@ -108,7 +138,7 @@ type superScaling struct {
 	*superSquare
 	corrections [squarePanels][]reg.VecVirtual
 	d, m        [squarePanels]reg.VecVirtual
-	at          int // the row
+	at          int // the row, from those of before on
 }
 
 func (b *superSquare) newScaling() *superScaling {
@@ -131,8 +161,8 @@ func (s *superScaling) row() {
 	ints := s.vecs(squarePanels)
 	for p, v := range ints {
 		high := s.vec()
-		s.VPSLLD(operand.U8(s.kind.shift), s.intsOf(s.sum(p, 1), s.at), high)
-		s.VPADDD(s.intsOf(s.sum(p, 0), s.at), high, v)
+		s.VPSLLD(operand.U8(s.kind.shift), intsOf(s.before.ints, s.sum(p, 1), s.at), high)
+		s.VPADDD(intsOf(s.before.ints, s.sum(p, 0), s.at), high, v)
 	}
 	e := &blockEnd{
 		generator: s.generator, superLayout: s.kind.superLayout, x: rows{bases: []reg.GPVirtual{s.before.x}},
@@ -145,6 +175,13 @@ func (s *superScaling) row() {
 	})
 	s.ADDQ(s.xStride, s.before.x)
 	s.at++
+}
+
+// advance makes the next row the first.
+func (s *superScaling) advance() {
+	s.ADDQ(operand.I32(int32(s.at*squareLine)), s.before.sums)
+	s.ADDQ(operand.I32(int32(s.at*tileLine)), s.before.ints)
+	s.at = 0
 }
 
 // expandSuperSquare generates the function that expands blocks of a panel.
@@ -187,7 +224,7 @@ func (e *planeExpansion) block() {
 				e.whole(j, u, s[0])
 			}
 		})
-		e.ADDQ(operand.I32(partScales), e.dst)
+		e.ADDQ(operand.I32(planeBytes/superParts), e.dst)
 	})
 	end := planeBytes // of the high bytes, from those of the last part on
 	for i := range e.layout.pairs() {

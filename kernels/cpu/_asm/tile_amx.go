@@ -184,11 +184,6 @@ func (b *amxBlock) finish() {
 		}
 	}
 	b.releaseTiles()
-	b.writeSums(at)
-}
-
-// writeSums writes sums in memory, where rows of a panel follow each other, and ends the function.
-func (b *amxBlock) writeSums(at reg.GPVirtual) {
 	last := b.lastPanel(0, 1)
 	if b.swiglu {
 		b.writeRows(at, last, plainOutput)

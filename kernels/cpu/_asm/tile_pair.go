@@ -78,14 +78,17 @@ const (
 	pairStash    = 2 * mostPairRows * vectorSize
 )
 
-// pairTiles generates the tiles for AVX2 of expanded parts.
+// pairTiles generates the tiles for AVX2 of expanded parts. Those of two weights are for q8_0 and q4_0 alone: others take
+// one weight after the other with 0.96 to 1.03 of the speed, and 35 KB less.
 func pairTiles(g *generator) {
 	g.isa = avx2
 	for i := range pairKinds {
 		k := &pairKinds[i]
 		for _, rows := range []int{k.mostRows(), 2, 1} {
 			g.pairTile(k, &tile{format: k.format, isa: avx2, level: avx2.name, rows: rows, panels: 1})
-			g.pairTile(k, &tile{format: k.format, isa: avx2, level: avx2.name, rows: rows, panels: 2, swiglu: true})
+			if k.tail == tailPlain || k.tail == tailOffset {
+				g.pairTile(k, &tile{format: k.format, isa: avx2, level: avx2.name, rows: rows, panels: 2, swiglu: true})
+			}
 		}
 	}
 	g.expandQ8()
