@@ -2,6 +2,7 @@ package cpu_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -41,4 +42,11 @@ func benchFew(b *testing.B, weight dtype.DType, f product, rows, bytes int) {
 	})
 	b.ReportMetric(2*float64(rows)*float64(n)*k/seconds/1e9, "best-Gop/s")
 	b.ReportMetric(float64(len(w.Bytes()))/seconds/1e9, "best-GB/s")
+}
+
+// BenchmarkSquares multiplies as many rows as tile registers may take, by weights that the second-level cache holds.
+func BenchmarkSquares(b *testing.B) {
+	for _, rows := range []int{16, 24, 32, 64, 128, 256} {
+		b.Run(strconv.Itoa(rows), func(b *testing.B) { benchProducts(b, rows, 512, 2048) })
+	}
 }

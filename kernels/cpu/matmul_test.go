@@ -243,24 +243,26 @@ func TestMatMulExtremes(t *testing.T) {
 }
 
 func testExtreme(t *testing.T, weight dtype.DType, f product, q byte) {
-	const n, k = 16, 32
-	row := weight.RowBytes(k)
-	plain := make([]byte, n*row)
-	for r := range n {
-		plain[r*row+1] = 0x3c // scale 1
-		for i := 2; i < row; i++ {
-			plain[r*row+i] = []byte{0x80, 0x00, 0xff, 0x7f}[(r+i*(r/8))%4]
+	const n, k = 16, 64
+	block := weight.BlockBytes()
+	plain := make([]byte, n*weight.RowBytes(k))
+	for at := range plain {
+		r, i := at/weight.RowBytes(k), at%block
+		switch {
+		case i == 1:
+			plain[at] = 0x3c // scale 1
+		case i > 1:
+			plain[at] = []byte{0x80, 0x00, 0xff, 0x7f}[(r+i*(r/8))%4]
 		}
 	}
-	x := make([]byte, dtype.Q8A.Bytes(k))
-	for i := range k {
-		x[i] = q
-	}
-	x[34], x[35] = 0x80, 0x3f // scale 1
-	sum := int32(int8(q)) * k
+	one := bytes.Repeat([]byte{q}, 48)
+	clear(one[44:])
+	binary.LittleEndian.PutUint32(one[32:], 0x3f800000) // scale 1
+	sum := int32(int8(q)) * 32
 	for i, offset := range []int32{8, 128} {
-		binary.LittleEndian.PutUint32(x[36+4*i:], uint32(0x4b400000-offset*sum)) // see ir/dtype
+		binary.LittleEndian.PutUint32(one[36+4*i:], uint32(0x4b400000-offset*sum)) // see ir/dtype
 	}
+	x := bytes.Repeat(one, k/32)
 	xv, wv := make([]float64, k), make([]float64, n*k)
 	if err := dtype.Decode(dtype.Q8A, xv, x); err != nil {
 		t.Fatal(err)
@@ -274,7 +276,7 @@ func testExtreme(t *testing.T, weight dtype.DType, f product, q byte) {
 			want[c] += v * wv[c*k+i]
 		}
 	}
-	for rows := 1; rows <= 9; rows++ {
+	for _, rows := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 33} {
 		xs, y := kt.NewBuffer(rows*len(x), 0), kt.NewBuffer(rows*n*4, 0)
 		for r := range rows {
 			copy(xs.Bytes()[r*len(x):], x)

@@ -30,8 +30,8 @@ type squareKernel struct {
 	once       int // blocks that are expanded at once, a multiple of that; 1 for superblocks, see squareFunc
 	run        squareFunc
 
-	// write writes the first cols columns of rows rows of sums, plus res if that is not nil. Rows of dst and res are stride
-	// bytes apart.
+	// write writes the first cols columns of rows rows of sums, plus res if that is not nil. The distance of rows of dst and
+	// res is stride bytes.
 	write func(dst, sums, res unsafe.Pointer, rows, stride, cols int)
 }
 

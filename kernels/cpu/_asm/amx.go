@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
@@ -91,6 +92,11 @@ func (g *generator) releaseTiles() {
 
 // tileSize is the rows and the bytes of a row that a tile register has.
 type tileSize struct{ rows, bytes int }
+
+// fullTiles returns the largest sizes of all tile registers.
+func fullTiles() []tileSize {
+	return slices.Repeat([]tileSize{{tileRows, tileLine}}, 8)
+}
 
 // configureTiles sets the sizes of all tile registers, from 0 on, and clears them.
 func (g *generator) configureTiles(sizes []tileSize) {

@@ -75,11 +75,7 @@ func (g *generator) peakDotBF16() {
 func (g *generator) peakTile(kind, instruction string, multiply func(acc, x, w tmm)) {
 	name := "peakTile" + kind
 	g.function(name, []string{name + " does n times 4 " + instruction + " of full tile registers."}, nil, integers("n"))
-	sizes := make([]tileSize, 8)
-	for i := range sizes {
-		sizes[i] = tileSize{tileRows, tileLine}
-	}
-	g.configureTiles(sizes)
+	g.configureTiles(fullTiles())
 	n, loop := g.arg("n"), g.label("loop")
 	g.Label(loop)
 	for i := range tmm(4) {

@@ -53,17 +53,17 @@ func generateSquares(g *generator) {
 // left, change in memory, as next does.
 type squares struct {
 	*generator
-	line           reg.GPVirtual // bytes of a line of a panel and of integers
-	xStride, apart reg.GPVirtual // from a row to the next, from a panel to the next
-	ints, w        reg.GPVirtual
-	sums           reg.GPVirtual // of the next rows
+	line                 reg.GPVirtual // bytes of a line of a panel and of integers
+	xStride, panelStride reg.GPVirtual
+	ints, w              reg.GPVirtual
+	sums                 reg.GPVirtual // of the next rows
 }
 
 // beginSquares begins a function.
 func (g *generator) beginSquares(name string, sizes []tileSize) *squares {
 	g.function(name, []string{name + " adds products of rows rows of x with two expanded panels of w to sums. See squareFunc."}, nil,
 		pointers("sums", "x", "w"), integers("rows", "xStride", "panelBytes", "blocks"), addresses("next"), integers("ask"))
-	s := &squares{generator: g, line: g.GP64(), xStride: g.arg("xStride"), apart: g.arg("panelBytes"), ints: g.GP64(), w: g.arg("w"), sums: g.arg("sums")}
+	s := &squares{generator: g, line: g.GP64(), xStride: g.arg("xStride"), panelStride: g.arg("panelBytes"), ints: g.GP64(), w: g.arg("w"), sums: g.arg("sums")}
 	g.configureTiles(sizes)
 	g.MOVQ(operand.U32(tileLine), s.line)
 	g.LEAQ(operand.Mem{Base: s.w, Disp: -squareInts}, s.ints)
@@ -79,7 +79,7 @@ func (s *squares) endSquares() {
 // second returns the address of the second panel of what is at w.
 func (s *squares) second(w reg.GPVirtual) reg.GPVirtual {
 	second := s.GP64()
-	s.LEAQ(operand.Mem{Base: w, Index: s.apart, Scale: 1}, second)
+	s.LEAQ(operand.Mem{Base: w, Index: s.panelStride, Scale: 1}, second)
 	return second
 }
 
@@ -87,7 +87,7 @@ func (s *squares) second(w reg.GPVirtual) reg.GPVirtual {
 func (s *squares) of(w reg.GPVirtual, p, disp int) operand.Mem {
 	m := operand.Mem{Base: w, Disp: disp}
 	if p > 0 {
-		m.Index, m.Scale = s.apart, 1
+		m.Index, m.Scale = s.panelStride, 1
 	}
 	return m
 }

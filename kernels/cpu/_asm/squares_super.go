@@ -49,11 +49,7 @@ func (b *superSquare) sum(panel, plane int) tmm { return tmm(2*panel + plane) }
 
 // superSquare generates the products of a kind.
 func (g *generator) superSquare(k *superSquareKind) {
-	sizes := make([]tileSize, 8)
-	for i := range sizes {
-		sizes[i] = tileSize{tileRows, tileLine}
-	}
-	b := &superSquare{squares: g.beginSquares("super"+k.name+levelAMX, sizes), kind: k}
+	b := &superSquare{squares: g.beginSquares("super"+k.name+levelAMX, fullTiles()), kind: k}
 	b.before.x, b.before.sums, b.before.ints = g.GP64(), g.GP64(), g.GP64()
 	scale, loop, last := b.newScaling(), b.label("square"), b.label("last")
 	b.ask()
