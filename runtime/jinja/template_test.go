@@ -94,7 +94,7 @@ func TestLimits(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.60s: %v, want %s", tt.template, err, tt.want)
 		}
-		if d := time.Since(start); d > 20*time.Second {
+		if d := time.Since(start); d > time.Minute {
 			t.Errorf("%.60s: took %v", tt.template, d)
 		}
 	}
