@@ -304,7 +304,7 @@ func (k tally) try(t *testing.T, m *ir.Module, targets *target.List, every int) 
 	case *allMutants:
 		every = 1
 	case testing.Short():
-		every = 10
+		every = max(10, 3*every)
 	}
 	for i, mu := range mutants(m, targets) {
 		if i%every != 0 {
