@@ -46,7 +46,7 @@ func inspect(w io.Writer, path string, form outputForm, limit int) error {
 	if strings.HasSuffix(path, ".ggir") {
 		return inspectText(w, path, form)
 	}
-	f, err := gguf.Open(path)
+	f, err := gguf.OpenPart(path)
 	if err != nil {
 		return err
 	}

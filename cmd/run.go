@@ -20,6 +20,7 @@ import (
 	"github.com/ggmlc/ggmlc/cmd/ggmlc/demo"
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -225,7 +226,7 @@ func (f *buildFlags) cacheKey(model string) (string, error) {
 	if _, err := io.CopyN(h, file, headerBytes); err != nil && err != io.EOF {
 		return "", err
 	}
-	for _, path := range f.textSources(model) {
+	for _, path := range f.otherFiles(model) {
 		if info, err := os.Stat(path); err == nil { // opening it reports a missing file
 			fmt.Fprintf(h, "%s\n%s\n", path, fileID(info))
 		}
@@ -233,11 +234,11 @@ func (f *buildFlags) cacheKey(model string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:16]), nil
 }
 
-// textSources returns the files that a text's weights come from. It returns none for a GGUF file, or for a text with
-// errors, which the compiler reports.
-func (f *buildFlags) textSources(model string) []string {
+// otherFiles returns what else is read: the other parts of a model, or the files that a text's weights come from; none of
+// a text with errors, which the compiler reports.
+func (f *buildFlags) otherFiles(model string) []string {
 	if filepath.Ext(model) != ".ggir" {
-		return nil
+		return gguf.OtherParts(model)
 	}
 	m, err := driver.ReadText(model)
 	if err != nil {
@@ -247,7 +248,8 @@ func (f *buildFlags) textSources(model string) []string {
 	md := &driver.Model{Path: model, Module: m}
 	var paths []string
 	for _, s := range m.Sources {
-		paths = append(paths, cmp.Or(others[s.Name], md.SourcePath(s)))
+		path := cmp.Or(others[s.Name], md.SourcePath(s))
+		paths = append(append(paths, path), gguf.OtherParts(path)...)
 	}
 	return paths
 }

@@ -36,11 +36,26 @@ type File struct {
 
 	closer io.Closer
 	opened os.FileInfo // nil if the file was not opened here
+
+	others []*File // the other parts of the model, see parts.go
 }
 
-// Open reads the header, keys and tensor table of a file. It refuses files that are not regular: they could block
-// forever or never end.
+// Open reads the header, keys and tensor table of a file, and those of the other parts of its model, which then are one
+// File with it. It refuses files that are not regular: they could block forever or never end.
 func Open(path string) (*File, error) {
+	f, err := OpenPart(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.openParts(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// OpenPart is Open for one file alone, even if it is a part of a model.
+func OpenPart(path string) (*File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
@@ -114,17 +129,27 @@ func Read(r io.ReaderAt, size int64, name string) (*File, error) {
 
 // Close closes the file if Open opened it.
 func (f *File) Close() error {
-	if f.closer == nil {
-		return nil
+	var errs []error
+	for _, p := range f.others {
+		errs = append(errs, p.Close())
 	}
-	return f.closer.Close()
+	if f.closer != nil {
+		errs = append(errs, f.closer.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // Name returns the path or name that the file was opened with.
 func (f *File) Name() string { return f.name }
 
-// Size returns the size of the file in bytes.
-func (f *File) Size() int64 { return f.size }
+// Size returns the size of the file, or of all parts, in bytes.
+func (f *File) Size() int64 {
+	n := f.size
+	for _, p := range f.others {
+		n += p.size
+	}
+	return n
+}
 
 // Version returns the version of the format, 2 or 3.
 func (f *File) Version() int { return int(f.version) }
@@ -135,12 +160,22 @@ func (f *File) Alignment() int64 { return int64(f.alignment) }
 // DataOffset returns where the tensor data begins in the file.
 func (f *File) DataOffset() int64 { return f.data }
 
-// Reader returns all bytes of the file, for hashing.
-func (f *File) Reader() *io.SectionReader { return io.NewSectionReader(f.r, 0, f.size) }
+// Reader returns all bytes of the file, and then those of the other parts, for hashing.
+func (f *File) Reader() *io.SectionReader {
+	return io.NewSectionReader(append(joined{f}, f.others...), 0, f.Size())
+}
 
-// Unchanged returns an error if the file's size or modification time has changed since Open. A caller that has read
-// much of the file calls it last.
+// Unchanged returns an error if the size or modification time of the file or another part has changed since Open. A
+// caller that has read much of the file calls it last.
 func (f *File) Unchanged() error {
+	errs := []error{f.unchanged()}
+	for _, p := range f.others {
+		errs = append(errs, p.unchanged())
+	}
+	return errors.Join(errs...)
+}
+
+func (f *File) unchanged() error {
 	if f.opened == nil {
 		return nil
 	}

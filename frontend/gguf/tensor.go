@@ -23,9 +23,11 @@ type Tensor struct {
 	Name   string
 	Type   TensorType
 	Shape  []int // outermost first, the reverse of ggml's order; each at least 1
-	Offset int64 // of the data in the file
+	Offset int64 // of the data in its file
 	Size   int64 // of the data in bytes
-	Entry  int64 // offset of the table's entry in the file
+	Entry  int64 // offset of the table's entry in its file
+
+	part *File // its file, if that is not the first part
 }
 
 // Elems returns the number of elements.
@@ -46,15 +48,29 @@ func (t *Tensor) RowBytes() int {
 // Rows returns the number of innermost rows.
 func (t *Tensor) Rows() int { return t.Elems() / t.Shape[len(t.Shape)-1] }
 
-// NumTensors returns how many tensors there are.
-func (f *File) NumTensors() int { return f.tensorCount }
+// NumTensors returns how many tensors there are, in all parts.
+func (f *File) NumTensors() int {
+	n := f.tensorCount
+	for _, p := range f.others {
+		n += p.tensorCount
+	}
+	return n
+}
 
-// Tensors yields the tensor table in the order of the file.
+// Tensors yields the tensor table in the order of the file, then those of the other parts.
 func (f *File) Tensors() iter.Seq[*Tensor] {
 	return func(yield func(*Tensor) bool) {
 		for t, bad := range f.entries(f.tensorCount) {
 			if bad == nil && !yield(t) {
 				return
+			}
+		}
+		for _, p := range f.others {
+			for t := range p.Tensors() {
+				t.part = p
+				if !yield(t) {
+					return
+				}
 			}
 		}
 	}
@@ -84,7 +100,7 @@ func (f *File) tableCursor(entry int64) *cursor {
 func (f *File) Tensor(name string) (*Tensor, bool) {
 	off, ok := f.findTensor(name)
 	if !ok {
-		return nil, false
+		return f.elsewhere(name)
 	}
 	t := &Tensor{Entry: off}
 	if bad := t.read(f.tableCursor(off)); bad != nil {
@@ -94,7 +110,18 @@ func (f *File) Tensor(name string) (*Tensor, bool) {
 	return t, true
 }
 
-// findTensor returns the offset of a tensor's entry.
+// elsewhere looks a tensor up in the other parts.
+func (f *File) elsewhere(name string) (*Tensor, bool) {
+	for _, p := range f.others {
+		if t, ok := p.Tensor(name); ok {
+			t.part = p
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+// findTensor returns the offset of a tensor's entry in this file.
 func (f *File) findTensor(name string) (int64, bool) {
 	return f.tensorNames.find(name, func(off int64) bool {
 		b := f.table[off-f.tableAt:]
@@ -117,12 +144,18 @@ func (f *File) TensorError(name, format string, args ...any) error {
 	if off, ok := f.findTensor(name); ok {
 		return f.fault("tensor "+Quote(name), off, fmt.Errorf(format, args...))
 	}
+	if t, ok := f.elsewhere(name); ok {
+		return t.part.TensorError(name, format, args...)
+	}
 	return &Error{File: f.name, Err: fmt.Errorf("tensor %s: %w", Quote(name), fmt.Errorf(format, args...))}
 }
 
 // ReadTensor fills buf with the tensor's bytes from offset off on, relative to its first byte. Reading beyond its end
 // is an error, as is a file that became shorter.
 func (f *File) ReadTensor(t *Tensor, off int64, buf []byte) error {
+	if t.part != nil && t.part != f {
+		return t.part.ReadTensor(t, off, buf)
+	}
 	if off < 0 || off > t.Size || int64(len(buf)) > t.Size-off {
 		return f.TensorError(t.Name, "bytes %d to %d were asked for, but it has %d", off, off+int64(len(buf)), t.Size)
 	}
