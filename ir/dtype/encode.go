@@ -77,7 +77,7 @@ func (s *Scheme) encodeScales(f *Fields, scale, low []float64) {
 		f.D = powerAbove(math.Abs(scale[0]))
 		return
 	case !s.Super:
-		f.D, f.M = F32ToF16(float32(scale[0])), F32ToF16(float32(low[0]))
+		f.D, f.M = unitF16(scale[0]), F32ToF16(float32(low[0]))
 		return
 	}
 	f.D = s.unit(f.Scale[:], scale, s.ScaleLow, s.ScaleTop, s.Float)
@@ -100,13 +100,25 @@ func (s *Scheme) unit(dst []int8, src []float64, lowest, top int, float func(uin
 		end = lowest
 	}
 	const one = 0x3c00 // as float16
-	bits := F32ToF16(float32(extreme / float64(end) / float64(float(one))))
+	bits := unitF16(extreme / float64(end) / float64(float(one)))
 	d := float64(float(bits))
 	for i, x := range src {
 		dst[i] = 0
 		if d != 0 {
 			dst[i] = int8(max(float64(lowest), min(float64(top), math.Round(x/d))))
 		}
+	}
+	return bits
+}
+
+// unitF16 returns the float16 nearest to x. If that is below the normal ones, which have few bits there, it returns the next
+// one that is not nearer to zero than x: multiples of a smaller unit do not reach the largest of a block's numbers, and
+// those of zero none.
+func unitF16(x float64) uint16 {
+	const normal = 1. / (1 << 14)
+	bits := F32ToF16(float32(x))
+	if d := math.Abs(float64(F16ToF32(bits))); d < normal && d < math.Abs(x) {
+		bits++
 	}
 	return bits
 }

@@ -121,11 +121,7 @@ func TestEncodingLosesLittle(t *testing.T) {
 	}
 	for _, d := range schemed() {
 		y := reencode(t, d, x)
-		sum := 0.0
-		for i := range x {
-			sum += float64(x[i]-y[i]) * float64(x[i]-y[i])
-		}
-		if rms := math.Sqrt(sum / float64(len(x))); rms > 1.15*ggml[d] {
+		if rms := math.Sqrt(meanSquare(x, y)); rms > 1.15*ggml[d] {
 			t.Errorf("%v: error %.4f, ggml's is %.4f", d, rms, ggml[d])
 		}
 		rounds := 0
@@ -136,6 +132,35 @@ func TestEncodingLosesLittle(t *testing.T) {
 			rounds++
 		}
 	}
+}
+
+// TestSmallElementsAreNotLost has elements whose scales, as float16, have few bits.
+func TestSmallElementsAreNotLost(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	unit := make([]float32, 16*superLen)
+	for i := range unit {
+		unit[i] = float32(rng.NormFloat64())
+	}
+	for _, d := range schemed() {
+		whole := math.Sqrt(meanSquare(unit, reencode(t, d, unit)))
+		for _, sigma := range []float32{1e-3, 1e-4, 3e-5, 1e-5} {
+			x := make([]float32, len(unit))
+			for i := range x {
+				x[i] = sigma * unit[i]
+			}
+			if rms := math.Sqrt(meanSquare(x, reencode(t, d, x))) / float64(sigma); rms > 1.25*whole {
+				t.Errorf("%v: error %.4f of elements about %g, %.4f about 1", d, rms, sigma, whole)
+			}
+		}
+	}
+}
+
+func meanSquare(x, y []float32) float64 {
+	sum := 0.0
+	for i := range x {
+		sum += float64(x[i]-y[i]) * float64(x[i]-y[i])
+	}
+	return sum / float64(len(x))
 }
 
 // reencode returns what the encoding of x is decoded to.
