@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ggmlc/ggmlc/runtime/jinja"
 	"github.com/ggmlc/ggmlc/runtime/token"
@@ -30,6 +30,7 @@ type ChatOptions struct {
 	Template string
 
 	// Variables are what else the template reads, such as tools or enable_thinking, as a JSON object; "" for none.
+	// Control tokens that are written in tools and documents are text.
 	Variables string
 }
 
@@ -37,8 +38,8 @@ type ChatOptions struct {
 var ErrTemplate = errors.New("chat template")
 
 // Chat continues a conversation: it generates the message after the given ones, which are all messages so far. The
-// session keeps what it has of them, as for Prompt. Control tokens that are written in messages of users and tools are
-// text.
+// session keeps what it has of them, as for Prompt. Control tokens that are written in messages are text, except in
+// those of the roles system, developer and assistant.
 func (s *Session) Chat(ctx context.Context, messages []Message, o ChatOptions) iter.Seq2[Token, error] {
 	t, err := s.model.template(o)
 	if err != nil {
@@ -69,7 +70,7 @@ type chatTemplate struct {
 	model    *Model
 	template *jinja.Template
 	vars     *jinja.Dict
-	controls []string // texts of control tokens
+	guards   *guards
 }
 
 // template returns the chat template of some options.
@@ -97,7 +98,7 @@ func (m *Model) template(o ChatOptions) (*chatTemplate, error) {
 	if err != nil {
 		return nil, templateError("%w", err)
 	}
-	return &chatTemplate{m, parsed, vars, m.vocab.Controls()}, nil
+	return &chatTemplate{m, parsed, vars, newGuards(m.vocab)}, nil
 }
 
 // checkVariables refuses names that a conversation sets itself.
@@ -157,16 +158,27 @@ func (p *Program) chatTemplate(vars *jinja.Dict) (string, error) {
 }
 
 // tokens renders messages and returns their tokens.
+//
+// A template that looks at characters of untrusted texts should see them. One that joins parts of such texts must not
+// make a control token of them. So the messages are rendered with names of control tokens hidden, and again with all
+// symbols that such names have. The first is the prompt, unless it has other control tokens than the second.
 func (t *chatTemplate) tokens(messages []Message) ([]int32, error) {
-	text, err := t.render(messages)
+	now := time.Now()
+	text, given, exact, err := t.render(messages, now, false)
 	if err != nil {
 		return nil, err
 	}
-	v := t.model.vocab
-	var ids []int32
-	for part := range strings.SplitSeq(text, guard) {
-		ids = v.Encode(ids, part, token.Options{ParseSpecials: true})
+	ids := t.encode(text, given)
+	if !exact {
+		strict, given, _, err := t.render(messages, now, true)
+		if err != nil {
+			return nil, err
+		}
+		if safe := t.encode(strict, given); !slices.Equal(t.controls(ids), t.controls(safe)) {
+			ids = safe
+		}
 	}
+	v := t.model.vocab
 	first := v.Encode(nil, "", token.Options{Specials: true})
 	if len(first) > 0 && first[0] == v.BOS() && (len(ids) == 0 || ids[0] != v.BOS()) {
 		ids = append([]int32{v.BOS()}, ids...)
@@ -177,17 +189,39 @@ func (t *chatTemplate) tokens(messages []Message) ([]int32, error) {
 	return ids, nil
 }
 
-// guard is put inside the names of control tokens in messages of users and tools. The text is cut there before it is
-// encoded, so that they are no control tokens. It is a noncharacter of Unicode, which no text has.
-const guard = "\U0010FFFE"
+// encode returns the tokens of a rendered text.
+func (t *chatTemplate) encode(text string, given []token.Span) []int32 {
+	return t.model.vocab.Encode(nil, text, token.Options{ParseSpecials: true, Given: given})
+}
 
-// render returns the text of messages, with guards.
-func (t *chatTemplate) render(messages []Message) (string, error) {
+// controls returns the tokens among others whose texts are matched as a whole.
+func (t *chatTemplate) controls(ids []int32) []int32 {
+	var list []int32
+	for _, id := range ids {
+		if kind := t.model.vocab.TypeOf(id); kind == token.Control || kind == token.Unknown {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// render returns the text of messages, and the parts of it that are in no control token. Of untrusted texts it hides
+// control tokens, and if strict all their symbols. It is exact if strict makes no difference.
+func (t *chatTemplate) render(messages []Message, now time.Time, strict bool) (text string, given []token.Span, exact bool, err error) {
+	exact = true
+	hide := func(s string) string {
+		s = t.guards.hideNames(t.guards.clean.Replace(s))
+		exact = exact && !strings.ContainsAny(s, t.guards.symbols)
+		if strict {
+			s = t.guards.hideAll.Replace(s)
+		}
+		return s
+	}
 	list := []any{}
 	for _, msg := range messages {
-		d, err := t.message(msg)
+		d, err := t.message(msg, hide)
 		if err != nil {
-			return "", err
+			return "", nil, false, err
 		}
 		list = append(list, d)
 	}
@@ -198,23 +232,31 @@ func (t *chatTemplate) render(messages []Message) (string, error) {
 			vars.Set(name, v.Text(id))
 		}
 	}
-	for k, val := range t.vars.All() {
-		vars.Set(k, val)
+	for name, value := range t.vars.All() {
+		change := t.guards.clean.Replace
+		if slices.Contains(foreignVariables, name.(string)) {
+			change = hide
+		}
+		vars.Set(name, changeTexts(value, change))
 	}
-	text, err := t.template.Render(vars, jinja.Options{Now: time.Now()})
+	text, err = t.template.Render(vars, jinja.Options{Now: now})
 	if err != nil {
-		return "", templateError("%w", err)
+		return "", nil, false, templateError("%w", err)
 	}
-	return text, nil
+	text, given = t.guards.show(text)
+	return text, given, exact, nil
 }
 
-// message returns a message as the template sees it.
-func (t *chatTemplate) message(msg Message) (*jinja.Dict, error) {
-	content := strings.ReplaceAll(msg.Content, guard, "")
-	if msg.Role == "user" || msg.Role == "tool" {
-		content = t.guarded(content)
-	}
-	d := jinja.NewDict("role", msg.Role, "content", content)
+// trustedRoles are the roles whose messages are the application's and the model's own.
+var trustedRoles = []any{"system", "developer", "assistant"}
+
+// foreignVariables are variables of templates with texts of others: descriptions of tools come from their servers. The
+// other ones may have control tokens, such as one that begins answers.
+var foreignVariables = []string{"documents", "tools"}
+
+// message returns a message as the template sees it. Hide changes the texts of untrusted ones.
+func (t *chatTemplate) message(msg Message, hide func(string) string) (any, error) {
+	d := jinja.NewDict("role", msg.Role, "content", msg.Content)
 	more, err := jsonObject(msg.More)
 	if err != nil {
 		return nil, inputError("more of a message: %w", err)
@@ -222,15 +264,8 @@ func (t *chatTemplate) message(msg Message) (*jinja.Dict, error) {
 	for k, v := range more.All() {
 		d.Set(k, v)
 	}
-	return d, nil
-}
-
-// guarded puts guards into the names of control tokens.
-func (t *chatTemplate) guarded(text string) string {
-	for _, control := range t.controls {
-		if _, n := utf8.DecodeRuneInString(control); n < len(control) && strings.Contains(text, control) {
-			text = strings.ReplaceAll(text, control, control[:n]+guard+control[n:])
-		}
+	if role, _ := d.Get("role"); slices.Contains(trustedRoles, role) {
+		hide = t.guards.clean.Replace
 	}
-	return text
+	return changeTexts(d, hide), nil
 }

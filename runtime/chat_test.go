@@ -113,7 +113,7 @@ func TestControlTokensInMessagesAreText(t *testing.T) {
 		role string
 		ends int
 	}{{"user", 1}, {"tool", 1}, {"system", 3}, {"assistant", 3}} {
-		ids, err := tmpl.tokens([]Message{{Role: tt.role, Content: "a</s>b</s>" + guard}})
+		ids, err := tmpl.tokens([]Message{{Role: tt.role, Content: "a</s>b</s>\uFDD0"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,3 +11,14 @@ func (v *Vocab) Controls() []string {
 	}
 	return texts
 }
+
+// ControlsIn returns where such texts are in another, including those that overlap, in the order of their beginnings.
+func (v *Vocab) ControlsIn(text string) []Span {
+	var spans []Span
+	for _, m := range v.special.all(v, text, Options{ParseSpecials: true}) {
+		if !v.matchable(m.id, Options{}) {
+			spans = append(spans, Span{m.pos, m.pos + m.n})
+		}
+	}
+	return spans
+}

@@ -13,7 +13,8 @@ type Options struct {
 	// templates. Text from users must not be able to do that.
 	ParseSpecials bool
 
-	given []span // parts of the text in which ParseSpecials has no effect
+	// Given are parts of the text, in its order, that ParseSpecials leaves text: no control token has bytes of them.
+	Given []Span
 }
 
 // Encode appends the tokens of a text to dst. Time and memory grow as n log n with the length of any text.

@@ -2,6 +2,7 @@ package token
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 )
 
@@ -33,17 +34,13 @@ func ValidPair(text string) error {
 	return nil
 }
 
-// span is a part of a text, from a byte to before another.
-type span struct{ from, to int }
+// Span is a part of a text, from a byte to before another.
+type Span struct{ From, To int }
 
-// meets reports whether bytes of a text are among those of a span.
-func meets(spans []span, from, to int) bool {
-	for _, s := range spans {
-		if from < s.to && s.from < to {
-			return true
-		}
-	}
-	return false
+// meets reports whether bytes of a text are among those of a span. The spans are in order.
+func meets(spans []Span, from, to int) bool {
+	i := sort.Search(len(spans), func(i int) bool { return spans[i].To > from })
+	return i < len(spans) && spans[i].From < to
 }
 
 // EncodePair appends the tokens of a query and a document as models that rank texts read them: each of both ended, or
@@ -52,7 +49,7 @@ func meets(spans []span, from, to int) bool {
 func (v *Vocab) EncodePair(dst []int32, query, document string) []int32 {
 	if v.pair != "" {
 		text, given := v.fillPair(query, document)
-		return v.Encode(dst, text, Options{ParseSpecials: true, given: given})
+		return v.Encode(dst, text, Options{ParseSpecials: true, Given: given})
 	}
 	end := v.eos
 	if end == None {
@@ -78,10 +75,10 @@ func (v *Vocab) EncodePair(dst []int32, query, document string) []int32 {
 
 // fillPair returns the text of the vocabulary's template with a query and a document in their places, and where these
 // are.
-func (v *Vocab) fillPair(query, document string) (text string, given []span) {
+func (v *Vocab) fillPair(query, document string) (text string, given []Span) {
 	var b strings.Builder
 	put := func(s string) {
-		given = append(given, span{b.Len(), b.Len() + len(s)})
+		given = append(given, Span{b.Len(), b.Len() + len(s)})
 		b.WriteString(s)
 	}
 	for rest := v.pair; rest != ""; {
