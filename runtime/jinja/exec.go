@@ -30,25 +30,34 @@ func (s setStmt) exec(m *machine) flow {
 }
 
 func (s setBlockStmt) exec(m *machine) flow {
-	m.assign(s.target, m.filtered(s.filters, s.body))
-	return flowNext
+	v, f := m.filtered(s.filters, s.body)
+	if f == flowNext {
+		m.assign(s.target, v)
+	}
+	return f
 }
 
 func (s filterStmt) exec(m *machine) flow {
-	m.print(m.str(m.filtered(s.filters, s.body)))
-	return flowNext
+	v, f := m.filtered(s.filters, s.body)
+	if f == flowNext {
+		m.print(m.str(v))
+	}
+	return f
 }
 
-// filtered returns what statements print, after some filters.
-func (m *machine) filtered(filters []filterExpr, body []stmt) any {
-	var v any
+// filtered returns what statements print, after some filters. If they break or continue a loop around them,
+// there is no value.
+func (m *machine) filtered(filters []filterExpr, body []stmt) (v any, f flow) {
 	m.within(m.scope, func() {
-		v = m.capture(func() { m.run(body) })
+		v = m.capture(func() { f = m.run(body) })
 	})
+	if f != flowNext {
+		return nil, f
+	}
 	for i := range filters {
 		v = m.filter(&filters[i], v)
 	}
-	return v
+	return v, flowNext
 }
 
 func (s withStmt) exec(m *machine) flow {

@@ -19,12 +19,12 @@ type loop struct {
 func (s forStmt) exec(m *machine) flow {
 	over := m.eval(s.over)
 	m.at = s.at
-	m.forEach(&s, over, m.scope, 0)
-	return flowNext
+	return m.forEach(&s, over, m.scope, 0)
 }
 
-// forEach runs a loop in the scope around it.
-func (m *machine) forEach(s *forStmt, over any, outer *scope, depth int) {
+// forEach runs a loop in the scope around it. What follows else is outside the loop: break and continue there are of the
+// loop around this one, and are returned.
+func (m *machine) forEach(s *forStmt, over any, outer *scope, depth int) flow {
 	l := &loop{stmt: s, outer: outer, index: -1, depth: depth}
 	l.next = m.source(s, over, outer)
 	l.prev, l.value = &undefined{"there is no previous item"}, &undefined{"there is no previous item"}
@@ -38,10 +38,11 @@ func (m *machine) forEach(s *forStmt, over any, outer *scope, depth int) {
 		f = m.run(s.body)
 		other = other && f != flowNext
 	}
-	if other && len(s.other) > 0 {
-		m.scope = &scope{parent: outer}
-		m.run(s.other)
+	if !other {
+		return flowNext
 	}
+	m.scope = &scope{parent: outer}
+	return m.run(s.other)
 }
 
 // source returns the elements of a loop that meet its condition, one by one.

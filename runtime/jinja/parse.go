@@ -39,7 +39,7 @@ type parser struct {
 	tokens  []lexeme
 	at      int
 	nesting int
-	loops   int        // for statements around the present one, within the same macro
+	loops   int        // for statements around the present one, within the same function of Python
 	names   [][]string // which of varargs, kwargs and caller the macros around the present statement use
 }
 
@@ -158,6 +158,15 @@ func (p *parser) closed(end string) []stmt {
 	return body
 }
 
+// function is closed where jinja2 makes a function of the statements. They leave no loop around them.
+func (p *parser) function(end string) []stmt {
+	around := p.loops
+	p.loops = 0
+	body := p.closed(end)
+	p.loops = around
+	return body
+}
+
 // statement reads one statement.
 func (p *parser) statement() stmt {
 	p.take()
@@ -178,7 +187,7 @@ func (p *parser) statement() stmt {
 	case "with":
 		return p.with()
 	case "generation": // of transformers: it marks what a model is trained on
-		return withStmt{body: p.closed("endgeneration")}
+		return withStmt{body: p.function("endgeneration")}
 	case "print":
 		s := printStmt{word.at, p.list()}
 		p.want(kindBlockEnd, "%}")
@@ -244,12 +253,17 @@ func (p *parser) forStatement(at int) stmt {
 		s.only = p.expression()
 	}
 	s.recursive = p.skipName("recursive")
+	around := p.loops
 	p.loops++
 	var end string
 	s.body, end = p.block("endfor", "else")
-	p.loops--
+	p.loops = around
 	if end == "else" {
+		if s.recursive { // a function of jinja2, with its else
+			p.loops = 0
+		}
 		s.other, _ = p.block("endfor")
+		p.loops = around
 	}
 	p.want(kindBlockEnd, "%}")
 	return s
@@ -320,13 +334,11 @@ func (p *parser) macro() stmt {
 
 // macroBody reads the statements of a macro and notes what they use.
 func (p *parser) macroBody(m *macroStmt, end string) {
-	loops := p.loops
-	p.loops = 0
 	p.names = append(p.names, nil)
-	m.body = p.closed(end)
+	m.body = p.function(end)
 	last := len(p.names) - 1
 	used := p.names[last]
-	p.names, p.loops = p.names[:last], loops
+	p.names = p.names[:last]
 	m.varargs, m.kwargs, m.caller = slices.Contains(used, "varargs"), slices.Contains(used, "kwargs"), slices.Contains(used, "caller")
 }
 
