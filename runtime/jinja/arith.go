@@ -293,21 +293,20 @@ func (m *machine) slice(of any, s sliceExpr, at int) any {
 	case tuple:
 		return tuple(m.pick(of, bounds))
 	case string:
-		return m.sliceText(of, bounds)
+		s, _ := m.sliceText(of, bounds)
+		return s
 	}
-	if _, ok := of.(*Dict); ok {
-		m.fail("a dict has no slices")
-	}
-	return missing(of, "a slice")
+	m.fail("only texts and lists have slices")
+	return nil
 }
 
-// sliceText slices by characters.
-func (m *machine) sliceText(s string, bounds [3]any) any {
+// sliceText slices by characters, and returns the number of the first one, too.
+func (m *machine) sliceText(s string, bounds [3]any) (part string, start int) {
 	m.step(len(s) / 16)
 	if utf8.RuneCountInString(s) == len(s) && bounds[2] == nil {
 		start, stop, _ := m.bounds(len(s), bounds)
 		m.made(max(0, stop-start))
-		return s[start:max(start, stop)]
+		return s[start:max(start, stop)], start
 	}
 	runes := []rune(s)
 	start, stop, step := m.bounds(len(runes), bounds)
@@ -316,7 +315,7 @@ func (m *machine) sliceText(s string, bounds [3]any) any {
 		b.WriteRune(runes[i])
 	}
 	m.made(b.Len())
-	return b.String()
+	return b.String(), start
 }
 
 func (m *machine) pick(list []any, bounds [3]any) []any {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // filter is a filter: a function of a value and the arguments after its name.
@@ -54,9 +55,9 @@ func filterOf(name string) filter {
 	case "truncate":
 		return filterTruncate
 	case "upper":
-		return textFilter(strings.ToUpper)
+		return textFilter(upper)
 	case "urlencode":
-		return textFilter(urlEncode)
+		return filterURLEncode
 	case "wordcount":
 		return filterWordCount
 	}
@@ -100,13 +101,10 @@ func filterAttr(m *machine, v any, a *args) any {
 
 // capitalize makes the first character upper case and the others lower case.
 func capitalize(s string) string {
-	for i, r := range s {
-		if i > 0 {
-			return strings.ToUpper(s[:i]) + strings.ToLower(s[i:])
-		}
-		_ = r
-	}
-	return strings.ToUpper(s)
+	_, n := utf8.DecodeRuneInString(s)
+	s = upper(s[:n]) + s[n:]
+	_, n = utf8.DecodeRuneInString(s)
+	return s[:n] + strings.ToLower(s[n:])
 }
 
 // title capitalizes each word. Words are separated by white space, hyphens and opening brackets.
@@ -115,7 +113,7 @@ func title(s string) string {
 	start := true
 	for _, r := range s {
 		if start {
-			b.WriteString(strings.ToUpper(string(r)))
+			b.WriteString(upper(string(r)))
 		} else {
 			b.WriteString(strings.ToLower(string(r)))
 		}
@@ -190,7 +188,7 @@ func filterIndent(m *machine, v any, a *args) any {
 	if !ok {
 		in, _ = m.repeat(" ", int64(m.integer(orElse(b[0], int64(4)), "the width"))).(string)
 	}
-	lines := splitLines(m.str(v)+"\n", false)
+	lines := splitLines(m.textArg(v)+"\n", false)
 	m.product(len(in)+1, int64(len(lines)))
 	var out strings.Builder
 	for i, line := range lines {
@@ -316,14 +314,14 @@ func filterTruncate(m *machine, v any, a *args) any {
 	b := m.bind(a, "length", "killwords", "end", "leeway")
 	length, end := m.integer(orElse(b[0], int64(255)), "the length"), []rune(m.str(orElse(b[2], "...")))
 	leeway := m.integer(orElse(b[3], int64(5)), "the leeway")
-	s := []rune(m.str(v))
-	m.step(len(s) / 16)
 	if length < len(end) || leeway < 0 {
 		m.fail("truncate: the length is less than that of the end")
 	}
-	if len(s) <= length+leeway {
-		return string(s)
+	if m.length(v) <= length+leeway {
+		return v
 	}
+	s := []rune(m.textArg(v))
+	m.step(len(s) / 16)
 	cut := string(s[:length-len(end)])
 	if !truth(orElse(b[1], false)) {
 		if i := strings.LastIndexByte(cut, ' '); i >= 0 {
@@ -332,6 +330,18 @@ func filterTruncate(m *machine, v any, a *args) any {
 	}
 	m.made(len(cut) + len(end))
 	return cut + string(end)
+}
+
+// filterURLEncode encodes a text. The pairs of a dict or list, of which Python makes a query, are not supported.
+func filterURLEncode(m *machine, v any, a *args) any {
+	switch v.(type) {
+	case []any, tuple, *Dict:
+		if m.length(v) > 0 {
+			m.fail("urlencode takes a text: pairs are not supported")
+		}
+		v = ""
+	}
+	return textFilter(urlEncode)(m, v, a)
 }
 
 // urlEncode writes bytes that have a meaning in addresses as numbers.

@@ -107,9 +107,9 @@ func textMethod(s, name string) func(*machine, *args) any {
 
 // plainMethods are the methods of texts without arguments.
 var plainMethods = map[string]func(s string) any{
-	"upper":      func(s string) any { return strings.ToUpper(s) },
+	"upper":      func(s string) any { return upper(s) },
 	"lower":      func(s string) any { return strings.ToLower(s) },
-	"casefold":   func(s string) any { return strings.ToLower(s) },
+	"casefold":   func(s string) any { return strings.ToLower(wide.Replace(s)) },
 	"capitalize": func(s string) any { return capitalize(s) },
 	"title":      func(s string) any { return titleWords(s) },
 	"swapcase":   func(s string) any { return strings.Map(swapCase, s) },
@@ -173,7 +173,8 @@ var textMethods = map[string]func(m *machine, s string, a *args) any{
 	"index":   func(m *machine, s string, a *args) any { return m.mustIndex(s, a, strings.Index) },
 	"rindex":  func(m *machine, s string, a *args) any { return m.mustIndex(s, a, strings.LastIndex) },
 	"count": func(m *machine, s string, a *args) any {
-		return int64(strings.Count(s, m.textArg(m.bind(a, "sub")[0])))
+		sub, s, _ := m.between(s, a)
+		return int64(strings.Count(s, m.textArg(sub)))
 	},
 	"partition":  func(m *machine, s string, a *args) any { return m.partition(s, a, strings.Index) },
 	"rpartition": func(m *machine, s string, a *args) any { return m.partition(s, a, strings.LastIndex) },
@@ -218,9 +219,20 @@ func (m *machine) strip(s string, chars any, at side) string {
 	return s
 }
 
+// between returns the text that a method looks for, and where: in all of s, or from a character up to another one.
+func (m *machine) between(s string, a *args) (sub any, in string, from int) {
+	if n := len(a.pos); n == 2 || n == 3 {
+		var bounds [3]any
+		copy(bounds[:], a.pos[1:])
+		a.pos = a.pos[:1]
+		s, from = m.sliceText(s, bounds)
+	}
+	return m.bind(a, "sub")[0], s, from
+}
+
 // affix reports whether a text begins or ends with another one, or with one of a tuple.
 func (m *machine) affix(s string, a *args, has func(s, affix string) bool) any {
-	v := m.bind(a, "affix")[0]
+	v, s, _ := m.between(s, a)
 	list, ok := v.(tuple)
 	if !ok {
 		list = tuple{v}
@@ -251,13 +263,14 @@ func methodJoin(m *machine, s string, a *args) any {
 	return b.String()
 }
 
-// index returns the character at which a text is found, or -1. Bounds are not supported.
+// index returns the character at which a text is found, or -1.
 func (m *machine) index(s string, a *args, find func(s, sub string) int) any {
-	i := find(s, m.textArg(m.bind(a, "sub")[0]))
+	sub, s, from := m.between(s, a)
+	i := find(s, m.textArg(sub))
 	if i < 0 {
 		return int64(-1)
 	}
-	return int64(utf8.RuneCountInString(s[:i]))
+	return int64(from + utf8.RuneCountInString(s[:i]))
 }
 
 func (m *machine) mustIndex(s string, a *args, find func(s, sub string) int) any {

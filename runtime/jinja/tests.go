@@ -1,9 +1,6 @@
 package jinja
 
-import (
-	"math"
-	"strings"
-)
+import "strings"
 
 // test is a test: a question about a value.
 type test func(m *machine, v any, a *args) bool
@@ -17,10 +14,14 @@ func testOf(name string) test {
 	case "even", "odd":
 		return func(m *machine, v any, a *args) bool {
 			m.bind(a)
-			return m.remainder(v, int64(2)) == (name == "odd")
+			rest := int64(0)
+			if name == "odd" {
+				rest = 1
+			}
+			return m.equal(m.binary("%", v, int64(2)), rest)
 		}
 	case "divisibleby":
-		return func(m *machine, v any, a *args) bool { return !m.remainder(v, m.bind(a, "num")[0]) }
+		return func(m *machine, v any, a *args) bool { return m.equal(m.binary("%", v, m.bind(a, "num")[0]), int64(0)) }
 	case "in":
 		return func(m *machine, v any, a *args) bool { return m.contains(m.bind(a, "seq")[0], v) }
 	case "lower", "upper":
@@ -115,18 +116,10 @@ func isSequence(v any) bool {
 	return false
 }
 
-// remainder reports whether dividing a number leaves a remainder.
-func (m *machine) remainder(v, by any) bool {
-	r := m.binary("%", v, by)
-	return !m.equal(r, int64(0)) && !isNaN(r)
-}
-
-func isNaN(v any) bool { x, ok := v.(float64); return ok && math.IsNaN(x) }
-
 // cased reports whether a text has letters, all of one case.
-func cased(s string, upper bool) bool {
-	if upper {
-		return s == strings.ToUpper(s) && s != strings.ToLower(s)
+func cased(s string, inUpper bool) bool {
+	if inUpper {
+		return s == upper(s) && s != strings.ToLower(s)
 	}
-	return s == strings.ToLower(s) && s != strings.ToUpper(s)
+	return s == strings.ToLower(s) && s != upper(s)
 }
