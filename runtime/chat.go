@@ -210,10 +210,10 @@ func (t *chatTemplate) controls(ids []int32) []int32 {
 func (t *chatTemplate) render(messages []Message, now time.Time, strict bool) (text string, given []token.Span, exact bool, err error) {
 	exact = true
 	hide := func(s string) string {
-		s = t.guards.hideNames(t.guards.clean.Replace(s))
+		s = t.guards.hideNames(t.guards.clean(s))
 		exact = exact && !strings.ContainsAny(s, t.guards.symbols)
 		if strict {
-			s = t.guards.hideAll.Replace(s)
+			s = t.guards.hideSymbols(s)
 		}
 		return s
 	}
@@ -233,7 +233,7 @@ func (t *chatTemplate) render(messages []Message, now time.Time, strict bool) (t
 		}
 	}
 	for name, value := range t.vars.All() {
-		change := t.guards.clean.Replace
+		change := t.guards.clean
 		if slices.Contains(foreignVariables, name.(string)) {
 			change = hide
 		}
@@ -265,7 +265,7 @@ func (t *chatTemplate) message(msg Message, hide func(string) string) (any, erro
 		d.Set(k, v)
 	}
 	if role, _ := d.Get("role"); slices.Contains(trustedRoles, role) {
-		hide = t.guards.clean.Replace
+		hide = t.guards.clean
 	}
 	return changeTexts(d, hide), nil
 }

@@ -1,10 +1,7 @@
 package runtime
 
 import (
-	"cmp"
-	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/ggmlc/ggmlc/runtime/jinja"
@@ -19,49 +16,49 @@ import (
 // and replacements alone.
 type guards struct {
 	vocab    *token.Vocab
-	standIns map[string]string
-	original map[rune]string   // of a stand-in
-	symbols  string            // that control tokens have, the first of each
-	hideAll  *strings.Replacer // hides them
-	clean    *strings.Replacer // removes stand-ins
+	standIns map[rune]rune
+	original map[rune]rune // of a stand-in
+	symbols  string        // that control tokens have, the first of each
 }
 
 // newGuards returns the guards of a vocabulary.
 func newGuards(v *token.Vocab) *guards {
-	g := &guards{vocab: v, standIns: map[string]string{}, original: map[rune]string{}}
-	var hide, clean []string
+	g := &guards{vocab: v, standIns: map[rune]rune{}, original: map[rune]rune{}}
 	for _, name := range v.Controls() {
-		from, to, symbol := keyOf(name)
-		key := name[from:to]
-		if g.standIns[key] != "" {
+		_, key := keyOf(name)
+		if g.standIns[key] != 0 {
 			continue
 		}
-		standIn := string(utf8.RuneError)
-		if r, ok := noncharacter(len(g.original)); ok {
-			standIn = string(r)
-			g.original[r] = key
-			clean = append(clean, standIn, "")
+		standIn, ok := noncharacter(len(g.original))
+		if ok {
+			g.original[standIn] = key
+		} else {
+			standIn = utf8.RuneError
 		}
 		g.standIns[key] = standIn
-		if symbol {
-			g.symbols += key
-			hide = append(hide, key, standIn)
+		if isSymbol(key) {
+			g.symbols += string(key)
 		}
 	}
-	g.hideAll, g.clean = strings.NewReplacer(hide...), strings.NewReplacer(clean...)
 	return g
 }
 
-// keyOf returns the part of a control token's text that is hidden: the first symbol, such as < or [, or the first
-// character if there is none. Characters of words are no symbols, as templates compare roles, types and names.
-func keyOf(name string) (from, to int, symbol bool) {
+// keyOf returns the character of a control token's text that is hidden, and where it is: the first symbol, such as < or [,
+// or the first character if there is none.
+func keyOf(name string) (at int, key rune) {
 	for i, r := range name {
-		if r != utf8.RuneError && (unicode.IsSymbol(r) || unicode.IsPunct(r) && !strings.ContainsRune("_-.", r)) {
-			return i, i + utf8.RuneLen(r), true
+		if isSymbol(r) {
+			return i, r
 		}
 	}
-	_, n := utf8.DecodeRuneInString(name)
-	return 0, n, false
+	key, _ = utf8.DecodeRuneInString(name)
+	return 0, key
+}
+
+// isSymbol reports whether a character is none of a word in ASCII, which templates compare: of roles, types and names.
+func isSymbol(r rune) bool {
+	word := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-. ", r)
+	return !word && r != utf8.RuneError
 }
 
 // noncharacter returns the i-th noncharacter of Unicode. There are 66, and vocabularies need a few of them.
@@ -77,24 +74,45 @@ func noncharacter(i int) (r rune, ok bool) {
 // hideNames hides a character of each control token that is written in a text. The rest of the text may still become
 // one if the template joins its parts.
 func (g *guards) hideNames(text string) string {
-	var keys []token.Span
-	for _, s := range g.vocab.ControlsIn(text) {
-		from, to, _ := keyOf(text[s.From:s.To])
-		keys = append(keys, token.Span{From: s.From + from, To: s.From + to})
+	spans := g.vocab.ControlsIn(text)
+	if len(spans) == 0 {
+		return text
 	}
-	slices.SortFunc(keys, func(a, b token.Span) int { return cmp.Compare(a.From, b.From) })
+	hidden := make([]bool, len(text))
+	for _, s := range spans {
+		at, _ := keyOf(text[s.From:s.To])
+		hidden[s.From+at] = true
+	}
 	var b strings.Builder
-	from := 0
-	for _, k := range keys {
-		if k.From < from {
-			continue // of another name, too
+	for i, r := range text {
+		_, n := utf8.DecodeRuneInString(text[i:])
+		if hidden[i] {
+			b.WriteRune(g.standIns[r])
+		} else {
+			b.WriteString(text[i : i+n])
 		}
-		b.WriteString(text[from:k.From])
-		b.WriteString(g.standIns[text[k.From:k.To]])
-		from = k.To
 	}
-	b.WriteString(text[from:])
 	return b.String()
+}
+
+// hideSymbols hides all symbols that control tokens have.
+func (g *guards) hideSymbols(text string) string {
+	return strings.Map(func(r rune) rune {
+		if s := g.standIns[r]; s != 0 && isSymbol(r) {
+			return s
+		}
+		return r
+	}, text)
+}
+
+// clean removes stand-ins from a text.
+func (g *guards) clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if g.original[r] != 0 {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // show returns a text with hidden characters in place of their stand-ins, and where they are.
@@ -104,8 +122,8 @@ func (g *guards) show(text string) (shown string, given []token.Span) {
 	for i, r := range text {
 		if key, ok := g.original[r]; ok {
 			b.WriteString(text[from:i])
-			given = append(given, token.Span{From: b.Len(), To: b.Len() + len(key)})
-			b.WriteString(key)
+			given = append(given, token.Span{From: b.Len(), To: b.Len() + utf8.RuneLen(key)})
+			b.WriteRune(key)
 			from = i + utf8.RuneLen(r)
 		}
 	}

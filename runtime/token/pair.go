@@ -2,7 +2,6 @@ package token
 
 import (
 	"fmt"
-	"sort"
 	"strings"
 )
 
@@ -39,8 +38,15 @@ type Span struct{ From, To int }
 
 // meets reports whether bytes of a text are among those of a span. The spans are in order.
 func meets(spans []Span, from, to int) bool {
-	i := sort.Search(len(spans), func(i int) bool { return spans[i].To > from })
-	return i < len(spans) && spans[i].From < to
+	lo, hi := 0, len(spans) // the first that does not end before is in [lo, hi]
+	for lo < hi {
+		if mid := (lo + hi) / 2; spans[mid].To > from {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return lo < len(spans) && spans[lo].From < to
 }
 
 // EncodePair appends the tokens of a query and a document as models that rank texts read them: each of both ended, or
