@@ -69,6 +69,15 @@ func (s *screen) end(b *buffer) error {
 	return err
 }
 
+// leave moves to the row after the text, for the output of others. The cursor of the text stays.
+func (s *screen) leave(b *buffer) error {
+	at := b.at
+	b.at = len(b.text)
+	err := s.end(b)
+	b.at = at
+	return err
+}
+
 // layout is a text divided into rows.
 type layout struct {
 	text        []rune

@@ -10,12 +10,14 @@ import (
 // Terminal reads lines that are edited. Only one goroutine may read at a time.
 type Terminal struct {
 	in, out *os.File
-	buffer  buffer
-	screen  screen
 	unread  []byte // keys of the next line
 
-	mu      sync.Mutex
-	restore func() // ends the mode of single keys; nil in the terminal's own mode
+	mu      sync.Mutex // protects what follows
+	buffer  buffer
+	screen  screen
+	reading bool     // a line
+	restore func()   // ends the mode of single keys; nil in the terminal's own mode
+	signals *signals // nil before the first line
 	closed  bool
 }
 
@@ -44,20 +46,15 @@ const (
 // pasted with them. The error is io.EOF when the user ends the input, by Ctrl-D in an empty line.
 //
 // Between two lines the terminal stays in the mode of single keys: what is typed meanwhile is not shown, and belongs to
-// the next line. Close ends that mode.
+// the next line. Close ends that mode. So do signals that end the process, and Ctrl-Z until the process continues.
 func (t *Terminal) ReadLine(prompt string) (string, error) {
-	if err := t.singleKeys(); err != nil {
+	if err := t.begin(prompt); err != nil {
 		return "", err
 	}
-	t.buffer.begin()
-	t.screen.begin(prompt)
 	for {
-		text, done, err := t.edit()
+		text, done, err := t.update()
 		if done || err != nil {
 			return text, err
-		}
-		if err := t.screen.draw(&t.buffer); err != nil {
-			return "", err
 		}
 		var b [4096]byte
 		n, err := t.in.Read(b[:])
@@ -66,6 +63,36 @@ func (t *Terminal) ReadLine(prompt string) (string, error) {
 			return "", err
 		}
 	}
+}
+
+// begin begins a line.
+func (t *Terminal) begin(prompt string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return os.ErrClosed
+	}
+	if t.signals == nil {
+		t.signals = t.watch()
+	}
+	if err := t.singleKeys(); err != nil {
+		return err
+	}
+	t.buffer.begin()
+	t.screen.begin(prompt)
+	t.reading = true
+	return nil
+}
+
+// update applies the keys that have been read, and draws the line unless they end it.
+func (t *Terminal) update() (text string, done bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text, done, err = t.edit()
+	if t.reading = !done && err == nil; t.reading {
+		err = t.screen.draw(&t.buffer)
+	}
+	return text, done, err
 }
 
 // edit applies the keys that have been read, up to the one that ends the line.
@@ -95,18 +122,16 @@ func (t *Terminal) edit() (text string, done bool, err error) {
 	}
 }
 
-// singleKeys switches the terminal to single keys, if it is not in that mode.
+// singleKeys switches the terminal to single keys, if it is not in that mode. In the background it does not: the terminal
+// has the mode of another process.
 func (t *Terminal) singleKeys() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
-		return os.ErrClosed
-	}
-	if t.restore != nil {
+	if t.restore != nil || inBackground(t.in) {
 		return nil
 	}
+	t.signals.catchEnds()
 	restore, err := singleKeys(t.in, t.out)
 	if err != nil {
+		t.signals.releaseEnds()
 		return err
 	}
 	t.out.WriteString(pasteMarksOn)
@@ -117,14 +142,58 @@ func (t *Terminal) singleKeys() error {
 	return nil
 }
 
+// ownMode returns the terminal to its own mode.
+func (t *Terminal) ownMode() {
+	if t.restore == nil {
+		return
+	}
+	if !inBackground(t.in) {
+		t.restore()
+	}
+	t.restore = nil
+	t.signals.releaseEnds()
+}
+
+// suspend returns the terminal to its own mode and calls stop, which returns when the process continues.
+func (t *Terminal) suspend(stop func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.restore != nil && t.reading {
+		t.screen.leave(&t.buffer)
+	}
+	t.ownMode()
+	stop()
+	t.resume()
+}
+
+// continued sets the mode of single keys after something else stopped the process: another process may have changed it.
+func (t *Terminal) continued() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ownMode()
+	t.resume()
+}
+
+// resume returns to single keys, and draws the line in the row of the cursor.
+func (t *Terminal) resume() {
+	if t.closed || t.singleKeys() != nil || t.restore == nil || !t.reading {
+		return
+	}
+	t.screen.above = 0
+	t.screen.draw(&t.buffer)
+}
+
 // Close returns the terminal to its own mode for good. Another goroutine than that of ReadLine may call it, also while
 // a line is read.
 func (t *Terminal) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
 	t.closed = true
-	if t.restore != nil {
-		t.restore()
-		t.restore = nil
+	t.ownMode()
+	if t.signals != nil {
+		t.signals.close()
 	}
 }
