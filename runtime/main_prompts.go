@@ -57,7 +57,7 @@ func (g *generateCommand) checkPrompts() error {
 func readPrompts(path string) ([]promptLine, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("--prompts %w", err)
+		return nil, fileError(path, err)
 	}
 	var lines []promptLine
 	for i, line := range strings.Split(string(text), "\n") {

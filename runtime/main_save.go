@@ -22,7 +22,7 @@ func (g *generateCommand) load(s *Session) error {
 	}
 	f, err := os.Open(g.loadFrom)
 	if err != nil {
-		return fmt.Errorf("--load %w", err)
+		return fileError(g.loadFrom, err)
 	}
 	defer f.Close()
 	r := bufio.NewReaderSize(f, 1<<20)

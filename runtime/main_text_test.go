@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -45,6 +46,29 @@ func TestTokenizeAndDetokenize(t *testing.T) {
 	} {
 		if status, out, errs := invoke(p, strings.Fields(c.args)...); status != 0 || out != c.want || errs != "" {
 			t.Errorf("%s: status %d, %q, want %q; errors %q", c.args, status, out, c.want, errs)
+		}
+	}
+}
+
+// TestMissingFilesAreNamedOnce is about the flags that read a file when the command runs, and those that read it at once.
+func TestMissingFilesAreNamedOnce(t *testing.T) {
+	p := talker(t)
+	file := filepath.Join(t.TempDir(), "none")
+	for _, c := range []struct {
+		args   string
+		status int
+		want   string
+	}{
+		{"--file", exitFailed, "toy: "},
+		{"--prompts", exitFailed, "toy: "},
+		{"--load", exitFailed, "toy: "},
+		{"--prompt a --grammar", exitUsage, "toy: --grammar "},
+		{"--prompt a --json-schema", exitUsage, "toy: --json-schema "},
+		{"--chat --chat-template", exitUsage, "toy: --chat-template "},
+	} {
+		status, _, errs := invoke(p, append(strings.Fields(c.args), file)...)
+		if want := c.want + file + ": " + syscall.ENOENT.Error() + "\n"; status != c.status || errs != want {
+			t.Errorf("%s: status %d, %q, want %d, %q", c.args, status, errs, c.status, want)
 		}
 	}
 }
