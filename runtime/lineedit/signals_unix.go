@@ -30,7 +30,7 @@ func (t *Terminal) watch() *signals {
 }
 
 // catchEnds catches the signals that end the process. In the terminal's own mode they are not caught: a process that is
-// stopped in the background would stop again at its next read, before it handles the SIGTERM that continued it.
+// stopped in the background soon stops again, at its next read, and has to end before.
 func (s *signals) catchEnds() {
 	signal.Notify(s.ends, syscall.SIGTERM, syscall.SIGQUIT)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
