@@ -9,34 +9,16 @@
 TEXT ·f32ToBF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    x+8(FP), CX
-	VMOVUPS lowestBit<>+0(SB), Y0
-	VMOVUPS belowHalf<>+0(SB), Y1
-	VMOVUPS quietBit<>+0(SB), Y2
+	VMOVUPS lowestBit<>+0(SB), Y0; VMOVUPS belowHalf<>+0(SB), Y1; VMOVUPS quietBit<>+0(SB), Y2
 	MOVQ    n+16(FP), DX
-	TESTQ   DX, DX
-	JZ      done2
+	TESTQ DX, DX; JZ done2
 
 loop1:
-	VMOVUPS   (CX), Y3
-	VPSRLD    $0x10, Y3, Y4
-	VPAND     Y0, Y4, Y5
-	VPADDD    Y1, Y5, Y5
-	VPADDD    Y3, Y5, Y5
-	VPSRLD    $0x10, Y5, Y5
-	VCMPPS    $0x03, Y3, Y3, Y3
-	VPOR      Y2, Y4, Y4
-	VBLENDVPS Y3, Y4, Y5, Y5
-	VPACKUSDW Y5, Y5, Y5
-	VPERMQ    $0x08, Y5, Y5
-	VMOVDQU   X5, (AX)
-	ADDQ      $0x10, AX
-	ADDQ      $0x20, CX
-	SUBQ      $0x08, DX
-	JNZ       loop1
+	VMOVUPS (CX), Y3; VPSRLD $0x10, Y3, Y4; VPAND Y0, Y4, Y5; VPADDD Y1, Y5, Y5; VPADDD Y3, Y5, Y5; VPSRLD $0x10, Y5, Y5; VCMPPS $0x03, Y3, Y3, Y3; VPOR Y2, Y4, Y4
+	VBLENDVPS Y3, Y4, Y5, Y5; VPACKUSDW Y5, Y5, Y5; VPERMQ $0x08, Y5, Y5; VMOVDQU X5, (AX); ADDQ $0x10, AX; ADDQ $0x20, CX; SUBQ $0x08, DX; JNZ loop1
 
 done2:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 DATA lowestBit<>+0(SB)/4, $0x00000001
 DATA lowestBit<>+4(SB)/4, $0x00000001
@@ -98,21 +80,13 @@ TEXT ·bf16ToF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), AX
 	MOVQ  x+8(FP), CX
 	MOVQ  n+16(FP), DX
-	TESTQ DX, DX
-	JZ    done4
+	TESTQ DX, DX; JZ done4
 
 loop3:
-	VPMOVZXWD (CX), Y0
-	VPSLLD    $0x10, Y0, Y0
-	VMOVUPS   Y0, (AX)
-	ADDQ      $0x20, AX
-	ADDQ      $0x10, CX
-	SUBQ      $0x08, DX
-	JNZ       loop3
+	VPMOVZXWD (CX), Y0; VPSLLD $0x10, Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x20, AX; ADDQ $0x10, CX; SUBQ $0x08, DX; JNZ loop3
 
 done4:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func normBF16AVX2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
 // Requires: AVX, AVX2
@@ -121,36 +95,17 @@ TEXT ·normBF16AVX2(SB), NOSPLIT, $0-36
 	MOVQ         x+8(FP), CX
 	MOVQ         w+16(FP), DX
 	VBROADCASTSS scale+32(FP), Y0
-	VMOVUPS      lowestBit<>+0(SB), Y1
-	VMOVUPS      belowHalf<>+0(SB), Y2
-	VMOVUPS      quietBit<>+0(SB), Y3
+	VMOVUPS lowestBit<>+0(SB), Y1; VMOVUPS belowHalf<>+0(SB), Y2; VMOVUPS quietBit<>+0(SB), Y3
 	MOVQ         n+24(FP), BX
-	TESTQ        BX, BX
-	JZ           done6
+	TESTQ BX, BX; JZ done6
 
 loop5:
-	VMULPS    (CX), Y0, Y4
-	VMULPS    (DX), Y4, Y4
-	VPSRLD    $0x10, Y4, Y5
-	VPAND     Y1, Y5, Y6
-	VPADDD    Y2, Y6, Y6
-	VPADDD    Y4, Y6, Y6
-	VPSRLD    $0x10, Y6, Y6
-	VCMPPS    $0x03, Y4, Y4, Y4
-	VPOR      Y3, Y5, Y5
-	VBLENDVPS Y4, Y5, Y6, Y6
-	VPACKUSDW Y6, Y6, Y6
-	VPERMQ    $0x08, Y6, Y6
-	VMOVDQU   X6, (AX)
-	ADDQ      $0x10, AX
-	ADDQ      $0x20, CX
-	ADDQ      $0x20, DX
-	SUBQ      $0x08, BX
-	JNZ       loop5
+	VMULPS (CX), Y0, Y4; VMULPS (DX), Y4, Y4; VPSRLD $0x10, Y4, Y5; VPAND Y1, Y5, Y6; VPADDD Y2, Y6, Y6; VPADDD Y4, Y6, Y6; VPSRLD $0x10, Y6, Y6; VCMPPS $0x03, Y4, Y4, Y4
+	VPOR Y3, Y5, Y5; VBLENDVPS Y4, Y5, Y6, Y6; VPACKUSDW Y6, Y6, Y6; VPERMQ $0x08, Y6, Y6; VMOVDQU X6, (AX); ADDQ $0x10, AX; ADDQ $0x20, CX; ADDQ $0x20, DX
+	SUBQ $0x08, BX; JNZ loop5
 
 done6:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func panelToBF16AVX2(dst unsafe.Pointer, x unsafe.Pointer, rows int, stride int)
 // Requires: AVX, AVX2
@@ -159,72 +114,29 @@ TEXT ·panelToBF16AVX2(SB), NOSPLIT, $0-32
 	MOVQ    x+8(FP), CX
 	MOVQ    rows+16(FP), DX
 	MOVQ    stride+24(FP), BX
-	VMOVUPS lowestBit<>+0(SB), Y0
-	VMOVUPS belowHalf<>+0(SB), Y1
-	VMOVUPS quietBit<>+0(SB), Y2
+	VMOVUPS lowestBit<>+0(SB), Y0; VMOVUPS belowHalf<>+0(SB), Y1; VMOVUPS quietBit<>+0(SB), Y2
 
 loop7:
-	VMOVUPS   (CX), Y3
-	VPSRLD    $0x10, Y3, Y4
-	VPAND     Y0, Y4, Y5
-	VPADDD    Y1, Y5, Y5
-	VPADDD    Y3, Y5, Y5
-	VPSRLD    $0x10, Y5, Y5
-	VCMPPS    $0x03, Y3, Y3, Y3
-	VPOR      Y2, Y4, Y4
-	VBLENDVPS Y3, Y4, Y5, Y5
-	VPACKUSDW Y5, Y5, Y5
-	VPERMQ    $0x08, Y5, Y5
-	VMOVDQU   X5, (AX)
-	VMOVUPS   32(CX), Y3
-	VPSRLD    $0x10, Y3, Y4
-	VPAND     Y0, Y4, Y5
-	VPADDD    Y1, Y5, Y5
-	VPADDD    Y3, Y5, Y5
-	VPSRLD    $0x10, Y5, Y5
-	VCMPPS    $0x03, Y3, Y3, Y3
-	VPOR      Y2, Y4, Y4
-	VBLENDVPS Y3, Y4, Y5, Y5
-	VPACKUSDW Y5, Y5, Y5
-	VPERMQ    $0x08, Y5, Y5
-	VMOVDQU   X5, 16(AX)
-	ADDQ      $0x40, CX
-	ADDQ      BX, AX
-	DECQ      DX
-	JNZ       loop7
-	VZEROUPPER
-	RET
+	VMOVUPS (CX), Y3; VPSRLD $0x10, Y3, Y4; VPAND Y0, Y4, Y5; VPADDD Y1, Y5, Y5; VPADDD Y3, Y5, Y5; VPSRLD $0x10, Y5, Y5; VCMPPS $0x03, Y3, Y3, Y3; VPOR Y2, Y4, Y4
+	VBLENDVPS Y3, Y4, Y5, Y5; VPACKUSDW Y5, Y5, Y5; VPERMQ $0x08, Y5, Y5; VMOVDQU X5, (AX); VMOVUPS 32(CX), Y3; VPSRLD $0x10, Y3, Y4; VPAND Y0, Y4, Y5; VPADDD Y1, Y5, Y5
+	VPADDD Y3, Y5, Y5; VPSRLD $0x10, Y5, Y5; VCMPPS $0x03, Y3, Y3, Y3; VPOR Y2, Y4, Y4; VBLENDVPS Y3, Y4, Y5, Y5; VPACKUSDW Y5, Y5, Y5; VPERMQ $0x08, Y5, Y5; VMOVDQU X5, 16(AX)
+	ADDQ $0x40, CX; ADDQ BX, AX; DECQ DX; JNZ loop7; VZEROUPPER; RET
 
 // func f32ToBF16AVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, AVX512F
 TEXT ·f32ToBF16AVX512(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    x+8(FP), CX
-	VMOVUPS lowestBit<>+0(SB), Z0
-	VMOVUPS belowHalf<>+0(SB), Z1
-	VMOVUPS quietBit<>+0(SB), Z2
+	VMOVUPS lowestBit<>+0(SB), Z0; VMOVUPS belowHalf<>+0(SB), Z1; VMOVUPS quietBit<>+0(SB), Z2
 	MOVQ    n+16(FP), DX
-	TESTQ   DX, DX
-	JZ      done9
+	TESTQ DX, DX; JZ done9
 
 loop8:
-	VMOVUPS (CX), Z3
-	VPSRLD  $0x10, Z3, Z4
-	VPANDD  Z0, Z4, Z5
-	VPADDD  Z1, Z5, Z5
-	VPADDD  Z3, Z5, Z5
-	VPSRLD  $0x10, Z5, Z5
-	VCMPPS  $0x03, Z3, Z3, K1
-	VPORD   Z2, Z4, K1, Z5
-	VPMOVDW Z5, (AX)
-	ADDQ    $0x20, AX
-	ADDQ    $0x40, CX
-	SUBQ    $0x10, DX
-	JNZ     loop8
+	VMOVUPS (CX), Z3; VPSRLD $0x10, Z3, Z4; VPANDD Z0, Z4, Z5; VPADDD Z1, Z5, Z5; VPADDD Z3, Z5, Z5; VPSRLD $0x10, Z5, Z5; VCMPPS $0x03, Z3, Z3, K1; VPORD Z2, Z4, K1, Z5
+	VPMOVDW Z5, (AX); ADDQ $0x20, AX; ADDQ $0x40, CX; SUBQ $0x10, DX; JNZ loop8
 
 done9:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func bf16ToF32AVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, AVX512F
@@ -232,21 +144,13 @@ TEXT ·bf16ToF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), AX
 	MOVQ  x+8(FP), CX
 	MOVQ  n+16(FP), DX
-	TESTQ DX, DX
-	JZ    done11
+	TESTQ DX, DX; JZ done11
 
 loop10:
-	VPMOVZXWD (CX), Z0
-	VPSLLD    $0x10, Z0, Z0
-	VMOVUPS   Z0, (AX)
-	ADDQ      $0x40, AX
-	ADDQ      $0x20, CX
-	SUBQ      $0x10, DX
-	JNZ       loop10
+	VPMOVZXWD (CX), Z0; VPSLLD $0x10, Z0, Z0; VMOVUPS Z0, (AX); ADDQ $0x40, AX; ADDQ $0x20, CX; SUBQ $0x10, DX; JNZ loop10
 
 done11:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func normBF16AVX512(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
 // Requires: AVX, AVX512F
@@ -255,33 +159,16 @@ TEXT ·normBF16AVX512(SB), NOSPLIT, $0-36
 	MOVQ         x+8(FP), CX
 	MOVQ         w+16(FP), DX
 	VBROADCASTSS scale+32(FP), Z0
-	VMOVUPS      lowestBit<>+0(SB), Z1
-	VMOVUPS      belowHalf<>+0(SB), Z2
-	VMOVUPS      quietBit<>+0(SB), Z3
+	VMOVUPS lowestBit<>+0(SB), Z1; VMOVUPS belowHalf<>+0(SB), Z2; VMOVUPS quietBit<>+0(SB), Z3
 	MOVQ         n+24(FP), BX
-	TESTQ        BX, BX
-	JZ           done13
+	TESTQ BX, BX; JZ done13
 
 loop12:
-	VMULPS  (CX), Z0, Z4
-	VMULPS  (DX), Z4, Z4
-	VPSRLD  $0x10, Z4, Z5
-	VPANDD  Z1, Z5, Z6
-	VPADDD  Z2, Z6, Z6
-	VPADDD  Z4, Z6, Z6
-	VPSRLD  $0x10, Z6, Z6
-	VCMPPS  $0x03, Z4, Z4, K1
-	VPORD   Z3, Z5, K1, Z6
-	VPMOVDW Z6, (AX)
-	ADDQ    $0x20, AX
-	ADDQ    $0x40, CX
-	ADDQ    $0x40, DX
-	SUBQ    $0x10, BX
-	JNZ     loop12
+	VMULPS (CX), Z0, Z4; VMULPS (DX), Z4, Z4; VPSRLD $0x10, Z4, Z5; VPANDD Z1, Z5, Z6; VPADDD Z2, Z6, Z6; VPADDD Z4, Z6, Z6; VPSRLD $0x10, Z6, Z6; VCMPPS $0x03, Z4, Z4, K1
+	VPORD Z3, Z5, K1, Z6; VPMOVDW Z6, (AX); ADDQ $0x20, AX; ADDQ $0x40, CX; ADDQ $0x40, DX; SUBQ $0x10, BX; JNZ loop12
 
 done13:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func panelToBF16AVX512(dst unsafe.Pointer, x unsafe.Pointer, rows int, stride int)
 // Requires: AVX, AVX512F
@@ -290,23 +177,8 @@ TEXT ·panelToBF16AVX512(SB), NOSPLIT, $0-32
 	MOVQ    x+8(FP), CX
 	MOVQ    rows+16(FP), DX
 	MOVQ    stride+24(FP), BX
-	VMOVUPS lowestBit<>+0(SB), Z0
-	VMOVUPS belowHalf<>+0(SB), Z1
-	VMOVUPS quietBit<>+0(SB), Z2
+	VMOVUPS lowestBit<>+0(SB), Z0; VMOVUPS belowHalf<>+0(SB), Z1; VMOVUPS quietBit<>+0(SB), Z2
 
 loop14:
-	VMOVUPS (CX), Z3
-	VPSRLD  $0x10, Z3, Z4
-	VPANDD  Z0, Z4, Z5
-	VPADDD  Z1, Z5, Z5
-	VPADDD  Z3, Z5, Z5
-	VPSRLD  $0x10, Z5, Z5
-	VCMPPS  $0x03, Z3, Z3, K1
-	VPORD   Z2, Z4, K1, Z5
-	VPMOVDW Z5, (AX)
-	ADDQ    $0x40, CX
-	ADDQ    BX, AX
-	DECQ    DX
-	JNZ     loop14
-	VZEROUPPER
-	RET
+	VMOVUPS (CX), Z3; VPSRLD $0x10, Z3, Z4; VPANDD Z0, Z4, Z5; VPADDD Z1, Z5, Z5; VPADDD Z3, Z5, Z5; VPSRLD $0x10, Z5, Z5; VCMPPS $0x03, Z3, Z3, K1; VPORD Z2, Z4, K1, Z5
+	VPMOVDW Z5, (AX); ADDQ $0x40, CX; ADDQ BX, AX; DECQ DX; JNZ loop14; VZEROUPPER; RET

@@ -18,7 +18,6 @@ TEXT ·cpuid(SB), NOSPLIT, $0-24
 
 // func xgetbv() (eax uint32)
 TEXT ·xgetbv(SB), NOSPLIT, $0-4
-	XORL CX, CX
-	XGETBV
+	XORL CX, CX; XGETBV
 	MOVL AX, eax+0(FP)
 	RET

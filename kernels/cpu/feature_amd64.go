@@ -15,6 +15,9 @@ type features struct {
 	vexVNNI bool // AVX-VNNI besides AVX-512 VNNI: not before Zen 5 and Sapphire Rapids
 }
 
+// zen5 reports whether it is AMD's Zen 5 or a later one.
+func (f features) zen5() bool { return !f.intel && f.vexVNNI }
+
 // Bits of CPUID and XCR0: Intel 64 and IA-32 Architectures Software Developer's Manual,
 // volume 2, CPUID; volume 1, 13.3.
 const (

@@ -21,7 +21,9 @@ func builtin() []implementation {
 		for i := range all {
 			all[i].fewPlaces = 2
 		}
-		all[1].fewPlaces, all[2].fewPlaces = 1, 1 // both have the products of avx2
+		if !f.zen5() {
+			all[1].fewPlaces, all[2].fewPlaces = 1, 1 // both have the products of avx2
+		}
 	}
 	return all
 }
@@ -30,10 +32,11 @@ func builtin() []implementation {
 // with VNNI; with 0 it asks for what it reads next anyway. Distances are measured (docs/measurements/generation.md): they depend on what memory gives to a
 // core and on what a core can have outstanding. On Zen 4 4096 bytes fill that: 0.93 of the read limit instead of 0.94 to
 // 0.97 with 2048; with AVX2 gated products of q4_k and q6_k from memory have 1.1 and 1.2 of the speed without prefetches.
-// On Zen 5 programs have 0.92 to 0.95 of the speed with 2048 that they have with 4096, while memory gives 80 GB/s. On Sapphire Rapids programs of Q4_K_M have 0.79 and 0.85 of the read limit with 8192 bytes and
+// On Zen 5 programs have 0.92 to 0.95 of the speed with 2048 that they have with 4096, while memory gives 80 GB/s; on AVX2, two places
+// and 4096 have 1.07 to 1.2 of the speed of one place and 8192. On Sapphire Rapids programs of Q4_K_M have 0.79 and 0.85 of the read limit with 8192 bytes and
 // AVX2 and with 4096 and VNNI, and 0.90 and 0.92 with these; older processors of Intel have not been measured so.
 func prefetchDistance(f features, narrow bool, w format) int {
-	zen4 := f.vnni && !f.intel && !f.vexVNNI
+	zen4 := f.vnni && !f.intel && !f.zen5()
 	plain := w == formatQ8 || w == formatQ4
 	switch {
 	case f.intel && narrow:
@@ -42,7 +45,7 @@ func prefetchDistance(f features, narrow bool, w format) int {
 		return 1536
 	case zen4 && narrow && schemed[w].Scheme() != nil && schemed[w].Scheme().Super:
 		return 0
-	case narrow:
+	case narrow && !f.zen5():
 		return 8192
 	case zen4 && !plain:
 		return 2048

@@ -11,9 +11,4 @@ TEXT ·prefetchLines(SB), NOSPLIT, $0-16
 	MOVQ n+8(FP), CX
 
 loop1:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        loop1
-	VZEROUPPER
-	RET
+	PREFETCHT1 (AX); ADDQ $0x40, AX; DECQ CX; JNZ loop1; VZEROUPPER; RET

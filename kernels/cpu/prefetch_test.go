@@ -161,9 +161,7 @@ func prefetches(t *testing.T, instruction string) map[string]int {
 			if m := begin.FindStringSubmatch(line); m != nil {
 				name = m[1]
 			}
-			if strings.Contains(line, instruction) {
-				count[name]++
-			}
+			count[name] += strings.Count(line, instruction)
 		}
 	}
 	return count

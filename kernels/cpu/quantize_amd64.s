@@ -10,92 +10,22 @@ TEXT ·quantizeAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
-	SUBQ $+32, DX
-	JL   done2
+	SUBQ $+32, DX; JL done2
 
 loop1:
-	VMOVUPS      (CX), Y0
-	VMOVUPS      32(CX), Y1
-	VMOVUPS      64(CX), Y2
-	VMOVUPS      96(CX), Y3
-	VANDPS       magnitude<>+0(SB), Y0, Y4
-	VMOVAPS      Y4, Y4
-	VANDPS       magnitude<>+0(SB), Y1, Y5
-	VPMAXSD      Y5, Y4, Y4
-	VANDPS       magnitude<>+0(SB), Y2, Y5
-	VPMAXSD      Y5, Y4, Y4
-	VANDPS       magnitude<>+0(SB), Y3, Y5
-	VPMAXSD      Y5, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X5
-	VPMAXSD      X5, X4, X4
-	VPERMILPS    $0x4e, X4, X5
-	VPMAXSD      X5, X4, X4
-	VPERMILPS    $0xb1, X4, X5
-	VPMAXSD      X5, X4, X4
-	VMOVSS       most8<>+0(SB), X5
-	VDIVSS       X5, X4, X4
-	VMOVSS       one<>+0(SB), X6
-	VDIVSS       X4, X6, X6
-	VSUBSS       X6, X6, X5
-	VCMPSS       $0x07, X5, X5, X5
-	VANDPS       X5, X6, X6
-	VBROADCASTSS X6, Y5
-	VMOVSS       X4, 32(AX)
-	VMULPS       Y5, Y0, Y0
-	VANDPS       sign<>+0(SB), Y0, Y4
-	VORPS        nearHalf<>+0(SB), Y4, Y4
-	VADDPS       Y4, Y0, Y0
-	VCVTTPS2DQ   Y0, Y0
-	VMULPS       Y5, Y1, Y1
-	VANDPS       sign<>+0(SB), Y1, Y4
-	VORPS        nearHalf<>+0(SB), Y4, Y4
-	VADDPS       Y4, Y1, Y1
-	VCVTTPS2DQ   Y1, Y1
-	VMULPS       Y5, Y2, Y2
-	VANDPS       sign<>+0(SB), Y2, Y4
-	VORPS        nearHalf<>+0(SB), Y4, Y4
-	VADDPS       Y4, Y2, Y2
-	VCVTTPS2DQ   Y2, Y2
-	VMULPS       Y5, Y3, Y3
-	VANDPS       sign<>+0(SB), Y3, Y4
-	VORPS        nearHalf<>+0(SB), Y4, Y4
-	VADDPS       Y4, Y3, Y3
-	VCVTTPS2DQ   Y3, Y3
-	VPACKSSDW    Y1, Y0, Y4
-	VPACKSSDW    Y3, Y2, Y6
-	VPACKSSWB    Y6, Y4, Y4
-	VMOVDQU      packOrder<>+0(SB), Y6
-	VPERMD       Y4, Y6, Y4
-	VXORPS       Y6, Y6, Y6
-	VCMPPS       $0x01, Y5, Y6, Y6
-	VPAND        Y6, Y4, Y4
-	VMOVDQU      Y4, (AX)
-	VPADDD       Y1, Y0, Y0
-	VPADDD       Y2, Y0, Y0
-	VPADDD       Y3, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VPADDD       X1, X0, X0
-	VPERMILPS    $0x4e, X0, X1
-	VPADDD       X1, X0, X0
-	VPERMILPS    $0xb1, X0, X1
-	VPADDD       X1, X0, X0
-	MOVL         $0x00000000, 44(AX)
-	VMOVDQU      start<>+0(SB), X1
-	VPSLLD       $0x03, X0, X2
-	VPSUBD       X2, X1, X1
-	VMOVSS       X1, 36(AX)
-	VMOVDQU      start<>+0(SB), X1
-	VPSLLD       $0x07, X0, X0
-	VPSUBD       X0, X1, X1
-	VMOVSS       X1, 40(AX)
-	SUBQ         $-128, CX
-	ADDQ         $+48, AX
-	SUBQ         $+32, DX
-	JGE          loop1
+	VMOVUPS (CX), Y0; VMOVUPS 32(CX), Y1; VMOVUPS 64(CX), Y2; VMOVUPS 96(CX), Y3; VANDPS magnitude<>+0(SB), Y0, Y4; VMOVAPS Y4, Y4; VANDPS magnitude<>+0(SB), Y1, Y5; VPMAXSD Y5, Y4, Y4
+	VANDPS magnitude<>+0(SB), Y2, Y5; VPMAXSD Y5, Y4, Y4; VANDPS magnitude<>+0(SB), Y3, Y5; VPMAXSD Y5, Y4, Y4; VEXTRACTF128 $0x01, Y4, X5; VPMAXSD X5, X4, X4; VPERMILPS $0x4e, X4, X5; VPMAXSD X5, X4, X4
+	VPERMILPS $0xb1, X4, X5; VPMAXSD X5, X4, X4; VMOVSS most8<>+0(SB), X5; VDIVSS X5, X4, X4; VMOVSS one<>+0(SB), X6; VDIVSS X4, X6, X6; VSUBSS X6, X6, X5; VCMPSS $0x07, X5, X5, X5
+	VANDPS X5, X6, X6; VBROADCASTSS X6, Y5; VMOVSS X4, 32(AX); VMULPS Y5, Y0, Y0; VANDPS sign<>+0(SB), Y0, Y4; VORPS nearHalf<>+0(SB), Y4, Y4; VADDPS Y4, Y0, Y0; VCVTTPS2DQ Y0, Y0
+	VMULPS Y5, Y1, Y1; VANDPS sign<>+0(SB), Y1, Y4; VORPS nearHalf<>+0(SB), Y4, Y4; VADDPS Y4, Y1, Y1; VCVTTPS2DQ Y1, Y1; VMULPS Y5, Y2, Y2; VANDPS sign<>+0(SB), Y2, Y4; VORPS nearHalf<>+0(SB), Y4, Y4
+	VADDPS Y4, Y2, Y2; VCVTTPS2DQ Y2, Y2; VMULPS Y5, Y3, Y3; VANDPS sign<>+0(SB), Y3, Y4; VORPS nearHalf<>+0(SB), Y4, Y4; VADDPS Y4, Y3, Y3; VCVTTPS2DQ Y3, Y3; VPACKSSDW Y1, Y0, Y4
+	VPACKSSDW Y3, Y2, Y6; VPACKSSWB Y6, Y4, Y4; VMOVDQU packOrder<>+0(SB), Y6; VPERMD Y4, Y6, Y4; VXORPS Y6, Y6, Y6; VCMPPS $0x01, Y5, Y6, Y6; VPAND Y6, Y4, Y4; VMOVDQU Y4, (AX)
+	VPADDD Y1, Y0, Y0; VPADDD Y2, Y0, Y0; VPADDD Y3, Y0, Y0; VEXTRACTF128 $0x01, Y0, X1; VPADDD X1, X0, X0; VPERMILPS $0x4e, X0, X1; VPADDD X1, X0, X0; VPERMILPS $0xb1, X0, X1
+	VPADDD X1, X0, X0; MOVL $0x00000000, 44(AX); VMOVDQU start<>+0(SB), X1; VPSLLD $0x03, X0, X2; VPSUBD X2, X1, X1; VMOVSS X1, 36(AX); VMOVDQU start<>+0(SB), X1; VPSLLD $0x07, X0, X0
+	VPSUBD X0, X1, X1; VMOVSS X1, 40(AX); SUBQ $-128, CX; ADDQ $+48, AX; SUBQ $+32, DX; JGE loop1
 
 done2:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 DATA magnitude<>+0(SB)/4, $0x7fffffff
 DATA magnitude<>+4(SB)/4, $0x7fffffff
@@ -223,101 +153,23 @@ TEXT ·normQ8AAVX2(SB), NOSPLIT, $0-36
 	MOVQ         w+16(FP), DX
 	VBROADCASTSS scale+32(FP), Y0
 	MOVQ         n+24(FP), BX
-	SUBQ         $+32, BX
-	JL           done4
+	SUBQ $+32, BX; JL done4
 
 loop3:
-	VMOVUPS      (CX), Y1
-	VMOVUPS      32(CX), Y2
-	VMOVUPS      64(CX), Y3
-	VMOVUPS      96(CX), Y4
-	VMULPS       Y0, Y1, Y1
-	VMULPS       (DX), Y1, Y1
-	VMULPS       Y0, Y2, Y2
-	VMULPS       32(DX), Y2, Y2
-	VMULPS       Y0, Y3, Y3
-	VMULPS       64(DX), Y3, Y3
-	VMULPS       Y0, Y4, Y4
-	VMULPS       96(DX), Y4, Y4
-	VANDPS       magnitude<>+0(SB), Y1, Y5
-	VMOVAPS      Y5, Y5
-	VANDPS       magnitude<>+0(SB), Y2, Y6
-	VPMAXSD      Y6, Y5, Y5
-	VANDPS       magnitude<>+0(SB), Y3, Y6
-	VPMAXSD      Y6, Y5, Y5
-	VANDPS       magnitude<>+0(SB), Y4, Y6
-	VPMAXSD      Y6, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X6
-	VPMAXSD      X6, X5, X5
-	VPERMILPS    $0x4e, X5, X6
-	VPMAXSD      X6, X5, X5
-	VPERMILPS    $0xb1, X5, X6
-	VPMAXSD      X6, X5, X5
-	VMOVSS       most8<>+0(SB), X6
-	VDIVSS       X6, X5, X5
-	VMOVSS       one<>+0(SB), X7
-	VDIVSS       X5, X7, X7
-	VSUBSS       X7, X7, X6
-	VCMPSS       $0x07, X6, X6, X6
-	VANDPS       X6, X7, X7
-	VBROADCASTSS X7, Y6
-	VMOVSS       X5, 32(AX)
-	VMULPS       Y6, Y1, Y1
-	VANDPS       sign<>+0(SB), Y1, Y5
-	VORPS        nearHalf<>+0(SB), Y5, Y5
-	VADDPS       Y5, Y1, Y1
-	VCVTTPS2DQ   Y1, Y1
-	VMULPS       Y6, Y2, Y2
-	VANDPS       sign<>+0(SB), Y2, Y5
-	VORPS        nearHalf<>+0(SB), Y5, Y5
-	VADDPS       Y5, Y2, Y2
-	VCVTTPS2DQ   Y2, Y2
-	VMULPS       Y6, Y3, Y3
-	VANDPS       sign<>+0(SB), Y3, Y5
-	VORPS        nearHalf<>+0(SB), Y5, Y5
-	VADDPS       Y5, Y3, Y3
-	VCVTTPS2DQ   Y3, Y3
-	VMULPS       Y6, Y4, Y4
-	VANDPS       sign<>+0(SB), Y4, Y5
-	VORPS        nearHalf<>+0(SB), Y5, Y5
-	VADDPS       Y5, Y4, Y4
-	VCVTTPS2DQ   Y4, Y4
-	VPACKSSDW    Y2, Y1, Y5
-	VPACKSSDW    Y4, Y3, Y7
-	VPACKSSWB    Y7, Y5, Y5
-	VMOVDQU      packOrder<>+0(SB), Y7
-	VPERMD       Y5, Y7, Y5
-	VXORPS       Y7, Y7, Y7
-	VCMPPS       $0x01, Y6, Y7, Y7
-	VPAND        Y7, Y5, Y5
-	VMOVDQU      Y5, (AX)
-	VPADDD       Y2, Y1, Y1
-	VPADDD       Y3, Y1, Y1
-	VPADDD       Y4, Y1, Y1
-	VEXTRACTF128 $0x01, Y1, X2
-	VPADDD       X2, X1, X1
-	VPERMILPS    $0x4e, X1, X2
-	VPADDD       X2, X1, X1
-	VPERMILPS    $0xb1, X1, X2
-	VPADDD       X2, X1, X1
-	MOVL         $0x00000000, 44(AX)
-	VMOVDQU      start<>+0(SB), X2
-	VPSLLD       $0x03, X1, X3
-	VPSUBD       X3, X2, X2
-	VMOVSS       X2, 36(AX)
-	VMOVDQU      start<>+0(SB), X2
-	VPSLLD       $0x07, X1, X1
-	VPSUBD       X1, X2, X2
-	VMOVSS       X2, 40(AX)
-	SUBQ         $-128, CX
-	SUBQ         $-128, DX
-	ADDQ         $+48, AX
-	SUBQ         $+32, BX
-	JGE          loop3
+	VMOVUPS (CX), Y1; VMOVUPS 32(CX), Y2; VMOVUPS 64(CX), Y3; VMOVUPS 96(CX), Y4; VMULPS Y0, Y1, Y1; VMULPS (DX), Y1, Y1; VMULPS Y0, Y2, Y2; VMULPS 32(DX), Y2, Y2
+	VMULPS Y0, Y3, Y3; VMULPS 64(DX), Y3, Y3; VMULPS Y0, Y4, Y4; VMULPS 96(DX), Y4, Y4; VANDPS magnitude<>+0(SB), Y1, Y5; VMOVAPS Y5, Y5; VANDPS magnitude<>+0(SB), Y2, Y6; VPMAXSD Y6, Y5, Y5
+	VANDPS magnitude<>+0(SB), Y3, Y6; VPMAXSD Y6, Y5, Y5; VANDPS magnitude<>+0(SB), Y4, Y6; VPMAXSD Y6, Y5, Y5; VEXTRACTF128 $0x01, Y5, X6; VPMAXSD X6, X5, X5; VPERMILPS $0x4e, X5, X6; VPMAXSD X6, X5, X5
+	VPERMILPS $0xb1, X5, X6; VPMAXSD X6, X5, X5; VMOVSS most8<>+0(SB), X6; VDIVSS X6, X5, X5; VMOVSS one<>+0(SB), X7; VDIVSS X5, X7, X7; VSUBSS X7, X7, X6; VCMPSS $0x07, X6, X6, X6
+	VANDPS X6, X7, X7; VBROADCASTSS X7, Y6; VMOVSS X5, 32(AX); VMULPS Y6, Y1, Y1; VANDPS sign<>+0(SB), Y1, Y5; VORPS nearHalf<>+0(SB), Y5, Y5; VADDPS Y5, Y1, Y1; VCVTTPS2DQ Y1, Y1
+	VMULPS Y6, Y2, Y2; VANDPS sign<>+0(SB), Y2, Y5; VORPS nearHalf<>+0(SB), Y5, Y5; VADDPS Y5, Y2, Y2; VCVTTPS2DQ Y2, Y2; VMULPS Y6, Y3, Y3; VANDPS sign<>+0(SB), Y3, Y5; VORPS nearHalf<>+0(SB), Y5, Y5
+	VADDPS Y5, Y3, Y3; VCVTTPS2DQ Y3, Y3; VMULPS Y6, Y4, Y4; VANDPS sign<>+0(SB), Y4, Y5; VORPS nearHalf<>+0(SB), Y5, Y5; VADDPS Y5, Y4, Y4; VCVTTPS2DQ Y4, Y4; VPACKSSDW Y2, Y1, Y5
+	VPACKSSDW Y4, Y3, Y7; VPACKSSWB Y7, Y5, Y5; VMOVDQU packOrder<>+0(SB), Y7; VPERMD Y5, Y7, Y5; VXORPS Y7, Y7, Y7; VCMPPS $0x01, Y6, Y7, Y7; VPAND Y7, Y5, Y5; VMOVDQU Y5, (AX)
+	VPADDD Y2, Y1, Y1; VPADDD Y3, Y1, Y1; VPADDD Y4, Y1, Y1; VEXTRACTF128 $0x01, Y1, X2; VPADDD X2, X1, X1; VPERMILPS $0x4e, X1, X2; VPADDD X2, X1, X1; VPERMILPS $0xb1, X1, X2
+	VPADDD X2, X1, X1; MOVL $0x00000000, 44(AX); VMOVDQU start<>+0(SB), X2; VPSLLD $0x03, X1, X3; VPSUBD X3, X2, X2; VMOVSS X2, 36(AX); VMOVDQU start<>+0(SB), X2; VPSLLD $0x07, X1, X1
+	VPSUBD X1, X2, X2; VMOVSS X2, 40(AX); SUBQ $-128, CX; SUBQ $-128, DX; ADDQ $+48, AX; SUBQ $+32, BX; JGE loop3
 
 done4:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func quantizeKAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, AVX2
@@ -325,417 +177,63 @@ TEXT ·quantizeKAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
-	SUBQ $+256, DX
-	JL   done6
+	SUBQ $+256, DX; JL done6
 
 loop5:
-	VMOVUPS      (CX), Y0
-	VMOVUPS      32(CX), Y1
-	VMOVUPS      64(CX), Y2
-	VMOVUPS      96(CX), Y3
-	VANDPS       magnitude<>+0(SB), Y0, Y0
-	VMOVAPS      Y0, Y0
-	VANDPS       magnitude<>+0(SB), Y1, Y1
-	VPMAXSD      Y1, Y0, Y0
-	VANDPS       magnitude<>+0(SB), Y2, Y1
-	VPMAXSD      Y1, Y0, Y0
-	VANDPS       magnitude<>+0(SB), Y3, Y1
-	VPMAXSD      Y1, Y0, Y0
-	VMOVUPS      128(CX), Y1
-	VMOVUPS      160(CX), Y2
-	VMOVUPS      192(CX), Y3
-	VMOVUPS      224(CX), Y4
-	VANDPS       magnitude<>+0(SB), Y1, Y1
-	VMOVAPS      Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y3, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y4, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VPMAXSD      Y1, Y0, Y0
-	VMOVUPS      256(CX), Y1
-	VMOVUPS      288(CX), Y2
-	VMOVUPS      320(CX), Y3
-	VMOVUPS      352(CX), Y4
-	VANDPS       magnitude<>+0(SB), Y1, Y1
-	VMOVAPS      Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y3, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y4, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VPMAXSD      Y1, Y0, Y0
-	VMOVUPS      384(CX), Y1
-	VMOVUPS      416(CX), Y2
-	VMOVUPS      448(CX), Y3
-	VMOVUPS      480(CX), Y4
-	VANDPS       magnitude<>+0(SB), Y1, Y1
-	VMOVAPS      Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y3, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y4, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VPMAXSD      Y1, Y0, Y0
-	VMOVUPS      512(CX), Y1
-	VMOVUPS      544(CX), Y2
-	VMOVUPS      576(CX), Y3
-	VMOVUPS      608(CX), Y4
-	VANDPS       magnitude<>+0(SB), Y1, Y1
-	VMOVAPS      Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y3, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y4, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VPMAXSD      Y1, Y0, Y0
-	VMOVUPS      640(CX), Y1
-	VMOVUPS      672(CX), Y2
-	VMOVUPS      704(CX), Y3
-	VMOVUPS      736(CX), Y4
-	VANDPS       magnitude<>+0(SB), Y1, Y1
-	VMOVAPS      Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y3, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y4, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VPMAXSD      Y1, Y0, Y0
-	VMOVUPS      768(CX), Y1
-	VMOVUPS      800(CX), Y2
-	VMOVUPS      832(CX), Y3
-	VMOVUPS      864(CX), Y4
-	VANDPS       magnitude<>+0(SB), Y1, Y1
-	VMOVAPS      Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y3, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y4, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VPMAXSD      Y1, Y0, Y0
-	VMOVUPS      896(CX), Y1
-	VMOVUPS      928(CX), Y2
-	VMOVUPS      960(CX), Y3
-	VMOVUPS      992(CX), Y4
-	VANDPS       magnitude<>+0(SB), Y1, Y1
-	VMOVAPS      Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y3, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y4, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VPMAXSD      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VPMAXSD      X1, X0, X0
-	VPERMILPS    $0x4e, X0, X1
-	VPMAXSD      X1, X0, X0
-	VPERMILPS    $0xb1, X0, X1
-	VPMAXSD      X1, X0, X0
-	VMOVSS       most8<>+0(SB), X1
-	VDIVSS       X1, X0, X0
-	VMOVSS       one<>+0(SB), X2
-	VDIVSS       X0, X2, X2
-	VSUBSS       X2, X2, X1
-	VCMPSS       $0x07, X1, X1, X1
-	VANDPS       X1, X2, X2
-	VBROADCASTSS X2, Y1
-	VINSERTPS    $0x0e, X0, X0, X0
-	VMOVUPS      X0, 256(AX)
-	VXORPS       Y0, Y0, Y0
-	VCMPPS       $0x01, Y1, Y0, Y0
-	VMOVUPS      (CX), Y2
-	VMOVUPS      32(CX), Y3
-	VMOVUPS      64(CX), Y4
-	VMOVUPS      96(CX), Y5
-	VMULPS       Y1, Y2, Y2
-	VANDPS       sign<>+0(SB), Y2, Y6
-	VORPS        nearHalf<>+0(SB), Y6, Y6
-	VADDPS       Y6, Y2, Y2
-	VCVTTPS2DQ   Y2, Y2
-	VMULPS       Y1, Y3, Y3
-	VANDPS       sign<>+0(SB), Y3, Y6
-	VORPS        nearHalf<>+0(SB), Y6, Y6
-	VADDPS       Y6, Y3, Y3
-	VCVTTPS2DQ   Y3, Y3
-	VMULPS       Y1, Y4, Y4
-	VANDPS       sign<>+0(SB), Y4, Y6
-	VORPS        nearHalf<>+0(SB), Y6, Y6
-	VADDPS       Y6, Y4, Y4
-	VCVTTPS2DQ   Y4, Y4
-	VMULPS       Y1, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y6
-	VORPS        nearHalf<>+0(SB), Y6, Y6
-	VADDPS       Y6, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VPACKSSDW    Y3, Y2, Y2
-	VPACKSSDW    Y5, Y4, Y3
-	VPACKSSWB    Y3, Y2, Y2
-	VMOVDQU      packOrder<>+0(SB), Y3
-	VPERMD       Y2, Y3, Y2
-	VPAND        Y0, Y2, Y2
-	VMOVDQU      Y2, (AX)
-	VMOVDQU      oneBytes<>+0(SB), Y3
-	VPMADDUBSW   Y2, Y3, Y2
-	VMOVUPS      128(CX), Y3
-	VMOVUPS      160(CX), Y4
-	VMOVUPS      192(CX), Y5
-	VMOVUPS      224(CX), Y6
-	VMULPS       Y1, Y3, Y3
-	VANDPS       sign<>+0(SB), Y3, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y3, Y3
-	VCVTTPS2DQ   Y3, Y3
-	VMULPS       Y1, Y4, Y4
-	VANDPS       sign<>+0(SB), Y4, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y4, Y4
-	VCVTTPS2DQ   Y4, Y4
-	VMULPS       Y1, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y1, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VPACKSSDW    Y4, Y3, Y3
-	VPACKSSDW    Y6, Y5, Y4
-	VPACKSSWB    Y4, Y3, Y3
-	VMOVDQU      packOrder<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y3
-	VPAND        Y0, Y3, Y3
-	VMOVDQU      Y3, 32(AX)
-	VMOVDQU      oneBytes<>+0(SB), Y4
-	VPMADDUBSW   Y3, Y4, Y3
-	VPHADDW      Y3, Y2, Y2
-	VMOVUPS      256(CX), Y3
-	VMOVUPS      288(CX), Y4
-	VMOVUPS      320(CX), Y5
-	VMOVUPS      352(CX), Y6
-	VMULPS       Y1, Y3, Y3
-	VANDPS       sign<>+0(SB), Y3, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y3, Y3
-	VCVTTPS2DQ   Y3, Y3
-	VMULPS       Y1, Y4, Y4
-	VANDPS       sign<>+0(SB), Y4, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y4, Y4
-	VCVTTPS2DQ   Y4, Y4
-	VMULPS       Y1, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y1, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VPACKSSDW    Y4, Y3, Y3
-	VPACKSSDW    Y6, Y5, Y4
-	VPACKSSWB    Y4, Y3, Y3
-	VMOVDQU      packOrder<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y3
-	VPAND        Y0, Y3, Y3
-	VMOVDQU      Y3, 64(AX)
-	VMOVDQU      oneBytes<>+0(SB), Y4
-	VPMADDUBSW   Y3, Y4, Y3
-	VMOVUPS      384(CX), Y4
-	VMOVUPS      416(CX), Y5
-	VMOVUPS      448(CX), Y6
-	VMOVUPS      480(CX), Y7
-	VMULPS       Y1, Y4, Y4
-	VANDPS       sign<>+0(SB), Y4, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y4, Y4
-	VCVTTPS2DQ   Y4, Y4
-	VMULPS       Y1, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y1, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VMULPS       Y1, Y7, Y7
-	VANDPS       sign<>+0(SB), Y7, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y7, Y7
-	VCVTTPS2DQ   Y7, Y7
-	VPACKSSDW    Y5, Y4, Y4
-	VPACKSSDW    Y7, Y6, Y5
-	VPACKSSWB    Y5, Y4, Y4
-	VMOVDQU      packOrder<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y4
-	VPAND        Y0, Y4, Y4
-	VMOVDQU      Y4, 96(AX)
-	VMOVDQU      oneBytes<>+0(SB), Y5
-	VPMADDUBSW   Y4, Y5, Y4
-	VPHADDW      Y4, Y3, Y3
-	VPHADDW      Y3, Y2, Y2
-	VMOVUPS      512(CX), Y3
-	VMOVUPS      544(CX), Y4
-	VMOVUPS      576(CX), Y5
-	VMOVUPS      608(CX), Y6
-	VMULPS       Y1, Y3, Y3
-	VANDPS       sign<>+0(SB), Y3, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y3, Y3
-	VCVTTPS2DQ   Y3, Y3
-	VMULPS       Y1, Y4, Y4
-	VANDPS       sign<>+0(SB), Y4, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y4, Y4
-	VCVTTPS2DQ   Y4, Y4
-	VMULPS       Y1, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y1, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VPACKSSDW    Y4, Y3, Y3
-	VPACKSSDW    Y6, Y5, Y4
-	VPACKSSWB    Y4, Y3, Y3
-	VMOVDQU      packOrder<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y3
-	VPAND        Y0, Y3, Y3
-	VMOVDQU      Y3, 128(AX)
-	VMOVDQU      oneBytes<>+0(SB), Y4
-	VPMADDUBSW   Y3, Y4, Y3
-	VMOVUPS      640(CX), Y4
-	VMOVUPS      672(CX), Y5
-	VMOVUPS      704(CX), Y6
-	VMOVUPS      736(CX), Y7
-	VMULPS       Y1, Y4, Y4
-	VANDPS       sign<>+0(SB), Y4, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y4, Y4
-	VCVTTPS2DQ   Y4, Y4
-	VMULPS       Y1, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y1, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VMULPS       Y1, Y7, Y7
-	VANDPS       sign<>+0(SB), Y7, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y7, Y7
-	VCVTTPS2DQ   Y7, Y7
-	VPACKSSDW    Y5, Y4, Y4
-	VPACKSSDW    Y7, Y6, Y5
-	VPACKSSWB    Y5, Y4, Y4
-	VMOVDQU      packOrder<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y4
-	VPAND        Y0, Y4, Y4
-	VMOVDQU      Y4, 160(AX)
-	VMOVDQU      oneBytes<>+0(SB), Y5
-	VPMADDUBSW   Y4, Y5, Y4
-	VPHADDW      Y4, Y3, Y3
-	VMOVUPS      768(CX), Y4
-	VMOVUPS      800(CX), Y5
-	VMOVUPS      832(CX), Y6
-	VMOVUPS      864(CX), Y7
-	VMULPS       Y1, Y4, Y4
-	VANDPS       sign<>+0(SB), Y4, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y4, Y4
-	VCVTTPS2DQ   Y4, Y4
-	VMULPS       Y1, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y1, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VMULPS       Y1, Y7, Y7
-	VANDPS       sign<>+0(SB), Y7, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y7, Y7
-	VCVTTPS2DQ   Y7, Y7
-	VPACKSSDW    Y5, Y4, Y4
-	VPACKSSDW    Y7, Y6, Y5
-	VPACKSSWB    Y5, Y4, Y4
-	VMOVDQU      packOrder<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y4
-	VPAND        Y0, Y4, Y4
-	VMOVDQU      Y4, 192(AX)
-	VMOVDQU      oneBytes<>+0(SB), Y5
-	VPMADDUBSW   Y4, Y5, Y4
-	VMOVUPS      896(CX), Y5
-	VMOVUPS      928(CX), Y6
-	VMOVUPS      960(CX), Y7
-	VMOVUPS      992(CX), Y8
-	VMULPS       Y1, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y1, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VMULPS       Y1, Y7, Y7
-	VANDPS       sign<>+0(SB), Y7, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y7, Y7
-	VCVTTPS2DQ   Y7, Y7
-	VMULPS       Y1, Y8, Y8
-	VANDPS       sign<>+0(SB), Y8, Y1
-	VORPS        nearHalf<>+0(SB), Y1, Y1
-	VADDPS       Y1, Y8, Y8
-	VCVTTPS2DQ   Y8, Y8
-	VPACKSSDW    Y6, Y5, Y1
-	VPACKSSDW    Y8, Y7, Y5
-	VPACKSSWB    Y5, Y1, Y1
-	VMOVDQU      packOrder<>+0(SB), Y5
-	VPERMD       Y1, Y5, Y1
-	VPAND        Y0, Y1, Y1
-	VMOVDQU      Y1, 224(AX)
-	VMOVDQU      oneBytes<>+0(SB), Y0
-	VPMADDUBSW   Y1, Y0, Y1
-	VPHADDW      Y1, Y4, Y4
-	VPHADDW      Y4, Y3, Y3
-	VPHADDW      Y3, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X0
-	VPADDW       X0, X2, X1
-	VMOVDQU      X1, 272(AX)
-	VPUNPCKLWD   X0, X2, X1
-	VMOVDQU      X1, 288(AX)
-	VPUNPCKHWD   X0, X2, X1
-	VMOVDQU      X1, 304(AX)
-	SUBQ         $-1024, CX
-	ADDQ         $+320, AX
-	SUBQ         $+256, DX
-	JGE          loop5
+	VMOVUPS (CX), Y0; VMOVUPS 32(CX), Y1; VMOVUPS 64(CX), Y2; VMOVUPS 96(CX), Y3; VANDPS magnitude<>+0(SB), Y0, Y0; VMOVAPS Y0, Y0; VANDPS magnitude<>+0(SB), Y1, Y1; VPMAXSD Y1, Y0, Y0
+	VANDPS magnitude<>+0(SB), Y2, Y1; VPMAXSD Y1, Y0, Y0; VANDPS magnitude<>+0(SB), Y3, Y1; VPMAXSD Y1, Y0, Y0; VMOVUPS 128(CX), Y1; VMOVUPS 160(CX), Y2; VMOVUPS 192(CX), Y3; VMOVUPS 224(CX), Y4
+	VANDPS magnitude<>+0(SB), Y1, Y1; VMOVAPS Y1, Y1; VANDPS magnitude<>+0(SB), Y2, Y2; VPMAXSD Y2, Y1, Y1; VANDPS magnitude<>+0(SB), Y3, Y2; VPMAXSD Y2, Y1, Y1; VANDPS magnitude<>+0(SB), Y4, Y2; VPMAXSD Y2, Y1, Y1
+	VPMAXSD Y1, Y0, Y0; VMOVUPS 256(CX), Y1; VMOVUPS 288(CX), Y2; VMOVUPS 320(CX), Y3; VMOVUPS 352(CX), Y4; VANDPS magnitude<>+0(SB), Y1, Y1; VMOVAPS Y1, Y1; VANDPS magnitude<>+0(SB), Y2, Y2
+	VPMAXSD Y2, Y1, Y1; VANDPS magnitude<>+0(SB), Y3, Y2; VPMAXSD Y2, Y1, Y1; VANDPS magnitude<>+0(SB), Y4, Y2; VPMAXSD Y2, Y1, Y1; VPMAXSD Y1, Y0, Y0; VMOVUPS 384(CX), Y1; VMOVUPS 416(CX), Y2
+	VMOVUPS 448(CX), Y3; VMOVUPS 480(CX), Y4; VANDPS magnitude<>+0(SB), Y1, Y1; VMOVAPS Y1, Y1; VANDPS magnitude<>+0(SB), Y2, Y2; VPMAXSD Y2, Y1, Y1; VANDPS magnitude<>+0(SB), Y3, Y2; VPMAXSD Y2, Y1, Y1
+	VANDPS magnitude<>+0(SB), Y4, Y2; VPMAXSD Y2, Y1, Y1; VPMAXSD Y1, Y0, Y0; VMOVUPS 512(CX), Y1; VMOVUPS 544(CX), Y2; VMOVUPS 576(CX), Y3; VMOVUPS 608(CX), Y4; VANDPS magnitude<>+0(SB), Y1, Y1
+	VMOVAPS Y1, Y1; VANDPS magnitude<>+0(SB), Y2, Y2; VPMAXSD Y2, Y1, Y1; VANDPS magnitude<>+0(SB), Y3, Y2; VPMAXSD Y2, Y1, Y1; VANDPS magnitude<>+0(SB), Y4, Y2; VPMAXSD Y2, Y1, Y1; VPMAXSD Y1, Y0, Y0
+	VMOVUPS 640(CX), Y1; VMOVUPS 672(CX), Y2; VMOVUPS 704(CX), Y3; VMOVUPS 736(CX), Y4; VANDPS magnitude<>+0(SB), Y1, Y1; VMOVAPS Y1, Y1; VANDPS magnitude<>+0(SB), Y2, Y2; VPMAXSD Y2, Y1, Y1
+	VANDPS magnitude<>+0(SB), Y3, Y2; VPMAXSD Y2, Y1, Y1; VANDPS magnitude<>+0(SB), Y4, Y2; VPMAXSD Y2, Y1, Y1; VPMAXSD Y1, Y0, Y0; VMOVUPS 768(CX), Y1; VMOVUPS 800(CX), Y2; VMOVUPS 832(CX), Y3
+	VMOVUPS 864(CX), Y4; VANDPS magnitude<>+0(SB), Y1, Y1; VMOVAPS Y1, Y1; VANDPS magnitude<>+0(SB), Y2, Y2; VPMAXSD Y2, Y1, Y1; VANDPS magnitude<>+0(SB), Y3, Y2; VPMAXSD Y2, Y1, Y1; VANDPS magnitude<>+0(SB), Y4, Y2
+	VPMAXSD Y2, Y1, Y1; VPMAXSD Y1, Y0, Y0; VMOVUPS 896(CX), Y1; VMOVUPS 928(CX), Y2; VMOVUPS 960(CX), Y3; VMOVUPS 992(CX), Y4; VANDPS magnitude<>+0(SB), Y1, Y1; VMOVAPS Y1, Y1
+	VANDPS magnitude<>+0(SB), Y2, Y2; VPMAXSD Y2, Y1, Y1; VANDPS magnitude<>+0(SB), Y3, Y2; VPMAXSD Y2, Y1, Y1; VANDPS magnitude<>+0(SB), Y4, Y2; VPMAXSD Y2, Y1, Y1; VPMAXSD Y1, Y0, Y0; VEXTRACTF128 $0x01, Y0, X1
+	VPMAXSD X1, X0, X0; VPERMILPS $0x4e, X0, X1; VPMAXSD X1, X0, X0; VPERMILPS $0xb1, X0, X1; VPMAXSD X1, X0, X0; VMOVSS most8<>+0(SB), X1; VDIVSS X1, X0, X0; VMOVSS one<>+0(SB), X2
+	VDIVSS X0, X2, X2; VSUBSS X2, X2, X1; VCMPSS $0x07, X1, X1, X1; VANDPS X1, X2, X2; VBROADCASTSS X2, Y1; VINSERTPS $0x0e, X0, X0, X0; VMOVUPS X0, 256(AX); VXORPS Y0, Y0, Y0
+	VCMPPS $0x01, Y1, Y0, Y0; VMOVUPS (CX), Y2; VMOVUPS 32(CX), Y3; VMOVUPS 64(CX), Y4; VMOVUPS 96(CX), Y5; VMULPS Y1, Y2, Y2; VANDPS sign<>+0(SB), Y2, Y6; VORPS nearHalf<>+0(SB), Y6, Y6
+	VADDPS Y6, Y2, Y2; VCVTTPS2DQ Y2, Y2; VMULPS Y1, Y3, Y3; VANDPS sign<>+0(SB), Y3, Y6; VORPS nearHalf<>+0(SB), Y6, Y6; VADDPS Y6, Y3, Y3; VCVTTPS2DQ Y3, Y3; VMULPS Y1, Y4, Y4
+	VANDPS sign<>+0(SB), Y4, Y6; VORPS nearHalf<>+0(SB), Y6, Y6; VADDPS Y6, Y4, Y4; VCVTTPS2DQ Y4, Y4; VMULPS Y1, Y5, Y5; VANDPS sign<>+0(SB), Y5, Y6; VORPS nearHalf<>+0(SB), Y6, Y6; VADDPS Y6, Y5, Y5
+	VCVTTPS2DQ Y5, Y5; VPACKSSDW Y3, Y2, Y2; VPACKSSDW Y5, Y4, Y3; VPACKSSWB Y3, Y2, Y2; VMOVDQU packOrder<>+0(SB), Y3; VPERMD Y2, Y3, Y2; VPAND Y0, Y2, Y2; VMOVDQU Y2, (AX)
+	VMOVDQU oneBytes<>+0(SB), Y3; VPMADDUBSW Y2, Y3, Y2; VMOVUPS 128(CX), Y3; VMOVUPS 160(CX), Y4; VMOVUPS 192(CX), Y5; VMOVUPS 224(CX), Y6; VMULPS Y1, Y3, Y3; VANDPS sign<>+0(SB), Y3, Y7
+	VORPS nearHalf<>+0(SB), Y7, Y7; VADDPS Y7, Y3, Y3; VCVTTPS2DQ Y3, Y3; VMULPS Y1, Y4, Y4; VANDPS sign<>+0(SB), Y4, Y7; VORPS nearHalf<>+0(SB), Y7, Y7; VADDPS Y7, Y4, Y4; VCVTTPS2DQ Y4, Y4
+	VMULPS Y1, Y5, Y5; VANDPS sign<>+0(SB), Y5, Y7; VORPS nearHalf<>+0(SB), Y7, Y7; VADDPS Y7, Y5, Y5; VCVTTPS2DQ Y5, Y5; VMULPS Y1, Y6, Y6; VANDPS sign<>+0(SB), Y6, Y7; VORPS nearHalf<>+0(SB), Y7, Y7
+	VADDPS Y7, Y6, Y6; VCVTTPS2DQ Y6, Y6; VPACKSSDW Y4, Y3, Y3; VPACKSSDW Y6, Y5, Y4; VPACKSSWB Y4, Y3, Y3; VMOVDQU packOrder<>+0(SB), Y4; VPERMD Y3, Y4, Y3; VPAND Y0, Y3, Y3
+	VMOVDQU Y3, 32(AX); VMOVDQU oneBytes<>+0(SB), Y4; VPMADDUBSW Y3, Y4, Y3; VPHADDW Y3, Y2, Y2; VMOVUPS 256(CX), Y3; VMOVUPS 288(CX), Y4; VMOVUPS 320(CX), Y5; VMOVUPS 352(CX), Y6
+	VMULPS Y1, Y3, Y3; VANDPS sign<>+0(SB), Y3, Y7; VORPS nearHalf<>+0(SB), Y7, Y7; VADDPS Y7, Y3, Y3; VCVTTPS2DQ Y3, Y3; VMULPS Y1, Y4, Y4; VANDPS sign<>+0(SB), Y4, Y7; VORPS nearHalf<>+0(SB), Y7, Y7
+	VADDPS Y7, Y4, Y4; VCVTTPS2DQ Y4, Y4; VMULPS Y1, Y5, Y5; VANDPS sign<>+0(SB), Y5, Y7; VORPS nearHalf<>+0(SB), Y7, Y7; VADDPS Y7, Y5, Y5; VCVTTPS2DQ Y5, Y5; VMULPS Y1, Y6, Y6
+	VANDPS sign<>+0(SB), Y6, Y7; VORPS nearHalf<>+0(SB), Y7, Y7; VADDPS Y7, Y6, Y6; VCVTTPS2DQ Y6, Y6; VPACKSSDW Y4, Y3, Y3; VPACKSSDW Y6, Y5, Y4; VPACKSSWB Y4, Y3, Y3; VMOVDQU packOrder<>+0(SB), Y4
+	VPERMD Y3, Y4, Y3; VPAND Y0, Y3, Y3; VMOVDQU Y3, 64(AX); VMOVDQU oneBytes<>+0(SB), Y4; VPMADDUBSW Y3, Y4, Y3; VMOVUPS 384(CX), Y4; VMOVUPS 416(CX), Y5; VMOVUPS 448(CX), Y6
+	VMOVUPS 480(CX), Y7; VMULPS Y1, Y4, Y4; VANDPS sign<>+0(SB), Y4, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y4, Y4; VCVTTPS2DQ Y4, Y4; VMULPS Y1, Y5, Y5; VANDPS sign<>+0(SB), Y5, Y8
+	VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y5, Y5; VCVTTPS2DQ Y5, Y5; VMULPS Y1, Y6, Y6; VANDPS sign<>+0(SB), Y6, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y6, Y6; VCVTTPS2DQ Y6, Y6
+	VMULPS Y1, Y7, Y7; VANDPS sign<>+0(SB), Y7, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y7, Y7; VCVTTPS2DQ Y7, Y7; VPACKSSDW Y5, Y4, Y4; VPACKSSDW Y7, Y6, Y5; VPACKSSWB Y5, Y4, Y4
+	VMOVDQU packOrder<>+0(SB), Y5; VPERMD Y4, Y5, Y4; VPAND Y0, Y4, Y4; VMOVDQU Y4, 96(AX); VMOVDQU oneBytes<>+0(SB), Y5; VPMADDUBSW Y4, Y5, Y4; VPHADDW Y4, Y3, Y3; VPHADDW Y3, Y2, Y2
+	VMOVUPS 512(CX), Y3; VMOVUPS 544(CX), Y4; VMOVUPS 576(CX), Y5; VMOVUPS 608(CX), Y6; VMULPS Y1, Y3, Y3; VANDPS sign<>+0(SB), Y3, Y7; VORPS nearHalf<>+0(SB), Y7, Y7; VADDPS Y7, Y3, Y3
+	VCVTTPS2DQ Y3, Y3; VMULPS Y1, Y4, Y4; VANDPS sign<>+0(SB), Y4, Y7; VORPS nearHalf<>+0(SB), Y7, Y7; VADDPS Y7, Y4, Y4; VCVTTPS2DQ Y4, Y4; VMULPS Y1, Y5, Y5; VANDPS sign<>+0(SB), Y5, Y7
+	VORPS nearHalf<>+0(SB), Y7, Y7; VADDPS Y7, Y5, Y5; VCVTTPS2DQ Y5, Y5; VMULPS Y1, Y6, Y6; VANDPS sign<>+0(SB), Y6, Y7; VORPS nearHalf<>+0(SB), Y7, Y7; VADDPS Y7, Y6, Y6; VCVTTPS2DQ Y6, Y6
+	VPACKSSDW Y4, Y3, Y3; VPACKSSDW Y6, Y5, Y4; VPACKSSWB Y4, Y3, Y3; VMOVDQU packOrder<>+0(SB), Y4; VPERMD Y3, Y4, Y3; VPAND Y0, Y3, Y3; VMOVDQU Y3, 128(AX); VMOVDQU oneBytes<>+0(SB), Y4
+	VPMADDUBSW Y3, Y4, Y3; VMOVUPS 640(CX), Y4; VMOVUPS 672(CX), Y5; VMOVUPS 704(CX), Y6; VMOVUPS 736(CX), Y7; VMULPS Y1, Y4, Y4; VANDPS sign<>+0(SB), Y4, Y8; VORPS nearHalf<>+0(SB), Y8, Y8
+	VADDPS Y8, Y4, Y4; VCVTTPS2DQ Y4, Y4; VMULPS Y1, Y5, Y5; VANDPS sign<>+0(SB), Y5, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y5, Y5; VCVTTPS2DQ Y5, Y5; VMULPS Y1, Y6, Y6
+	VANDPS sign<>+0(SB), Y6, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y6, Y6; VCVTTPS2DQ Y6, Y6; VMULPS Y1, Y7, Y7; VANDPS sign<>+0(SB), Y7, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y7, Y7
+	VCVTTPS2DQ Y7, Y7; VPACKSSDW Y5, Y4, Y4; VPACKSSDW Y7, Y6, Y5; VPACKSSWB Y5, Y4, Y4; VMOVDQU packOrder<>+0(SB), Y5; VPERMD Y4, Y5, Y4; VPAND Y0, Y4, Y4; VMOVDQU Y4, 160(AX)
+	VMOVDQU oneBytes<>+0(SB), Y5; VPMADDUBSW Y4, Y5, Y4; VPHADDW Y4, Y3, Y3; VMOVUPS 768(CX), Y4; VMOVUPS 800(CX), Y5; VMOVUPS 832(CX), Y6; VMOVUPS 864(CX), Y7; VMULPS Y1, Y4, Y4
+	VANDPS sign<>+0(SB), Y4, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y4, Y4; VCVTTPS2DQ Y4, Y4; VMULPS Y1, Y5, Y5; VANDPS sign<>+0(SB), Y5, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y5, Y5
+	VCVTTPS2DQ Y5, Y5; VMULPS Y1, Y6, Y6; VANDPS sign<>+0(SB), Y6, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y6, Y6; VCVTTPS2DQ Y6, Y6; VMULPS Y1, Y7, Y7; VANDPS sign<>+0(SB), Y7, Y8
+	VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y7, Y7; VCVTTPS2DQ Y7, Y7; VPACKSSDW Y5, Y4, Y4; VPACKSSDW Y7, Y6, Y5; VPACKSSWB Y5, Y4, Y4; VMOVDQU packOrder<>+0(SB), Y5; VPERMD Y4, Y5, Y4
+	VPAND Y0, Y4, Y4; VMOVDQU Y4, 192(AX); VMOVDQU oneBytes<>+0(SB), Y5; VPMADDUBSW Y4, Y5, Y4; VMOVUPS 896(CX), Y5; VMOVUPS 928(CX), Y6; VMOVUPS 960(CX), Y7; VMOVUPS 992(CX), Y8
+	VMULPS Y1, Y5, Y5; VANDPS sign<>+0(SB), Y5, Y9; VORPS nearHalf<>+0(SB), Y9, Y9; VADDPS Y9, Y5, Y5; VCVTTPS2DQ Y5, Y5; VMULPS Y1, Y6, Y6; VANDPS sign<>+0(SB), Y6, Y9; VORPS nearHalf<>+0(SB), Y9, Y9
+	VADDPS Y9, Y6, Y6; VCVTTPS2DQ Y6, Y6; VMULPS Y1, Y7, Y7; VANDPS sign<>+0(SB), Y7, Y9; VORPS nearHalf<>+0(SB), Y9, Y9; VADDPS Y9, Y7, Y7; VCVTTPS2DQ Y7, Y7; VMULPS Y1, Y8, Y8
+	VANDPS sign<>+0(SB), Y8, Y1; VORPS nearHalf<>+0(SB), Y1, Y1; VADDPS Y1, Y8, Y8; VCVTTPS2DQ Y8, Y8; VPACKSSDW Y6, Y5, Y1; VPACKSSDW Y8, Y7, Y5; VPACKSSWB Y5, Y1, Y1; VMOVDQU packOrder<>+0(SB), Y5
+	VPERMD Y1, Y5, Y1; VPAND Y0, Y1, Y1; VMOVDQU Y1, 224(AX); VMOVDQU oneBytes<>+0(SB), Y0; VPMADDUBSW Y1, Y0, Y1; VPHADDW Y1, Y4, Y4; VPHADDW Y4, Y3, Y3; VPHADDW Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0; VPADDW X0, X2, X1; VMOVDQU X1, 272(AX); VPUNPCKLWD X0, X2, X1; VMOVDQU X1, 288(AX); VPUNPCKHWD X0, X2, X1; VMOVDQU X1, 304(AX); SUBQ $-1024, CX
+	ADDQ $+320, AX; SUBQ $+256, DX; JGE loop5
 
 done6:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 DATA oneBytes<>+0(SB)/4, $0x01010101
 DATA oneBytes<>+4(SB)/4, $0x01010101
@@ -763,546 +261,79 @@ TEXT ·normQ8AKAVX2(SB), NOSPLIT, $0-36
 	MOVQ         w+16(FP), DX
 	VBROADCASTSS scale+32(FP), Y0
 	MOVQ         n+24(FP), BX
-	SUBQ         $+256, BX
-	JL           done8
+	SUBQ $+256, BX; JL done8
 
 loop7:
-	VMOVUPS      (CX), Y1
-	VMOVUPS      32(CX), Y2
-	VMOVUPS      64(CX), Y3
-	VMOVUPS      96(CX), Y4
-	VMULPS       Y0, Y1, Y1
-	VMULPS       (DX), Y1, Y1
-	VMULPS       Y0, Y2, Y2
-	VMULPS       32(DX), Y2, Y2
-	VMULPS       Y0, Y3, Y3
-	VMULPS       64(DX), Y3, Y3
-	VMULPS       Y0, Y4, Y4
-	VMULPS       96(DX), Y4, Y4
-	VANDPS       magnitude<>+0(SB), Y1, Y1
-	VMOVAPS      Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y3, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VANDPS       magnitude<>+0(SB), Y4, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VMOVUPS      128(CX), Y2
-	VMOVUPS      160(CX), Y3
-	VMOVUPS      192(CX), Y4
-	VMOVUPS      224(CX), Y5
-	VMULPS       Y0, Y2, Y2
-	VMULPS       128(DX), Y2, Y2
-	VMULPS       Y0, Y3, Y3
-	VMULPS       160(DX), Y3, Y3
-	VMULPS       Y0, Y4, Y4
-	VMULPS       192(DX), Y4, Y4
-	VMULPS       Y0, Y5, Y5
-	VMULPS       224(DX), Y5, Y5
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VMOVAPS      Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y3, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y4, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y5, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VMOVUPS      256(CX), Y2
-	VMOVUPS      288(CX), Y3
-	VMOVUPS      320(CX), Y4
-	VMOVUPS      352(CX), Y5
-	VMULPS       Y0, Y2, Y2
-	VMULPS       256(DX), Y2, Y2
-	VMULPS       Y0, Y3, Y3
-	VMULPS       288(DX), Y3, Y3
-	VMULPS       Y0, Y4, Y4
-	VMULPS       320(DX), Y4, Y4
-	VMULPS       Y0, Y5, Y5
-	VMULPS       352(DX), Y5, Y5
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VMOVAPS      Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y3, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y4, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y5, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VMOVUPS      384(CX), Y2
-	VMOVUPS      416(CX), Y3
-	VMOVUPS      448(CX), Y4
-	VMOVUPS      480(CX), Y5
-	VMULPS       Y0, Y2, Y2
-	VMULPS       384(DX), Y2, Y2
-	VMULPS       Y0, Y3, Y3
-	VMULPS       416(DX), Y3, Y3
-	VMULPS       Y0, Y4, Y4
-	VMULPS       448(DX), Y4, Y4
-	VMULPS       Y0, Y5, Y5
-	VMULPS       480(DX), Y5, Y5
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VMOVAPS      Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y3, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y4, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y5, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VMOVUPS      512(CX), Y2
-	VMOVUPS      544(CX), Y3
-	VMOVUPS      576(CX), Y4
-	VMOVUPS      608(CX), Y5
-	VMULPS       Y0, Y2, Y2
-	VMULPS       512(DX), Y2, Y2
-	VMULPS       Y0, Y3, Y3
-	VMULPS       544(DX), Y3, Y3
-	VMULPS       Y0, Y4, Y4
-	VMULPS       576(DX), Y4, Y4
-	VMULPS       Y0, Y5, Y5
-	VMULPS       608(DX), Y5, Y5
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VMOVAPS      Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y3, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y4, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y5, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VMOVUPS      640(CX), Y2
-	VMOVUPS      672(CX), Y3
-	VMOVUPS      704(CX), Y4
-	VMOVUPS      736(CX), Y5
-	VMULPS       Y0, Y2, Y2
-	VMULPS       640(DX), Y2, Y2
-	VMULPS       Y0, Y3, Y3
-	VMULPS       672(DX), Y3, Y3
-	VMULPS       Y0, Y4, Y4
-	VMULPS       704(DX), Y4, Y4
-	VMULPS       Y0, Y5, Y5
-	VMULPS       736(DX), Y5, Y5
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VMOVAPS      Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y3, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y4, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y5, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VMOVUPS      768(CX), Y2
-	VMOVUPS      800(CX), Y3
-	VMOVUPS      832(CX), Y4
-	VMOVUPS      864(CX), Y5
-	VMULPS       Y0, Y2, Y2
-	VMULPS       768(DX), Y2, Y2
-	VMULPS       Y0, Y3, Y3
-	VMULPS       800(DX), Y3, Y3
-	VMULPS       Y0, Y4, Y4
-	VMULPS       832(DX), Y4, Y4
-	VMULPS       Y0, Y5, Y5
-	VMULPS       864(DX), Y5, Y5
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VMOVAPS      Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y3, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y4, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y5, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VMOVUPS      896(CX), Y2
-	VMOVUPS      928(CX), Y3
-	VMOVUPS      960(CX), Y4
-	VMOVUPS      992(CX), Y5
-	VMULPS       Y0, Y2, Y2
-	VMULPS       896(DX), Y2, Y2
-	VMULPS       Y0, Y3, Y3
-	VMULPS       928(DX), Y3, Y3
-	VMULPS       Y0, Y4, Y4
-	VMULPS       960(DX), Y4, Y4
-	VMULPS       Y0, Y5, Y5
-	VMULPS       992(DX), Y5, Y5
-	VANDPS       magnitude<>+0(SB), Y2, Y2
-	VMOVAPS      Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y3, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y4, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VANDPS       magnitude<>+0(SB), Y5, Y3
-	VPMAXSD      Y3, Y2, Y2
-	VPMAXSD      Y2, Y1, Y1
-	VEXTRACTF128 $0x01, Y1, X2
-	VPMAXSD      X2, X1, X1
-	VPERMILPS    $0x4e, X1, X2
-	VPMAXSD      X2, X1, X1
-	VPERMILPS    $0xb1, X1, X2
-	VPMAXSD      X2, X1, X1
-	VMOVSS       most8<>+0(SB), X2
-	VDIVSS       X2, X1, X1
-	VMOVSS       one<>+0(SB), X3
-	VDIVSS       X1, X3, X3
-	VSUBSS       X3, X3, X2
-	VCMPSS       $0x07, X2, X2, X2
-	VANDPS       X2, X3, X3
-	VBROADCASTSS X3, Y2
-	VINSERTPS    $0x0e, X1, X1, X1
-	VMOVUPS      X1, 256(AX)
-	VXORPS       Y1, Y1, Y1
-	VCMPPS       $0x01, Y2, Y1, Y1
-	VMOVUPS      (CX), Y3
-	VMOVUPS      32(CX), Y4
-	VMOVUPS      64(CX), Y5
-	VMOVUPS      96(CX), Y6
-	VMULPS       Y0, Y3, Y3
-	VMULPS       (DX), Y3, Y3
-	VMULPS       Y0, Y4, Y4
-	VMULPS       32(DX), Y4, Y4
-	VMULPS       Y0, Y5, Y5
-	VMULPS       64(DX), Y5, Y5
-	VMULPS       Y0, Y6, Y6
-	VMULPS       96(DX), Y6, Y6
-	VMULPS       Y2, Y3, Y3
-	VANDPS       sign<>+0(SB), Y3, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y3, Y3
-	VCVTTPS2DQ   Y3, Y3
-	VMULPS       Y2, Y4, Y4
-	VANDPS       sign<>+0(SB), Y4, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y4, Y4
-	VCVTTPS2DQ   Y4, Y4
-	VMULPS       Y2, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y2, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y7
-	VORPS        nearHalf<>+0(SB), Y7, Y7
-	VADDPS       Y7, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VPACKSSDW    Y4, Y3, Y3
-	VPACKSSDW    Y6, Y5, Y4
-	VPACKSSWB    Y4, Y3, Y3
-	VMOVDQU      packOrder<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y3
-	VPAND        Y1, Y3, Y3
-	VMOVDQU      Y3, (AX)
-	VMOVDQU      oneBytes<>+0(SB), Y4
-	VPMADDUBSW   Y3, Y4, Y3
-	VMOVUPS      128(CX), Y4
-	VMOVUPS      160(CX), Y5
-	VMOVUPS      192(CX), Y6
-	VMOVUPS      224(CX), Y7
-	VMULPS       Y0, Y4, Y4
-	VMULPS       128(DX), Y4, Y4
-	VMULPS       Y0, Y5, Y5
-	VMULPS       160(DX), Y5, Y5
-	VMULPS       Y0, Y6, Y6
-	VMULPS       192(DX), Y6, Y6
-	VMULPS       Y0, Y7, Y7
-	VMULPS       224(DX), Y7, Y7
-	VMULPS       Y2, Y4, Y4
-	VANDPS       sign<>+0(SB), Y4, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y4, Y4
-	VCVTTPS2DQ   Y4, Y4
-	VMULPS       Y2, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y2, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VMULPS       Y2, Y7, Y7
-	VANDPS       sign<>+0(SB), Y7, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y7, Y7
-	VCVTTPS2DQ   Y7, Y7
-	VPACKSSDW    Y5, Y4, Y4
-	VPACKSSDW    Y7, Y6, Y5
-	VPACKSSWB    Y5, Y4, Y4
-	VMOVDQU      packOrder<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y4
-	VPAND        Y1, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
-	VMOVDQU      oneBytes<>+0(SB), Y5
-	VPMADDUBSW   Y4, Y5, Y4
-	VPHADDW      Y4, Y3, Y3
-	VMOVUPS      256(CX), Y4
-	VMOVUPS      288(CX), Y5
-	VMOVUPS      320(CX), Y6
-	VMOVUPS      352(CX), Y7
-	VMULPS       Y0, Y4, Y4
-	VMULPS       256(DX), Y4, Y4
-	VMULPS       Y0, Y5, Y5
-	VMULPS       288(DX), Y5, Y5
-	VMULPS       Y0, Y6, Y6
-	VMULPS       320(DX), Y6, Y6
-	VMULPS       Y0, Y7, Y7
-	VMULPS       352(DX), Y7, Y7
-	VMULPS       Y2, Y4, Y4
-	VANDPS       sign<>+0(SB), Y4, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y4, Y4
-	VCVTTPS2DQ   Y4, Y4
-	VMULPS       Y2, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y2, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VMULPS       Y2, Y7, Y7
-	VANDPS       sign<>+0(SB), Y7, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y7, Y7
-	VCVTTPS2DQ   Y7, Y7
-	VPACKSSDW    Y5, Y4, Y4
-	VPACKSSDW    Y7, Y6, Y5
-	VPACKSSWB    Y5, Y4, Y4
-	VMOVDQU      packOrder<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y4
-	VPAND        Y1, Y4, Y4
-	VMOVDQU      Y4, 64(AX)
-	VMOVDQU      oneBytes<>+0(SB), Y5
-	VPMADDUBSW   Y4, Y5, Y4
-	VMOVUPS      384(CX), Y5
-	VMOVUPS      416(CX), Y6
-	VMOVUPS      448(CX), Y7
-	VMOVUPS      480(CX), Y8
-	VMULPS       Y0, Y5, Y5
-	VMULPS       384(DX), Y5, Y5
-	VMULPS       Y0, Y6, Y6
-	VMULPS       416(DX), Y6, Y6
-	VMULPS       Y0, Y7, Y7
-	VMULPS       448(DX), Y7, Y7
-	VMULPS       Y0, Y8, Y8
-	VMULPS       480(DX), Y8, Y8
-	VMULPS       Y2, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y2, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VMULPS       Y2, Y7, Y7
-	VANDPS       sign<>+0(SB), Y7, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y7, Y7
-	VCVTTPS2DQ   Y7, Y7
-	VMULPS       Y2, Y8, Y8
-	VANDPS       sign<>+0(SB), Y8, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y8, Y8
-	VCVTTPS2DQ   Y8, Y8
-	VPACKSSDW    Y6, Y5, Y5
-	VPACKSSDW    Y8, Y7, Y6
-	VPACKSSWB    Y6, Y5, Y5
-	VMOVDQU      packOrder<>+0(SB), Y6
-	VPERMD       Y5, Y6, Y5
-	VPAND        Y1, Y5, Y5
-	VMOVDQU      Y5, 96(AX)
-	VMOVDQU      oneBytes<>+0(SB), Y6
-	VPMADDUBSW   Y5, Y6, Y5
-	VPHADDW      Y5, Y4, Y4
-	VPHADDW      Y4, Y3, Y3
-	VMOVUPS      512(CX), Y4
-	VMOVUPS      544(CX), Y5
-	VMOVUPS      576(CX), Y6
-	VMOVUPS      608(CX), Y7
-	VMULPS       Y0, Y4, Y4
-	VMULPS       512(DX), Y4, Y4
-	VMULPS       Y0, Y5, Y5
-	VMULPS       544(DX), Y5, Y5
-	VMULPS       Y0, Y6, Y6
-	VMULPS       576(DX), Y6, Y6
-	VMULPS       Y0, Y7, Y7
-	VMULPS       608(DX), Y7, Y7
-	VMULPS       Y2, Y4, Y4
-	VANDPS       sign<>+0(SB), Y4, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y4, Y4
-	VCVTTPS2DQ   Y4, Y4
-	VMULPS       Y2, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y2, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VMULPS       Y2, Y7, Y7
-	VANDPS       sign<>+0(SB), Y7, Y8
-	VORPS        nearHalf<>+0(SB), Y8, Y8
-	VADDPS       Y8, Y7, Y7
-	VCVTTPS2DQ   Y7, Y7
-	VPACKSSDW    Y5, Y4, Y4
-	VPACKSSDW    Y7, Y6, Y5
-	VPACKSSWB    Y5, Y4, Y4
-	VMOVDQU      packOrder<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y4
-	VPAND        Y1, Y4, Y4
-	VMOVDQU      Y4, 128(AX)
-	VMOVDQU      oneBytes<>+0(SB), Y5
-	VPMADDUBSW   Y4, Y5, Y4
-	VMOVUPS      640(CX), Y5
-	VMOVUPS      672(CX), Y6
-	VMOVUPS      704(CX), Y7
-	VMOVUPS      736(CX), Y8
-	VMULPS       Y0, Y5, Y5
-	VMULPS       640(DX), Y5, Y5
-	VMULPS       Y0, Y6, Y6
-	VMULPS       672(DX), Y6, Y6
-	VMULPS       Y0, Y7, Y7
-	VMULPS       704(DX), Y7, Y7
-	VMULPS       Y0, Y8, Y8
-	VMULPS       736(DX), Y8, Y8
-	VMULPS       Y2, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y2, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VMULPS       Y2, Y7, Y7
-	VANDPS       sign<>+0(SB), Y7, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y7, Y7
-	VCVTTPS2DQ   Y7, Y7
-	VMULPS       Y2, Y8, Y8
-	VANDPS       sign<>+0(SB), Y8, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y8, Y8
-	VCVTTPS2DQ   Y8, Y8
-	VPACKSSDW    Y6, Y5, Y5
-	VPACKSSDW    Y8, Y7, Y6
-	VPACKSSWB    Y6, Y5, Y5
-	VMOVDQU      packOrder<>+0(SB), Y6
-	VPERMD       Y5, Y6, Y5
-	VPAND        Y1, Y5, Y5
-	VMOVDQU      Y5, 160(AX)
-	VMOVDQU      oneBytes<>+0(SB), Y6
-	VPMADDUBSW   Y5, Y6, Y5
-	VPHADDW      Y5, Y4, Y4
-	VMOVUPS      768(CX), Y5
-	VMOVUPS      800(CX), Y6
-	VMOVUPS      832(CX), Y7
-	VMOVUPS      864(CX), Y8
-	VMULPS       Y0, Y5, Y5
-	VMULPS       768(DX), Y5, Y5
-	VMULPS       Y0, Y6, Y6
-	VMULPS       800(DX), Y6, Y6
-	VMULPS       Y0, Y7, Y7
-	VMULPS       832(DX), Y7, Y7
-	VMULPS       Y0, Y8, Y8
-	VMULPS       864(DX), Y8, Y8
-	VMULPS       Y2, Y5, Y5
-	VANDPS       sign<>+0(SB), Y5, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y2, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VMULPS       Y2, Y7, Y7
-	VANDPS       sign<>+0(SB), Y7, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y7, Y7
-	VCVTTPS2DQ   Y7, Y7
-	VMULPS       Y2, Y8, Y8
-	VANDPS       sign<>+0(SB), Y8, Y9
-	VORPS        nearHalf<>+0(SB), Y9, Y9
-	VADDPS       Y9, Y8, Y8
-	VCVTTPS2DQ   Y8, Y8
-	VPACKSSDW    Y6, Y5, Y5
-	VPACKSSDW    Y8, Y7, Y6
-	VPACKSSWB    Y6, Y5, Y5
-	VMOVDQU      packOrder<>+0(SB), Y6
-	VPERMD       Y5, Y6, Y5
-	VPAND        Y1, Y5, Y5
-	VMOVDQU      Y5, 192(AX)
-	VMOVDQU      oneBytes<>+0(SB), Y6
-	VPMADDUBSW   Y5, Y6, Y5
-	VMOVUPS      896(CX), Y6
-	VMOVUPS      928(CX), Y7
-	VMOVUPS      960(CX), Y8
-	VMOVUPS      992(CX), Y9
-	VMULPS       Y0, Y6, Y6
-	VMULPS       896(DX), Y6, Y6
-	VMULPS       Y0, Y7, Y7
-	VMULPS       928(DX), Y7, Y7
-	VMULPS       Y0, Y8, Y8
-	VMULPS       960(DX), Y8, Y8
-	VMULPS       Y0, Y9, Y9
-	VMULPS       992(DX), Y9, Y9
-	VMULPS       Y2, Y6, Y6
-	VANDPS       sign<>+0(SB), Y6, Y10
-	VORPS        nearHalf<>+0(SB), Y10, Y10
-	VADDPS       Y10, Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VMULPS       Y2, Y7, Y7
-	VANDPS       sign<>+0(SB), Y7, Y10
-	VORPS        nearHalf<>+0(SB), Y10, Y10
-	VADDPS       Y10, Y7, Y7
-	VCVTTPS2DQ   Y7, Y7
-	VMULPS       Y2, Y8, Y8
-	VANDPS       sign<>+0(SB), Y8, Y10
-	VORPS        nearHalf<>+0(SB), Y10, Y10
-	VADDPS       Y10, Y8, Y8
-	VCVTTPS2DQ   Y8, Y8
-	VMULPS       Y2, Y9, Y9
-	VANDPS       sign<>+0(SB), Y9, Y2
-	VORPS        nearHalf<>+0(SB), Y2, Y2
-	VADDPS       Y2, Y9, Y9
-	VCVTTPS2DQ   Y9, Y9
-	VPACKSSDW    Y7, Y6, Y2
-	VPACKSSDW    Y9, Y8, Y6
-	VPACKSSWB    Y6, Y2, Y2
-	VMOVDQU      packOrder<>+0(SB), Y6
-	VPERMD       Y2, Y6, Y2
-	VPAND        Y1, Y2, Y2
-	VMOVDQU      Y2, 224(AX)
-	VMOVDQU      oneBytes<>+0(SB), Y1
-	VPMADDUBSW   Y2, Y1, Y2
-	VPHADDW      Y2, Y5, Y5
-	VPHADDW      Y5, Y4, Y4
-	VPHADDW      Y4, Y3, Y3
-	VEXTRACTF128 $0x01, Y3, X1
-	VPADDW       X1, X3, X2
-	VMOVDQU      X2, 272(AX)
-	VPUNPCKLWD   X1, X3, X2
-	VMOVDQU      X2, 288(AX)
-	VPUNPCKHWD   X1, X3, X2
-	VMOVDQU      X2, 304(AX)
-	SUBQ         $-1024, CX
-	SUBQ         $-1024, DX
-	ADDQ         $+320, AX
-	SUBQ         $+256, BX
-	JGE          loop7
+	VMOVUPS (CX), Y1; VMOVUPS 32(CX), Y2; VMOVUPS 64(CX), Y3; VMOVUPS 96(CX), Y4; VMULPS Y0, Y1, Y1; VMULPS (DX), Y1, Y1; VMULPS Y0, Y2, Y2; VMULPS 32(DX), Y2, Y2
+	VMULPS Y0, Y3, Y3; VMULPS 64(DX), Y3, Y3; VMULPS Y0, Y4, Y4; VMULPS 96(DX), Y4, Y4; VANDPS magnitude<>+0(SB), Y1, Y1; VMOVAPS Y1, Y1; VANDPS magnitude<>+0(SB), Y2, Y2; VPMAXSD Y2, Y1, Y1
+	VANDPS magnitude<>+0(SB), Y3, Y2; VPMAXSD Y2, Y1, Y1; VANDPS magnitude<>+0(SB), Y4, Y2; VPMAXSD Y2, Y1, Y1; VMOVUPS 128(CX), Y2; VMOVUPS 160(CX), Y3; VMOVUPS 192(CX), Y4; VMOVUPS 224(CX), Y5
+	VMULPS Y0, Y2, Y2; VMULPS 128(DX), Y2, Y2; VMULPS Y0, Y3, Y3; VMULPS 160(DX), Y3, Y3; VMULPS Y0, Y4, Y4; VMULPS 192(DX), Y4, Y4; VMULPS Y0, Y5, Y5; VMULPS 224(DX), Y5, Y5
+	VANDPS magnitude<>+0(SB), Y2, Y2; VMOVAPS Y2, Y2; VANDPS magnitude<>+0(SB), Y3, Y3; VPMAXSD Y3, Y2, Y2; VANDPS magnitude<>+0(SB), Y4, Y3; VPMAXSD Y3, Y2, Y2; VANDPS magnitude<>+0(SB), Y5, Y3; VPMAXSD Y3, Y2, Y2
+	VPMAXSD Y2, Y1, Y1; VMOVUPS 256(CX), Y2; VMOVUPS 288(CX), Y3; VMOVUPS 320(CX), Y4; VMOVUPS 352(CX), Y5; VMULPS Y0, Y2, Y2; VMULPS 256(DX), Y2, Y2; VMULPS Y0, Y3, Y3
+	VMULPS 288(DX), Y3, Y3; VMULPS Y0, Y4, Y4; VMULPS 320(DX), Y4, Y4; VMULPS Y0, Y5, Y5; VMULPS 352(DX), Y5, Y5; VANDPS magnitude<>+0(SB), Y2, Y2; VMOVAPS Y2, Y2; VANDPS magnitude<>+0(SB), Y3, Y3
+	VPMAXSD Y3, Y2, Y2; VANDPS magnitude<>+0(SB), Y4, Y3; VPMAXSD Y3, Y2, Y2; VANDPS magnitude<>+0(SB), Y5, Y3; VPMAXSD Y3, Y2, Y2; VPMAXSD Y2, Y1, Y1; VMOVUPS 384(CX), Y2; VMOVUPS 416(CX), Y3
+	VMOVUPS 448(CX), Y4; VMOVUPS 480(CX), Y5; VMULPS Y0, Y2, Y2; VMULPS 384(DX), Y2, Y2; VMULPS Y0, Y3, Y3; VMULPS 416(DX), Y3, Y3; VMULPS Y0, Y4, Y4; VMULPS 448(DX), Y4, Y4
+	VMULPS Y0, Y5, Y5; VMULPS 480(DX), Y5, Y5; VANDPS magnitude<>+0(SB), Y2, Y2; VMOVAPS Y2, Y2; VANDPS magnitude<>+0(SB), Y3, Y3; VPMAXSD Y3, Y2, Y2; VANDPS magnitude<>+0(SB), Y4, Y3; VPMAXSD Y3, Y2, Y2
+	VANDPS magnitude<>+0(SB), Y5, Y3; VPMAXSD Y3, Y2, Y2; VPMAXSD Y2, Y1, Y1; VMOVUPS 512(CX), Y2; VMOVUPS 544(CX), Y3; VMOVUPS 576(CX), Y4; VMOVUPS 608(CX), Y5; VMULPS Y0, Y2, Y2
+	VMULPS 512(DX), Y2, Y2; VMULPS Y0, Y3, Y3; VMULPS 544(DX), Y3, Y3; VMULPS Y0, Y4, Y4; VMULPS 576(DX), Y4, Y4; VMULPS Y0, Y5, Y5; VMULPS 608(DX), Y5, Y5; VANDPS magnitude<>+0(SB), Y2, Y2
+	VMOVAPS Y2, Y2; VANDPS magnitude<>+0(SB), Y3, Y3; VPMAXSD Y3, Y2, Y2; VANDPS magnitude<>+0(SB), Y4, Y3; VPMAXSD Y3, Y2, Y2; VANDPS magnitude<>+0(SB), Y5, Y3; VPMAXSD Y3, Y2, Y2; VPMAXSD Y2, Y1, Y1
+	VMOVUPS 640(CX), Y2; VMOVUPS 672(CX), Y3; VMOVUPS 704(CX), Y4; VMOVUPS 736(CX), Y5; VMULPS Y0, Y2, Y2; VMULPS 640(DX), Y2, Y2; VMULPS Y0, Y3, Y3; VMULPS 672(DX), Y3, Y3
+	VMULPS Y0, Y4, Y4; VMULPS 704(DX), Y4, Y4; VMULPS Y0, Y5, Y5; VMULPS 736(DX), Y5, Y5; VANDPS magnitude<>+0(SB), Y2, Y2; VMOVAPS Y2, Y2; VANDPS magnitude<>+0(SB), Y3, Y3; VPMAXSD Y3, Y2, Y2
+	VANDPS magnitude<>+0(SB), Y4, Y3; VPMAXSD Y3, Y2, Y2; VANDPS magnitude<>+0(SB), Y5, Y3; VPMAXSD Y3, Y2, Y2; VPMAXSD Y2, Y1, Y1; VMOVUPS 768(CX), Y2; VMOVUPS 800(CX), Y3; VMOVUPS 832(CX), Y4
+	VMOVUPS 864(CX), Y5; VMULPS Y0, Y2, Y2; VMULPS 768(DX), Y2, Y2; VMULPS Y0, Y3, Y3; VMULPS 800(DX), Y3, Y3; VMULPS Y0, Y4, Y4; VMULPS 832(DX), Y4, Y4; VMULPS Y0, Y5, Y5
+	VMULPS 864(DX), Y5, Y5; VANDPS magnitude<>+0(SB), Y2, Y2; VMOVAPS Y2, Y2; VANDPS magnitude<>+0(SB), Y3, Y3; VPMAXSD Y3, Y2, Y2; VANDPS magnitude<>+0(SB), Y4, Y3; VPMAXSD Y3, Y2, Y2; VANDPS magnitude<>+0(SB), Y5, Y3
+	VPMAXSD Y3, Y2, Y2; VPMAXSD Y2, Y1, Y1; VMOVUPS 896(CX), Y2; VMOVUPS 928(CX), Y3; VMOVUPS 960(CX), Y4; VMOVUPS 992(CX), Y5; VMULPS Y0, Y2, Y2; VMULPS 896(DX), Y2, Y2
+	VMULPS Y0, Y3, Y3; VMULPS 928(DX), Y3, Y3; VMULPS Y0, Y4, Y4; VMULPS 960(DX), Y4, Y4; VMULPS Y0, Y5, Y5; VMULPS 992(DX), Y5, Y5; VANDPS magnitude<>+0(SB), Y2, Y2; VMOVAPS Y2, Y2
+	VANDPS magnitude<>+0(SB), Y3, Y3; VPMAXSD Y3, Y2, Y2; VANDPS magnitude<>+0(SB), Y4, Y3; VPMAXSD Y3, Y2, Y2; VANDPS magnitude<>+0(SB), Y5, Y3; VPMAXSD Y3, Y2, Y2; VPMAXSD Y2, Y1, Y1; VEXTRACTF128 $0x01, Y1, X2
+	VPMAXSD X2, X1, X1; VPERMILPS $0x4e, X1, X2; VPMAXSD X2, X1, X1; VPERMILPS $0xb1, X1, X2; VPMAXSD X2, X1, X1; VMOVSS most8<>+0(SB), X2; VDIVSS X2, X1, X1; VMOVSS one<>+0(SB), X3
+	VDIVSS X1, X3, X3; VSUBSS X3, X3, X2; VCMPSS $0x07, X2, X2, X2; VANDPS X2, X3, X3; VBROADCASTSS X3, Y2; VINSERTPS $0x0e, X1, X1, X1; VMOVUPS X1, 256(AX); VXORPS Y1, Y1, Y1
+	VCMPPS $0x01, Y2, Y1, Y1; VMOVUPS (CX), Y3; VMOVUPS 32(CX), Y4; VMOVUPS 64(CX), Y5; VMOVUPS 96(CX), Y6; VMULPS Y0, Y3, Y3; VMULPS (DX), Y3, Y3; VMULPS Y0, Y4, Y4
+	VMULPS 32(DX), Y4, Y4; VMULPS Y0, Y5, Y5; VMULPS 64(DX), Y5, Y5; VMULPS Y0, Y6, Y6; VMULPS 96(DX), Y6, Y6; VMULPS Y2, Y3, Y3; VANDPS sign<>+0(SB), Y3, Y7; VORPS nearHalf<>+0(SB), Y7, Y7
+	VADDPS Y7, Y3, Y3; VCVTTPS2DQ Y3, Y3; VMULPS Y2, Y4, Y4; VANDPS sign<>+0(SB), Y4, Y7; VORPS nearHalf<>+0(SB), Y7, Y7; VADDPS Y7, Y4, Y4; VCVTTPS2DQ Y4, Y4; VMULPS Y2, Y5, Y5
+	VANDPS sign<>+0(SB), Y5, Y7; VORPS nearHalf<>+0(SB), Y7, Y7; VADDPS Y7, Y5, Y5; VCVTTPS2DQ Y5, Y5; VMULPS Y2, Y6, Y6; VANDPS sign<>+0(SB), Y6, Y7; VORPS nearHalf<>+0(SB), Y7, Y7; VADDPS Y7, Y6, Y6
+	VCVTTPS2DQ Y6, Y6; VPACKSSDW Y4, Y3, Y3; VPACKSSDW Y6, Y5, Y4; VPACKSSWB Y4, Y3, Y3; VMOVDQU packOrder<>+0(SB), Y4; VPERMD Y3, Y4, Y3; VPAND Y1, Y3, Y3; VMOVDQU Y3, (AX)
+	VMOVDQU oneBytes<>+0(SB), Y4; VPMADDUBSW Y3, Y4, Y3; VMOVUPS 128(CX), Y4; VMOVUPS 160(CX), Y5; VMOVUPS 192(CX), Y6; VMOVUPS 224(CX), Y7; VMULPS Y0, Y4, Y4; VMULPS 128(DX), Y4, Y4
+	VMULPS Y0, Y5, Y5; VMULPS 160(DX), Y5, Y5; VMULPS Y0, Y6, Y6; VMULPS 192(DX), Y6, Y6; VMULPS Y0, Y7, Y7; VMULPS 224(DX), Y7, Y7; VMULPS Y2, Y4, Y4; VANDPS sign<>+0(SB), Y4, Y8
+	VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y4, Y4; VCVTTPS2DQ Y4, Y4; VMULPS Y2, Y5, Y5; VANDPS sign<>+0(SB), Y5, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y5, Y5; VCVTTPS2DQ Y5, Y5
+	VMULPS Y2, Y6, Y6; VANDPS sign<>+0(SB), Y6, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y6, Y6; VCVTTPS2DQ Y6, Y6; VMULPS Y2, Y7, Y7; VANDPS sign<>+0(SB), Y7, Y8; VORPS nearHalf<>+0(SB), Y8, Y8
+	VADDPS Y8, Y7, Y7; VCVTTPS2DQ Y7, Y7; VPACKSSDW Y5, Y4, Y4; VPACKSSDW Y7, Y6, Y5; VPACKSSWB Y5, Y4, Y4; VMOVDQU packOrder<>+0(SB), Y5; VPERMD Y4, Y5, Y4; VPAND Y1, Y4, Y4
+	VMOVDQU Y4, 32(AX); VMOVDQU oneBytes<>+0(SB), Y5; VPMADDUBSW Y4, Y5, Y4; VPHADDW Y4, Y3, Y3; VMOVUPS 256(CX), Y4; VMOVUPS 288(CX), Y5; VMOVUPS 320(CX), Y6; VMOVUPS 352(CX), Y7
+	VMULPS Y0, Y4, Y4; VMULPS 256(DX), Y4, Y4; VMULPS Y0, Y5, Y5; VMULPS 288(DX), Y5, Y5; VMULPS Y0, Y6, Y6; VMULPS 320(DX), Y6, Y6; VMULPS Y0, Y7, Y7; VMULPS 352(DX), Y7, Y7
+	VMULPS Y2, Y4, Y4; VANDPS sign<>+0(SB), Y4, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y4, Y4; VCVTTPS2DQ Y4, Y4; VMULPS Y2, Y5, Y5; VANDPS sign<>+0(SB), Y5, Y8; VORPS nearHalf<>+0(SB), Y8, Y8
+	VADDPS Y8, Y5, Y5; VCVTTPS2DQ Y5, Y5; VMULPS Y2, Y6, Y6; VANDPS sign<>+0(SB), Y6, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y6, Y6; VCVTTPS2DQ Y6, Y6; VMULPS Y2, Y7, Y7
+	VANDPS sign<>+0(SB), Y7, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y7, Y7; VCVTTPS2DQ Y7, Y7; VPACKSSDW Y5, Y4, Y4; VPACKSSDW Y7, Y6, Y5; VPACKSSWB Y5, Y4, Y4; VMOVDQU packOrder<>+0(SB), Y5
+	VPERMD Y4, Y5, Y4; VPAND Y1, Y4, Y4; VMOVDQU Y4, 64(AX); VMOVDQU oneBytes<>+0(SB), Y5; VPMADDUBSW Y4, Y5, Y4; VMOVUPS 384(CX), Y5; VMOVUPS 416(CX), Y6; VMOVUPS 448(CX), Y7
+	VMOVUPS 480(CX), Y8; VMULPS Y0, Y5, Y5; VMULPS 384(DX), Y5, Y5; VMULPS Y0, Y6, Y6; VMULPS 416(DX), Y6, Y6; VMULPS Y0, Y7, Y7; VMULPS 448(DX), Y7, Y7; VMULPS Y0, Y8, Y8
+	VMULPS 480(DX), Y8, Y8; VMULPS Y2, Y5, Y5; VANDPS sign<>+0(SB), Y5, Y9; VORPS nearHalf<>+0(SB), Y9, Y9; VADDPS Y9, Y5, Y5; VCVTTPS2DQ Y5, Y5; VMULPS Y2, Y6, Y6; VANDPS sign<>+0(SB), Y6, Y9
+	VORPS nearHalf<>+0(SB), Y9, Y9; VADDPS Y9, Y6, Y6; VCVTTPS2DQ Y6, Y6; VMULPS Y2, Y7, Y7; VANDPS sign<>+0(SB), Y7, Y9; VORPS nearHalf<>+0(SB), Y9, Y9; VADDPS Y9, Y7, Y7; VCVTTPS2DQ Y7, Y7
+	VMULPS Y2, Y8, Y8; VANDPS sign<>+0(SB), Y8, Y9; VORPS nearHalf<>+0(SB), Y9, Y9; VADDPS Y9, Y8, Y8; VCVTTPS2DQ Y8, Y8; VPACKSSDW Y6, Y5, Y5; VPACKSSDW Y8, Y7, Y6; VPACKSSWB Y6, Y5, Y5
+	VMOVDQU packOrder<>+0(SB), Y6; VPERMD Y5, Y6, Y5; VPAND Y1, Y5, Y5; VMOVDQU Y5, 96(AX); VMOVDQU oneBytes<>+0(SB), Y6; VPMADDUBSW Y5, Y6, Y5; VPHADDW Y5, Y4, Y4; VPHADDW Y4, Y3, Y3
+	VMOVUPS 512(CX), Y4; VMOVUPS 544(CX), Y5; VMOVUPS 576(CX), Y6; VMOVUPS 608(CX), Y7; VMULPS Y0, Y4, Y4; VMULPS 512(DX), Y4, Y4; VMULPS Y0, Y5, Y5; VMULPS 544(DX), Y5, Y5
+	VMULPS Y0, Y6, Y6; VMULPS 576(DX), Y6, Y6; VMULPS Y0, Y7, Y7; VMULPS 608(DX), Y7, Y7; VMULPS Y2, Y4, Y4; VANDPS sign<>+0(SB), Y4, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y4, Y4
+	VCVTTPS2DQ Y4, Y4; VMULPS Y2, Y5, Y5; VANDPS sign<>+0(SB), Y5, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y5, Y5; VCVTTPS2DQ Y5, Y5; VMULPS Y2, Y6, Y6; VANDPS sign<>+0(SB), Y6, Y8
+	VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y6, Y6; VCVTTPS2DQ Y6, Y6; VMULPS Y2, Y7, Y7; VANDPS sign<>+0(SB), Y7, Y8; VORPS nearHalf<>+0(SB), Y8, Y8; VADDPS Y8, Y7, Y7; VCVTTPS2DQ Y7, Y7
+	VPACKSSDW Y5, Y4, Y4; VPACKSSDW Y7, Y6, Y5; VPACKSSWB Y5, Y4, Y4; VMOVDQU packOrder<>+0(SB), Y5; VPERMD Y4, Y5, Y4; VPAND Y1, Y4, Y4; VMOVDQU Y4, 128(AX); VMOVDQU oneBytes<>+0(SB), Y5
+	VPMADDUBSW Y4, Y5, Y4; VMOVUPS 640(CX), Y5; VMOVUPS 672(CX), Y6; VMOVUPS 704(CX), Y7; VMOVUPS 736(CX), Y8; VMULPS Y0, Y5, Y5; VMULPS 640(DX), Y5, Y5; VMULPS Y0, Y6, Y6
+	VMULPS 672(DX), Y6, Y6; VMULPS Y0, Y7, Y7; VMULPS 704(DX), Y7, Y7; VMULPS Y0, Y8, Y8; VMULPS 736(DX), Y8, Y8; VMULPS Y2, Y5, Y5; VANDPS sign<>+0(SB), Y5, Y9; VORPS nearHalf<>+0(SB), Y9, Y9
+	VADDPS Y9, Y5, Y5; VCVTTPS2DQ Y5, Y5; VMULPS Y2, Y6, Y6; VANDPS sign<>+0(SB), Y6, Y9; VORPS nearHalf<>+0(SB), Y9, Y9; VADDPS Y9, Y6, Y6; VCVTTPS2DQ Y6, Y6; VMULPS Y2, Y7, Y7
+	VANDPS sign<>+0(SB), Y7, Y9; VORPS nearHalf<>+0(SB), Y9, Y9; VADDPS Y9, Y7, Y7; VCVTTPS2DQ Y7, Y7; VMULPS Y2, Y8, Y8; VANDPS sign<>+0(SB), Y8, Y9; VORPS nearHalf<>+0(SB), Y9, Y9; VADDPS Y9, Y8, Y8
+	VCVTTPS2DQ Y8, Y8; VPACKSSDW Y6, Y5, Y5; VPACKSSDW Y8, Y7, Y6; VPACKSSWB Y6, Y5, Y5; VMOVDQU packOrder<>+0(SB), Y6; VPERMD Y5, Y6, Y5; VPAND Y1, Y5, Y5; VMOVDQU Y5, 160(AX)
+	VMOVDQU oneBytes<>+0(SB), Y6; VPMADDUBSW Y5, Y6, Y5; VPHADDW Y5, Y4, Y4; VMOVUPS 768(CX), Y5; VMOVUPS 800(CX), Y6; VMOVUPS 832(CX), Y7; VMOVUPS 864(CX), Y8; VMULPS Y0, Y5, Y5
+	VMULPS 768(DX), Y5, Y5; VMULPS Y0, Y6, Y6; VMULPS 800(DX), Y6, Y6; VMULPS Y0, Y7, Y7; VMULPS 832(DX), Y7, Y7; VMULPS Y0, Y8, Y8; VMULPS 864(DX), Y8, Y8; VMULPS Y2, Y5, Y5
+	VANDPS sign<>+0(SB), Y5, Y9; VORPS nearHalf<>+0(SB), Y9, Y9; VADDPS Y9, Y5, Y5; VCVTTPS2DQ Y5, Y5; VMULPS Y2, Y6, Y6; VANDPS sign<>+0(SB), Y6, Y9; VORPS nearHalf<>+0(SB), Y9, Y9; VADDPS Y9, Y6, Y6
+	VCVTTPS2DQ Y6, Y6; VMULPS Y2, Y7, Y7; VANDPS sign<>+0(SB), Y7, Y9; VORPS nearHalf<>+0(SB), Y9, Y9; VADDPS Y9, Y7, Y7; VCVTTPS2DQ Y7, Y7; VMULPS Y2, Y8, Y8; VANDPS sign<>+0(SB), Y8, Y9
+	VORPS nearHalf<>+0(SB), Y9, Y9; VADDPS Y9, Y8, Y8; VCVTTPS2DQ Y8, Y8; VPACKSSDW Y6, Y5, Y5; VPACKSSDW Y8, Y7, Y6; VPACKSSWB Y6, Y5, Y5; VMOVDQU packOrder<>+0(SB), Y6; VPERMD Y5, Y6, Y5
+	VPAND Y1, Y5, Y5; VMOVDQU Y5, 192(AX); VMOVDQU oneBytes<>+0(SB), Y6; VPMADDUBSW Y5, Y6, Y5; VMOVUPS 896(CX), Y6; VMOVUPS 928(CX), Y7; VMOVUPS 960(CX), Y8; VMOVUPS 992(CX), Y9
+	VMULPS Y0, Y6, Y6; VMULPS 896(DX), Y6, Y6; VMULPS Y0, Y7, Y7; VMULPS 928(DX), Y7, Y7; VMULPS Y0, Y8, Y8; VMULPS 960(DX), Y8, Y8; VMULPS Y0, Y9, Y9; VMULPS 992(DX), Y9, Y9
+	VMULPS Y2, Y6, Y6; VANDPS sign<>+0(SB), Y6, Y10; VORPS nearHalf<>+0(SB), Y10, Y10; VADDPS Y10, Y6, Y6; VCVTTPS2DQ Y6, Y6; VMULPS Y2, Y7, Y7; VANDPS sign<>+0(SB), Y7, Y10; VORPS nearHalf<>+0(SB), Y10, Y10
+	VADDPS Y10, Y7, Y7; VCVTTPS2DQ Y7, Y7; VMULPS Y2, Y8, Y8; VANDPS sign<>+0(SB), Y8, Y10; VORPS nearHalf<>+0(SB), Y10, Y10; VADDPS Y10, Y8, Y8; VCVTTPS2DQ Y8, Y8; VMULPS Y2, Y9, Y9
+	VANDPS sign<>+0(SB), Y9, Y2; VORPS nearHalf<>+0(SB), Y2, Y2; VADDPS Y2, Y9, Y9; VCVTTPS2DQ Y9, Y9; VPACKSSDW Y7, Y6, Y2; VPACKSSDW Y9, Y8, Y6; VPACKSSWB Y6, Y2, Y2; VMOVDQU packOrder<>+0(SB), Y6
+	VPERMD Y2, Y6, Y2; VPAND Y1, Y2, Y2; VMOVDQU Y2, 224(AX); VMOVDQU oneBytes<>+0(SB), Y1; VPMADDUBSW Y2, Y1, Y2; VPHADDW Y2, Y5, Y5; VPHADDW Y5, Y4, Y4; VPHADDW Y4, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X1; VPADDW X1, X3, X2; VMOVDQU X2, 272(AX); VPUNPCKLWD X1, X3, X2; VMOVDQU X2, 288(AX); VPUNPCKHWD X1, X3, X2; VMOVDQU X2, 304(AX); SUBQ $-1024, CX
+	SUBQ $-1024, DX; ADDQ $+320, AX; SUBQ $+256, BX; JGE loop7
 
 done8:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func quantizeAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F
@@ -1310,73 +341,20 @@ TEXT ·quantizeAVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
-	SUBQ $+32, DX
-	JL   done10
+	SUBQ $+32, DX; JL done10
 
 loop9:
-	VMOVUPS       (CX), Z0
-	VMOVUPS       64(CX), Z1
-	VANDPS        magnitude<>+0(SB), Z0, Z2
-	VMOVAPS       Z2, Z2
-	VANDPS        magnitude<>+0(SB), Z1, Z3
-	VPMAXSD       Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y3
-	VPMAXSD       Y3, Y2, Y2
-	VEXTRACTF128  $0x01, Y2, X3
-	VPMAXSD       X3, X2, X2
-	VPERMILPS     $0x4e, X2, X3
-	VPMAXSD       X3, X2, X2
-	VPERMILPS     $0xb1, X2, X3
-	VPMAXSD       X3, X2, X2
-	VMOVSS        most8<>+0(SB), X3
-	VDIVSS        X3, X2, X2
-	VMOVSS        one<>+0(SB), X4
-	VDIVSS        X2, X4, X4
-	VSUBSS        X4, X4, X3
-	VCMPSS        $0x07, X3, X3, X3
-	VANDPS        X3, X4, X4
-	VBROADCASTSS  X4, Z3
-	VMOVSS        X2, 32(AX)
-	VMULPS        Z3, Z0, Z0
-	VANDPS        sign<>+0(SB), Z0, Z2
-	VORPS         nearHalf<>+0(SB), Z2, Z2
-	VADDPS        Z2, Z0, Z0
-	VCVTTPS2DQ    Z0, Z0
-	VMULPS        Z3, Z1, Z1
-	VANDPS        sign<>+0(SB), Z1, Z2
-	VORPS         nearHalf<>+0(SB), Z2, Z2
-	VADDPS        Z2, Z1, Z1
-	VCVTTPS2DQ    Z1, Z1
-	VPMOVDB       Z0, X4
-	VPMOVDB       Z1, X2
-	VINSERTI128   $0x01, X2, Y4, Y4
-	VMOVDQU       Y4, (AX)
-	VPADDD        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VPADDD        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VPADDD        X1, X0, X0
-	VPERMILPS     $0x4e, X0, X1
-	VPADDD        X1, X0, X0
-	VPERMILPS     $0xb1, X0, X1
-	VPADDD        X1, X0, X0
-	MOVL          $0x00000000, 44(AX)
-	VMOVDQU       start<>+0(SB), X1
-	VPSLLD        $0x03, X0, X2
-	VPSUBD        X2, X1, X1
-	VMOVSS        X1, 36(AX)
-	VMOVDQU       start<>+0(SB), X1
-	VPSLLD        $0x07, X0, X0
-	VPSUBD        X0, X1, X1
-	VMOVSS        X1, 40(AX)
-	SUBQ          $-128, CX
-	ADDQ          $+48, AX
-	SUBQ          $+32, DX
-	JGE           loop9
+	VMOVUPS (CX), Z0; VMOVUPS 64(CX), Z1; VANDPS magnitude<>+0(SB), Z0, Z2; VMOVAPS Z2, Z2; VANDPS magnitude<>+0(SB), Z1, Z3; VPMAXSD Z3, Z2, Z2; VEXTRACTF64X4 $0x01, Z2, Y3; VPMAXSD Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3; VPMAXSD X3, X2, X2; VPERMILPS $0x4e, X2, X3; VPMAXSD X3, X2, X2; VPERMILPS $0xb1, X2, X3; VPMAXSD X3, X2, X2; VMOVSS most8<>+0(SB), X3; VDIVSS X3, X2, X2
+	VMOVSS one<>+0(SB), X4; VDIVSS X2, X4, X4; VSUBSS X4, X4, X3; VCMPSS $0x07, X3, X3, X3; VANDPS X3, X4, X4; VBROADCASTSS X4, Z3; VMOVSS X2, 32(AX); VMULPS Z3, Z0, Z0
+	VANDPS sign<>+0(SB), Z0, Z2; VORPS nearHalf<>+0(SB), Z2, Z2; VADDPS Z2, Z0, Z0; VCVTTPS2DQ Z0, Z0; VMULPS Z3, Z1, Z1; VANDPS sign<>+0(SB), Z1, Z2; VORPS nearHalf<>+0(SB), Z2, Z2; VADDPS Z2, Z1, Z1
+	VCVTTPS2DQ Z1, Z1; VPMOVDB Z0, X4; VPMOVDB Z1, X2; VINSERTI128 $0x01, X2, Y4, Y4; VMOVDQU Y4, (AX); VPADDD Z1, Z0, Z0; VEXTRACTF64X4 $0x01, Z0, Y1; VPADDD Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1; VPADDD X1, X0, X0; VPERMILPS $0x4e, X0, X1; VPADDD X1, X0, X0; VPERMILPS $0xb1, X0, X1; VPADDD X1, X0, X0; MOVL $0x00000000, 44(AX); VMOVDQU start<>+0(SB), X1
+	VPSLLD $0x03, X0, X2; VPSUBD X2, X1, X1; VMOVSS X1, 36(AX); VMOVDQU start<>+0(SB), X1; VPSLLD $0x07, X0, X0; VPSUBD X0, X1, X1; VMOVSS X1, 40(AX); SUBQ $-128, CX
+	ADDQ $+48, AX; SUBQ $+32, DX; JGE loop9
 
 done10:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func normQ8AAVX512(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F
@@ -1386,78 +364,20 @@ TEXT ·normQ8AAVX512(SB), NOSPLIT, $0-36
 	MOVQ         w+16(FP), DX
 	VBROADCASTSS scale+32(FP), Z0
 	MOVQ         n+24(FP), BX
-	SUBQ         $+32, BX
-	JL           done12
+	SUBQ $+32, BX; JL done12
 
 loop11:
-	VMOVUPS       (CX), Z1
-	VMOVUPS       64(CX), Z2
-	VMULPS        Z0, Z1, Z1
-	VMULPS        (DX), Z1, Z1
-	VMULPS        Z0, Z2, Z2
-	VMULPS        64(DX), Z2, Z2
-	VANDPS        magnitude<>+0(SB), Z1, Z3
-	VMOVAPS       Z3, Z3
-	VANDPS        magnitude<>+0(SB), Z2, Z4
-	VPMAXSD       Z4, Z3, Z3
-	VEXTRACTF64X4 $0x01, Z3, Y4
-	VPMAXSD       Y4, Y3, Y3
-	VEXTRACTF128  $0x01, Y3, X4
-	VPMAXSD       X4, X3, X3
-	VPERMILPS     $0x4e, X3, X4
-	VPMAXSD       X4, X3, X3
-	VPERMILPS     $0xb1, X3, X4
-	VPMAXSD       X4, X3, X3
-	VMOVSS        most8<>+0(SB), X4
-	VDIVSS        X4, X3, X3
-	VMOVSS        one<>+0(SB), X5
-	VDIVSS        X3, X5, X5
-	VSUBSS        X5, X5, X4
-	VCMPSS        $0x07, X4, X4, X4
-	VANDPS        X4, X5, X5
-	VBROADCASTSS  X5, Z4
-	VMOVSS        X3, 32(AX)
-	VMULPS        Z4, Z1, Z1
-	VANDPS        sign<>+0(SB), Z1, Z3
-	VORPS         nearHalf<>+0(SB), Z3, Z3
-	VADDPS        Z3, Z1, Z1
-	VCVTTPS2DQ    Z1, Z1
-	VMULPS        Z4, Z2, Z2
-	VANDPS        sign<>+0(SB), Z2, Z3
-	VORPS         nearHalf<>+0(SB), Z3, Z3
-	VADDPS        Z3, Z2, Z2
-	VCVTTPS2DQ    Z2, Z2
-	VPMOVDB       Z1, X5
-	VPMOVDB       Z2, X3
-	VINSERTI128   $0x01, X3, Y5, Y5
-	VMOVDQU       Y5, (AX)
-	VPADDD        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VPADDD        Y2, Y1, Y1
-	VEXTRACTF128  $0x01, Y1, X2
-	VPADDD        X2, X1, X1
-	VPERMILPS     $0x4e, X1, X2
-	VPADDD        X2, X1, X1
-	VPERMILPS     $0xb1, X1, X2
-	VPADDD        X2, X1, X1
-	MOVL          $0x00000000, 44(AX)
-	VMOVDQU       start<>+0(SB), X2
-	VPSLLD        $0x03, X1, X3
-	VPSUBD        X3, X2, X2
-	VMOVSS        X2, 36(AX)
-	VMOVDQU       start<>+0(SB), X2
-	VPSLLD        $0x07, X1, X1
-	VPSUBD        X1, X2, X2
-	VMOVSS        X2, 40(AX)
-	SUBQ          $-128, CX
-	SUBQ          $-128, DX
-	ADDQ          $+48, AX
-	SUBQ          $+32, BX
-	JGE           loop11
+	VMOVUPS (CX), Z1; VMOVUPS 64(CX), Z2; VMULPS Z0, Z1, Z1; VMULPS (DX), Z1, Z1; VMULPS Z0, Z2, Z2; VMULPS 64(DX), Z2, Z2; VANDPS magnitude<>+0(SB), Z1, Z3; VMOVAPS Z3, Z3
+	VANDPS magnitude<>+0(SB), Z2, Z4; VPMAXSD Z4, Z3, Z3; VEXTRACTF64X4 $0x01, Z3, Y4; VPMAXSD Y4, Y3, Y3; VEXTRACTF128 $0x01, Y3, X4; VPMAXSD X4, X3, X3; VPERMILPS $0x4e, X3, X4; VPMAXSD X4, X3, X3
+	VPERMILPS $0xb1, X3, X4; VPMAXSD X4, X3, X3; VMOVSS most8<>+0(SB), X4; VDIVSS X4, X3, X3; VMOVSS one<>+0(SB), X5; VDIVSS X3, X5, X5; VSUBSS X5, X5, X4; VCMPSS $0x07, X4, X4, X4
+	VANDPS X4, X5, X5; VBROADCASTSS X5, Z4; VMOVSS X3, 32(AX); VMULPS Z4, Z1, Z1; VANDPS sign<>+0(SB), Z1, Z3; VORPS nearHalf<>+0(SB), Z3, Z3; VADDPS Z3, Z1, Z1; VCVTTPS2DQ Z1, Z1
+	VMULPS Z4, Z2, Z2; VANDPS sign<>+0(SB), Z2, Z3; VORPS nearHalf<>+0(SB), Z3, Z3; VADDPS Z3, Z2, Z2; VCVTTPS2DQ Z2, Z2; VPMOVDB Z1, X5; VPMOVDB Z2, X3; VINSERTI128 $0x01, X3, Y5, Y5
+	VMOVDQU Y5, (AX); VPADDD Z2, Z1, Z1; VEXTRACTF64X4 $0x01, Z1, Y2; VPADDD Y2, Y1, Y1; VEXTRACTF128 $0x01, Y1, X2; VPADDD X2, X1, X1; VPERMILPS $0x4e, X1, X2; VPADDD X2, X1, X1
+	VPERMILPS $0xb1, X1, X2; VPADDD X2, X1, X1; MOVL $0x00000000, 44(AX); VMOVDQU start<>+0(SB), X2; VPSLLD $0x03, X1, X3; VPSUBD X3, X2, X2; VMOVSS X2, 36(AX); VMOVDQU start<>+0(SB), X2
+	VPSLLD $0x07, X1, X1; VPSUBD X1, X2, X2; VMOVSS X2, 40(AX); SUBQ $-128, CX; SUBQ $-128, DX; ADDQ $+48, AX; SUBQ $+32, BX; JGE loop11
 
 done12:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func quantizeKAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F
@@ -1465,259 +385,43 @@ TEXT ·quantizeKAVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
-	SUBQ $+256, DX
-	JL   done14
+	SUBQ $+256, DX; JL done14
 
 loop13:
-	VMOVUPS       (CX), Z0
-	VMOVUPS       64(CX), Z1
-	VANDPS        magnitude<>+0(SB), Z0, Z0
-	VMOVAPS       Z0, Z0
-	VANDPS        magnitude<>+0(SB), Z1, Z1
-	VPMAXSD       Z1, Z0, Z0
-	VMOVUPS       128(CX), Z1
-	VMOVUPS       192(CX), Z10
-	VANDPS        magnitude<>+0(SB), Z1, Z1
-	VMOVAPS       Z1, Z1
-	VANDPS        magnitude<>+0(SB), Z10, Z10
-	VPMAXSD       Z10, Z1, Z1
-	VPMAXSD       Z1, Z0, Z0
-	VMOVUPS       256(CX), Z1
-	VMOVUPS       320(CX), Z10
-	VANDPS        magnitude<>+0(SB), Z1, Z1
-	VMOVAPS       Z1, Z1
-	VANDPS        magnitude<>+0(SB), Z10, Z10
-	VPMAXSD       Z10, Z1, Z1
-	VPMAXSD       Z1, Z0, Z0
-	VMOVUPS       384(CX), Z1
-	VMOVUPS       448(CX), Z10
-	VANDPS        magnitude<>+0(SB), Z1, Z1
-	VMOVAPS       Z1, Z1
-	VANDPS        magnitude<>+0(SB), Z10, Z10
-	VPMAXSD       Z10, Z1, Z1
-	VPMAXSD       Z1, Z0, Z0
-	VMOVUPS       512(CX), Z1
-	VMOVUPS       576(CX), Z10
-	VANDPS        magnitude<>+0(SB), Z1, Z1
-	VMOVAPS       Z1, Z1
-	VANDPS        magnitude<>+0(SB), Z10, Z10
-	VPMAXSD       Z10, Z1, Z1
-	VPMAXSD       Z1, Z0, Z0
-	VMOVUPS       640(CX), Z1
-	VMOVUPS       704(CX), Z10
-	VANDPS        magnitude<>+0(SB), Z1, Z1
-	VMOVAPS       Z1, Z1
-	VANDPS        magnitude<>+0(SB), Z10, Z10
-	VPMAXSD       Z10, Z1, Z1
-	VPMAXSD       Z1, Z0, Z0
-	VMOVUPS       768(CX), Z1
-	VMOVUPS       832(CX), Z10
-	VANDPS        magnitude<>+0(SB), Z1, Z1
-	VMOVAPS       Z1, Z1
-	VANDPS        magnitude<>+0(SB), Z10, Z10
-	VPMAXSD       Z10, Z1, Z1
-	VPMAXSD       Z1, Z0, Z0
-	VMOVUPS       896(CX), Z1
-	VMOVUPS       960(CX), Z10
-	VANDPS        magnitude<>+0(SB), Z1, Z1
-	VMOVAPS       Z1, Z1
-	VANDPS        magnitude<>+0(SB), Z10, Z10
-	VPMAXSD       Z10, Z1, Z1
-	VPMAXSD       Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VPMAXSD       Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VPMAXSD       X1, X0, X0
-	VPERMILPS     $0x4e, X0, X1
-	VPMAXSD       X1, X0, X0
-	VPERMILPS     $0xb1, X0, X1
-	VPMAXSD       X1, X0, X0
-	VMOVSS        most8<>+0(SB), X1
-	VDIVSS        X1, X0, X0
-	VMOVSS        one<>+0(SB), X2
-	VDIVSS        X0, X2, X2
-	VSUBSS        X2, X2, X1
-	VCMPSS        $0x07, X1, X1, X1
-	VANDPS        X1, X2, X2
-	VBROADCASTSS  X2, Z1
-	VINSERTPS     $0x0e, X0, X0, X0
-	VMOVUPS       X0, 256(AX)
-	VXORPS        Y0, Y0, Y0
-	VCMPPS        $0x01, Y1, Y0, Y0
-	VMOVUPS       (CX), Z10
-	VMOVUPS       64(CX), Z11
-	VMULPS        Z1, Z10, Z10
-	VANDPS        sign<>+0(SB), Z10, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z10, Z10
-	VCVTTPS2DQ    Z10, Z10
-	VMULPS        Z1, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VPMOVDB       Z10, X2
-	VPMOVDB       Z11, X3
-	VINSERTI128   $0x01, X3, Y2, Y2
-	VPAND         Y0, Y2, Y2
-	VMOVDQU       Y2, (AX)
-	VMOVDQU       oneBytes<>+0(SB), Y10
-	VPMADDUBSW    Y2, Y10, Y2
-	VMOVUPS       128(CX), Z10
-	VMOVUPS       192(CX), Z11
-	VMULPS        Z1, Z10, Z10
-	VANDPS        sign<>+0(SB), Z10, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z10, Z10
-	VCVTTPS2DQ    Z10, Z10
-	VMULPS        Z1, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VPMOVDB       Z10, X3
-	VPMOVDB       Z11, X4
-	VINSERTI128   $0x01, X4, Y3, Y3
-	VPAND         Y0, Y3, Y3
-	VMOVDQU       Y3, 32(AX)
-	VMOVDQU       oneBytes<>+0(SB), Y10
-	VPMADDUBSW    Y3, Y10, Y3
-	VPHADDW       Y3, Y2, Y2
-	VMOVUPS       256(CX), Z10
-	VMOVUPS       320(CX), Z11
-	VMULPS        Z1, Z10, Z10
-	VANDPS        sign<>+0(SB), Z10, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z10, Z10
-	VCVTTPS2DQ    Z10, Z10
-	VMULPS        Z1, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VPMOVDB       Z10, X4
-	VPMOVDB       Z11, X3
-	VINSERTI128   $0x01, X3, Y4, Y4
-	VPAND         Y0, Y4, Y4
-	VMOVDQU       Y4, 64(AX)
-	VMOVDQU       oneBytes<>+0(SB), Y10
-	VPMADDUBSW    Y4, Y10, Y4
-	VMOVUPS       384(CX), Z10
-	VMOVUPS       448(CX), Z11
-	VMULPS        Z1, Z10, Z10
-	VANDPS        sign<>+0(SB), Z10, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z10, Z10
-	VCVTTPS2DQ    Z10, Z10
-	VMULPS        Z1, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VPMOVDB       Z10, X5
-	VPMOVDB       Z11, X3
-	VINSERTI128   $0x01, X3, Y5, Y5
-	VPAND         Y0, Y5, Y5
-	VMOVDQU       Y5, 96(AX)
-	VMOVDQU       oneBytes<>+0(SB), Y10
-	VPMADDUBSW    Y5, Y10, Y5
-	VPHADDW       Y5, Y4, Y4
-	VPHADDW       Y4, Y2, Y2
-	VMOVUPS       512(CX), Z10
-	VMOVUPS       576(CX), Z11
-	VMULPS        Z1, Z10, Z10
-	VANDPS        sign<>+0(SB), Z10, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z10, Z10
-	VCVTTPS2DQ    Z10, Z10
-	VMULPS        Z1, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VPMOVDB       Z10, X6
-	VPMOVDB       Z11, X3
-	VINSERTI128   $0x01, X3, Y6, Y6
-	VPAND         Y0, Y6, Y6
-	VMOVDQU       Y6, 128(AX)
-	VMOVDQU       oneBytes<>+0(SB), Y10
-	VPMADDUBSW    Y6, Y10, Y6
-	VMOVUPS       640(CX), Z10
-	VMOVUPS       704(CX), Z11
-	VMULPS        Z1, Z10, Z10
-	VANDPS        sign<>+0(SB), Z10, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z10, Z10
-	VCVTTPS2DQ    Z10, Z10
-	VMULPS        Z1, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VPMOVDB       Z10, X7
-	VPMOVDB       Z11, X3
-	VINSERTI128   $0x01, X3, Y7, Y7
-	VPAND         Y0, Y7, Y7
-	VMOVDQU       Y7, 160(AX)
-	VMOVDQU       oneBytes<>+0(SB), Y10
-	VPMADDUBSW    Y7, Y10, Y7
-	VPHADDW       Y7, Y6, Y6
-	VMOVUPS       768(CX), Z10
-	VMOVUPS       832(CX), Z11
-	VMULPS        Z1, Z10, Z10
-	VANDPS        sign<>+0(SB), Z10, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z10, Z10
-	VCVTTPS2DQ    Z10, Z10
-	VMULPS        Z1, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VPMOVDB       Z10, X8
-	VPMOVDB       Z11, X3
-	VINSERTI128   $0x01, X3, Y8, Y8
-	VPAND         Y0, Y8, Y8
-	VMOVDQU       Y8, 192(AX)
-	VMOVDQU       oneBytes<>+0(SB), Y10
-	VPMADDUBSW    Y8, Y10, Y8
-	VMOVUPS       896(CX), Z10
-	VMOVUPS       960(CX), Z11
-	VMULPS        Z1, Z10, Z10
-	VANDPS        sign<>+0(SB), Z10, Z12
-	VORPS         nearHalf<>+0(SB), Z12, Z12
-	VADDPS        Z12, Z10, Z10
-	VCVTTPS2DQ    Z10, Z10
-	VMULPS        Z1, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z1
-	VORPS         nearHalf<>+0(SB), Z1, Z1
-	VADDPS        Z1, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VPMOVDB       Z10, X9
-	VPMOVDB       Z11, X1
-	VINSERTI128   $0x01, X1, Y9, Y9
-	VPAND         Y0, Y9, Y9
-	VMOVDQU       Y9, 224(AX)
-	VMOVDQU       oneBytes<>+0(SB), Y0
-	VPMADDUBSW    Y9, Y0, Y9
-	VPHADDW       Y9, Y8, Y8
-	VPHADDW       Y8, Y6, Y6
-	VPHADDW       Y6, Y2, Y2
-	VEXTRACTF128  $0x01, Y2, X0
-	VPADDW        X0, X2, X1
-	VMOVDQU       X1, 272(AX)
-	VPUNPCKLWD    X0, X2, X1
-	VMOVDQU       X1, 288(AX)
-	VPUNPCKHWD    X0, X2, X1
-	VMOVDQU       X1, 304(AX)
-	SUBQ          $-1024, CX
-	ADDQ          $+320, AX
-	SUBQ          $+256, DX
-	JGE           loop13
+	VMOVUPS (CX), Z0; VMOVUPS 64(CX), Z1; VANDPS magnitude<>+0(SB), Z0, Z0; VMOVAPS Z0, Z0; VANDPS magnitude<>+0(SB), Z1, Z1; VPMAXSD Z1, Z0, Z0; VMOVUPS 128(CX), Z1; VMOVUPS 192(CX), Z10
+	VANDPS magnitude<>+0(SB), Z1, Z1; VMOVAPS Z1, Z1; VANDPS magnitude<>+0(SB), Z10, Z10; VPMAXSD Z10, Z1, Z1; VPMAXSD Z1, Z0, Z0; VMOVUPS 256(CX), Z1; VMOVUPS 320(CX), Z10; VANDPS magnitude<>+0(SB), Z1, Z1
+	VMOVAPS Z1, Z1; VANDPS magnitude<>+0(SB), Z10, Z10; VPMAXSD Z10, Z1, Z1; VPMAXSD Z1, Z0, Z0; VMOVUPS 384(CX), Z1; VMOVUPS 448(CX), Z10; VANDPS magnitude<>+0(SB), Z1, Z1; VMOVAPS Z1, Z1
+	VANDPS magnitude<>+0(SB), Z10, Z10; VPMAXSD Z10, Z1, Z1; VPMAXSD Z1, Z0, Z0; VMOVUPS 512(CX), Z1; VMOVUPS 576(CX), Z10; VANDPS magnitude<>+0(SB), Z1, Z1; VMOVAPS Z1, Z1; VANDPS magnitude<>+0(SB), Z10, Z10
+	VPMAXSD Z10, Z1, Z1; VPMAXSD Z1, Z0, Z0; VMOVUPS 640(CX), Z1; VMOVUPS 704(CX), Z10; VANDPS magnitude<>+0(SB), Z1, Z1; VMOVAPS Z1, Z1; VANDPS magnitude<>+0(SB), Z10, Z10; VPMAXSD Z10, Z1, Z1
+	VPMAXSD Z1, Z0, Z0; VMOVUPS 768(CX), Z1; VMOVUPS 832(CX), Z10; VANDPS magnitude<>+0(SB), Z1, Z1; VMOVAPS Z1, Z1; VANDPS magnitude<>+0(SB), Z10, Z10; VPMAXSD Z10, Z1, Z1; VPMAXSD Z1, Z0, Z0
+	VMOVUPS 896(CX), Z1; VMOVUPS 960(CX), Z10; VANDPS magnitude<>+0(SB), Z1, Z1; VMOVAPS Z1, Z1; VANDPS magnitude<>+0(SB), Z10, Z10; VPMAXSD Z10, Z1, Z1; VPMAXSD Z1, Z0, Z0; VEXTRACTF64X4 $0x01, Z0, Y1
+	VPMAXSD Y1, Y0, Y0; VEXTRACTF128 $0x01, Y0, X1; VPMAXSD X1, X0, X0; VPERMILPS $0x4e, X0, X1; VPMAXSD X1, X0, X0; VPERMILPS $0xb1, X0, X1; VPMAXSD X1, X0, X0; VMOVSS most8<>+0(SB), X1
+	VDIVSS X1, X0, X0; VMOVSS one<>+0(SB), X2; VDIVSS X0, X2, X2; VSUBSS X2, X2, X1; VCMPSS $0x07, X1, X1, X1; VANDPS X1, X2, X2; VBROADCASTSS X2, Z1; VINSERTPS $0x0e, X0, X0, X0
+	VMOVUPS X0, 256(AX); VXORPS Y0, Y0, Y0; VCMPPS $0x01, Y1, Y0, Y0; VMOVUPS (CX), Z10; VMOVUPS 64(CX), Z11; VMULPS Z1, Z10, Z10; VANDPS sign<>+0(SB), Z10, Z12; VORPS nearHalf<>+0(SB), Z12, Z12
+	VADDPS Z12, Z10, Z10; VCVTTPS2DQ Z10, Z10; VMULPS Z1, Z11, Z11; VANDPS sign<>+0(SB), Z11, Z12; VORPS nearHalf<>+0(SB), Z12, Z12; VADDPS Z12, Z11, Z11; VCVTTPS2DQ Z11, Z11; VPMOVDB Z10, X2
+	VPMOVDB Z11, X3; VINSERTI128 $0x01, X3, Y2, Y2; VPAND Y0, Y2, Y2; VMOVDQU Y2, (AX); VMOVDQU oneBytes<>+0(SB), Y10; VPMADDUBSW Y2, Y10, Y2; VMOVUPS 128(CX), Z10; VMOVUPS 192(CX), Z11
+	VMULPS Z1, Z10, Z10; VANDPS sign<>+0(SB), Z10, Z12; VORPS nearHalf<>+0(SB), Z12, Z12; VADDPS Z12, Z10, Z10; VCVTTPS2DQ Z10, Z10; VMULPS Z1, Z11, Z11; VANDPS sign<>+0(SB), Z11, Z12; VORPS nearHalf<>+0(SB), Z12, Z12
+	VADDPS Z12, Z11, Z11; VCVTTPS2DQ Z11, Z11; VPMOVDB Z10, X3; VPMOVDB Z11, X4; VINSERTI128 $0x01, X4, Y3, Y3; VPAND Y0, Y3, Y3; VMOVDQU Y3, 32(AX); VMOVDQU oneBytes<>+0(SB), Y10
+	VPMADDUBSW Y3, Y10, Y3; VPHADDW Y3, Y2, Y2; VMOVUPS 256(CX), Z10; VMOVUPS 320(CX), Z11; VMULPS Z1, Z10, Z10; VANDPS sign<>+0(SB), Z10, Z12; VORPS nearHalf<>+0(SB), Z12, Z12; VADDPS Z12, Z10, Z10
+	VCVTTPS2DQ Z10, Z10; VMULPS Z1, Z11, Z11; VANDPS sign<>+0(SB), Z11, Z12; VORPS nearHalf<>+0(SB), Z12, Z12; VADDPS Z12, Z11, Z11; VCVTTPS2DQ Z11, Z11; VPMOVDB Z10, X4; VPMOVDB Z11, X3
+	VINSERTI128 $0x01, X3, Y4, Y4; VPAND Y0, Y4, Y4; VMOVDQU Y4, 64(AX); VMOVDQU oneBytes<>+0(SB), Y10; VPMADDUBSW Y4, Y10, Y4; VMOVUPS 384(CX), Z10; VMOVUPS 448(CX), Z11; VMULPS Z1, Z10, Z10
+	VANDPS sign<>+0(SB), Z10, Z12; VORPS nearHalf<>+0(SB), Z12, Z12; VADDPS Z12, Z10, Z10; VCVTTPS2DQ Z10, Z10; VMULPS Z1, Z11, Z11; VANDPS sign<>+0(SB), Z11, Z12; VORPS nearHalf<>+0(SB), Z12, Z12; VADDPS Z12, Z11, Z11
+	VCVTTPS2DQ Z11, Z11; VPMOVDB Z10, X5; VPMOVDB Z11, X3; VINSERTI128 $0x01, X3, Y5, Y5; VPAND Y0, Y5, Y5; VMOVDQU Y5, 96(AX); VMOVDQU oneBytes<>+0(SB), Y10; VPMADDUBSW Y5, Y10, Y5
+	VPHADDW Y5, Y4, Y4; VPHADDW Y4, Y2, Y2; VMOVUPS 512(CX), Z10; VMOVUPS 576(CX), Z11; VMULPS Z1, Z10, Z10; VANDPS sign<>+0(SB), Z10, Z12; VORPS nearHalf<>+0(SB), Z12, Z12; VADDPS Z12, Z10, Z10
+	VCVTTPS2DQ Z10, Z10; VMULPS Z1, Z11, Z11; VANDPS sign<>+0(SB), Z11, Z12; VORPS nearHalf<>+0(SB), Z12, Z12; VADDPS Z12, Z11, Z11; VCVTTPS2DQ Z11, Z11; VPMOVDB Z10, X6; VPMOVDB Z11, X3
+	VINSERTI128 $0x01, X3, Y6, Y6; VPAND Y0, Y6, Y6; VMOVDQU Y6, 128(AX); VMOVDQU oneBytes<>+0(SB), Y10; VPMADDUBSW Y6, Y10, Y6; VMOVUPS 640(CX), Z10; VMOVUPS 704(CX), Z11; VMULPS Z1, Z10, Z10
+	VANDPS sign<>+0(SB), Z10, Z12; VORPS nearHalf<>+0(SB), Z12, Z12; VADDPS Z12, Z10, Z10; VCVTTPS2DQ Z10, Z10; VMULPS Z1, Z11, Z11; VANDPS sign<>+0(SB), Z11, Z12; VORPS nearHalf<>+0(SB), Z12, Z12; VADDPS Z12, Z11, Z11
+	VCVTTPS2DQ Z11, Z11; VPMOVDB Z10, X7; VPMOVDB Z11, X3; VINSERTI128 $0x01, X3, Y7, Y7; VPAND Y0, Y7, Y7; VMOVDQU Y7, 160(AX); VMOVDQU oneBytes<>+0(SB), Y10; VPMADDUBSW Y7, Y10, Y7
+	VPHADDW Y7, Y6, Y6; VMOVUPS 768(CX), Z10; VMOVUPS 832(CX), Z11; VMULPS Z1, Z10, Z10; VANDPS sign<>+0(SB), Z10, Z12; VORPS nearHalf<>+0(SB), Z12, Z12; VADDPS Z12, Z10, Z10; VCVTTPS2DQ Z10, Z10
+	VMULPS Z1, Z11, Z11; VANDPS sign<>+0(SB), Z11, Z12; VORPS nearHalf<>+0(SB), Z12, Z12; VADDPS Z12, Z11, Z11; VCVTTPS2DQ Z11, Z11; VPMOVDB Z10, X8; VPMOVDB Z11, X3; VINSERTI128 $0x01, X3, Y8, Y8
+	VPAND Y0, Y8, Y8; VMOVDQU Y8, 192(AX); VMOVDQU oneBytes<>+0(SB), Y10; VPMADDUBSW Y8, Y10, Y8; VMOVUPS 896(CX), Z10; VMOVUPS 960(CX), Z11; VMULPS Z1, Z10, Z10; VANDPS sign<>+0(SB), Z10, Z12
+	VORPS nearHalf<>+0(SB), Z12, Z12; VADDPS Z12, Z10, Z10; VCVTTPS2DQ Z10, Z10; VMULPS Z1, Z11, Z11; VANDPS sign<>+0(SB), Z11, Z1; VORPS nearHalf<>+0(SB), Z1, Z1; VADDPS Z1, Z11, Z11; VCVTTPS2DQ Z11, Z11
+	VPMOVDB Z10, X9; VPMOVDB Z11, X1; VINSERTI128 $0x01, X1, Y9, Y9; VPAND Y0, Y9, Y9; VMOVDQU Y9, 224(AX); VMOVDQU oneBytes<>+0(SB), Y0; VPMADDUBSW Y9, Y0, Y9; VPHADDW Y9, Y8, Y8
+	VPHADDW Y8, Y6, Y6; VPHADDW Y6, Y2, Y2; VEXTRACTF128 $0x01, Y2, X0; VPADDW X0, X2, X1; VMOVDQU X1, 272(AX); VPUNPCKLWD X0, X2, X1; VMOVDQU X1, 288(AX); VPUNPCKHWD X0, X2, X1
+	VMOVDQU X1, 304(AX); SUBQ $-1024, CX; ADDQ $+320, AX; SUBQ $+256, DX; JGE loop13
 
 done14:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func normQ8AKAVX512(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F
@@ -1727,321 +431,48 @@ TEXT ·normQ8AKAVX512(SB), NOSPLIT, $0-36
 	MOVQ         w+16(FP), DX
 	VBROADCASTSS scale+32(FP), Z0
 	MOVQ         n+24(FP), BX
-	SUBQ         $+256, BX
-	JL           done16
+	SUBQ $+256, BX; JL done16
 
 loop15:
-	VMOVUPS       (CX), Z1
-	VMOVUPS       64(CX), Z2
-	VMULPS        Z0, Z1, Z1
-	VMULPS        (DX), Z1, Z1
-	VMULPS        Z0, Z2, Z2
-	VMULPS        64(DX), Z2, Z2
-	VANDPS        magnitude<>+0(SB), Z1, Z1
-	VMOVAPS       Z1, Z1
-	VANDPS        magnitude<>+0(SB), Z2, Z2
-	VPMAXSD       Z2, Z1, Z1
-	VMOVUPS       128(CX), Z2
-	VMOVUPS       192(CX), Z11
-	VMULPS        Z0, Z2, Z2
-	VMULPS        128(DX), Z2, Z2
-	VMULPS        Z0, Z11, Z11
-	VMULPS        192(DX), Z11, Z11
-	VANDPS        magnitude<>+0(SB), Z2, Z2
-	VMOVAPS       Z2, Z2
-	VANDPS        magnitude<>+0(SB), Z11, Z11
-	VPMAXSD       Z11, Z2, Z2
-	VPMAXSD       Z2, Z1, Z1
-	VMOVUPS       256(CX), Z2
-	VMOVUPS       320(CX), Z11
-	VMULPS        Z0, Z2, Z2
-	VMULPS        256(DX), Z2, Z2
-	VMULPS        Z0, Z11, Z11
-	VMULPS        320(DX), Z11, Z11
-	VANDPS        magnitude<>+0(SB), Z2, Z2
-	VMOVAPS       Z2, Z2
-	VANDPS        magnitude<>+0(SB), Z11, Z11
-	VPMAXSD       Z11, Z2, Z2
-	VPMAXSD       Z2, Z1, Z1
-	VMOVUPS       384(CX), Z2
-	VMOVUPS       448(CX), Z11
-	VMULPS        Z0, Z2, Z2
-	VMULPS        384(DX), Z2, Z2
-	VMULPS        Z0, Z11, Z11
-	VMULPS        448(DX), Z11, Z11
-	VANDPS        magnitude<>+0(SB), Z2, Z2
-	VMOVAPS       Z2, Z2
-	VANDPS        magnitude<>+0(SB), Z11, Z11
-	VPMAXSD       Z11, Z2, Z2
-	VPMAXSD       Z2, Z1, Z1
-	VMOVUPS       512(CX), Z2
-	VMOVUPS       576(CX), Z11
-	VMULPS        Z0, Z2, Z2
-	VMULPS        512(DX), Z2, Z2
-	VMULPS        Z0, Z11, Z11
-	VMULPS        576(DX), Z11, Z11
-	VANDPS        magnitude<>+0(SB), Z2, Z2
-	VMOVAPS       Z2, Z2
-	VANDPS        magnitude<>+0(SB), Z11, Z11
-	VPMAXSD       Z11, Z2, Z2
-	VPMAXSD       Z2, Z1, Z1
-	VMOVUPS       640(CX), Z2
-	VMOVUPS       704(CX), Z11
-	VMULPS        Z0, Z2, Z2
-	VMULPS        640(DX), Z2, Z2
-	VMULPS        Z0, Z11, Z11
-	VMULPS        704(DX), Z11, Z11
-	VANDPS        magnitude<>+0(SB), Z2, Z2
-	VMOVAPS       Z2, Z2
-	VANDPS        magnitude<>+0(SB), Z11, Z11
-	VPMAXSD       Z11, Z2, Z2
-	VPMAXSD       Z2, Z1, Z1
-	VMOVUPS       768(CX), Z2
-	VMOVUPS       832(CX), Z11
-	VMULPS        Z0, Z2, Z2
-	VMULPS        768(DX), Z2, Z2
-	VMULPS        Z0, Z11, Z11
-	VMULPS        832(DX), Z11, Z11
-	VANDPS        magnitude<>+0(SB), Z2, Z2
-	VMOVAPS       Z2, Z2
-	VANDPS        magnitude<>+0(SB), Z11, Z11
-	VPMAXSD       Z11, Z2, Z2
-	VPMAXSD       Z2, Z1, Z1
-	VMOVUPS       896(CX), Z2
-	VMOVUPS       960(CX), Z11
-	VMULPS        Z0, Z2, Z2
-	VMULPS        896(DX), Z2, Z2
-	VMULPS        Z0, Z11, Z11
-	VMULPS        960(DX), Z11, Z11
-	VANDPS        magnitude<>+0(SB), Z2, Z2
-	VMOVAPS       Z2, Z2
-	VANDPS        magnitude<>+0(SB), Z11, Z11
-	VPMAXSD       Z11, Z2, Z2
-	VPMAXSD       Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VPMAXSD       Y2, Y1, Y1
-	VEXTRACTF128  $0x01, Y1, X2
-	VPMAXSD       X2, X1, X1
-	VPERMILPS     $0x4e, X1, X2
-	VPMAXSD       X2, X1, X1
-	VPERMILPS     $0xb1, X1, X2
-	VPMAXSD       X2, X1, X1
-	VMOVSS        most8<>+0(SB), X2
-	VDIVSS        X2, X1, X1
-	VMOVSS        one<>+0(SB), X3
-	VDIVSS        X1, X3, X3
-	VSUBSS        X3, X3, X2
-	VCMPSS        $0x07, X2, X2, X2
-	VANDPS        X2, X3, X3
-	VBROADCASTSS  X3, Z2
-	VINSERTPS     $0x0e, X1, X1, X1
-	VMOVUPS       X1, 256(AX)
-	VXORPS        Y1, Y1, Y1
-	VCMPPS        $0x01, Y2, Y1, Y1
-	VMOVUPS       (CX), Z11
-	VMOVUPS       64(CX), Z12
-	VMULPS        Z0, Z11, Z11
-	VMULPS        (DX), Z11, Z11
-	VMULPS        Z0, Z12, Z12
-	VMULPS        64(DX), Z12, Z12
-	VMULPS        Z2, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VMULPS        Z2, Z12, Z12
-	VANDPS        sign<>+0(SB), Z12, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z12, Z12
-	VCVTTPS2DQ    Z12, Z12
-	VPMOVDB       Z11, X3
-	VPMOVDB       Z12, X4
-	VINSERTI128   $0x01, X4, Y3, Y3
-	VPAND         Y1, Y3, Y3
-	VMOVDQU       Y3, (AX)
-	VMOVDQU       oneBytes<>+0(SB), Y11
-	VPMADDUBSW    Y3, Y11, Y3
-	VMOVUPS       128(CX), Z11
-	VMOVUPS       192(CX), Z12
-	VMULPS        Z0, Z11, Z11
-	VMULPS        128(DX), Z11, Z11
-	VMULPS        Z0, Z12, Z12
-	VMULPS        192(DX), Z12, Z12
-	VMULPS        Z2, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VMULPS        Z2, Z12, Z12
-	VANDPS        sign<>+0(SB), Z12, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z12, Z12
-	VCVTTPS2DQ    Z12, Z12
-	VPMOVDB       Z11, X4
-	VPMOVDB       Z12, X5
-	VINSERTI128   $0x01, X5, Y4, Y4
-	VPAND         Y1, Y4, Y4
-	VMOVDQU       Y4, 32(AX)
-	VMOVDQU       oneBytes<>+0(SB), Y11
-	VPMADDUBSW    Y4, Y11, Y4
-	VPHADDW       Y4, Y3, Y3
-	VMOVUPS       256(CX), Z11
-	VMOVUPS       320(CX), Z12
-	VMULPS        Z0, Z11, Z11
-	VMULPS        256(DX), Z11, Z11
-	VMULPS        Z0, Z12, Z12
-	VMULPS        320(DX), Z12, Z12
-	VMULPS        Z2, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VMULPS        Z2, Z12, Z12
-	VANDPS        sign<>+0(SB), Z12, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z12, Z12
-	VCVTTPS2DQ    Z12, Z12
-	VPMOVDB       Z11, X5
-	VPMOVDB       Z12, X4
-	VINSERTI128   $0x01, X4, Y5, Y5
-	VPAND         Y1, Y5, Y5
-	VMOVDQU       Y5, 64(AX)
-	VMOVDQU       oneBytes<>+0(SB), Y11
-	VPMADDUBSW    Y5, Y11, Y5
-	VMOVUPS       384(CX), Z11
-	VMOVUPS       448(CX), Z12
-	VMULPS        Z0, Z11, Z11
-	VMULPS        384(DX), Z11, Z11
-	VMULPS        Z0, Z12, Z12
-	VMULPS        448(DX), Z12, Z12
-	VMULPS        Z2, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VMULPS        Z2, Z12, Z12
-	VANDPS        sign<>+0(SB), Z12, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z12, Z12
-	VCVTTPS2DQ    Z12, Z12
-	VPMOVDB       Z11, X6
-	VPMOVDB       Z12, X4
-	VINSERTI128   $0x01, X4, Y6, Y6
-	VPAND         Y1, Y6, Y6
-	VMOVDQU       Y6, 96(AX)
-	VMOVDQU       oneBytes<>+0(SB), Y11
-	VPMADDUBSW    Y6, Y11, Y6
-	VPHADDW       Y6, Y5, Y5
-	VPHADDW       Y5, Y3, Y3
-	VMOVUPS       512(CX), Z11
-	VMOVUPS       576(CX), Z12
-	VMULPS        Z0, Z11, Z11
-	VMULPS        512(DX), Z11, Z11
-	VMULPS        Z0, Z12, Z12
-	VMULPS        576(DX), Z12, Z12
-	VMULPS        Z2, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VMULPS        Z2, Z12, Z12
-	VANDPS        sign<>+0(SB), Z12, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z12, Z12
-	VCVTTPS2DQ    Z12, Z12
-	VPMOVDB       Z11, X7
-	VPMOVDB       Z12, X4
-	VINSERTI128   $0x01, X4, Y7, Y7
-	VPAND         Y1, Y7, Y7
-	VMOVDQU       Y7, 128(AX)
-	VMOVDQU       oneBytes<>+0(SB), Y11
-	VPMADDUBSW    Y7, Y11, Y7
-	VMOVUPS       640(CX), Z11
-	VMOVUPS       704(CX), Z12
-	VMULPS        Z0, Z11, Z11
-	VMULPS        640(DX), Z11, Z11
-	VMULPS        Z0, Z12, Z12
-	VMULPS        704(DX), Z12, Z12
-	VMULPS        Z2, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VMULPS        Z2, Z12, Z12
-	VANDPS        sign<>+0(SB), Z12, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z12, Z12
-	VCVTTPS2DQ    Z12, Z12
-	VPMOVDB       Z11, X8
-	VPMOVDB       Z12, X4
-	VINSERTI128   $0x01, X4, Y8, Y8
-	VPAND         Y1, Y8, Y8
-	VMOVDQU       Y8, 160(AX)
-	VMOVDQU       oneBytes<>+0(SB), Y11
-	VPMADDUBSW    Y8, Y11, Y8
-	VPHADDW       Y8, Y7, Y7
-	VMOVUPS       768(CX), Z11
-	VMOVUPS       832(CX), Z12
-	VMULPS        Z0, Z11, Z11
-	VMULPS        768(DX), Z11, Z11
-	VMULPS        Z0, Z12, Z12
-	VMULPS        832(DX), Z12, Z12
-	VMULPS        Z2, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VMULPS        Z2, Z12, Z12
-	VANDPS        sign<>+0(SB), Z12, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z12, Z12
-	VCVTTPS2DQ    Z12, Z12
-	VPMOVDB       Z11, X9
-	VPMOVDB       Z12, X4
-	VINSERTI128   $0x01, X4, Y9, Y9
-	VPAND         Y1, Y9, Y9
-	VMOVDQU       Y9, 192(AX)
-	VMOVDQU       oneBytes<>+0(SB), Y11
-	VPMADDUBSW    Y9, Y11, Y9
-	VMOVUPS       896(CX), Z11
-	VMOVUPS       960(CX), Z12
-	VMULPS        Z0, Z11, Z11
-	VMULPS        896(DX), Z11, Z11
-	VMULPS        Z0, Z12, Z12
-	VMULPS        960(DX), Z12, Z12
-	VMULPS        Z2, Z11, Z11
-	VANDPS        sign<>+0(SB), Z11, Z13
-	VORPS         nearHalf<>+0(SB), Z13, Z13
-	VADDPS        Z13, Z11, Z11
-	VCVTTPS2DQ    Z11, Z11
-	VMULPS        Z2, Z12, Z12
-	VANDPS        sign<>+0(SB), Z12, Z2
-	VORPS         nearHalf<>+0(SB), Z2, Z2
-	VADDPS        Z2, Z12, Z12
-	VCVTTPS2DQ    Z12, Z12
-	VPMOVDB       Z11, X10
-	VPMOVDB       Z12, X2
-	VINSERTI128   $0x01, X2, Y10, Y10
-	VPAND         Y1, Y10, Y10
-	VMOVDQU       Y10, 224(AX)
-	VMOVDQU       oneBytes<>+0(SB), Y1
-	VPMADDUBSW    Y10, Y1, Y10
-	VPHADDW       Y10, Y9, Y9
-	VPHADDW       Y9, Y7, Y7
-	VPHADDW       Y7, Y3, Y3
-	VEXTRACTF128  $0x01, Y3, X1
-	VPADDW        X1, X3, X2
-	VMOVDQU       X2, 272(AX)
-	VPUNPCKLWD    X1, X3, X2
-	VMOVDQU       X2, 288(AX)
-	VPUNPCKHWD    X1, X3, X2
-	VMOVDQU       X2, 304(AX)
-	SUBQ          $-1024, CX
-	SUBQ          $-1024, DX
-	ADDQ          $+320, AX
-	SUBQ          $+256, BX
-	JGE           loop15
+	VMOVUPS (CX), Z1; VMOVUPS 64(CX), Z2; VMULPS Z0, Z1, Z1; VMULPS (DX), Z1, Z1; VMULPS Z0, Z2, Z2; VMULPS 64(DX), Z2, Z2; VANDPS magnitude<>+0(SB), Z1, Z1; VMOVAPS Z1, Z1
+	VANDPS magnitude<>+0(SB), Z2, Z2; VPMAXSD Z2, Z1, Z1; VMOVUPS 128(CX), Z2; VMOVUPS 192(CX), Z11; VMULPS Z0, Z2, Z2; VMULPS 128(DX), Z2, Z2; VMULPS Z0, Z11, Z11; VMULPS 192(DX), Z11, Z11
+	VANDPS magnitude<>+0(SB), Z2, Z2; VMOVAPS Z2, Z2; VANDPS magnitude<>+0(SB), Z11, Z11; VPMAXSD Z11, Z2, Z2; VPMAXSD Z2, Z1, Z1; VMOVUPS 256(CX), Z2; VMOVUPS 320(CX), Z11; VMULPS Z0, Z2, Z2
+	VMULPS 256(DX), Z2, Z2; VMULPS Z0, Z11, Z11; VMULPS 320(DX), Z11, Z11; VANDPS magnitude<>+0(SB), Z2, Z2; VMOVAPS Z2, Z2; VANDPS magnitude<>+0(SB), Z11, Z11; VPMAXSD Z11, Z2, Z2; VPMAXSD Z2, Z1, Z1
+	VMOVUPS 384(CX), Z2; VMOVUPS 448(CX), Z11; VMULPS Z0, Z2, Z2; VMULPS 384(DX), Z2, Z2; VMULPS Z0, Z11, Z11; VMULPS 448(DX), Z11, Z11; VANDPS magnitude<>+0(SB), Z2, Z2; VMOVAPS Z2, Z2
+	VANDPS magnitude<>+0(SB), Z11, Z11; VPMAXSD Z11, Z2, Z2; VPMAXSD Z2, Z1, Z1; VMOVUPS 512(CX), Z2; VMOVUPS 576(CX), Z11; VMULPS Z0, Z2, Z2; VMULPS 512(DX), Z2, Z2; VMULPS Z0, Z11, Z11
+	VMULPS 576(DX), Z11, Z11; VANDPS magnitude<>+0(SB), Z2, Z2; VMOVAPS Z2, Z2; VANDPS magnitude<>+0(SB), Z11, Z11; VPMAXSD Z11, Z2, Z2; VPMAXSD Z2, Z1, Z1; VMOVUPS 640(CX), Z2; VMOVUPS 704(CX), Z11
+	VMULPS Z0, Z2, Z2; VMULPS 640(DX), Z2, Z2; VMULPS Z0, Z11, Z11; VMULPS 704(DX), Z11, Z11; VANDPS magnitude<>+0(SB), Z2, Z2; VMOVAPS Z2, Z2; VANDPS magnitude<>+0(SB), Z11, Z11; VPMAXSD Z11, Z2, Z2
+	VPMAXSD Z2, Z1, Z1; VMOVUPS 768(CX), Z2; VMOVUPS 832(CX), Z11; VMULPS Z0, Z2, Z2; VMULPS 768(DX), Z2, Z2; VMULPS Z0, Z11, Z11; VMULPS 832(DX), Z11, Z11; VANDPS magnitude<>+0(SB), Z2, Z2
+	VMOVAPS Z2, Z2; VANDPS magnitude<>+0(SB), Z11, Z11; VPMAXSD Z11, Z2, Z2; VPMAXSD Z2, Z1, Z1; VMOVUPS 896(CX), Z2; VMOVUPS 960(CX), Z11; VMULPS Z0, Z2, Z2; VMULPS 896(DX), Z2, Z2
+	VMULPS Z0, Z11, Z11; VMULPS 960(DX), Z11, Z11; VANDPS magnitude<>+0(SB), Z2, Z2; VMOVAPS Z2, Z2; VANDPS magnitude<>+0(SB), Z11, Z11; VPMAXSD Z11, Z2, Z2; VPMAXSD Z2, Z1, Z1; VEXTRACTF64X4 $0x01, Z1, Y2
+	VPMAXSD Y2, Y1, Y1; VEXTRACTF128 $0x01, Y1, X2; VPMAXSD X2, X1, X1; VPERMILPS $0x4e, X1, X2; VPMAXSD X2, X1, X1; VPERMILPS $0xb1, X1, X2; VPMAXSD X2, X1, X1; VMOVSS most8<>+0(SB), X2
+	VDIVSS X2, X1, X1; VMOVSS one<>+0(SB), X3; VDIVSS X1, X3, X3; VSUBSS X3, X3, X2; VCMPSS $0x07, X2, X2, X2; VANDPS X2, X3, X3; VBROADCASTSS X3, Z2; VINSERTPS $0x0e, X1, X1, X1
+	VMOVUPS X1, 256(AX); VXORPS Y1, Y1, Y1; VCMPPS $0x01, Y2, Y1, Y1; VMOVUPS (CX), Z11; VMOVUPS 64(CX), Z12; VMULPS Z0, Z11, Z11; VMULPS (DX), Z11, Z11; VMULPS Z0, Z12, Z12
+	VMULPS 64(DX), Z12, Z12; VMULPS Z2, Z11, Z11; VANDPS sign<>+0(SB), Z11, Z13; VORPS nearHalf<>+0(SB), Z13, Z13; VADDPS Z13, Z11, Z11; VCVTTPS2DQ Z11, Z11; VMULPS Z2, Z12, Z12; VANDPS sign<>+0(SB), Z12, Z13
+	VORPS nearHalf<>+0(SB), Z13, Z13; VADDPS Z13, Z12, Z12; VCVTTPS2DQ Z12, Z12; VPMOVDB Z11, X3; VPMOVDB Z12, X4; VINSERTI128 $0x01, X4, Y3, Y3; VPAND Y1, Y3, Y3; VMOVDQU Y3, (AX)
+	VMOVDQU oneBytes<>+0(SB), Y11; VPMADDUBSW Y3, Y11, Y3; VMOVUPS 128(CX), Z11; VMOVUPS 192(CX), Z12; VMULPS Z0, Z11, Z11; VMULPS 128(DX), Z11, Z11; VMULPS Z0, Z12, Z12; VMULPS 192(DX), Z12, Z12
+	VMULPS Z2, Z11, Z11; VANDPS sign<>+0(SB), Z11, Z13; VORPS nearHalf<>+0(SB), Z13, Z13; VADDPS Z13, Z11, Z11; VCVTTPS2DQ Z11, Z11; VMULPS Z2, Z12, Z12; VANDPS sign<>+0(SB), Z12, Z13; VORPS nearHalf<>+0(SB), Z13, Z13
+	VADDPS Z13, Z12, Z12; VCVTTPS2DQ Z12, Z12; VPMOVDB Z11, X4; VPMOVDB Z12, X5; VINSERTI128 $0x01, X5, Y4, Y4; VPAND Y1, Y4, Y4; VMOVDQU Y4, 32(AX); VMOVDQU oneBytes<>+0(SB), Y11
+	VPMADDUBSW Y4, Y11, Y4; VPHADDW Y4, Y3, Y3; VMOVUPS 256(CX), Z11; VMOVUPS 320(CX), Z12; VMULPS Z0, Z11, Z11; VMULPS 256(DX), Z11, Z11; VMULPS Z0, Z12, Z12; VMULPS 320(DX), Z12, Z12
+	VMULPS Z2, Z11, Z11; VANDPS sign<>+0(SB), Z11, Z13; VORPS nearHalf<>+0(SB), Z13, Z13; VADDPS Z13, Z11, Z11; VCVTTPS2DQ Z11, Z11; VMULPS Z2, Z12, Z12; VANDPS sign<>+0(SB), Z12, Z13; VORPS nearHalf<>+0(SB), Z13, Z13
+	VADDPS Z13, Z12, Z12; VCVTTPS2DQ Z12, Z12; VPMOVDB Z11, X5; VPMOVDB Z12, X4; VINSERTI128 $0x01, X4, Y5, Y5; VPAND Y1, Y5, Y5; VMOVDQU Y5, 64(AX); VMOVDQU oneBytes<>+0(SB), Y11
+	VPMADDUBSW Y5, Y11, Y5; VMOVUPS 384(CX), Z11; VMOVUPS 448(CX), Z12; VMULPS Z0, Z11, Z11; VMULPS 384(DX), Z11, Z11; VMULPS Z0, Z12, Z12; VMULPS 448(DX), Z12, Z12; VMULPS Z2, Z11, Z11
+	VANDPS sign<>+0(SB), Z11, Z13; VORPS nearHalf<>+0(SB), Z13, Z13; VADDPS Z13, Z11, Z11; VCVTTPS2DQ Z11, Z11; VMULPS Z2, Z12, Z12; VANDPS sign<>+0(SB), Z12, Z13; VORPS nearHalf<>+0(SB), Z13, Z13; VADDPS Z13, Z12, Z12
+	VCVTTPS2DQ Z12, Z12; VPMOVDB Z11, X6; VPMOVDB Z12, X4; VINSERTI128 $0x01, X4, Y6, Y6; VPAND Y1, Y6, Y6; VMOVDQU Y6, 96(AX); VMOVDQU oneBytes<>+0(SB), Y11; VPMADDUBSW Y6, Y11, Y6
+	VPHADDW Y6, Y5, Y5; VPHADDW Y5, Y3, Y3; VMOVUPS 512(CX), Z11; VMOVUPS 576(CX), Z12; VMULPS Z0, Z11, Z11; VMULPS 512(DX), Z11, Z11; VMULPS Z0, Z12, Z12; VMULPS 576(DX), Z12, Z12
+	VMULPS Z2, Z11, Z11; VANDPS sign<>+0(SB), Z11, Z13; VORPS nearHalf<>+0(SB), Z13, Z13; VADDPS Z13, Z11, Z11; VCVTTPS2DQ Z11, Z11; VMULPS Z2, Z12, Z12; VANDPS sign<>+0(SB), Z12, Z13; VORPS nearHalf<>+0(SB), Z13, Z13
+	VADDPS Z13, Z12, Z12; VCVTTPS2DQ Z12, Z12; VPMOVDB Z11, X7; VPMOVDB Z12, X4; VINSERTI128 $0x01, X4, Y7, Y7; VPAND Y1, Y7, Y7; VMOVDQU Y7, 128(AX); VMOVDQU oneBytes<>+0(SB), Y11
+	VPMADDUBSW Y7, Y11, Y7; VMOVUPS 640(CX), Z11; VMOVUPS 704(CX), Z12; VMULPS Z0, Z11, Z11; VMULPS 640(DX), Z11, Z11; VMULPS Z0, Z12, Z12; VMULPS 704(DX), Z12, Z12; VMULPS Z2, Z11, Z11
+	VANDPS sign<>+0(SB), Z11, Z13; VORPS nearHalf<>+0(SB), Z13, Z13; VADDPS Z13, Z11, Z11; VCVTTPS2DQ Z11, Z11; VMULPS Z2, Z12, Z12; VANDPS sign<>+0(SB), Z12, Z13; VORPS nearHalf<>+0(SB), Z13, Z13; VADDPS Z13, Z12, Z12
+	VCVTTPS2DQ Z12, Z12; VPMOVDB Z11, X8; VPMOVDB Z12, X4; VINSERTI128 $0x01, X4, Y8, Y8; VPAND Y1, Y8, Y8; VMOVDQU Y8, 160(AX); VMOVDQU oneBytes<>+0(SB), Y11; VPMADDUBSW Y8, Y11, Y8
+	VPHADDW Y8, Y7, Y7; VMOVUPS 768(CX), Z11; VMOVUPS 832(CX), Z12; VMULPS Z0, Z11, Z11; VMULPS 768(DX), Z11, Z11; VMULPS Z0, Z12, Z12; VMULPS 832(DX), Z12, Z12; VMULPS Z2, Z11, Z11
+	VANDPS sign<>+0(SB), Z11, Z13; VORPS nearHalf<>+0(SB), Z13, Z13; VADDPS Z13, Z11, Z11; VCVTTPS2DQ Z11, Z11; VMULPS Z2, Z12, Z12; VANDPS sign<>+0(SB), Z12, Z13; VORPS nearHalf<>+0(SB), Z13, Z13; VADDPS Z13, Z12, Z12
+	VCVTTPS2DQ Z12, Z12; VPMOVDB Z11, X9; VPMOVDB Z12, X4; VINSERTI128 $0x01, X4, Y9, Y9; VPAND Y1, Y9, Y9; VMOVDQU Y9, 192(AX); VMOVDQU oneBytes<>+0(SB), Y11; VPMADDUBSW Y9, Y11, Y9
+	VMOVUPS 896(CX), Z11; VMOVUPS 960(CX), Z12; VMULPS Z0, Z11, Z11; VMULPS 896(DX), Z11, Z11; VMULPS Z0, Z12, Z12; VMULPS 960(DX), Z12, Z12; VMULPS Z2, Z11, Z11; VANDPS sign<>+0(SB), Z11, Z13
+	VORPS nearHalf<>+0(SB), Z13, Z13; VADDPS Z13, Z11, Z11; VCVTTPS2DQ Z11, Z11; VMULPS Z2, Z12, Z12; VANDPS sign<>+0(SB), Z12, Z2; VORPS nearHalf<>+0(SB), Z2, Z2; VADDPS Z2, Z12, Z12; VCVTTPS2DQ Z12, Z12
+	VPMOVDB Z11, X10; VPMOVDB Z12, X2; VINSERTI128 $0x01, X2, Y10, Y10; VPAND Y1, Y10, Y10; VMOVDQU Y10, 224(AX); VMOVDQU oneBytes<>+0(SB), Y1; VPMADDUBSW Y10, Y1, Y10; VPHADDW Y10, Y9, Y9
+	VPHADDW Y9, Y7, Y7; VPHADDW Y7, Y3, Y3; VEXTRACTF128 $0x01, Y3, X1; VPADDW X1, X3, X2; VMOVDQU X2, 272(AX); VPUNPCKLWD X1, X3, X2; VMOVDQU X2, 288(AX); VPUNPCKHWD X1, X3, X2
+	VMOVDQU X2, 304(AX); SUBQ $-1024, CX; SUBQ $-1024, DX; ADDQ $+320, AX; SUBQ $+256, BX; JGE loop15
 
 done16:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET

@@ -11,34 +11,18 @@ TEXT ·addAVX2(SB), NOSPLIT, $0-32
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
-	SUBQ $0x08, BX
-	JL   rest2
+	SUBQ $0x08, BX; JL rest2
 
 loop1:
-	VMOVUPS (CX), Y0
-	VMOVUPS (DX), Y1
-	VADDPS  Y1, Y0, Y0
-	VMOVUPS Y0, (AX)
-	ADDQ    $0x20, AX
-	ADDQ    $0x20, CX
-	ADDQ    $0x20, DX
-	SUBQ    $0x08, BX
-	JGE     loop1
+	VMOVUPS (CX), Y0; VMOVUPS (DX), Y1; VADDPS Y1, Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x20, AX; ADDQ $0x20, CX; ADDQ $0x20, DX; SUBQ $0x08, BX
+	JGE loop1
 
 rest2:
-	ADDQ       $0x08, BX
-	JZ         done3
-	LEAQ       lanes<>+64(SB), SI
-	NEGQ       BX
-	VMOVUPS    (SI)(BX*4), Y0
-	VMASKMOVPS (CX), Y0, Y1
-	VMASKMOVPS (DX), Y0, Y2
-	VADDPS     Y2, Y1, Y1
+	ADDQ $0x08, BX; JZ done3; LEAQ lanes<>+64(SB), SI; NEGQ BX; VMOVUPS (SI)(BX*4), Y0; VMASKMOVPS (CX), Y0, Y1; VMASKMOVPS (DX), Y0, Y2; VADDPS Y2, Y1, Y1
 	VMASKMOVPS Y1, Y0, (AX)
 
 done3:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 DATA lanes<>+0(SB)/4, $0xffffffff
 DATA lanes<>+4(SB)/4, $0xffffffff
@@ -81,34 +65,18 @@ TEXT ·subAVX2(SB), NOSPLIT, $0-32
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
-	SUBQ $0x08, BX
-	JL   rest5
+	SUBQ $0x08, BX; JL rest5
 
 loop4:
-	VMOVUPS (CX), Y0
-	VMOVUPS (DX), Y1
-	VSUBPS  Y1, Y0, Y0
-	VMOVUPS Y0, (AX)
-	ADDQ    $0x20, AX
-	ADDQ    $0x20, CX
-	ADDQ    $0x20, DX
-	SUBQ    $0x08, BX
-	JGE     loop4
+	VMOVUPS (CX), Y0; VMOVUPS (DX), Y1; VSUBPS Y1, Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x20, AX; ADDQ $0x20, CX; ADDQ $0x20, DX; SUBQ $0x08, BX
+	JGE loop4
 
 rest5:
-	ADDQ       $0x08, BX
-	JZ         done6
-	LEAQ       lanes<>+64(SB), SI
-	NEGQ       BX
-	VMOVUPS    (SI)(BX*4), Y0
-	VMASKMOVPS (CX), Y0, Y1
-	VMASKMOVPS (DX), Y0, Y2
-	VSUBPS     Y2, Y1, Y1
+	ADDQ $0x08, BX; JZ done6; LEAQ lanes<>+64(SB), SI; NEGQ BX; VMOVUPS (SI)(BX*4), Y0; VMASKMOVPS (CX), Y0, Y1; VMASKMOVPS (DX), Y0, Y2; VSUBPS Y2, Y1, Y1
 	VMASKMOVPS Y1, Y0, (AX)
 
 done6:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func mulAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
 // Requires: AVX
@@ -117,34 +85,18 @@ TEXT ·mulAVX2(SB), NOSPLIT, $0-32
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
-	SUBQ $0x08, BX
-	JL   rest8
+	SUBQ $0x08, BX; JL rest8
 
 loop7:
-	VMOVUPS (CX), Y0
-	VMOVUPS (DX), Y1
-	VMULPS  Y1, Y0, Y0
-	VMOVUPS Y0, (AX)
-	ADDQ    $0x20, AX
-	ADDQ    $0x20, CX
-	ADDQ    $0x20, DX
-	SUBQ    $0x08, BX
-	JGE     loop7
+	VMOVUPS (CX), Y0; VMOVUPS (DX), Y1; VMULPS Y1, Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x20, AX; ADDQ $0x20, CX; ADDQ $0x20, DX; SUBQ $0x08, BX
+	JGE loop7
 
 rest8:
-	ADDQ       $0x08, BX
-	JZ         done9
-	LEAQ       lanes<>+64(SB), SI
-	NEGQ       BX
-	VMOVUPS    (SI)(BX*4), Y0
-	VMASKMOVPS (CX), Y0, Y1
-	VMASKMOVPS (DX), Y0, Y2
-	VMULPS     Y2, Y1, Y1
+	ADDQ $0x08, BX; JZ done9; LEAQ lanes<>+64(SB), SI; NEGQ BX; VMOVUPS (SI)(BX*4), Y0; VMASKMOVPS (CX), Y0, Y1; VMASKMOVPS (DX), Y0, Y2; VMULPS Y2, Y1, Y1
 	VMASKMOVPS Y1, Y0, (AX)
 
 done9:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func swigluAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
 // Requires: AVX, AVX2, FMA3
@@ -153,92 +105,24 @@ TEXT ·swigluAVX2(SB), NOSPLIT, $0-32
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
-	SUBQ $0x08, BX
-	JL   rest11
+	SUBQ $0x08, BX; JL rest11
 
 loop10:
-	VMOVUPS      (CX), Y0
-	VMOVUPS      (DX), Y1
-	VXORPS       sign<>+0(SB), Y0, Y2
-	VMOVUPS      expMost<>+0(SB), Y4
-	VMINPS       Y2, Y4, Y2
-	VMOVUPS      expLeast<>+0(SB), Y4
-	VMAXPS       Y2, Y4, Y2
-	VMULPS       log2e<>+0(SB), Y2, Y3
-	VROUNDPS     $0x08, Y3, Y3
-	VFNMADD231PS ln2High<>+0(SB), Y3, Y2
-	VFNMADD231PS ln2Low<>+0(SB), Y3, Y2
-	VMOVUPS      expC7<>+0(SB), Y4
-	VFMADD213PS  expC6<>+0(SB), Y2, Y4
-	VFMADD213PS  expC5<>+0(SB), Y2, Y4
-	VFMADD213PS  expC4<>+0(SB), Y2, Y4
-	VFMADD213PS  expC3<>+0(SB), Y2, Y4
-	VFMADD213PS  expC2<>+0(SB), Y2, Y4
-	VFMADD213PS  expC1<>+0(SB), Y2, Y4
-	VFMADD213PS  expC0<>+0(SB), Y2, Y4
-	VCVTPS2DQ    Y3, Y3
-	VPSRAD       $0x01, Y3, Y2
-	VPSUBD       Y2, Y3, Y3
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       one<>+0(SB), Y2, Y2
-	VMULPS       Y2, Y4, Y4
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       one<>+0(SB), Y3, Y3
-	VMULPS       Y3, Y4, Y4
-	VMOVAPS      Y4, Y2
-	VADDPS       one<>+0(SB), Y2, Y2
-	VDIVPS       Y2, Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, (AX)
-	ADDQ         $0x20, AX
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	SUBQ         $0x08, BX
-	JGE          loop10
+	VMOVUPS (CX), Y0; VMOVUPS (DX), Y1; VXORPS sign<>+0(SB), Y0, Y2; VMOVUPS expMost<>+0(SB), Y4; VMINPS Y2, Y4, Y2; VMOVUPS expLeast<>+0(SB), Y4; VMAXPS Y2, Y4, Y2; VMULPS log2e<>+0(SB), Y2, Y3
+	VROUNDPS $0x08, Y3, Y3; VFNMADD231PS ln2High<>+0(SB), Y3, Y2; VFNMADD231PS ln2Low<>+0(SB), Y3, Y2; VMOVUPS expC7<>+0(SB), Y4; VFMADD213PS expC6<>+0(SB), Y2, Y4; VFMADD213PS expC5<>+0(SB), Y2, Y4; VFMADD213PS expC4<>+0(SB), Y2, Y4; VFMADD213PS expC3<>+0(SB), Y2, Y4
+	VFMADD213PS expC2<>+0(SB), Y2, Y4; VFMADD213PS expC1<>+0(SB), Y2, Y4; VFMADD213PS expC0<>+0(SB), Y2, Y4; VCVTPS2DQ Y3, Y3; VPSRAD $0x01, Y3, Y2; VPSUBD Y2, Y3, Y3; VPSLLD $0x17, Y2, Y2; VPADDD one<>+0(SB), Y2, Y2
+	VMULPS Y2, Y4, Y4; VPSLLD $0x17, Y3, Y3; VPADDD one<>+0(SB), Y3, Y3; VMULPS Y3, Y4, Y4; VMOVAPS Y4, Y2; VADDPS one<>+0(SB), Y2, Y2; VDIVPS Y2, Y0, Y0; VMULPS Y1, Y0, Y0
+	VMOVUPS Y0, (AX); ADDQ $0x20, AX; ADDQ $0x20, CX; ADDQ $0x20, DX; SUBQ $0x08, BX; JGE loop10
 
 rest11:
-	ADDQ         $0x08, BX
-	JZ           done12
-	LEAQ         lanes<>+64(SB), SI
-	NEGQ         BX
-	VMOVUPS      (SI)(BX*4), Y0
-	VMASKMOVPS   (CX), Y0, Y1
-	VMASKMOVPS   (DX), Y0, Y2
-	VXORPS       sign<>+0(SB), Y1, Y3
-	VMOVUPS      expMost<>+0(SB), Y5
-	VMINPS       Y3, Y5, Y3
-	VMOVUPS      expLeast<>+0(SB), Y5
-	VMAXPS       Y3, Y5, Y3
-	VMULPS       log2e<>+0(SB), Y3, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VFNMADD231PS ln2High<>+0(SB), Y4, Y3
-	VFNMADD231PS ln2Low<>+0(SB), Y4, Y3
-	VMOVUPS      expC7<>+0(SB), Y5
-	VFMADD213PS  expC6<>+0(SB), Y3, Y5
-	VFMADD213PS  expC5<>+0(SB), Y3, Y5
-	VFMADD213PS  expC4<>+0(SB), Y3, Y5
-	VFMADD213PS  expC3<>+0(SB), Y3, Y5
-	VFMADD213PS  expC2<>+0(SB), Y3, Y5
-	VFMADD213PS  expC1<>+0(SB), Y3, Y5
-	VFMADD213PS  expC0<>+0(SB), Y3, Y5
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y3
-	VPSUBD       Y3, Y4, Y4
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       one<>+0(SB), Y3, Y3
-	VMULPS       Y3, Y5, Y5
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       one<>+0(SB), Y4, Y4
-	VMULPS       Y4, Y5, Y5
-	VMOVAPS      Y5, Y3
-	VADDPS       one<>+0(SB), Y3, Y3
-	VDIVPS       Y3, Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ $0x08, BX; JZ done12; LEAQ lanes<>+64(SB), SI; NEGQ BX; VMOVUPS (SI)(BX*4), Y0; VMASKMOVPS (CX), Y0, Y1; VMASKMOVPS (DX), Y0, Y2; VXORPS sign<>+0(SB), Y1, Y3
+	VMOVUPS expMost<>+0(SB), Y5; VMINPS Y3, Y5, Y3; VMOVUPS expLeast<>+0(SB), Y5; VMAXPS Y3, Y5, Y3; VMULPS log2e<>+0(SB), Y3, Y4; VROUNDPS $0x08, Y4, Y4; VFNMADD231PS ln2High<>+0(SB), Y4, Y3; VFNMADD231PS ln2Low<>+0(SB), Y4, Y3
+	VMOVUPS expC7<>+0(SB), Y5; VFMADD213PS expC6<>+0(SB), Y3, Y5; VFMADD213PS expC5<>+0(SB), Y3, Y5; VFMADD213PS expC4<>+0(SB), Y3, Y5; VFMADD213PS expC3<>+0(SB), Y3, Y5; VFMADD213PS expC2<>+0(SB), Y3, Y5; VFMADD213PS expC1<>+0(SB), Y3, Y5; VFMADD213PS expC0<>+0(SB), Y3, Y5
+	VCVTPS2DQ Y4, Y4; VPSRAD $0x01, Y4, Y3; VPSUBD Y3, Y4, Y4; VPSLLD $0x17, Y3, Y3; VPADDD one<>+0(SB), Y3, Y3; VMULPS Y3, Y5, Y5; VPSLLD $0x17, Y4, Y4; VPADDD one<>+0(SB), Y4, Y4
+	VMULPS Y4, Y5, Y5; VMOVAPS Y5, Y3; VADDPS one<>+0(SB), Y3, Y3; VDIVPS Y3, Y1, Y1; VMULPS Y2, Y1, Y1; VMASKMOVPS Y1, Y0, (AX)
 
 done12:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 DATA sign<>+0(SB)/4, $0x80000000
 DATA sign<>+4(SB)/4, $0x80000000
@@ -516,87 +400,24 @@ TEXT ·siluAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
-	SUBQ $0x08, DX
-	JL   rest14
+	SUBQ $0x08, DX; JL rest14
 
 loop13:
-	VMOVUPS      (CX), Y0
-	VXORPS       sign<>+0(SB), Y0, Y1
-	VMOVUPS      expMost<>+0(SB), Y3
-	VMINPS       Y1, Y3, Y1
-	VMOVUPS      expLeast<>+0(SB), Y3
-	VMAXPS       Y1, Y3, Y1
-	VMULPS       log2e<>+0(SB), Y1, Y2
-	VROUNDPS     $0x08, Y2, Y2
-	VFNMADD231PS ln2High<>+0(SB), Y2, Y1
-	VFNMADD231PS ln2Low<>+0(SB), Y2, Y1
-	VMOVUPS      expC7<>+0(SB), Y3
-	VFMADD213PS  expC6<>+0(SB), Y1, Y3
-	VFMADD213PS  expC5<>+0(SB), Y1, Y3
-	VFMADD213PS  expC4<>+0(SB), Y1, Y3
-	VFMADD213PS  expC3<>+0(SB), Y1, Y3
-	VFMADD213PS  expC2<>+0(SB), Y1, Y3
-	VFMADD213PS  expC1<>+0(SB), Y1, Y3
-	VFMADD213PS  expC0<>+0(SB), Y1, Y3
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y1
-	VPSUBD       Y1, Y2, Y2
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       one<>+0(SB), Y1, Y1
-	VMULPS       Y1, Y3, Y3
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       one<>+0(SB), Y2, Y2
-	VMULPS       Y2, Y3, Y3
-	VMOVAPS      Y3, Y1
-	VADDPS       one<>+0(SB), Y1, Y1
-	VDIVPS       Y1, Y0, Y0
-	VMOVUPS      Y0, (AX)
-	ADDQ         $0x20, AX
-	ADDQ         $0x20, CX
-	SUBQ         $0x08, DX
-	JGE          loop13
+	VMOVUPS (CX), Y0; VXORPS sign<>+0(SB), Y0, Y1; VMOVUPS expMost<>+0(SB), Y3; VMINPS Y1, Y3, Y1; VMOVUPS expLeast<>+0(SB), Y3; VMAXPS Y1, Y3, Y1; VMULPS log2e<>+0(SB), Y1, Y2; VROUNDPS $0x08, Y2, Y2
+	VFNMADD231PS ln2High<>+0(SB), Y2, Y1; VFNMADD231PS ln2Low<>+0(SB), Y2, Y1; VMOVUPS expC7<>+0(SB), Y3; VFMADD213PS expC6<>+0(SB), Y1, Y3; VFMADD213PS expC5<>+0(SB), Y1, Y3; VFMADD213PS expC4<>+0(SB), Y1, Y3; VFMADD213PS expC3<>+0(SB), Y1, Y3; VFMADD213PS expC2<>+0(SB), Y1, Y3
+	VFMADD213PS expC1<>+0(SB), Y1, Y3; VFMADD213PS expC0<>+0(SB), Y1, Y3; VCVTPS2DQ Y2, Y2; VPSRAD $0x01, Y2, Y1; VPSUBD Y1, Y2, Y2; VPSLLD $0x17, Y1, Y1; VPADDD one<>+0(SB), Y1, Y1; VMULPS Y1, Y3, Y3
+	VPSLLD $0x17, Y2, Y2; VPADDD one<>+0(SB), Y2, Y2; VMULPS Y2, Y3, Y3; VMOVAPS Y3, Y1; VADDPS one<>+0(SB), Y1, Y1; VDIVPS Y1, Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x20, AX
+	ADDQ $0x20, CX; SUBQ $0x08, DX; JGE loop13
 
 rest14:
-	ADDQ         $0x08, DX
-	JZ           done15
-	LEAQ         lanes<>+64(SB), BX
-	NEGQ         DX
-	VMOVUPS      (BX)(DX*4), Y0
-	VMASKMOVPS   (CX), Y0, Y1
-	VXORPS       sign<>+0(SB), Y1, Y2
-	VMOVUPS      expMost<>+0(SB), Y4
-	VMINPS       Y2, Y4, Y2
-	VMOVUPS      expLeast<>+0(SB), Y4
-	VMAXPS       Y2, Y4, Y2
-	VMULPS       log2e<>+0(SB), Y2, Y3
-	VROUNDPS     $0x08, Y3, Y3
-	VFNMADD231PS ln2High<>+0(SB), Y3, Y2
-	VFNMADD231PS ln2Low<>+0(SB), Y3, Y2
-	VMOVUPS      expC7<>+0(SB), Y4
-	VFMADD213PS  expC6<>+0(SB), Y2, Y4
-	VFMADD213PS  expC5<>+0(SB), Y2, Y4
-	VFMADD213PS  expC4<>+0(SB), Y2, Y4
-	VFMADD213PS  expC3<>+0(SB), Y2, Y4
-	VFMADD213PS  expC2<>+0(SB), Y2, Y4
-	VFMADD213PS  expC1<>+0(SB), Y2, Y4
-	VFMADD213PS  expC0<>+0(SB), Y2, Y4
-	VCVTPS2DQ    Y3, Y3
-	VPSRAD       $0x01, Y3, Y2
-	VPSUBD       Y2, Y3, Y3
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       one<>+0(SB), Y2, Y2
-	VMULPS       Y2, Y4, Y4
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       one<>+0(SB), Y3, Y3
-	VMULPS       Y3, Y4, Y4
-	VMOVAPS      Y4, Y2
-	VADDPS       one<>+0(SB), Y2, Y2
-	VDIVPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ $0x08, DX; JZ done15; LEAQ lanes<>+64(SB), BX; NEGQ DX; VMOVUPS (BX)(DX*4), Y0; VMASKMOVPS (CX), Y0, Y1; VXORPS sign<>+0(SB), Y1, Y2; VMOVUPS expMost<>+0(SB), Y4
+	VMINPS Y2, Y4, Y2; VMOVUPS expLeast<>+0(SB), Y4; VMAXPS Y2, Y4, Y2; VMULPS log2e<>+0(SB), Y2, Y3; VROUNDPS $0x08, Y3, Y3; VFNMADD231PS ln2High<>+0(SB), Y3, Y2; VFNMADD231PS ln2Low<>+0(SB), Y3, Y2; VMOVUPS expC7<>+0(SB), Y4
+	VFMADD213PS expC6<>+0(SB), Y2, Y4; VFMADD213PS expC5<>+0(SB), Y2, Y4; VFMADD213PS expC4<>+0(SB), Y2, Y4; VFMADD213PS expC3<>+0(SB), Y2, Y4; VFMADD213PS expC2<>+0(SB), Y2, Y4; VFMADD213PS expC1<>+0(SB), Y2, Y4; VFMADD213PS expC0<>+0(SB), Y2, Y4; VCVTPS2DQ Y3, Y3
+	VPSRAD $0x01, Y3, Y2; VPSUBD Y2, Y3, Y3; VPSLLD $0x17, Y2, Y2; VPADDD one<>+0(SB), Y2, Y2; VMULPS Y2, Y4, Y4; VPSLLD $0x17, Y3, Y3; VPADDD one<>+0(SB), Y3, Y3; VMULPS Y3, Y4, Y4
+	VMOVAPS Y4, Y2; VADDPS one<>+0(SB), Y2, Y2; VDIVPS Y2, Y1, Y1; VMASKMOVPS Y1, Y0, (AX)
 
 done15:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func sigmoidAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, AVX2, FMA3
@@ -604,89 +425,24 @@ TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
-	SUBQ $0x08, DX
-	JL   rest17
+	SUBQ $0x08, DX; JL rest17
 
 loop16:
-	VMOVUPS      (CX), Y0
-	VXORPS       sign<>+0(SB), Y0, Y1
-	VMOVUPS      expMost<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y1
-	VMOVUPS      expLeast<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMULPS       log2e<>+0(SB), Y1, Y0
-	VROUNDPS     $0x08, Y0, Y0
-	VFNMADD231PS ln2High<>+0(SB), Y0, Y1
-	VFNMADD231PS ln2Low<>+0(SB), Y0, Y1
-	VMOVUPS      expC7<>+0(SB), Y2
-	VFMADD213PS  expC6<>+0(SB), Y1, Y2
-	VFMADD213PS  expC5<>+0(SB), Y1, Y2
-	VFMADD213PS  expC4<>+0(SB), Y1, Y2
-	VFMADD213PS  expC3<>+0(SB), Y1, Y2
-	VFMADD213PS  expC2<>+0(SB), Y1, Y2
-	VFMADD213PS  expC1<>+0(SB), Y1, Y2
-	VFMADD213PS  expC0<>+0(SB), Y1, Y2
-	VCVTPS2DQ    Y0, Y0
-	VPSRAD       $0x01, Y0, Y1
-	VPSUBD       Y1, Y0, Y0
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       one<>+0(SB), Y1, Y1
-	VMULPS       Y1, Y2, Y2
-	VPSLLD       $0x17, Y0, Y0
-	VPADDD       one<>+0(SB), Y0, Y0
-	VMULPS       Y0, Y2, Y2
-	VMOVAPS      Y2, Y1
-	VADDPS       one<>+0(SB), Y1, Y1
-	VMOVUPS      one<>+0(SB), Y0
-	VDIVPS       Y1, Y0, Y0
-	VMOVUPS      Y0, (AX)
-	ADDQ         $0x20, AX
-	ADDQ         $0x20, CX
-	SUBQ         $0x08, DX
-	JGE          loop16
+	VMOVUPS (CX), Y0; VXORPS sign<>+0(SB), Y0, Y1; VMOVUPS expMost<>+0(SB), Y2; VMINPS Y1, Y2, Y1; VMOVUPS expLeast<>+0(SB), Y2; VMAXPS Y1, Y2, Y1; VMULPS log2e<>+0(SB), Y1, Y0; VROUNDPS $0x08, Y0, Y0
+	VFNMADD231PS ln2High<>+0(SB), Y0, Y1; VFNMADD231PS ln2Low<>+0(SB), Y0, Y1; VMOVUPS expC7<>+0(SB), Y2; VFMADD213PS expC6<>+0(SB), Y1, Y2; VFMADD213PS expC5<>+0(SB), Y1, Y2; VFMADD213PS expC4<>+0(SB), Y1, Y2; VFMADD213PS expC3<>+0(SB), Y1, Y2; VFMADD213PS expC2<>+0(SB), Y1, Y2
+	VFMADD213PS expC1<>+0(SB), Y1, Y2; VFMADD213PS expC0<>+0(SB), Y1, Y2; VCVTPS2DQ Y0, Y0; VPSRAD $0x01, Y0, Y1; VPSUBD Y1, Y0, Y0; VPSLLD $0x17, Y1, Y1; VPADDD one<>+0(SB), Y1, Y1; VMULPS Y1, Y2, Y2
+	VPSLLD $0x17, Y0, Y0; VPADDD one<>+0(SB), Y0, Y0; VMULPS Y0, Y2, Y2; VMOVAPS Y2, Y1; VADDPS one<>+0(SB), Y1, Y1; VMOVUPS one<>+0(SB), Y0; VDIVPS Y1, Y0, Y0; VMOVUPS Y0, (AX)
+	ADDQ $0x20, AX; ADDQ $0x20, CX; SUBQ $0x08, DX; JGE loop16
 
 rest17:
-	ADDQ         $0x08, DX
-	JZ           done18
-	LEAQ         lanes<>+64(SB), BX
-	NEGQ         DX
-	VMOVUPS      (BX)(DX*4), Y0
-	VMASKMOVPS   (CX), Y0, Y1
-	VXORPS       sign<>+0(SB), Y1, Y2
-	VMOVUPS      expMost<>+0(SB), Y3
-	VMINPS       Y2, Y3, Y2
-	VMOVUPS      expLeast<>+0(SB), Y3
-	VMAXPS       Y2, Y3, Y2
-	VMULPS       log2e<>+0(SB), Y2, Y1
-	VROUNDPS     $0x08, Y1, Y1
-	VFNMADD231PS ln2High<>+0(SB), Y1, Y2
-	VFNMADD231PS ln2Low<>+0(SB), Y1, Y2
-	VMOVUPS      expC7<>+0(SB), Y3
-	VFMADD213PS  expC6<>+0(SB), Y2, Y3
-	VFMADD213PS  expC5<>+0(SB), Y2, Y3
-	VFMADD213PS  expC4<>+0(SB), Y2, Y3
-	VFMADD213PS  expC3<>+0(SB), Y2, Y3
-	VFMADD213PS  expC2<>+0(SB), Y2, Y3
-	VFMADD213PS  expC1<>+0(SB), Y2, Y3
-	VFMADD213PS  expC0<>+0(SB), Y2, Y3
-	VCVTPS2DQ    Y1, Y1
-	VPSRAD       $0x01, Y1, Y2
-	VPSUBD       Y2, Y1, Y1
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       one<>+0(SB), Y2, Y2
-	VMULPS       Y2, Y3, Y3
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       one<>+0(SB), Y1, Y1
-	VMULPS       Y1, Y3, Y3
-	VMOVAPS      Y3, Y2
-	VADDPS       one<>+0(SB), Y2, Y2
-	VMOVUPS      one<>+0(SB), Y1
-	VDIVPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ $0x08, DX; JZ done18; LEAQ lanes<>+64(SB), BX; NEGQ DX; VMOVUPS (BX)(DX*4), Y0; VMASKMOVPS (CX), Y0, Y1; VXORPS sign<>+0(SB), Y1, Y2; VMOVUPS expMost<>+0(SB), Y3
+	VMINPS Y2, Y3, Y2; VMOVUPS expLeast<>+0(SB), Y3; VMAXPS Y2, Y3, Y2; VMULPS log2e<>+0(SB), Y2, Y1; VROUNDPS $0x08, Y1, Y1; VFNMADD231PS ln2High<>+0(SB), Y1, Y2; VFNMADD231PS ln2Low<>+0(SB), Y1, Y2; VMOVUPS expC7<>+0(SB), Y3
+	VFMADD213PS expC6<>+0(SB), Y2, Y3; VFMADD213PS expC5<>+0(SB), Y2, Y3; VFMADD213PS expC4<>+0(SB), Y2, Y3; VFMADD213PS expC3<>+0(SB), Y2, Y3; VFMADD213PS expC2<>+0(SB), Y2, Y3; VFMADD213PS expC1<>+0(SB), Y2, Y3; VFMADD213PS expC0<>+0(SB), Y2, Y3; VCVTPS2DQ Y1, Y1
+	VPSRAD $0x01, Y1, Y2; VPSUBD Y2, Y1, Y1; VPSLLD $0x17, Y2, Y2; VPADDD one<>+0(SB), Y2, Y2; VMULPS Y2, Y3, Y3; VPSLLD $0x17, Y1, Y1; VPADDD one<>+0(SB), Y1, Y1; VMULPS Y1, Y3, Y3
+	VMOVAPS Y3, Y2; VADDPS one<>+0(SB), Y2, Y2; VMOVUPS one<>+0(SB), Y1; VDIVPS Y2, Y1, Y1; VMASKMOVPS Y1, Y0, (AX)
 
 done18:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func geluAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, AVX2, FMA3
@@ -694,95 +450,24 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
-	SUBQ $0x08, DX
-	JL   rest20
+	SUBQ $0x08, DX; JL rest20
 
 loop19:
-	VMOVUPS      (CX), Y0
-	VMULPS       Y0, Y0, Y1
-	VMULPS       geluCube<>+0(SB), Y1, Y1
-	VADDPS       geluLinear<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VXORPS       sign<>+0(SB), Y1, Y1
-	VMOVUPS      expMost<>+0(SB), Y3
-	VMINPS       Y1, Y3, Y1
-	VMOVUPS      expLeast<>+0(SB), Y3
-	VMAXPS       Y1, Y3, Y1
-	VMULPS       log2e<>+0(SB), Y1, Y2
-	VROUNDPS     $0x08, Y2, Y2
-	VFNMADD231PS ln2High<>+0(SB), Y2, Y1
-	VFNMADD231PS ln2Low<>+0(SB), Y2, Y1
-	VMOVUPS      expC7<>+0(SB), Y3
-	VFMADD213PS  expC6<>+0(SB), Y1, Y3
-	VFMADD213PS  expC5<>+0(SB), Y1, Y3
-	VFMADD213PS  expC4<>+0(SB), Y1, Y3
-	VFMADD213PS  expC3<>+0(SB), Y1, Y3
-	VFMADD213PS  expC2<>+0(SB), Y1, Y3
-	VFMADD213PS  expC1<>+0(SB), Y1, Y3
-	VFMADD213PS  expC0<>+0(SB), Y1, Y3
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y1
-	VPSUBD       Y1, Y2, Y2
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       one<>+0(SB), Y1, Y1
-	VMULPS       Y1, Y3, Y3
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       one<>+0(SB), Y2, Y2
-	VMULPS       Y2, Y3, Y3
-	VMOVAPS      Y3, Y1
-	VADDPS       one<>+0(SB), Y1, Y1
-	VDIVPS       Y1, Y0, Y0
-	VMOVUPS      Y0, (AX)
-	ADDQ         $0x20, AX
-	ADDQ         $0x20, CX
-	SUBQ         $0x08, DX
-	JGE          loop19
+	VMOVUPS (CX), Y0; VMULPS Y0, Y0, Y1; VMULPS geluCube<>+0(SB), Y1, Y1; VADDPS geluLinear<>+0(SB), Y1, Y1; VMULPS Y0, Y1, Y1; VXORPS sign<>+0(SB), Y1, Y1; VMOVUPS expMost<>+0(SB), Y3; VMINPS Y1, Y3, Y1
+	VMOVUPS expLeast<>+0(SB), Y3; VMAXPS Y1, Y3, Y1; VMULPS log2e<>+0(SB), Y1, Y2; VROUNDPS $0x08, Y2, Y2; VFNMADD231PS ln2High<>+0(SB), Y2, Y1; VFNMADD231PS ln2Low<>+0(SB), Y2, Y1; VMOVUPS expC7<>+0(SB), Y3; VFMADD213PS expC6<>+0(SB), Y1, Y3
+	VFMADD213PS expC5<>+0(SB), Y1, Y3; VFMADD213PS expC4<>+0(SB), Y1, Y3; VFMADD213PS expC3<>+0(SB), Y1, Y3; VFMADD213PS expC2<>+0(SB), Y1, Y3; VFMADD213PS expC1<>+0(SB), Y1, Y3; VFMADD213PS expC0<>+0(SB), Y1, Y3; VCVTPS2DQ Y2, Y2; VPSRAD $0x01, Y2, Y1
+	VPSUBD Y1, Y2, Y2; VPSLLD $0x17, Y1, Y1; VPADDD one<>+0(SB), Y1, Y1; VMULPS Y1, Y3, Y3; VPSLLD $0x17, Y2, Y2; VPADDD one<>+0(SB), Y2, Y2; VMULPS Y2, Y3, Y3; VMOVAPS Y3, Y1
+	VADDPS one<>+0(SB), Y1, Y1; VDIVPS Y1, Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x20, AX; ADDQ $0x20, CX; SUBQ $0x08, DX; JGE loop19
 
 rest20:
-	ADDQ         $0x08, DX
-	JZ           done21
-	LEAQ         lanes<>+64(SB), BX
-	NEGQ         DX
-	VMOVUPS      (BX)(DX*4), Y0
-	VMASKMOVPS   (CX), Y0, Y1
-	VMULPS       Y1, Y1, Y2
-	VMULPS       geluCube<>+0(SB), Y2, Y2
-	VADDPS       geluLinear<>+0(SB), Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VXORPS       sign<>+0(SB), Y2, Y2
-	VMOVUPS      expMost<>+0(SB), Y4
-	VMINPS       Y2, Y4, Y2
-	VMOVUPS      expLeast<>+0(SB), Y4
-	VMAXPS       Y2, Y4, Y2
-	VMULPS       log2e<>+0(SB), Y2, Y3
-	VROUNDPS     $0x08, Y3, Y3
-	VFNMADD231PS ln2High<>+0(SB), Y3, Y2
-	VFNMADD231PS ln2Low<>+0(SB), Y3, Y2
-	VMOVUPS      expC7<>+0(SB), Y4
-	VFMADD213PS  expC6<>+0(SB), Y2, Y4
-	VFMADD213PS  expC5<>+0(SB), Y2, Y4
-	VFMADD213PS  expC4<>+0(SB), Y2, Y4
-	VFMADD213PS  expC3<>+0(SB), Y2, Y4
-	VFMADD213PS  expC2<>+0(SB), Y2, Y4
-	VFMADD213PS  expC1<>+0(SB), Y2, Y4
-	VFMADD213PS  expC0<>+0(SB), Y2, Y4
-	VCVTPS2DQ    Y3, Y3
-	VPSRAD       $0x01, Y3, Y2
-	VPSUBD       Y2, Y3, Y3
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       one<>+0(SB), Y2, Y2
-	VMULPS       Y2, Y4, Y4
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       one<>+0(SB), Y3, Y3
-	VMULPS       Y3, Y4, Y4
-	VMOVAPS      Y4, Y2
-	VADDPS       one<>+0(SB), Y2, Y2
-	VDIVPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ $0x08, DX; JZ done21; LEAQ lanes<>+64(SB), BX; NEGQ DX; VMOVUPS (BX)(DX*4), Y0; VMASKMOVPS (CX), Y0, Y1; VMULPS Y1, Y1, Y2; VMULPS geluCube<>+0(SB), Y2, Y2
+	VADDPS geluLinear<>+0(SB), Y2, Y2; VMULPS Y1, Y2, Y2; VXORPS sign<>+0(SB), Y2, Y2; VMOVUPS expMost<>+0(SB), Y4; VMINPS Y2, Y4, Y2; VMOVUPS expLeast<>+0(SB), Y4; VMAXPS Y2, Y4, Y2; VMULPS log2e<>+0(SB), Y2, Y3
+	VROUNDPS $0x08, Y3, Y3; VFNMADD231PS ln2High<>+0(SB), Y3, Y2; VFNMADD231PS ln2Low<>+0(SB), Y3, Y2; VMOVUPS expC7<>+0(SB), Y4; VFMADD213PS expC6<>+0(SB), Y2, Y4; VFMADD213PS expC5<>+0(SB), Y2, Y4; VFMADD213PS expC4<>+0(SB), Y2, Y4; VFMADD213PS expC3<>+0(SB), Y2, Y4
+	VFMADD213PS expC2<>+0(SB), Y2, Y4; VFMADD213PS expC1<>+0(SB), Y2, Y4; VFMADD213PS expC0<>+0(SB), Y2, Y4; VCVTPS2DQ Y3, Y3; VPSRAD $0x01, Y3, Y2; VPSUBD Y2, Y3, Y3; VPSLLD $0x17, Y2, Y2; VPADDD one<>+0(SB), Y2, Y2
+	VMULPS Y2, Y4, Y4; VPSLLD $0x17, Y3, Y3; VPADDD one<>+0(SB), Y3, Y3; VMULPS Y3, Y4, Y4; VMOVAPS Y4, Y2; VADDPS one<>+0(SB), Y2, Y2; VDIVPS Y2, Y1, Y1; VMASKMOVPS Y1, Y0, (AX)
 
 done21:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 DATA geluCube<>+0(SB)/4, $0x3d922279
 DATA geluCube<>+4(SB)/4, $0x3d922279
@@ -826,81 +511,23 @@ TEXT ·expAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
-	SUBQ $0x08, DX
-	JL   rest23
+	SUBQ $0x08, DX; JL rest23
 
 loop22:
-	VMOVUPS      (CX), Y0
-	VMOVUPS      expMost<>+0(SB), Y2
-	VMINPS       Y0, Y2, Y0
-	VMOVUPS      expLeast<>+0(SB), Y2
-	VMAXPS       Y0, Y2, Y0
-	VMULPS       log2e<>+0(SB), Y0, Y1
-	VROUNDPS     $0x08, Y1, Y1
-	VFNMADD231PS ln2High<>+0(SB), Y1, Y0
-	VFNMADD231PS ln2Low<>+0(SB), Y1, Y0
-	VMOVUPS      expC7<>+0(SB), Y2
-	VFMADD213PS  expC6<>+0(SB), Y0, Y2
-	VFMADD213PS  expC5<>+0(SB), Y0, Y2
-	VFMADD213PS  expC4<>+0(SB), Y0, Y2
-	VFMADD213PS  expC3<>+0(SB), Y0, Y2
-	VFMADD213PS  expC2<>+0(SB), Y0, Y2
-	VFMADD213PS  expC1<>+0(SB), Y0, Y2
-	VFMADD213PS  expC0<>+0(SB), Y0, Y2
-	VCVTPS2DQ    Y1, Y1
-	VPSRAD       $0x01, Y1, Y0
-	VPSUBD       Y0, Y1, Y1
-	VPSLLD       $0x17, Y0, Y0
-	VPADDD       one<>+0(SB), Y0, Y0
-	VMULPS       Y0, Y2, Y2
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       one<>+0(SB), Y1, Y1
-	VMULPS       Y1, Y2, Y2
-	VMOVAPS      Y2, Y0
-	VMOVUPS      Y0, (AX)
-	ADDQ         $0x20, AX
-	ADDQ         $0x20, CX
-	SUBQ         $0x08, DX
-	JGE          loop22
+	VMOVUPS (CX), Y0; VMOVUPS expMost<>+0(SB), Y2; VMINPS Y0, Y2, Y0; VMOVUPS expLeast<>+0(SB), Y2; VMAXPS Y0, Y2, Y0; VMULPS log2e<>+0(SB), Y0, Y1; VROUNDPS $0x08, Y1, Y1; VFNMADD231PS ln2High<>+0(SB), Y1, Y0
+	VFNMADD231PS ln2Low<>+0(SB), Y1, Y0; VMOVUPS expC7<>+0(SB), Y2; VFMADD213PS expC6<>+0(SB), Y0, Y2; VFMADD213PS expC5<>+0(SB), Y0, Y2; VFMADD213PS expC4<>+0(SB), Y0, Y2; VFMADD213PS expC3<>+0(SB), Y0, Y2; VFMADD213PS expC2<>+0(SB), Y0, Y2; VFMADD213PS expC1<>+0(SB), Y0, Y2
+	VFMADD213PS expC0<>+0(SB), Y0, Y2; VCVTPS2DQ Y1, Y1; VPSRAD $0x01, Y1, Y0; VPSUBD Y0, Y1, Y1; VPSLLD $0x17, Y0, Y0; VPADDD one<>+0(SB), Y0, Y0; VMULPS Y0, Y2, Y2; VPSLLD $0x17, Y1, Y1
+	VPADDD one<>+0(SB), Y1, Y1; VMULPS Y1, Y2, Y2; VMOVAPS Y2, Y0; VMOVUPS Y0, (AX); ADDQ $0x20, AX; ADDQ $0x20, CX; SUBQ $0x08, DX; JGE loop22
 
 rest23:
-	ADDQ         $0x08, DX
-	JZ           done24
-	LEAQ         lanes<>+64(SB), BX
-	NEGQ         DX
-	VMOVUPS      (BX)(DX*4), Y0
-	VMASKMOVPS   (CX), Y0, Y1
-	VMOVUPS      expMost<>+0(SB), Y3
-	VMINPS       Y1, Y3, Y1
-	VMOVUPS      expLeast<>+0(SB), Y3
-	VMAXPS       Y1, Y3, Y1
-	VMULPS       log2e<>+0(SB), Y1, Y2
-	VROUNDPS     $0x08, Y2, Y2
-	VFNMADD231PS ln2High<>+0(SB), Y2, Y1
-	VFNMADD231PS ln2Low<>+0(SB), Y2, Y1
-	VMOVUPS      expC7<>+0(SB), Y3
-	VFMADD213PS  expC6<>+0(SB), Y1, Y3
-	VFMADD213PS  expC5<>+0(SB), Y1, Y3
-	VFMADD213PS  expC4<>+0(SB), Y1, Y3
-	VFMADD213PS  expC3<>+0(SB), Y1, Y3
-	VFMADD213PS  expC2<>+0(SB), Y1, Y3
-	VFMADD213PS  expC1<>+0(SB), Y1, Y3
-	VFMADD213PS  expC0<>+0(SB), Y1, Y3
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y1
-	VPSUBD       Y1, Y2, Y2
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       one<>+0(SB), Y1, Y1
-	VMULPS       Y1, Y3, Y3
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       one<>+0(SB), Y2, Y2
-	VMULPS       Y2, Y3, Y3
-	VMOVAPS      Y3, Y1
-	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ $0x08, DX; JZ done24; LEAQ lanes<>+64(SB), BX; NEGQ DX; VMOVUPS (BX)(DX*4), Y0; VMASKMOVPS (CX), Y0, Y1; VMOVUPS expMost<>+0(SB), Y3; VMINPS Y1, Y3, Y1
+	VMOVUPS expLeast<>+0(SB), Y3; VMAXPS Y1, Y3, Y1; VMULPS log2e<>+0(SB), Y1, Y2; VROUNDPS $0x08, Y2, Y2; VFNMADD231PS ln2High<>+0(SB), Y2, Y1; VFNMADD231PS ln2Low<>+0(SB), Y2, Y1; VMOVUPS expC7<>+0(SB), Y3; VFMADD213PS expC6<>+0(SB), Y1, Y3
+	VFMADD213PS expC5<>+0(SB), Y1, Y3; VFMADD213PS expC4<>+0(SB), Y1, Y3; VFMADD213PS expC3<>+0(SB), Y1, Y3; VFMADD213PS expC2<>+0(SB), Y1, Y3; VFMADD213PS expC1<>+0(SB), Y1, Y3; VFMADD213PS expC0<>+0(SB), Y1, Y3; VCVTPS2DQ Y2, Y2; VPSRAD $0x01, Y2, Y1
+	VPSUBD Y1, Y2, Y2; VPSLLD $0x17, Y1, Y1; VPADDD one<>+0(SB), Y1, Y1; VMULPS Y1, Y3, Y3; VPSLLD $0x17, Y2, Y2; VPADDD one<>+0(SB), Y2, Y2; VMULPS Y2, Y3, Y3; VMOVAPS Y3, Y1
+	VMASKMOVPS Y1, Y0, (AX)
 
 done24:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func scaleAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int, scale float32, bias float32)
 // Requires: AVX
@@ -910,33 +537,17 @@ TEXT ·scaleAVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS scale+24(FP), Y0
 	VBROADCASTSS bias+28(FP), Y1
 	MOVQ         n+16(FP), DX
-	SUBQ         $0x08, DX
-	JL           rest26
+	SUBQ $0x08, DX; JL rest26
 
 loop25:
-	VMOVUPS (CX), Y2
-	VMULPS  Y0, Y2, Y2
-	VADDPS  Y1, Y2, Y2
-	VMOVUPS Y2, (AX)
-	ADDQ    $0x20, AX
-	ADDQ    $0x20, CX
-	SUBQ    $0x08, DX
-	JGE     loop25
+	VMOVUPS (CX), Y2; VMULPS Y0, Y2, Y2; VADDPS Y1, Y2, Y2; VMOVUPS Y2, (AX); ADDQ $0x20, AX; ADDQ $0x20, CX; SUBQ $0x08, DX; JGE loop25
 
 rest26:
-	ADDQ       $0x08, DX
-	JZ         done27
-	LEAQ       lanes<>+64(SB), BX
-	NEGQ       DX
-	VMOVUPS    (BX)(DX*4), Y2
-	VMASKMOVPS (CX), Y2, Y3
-	VMULPS     Y0, Y3, Y3
-	VADDPS     Y1, Y3, Y3
+	ADDQ $0x08, DX; JZ done27; LEAQ lanes<>+64(SB), BX; NEGQ DX; VMOVUPS (BX)(DX*4), Y2; VMASKMOVPS (CX), Y2, Y3; VMULPS Y0, Y3, Y3; VADDPS Y1, Y3, Y3
 	VMASKMOVPS Y3, Y2, (AX)
 
 done27:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func blendAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int, keep float32, add float32)
 // Requires: AVX, FMA3
@@ -946,35 +557,18 @@ TEXT ·blendAVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS keep+24(FP), Y0
 	VBROADCASTSS add+28(FP), Y1
 	MOVQ         n+16(FP), DX
-	SUBQ         $0x08, DX
-	JL           rest29
+	SUBQ $0x08, DX; JL rest29
 
 loop28:
-	VMOVUPS     (AX), Y2
-	VMOVUPS     (CX), Y3
-	VMULPS      Y0, Y2, Y2
-	VFMADD231PS Y1, Y3, Y2
-	VMOVUPS     Y2, (AX)
-	ADDQ        $0x20, AX
-	ADDQ        $0x20, CX
-	SUBQ        $0x08, DX
-	JGE         loop28
+	VMOVUPS (AX), Y2; VMOVUPS (CX), Y3; VMULPS Y0, Y2, Y2; VFMADD231PS Y1, Y3, Y2; VMOVUPS Y2, (AX); ADDQ $0x20, AX; ADDQ $0x20, CX; SUBQ $0x08, DX
+	JGE loop28
 
 rest29:
-	ADDQ        $0x08, DX
-	JZ          done30
-	LEAQ        lanes<>+64(SB), BX
-	NEGQ        DX
-	VMOVUPS     (BX)(DX*4), Y2
-	VMASKMOVPS  (AX), Y2, Y3
-	VMASKMOVPS  (CX), Y2, Y4
-	VMULPS      Y0, Y3, Y3
-	VFMADD231PS Y1, Y4, Y3
-	VMASKMOVPS  Y3, Y2, (AX)
+	ADDQ $0x08, DX; JZ done30; LEAQ lanes<>+64(SB), BX; NEGQ DX; VMOVUPS (BX)(DX*4), Y2; VMASKMOVPS (AX), Y2, Y3; VMASKMOVPS (CX), Y2, Y4; VMULPS Y0, Y3, Y3
+	VFMADD231PS Y1, Y4, Y3; VMASKMOVPS Y3, Y2, (AX)
 
 done30:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func mulScaleAVX2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
 // Requires: AVX
@@ -984,36 +578,18 @@ TEXT ·mulScaleAVX2(SB), NOSPLIT, $0-36
 	MOVQ         w+16(FP), DX
 	VBROADCASTSS scale+32(FP), Y0
 	MOVQ         n+24(FP), BX
-	SUBQ         $0x08, BX
-	JL           rest32
+	SUBQ $0x08, BX; JL rest32
 
 loop31:
-	VMOVUPS (CX), Y1
-	VMOVUPS (DX), Y2
-	VMULPS  Y0, Y1, Y1
-	VMULPS  Y2, Y1, Y1
-	VMOVUPS Y1, (AX)
-	ADDQ    $0x20, AX
-	ADDQ    $0x20, CX
-	ADDQ    $0x20, DX
-	SUBQ    $0x08, BX
-	JGE     loop31
+	VMOVUPS (CX), Y1; VMOVUPS (DX), Y2; VMULPS Y0, Y1, Y1; VMULPS Y2, Y1, Y1; VMOVUPS Y1, (AX); ADDQ $0x20, AX; ADDQ $0x20, CX; ADDQ $0x20, DX
+	SUBQ $0x08, BX; JGE loop31
 
 rest32:
-	ADDQ       $0x08, BX
-	JZ         done33
-	LEAQ       lanes<>+64(SB), SI
-	NEGQ       BX
-	VMOVUPS    (SI)(BX*4), Y1
-	VMASKMOVPS (CX), Y1, Y2
-	VMASKMOVPS (DX), Y1, Y3
-	VMULPS     Y0, Y2, Y2
-	VMULPS     Y3, Y2, Y2
-	VMASKMOVPS Y2, Y1, (AX)
+	ADDQ $0x08, BX; JZ done33; LEAQ lanes<>+64(SB), SI; NEGQ BX; VMOVUPS (SI)(BX*4), Y1; VMASKMOVPS (CX), Y1, Y2; VMASKMOVPS (DX), Y1, Y3; VMULPS Y0, Y2, Y2
+	VMULPS Y3, Y2, Y2; VMASKMOVPS Y2, Y1, (AX)
 
 done33:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func f32ToF16AVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, F16C
@@ -1021,20 +597,13 @@ TEXT ·f32ToF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), AX
 	MOVQ  x+8(FP), CX
 	MOVQ  n+16(FP), DX
-	TESTQ DX, DX
-	JZ    done35
+	TESTQ DX, DX; JZ done35
 
 loop34:
-	VMOVUPS   (CX), Y0
-	VCVTPS2PH $0x00, Y0, (AX)
-	ADDQ      $0x10, AX
-	ADDQ      $0x20, CX
-	SUBQ      $0x08, DX
-	JNZ       loop34
+	VMOVUPS (CX), Y0; VCVTPS2PH $0x00, Y0, (AX); ADDQ $0x10, AX; ADDQ $0x20, CX; SUBQ $0x08, DX; JNZ loop34
 
 done35:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func f16ToF32AVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, F16C
@@ -1042,65 +611,34 @@ TEXT ·f16ToF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), AX
 	MOVQ  x+8(FP), CX
 	MOVQ  n+16(FP), DX
-	TESTQ DX, DX
-	JZ    done37
+	TESTQ DX, DX; JZ done37
 
 loop36:
-	VCVTPH2PS (CX), Y0
-	VMOVUPS   Y0, (AX)
-	ADDQ      $0x20, AX
-	ADDQ      $0x10, CX
-	SUBQ      $0x08, DX
-	JNZ       loop36
+	VCVTPH2PS (CX), Y0; VMOVUPS Y0, (AX); ADDQ $0x20, AX; ADDQ $0x10, CX; SUBQ $0x08, DX; JNZ loop36
 
 done37:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func sumSquaresAVX2(x unsafe.Pointer, n int) (sum float32)
 // Requires: AVX, FMA3
 TEXT ·sumSquaresAVX2(SB), NOSPLIT, $0-20
 	MOVQ   x+0(FP), AX
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
+	VXORPS Y0, Y0, Y0; VXORPS Y1, Y1, Y1
 	MOVQ   n+8(FP), CX
-	SUBQ   $0x08, CX
-	JL     rest39
+	SUBQ $0x08, CX; JL rest39
 
 loop38:
-	VMOVUPS      (AX), Y2
-	VCVTPS2PD    X2, Y3
-	VEXTRACTF128 $0x01, Y2, X2
-	VCVTPS2PD    X2, Y2
-	VFMADD231PD  Y3, Y3, Y0
-	VFMADD231PD  Y2, Y2, Y1
-	ADDQ         $0x20, AX
-	SUBQ         $0x08, CX
-	JGE          loop38
+	VMOVUPS (AX), Y2; VCVTPS2PD X2, Y3; VEXTRACTF128 $0x01, Y2, X2; VCVTPS2PD X2, Y2; VFMADD231PD Y3, Y3, Y0; VFMADD231PD Y2, Y2, Y1; ADDQ $0x20, AX; SUBQ $0x08, CX
+	JGE loop38
 
 rest39:
-	ADDQ         $0x08, CX
-	JZ           done40
-	LEAQ         lanes<>+64(SB), DX
-	NEGQ         CX
-	VMOVUPS      (DX)(CX*4), Y2
-	VMASKMOVPS   (AX), Y2, Y2
-	VCVTPS2PD    X2, Y3
-	VEXTRACTF128 $0x01, Y2, X2
-	VCVTPS2PD    X2, Y2
-	VFMADD231PD  Y3, Y3, Y0
-	VFMADD231PD  Y2, Y2, Y1
+	ADDQ $0x08, CX; JZ done40; LEAQ lanes<>+64(SB), DX; NEGQ CX; VMOVUPS (DX)(CX*4), Y2; VMASKMOVPS (AX), Y2, Y2; VCVTPS2PD X2, Y3; VEXTRACTF128 $0x01, Y2, X2
+	VCVTPS2PD X2, Y2; VFMADD231PD Y3, Y3, Y0; VFMADD231PD Y2, Y2, Y1
 
 done40:
-	VADDPD       Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VADDPD       X1, X0, X0
-	VCVTSD2SS    X0, X0, X0
+	VADDPD Y1, Y0, Y0; VEXTRACTF128 $0x01, Y0, X1; VADDPD X1, X0, X0; VPERMILPD $0x01, X0, X1; VADDPD X1, X0, X0; VCVTSD2SS X0, X0, X0
 	VMOVSS       X0, sum+16(FP)
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func maxRowAVX2(x unsafe.Pointer, n int) (most float32)
 // Requires: AVX
@@ -1108,37 +646,19 @@ TEXT ·maxRowAVX2(SB), NOSPLIT, $0-20
 	MOVQ    x+0(FP), AX
 	VMOVUPS leastFloat<>+0(SB), Y0
 	MOVQ    n+8(FP), CX
-	SUBQ    $0x08, CX
-	JL      rest42
+	SUBQ $0x08, CX; JL rest42
 
 loop41:
-	VMOVUPS (AX), Y1
-	VMAXPS  Y1, Y0, Y0
-	ADDQ    $0x20, AX
-	SUBQ    $0x08, CX
-	JGE     loop41
+	VMOVUPS (AX), Y1; VMAXPS Y1, Y0, Y0; ADDQ $0x20, AX; SUBQ $0x08, CX; JGE loop41
 
 rest42:
-	ADDQ       $0x08, CX
-	JZ         done43
-	LEAQ       lanes<>+64(SB), DX
-	NEGQ       CX
-	VMOVUPS    (DX)(CX*4), Y1
-	VMASKMOVPS (AX), Y1, Y2
-	VMOVUPS    leastFloat<>+0(SB), Y3
-	VBLENDVPS  Y1, Y2, Y3, Y2
-	VMAXPS     Y2, Y0, Y0
+	ADDQ $0x08, CX; JZ done43; LEAQ lanes<>+64(SB), DX; NEGQ CX; VMOVUPS (DX)(CX*4), Y1; VMASKMOVPS (AX), Y1, Y2; VMOVUPS leastFloat<>+0(SB), Y3; VBLENDVPS Y1, Y2, Y3, Y2
+	VMAXPS Y2, Y0, Y0
 
 done43:
-	VEXTRACTF128 $0x01, Y0, X1
-	VMAXPS       X1, X0, X0
-	VPERMILPS    $0x4e, X0, X1
-	VMAXPS       X1, X0, X0
-	VPERMILPS    $0xb1, X0, X1
-	VMAXPS       X1, X0, X0
+	VEXTRACTF128 $0x01, Y0, X1; VMAXPS X1, X0, X0; VPERMILPS $0x4e, X0, X1; VMAXPS X1, X0, X0; VPERMILPS $0xb1, X0, X1; VMAXPS X1, X0, X0
 	VMOVSS       X0, most+16(FP)
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 DATA leastFloat<>+0(SB)/4, $0xff800000
 DATA leastFloat<>+4(SB)/4, $0xff800000
@@ -1164,95 +684,28 @@ TEXT ·expSumAVX2(SB), NOSPLIT, $0-36
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS most+24(FP), Y0
-	VXORPS       Y1, Y1, Y1
+	VXORPS Y1, Y1, Y1
 	MOVQ         n+16(FP), DX
-	SUBQ         $0x08, DX
-	JL           rest45
+	SUBQ $0x08, DX; JL rest45
 
 loop44:
-	VMOVUPS      (CX), Y2
-	VSUBPS       Y0, Y2, Y2
-	VMOVUPS      expMost<>+0(SB), Y4
-	VMINPS       Y2, Y4, Y2
-	VMOVUPS      expLeast<>+0(SB), Y4
-	VMAXPS       Y2, Y4, Y2
-	VMULPS       log2e<>+0(SB), Y2, Y3
-	VROUNDPS     $0x08, Y3, Y3
-	VFNMADD231PS ln2High<>+0(SB), Y3, Y2
-	VFNMADD231PS ln2Low<>+0(SB), Y3, Y2
-	VMOVUPS      expC7<>+0(SB), Y4
-	VFMADD213PS  expC6<>+0(SB), Y2, Y4
-	VFMADD213PS  expC5<>+0(SB), Y2, Y4
-	VFMADD213PS  expC4<>+0(SB), Y2, Y4
-	VFMADD213PS  expC3<>+0(SB), Y2, Y4
-	VFMADD213PS  expC2<>+0(SB), Y2, Y4
-	VFMADD213PS  expC1<>+0(SB), Y2, Y4
-	VFMADD213PS  expC0<>+0(SB), Y2, Y4
-	VCVTPS2DQ    Y3, Y3
-	VPSRAD       $0x01, Y3, Y2
-	VPSUBD       Y2, Y3, Y3
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       one<>+0(SB), Y2, Y2
-	VMULPS       Y2, Y4, Y4
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       one<>+0(SB), Y3, Y3
-	VMULPS       Y3, Y4, Y4
-	VMOVAPS      Y4, Y2
-	VMOVUPS      Y2, (AX)
-	VADDPS       Y2, Y1, Y1
-	ADDQ         $0x20, AX
-	ADDQ         $0x20, CX
-	SUBQ         $0x08, DX
-	JGE          loop44
+	VMOVUPS (CX), Y2; VSUBPS Y0, Y2, Y2; VMOVUPS expMost<>+0(SB), Y4; VMINPS Y2, Y4, Y2; VMOVUPS expLeast<>+0(SB), Y4; VMAXPS Y2, Y4, Y2; VMULPS log2e<>+0(SB), Y2, Y3; VROUNDPS $0x08, Y3, Y3
+	VFNMADD231PS ln2High<>+0(SB), Y3, Y2; VFNMADD231PS ln2Low<>+0(SB), Y3, Y2; VMOVUPS expC7<>+0(SB), Y4; VFMADD213PS expC6<>+0(SB), Y2, Y4; VFMADD213PS expC5<>+0(SB), Y2, Y4; VFMADD213PS expC4<>+0(SB), Y2, Y4; VFMADD213PS expC3<>+0(SB), Y2, Y4; VFMADD213PS expC2<>+0(SB), Y2, Y4
+	VFMADD213PS expC1<>+0(SB), Y2, Y4; VFMADD213PS expC0<>+0(SB), Y2, Y4; VCVTPS2DQ Y3, Y3; VPSRAD $0x01, Y3, Y2; VPSUBD Y2, Y3, Y3; VPSLLD $0x17, Y2, Y2; VPADDD one<>+0(SB), Y2, Y2; VMULPS Y2, Y4, Y4
+	VPSLLD $0x17, Y3, Y3; VPADDD one<>+0(SB), Y3, Y3; VMULPS Y3, Y4, Y4; VMOVAPS Y4, Y2; VMOVUPS Y2, (AX); VADDPS Y2, Y1, Y1; ADDQ $0x20, AX; ADDQ $0x20, CX
+	SUBQ $0x08, DX; JGE loop44
 
 rest45:
-	ADDQ         $0x08, DX
-	JZ           done46
-	LEAQ         lanes<>+64(SB), BX
-	NEGQ         DX
-	VMOVUPS      (BX)(DX*4), Y2
-	VMASKMOVPS   (CX), Y2, Y3
-	VSUBPS       Y0, Y3, Y3
-	VMOVUPS      expMost<>+0(SB), Y4
-	VMINPS       Y3, Y4, Y3
-	VMOVUPS      expLeast<>+0(SB), Y4
-	VMAXPS       Y3, Y4, Y3
-	VMULPS       log2e<>+0(SB), Y3, Y0
-	VROUNDPS     $0x08, Y0, Y0
-	VFNMADD231PS ln2High<>+0(SB), Y0, Y3
-	VFNMADD231PS ln2Low<>+0(SB), Y0, Y3
-	VMOVUPS      expC7<>+0(SB), Y4
-	VFMADD213PS  expC6<>+0(SB), Y3, Y4
-	VFMADD213PS  expC5<>+0(SB), Y3, Y4
-	VFMADD213PS  expC4<>+0(SB), Y3, Y4
-	VFMADD213PS  expC3<>+0(SB), Y3, Y4
-	VFMADD213PS  expC2<>+0(SB), Y3, Y4
-	VFMADD213PS  expC1<>+0(SB), Y3, Y4
-	VFMADD213PS  expC0<>+0(SB), Y3, Y4
-	VCVTPS2DQ    Y0, Y0
-	VPSRAD       $0x01, Y0, Y3
-	VPSUBD       Y3, Y0, Y0
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       one<>+0(SB), Y3, Y3
-	VMULPS       Y3, Y4, Y4
-	VPSLLD       $0x17, Y0, Y0
-	VPADDD       one<>+0(SB), Y0, Y0
-	VMULPS       Y0, Y4, Y4
-	VMOVAPS      Y4, Y3
-	VMASKMOVPS   Y3, Y2, (AX)
-	VANDPS       Y2, Y3, Y3
-	VADDPS       Y3, Y1, Y1
+	ADDQ $0x08, DX; JZ done46; LEAQ lanes<>+64(SB), BX; NEGQ DX; VMOVUPS (BX)(DX*4), Y2; VMASKMOVPS (CX), Y2, Y3; VSUBPS Y0, Y3, Y3; VMOVUPS expMost<>+0(SB), Y4
+	VMINPS Y3, Y4, Y3; VMOVUPS expLeast<>+0(SB), Y4; VMAXPS Y3, Y4, Y3; VMULPS log2e<>+0(SB), Y3, Y0; VROUNDPS $0x08, Y0, Y0; VFNMADD231PS ln2High<>+0(SB), Y0, Y3; VFNMADD231PS ln2Low<>+0(SB), Y0, Y3; VMOVUPS expC7<>+0(SB), Y4
+	VFMADD213PS expC6<>+0(SB), Y3, Y4; VFMADD213PS expC5<>+0(SB), Y3, Y4; VFMADD213PS expC4<>+0(SB), Y3, Y4; VFMADD213PS expC3<>+0(SB), Y3, Y4; VFMADD213PS expC2<>+0(SB), Y3, Y4; VFMADD213PS expC1<>+0(SB), Y3, Y4; VFMADD213PS expC0<>+0(SB), Y3, Y4; VCVTPS2DQ Y0, Y0
+	VPSRAD $0x01, Y0, Y3; VPSUBD Y3, Y0, Y0; VPSLLD $0x17, Y3, Y3; VPADDD one<>+0(SB), Y3, Y3; VMULPS Y3, Y4, Y4; VPSLLD $0x17, Y0, Y0; VPADDD one<>+0(SB), Y0, Y0; VMULPS Y0, Y4, Y4
+	VMOVAPS Y4, Y3; VMASKMOVPS Y3, Y2, (AX); VANDPS Y2, Y3, Y3; VADDPS Y3, Y1, Y1
 
 done46:
-	VEXTRACTF128 $0x01, Y1, X0
-	VADDPS       X0, X1, X1
-	VPERMILPS    $0x4e, X1, X0
-	VADDPS       X0, X1, X1
-	VPERMILPS    $0xb1, X1, X0
-	VADDPS       X0, X1, X1
+	VEXTRACTF128 $0x01, Y1, X0; VADDPS X0, X1, X1; VPERMILPS $0x4e, X1, X0; VADDPS X0, X1, X1; VPERMILPS $0xb1, X1, X0; VADDPS X0, X1, X1
 	VMOVSS       X1, sum+32(FP)
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func addAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
 // Requires: AVX, AVX512F, BMI2
@@ -1261,35 +714,18 @@ TEXT ·addAVX512(SB), NOSPLIT, $0-32
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
-	SUBQ $0x10, BX
-	JL   rest48
+	SUBQ $0x10, BX; JL rest48
 
 loop47:
-	VMOVUPS (CX), Z0
-	VMOVUPS (DX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (AX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, CX
-	ADDQ    $0x40, DX
-	SUBQ    $0x10, BX
-	JGE     loop47
+	VMOVUPS (CX), Z0; VMOVUPS (DX), Z1; VADDPS Z1, Z0, Z0; VMOVUPS Z0, (AX); ADDQ $0x40, AX; ADDQ $0x40, CX; ADDQ $0x40, DX; SUBQ $0x10, BX
+	JGE loop47
 
 rest48:
-	ADDQ      $0x10, BX
-	JZ        done49
-	MOVQ      $0x00000001, SI
-	SHLXQ     BX, SI, SI
-	DECQ      SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)
+	ADDQ $0x10, BX; JZ done49; MOVQ $0x00000001, SI; SHLXQ BX, SI, SI; DECQ SI; KMOVW SI, K1; VMOVUPS.Z (CX), K1, Z0; VMOVUPS.Z (DX), K1, Z1
+	VADDPS Z1, Z0, Z0; VMOVUPS Z0, K1, (AX)
 
 done49:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func subAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
 // Requires: AVX, AVX512F, BMI2
@@ -1298,35 +734,18 @@ TEXT ·subAVX512(SB), NOSPLIT, $0-32
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
-	SUBQ $0x10, BX
-	JL   rest51
+	SUBQ $0x10, BX; JL rest51
 
 loop50:
-	VMOVUPS (CX), Z0
-	VMOVUPS (DX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (AX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, CX
-	ADDQ    $0x40, DX
-	SUBQ    $0x10, BX
-	JGE     loop50
+	VMOVUPS (CX), Z0; VMOVUPS (DX), Z1; VSUBPS Z1, Z0, Z0; VMOVUPS Z0, (AX); ADDQ $0x40, AX; ADDQ $0x40, CX; ADDQ $0x40, DX; SUBQ $0x10, BX
+	JGE loop50
 
 rest51:
-	ADDQ      $0x10, BX
-	JZ        done52
-	MOVQ      $0x00000001, SI
-	SHLXQ     BX, SI, SI
-	DECQ      SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)
+	ADDQ $0x10, BX; JZ done52; MOVQ $0x00000001, SI; SHLXQ BX, SI, SI; DECQ SI; KMOVW SI, K1; VMOVUPS.Z (CX), K1, Z0; VMOVUPS.Z (DX), K1, Z1
+	VSUBPS Z1, Z0, Z0; VMOVUPS Z0, K1, (AX)
 
 done52:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func mulAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
 // Requires: AVX, AVX512F, BMI2
@@ -1335,35 +754,18 @@ TEXT ·mulAVX512(SB), NOSPLIT, $0-32
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
-	SUBQ $0x10, BX
-	JL   rest54
+	SUBQ $0x10, BX; JL rest54
 
 loop53:
-	VMOVUPS (CX), Z0
-	VMOVUPS (DX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (AX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, CX
-	ADDQ    $0x40, DX
-	SUBQ    $0x10, BX
-	JGE     loop53
+	VMOVUPS (CX), Z0; VMOVUPS (DX), Z1; VMULPS Z1, Z0, Z0; VMOVUPS Z0, (AX); ADDQ $0x40, AX; ADDQ $0x40, CX; ADDQ $0x40, DX; SUBQ $0x10, BX
+	JGE loop53
 
 rest54:
-	ADDQ      $0x10, BX
-	JZ        done55
-	MOVQ      $0x00000001, SI
-	SHLXQ     BX, SI, SI
-	DECQ      SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)
+	ADDQ $0x10, BX; JZ done55; MOVQ $0x00000001, SI; SHLXQ BX, SI, SI; DECQ SI; KMOVW SI, K1; VMOVUPS.Z (CX), K1, Z0; VMOVUPS.Z (DX), K1, Z1
+	VMULPS Z1, Z0, Z0; VMOVUPS Z0, K1, (AX)
 
 done55:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func swigluAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
@@ -1372,77 +774,22 @@ TEXT ·swigluAVX512(SB), NOSPLIT, $0-32
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
-	SUBQ $0x10, BX
-	JL   rest57
+	SUBQ $0x10, BX; JL rest57
 
 loop56:
-	VMOVUPS      (CX), Z0
-	VMOVUPS      (DX), Z1
-	VXORPS       sign<>+0(SB), Z0, Z2
-	VMOVUPS      expMost<>+0(SB), Z4
-	VMINPS       Z2, Z4, Z2
-	VMOVUPS      expLeast<>+0(SB), Z4
-	VMAXPS       Z2, Z4, Z2
-	VMULPS       log2e<>+0(SB), Z2, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VFNMADD231PS ln2High<>+0(SB), Z3, Z2
-	VFNMADD231PS ln2Low<>+0(SB), Z3, Z2
-	VMOVUPS      expC7<>+0(SB), Z4
-	VFMADD213PS  expC6<>+0(SB), Z2, Z4
-	VFMADD213PS  expC5<>+0(SB), Z2, Z4
-	VFMADD213PS  expC4<>+0(SB), Z2, Z4
-	VFMADD213PS  expC3<>+0(SB), Z2, Z4
-	VFMADD213PS  expC2<>+0(SB), Z2, Z4
-	VFMADD213PS  expC1<>+0(SB), Z2, Z4
-	VFMADD213PS  expC0<>+0(SB), Z2, Z4
-	VSCALEFPS    Z3, Z4, Z4
-	VMOVAPS      Z4, Z2
-	VADDPS       one<>+0(SB), Z2, Z2
-	VDIVPS       Z2, Z0, Z0
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, CX
-	ADDQ         $0x40, DX
-	SUBQ         $0x10, BX
-	JGE          loop56
+	VMOVUPS (CX), Z0; VMOVUPS (DX), Z1; VXORPS sign<>+0(SB), Z0, Z2; VMOVUPS expMost<>+0(SB), Z4; VMINPS Z2, Z4, Z2; VMOVUPS expLeast<>+0(SB), Z4; VMAXPS Z2, Z4, Z2; VMULPS log2e<>+0(SB), Z2, Z3
+	VRNDSCALEPS $0x00, Z3, Z3; VFNMADD231PS ln2High<>+0(SB), Z3, Z2; VFNMADD231PS ln2Low<>+0(SB), Z3, Z2; VMOVUPS expC7<>+0(SB), Z4; VFMADD213PS expC6<>+0(SB), Z2, Z4; VFMADD213PS expC5<>+0(SB), Z2, Z4; VFMADD213PS expC4<>+0(SB), Z2, Z4; VFMADD213PS expC3<>+0(SB), Z2, Z4
+	VFMADD213PS expC2<>+0(SB), Z2, Z4; VFMADD213PS expC1<>+0(SB), Z2, Z4; VFMADD213PS expC0<>+0(SB), Z2, Z4; VSCALEFPS Z3, Z4, Z4; VMOVAPS Z4, Z2; VADDPS one<>+0(SB), Z2, Z2; VDIVPS Z2, Z0, Z0; VMULPS Z1, Z0, Z0
+	VMOVUPS Z0, (AX); ADDQ $0x40, AX; ADDQ $0x40, CX; ADDQ $0x40, DX; SUBQ $0x10, BX; JGE loop56
 
 rest57:
-	ADDQ         $0x10, BX
-	JZ           done58
-	MOVQ         $0x00000001, SI
-	SHLXQ        BX, SI, SI
-	DECQ         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (CX), K1, Z0
-	VMOVUPS.Z    (DX), K1, Z1
-	VXORPS       sign<>+0(SB), Z0, Z2
-	VMOVUPS      expMost<>+0(SB), Z4
-	VMINPS       Z2, Z4, Z2
-	VMOVUPS      expLeast<>+0(SB), Z4
-	VMAXPS       Z2, Z4, Z2
-	VMULPS       log2e<>+0(SB), Z2, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VFNMADD231PS ln2High<>+0(SB), Z3, Z2
-	VFNMADD231PS ln2Low<>+0(SB), Z3, Z2
-	VMOVUPS      expC7<>+0(SB), Z4
-	VFMADD213PS  expC6<>+0(SB), Z2, Z4
-	VFMADD213PS  expC5<>+0(SB), Z2, Z4
-	VFMADD213PS  expC4<>+0(SB), Z2, Z4
-	VFMADD213PS  expC3<>+0(SB), Z2, Z4
-	VFMADD213PS  expC2<>+0(SB), Z2, Z4
-	VFMADD213PS  expC1<>+0(SB), Z2, Z4
-	VFMADD213PS  expC0<>+0(SB), Z2, Z4
-	VSCALEFPS    Z3, Z4, Z4
-	VMOVAPS      Z4, Z2
-	VADDPS       one<>+0(SB), Z2, Z2
-	VDIVPS       Z2, Z0, Z0
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)
+	ADDQ $0x10, BX; JZ done58; MOVQ $0x00000001, SI; SHLXQ BX, SI, SI; DECQ SI; KMOVW SI, K1; VMOVUPS.Z (CX), K1, Z0; VMOVUPS.Z (DX), K1, Z1
+	VXORPS sign<>+0(SB), Z0, Z2; VMOVUPS expMost<>+0(SB), Z4; VMINPS Z2, Z4, Z2; VMOVUPS expLeast<>+0(SB), Z4; VMAXPS Z2, Z4, Z2; VMULPS log2e<>+0(SB), Z2, Z3; VRNDSCALEPS $0x00, Z3, Z3; VFNMADD231PS ln2High<>+0(SB), Z3, Z2
+	VFNMADD231PS ln2Low<>+0(SB), Z3, Z2; VMOVUPS expC7<>+0(SB), Z4; VFMADD213PS expC6<>+0(SB), Z2, Z4; VFMADD213PS expC5<>+0(SB), Z2, Z4; VFMADD213PS expC4<>+0(SB), Z2, Z4; VFMADD213PS expC3<>+0(SB), Z2, Z4; VFMADD213PS expC2<>+0(SB), Z2, Z4; VFMADD213PS expC1<>+0(SB), Z2, Z4
+	VFMADD213PS expC0<>+0(SB), Z2, Z4; VSCALEFPS Z3, Z4, Z4; VMOVAPS Z4, Z2; VADDPS one<>+0(SB), Z2, Z2; VDIVPS Z2, Z0, Z0; VMULPS Z1, Z0, Z0; VMOVUPS Z0, K1, (AX)
 
 done58:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func siluAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
@@ -1450,72 +797,22 @@ TEXT ·siluAVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
-	SUBQ $0x10, DX
-	JL   rest60
+	SUBQ $0x10, DX; JL rest60
 
 loop59:
-	VMOVUPS      (CX), Z0
-	VXORPS       sign<>+0(SB), Z0, Z1
-	VMOVUPS      expMost<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      expLeast<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
-	VMOVUPS      expC7<>+0(SB), Z3
-	VFMADD213PS  expC6<>+0(SB), Z1, Z3
-	VFMADD213PS  expC5<>+0(SB), Z1, Z3
-	VFMADD213PS  expC4<>+0(SB), Z1, Z3
-	VFMADD213PS  expC3<>+0(SB), Z1, Z3
-	VFMADD213PS  expC2<>+0(SB), Z1, Z3
-	VFMADD213PS  expC1<>+0(SB), Z1, Z3
-	VFMADD213PS  expC0<>+0(SB), Z1, Z3
-	VSCALEFPS    Z2, Z3, Z3
-	VMOVAPS      Z3, Z1
-	VADDPS       one<>+0(SB), Z1, Z1
-	VDIVPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, CX
-	SUBQ         $0x10, DX
-	JGE          loop59
+	VMOVUPS (CX), Z0; VXORPS sign<>+0(SB), Z0, Z1; VMOVUPS expMost<>+0(SB), Z3; VMINPS Z1, Z3, Z1; VMOVUPS expLeast<>+0(SB), Z3; VMAXPS Z1, Z3, Z1; VMULPS log2e<>+0(SB), Z1, Z2; VRNDSCALEPS $0x00, Z2, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z2, Z1; VFNMADD231PS ln2Low<>+0(SB), Z2, Z1; VMOVUPS expC7<>+0(SB), Z3; VFMADD213PS expC6<>+0(SB), Z1, Z3; VFMADD213PS expC5<>+0(SB), Z1, Z3; VFMADD213PS expC4<>+0(SB), Z1, Z3; VFMADD213PS expC3<>+0(SB), Z1, Z3; VFMADD213PS expC2<>+0(SB), Z1, Z3
+	VFMADD213PS expC1<>+0(SB), Z1, Z3; VFMADD213PS expC0<>+0(SB), Z1, Z3; VSCALEFPS Z2, Z3, Z3; VMOVAPS Z3, Z1; VADDPS one<>+0(SB), Z1, Z1; VDIVPS Z1, Z0, Z0; VMOVUPS Z0, (AX); ADDQ $0x40, AX
+	ADDQ $0x40, CX; SUBQ $0x10, DX; JGE loop59
 
 rest60:
-	ADDQ         $0x10, DX
-	JZ           done61
-	MOVQ         $0x00000001, BX
-	SHLXQ        DX, BX, BX
-	DECQ         BX
-	KMOVW        BX, K1
-	VMOVUPS.Z    (CX), K1, Z0
-	VXORPS       sign<>+0(SB), Z0, Z1
-	VMOVUPS      expMost<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      expLeast<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
-	VMOVUPS      expC7<>+0(SB), Z3
-	VFMADD213PS  expC6<>+0(SB), Z1, Z3
-	VFMADD213PS  expC5<>+0(SB), Z1, Z3
-	VFMADD213PS  expC4<>+0(SB), Z1, Z3
-	VFMADD213PS  expC3<>+0(SB), Z1, Z3
-	VFMADD213PS  expC2<>+0(SB), Z1, Z3
-	VFMADD213PS  expC1<>+0(SB), Z1, Z3
-	VFMADD213PS  expC0<>+0(SB), Z1, Z3
-	VSCALEFPS    Z2, Z3, Z3
-	VMOVAPS      Z3, Z1
-	VADDPS       one<>+0(SB), Z1, Z1
-	VDIVPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)
+	ADDQ $0x10, DX; JZ done61; MOVQ $0x00000001, BX; SHLXQ DX, BX, BX; DECQ BX; KMOVW BX, K1; VMOVUPS.Z (CX), K1, Z0; VXORPS sign<>+0(SB), Z0, Z1
+	VMOVUPS expMost<>+0(SB), Z3; VMINPS Z1, Z3, Z1; VMOVUPS expLeast<>+0(SB), Z3; VMAXPS Z1, Z3, Z1; VMULPS log2e<>+0(SB), Z1, Z2; VRNDSCALEPS $0x00, Z2, Z2; VFNMADD231PS ln2High<>+0(SB), Z2, Z1; VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
+	VMOVUPS expC7<>+0(SB), Z3; VFMADD213PS expC6<>+0(SB), Z1, Z3; VFMADD213PS expC5<>+0(SB), Z1, Z3; VFMADD213PS expC4<>+0(SB), Z1, Z3; VFMADD213PS expC3<>+0(SB), Z1, Z3; VFMADD213PS expC2<>+0(SB), Z1, Z3; VFMADD213PS expC1<>+0(SB), Z1, Z3; VFMADD213PS expC0<>+0(SB), Z1, Z3
+	VSCALEFPS Z2, Z3, Z3; VMOVAPS Z3, Z1; VADDPS one<>+0(SB), Z1, Z1; VDIVPS Z1, Z0, Z0; VMOVUPS Z0, K1, (AX)
 
 done61:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func sigmoidAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
@@ -1523,74 +820,22 @@ TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
-	SUBQ $0x10, DX
-	JL   rest63
+	SUBQ $0x10, DX; JL rest63
 
 loop62:
-	VMOVUPS      (CX), Z0
-	VXORPS       sign<>+0(SB), Z0, Z1
-	VMOVUPS      expMost<>+0(SB), Z2
-	VMINPS       Z1, Z2, Z1
-	VMOVUPS      expLeast<>+0(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VFNMADD231PS ln2High<>+0(SB), Z0, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z0, Z1
-	VMOVUPS      expC7<>+0(SB), Z2
-	VFMADD213PS  expC6<>+0(SB), Z1, Z2
-	VFMADD213PS  expC5<>+0(SB), Z1, Z2
-	VFMADD213PS  expC4<>+0(SB), Z1, Z2
-	VFMADD213PS  expC3<>+0(SB), Z1, Z2
-	VFMADD213PS  expC2<>+0(SB), Z1, Z2
-	VFMADD213PS  expC1<>+0(SB), Z1, Z2
-	VFMADD213PS  expC0<>+0(SB), Z1, Z2
-	VSCALEFPS    Z0, Z2, Z2
-	VMOVAPS      Z2, Z1
-	VADDPS       one<>+0(SB), Z1, Z1
-	VMOVUPS      one<>+0(SB), Z0
-	VDIVPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, CX
-	SUBQ         $0x10, DX
-	JGE          loop62
+	VMOVUPS (CX), Z0; VXORPS sign<>+0(SB), Z0, Z1; VMOVUPS expMost<>+0(SB), Z2; VMINPS Z1, Z2, Z1; VMOVUPS expLeast<>+0(SB), Z2; VMAXPS Z1, Z2, Z1; VMULPS log2e<>+0(SB), Z1, Z0; VRNDSCALEPS $0x00, Z0, Z0
+	VFNMADD231PS ln2High<>+0(SB), Z0, Z1; VFNMADD231PS ln2Low<>+0(SB), Z0, Z1; VMOVUPS expC7<>+0(SB), Z2; VFMADD213PS expC6<>+0(SB), Z1, Z2; VFMADD213PS expC5<>+0(SB), Z1, Z2; VFMADD213PS expC4<>+0(SB), Z1, Z2; VFMADD213PS expC3<>+0(SB), Z1, Z2; VFMADD213PS expC2<>+0(SB), Z1, Z2
+	VFMADD213PS expC1<>+0(SB), Z1, Z2; VFMADD213PS expC0<>+0(SB), Z1, Z2; VSCALEFPS Z0, Z2, Z2; VMOVAPS Z2, Z1; VADDPS one<>+0(SB), Z1, Z1; VMOVUPS one<>+0(SB), Z0; VDIVPS Z1, Z0, Z0; VMOVUPS Z0, (AX)
+	ADDQ $0x40, AX; ADDQ $0x40, CX; SUBQ $0x10, DX; JGE loop62
 
 rest63:
-	ADDQ         $0x10, DX
-	JZ           done64
-	MOVQ         $0x00000001, BX
-	SHLXQ        DX, BX, BX
-	DECQ         BX
-	KMOVW        BX, K1
-	VMOVUPS.Z    (CX), K1, Z0
-	VXORPS       sign<>+0(SB), Z0, Z1
-	VMOVUPS      expMost<>+0(SB), Z2
-	VMINPS       Z1, Z2, Z1
-	VMOVUPS      expLeast<>+0(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VFNMADD231PS ln2High<>+0(SB), Z0, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z0, Z1
-	VMOVUPS      expC7<>+0(SB), Z2
-	VFMADD213PS  expC6<>+0(SB), Z1, Z2
-	VFMADD213PS  expC5<>+0(SB), Z1, Z2
-	VFMADD213PS  expC4<>+0(SB), Z1, Z2
-	VFMADD213PS  expC3<>+0(SB), Z1, Z2
-	VFMADD213PS  expC2<>+0(SB), Z1, Z2
-	VFMADD213PS  expC1<>+0(SB), Z1, Z2
-	VFMADD213PS  expC0<>+0(SB), Z1, Z2
-	VSCALEFPS    Z0, Z2, Z2
-	VMOVAPS      Z2, Z1
-	VADDPS       one<>+0(SB), Z1, Z1
-	VMOVUPS      one<>+0(SB), Z0
-	VDIVPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)
+	ADDQ $0x10, DX; JZ done64; MOVQ $0x00000001, BX; SHLXQ DX, BX, BX; DECQ BX; KMOVW BX, K1; VMOVUPS.Z (CX), K1, Z0; VXORPS sign<>+0(SB), Z0, Z1
+	VMOVUPS expMost<>+0(SB), Z2; VMINPS Z1, Z2, Z1; VMOVUPS expLeast<>+0(SB), Z2; VMAXPS Z1, Z2, Z1; VMULPS log2e<>+0(SB), Z1, Z0; VRNDSCALEPS $0x00, Z0, Z0; VFNMADD231PS ln2High<>+0(SB), Z0, Z1; VFNMADD231PS ln2Low<>+0(SB), Z0, Z1
+	VMOVUPS expC7<>+0(SB), Z2; VFMADD213PS expC6<>+0(SB), Z1, Z2; VFMADD213PS expC5<>+0(SB), Z1, Z2; VFMADD213PS expC4<>+0(SB), Z1, Z2; VFMADD213PS expC3<>+0(SB), Z1, Z2; VFMADD213PS expC2<>+0(SB), Z1, Z2; VFMADD213PS expC1<>+0(SB), Z1, Z2; VFMADD213PS expC0<>+0(SB), Z1, Z2
+	VSCALEFPS Z0, Z2, Z2; VMOVAPS Z2, Z1; VADDPS one<>+0(SB), Z1, Z1; VMOVUPS one<>+0(SB), Z0; VDIVPS Z1, Z0, Z0; VMOVUPS Z0, K1, (AX)
 
 done64:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func geluAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
@@ -1598,80 +843,23 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
-	SUBQ $0x10, DX
-	JL   rest66
+	SUBQ $0x10, DX; JL rest66
 
 loop65:
-	VMOVUPS      (CX), Z0
-	VMULPS       Z0, Z0, Z1
-	VMULPS       geluCube<>+0(SB), Z1, Z1
-	VADDPS       geluLinear<>+0(SB), Z1, Z1
-	VMULPS       Z0, Z1, Z1
-	VXORPS       sign<>+0(SB), Z1, Z1
-	VMOVUPS      expMost<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      expLeast<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
-	VMOVUPS      expC7<>+0(SB), Z3
-	VFMADD213PS  expC6<>+0(SB), Z1, Z3
-	VFMADD213PS  expC5<>+0(SB), Z1, Z3
-	VFMADD213PS  expC4<>+0(SB), Z1, Z3
-	VFMADD213PS  expC3<>+0(SB), Z1, Z3
-	VFMADD213PS  expC2<>+0(SB), Z1, Z3
-	VFMADD213PS  expC1<>+0(SB), Z1, Z3
-	VFMADD213PS  expC0<>+0(SB), Z1, Z3
-	VSCALEFPS    Z2, Z3, Z3
-	VMOVAPS      Z3, Z1
-	VADDPS       one<>+0(SB), Z1, Z1
-	VDIVPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, CX
-	SUBQ         $0x10, DX
-	JGE          loop65
+	VMOVUPS (CX), Z0; VMULPS Z0, Z0, Z1; VMULPS geluCube<>+0(SB), Z1, Z1; VADDPS geluLinear<>+0(SB), Z1, Z1; VMULPS Z0, Z1, Z1; VXORPS sign<>+0(SB), Z1, Z1; VMOVUPS expMost<>+0(SB), Z3; VMINPS Z1, Z3, Z1
+	VMOVUPS expLeast<>+0(SB), Z3; VMAXPS Z1, Z3, Z1; VMULPS log2e<>+0(SB), Z1, Z2; VRNDSCALEPS $0x00, Z2, Z2; VFNMADD231PS ln2High<>+0(SB), Z2, Z1; VFNMADD231PS ln2Low<>+0(SB), Z2, Z1; VMOVUPS expC7<>+0(SB), Z3; VFMADD213PS expC6<>+0(SB), Z1, Z3
+	VFMADD213PS expC5<>+0(SB), Z1, Z3; VFMADD213PS expC4<>+0(SB), Z1, Z3; VFMADD213PS expC3<>+0(SB), Z1, Z3; VFMADD213PS expC2<>+0(SB), Z1, Z3; VFMADD213PS expC1<>+0(SB), Z1, Z3; VFMADD213PS expC0<>+0(SB), Z1, Z3; VSCALEFPS Z2, Z3, Z3; VMOVAPS Z3, Z1
+	VADDPS one<>+0(SB), Z1, Z1; VDIVPS Z1, Z0, Z0; VMOVUPS Z0, (AX); ADDQ $0x40, AX; ADDQ $0x40, CX; SUBQ $0x10, DX; JGE loop65
 
 rest66:
-	ADDQ         $0x10, DX
-	JZ           done67
-	MOVQ         $0x00000001, BX
-	SHLXQ        DX, BX, BX
-	DECQ         BX
-	KMOVW        BX, K1
-	VMOVUPS.Z    (CX), K1, Z0
-	VMULPS       Z0, Z0, Z1
-	VMULPS       geluCube<>+0(SB), Z1, Z1
-	VADDPS       geluLinear<>+0(SB), Z1, Z1
-	VMULPS       Z0, Z1, Z1
-	VXORPS       sign<>+0(SB), Z1, Z1
-	VMOVUPS      expMost<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      expLeast<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
-	VMOVUPS      expC7<>+0(SB), Z3
-	VFMADD213PS  expC6<>+0(SB), Z1, Z3
-	VFMADD213PS  expC5<>+0(SB), Z1, Z3
-	VFMADD213PS  expC4<>+0(SB), Z1, Z3
-	VFMADD213PS  expC3<>+0(SB), Z1, Z3
-	VFMADD213PS  expC2<>+0(SB), Z1, Z3
-	VFMADD213PS  expC1<>+0(SB), Z1, Z3
-	VFMADD213PS  expC0<>+0(SB), Z1, Z3
-	VSCALEFPS    Z2, Z3, Z3
-	VMOVAPS      Z3, Z1
-	VADDPS       one<>+0(SB), Z1, Z1
-	VDIVPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)
+	ADDQ $0x10, DX; JZ done67; MOVQ $0x00000001, BX; SHLXQ DX, BX, BX; DECQ BX; KMOVW BX, K1; VMOVUPS.Z (CX), K1, Z0; VMULPS Z0, Z0, Z1
+	VMULPS geluCube<>+0(SB), Z1, Z1; VADDPS geluLinear<>+0(SB), Z1, Z1; VMULPS Z0, Z1, Z1; VXORPS sign<>+0(SB), Z1, Z1; VMOVUPS expMost<>+0(SB), Z3; VMINPS Z1, Z3, Z1; VMOVUPS expLeast<>+0(SB), Z3; VMAXPS Z1, Z3, Z1
+	VMULPS log2e<>+0(SB), Z1, Z2; VRNDSCALEPS $0x00, Z2, Z2; VFNMADD231PS ln2High<>+0(SB), Z2, Z1; VFNMADD231PS ln2Low<>+0(SB), Z2, Z1; VMOVUPS expC7<>+0(SB), Z3; VFMADD213PS expC6<>+0(SB), Z1, Z3; VFMADD213PS expC5<>+0(SB), Z1, Z3; VFMADD213PS expC4<>+0(SB), Z1, Z3
+	VFMADD213PS expC3<>+0(SB), Z1, Z3; VFMADD213PS expC2<>+0(SB), Z1, Z3; VFMADD213PS expC1<>+0(SB), Z1, Z3; VFMADD213PS expC0<>+0(SB), Z1, Z3; VSCALEFPS Z2, Z3, Z3; VMOVAPS Z3, Z1; VADDPS one<>+0(SB), Z1, Z1; VDIVPS Z1, Z0, Z0
+	VMOVUPS Z0, K1, (AX)
 
 done67:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func expAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, AVX512F, BMI2
@@ -1679,66 +867,21 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
-	SUBQ $0x10, DX
-	JL   rest69
+	SUBQ $0x10, DX; JL rest69
 
 loop68:
-	VMOVUPS      (CX), Z0
-	VMOVUPS      expMost<>+0(SB), Z2
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      expLeast<>+0(SB), Z2
-	VMAXPS       Z0, Z2, Z0
-	VMULPS       log2e<>+0(SB), Z0, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS ln2High<>+0(SB), Z1, Z0
-	VFNMADD231PS ln2Low<>+0(SB), Z1, Z0
-	VMOVUPS      expC7<>+0(SB), Z2
-	VFMADD213PS  expC6<>+0(SB), Z0, Z2
-	VFMADD213PS  expC5<>+0(SB), Z0, Z2
-	VFMADD213PS  expC4<>+0(SB), Z0, Z2
-	VFMADD213PS  expC3<>+0(SB), Z0, Z2
-	VFMADD213PS  expC2<>+0(SB), Z0, Z2
-	VFMADD213PS  expC1<>+0(SB), Z0, Z2
-	VFMADD213PS  expC0<>+0(SB), Z0, Z2
-	VSCALEFPS    Z1, Z2, Z2
-	VMOVAPS      Z2, Z0
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, CX
-	SUBQ         $0x10, DX
-	JGE          loop68
+	VMOVUPS (CX), Z0; VMOVUPS expMost<>+0(SB), Z2; VMINPS Z0, Z2, Z0; VMOVUPS expLeast<>+0(SB), Z2; VMAXPS Z0, Z2, Z0; VMULPS log2e<>+0(SB), Z0, Z1; VRNDSCALEPS $0x00, Z1, Z1; VFNMADD231PS ln2High<>+0(SB), Z1, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z1, Z0; VMOVUPS expC7<>+0(SB), Z2; VFMADD213PS expC6<>+0(SB), Z0, Z2; VFMADD213PS expC5<>+0(SB), Z0, Z2; VFMADD213PS expC4<>+0(SB), Z0, Z2; VFMADD213PS expC3<>+0(SB), Z0, Z2; VFMADD213PS expC2<>+0(SB), Z0, Z2; VFMADD213PS expC1<>+0(SB), Z0, Z2
+	VFMADD213PS expC0<>+0(SB), Z0, Z2; VSCALEFPS Z1, Z2, Z2; VMOVAPS Z2, Z0; VMOVUPS Z0, (AX); ADDQ $0x40, AX; ADDQ $0x40, CX; SUBQ $0x10, DX; JGE loop68
 
 rest69:
-	ADDQ         $0x10, DX
-	JZ           done70
-	MOVQ         $0x00000001, BX
-	SHLXQ        DX, BX, BX
-	DECQ         BX
-	KMOVW        BX, K1
-	VMOVUPS.Z    (CX), K1, Z0
-	VMOVUPS      expMost<>+0(SB), Z2
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      expLeast<>+0(SB), Z2
-	VMAXPS       Z0, Z2, Z0
-	VMULPS       log2e<>+0(SB), Z0, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS ln2High<>+0(SB), Z1, Z0
-	VFNMADD231PS ln2Low<>+0(SB), Z1, Z0
-	VMOVUPS      expC7<>+0(SB), Z2
-	VFMADD213PS  expC6<>+0(SB), Z0, Z2
-	VFMADD213PS  expC5<>+0(SB), Z0, Z2
-	VFMADD213PS  expC4<>+0(SB), Z0, Z2
-	VFMADD213PS  expC3<>+0(SB), Z0, Z2
-	VFMADD213PS  expC2<>+0(SB), Z0, Z2
-	VFMADD213PS  expC1<>+0(SB), Z0, Z2
-	VFMADD213PS  expC0<>+0(SB), Z0, Z2
-	VSCALEFPS    Z1, Z2, Z2
-	VMOVAPS      Z2, Z0
-	VMOVUPS      Z0, K1, (AX)
+	ADDQ $0x10, DX; JZ done70; MOVQ $0x00000001, BX; SHLXQ DX, BX, BX; DECQ BX; KMOVW BX, K1; VMOVUPS.Z (CX), K1, Z0; VMOVUPS expMost<>+0(SB), Z2
+	VMINPS Z0, Z2, Z0; VMOVUPS expLeast<>+0(SB), Z2; VMAXPS Z0, Z2, Z0; VMULPS log2e<>+0(SB), Z0, Z1; VRNDSCALEPS $0x00, Z1, Z1; VFNMADD231PS ln2High<>+0(SB), Z1, Z0; VFNMADD231PS ln2Low<>+0(SB), Z1, Z0; VMOVUPS expC7<>+0(SB), Z2
+	VFMADD213PS expC6<>+0(SB), Z0, Z2; VFMADD213PS expC5<>+0(SB), Z0, Z2; VFMADD213PS expC4<>+0(SB), Z0, Z2; VFMADD213PS expC3<>+0(SB), Z0, Z2; VFMADD213PS expC2<>+0(SB), Z0, Z2; VFMADD213PS expC1<>+0(SB), Z0, Z2; VFMADD213PS expC0<>+0(SB), Z0, Z2; VSCALEFPS Z1, Z2, Z2
+	VMOVAPS Z2, Z0; VMOVUPS Z0, K1, (AX)
 
 done70:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func scaleAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int, scale float32, bias float32)
 // Requires: AVX, AVX512F, BMI2
@@ -1748,34 +891,17 @@ TEXT ·scaleAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS scale+24(FP), Z0
 	VBROADCASTSS bias+28(FP), Z1
 	MOVQ         n+16(FP), DX
-	SUBQ         $0x10, DX
-	JL           rest72
+	SUBQ $0x10, DX; JL rest72
 
 loop71:
-	VMOVUPS (CX), Z2
-	VMULPS  Z0, Z2, Z2
-	VADDPS  Z1, Z2, Z2
-	VMOVUPS Z2, (AX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, CX
-	SUBQ    $0x10, DX
-	JGE     loop71
+	VMOVUPS (CX), Z2; VMULPS Z0, Z2, Z2; VADDPS Z1, Z2, Z2; VMOVUPS Z2, (AX); ADDQ $0x40, AX; ADDQ $0x40, CX; SUBQ $0x10, DX; JGE loop71
 
 rest72:
-	ADDQ      $0x10, DX
-	JZ        done73
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, BX
-	DECQ      BX
-	KMOVW     BX, K1
-	VMOVUPS.Z (CX), K1, Z2
-	VMULPS    Z0, Z2, Z2
-	VADDPS    Z1, Z2, Z2
-	VMOVUPS   Z2, K1, (AX)
+	ADDQ $0x10, DX; JZ done73; MOVQ $0x00000001, BX; SHLXQ DX, BX, BX; DECQ BX; KMOVW BX, K1; VMOVUPS.Z (CX), K1, Z2; VMULPS Z0, Z2, Z2
+	VADDPS Z1, Z2, Z2; VMOVUPS Z2, K1, (AX)
 
 done73:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func blendAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int, keep float32, add float32)
 // Requires: AVX, AVX512F, BMI2
@@ -1785,36 +911,18 @@ TEXT ·blendAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS keep+24(FP), Z0
 	VBROADCASTSS add+28(FP), Z1
 	MOVQ         n+16(FP), DX
-	SUBQ         $0x10, DX
-	JL           rest75
+	SUBQ $0x10, DX; JL rest75
 
 loop74:
-	VMOVUPS     (AX), Z2
-	VMOVUPS     (CX), Z3
-	VMULPS      Z0, Z2, Z2
-	VFMADD231PS Z1, Z3, Z2
-	VMOVUPS     Z2, (AX)
-	ADDQ        $0x40, AX
-	ADDQ        $0x40, CX
-	SUBQ        $0x10, DX
-	JGE         loop74
+	VMOVUPS (AX), Z2; VMOVUPS (CX), Z3; VMULPS Z0, Z2, Z2; VFMADD231PS Z1, Z3, Z2; VMOVUPS Z2, (AX); ADDQ $0x40, AX; ADDQ $0x40, CX; SUBQ $0x10, DX
+	JGE loop74
 
 rest75:
-	ADDQ        $0x10, DX
-	JZ          done76
-	MOVQ        $0x00000001, BX
-	SHLXQ       DX, BX, BX
-	DECQ        BX
-	KMOVW       BX, K1
-	VMOVUPS.Z   (AX), K1, Z2
-	VMOVUPS.Z   (CX), K1, Z3
-	VMULPS      Z0, Z2, Z2
-	VFMADD231PS Z1, Z3, Z2
-	VMOVUPS     Z2, K1, (AX)
+	ADDQ $0x10, DX; JZ done76; MOVQ $0x00000001, BX; SHLXQ DX, BX, BX; DECQ BX; KMOVW BX, K1; VMOVUPS.Z (AX), K1, Z2; VMOVUPS.Z (CX), K1, Z3
+	VMULPS Z0, Z2, Z2; VFMADD231PS Z1, Z3, Z2; VMOVUPS Z2, K1, (AX)
 
 done76:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func mulScaleAVX512(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
 // Requires: AVX, AVX512F, BMI2
@@ -1824,37 +932,18 @@ TEXT ·mulScaleAVX512(SB), NOSPLIT, $0-36
 	MOVQ         w+16(FP), DX
 	VBROADCASTSS scale+32(FP), Z0
 	MOVQ         n+24(FP), BX
-	SUBQ         $0x10, BX
-	JL           rest78
+	SUBQ $0x10, BX; JL rest78
 
 loop77:
-	VMOVUPS (CX), Z1
-	VMOVUPS (DX), Z2
-	VMULPS  Z0, Z1, Z1
-	VMULPS  Z2, Z1, Z1
-	VMOVUPS Z1, (AX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, CX
-	ADDQ    $0x40, DX
-	SUBQ    $0x10, BX
-	JGE     loop77
+	VMOVUPS (CX), Z1; VMOVUPS (DX), Z2; VMULPS Z0, Z1, Z1; VMULPS Z2, Z1, Z1; VMOVUPS Z1, (AX); ADDQ $0x40, AX; ADDQ $0x40, CX; ADDQ $0x40, DX
+	SUBQ $0x10, BX; JGE loop77
 
 rest78:
-	ADDQ      $0x10, BX
-	JZ        done79
-	MOVQ      $0x00000001, SI
-	SHLXQ     BX, SI, SI
-	DECQ      SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (CX), K1, Z1
-	VMOVUPS.Z (DX), K1, Z2
-	VMULPS    Z0, Z1, Z1
-	VMULPS    Z2, Z1, Z1
-	VMOVUPS   Z1, K1, (AX)
+	ADDQ $0x10, BX; JZ done79; MOVQ $0x00000001, SI; SHLXQ BX, SI, SI; DECQ SI; KMOVW SI, K1; VMOVUPS.Z (CX), K1, Z1; VMOVUPS.Z (DX), K1, Z2
+	VMULPS Z0, Z1, Z1; VMULPS Z2, Z1, Z1; VMOVUPS Z1, K1, (AX)
 
 done79:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func f32ToF16AVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, AVX512F
@@ -1862,20 +951,13 @@ TEXT ·f32ToF16AVX512(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), AX
 	MOVQ  x+8(FP), CX
 	MOVQ  n+16(FP), DX
-	TESTQ DX, DX
-	JZ    done81
+	TESTQ DX, DX; JZ done81
 
 loop80:
-	VMOVUPS   (CX), Z0
-	VCVTPS2PH $0x00, Z0, (AX)
-	ADDQ      $0x20, AX
-	ADDQ      $0x40, CX
-	SUBQ      $0x10, DX
-	JNZ       loop80
+	VMOVUPS (CX), Z0; VCVTPS2PH $0x00, Z0, (AX); ADDQ $0x20, AX; ADDQ $0x40, CX; SUBQ $0x10, DX; JNZ loop80
 
 done81:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func f16ToF32AVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, AVX512F
@@ -1883,68 +965,34 @@ TEXT ·f16ToF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), AX
 	MOVQ  x+8(FP), CX
 	MOVQ  n+16(FP), DX
-	TESTQ DX, DX
-	JZ    done83
+	TESTQ DX, DX; JZ done83
 
 loop82:
-	VCVTPH2PS (CX), Z0
-	VMOVUPS   Z0, (AX)
-	ADDQ      $0x40, AX
-	ADDQ      $0x20, CX
-	SUBQ      $0x10, DX
-	JNZ       loop82
+	VCVTPH2PS (CX), Z0; VMOVUPS Z0, (AX); ADDQ $0x40, AX; ADDQ $0x20, CX; SUBQ $0x10, DX; JNZ loop82
 
 done83:
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func sumSquaresAVX512(x unsafe.Pointer, n int) (sum float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sumSquaresAVX512(SB), NOSPLIT, $0-20
 	MOVQ   x+0(FP), AX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
+	VPXORD Z0, Z0, Z0; VPXORD Z1, Z1, Z1
 	MOVQ   n+8(FP), CX
-	SUBQ   $0x10, CX
-	JL     rest85
+	SUBQ $0x10, CX; JL rest85
 
 loop84:
-	VMOVUPS       (AX), Z2
-	VCVTPS2PD     Y2, Z3
-	VEXTRACTF64X4 $0x01, Z2, Y2
-	VCVTPS2PD     Y2, Z2
-	VFMADD231PD   Z3, Z3, Z0
-	VFMADD231PD   Z2, Z2, Z1
-	ADDQ          $0x40, AX
-	SUBQ          $0x10, CX
-	JGE           loop84
+	VMOVUPS (AX), Z2; VCVTPS2PD Y2, Z3; VEXTRACTF64X4 $0x01, Z2, Y2; VCVTPS2PD Y2, Z2; VFMADD231PD Z3, Z3, Z0; VFMADD231PD Z2, Z2, Z1; ADDQ $0x40, AX; SUBQ $0x10, CX
+	JGE loop84
 
 rest85:
-	ADDQ          $0x10, CX
-	JZ            done86
-	MOVQ          $0x00000001, DX
-	SHLXQ         CX, DX, DX
-	DECQ          DX
-	KMOVW         DX, K1
-	VMOVUPS.Z     (AX), K1, Z2
-	VCVTPS2PD     Y2, Z3
-	VEXTRACTF64X4 $0x01, Z2, Y2
-	VCVTPS2PD     Y2, Z2
-	VFMADD231PD   Z3, Z3, Z0
-	VFMADD231PD   Z2, Z2, Z1
+	ADDQ $0x10, CX; JZ done86; MOVQ $0x00000001, DX; SHLXQ CX, DX, DX; DECQ DX; KMOVW DX, K1; VMOVUPS.Z (AX), K1, Z2; VCVTPS2PD Y2, Z3
+	VEXTRACTF64X4 $0x01, Z2, Y2; VCVTPS2PD Y2, Z2; VFMADD231PD Z3, Z3, Z0; VFMADD231PD Z2, Z2, Z1
 
 done86:
-	VADDPD        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPD        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPD        X1, X0, X0
-	VPERMILPD     $0x01, X0, X1
-	VADDPD        X1, X0, X0
-	VCVTSD2SS     X0, X0, X0
+	VADDPD Z1, Z0, Z0; VEXTRACTF64X4 $0x01, Z0, Y1; VADDPD Y1, Y0, Y0; VEXTRACTF128 $0x01, Y0, X1; VADDPD X1, X0, X0; VPERMILPD $0x01, X0, X1; VADDPD X1, X0, X0; VCVTSD2SS X0, X0, X0
 	VMOVSS        X0, sum+16(FP)
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func maxRowAVX512(x unsafe.Pointer, n int) (most float32)
 // Requires: AVX, AVX512F, BMI2
@@ -1952,38 +1000,18 @@ TEXT ·maxRowAVX512(SB), NOSPLIT, $0-20
 	MOVQ    x+0(FP), AX
 	VMOVUPS leastFloat<>+0(SB), Z0
 	MOVQ    n+8(FP), CX
-	SUBQ    $0x10, CX
-	JL      rest88
+	SUBQ $0x10, CX; JL rest88
 
 loop87:
-	VMOVUPS (AX), Z1
-	VMAXPS  Z1, Z0, Z0
-	ADDQ    $0x40, AX
-	SUBQ    $0x10, CX
-	JGE     loop87
+	VMOVUPS (AX), Z1; VMAXPS Z1, Z0, Z0; ADDQ $0x40, AX; SUBQ $0x10, CX; JGE loop87
 
 rest88:
-	ADDQ      $0x10, CX
-	JZ        done89
-	MOVQ      $0x00000001, DX
-	SHLXQ     CX, DX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	VMOVUPS.Z (AX), K1, Z1
-	VMAXPS    Z1, Z0, K1, Z0
+	ADDQ $0x10, CX; JZ done89; MOVQ $0x00000001, DX; SHLXQ CX, DX, DX; DECQ DX; KMOVW DX, K1; VMOVUPS.Z (AX), K1, Z1; VMAXPS Z1, Z0, K1, Z0
 
 done89:
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VMAXPS        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VMAXPS        X1, X0, X0
-	VPERMILPS     $0x4e, X0, X1
-	VMAXPS        X1, X0, X0
-	VPERMILPS     $0xb1, X0, X1
-	VMAXPS        X1, X0, X0
+	VEXTRACTF64X4 $0x01, Z0, Y1; VMAXPS Y1, Y0, Y0; VEXTRACTF128 $0x01, Y0, X1; VMAXPS X1, X0, X0; VPERMILPS $0x4e, X0, X1; VMAXPS X1, X0, X0; VPERMILPS $0xb1, X0, X1; VMAXPS X1, X0, X0
 	VMOVSS        X0, most+16(FP)
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET
 
 // func expSumAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int, most float32) (sum float32)
 // Requires: AVX, AVX512F, BMI2
@@ -1991,78 +1019,23 @@ TEXT ·expSumAVX512(SB), NOSPLIT, $0-36
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS most+24(FP), Z0
-	VPXORD       Z1, Z1, Z1
+	VPXORD Z1, Z1, Z1
 	MOVQ         n+16(FP), DX
-	SUBQ         $0x10, DX
-	JL           rest91
+	SUBQ $0x10, DX; JL rest91
 
 loop90:
-	VMOVUPS      (CX), Z2
-	VSUBPS       Z0, Z2, Z2
-	VMOVUPS      expMost<>+0(SB), Z4
-	VMINPS       Z2, Z4, Z2
-	VMOVUPS      expLeast<>+0(SB), Z4
-	VMAXPS       Z2, Z4, Z2
-	VMULPS       log2e<>+0(SB), Z2, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VFNMADD231PS ln2High<>+0(SB), Z3, Z2
-	VFNMADD231PS ln2Low<>+0(SB), Z3, Z2
-	VMOVUPS      expC7<>+0(SB), Z4
-	VFMADD213PS  expC6<>+0(SB), Z2, Z4
-	VFMADD213PS  expC5<>+0(SB), Z2, Z4
-	VFMADD213PS  expC4<>+0(SB), Z2, Z4
-	VFMADD213PS  expC3<>+0(SB), Z2, Z4
-	VFMADD213PS  expC2<>+0(SB), Z2, Z4
-	VFMADD213PS  expC1<>+0(SB), Z2, Z4
-	VFMADD213PS  expC0<>+0(SB), Z2, Z4
-	VSCALEFPS    Z3, Z4, Z4
-	VMOVAPS      Z4, Z2
-	VMOVUPS      Z2, (AX)
-	VADDPS       Z2, Z1, Z1
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, CX
-	SUBQ         $0x10, DX
-	JGE          loop90
+	VMOVUPS (CX), Z2; VSUBPS Z0, Z2, Z2; VMOVUPS expMost<>+0(SB), Z4; VMINPS Z2, Z4, Z2; VMOVUPS expLeast<>+0(SB), Z4; VMAXPS Z2, Z4, Z2; VMULPS log2e<>+0(SB), Z2, Z3; VRNDSCALEPS $0x00, Z3, Z3
+	VFNMADD231PS ln2High<>+0(SB), Z3, Z2; VFNMADD231PS ln2Low<>+0(SB), Z3, Z2; VMOVUPS expC7<>+0(SB), Z4; VFMADD213PS expC6<>+0(SB), Z2, Z4; VFMADD213PS expC5<>+0(SB), Z2, Z4; VFMADD213PS expC4<>+0(SB), Z2, Z4; VFMADD213PS expC3<>+0(SB), Z2, Z4; VFMADD213PS expC2<>+0(SB), Z2, Z4
+	VFMADD213PS expC1<>+0(SB), Z2, Z4; VFMADD213PS expC0<>+0(SB), Z2, Z4; VSCALEFPS Z3, Z4, Z4; VMOVAPS Z4, Z2; VMOVUPS Z2, (AX); VADDPS Z2, Z1, Z1; ADDQ $0x40, AX; ADDQ $0x40, CX
+	SUBQ $0x10, DX; JGE loop90
 
 rest91:
-	ADDQ         $0x10, DX
-	JZ           done92
-	MOVQ         $0x00000001, BX
-	SHLXQ        DX, BX, BX
-	DECQ         BX
-	KMOVW        BX, K1
-	VMOVUPS.Z    (CX), K1, Z2
-	VSUBPS       Z0, Z2, Z2
-	VMOVUPS      expMost<>+0(SB), Z3
-	VMINPS       Z2, Z3, Z2
-	VMOVUPS      expLeast<>+0(SB), Z3
-	VMAXPS       Z2, Z3, Z2
-	VMULPS       log2e<>+0(SB), Z2, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VFNMADD231PS ln2High<>+0(SB), Z0, Z2
-	VFNMADD231PS ln2Low<>+0(SB), Z0, Z2
-	VMOVUPS      expC7<>+0(SB), Z3
-	VFMADD213PS  expC6<>+0(SB), Z2, Z3
-	VFMADD213PS  expC5<>+0(SB), Z2, Z3
-	VFMADD213PS  expC4<>+0(SB), Z2, Z3
-	VFMADD213PS  expC3<>+0(SB), Z2, Z3
-	VFMADD213PS  expC2<>+0(SB), Z2, Z3
-	VFMADD213PS  expC1<>+0(SB), Z2, Z3
-	VFMADD213PS  expC0<>+0(SB), Z2, Z3
-	VSCALEFPS    Z0, Z3, Z3
-	VMOVAPS      Z3, Z2
-	VMOVUPS      Z2, K1, (AX)
-	VADDPS       Z2, Z1, K1, Z1
+	ADDQ $0x10, DX; JZ done92; MOVQ $0x00000001, BX; SHLXQ DX, BX, BX; DECQ BX; KMOVW BX, K1; VMOVUPS.Z (CX), K1, Z2; VSUBPS Z0, Z2, Z2
+	VMOVUPS expMost<>+0(SB), Z3; VMINPS Z2, Z3, Z2; VMOVUPS expLeast<>+0(SB), Z3; VMAXPS Z2, Z3, Z2; VMULPS log2e<>+0(SB), Z2, Z0; VRNDSCALEPS $0x00, Z0, Z0; VFNMADD231PS ln2High<>+0(SB), Z0, Z2; VFNMADD231PS ln2Low<>+0(SB), Z0, Z2
+	VMOVUPS expC7<>+0(SB), Z3; VFMADD213PS expC6<>+0(SB), Z2, Z3; VFMADD213PS expC5<>+0(SB), Z2, Z3; VFMADD213PS expC4<>+0(SB), Z2, Z3; VFMADD213PS expC3<>+0(SB), Z2, Z3; VFMADD213PS expC2<>+0(SB), Z2, Z3; VFMADD213PS expC1<>+0(SB), Z2, Z3; VFMADD213PS expC0<>+0(SB), Z2, Z3
+	VSCALEFPS Z0, Z3, Z3; VMOVAPS Z3, Z2; VMOVUPS Z2, K1, (AX); VADDPS Z2, Z1, K1, Z1
 
 done92:
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	VADDPS        Y0, Y1, Y1
-	VEXTRACTF128  $0x01, Y1, X0
-	VADDPS        X0, X1, X1
-	VPERMILPS     $0x4e, X1, X0
-	VADDPS        X0, X1, X1
-	VPERMILPS     $0xb1, X1, X0
-	VADDPS        X0, X1, X1
+	VEXTRACTF64X4 $0x01, Z1, Y0; VADDPS Y0, Y1, Y1; VEXTRACTF128 $0x01, Y1, X0; VADDPS X0, X1, X1; VPERMILPS $0x4e, X1, X0; VADDPS X0, X1, X1; VPERMILPS $0xb1, X1, X0; VADDPS X0, X1, X1
 	VMOVSS        X1, sum+32(FP)
-	VZEROUPPER
-	RET
+	VZEROUPPER; RET

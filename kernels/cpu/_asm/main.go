@@ -94,7 +94,7 @@ func write(name string, generate func(*generator), loops *[]loop) error {
 		return err
 	}
 	base := filepath.Join("..", name)
-	if err := os.WriteFile(base+"_amd64.s", text, 0o644); err != nil {
+	if err := os.WriteFile(base+"_amd64.s", []byte(joinLines(string(text))), 0o644); err != nil {
 		return err
 	}
 	return os.WriteFile(base+"_stub_amd64.go", stubs, 0o644)
