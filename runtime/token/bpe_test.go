@@ -166,15 +166,16 @@ func FuzzBPE(f *testing.F) {
 		if back := v.Decode(ids); back != text {
 			t.Errorf("split %d: %q became %v, then %q", split, text, ids, back)
 		}
-		d, whole := NewDecoder(v), ""
+		d, valid := NewDecoder(v), utf8.ValidString(text)
+		var whole []byte
 		for _, id := range ids {
-			piece := string(d.Append(nil, id))
-			if utf8.ValidString(text) && !utf8.ValidString(piece) {
+			n := len(whole)
+			whole = d.Append(whole, id)
+			if piece := whole[n:]; valid && !utf8.Valid(piece) {
 				t.Errorf("%q: the piece %q is no text", text, piece)
 			}
-			whole += piece
 		}
-		if whole += string(d.Flush(nil)); whole != text {
+		if whole = d.Flush(whole); string(whole) != text {
 			t.Errorf("%q streamed as %q", text, whole)
 		}
 	})
