@@ -161,7 +161,7 @@ func (p *Program) chatTemplate(vars *jinja.Dict) (string, error) {
 //
 // A template that looks at characters of untrusted texts should see them. One that joins parts of such texts must not
 // make a control token of them. So the messages are rendered with names of control tokens hidden, and again with all
-// symbols that such names have. The first is the prompt, unless it has other control tokens than the second.
+// symbols that such names have. The first is the prompt if it has the control tokens of the second, and another text.
 func (t *chatTemplate) tokens(messages []Message) ([]int32, error) {
 	now := time.Now()
 	text, given, exact, err := t.render(messages, now, false)
@@ -174,7 +174,7 @@ func (t *chatTemplate) tokens(messages []Message) ([]int32, error) {
 		if err != nil {
 			return nil, err
 		}
-		if safe := t.encode(strict, given); !slices.Equal(t.controls(ids), t.controls(safe)) {
+		if safe := t.encode(strict, given); strict == text || !slices.Equal(t.controls(ids), t.controls(safe)) {
 			ids = safe
 		}
 	}
@@ -194,7 +194,7 @@ func (t *chatTemplate) encode(text string, given []token.Span) []int32 {
 	return t.model.vocab.Encode(nil, text, token.Options{ParseSpecials: true, Given: given})
 }
 
-// controls returns the tokens among others whose texts are matched as a whole.
+// controls returns the control and unknown tokens among others.
 func (t *chatTemplate) controls(ids []int32) []int32 {
 	var list []int32
 	for _, id := range ids {
@@ -206,7 +206,8 @@ func (t *chatTemplate) controls(ids []int32) []int32 {
 }
 
 // render returns the text of messages, and the parts of it that are in no control token. Of untrusted texts it hides
-// control tokens, and if strict all their symbols. It is exact if strict makes no difference.
+// control tokens, and if strict all their symbols. It is exact if such texts have none of these, so that strict would make
+// no difference.
 func (t *chatTemplate) render(messages []Message, now time.Time, strict bool) (text string, given []token.Span, exact bool, err error) {
 	exact = true
 	hide := func(s string) string {
@@ -250,9 +251,10 @@ func (t *chatTemplate) render(messages []Message, now time.Time, strict bool) (t
 // trustedRoles are the roles whose messages are the application's and the model's own.
 var trustedRoles = []any{"system", "developer", "assistant"}
 
-// foreignVariables are variables of templates with texts of others: descriptions of tools come from their servers. The
+// foreignVariables are variables of templates with texts of others: descriptions of tools come from their servers;
+// custom_tools is the name that templates of Llama 3 also take. The
 // other ones may have control tokens, such as one that begins answers.
-var foreignVariables = []string{"documents", "tools"}
+var foreignVariables = []string{"custom_tools", "documents", "tools"}
 
 // message returns a message as the template sees it. Hide changes the texts of untrusted ones.
 func (t *chatTemplate) message(msg Message, hide func(string) string) (any, error) {
@@ -264,7 +266,7 @@ func (t *chatTemplate) message(msg Message, hide func(string) string) (any, erro
 	for k, v := range more.All() {
 		d.Set(k, v)
 	}
-	if role, _ := d.Get("role"); slices.Contains(trustedRoles, role) {
+	if role, _ := d.Get("role"); slices.Contains(trustedRoles, role) && slices.Contains(trustedRoles, any(msg.Role)) {
 		hide = t.guards.clean
 	}
 	return changeTexts(d, hide), nil

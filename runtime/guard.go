@@ -12,35 +12,48 @@ import (
 // of the characters is replaced by a noncharacter of Unicode, its stand-in. Show puts the characters back after the
 // template, and returns where they are: no control token has one of them.
 //
-// A stand-in counts as one character, as what it replaces, and is never cut in two. A template sees it in comparisons
-// and replacements alone.
+// A stand-in counts as one character, as what it replaces, and is never cut in two. A template sees it when it compares,
+// replaces or escapes characters.
 type guards struct {
 	vocab    *token.Vocab
 	standIns map[rune]rune
 	original map[rune]rune // of a stand-in
-	symbols  string        // that control tokens have, the first of each
+	symbols  string        // that control tokens have
 }
 
 // newGuards returns the guards of a vocabulary.
 func newGuards(v *token.Vocab) *guards {
 	g := &guards{vocab: v, standIns: map[rune]rune{}, original: map[rune]rune{}}
-	for _, name := range v.Controls() {
+	names := v.Controls()
+	for _, name := range names {
 		_, key := keyOf(name)
-		if g.standIns[key] != 0 {
-			continue
-		}
-		standIn, ok := noncharacter(len(g.original))
-		if ok {
-			g.original[standIn] = key
-		} else {
-			standIn = utf8.RuneError
-		}
-		g.standIns[key] = standIn
-		if isSymbol(key) {
-			g.symbols += string(key)
+		g.hide(key)
+	}
+	for _, name := range names {
+		for _, r := range name {
+			if isSymbol(r) {
+				g.hide(r)
+			}
 		}
 	}
 	return g
+}
+
+// hide gives a character a stand-in. Without one of its own, as there are 66, it is not put back.
+func (g *guards) hide(r rune) {
+	if g.standIns[r] != 0 {
+		return
+	}
+	standIn, ok := noncharacter(len(g.original))
+	if ok {
+		g.original[standIn] = r
+	} else {
+		standIn = utf8.RuneError
+	}
+	g.standIns[r] = standIn
+	if isSymbol(r) {
+		g.symbols += string(r)
+	}
 }
 
 // keyOf returns the character of a control token's text that is hidden, and where it is: the first symbol, such as < or [,
@@ -83,36 +96,48 @@ func (g *guards) hideNames(text string) string {
 		at, _ := keyOf(text[s.From:s.To])
 		hidden[s.From+at] = true
 	}
-	var b strings.Builder
-	for i, r := range text {
-		_, n := utf8.DecodeRuneInString(text[i:])
+	return mapRunes(text, func(i int, r rune) rune {
 		if hidden[i] {
-			b.WriteRune(g.standIns[r])
-		} else {
-			b.WriteString(text[i : i+n])
+			return g.standIns[r]
 		}
-	}
-	return b.String()
+		return r
+	})
 }
 
 // hideSymbols hides all symbols that control tokens have.
 func (g *guards) hideSymbols(text string) string {
-	return strings.Map(func(r rune) rune {
+	return mapRunes(text, func(_ int, r rune) rune {
 		if s := g.standIns[r]; s != 0 && isSymbol(r) {
 			return s
 		}
 		return r
-	}, text)
+	})
 }
 
 // clean removes stand-ins from a text.
 func (g *guards) clean(text string) string {
-	return strings.Map(func(r rune) rune {
+	return mapRunes(text, func(_ int, r rune) rune {
 		if g.original[r] != 0 {
 			return -1
 		}
 		return r
-	}, text)
+	})
+}
+
+// mapRunes changes the characters of a text, by where they are, or removes them if to returns -1. Bytes that are no UTF-8
+// stay, unlike with strings.Map.
+func mapRunes(text string, to func(i int, r rune) rune) string {
+	var b strings.Builder
+	for i, r := range text {
+		_, n := utf8.DecodeRuneInString(text[i:])
+		switch r2 := to(i, r); {
+		case r2 == r:
+			b.WriteString(text[i : i+n])
+		case r2 >= 0:
+			b.WriteRune(r2)
+		}
+	}
+	return b.String()
 }
 
 // show returns a text with hidden characters in place of their stand-ins, and where they are.

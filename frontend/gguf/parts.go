@@ -17,6 +17,8 @@ const (
 	partsKey       = "split.count"         // without it, or if it is 0 or 1, the file is a whole model
 	partTensorsKey = "split.tensors.count" // of all parts
 	archKey        = "general.architecture"
+
+	maxParts = 1<<16 - 1 // split.count has 16 bits
 )
 
 // partSuffix is the end of the name of part i, from 0 on, of n.
@@ -57,6 +59,8 @@ func (f *File) openParts() error {
 	switch {
 	case err != nil:
 		return err
+	case n > maxParts:
+		return f.KeyError(partsKey, "is %d, and at most %d are allowed: %s", n, maxParts, damaged)
 	case i >= n:
 		return f.KeyError(partKey, "is %d, but there are %d parts, counted from 0: %s", i, n, damaged)
 	case i > 0:
@@ -64,10 +68,12 @@ func (f *File) openParts() error {
 	case !strings.HasSuffix(f.name, partSuffix(0, n)):
 		return f.KeyError(partsKey, "this is the first of %d parts, whose names have to end with %s to %s: name the files as they were published", n, partSuffix(0, n), partSuffix(n-1, n))
 	}
+	var all Faults
 	for j, path := range OtherParts(f.name) {
-		if err := f.openPart(path, uint64(j+1), n); err != nil {
-			return err
-		}
+		all.Add(f.openPart(path, uint64(j+1), n))
+	}
+	if all.Any() {
+		return all.Err(f.FileError)
 	}
 	return f.checkParts()
 }

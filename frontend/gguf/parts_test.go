@@ -2,6 +2,7 @@ package gguf
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -120,7 +121,11 @@ func TestPartsOfOtherModelsAreRefused(t *testing.T) {
 				w.Tensor("t11", TensorF32, []int{1}, bytesOf(0, 4))
 			}
 		}, want: "-00002-of-00003.gguf has a tensor of this name, too"},
-		"damaged": {move: func(path string) error { return os.Truncate(OtherParts(path)[1], 40) }, want: "-00003-of-00003.gguf: "},
+		"all but one missing": {move: func(path string) error {
+			return errors.Join(os.Remove(OtherParts(path)[0]), os.Remove(OtherParts(path)[1]))
+		}, want: "part 3 of the 3 parts"},
+		"too many": {change: set(0, "split.count", uint32(70000)), want: "at most 65535 are allowed"},
+		"damaged":  {move: func(path string) error { return os.Truncate(OtherParts(path)[1], 40) }, want: "-00003-of-00003.gguf: "},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -111,9 +111,8 @@ func (s *Scheme) unit(dst []int8, src []float64, lowest, top int, float func(uin
 	return bits
 }
 
-// unitF16 returns the float16 nearest to x. If that is below the normal ones, which have few bits there, it returns the next
-// one that is not nearer to zero than x: multiples of a smaller unit do not reach the largest of a block's numbers, and
-// those of zero none.
+// unitF16 returns the float16 nearest to x. A subnormal one, which has few bits, is rounded away from zero instead: multiples
+// of a smaller unit do not reach the largest of a block's numbers, and those of zero none.
 func unitF16(x float64) uint16 {
 	const normal = 1. / (1 << 14)
 	bits := F32ToF16(float32(x))

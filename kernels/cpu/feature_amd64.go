@@ -15,7 +15,8 @@ type features struct {
 	vexVNNI bool // AVX-VNNI besides AVX-512 VNNI: not before Zen 5 and Sapphire Rapids
 }
 
-// zen5 reports whether it is AMD's Zen 5 or a later one.
+// zen5 reports whether it is AMD's Zen 5 or a later one. Without AVX-512, as a virtual machine may have it, it is not known
+// from older ones.
 func (f features) zen5() bool { return !f.intel && f.vexVNNI }
 
 // Bits of CPUID and XCR0: Intel 64 and IA-32 Architectures Software Developer's Manual,

@@ -131,6 +131,7 @@ func every(is func(rune) bool) func(string) any {
 	}
 }
 
+// swapCase and titleWords change one character to one, unlike upper.
 func swapCase(r rune) rune {
 	if unicode.IsUpper(r) {
 		return unicode.ToLower(r)

@@ -161,8 +161,8 @@ func quotedRune(r rune, mark byte) string {
 		return `\r`
 	case r == '\t':
 		return `\t`
-	case r == ' ' || unicode.IsPrint(r):
-		return string(r)
+	case r == ' ' || unicode.IsPrint(r), r&0xfffe == 0xfffe, 0xfdd0 <= r && r <= 0xfdef:
+		return string(r) // noncharacters, too: they stand for what a chat hides from its template
 	case r < 0x100:
 		return fmt.Sprintf(`\x%02x`, r)
 	case r < 0x10000:

@@ -18,7 +18,7 @@ type signals struct {
 	quit  chan struct{}
 }
 
-// watch begins to handle signals.
+// watch begins to handle signals: Ctrl-Z also where a parent process ignores it, of which os/signal tells nothing.
 func (t *Terminal) watch() *signals {
 	one := func() chan os.Signal { return make(chan os.Signal, 1) }
 	s := &signals{one(), one(), one(), make(chan struct{})}
