@@ -3,9 +3,11 @@
 package lineedit
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,7 +44,9 @@ func withPrograms() []string { return append(os.Environ(), asProgram+"=1", "TERM
 func lines(t *testing.T) (cmd *exec.Cmd, user, program *os.File, shown *display) {
 	t.Helper()
 	user, program = pty.Open(t, 80)
-	cmd = exec.Command(os.Args[0])
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // of what a signal should have ended
+	t.Cleanup(cancel)
+	cmd = exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = withPrograms()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
 	shown = show(user)
@@ -68,6 +72,9 @@ func ownMode(t *testing.T, f *os.File) bool {
 // TestSignalsReturnTheMode ends a program by a signal while it reads a line, and between two lines.
 func TestSignalsReturnTheMode(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if sig == syscall.SIGHUP && signal.Ignored(sig) {
+			continue // under nohup, which programs inherit
+		}
 		for _, keys := range []string{"abc", "work\r"} {
 			cmd, user, program, shown := lines(t)
 			if ownMode(t, program) {
