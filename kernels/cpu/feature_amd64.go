@@ -12,11 +12,10 @@ type features struct {
 	amx    bool // AVX-512 VNNI and AMX with bfloat16 and bytes, which the system lets this process use
 	intel  bool // made by Intel
 
-	vexVNNI bool // AVX-VNNI besides AVX-512 VNNI: not before Zen 5 and Sapphire Rapids
+	vexVNNI bool // AVX2 and AVX-VNNI: AMD's processors since Zen 5, Intel's since Alder Lake and Sapphire Rapids
 }
 
-// zen5 reports whether it is AMD's Zen 5 or a later one. Without AVX-512, as a virtual machine may have it, it is not known
-// from older ones.
+// zen5 reports whether it is AMD's Zen 5 or a later one.
 func (f features) zen5() bool { return !f.intel && f.vexVNNI }
 
 // Bits of CPUID and XCR0: Intel 64 and IA-32 Architectures Software Developer's Manual,
@@ -51,9 +50,9 @@ func detect() features {
 	f.avx2 = has(state, stateAVX) && has(ebx7, leaf7AVX2|leaf7BMI2)
 	f.avx512 = f.avx2 && has(state, stateAVX512) && has(ebx7, leaf7F|leaf7DQ|leaf7BW|leaf7VL)
 	f.vnni = f.avx512 && has(ecx7, leaf7VNNI)
-	if f.vnni && subleaves >= 1 {
+	if f.avx2 && subleaves >= 1 {
 		eax71, _, _, _ := cpuid(7, 1)
-		f.bf16, f.vexVNNI = has(eax71, leaf7BF16), has(eax71, leaf7VEXVNNI)
+		f.bf16, f.vexVNNI = f.vnni && has(eax71, leaf7BF16), has(eax71, leaf7VEXVNNI)
 	}
 	f.amx = f.vnni && has(edx7, leaf7AMX) && has(state, stateAMX) && allowTiles()
 	return f

@@ -11,21 +11,29 @@ func builtin() []implementation {
 	wide := avx2Implementation(generic, f)
 	wider := avx512Implementation(wide, f)
 	bytes := vnniImplementation(wider, f)
-	all := []implementation{generic, wide, wider, bytes, bf16Implementation(bytes, f), amxImplementation(bytes, f)}
-	for i := range all {
-		for _, w := range byteFormats {
-			all[i].ahead[w] = prefetchDistance(f, all[i].name == tile.AVX2 || all[i].name == tile.AVX512, w)
-		}
+	all := []implementation{
+		generic, wide, avxVNNIImplementation(wide, f), wider, bytes, bf16Implementation(bytes, f), amxImplementation(bytes, f),
 	}
-	if !f.intel {
-		for i := range all {
-			all[i].fewPlaces = 2
+	for i := range all {
+		im := &all[i]
+		narrow := im.narrow()
+		for _, w := range byteFormats {
+			im.ahead[w] = prefetchDistance(f, narrow, w)
 		}
-		if !f.zen5() {
-			all[1].fewPlaces, all[2].fewPlaces = 1, 1 // both have the products of avx2
+		switch {
+		case f.intel:
+		case narrow && !f.zen5():
+			im.fewPlaces = 1
+		default:
+			im.fewPlaces = 2
 		}
 	}
 	return all
+}
+
+// narrow reports whether its products of quantized weights take 256 bits.
+func (im *implementation) narrow() bool {
+	return im.name == tile.AVX2 || im.name == tile.AVXVNNI || im.name == tile.AVX512
 }
 
 // prefetchDistance returns how far before their use one row prefetches panels, in bytes, with tiles for AVX2 (narrow) or
@@ -61,6 +69,18 @@ func avx2Implementation(im implementation, f features) implementation {
 	im.widened[formatBF16] = avx2Widened
 	im.prefetch = prefetchLines
 	im.vectorsAVX2()
+	return im
+}
+
+// avxVNNIImplementation adds the products of bytes for 256 bits, of formats that have magnitudes with AVX2: those of
+// smaller bytes, which AVX2 adds in 16 bits, gain little.
+func avxVNNIImplementation(im implementation, f features) implementation {
+	im.base, im.name, im.present = im.name, tile.AVXVNNI, func() bool { return f.vexVNNI }
+	im.tiles(&avxVNNIMatMul, &avxVNNISwiGLU)
+	im.expanded[formatQ8] = avxVNNIQ8.with(expandQ8AVXVNNI)
+	im.expanded[formatIQ4XS] = avxVNNISuperSigned.with(expandIQ4XSAVXVNNI)
+	im.expanded[formatIQ2X] = avxVNNISuperSigned.with(expandIQ2XAVXVNNI)
+	im.expanded[formatIQ3X] = avxVNNISuperSigned.with(expandIQ3XAVXVNNI)
 	return im
 }
 

@@ -64,6 +64,21 @@ var avx2SwiGLU = [numFormats]tileSet{
 	},
 }
 
+var avxVNNIMatMul = [numFormats]tileSet{
+	formatQ8: {
+		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ8AVXVNNIr1p4}}},
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ8AVXVNNIr1p2}}},
+		{panels: 1, tiles: []rowTile{{8, tileQ8AVXVNNIr8p1}, {4, tileQ8AVXVNNIr4p1}, {2, tileQ8AVXVNNIr2p1}, {1, tileQ8AVXVNNIr1p1}}},
+	},
+}
+
+var avxVNNISwiGLU = [numFormats]tileSet{
+	formatQ8: {
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ8AVXVNNIr1p2}}},
+		{panels: 1, tiles: []rowTile{{4, swigluQ8AVXVNNIr4}, {2, swigluQ8AVXVNNIr2}, {1, swigluQ8AVXVNNIr1}}},
+	},
+}
+
 var avx512MatMul = [numFormats]tileSet{
 	formatF32: {
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileF32AVX512r1p4}}},

@@ -276,6 +276,11 @@ func tileQ6KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //go:noescape
 func tileQ6KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// expandIQ4XSAVXVNNI expands blocks of a panel. See expandFunc.
+//
+//go:noescape
+func expandIQ4XSAVXVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+
 // expandIQ4XSAVX2 expands blocks of a panel. See expandFunc.
 //
 //go:noescape
@@ -325,6 +330,11 @@ func tileIQ4XSVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, r
 //
 //go:noescape
 func tileIQ4XSVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// expandIQ2XAVXVNNI expands blocks of a panel. See expandFunc.
+//
+//go:noescape
+func expandIQ2XAVXVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 
 // expandIQ2XAVX2 expands blocks of a panel. See expandFunc.
 //
@@ -425,6 +435,11 @@ func tileIQ2X16VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, 
 //
 //go:noescape
 func tileIQ2X16VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// expandIQ3XAVXVNNI expands blocks of a panel. See expandFunc.
+//
+//go:noescape
+func expandIQ3XAVXVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 
 // expandIQ3XAVX2 expands blocks of a panel. See expandFunc.
 //

@@ -28,7 +28,7 @@ func ForEach(t *testing.T, f func(t *testing.T)) {
 			t.Error(err)
 		}
 	})
-	for _, feature := range []tile.Feature{tile.Generic, tile.AVX2, tile.AVX512, tile.AVX512VNNI, tile.AVX512BF16, tile.AMX} {
+	for _, feature := range []tile.Feature{tile.Generic, tile.AVX2, tile.AVXVNNI, tile.AVX512, tile.AVX512VNNI, tile.AVX512BF16, tile.AMX} {
 		t.Run(string(feature), func(t *testing.T) {
 			if err := cpu.Select(string(feature)); err != nil {
 				if Required(string(feature)) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ggmlc/ggmlc/kernels/cpu"
 )
 
 // numeric draws the options that determine what is computed. The program for the CPU alone is made with the same
@@ -21,7 +23,7 @@ func (s *subject) numeric(d draw) []string {
 		args = append(args, "--quantize", pick(d, "Q8_0", "Q4_0", "Q5_1", "IQ4_NL"))
 	}
 	if d.oneIn(16) {
-		args = append(args, "--cpu", pick(d, "generic", "avx2"))
+		args = append(args, "--cpu", pick(d, cpu.Available()...))
 	}
 	for _, r := range s.roundedBy(args) {
 		if !d.oneIn(6) {

@@ -15,6 +15,7 @@ import (
 const (
 	opDotBF16   = "VDPBF16PS"
 	opPairsBF16 = "VCVTNE2PS2BF16"
+	opDotVEX    = "VPDPBUSD_VEX" // of AVX-VNNI; Go's assembler knows that of AVX-512
 )
 
 // unknown is how they are encoded, all in opcode map 0F38 with W0.
@@ -37,6 +38,9 @@ const opcodeDot = 0x52
 
 // opcodePairs is that of VCVTNE2PS2BF16 (EVEX.512.F2.0F38.W0 72 /r).
 const opcodePairs = 0x72
+
+// opcodeDotBytes is that of VPDPBUSD (VEX.256.66.0F38.W0 50 /r).
+const opcodeDotBytes = 0x50
 
 // dotBF16 adds to each float32 of acc the products of two bfloat16 of u with two of x:
 //
@@ -99,6 +103,10 @@ func encode(i *ir.Instruction, amxOps map[string]amxOp) ([]byte, error) {
 		code, err := evex512(u.prefix, u.opcode, i.Operands)
 		return code[:], err
 	}
+	if i.Opcode == opDotVEX {
+		code, err := vex256(prefix66, opcodeDotBytes, i.Operands)
+		return code[:], err
+	}
 	if op, ok := amxOps[i.Opcode]; ok {
 		return encodeAMX(op, i.Operands)
 	}
@@ -131,26 +139,57 @@ func bytesOf(i *ir.Instruction, code []byte) []ir.Node {
 	return nodes
 }
 
+// registers returns the numbers of three vector registers of size bytes, which are the operands in Go's order: field
+// r/m, field vvvv, and the destination in field reg.
+func registers(ops []operand.Op, size uint) (rm, vvvv, dst byte, err error) {
+	var n [3]byte
+	for i, op := range ops {
+		r, ok := op.(reg.Physical)
+		if !ok || r.Kind() != reg.KindVector || r.Size() != size {
+			return 0, 0, 0, fmt.Errorf("operand %d is %s, no register of %d bits", i, op.Asm(), 8*size)
+		}
+		n[i] = byte(r.PhysicalIndex())
+	}
+	return n[0], n[1], n[2], nil
+}
+
+// inverted returns bit from of v, inverted, as bit to.
+func inverted(v byte, from, to int) byte { return (^v >> from & 1) << to }
+
+// map0F38 is the number of an opcode map.
+const map0F38 = 2
+
+// vex256 encodes an instruction of three 256-bit registers in opcode map 0F38 with W0 (Intel 64 and IA-32 Architectures
+// Software Developer's Manual, volume 2, 2.3.5, "The VEX Prefix").
+func vex256(prefix, opcode byte, ops []operand.Op) (code [5]byte, err error) {
+	rm, vvvv, dst, err := registers(ops, 32)
+	if err != nil {
+		return code, err
+	}
+	const length256, noIndex = 1 << 2, 1 << 6
+	return [5]byte{
+		0xc4,
+		inverted(dst, 3, 7) | noIndex | inverted(rm, 3, 5) | map0F38,
+		(^vvvv&15)<<3 | length256 | prefix,
+		opcode,
+		3<<6 | dst&7<<3 | rm&7,
+	}, nil
+}
+
 // evex512 encodes an instruction of three 512-bit registers in opcode map 0F38 with W0:
 // operands in Go's order, the last being the destination (field reg), the one before it
 // field vvvv, the first field r/m. Fields that extend register numbers are inverted.
 func evex512(prefix, opcode byte, ops []operand.Op) (code [6]byte, err error) {
-	var n [3]byte
-	for i, op := range ops {
-		r, ok := op.(reg.Physical)
-		if !ok || r.Kind() != reg.KindVector || r.Size() != 64 {
-			return code, fmt.Errorf("operand %d is %s, no 512-bit register", i, op.Asm())
-		}
-		n[i] = byte(r.PhysicalIndex())
+	rm, vvvv, dst, err := registers(ops, 64)
+	if err != nil {
+		return code, err
 	}
-	rm, vvvv, dst := n[0], n[1], n[2]
-	bit := func(v byte, from, to int) byte { return (^v >> from & 1) << to }
-	const map0F38, length512 = 2, 2 << 5
+	const length512 = 2 << 5
 	return [6]byte{
 		0x62,
-		bit(dst, 3, 7) | bit(rm, 4, 6) | bit(rm, 3, 5) | bit(dst, 4, 4) | map0F38,
+		inverted(dst, 3, 7) | inverted(rm, 4, 6) | inverted(rm, 3, 5) | inverted(dst, 4, 4) | map0F38,
 		(^vvvv&15)<<3 | 1<<2 | prefix,
-		length512 | bit(vvvv, 4, 3),
+		length512 | inverted(vvvv, 4, 3),
 		opcode,
 		3<<6 | dst&7<<3 | rm&7,
 	}, nil

@@ -51,6 +51,36 @@ func TestEVEX(t *testing.T) {
 	}
 }
 
+var ymm = []reg.Physical{
+	reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y7, reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y15,
+}
+
+// TestVEX compares with Go's assembler: VPMADDUBSW (VEX.256.66.0F38 04 /r), which it knows, differs from VPDPBUSD in opcode
+// alone.
+func TestVEX(t *testing.T) {
+	const opcodePairsOfBytes = 0x04
+	var text, want bytes.Buffer
+	text.WriteString("TEXT ·f(SB), 4, $0\n")
+	for i := range 16 * len(ymm) {
+		ops := []operand.Op{ymm[i%16], ymm[(i*7+i/16)%16], ymm[(i*11+5+i/48)%16]}
+		fmt.Fprintf(&text, "\tVPMADDUBSW %s, %s, %s\n", ops[0].Asm(), ops[1].Asm(), ops[2].Asm())
+		code, err := vex256(prefix66, opcodePairsOfBytes, ops)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Write(code[:])
+	}
+	text.WriteString("\tRET\n")
+	if object := assemble(t, text.Bytes()); !bytes.Contains(object, want.Bytes()) {
+		t.Errorf("Go's assembler writes other bytes than\n% x", want.Bytes())
+	}
+	for _, ops := range [][]operand.Op{{reg.Y0, reg.Y1, reg.Z2}, {operand.Mem{Base: reg.RAX}, reg.Y1, reg.Y2}, {reg.RAX, reg.Y1, reg.Y2}} {
+		if _, err := vex256(prefix66, opcodeDotBytes, ops); err == nil {
+			t.Errorf("%v is encoded", ops)
+		}
+	}
+}
+
 // assemble returns the object file of a text for amd64.
 func assemble(t *testing.T, text []byte) []byte {
 	t.Helper()

@@ -28,11 +28,11 @@ type loop struct {
 }
 
 // tileName matches the tiles of products; see tile.name.
-var tileName = regexp.MustCompile(`^(?:tile|widened)(F32|F16|BF16|Q8|Q4|PairQ8|PairQ4)(AVX2|AVX512|VNNI|DOT)r([0-9]+)p([0-9]+)$`)
+var tileName = regexp.MustCompile(`^(?:tile|widened)(F32|F16|BF16|Q8|Q4|PairQ8|PairQ4)(AVX2|AVXVNNI|AVX512|VNNI|DOT)r([0-9]+)p([0-9]+)$`)
 
 var (
 	weightNames  = map[string]string{"F32": "F32", "F16": "F16", "BF16": "BF16", "Q8": "Q8_0", "Q4": "Q4_0", "PairQ8": "Q8_0", "PairQ4": "Q4_0"}
-	featureNames = map[string]string{"AVX2": "AVX2", "AVX512": "AVX512", "VNNI": "AVX512VNNI", "DOT": "AVX512BF16"}
+	featureNames = map[string]string{"AVX2": "AVX2", "AVXVNNI": "AVXVNNI", "AVX512": "AVX512", "VNNI": "AVX512VNNI", "DOT": "AVX512BF16"}
 )
 
 // loopOf returns the loop of a function with the most instructions, if it is a tile.
@@ -93,7 +93,7 @@ func longestLoop(f *ir.Function) (longest []*ir.Instruction) {
 
 // dotLatency is the cycles from one result of an instruction to the next that adds to it; those
 // of VDPBF16PS are measured (peak.go), the others are uops.info's for Zen 4.
-var dotLatency = map[string]int{"VFMADD231PS": 4, "VPDPBUSD": 4, opDotBF16: 6}
+var dotLatency = map[string]int{"VFMADD231PS": 4, "VPDPBUSD": 4, opDotVEX: 4, opDotBF16: 6}
 
 // otherLatency is the latency of the other instructions that add to sums: VADDPS, VPADDD.
 const otherLatency = 3

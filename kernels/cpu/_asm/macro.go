@@ -32,7 +32,7 @@ type constant struct {
 	words []uint32
 }
 
-// isa is a vector width: AVX2 means 256 bits with FMA, F16C and BMI2, AVX512 512 bits with
+// isa is a vector width and what there is with it: AVX2 means 256 bits with FMA, F16C and BMI2, AVX512 512 bits with
 // F, BW, DQ and VL.
 type isa struct {
 	name  string
@@ -40,8 +40,9 @@ type isa struct {
 }
 
 var (
-	avx2   = isa{"AVX2", 8}
-	avx512 = isa{"AVX512", 16}
+	avx2    = isa{"AVX2", 8}
+	avxVNNI = isa{"AVXVNNI", 8} // AVX2 with VPDPBUSD
+	avx512  = isa{"AVX512", 16}
 )
 
 // wide reports whether registers have 512 bits.
@@ -358,7 +359,7 @@ func (g *generator) silu(x reg.VecVirtual) {
 }
 
 // dot adds to each 32-bit lane of acc the products of four unsigned bytes of u with the
-// four signed bytes of x: a register, or memory of which one word serves all lanes. avo
+// four signed bytes of x: a register, or with AVX-512 memory of which one word serves all lanes. avo
 // does not know VPDPBUSD.
 func (g *generator) dot(x operand.Op, u, acc reg.VecVirtual) {
 	i := &ir.Instruction{
@@ -367,6 +368,9 @@ func (g *generator) dot(x operand.Op, u, acc reg.VecVirtual) {
 		Inputs:   []operand.Op{x, u, acc},
 		Outputs:  []operand.Op{acc},
 		ISA:      []string{"AVX512VNNI"},
+	}
+	if !g.wide() {
+		i.Opcode, i.ISA = opDotVEX, []string{"AVXVNNI"}
 	}
 	if _, ok := x.(operand.Mem); ok {
 		i.Suffixes = []string{"BCST"}

@@ -100,11 +100,11 @@ func write(name string, generate func(*generator), loops *[]loop) error {
 	return os.WriteFile(base+"_stub_amd64.go", stubs, 0o644)
 }
 
-// checkRegisters refuses functions for AVX2 that use the upper 16 vector registers, which
+// checkRegisters refuses functions for AVX2 or AVX-VNNI that use the upper 16 vector registers, which
 // only AVX-512 has. avo's allocator takes them without asking.
 func checkRegisters(file *ir.File) error {
 	for _, f := range file.Functions() {
-		if !strings.Contains(f.Name, avx2.name) {
+		if !strings.Contains(f.Name, avx2.name) && !strings.Contains(f.Name, avxVNNI.name) {
 			continue
 		}
 		for _, i := range f.Instructions() {

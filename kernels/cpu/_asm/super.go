@@ -27,7 +27,7 @@ const superParts = superLen / subLen
 
 // layout returns how blocks are expanded. Tiles that read them as they are stored do the same at the end of a block.
 func (b *blockSource) layout() superLayout {
-	return superLayout{groups: b.groups(), mins: b.mins, magnitudes: b.signed() && !b.wide()}
+	return superLayout{groups: b.groups(), mins: b.mins, magnitudes: b.signed() && b.isa == avx2}
 }
 
 // correction returns c of groups 2i and 2i+1 of vector h of panel p, as 16 bits each. b.w is after the parts of the

@@ -5,9 +5,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// expandSuper generates the function for AVX2 that expands blocks of a panel: see superLayout.
+// expandSuper generates the function for 256 bits that expands blocks of a panel: see superLayout.
 func (g *generator) expandSuper(s *scheme) {
-	name := "expand" + string(s.format) + avx2.name
+	name := "expand" + string(s.format) + g.isa.name
 	g.function(name, []string{name + " expands blocks of a panel. See expandFunc."}, nil,
 		pointers("dst", "panel"), integers("blocks"))
 	b := g.newBlockSource(s, g.newRows(g.arg("panel"), nil, 1))

@@ -59,24 +59,26 @@ func (l superLayout) sumsAt() int {
 	return q8akSums32
 }
 
-// superPairKind is a kind of expanded blocks for AVX2. Bytes are small and unsigned, or magnitudes and signs, as in
-// pairKind.
+// superPairKind is a kind of expanded blocks for 256 bits. Bytes are small and unsigned, or magnitudes and signs, or with
+// AVX-VNNI unsigned, as in pairKind.
 type superPairKind struct {
 	format
+	isa isa
 	superLayout
-	atOnce int // words that are added in 16 bits; 0 if there are magnitudes
+	atOnce int // words that are added in 16 bits; 0 if there are magnitudes, those of a group with AVX-VNNI
 	stored int // lines of a part as it is stored, at most
 }
 
 var superPairKinds = []superPairKind{
-	{"SuperNibbles", superLayout{groups: 1, mins: true}, 8, 5},  // q4_k
-	{"SuperBytes", superLayout{groups: 1, mins: true}, 4, 6},    // q5_k
-	{"SuperShifted", superLayout{groups: 1}, 4, 5},              // iq3sx
-	{"SuperCrumbs16", superLayout{groups: 2, mins: true}, 4, 4}, // q2_k
-	{"SuperSmall16", superLayout{groups: 2}, 4, 4},              // q3_k
-	{"SuperScaled16", superLayout{groups: 2}, 2, 7},             // q6_k
-	{"SuperLarge16", superLayout{groups: 2}, 1, 5},              // iq2x16
-	{"SuperSigned", superLayout{groups: 1, magnitudes: true}, 0, 5},
+	{"SuperNibbles", avx2, superLayout{groups: 1, mins: true}, 8, 5},  // q4_k
+	{"SuperBytes", avx2, superLayout{groups: 1, mins: true}, 4, 6},    // q5_k
+	{"SuperShifted", avx2, superLayout{groups: 1}, 4, 5},              // iq3sx
+	{"SuperCrumbs16", avx2, superLayout{groups: 2, mins: true}, 4, 4}, // q2_k
+	{"SuperSmall16", avx2, superLayout{groups: 2}, 4, 4},              // q3_k
+	{"SuperScaled16", avx2, superLayout{groups: 2}, 2, 7},             // q6_k
+	{"SuperLarge16", avx2, superLayout{groups: 2}, 1, 5},              // iq2x16
+	{"SuperSigned", avx2, superLayout{groups: 1, magnitudes: true}, 0, 5},
+	{"SuperSigned", avxVNNI, superLayout{groups: 1}, partWords, 5},
 }
 
 // inRegisters reports whether registers hold the integer sums of a block. Otherwise they hold sums of 16 bits of more
@@ -92,11 +94,11 @@ func (k *superPairKind) mostRows() int {
 
 // superPairTiles generates the tiles.
 func superPairTiles(g *generator) {
-	g.isa = avx2
 	for i := range superPairKinds {
 		k := &superPairKinds[i]
+		g.isa = k.isa
 		for _, rows := range []int{k.mostRows(), 2, 1} {
-			g.superPairTile(k, &tile{format: k.format, isa: avx2, level: avx2.name, rows: rows, panels: 1})
+			g.superPairTile(k, &tile{format: k.format, isa: k.isa, level: k.isa.name, rows: rows, panels: 1})
 		}
 	}
 }
@@ -177,6 +179,10 @@ func (b *superPair) part(ints [][]reg.VecVirtual) {
 		for j := 0; j < partWords; j += b.kind.atOnce {
 			b.fewWords(ints, j, j/each)
 		}
+	case b.kind.isa == avxVNNI:
+		for i := range b.kind.groups {
+			b.dotGroup(i)
+		}
 	default:
 		for i := range b.kind.groups {
 			b.narrowGroup(i)
@@ -211,6 +217,31 @@ func (b *superPair) fewWords(ints [][]reg.VecVirtual, j, i int) {
 		for h, v := range products {
 			b.VPMADDWD(b.scale(i, h), v, v)
 			b.VPADDD(v, ints[r][h], ints[r][h])
+		}
+	}
+}
+
+// dotGroup adds the products of group i with VPDPBUSD to sums in memory.
+func (b *superPair) dotGroup(i int) {
+	each := partWords / b.kind.groups
+	acc := make([][]reg.VecVirtual, b.rows)
+	for r := range acc {
+		acc[r] = b.vecs(2)
+		b.clear(acc[r]...)
+	}
+	for j := range each {
+		b.dotWords(acc, 0, i*each+j)
+	}
+	scale := b.vecs(2)
+	for h, s := range scale {
+		b.VMOVDQU(b.scale(i, h), s)
+		b.VPSRAD(operand.U8(16), s, s)
+	}
+	for r := range acc {
+		for h, v := range acc[r] {
+			b.VPMULLD(scale[h], v, v)
+			b.VPADDD(b.stash(r, h), v, v)
+			b.VMOVDQU(v, b.stash(r, h))
 		}
 	}
 }

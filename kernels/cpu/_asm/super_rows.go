@@ -13,6 +13,10 @@ func superTiles(g *generator) {
 		if !s.super {
 			continue
 		}
+		if s.signed() {
+			g.isa = avxVNNI
+			g.expandSuper(s)
+		}
 		g.isa = avx2
 		g.expandSuper(s)
 		for _, rows := range []int{4, 2, 1} {

@@ -5,20 +5,20 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// avx2FewTiles generates the tiles of a few rows of x for AVX2 and q8_0 or q4_0, which read panels as they are stored.
-// The room for sums, in the frame, does not suffice for 8 rows and two weights: functions without a check of the stack
-// have 800 bytes.
-func (g *generator) avx2FewTiles(f format) {
+// narrowFewTiles generates the tiles of a few rows of x for 256 bits and q8_0 or q4_0, which read panels as they are
+// stored. The room for sums, in the frame, does not suffice for 8 rows and two weights: functions without a check of the
+// stack have 800 bytes.
+func (g *generator) narrowFewTiles(f format) {
 	for _, rows := range []int{8, 4, 2} {
-		g.avx2FewTile(&tile{format: f, isa: avx2, level: avx2.name, rows: rows, panels: 1})
+		g.plainFewTile(&tile{format: f, isa: g.isa, level: g.isa.name, rows: rows, panels: 1})
 		if rows < 8 {
-			g.avx2FewTile(&tile{format: f, isa: avx2, level: avx2.name, rows: rows, panels: 2, swiglu: true})
+			g.plainFewTile(&tile{format: f, isa: g.isa, level: g.isa.name, rows: rows, panels: 2, swiglu: true})
 		}
 	}
 }
 
-// avx2FewTile generates a tile. Registers hold the integer sums of half a panel.
-func (g *generator) avx2FewTile(t *tile) {
+// plainFewTile generates a tile. Registers hold the integer sums of half a panel.
+func (g *generator) plainFewTile(t *tile) {
 	g.begin(t)
 	b := &pairBlock{generator: g, tile: t, scratch: g.GP64()}
 	b.w, b.x = g.panelAddresses(t), g.xAddresses(t)
@@ -49,9 +49,12 @@ func (g *generator) avx2FewTile(t *tile) {
 // addHalf adds the products of a block of half h of panel p. The steps for an element are those of avx2Block.
 func (b *pairBlock) addHalf(p, h int) {
 	acc := b.vecs(b.rows)
-	if b.format == formatQ4 {
+	switch {
+	case b.tile.isa == avxVNNI:
+		b.halfOfDots(acc, p, h)
+	case b.format == formatQ4:
 		b.halfOfNibbles(acc, p, h)
-	} else {
+	default:
 		b.halfOfBytes(acc, p, h)
 	}
 	scale := b.vec()
@@ -95,6 +98,19 @@ func (b *pairBlock) addNibbles(acc []reg.VecVirtual, at int, u reg.VecVirtual) {
 		}
 		b.VPMADDUBSW(product, u, product)
 		b.VPADDW(product, acc[r], acc[r])
+	}
+}
+
+// halfOfDots sets sums to the products of a block of q8_0, as float32, with AVX-VNNI.
+func (b *pairBlock) halfOfDots(acc []reg.VecVirtual, p, h int) {
+	for r, v := range acc {
+		b.VPBROADCASTD(b.x.at(r, b.start()), v)
+	}
+	for j := range b.groups() {
+		b.dotWord(acc, b.w.at(p, 64*j+32*h), b.x, 4*j)
+	}
+	for _, v := range acc {
+		b.VSUBPS(b.word("start", startBits), v, v)
 	}
 }
 

@@ -25,8 +25,26 @@ func intTiles(f format) func(*generator) {
 			t.format, t.isa, t.level = f, avx2, avx2.name
 			g.avx2Tile(&t)
 		}
-		g.avx2FewTiles(f)
+		g.isa = avx2
+		g.narrowFewTiles(f)
+		if f == formatQ8 {
+			g.dotTiles()
+		}
 	}
+}
+
+// dotTiles generates the tiles of q8_0 with AVX-VNNI. Of q4_0, whose products AVX2 adds in 16 bits, VPDPBUSD takes as
+// many multiplications.
+func (g *generator) dotTiles() {
+	g.isa = avxVNNI
+	for _, t := range []tile{
+		{rows: 1, panels: 1}, {rows: 1, panels: 4}, {rows: 1, panels: 2},
+		{rows: 1, panels: 2, swiglu: true}, {rows: 1, panels: 4, swiglu: true},
+	} {
+		t.format, t.isa, t.level = formatQ8, avxVNNI, avxVNNI.name
+		g.avx2Tile(&t)
+	}
+	g.narrowFewTiles(formatQ8)
 }
 
 // prefetches reports whether the tile prefetches weights as far ahead as its caller says. With a single row of x, memory
@@ -34,7 +52,7 @@ func intTiles(f format) func(*generator) {
 // prefetches at the end of a panel are of the next one; a prefetch of an address that does not exist has no effect.
 // q8_0 with VNNI gains from it where tiles have four panels.
 func (t *tile) prefetches() bool {
-	return t.rows == 1 && (t.isa == avx2 || t.format == formatQ4 || t.panels == 4)
+	return t.rows == 1 && (t.isa.lanes == avx2.lanes || t.format == formatQ4 || t.panels == 4)
 }
 
 // start is where in a block of x the sum of integer products begins: what undoes the offset
@@ -247,7 +265,7 @@ func (g *generator) newPrefetch(t *tile, w rows) func(p int) {
 	return g.prefetchAhead(w, t.blockBytes())
 }
 
-// avx2Tile does the same for one row with 16-bit products. A panel is two vectors of 8 rows. Several rows read
+// avx2Tile does the same for one row with 16-bit products, or with AVX-VNNI. A panel is two vectors of 8 rows. Several rows read
 // expanded panels: see pairTiles.
 func (g *generator) avx2Tile(t *tile) {
 	g.begin(t)
@@ -274,23 +292,43 @@ func (g *generator) avx2Tile(t *tile) {
 // avx2Block adds the products of one block of half a panel.
 func (g *generator) avx2Block(t *tile, sum reg.VecVirtual, p, half int, w, x rows) {
 	acc := g.vec()
+	if t.isa == avxVNNI {
+		g.VPBROADCASTD(x.at(0, t.start()), acc)
+	}
 	for j := range t.groups() {
-		if t.format == formatQ4 {
+		switch {
+		case t.isa == avxVNNI:
+			g.dotWord([]reg.VecVirtual{acc}, w.at(p, 64*j+32*half), x, 4*j)
+		case t.format == formatQ4:
 			g.avx2Nibbles(acc, p, half, j, w, x)
-		} else {
+		default:
 			g.avx2Bytes(acc, p, half, j, w, x)
 		}
 	}
 	scale, product := g.vec(), g.vec()
 	g.VCVTPH2PS(w.at(p, t.groups()*64+half*16), scale)
-	if t.format == formatQ4 {
+	switch {
+	case t.isa == avxVNNI:
+		g.VSUBPS(g.word("start", startBits), acc, acc)
+	case t.format == formatQ4:
 		g.avx2Widen(acc, x.at(0, t.start()))
-	} else {
+	default:
 		g.VCVTDQ2PS(acc, acc)
 	}
 	g.VBROADCASTSS(x.at(0, q8aScale), product)
 	g.VMULPS(scale, product, product)
 	g.VFMADD231PS(product, acc, sum)
+}
+
+// dotWord adds the products of a word of unsigned bytes with the words of all rows of x that are at an offset.
+func (g *generator) dotWord(acc []reg.VecVirtual, w operand.Mem, x rows, at int) {
+	u := g.vec()
+	g.VMOVDQU(w, u)
+	for r, v := range acc {
+		word := g.vec()
+		g.VPBROADCASTD(x.at(r, at), word)
+		g.dot(word, u, v)
+	}
 }
 
 // avx2Nibbles adds a group of q4_0 in 16 bits: 16 products of at most 15·127 stay below

@@ -10,10 +10,11 @@ import "github.com/ggmlc/ggmlc/ir/dtype"
 type Feature string
 
 // The implementations' features, from the least to the most demanding. Each one's set
-// includes the one before it, but that AMX does without AVX512BF16.
+// includes the one before it, but that AVX512 does without AVXVNNI and AMX without AVX512BF16.
 const (
 	Generic    Feature = "generic"    // nothing: pure Go
 	AVX2       Feature = "avx2"       // AVX2, FMA and F16C
+	AVXVNNI    Feature = "avxvnni"    // AVX-VNNI as well, which processors have that lack AVX-512
 	AVX512     Feature = "avx512"     // AVX-512 F, BW, DQ and VL as well
 	AVX512VNNI Feature = "avx512vnni" // AVX-512 VNNI as well
 	AVX512BF16 Feature = "avx512bf16" // AVX-512 BF16 as well
@@ -49,6 +50,7 @@ var Table = []Tile{
 	{dtype.BF16, dtype.BF16, dtype.R16, AVX512BF16, 12, 1, []int{32, 16}, []int{64, 32, 16}},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX2, 4, 32, []int{16}, []int{64, 32, 16}},
+	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVXVNNI, 6, 32, []int{16}, []int{64, 32, 16}},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{32, 16}, []int{64, 32, 16}},
 	{dtype.Q4_0, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},
 	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX2, 6, 32, []int{16}, []int{64, 32, 16}},
@@ -82,18 +84,21 @@ var Table = []Tile{
 	{dtype.IQ4_NL, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{16}, []int{64, 32, 16}},
 	{dtype.IQ4_XS, dtype.Q8A_K, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
 	{dtype.IQ4_XS, dtype.Q8A_K, dtype.R16, AVX2, 4, 256, []int{16}, []int{32, 16}},
+	{dtype.IQ4_XS, dtype.Q8A_K, dtype.R16, AVXVNNI, 6, 256, []int{16}, []int{32, 16}},
 	{dtype.IQ4_XS, dtype.Q8A_K, dtype.R16, AVX512VNNI, 12, 256, []int{16}, []int{64, 32, 16}},
 	{dtype.MXFP4, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},
 	{dtype.MXFP4, dtype.Q8A, dtype.R16, AVX2, 6, 32, []int{16}, []int{16}},
 	{dtype.MXFP4, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{16}, []int{64, 32, 16}},
 	{dtype.IQ2X, dtype.Q8A_K, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
 	{dtype.IQ2X, dtype.Q8A_K, dtype.R16, AVX2, 4, 256, []int{16}, []int{32, 16}},
+	{dtype.IQ2X, dtype.Q8A_K, dtype.R16, AVXVNNI, 6, 256, []int{16}, []int{32, 16}},
 	{dtype.IQ2X, dtype.Q8A_K, dtype.R16, AVX512VNNI, 12, 256, []int{16}, []int{64, 32, 16}},
 	{dtype.IQ2X16, dtype.Q8A_K, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
 	{dtype.IQ2X16, dtype.Q8A_K, dtype.R16, AVX2, 4, 256, []int{16}, []int{32, 16}},
 	{dtype.IQ2X16, dtype.Q8A_K, dtype.R16, AVX512VNNI, 12, 256, []int{16}, []int{64, 32, 16}},
 	{dtype.IQ3X, dtype.Q8A_K, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
 	{dtype.IQ3X, dtype.Q8A_K, dtype.R16, AVX2, 4, 256, []int{16}, []int{32, 16}},
+	{dtype.IQ3X, dtype.Q8A_K, dtype.R16, AVXVNNI, 6, 256, []int{16}, []int{32, 16}},
 	{dtype.IQ3X, dtype.Q8A_K, dtype.R16, AVX512VNNI, 12, 256, []int{16}, []int{64, 32, 16}},
 	{dtype.IQ3SX, dtype.Q8A_K, dtype.R16, Generic, 1, 256, []int{16}, []int{16}},
 	{dtype.IQ3SX, dtype.Q8A_K, dtype.R16, AVX2, 6, 256, []int{16}, []int{32, 16}},
