@@ -87,7 +87,7 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.maxMemory, "max-memory", nil, "`BACKEND=SIZE`: fail if a backend or space needs more, such as gpu=7.5GiB")
 	fs.IntVar(&f.pipeline, "pipeline", 1, "steps that may be in flight at once, each with buffers of its own for the inputs of splits")
 	fs.DurationVar(&f.planTime, "plan-time", 0, "cut the memory planner's search by the clock (plans are then not reproducible)")
-	fs.StringSliceVar(&f.cpu, "cpu", nil, "limit the program to these implementations: generic,avx2,avxvnni,avx512,avx512vnni,avx512bf16,amx")
+	fs.StringSliceVar(&f.cpu, "cpu", nil, "limit the program to these implementations: generic, avx2, avxvnni, avx512, avx512vnni, avx512bf16, amx")
 	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "round f16 weights to bf16 if products are faster: on avx512bf16 and amx, which --cpu must not exclude (each weight loses 3 bits)")
 	fs.BoolVar(&f.tune, "tune", false, "measure rates, tiles and layouts on this machine instead of predicting them; build and gen keep them in OUTPUT.target, dump in the text")
 	fs.BoolVar(&f.profile, "profile", false, "build hooks for the program's --profile")
