@@ -27,7 +27,7 @@ import (
 // options are the command line.
 type options struct {
 	models, small, ik, llama string
-	ikAVX2                   string
+	ikAVX2, ikAVXVNNI        string
 	source, work, docs       string
 	rounds, turns, threads   int
 	rows, file               string
@@ -42,6 +42,7 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.small, "small", "../../../shared/data/aidreams260K.gguf", "the small model's `file`")
 	f.StringVar(&o.ik, "ik", "", "ik_llama.cpp's llama-bench; none: its columns stay empty")
 	f.StringVar(&o.ikAVX2, "ik-avx2", "", "ik_llama.cpp's llama-bench, built without AVX-512, for rows of AVX2; none: their columns stay empty")
+	f.StringVar(&o.ikAVXVNNI, "ik-avxvnni", "", "the same, built with AVX-VNNI as well, for rows of AVX-VNNI")
 	f.StringVar(&o.llama, "llama", "", "llama.cpp's llama-bench; none: its columns stay empty")
 	f.StringVar(&o.source, "source", filepath.Join("..", ".."), "`folder` of the checkout that is measured")
 	f.StringVar(&o.work, "work", filepath.Join(os.TempDir(), "ggmlc-performance"), "`folder` for programs that are built (some 10 GB)")

@@ -230,8 +230,8 @@ func (s *session) contestants(rows []*row) (list []contestant) {
 // peers returns the peers that the command line names for a row.
 func (s *session) peers(w *row) (list []peer) {
 	all := []peer{{ik, s.ik, []string{"-rtr", "1", "-fa", "1"}}, {llama, s.llama, nil}}
-	if w.avx2 {
-		all = []peer{{ik, s.ikAVX2, all[0].flags}}
+	if w.cpu != "" {
+		all = []peer{{ik, map[string]string{"avx2": s.ikAVX2, "avxvnni": s.ikAVXVNNI}[w.cpu], all[0].flags}}
 	}
 	for _, p := range all {
 		if p.path != "" {

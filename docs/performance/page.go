@@ -101,10 +101,10 @@ var arithmetics = []struct {
 	name       string
 	measuredBy func(*row) bool
 }{
-	{"int8", func(w *row) bool { return w.bytesPerWeight < 2 && !w.avx2 }},
+	{"int8", func(w *row) bool { return w.bytesPerWeight < 2 && w.cpu == "" }},
 	{"bf16", func(w *row) bool { return strings.Contains(w.name, "BF16") }},
 	{"f32", func(w *row) bool { return w.name == "F16" }},
-	{"int8 on AVX2", func(w *row) bool { return w.avx2 }},
+	{"int8 on AVX2", func(w *row) bool { return w.cpu != "" && !w.alone }},
 }
 
 // allValues collects a figure of ours over the rows of the large model that a filter takes.

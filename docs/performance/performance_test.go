@@ -199,14 +199,16 @@ func TestGroups(t *testing.T) {
 	if want := [][]*row{{a, likeA}, {b}, {likeC}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	s := &session{options: &options{ik: "ik", ikAVX2: "ik2", llama: "llama"}}
+	s := &session{options: &options{ik: "ik", ikAVX2: "ik2", ikAVXVNNI: "ik3", llama: "llama"}}
 	for i, want := range []int{4, 3, 1} {
 		if n := len(s.contestants(got[i])); n != want {
 			t.Errorf("%d programs in group %d, want %d", n, i, want)
 		}
 	}
-	if got := s.contestants([]*row{{name: "d", avx2: true}}); len(got) != 2 || got[1].peer.path != "ik2" {
-		t.Errorf("a row of AVX2 runs beside %v, want the peer that was built for it alone", got)
+	for cpu, want := range map[string]string{"avx2": "ik2", "avxvnni": "ik3"} {
+		if got := s.contestants([]*row{{name: "d", cpu: cpu}}); len(got) != 2 || got[1].peer.path != want {
+			t.Errorf("a row of %s runs beside %v, want the peer that was built for it alone", cpu, got)
+		}
 	}
 }
 

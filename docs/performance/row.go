@@ -28,7 +28,7 @@ type row struct {
 	profile bool   // also where the time goes
 	peersOf string // a row whose peers' figures count here too, as they have no such mode: it takes its turns beside that row
 	alone   bool   // peers are not asked
-	avx2    bool   // the peer is the one that was built for AVX2 alone, as the row's program is
+	cpu     string // avx2 or avxvnni: the peer is the one that was built for that alone, as the row's program is
 	results string // the file of results; "" is the main one
 
 	sequences int // above 0, only so many that generate together are measured, beside a single one
@@ -56,7 +56,9 @@ var rows = []row{
 	{name: "BF16", file: "r1b-bf16.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, bytesPerWeight: 2},
 	blocks("Q4_K_M"), blocks("Q5_K_M"), blocks("Q6_K"), blocks("IQ4_XS"), blocks("MXFP4"),
 	onAVX2("Q4_0"), onAVX2("Q8_0"), onAVX2("Q4_K_M"), onAVX2("Q5_K_M"), onAVX2("Q6_K"), onAVX2("IQ4_XS"), onAVX2("MXFP4"),
-	together("Q4_0"), together("Q8_0"), together("Q4_K_M"), together("Q4_0", "--cpu", "avx2"), together("Q8_0", "--cpu", "avx2"), together("Q4_K_M", "--cpu", "avx2"),
+	onAVXVNNI("Q8_0"), onAVXVNNI("IQ4_XS"),
+	together("Q4_0", ""), together("Q8_0", ""), together("Q4_K_M", ""),
+	together("Q4_0", "avx2"), together("Q8_0", "avx2"), together("Q4_K_M", "avx2"), together("Q8_0", "avxvnni"),
 	{name: "aidreams260K, 1 thread", threads: 1, prompts: []int{128}, generate: 64, repeats: 9},
 	{name: "aidreams260K, 2 threads", threads: 2, prompts: []int{128}, generate: 64, repeats: 9},
 }
@@ -70,20 +72,27 @@ func blocks(format string) row {
 }
 
 // onAVX2 is the row of a file on a processor without AVX-512.
-func onAVX2(format string) row {
-	w := blocks(format)
-	w.name, w.flags, w.avx2 = format+", AVX2", []string{"--cpu", "avx2"}, true
+func onAVX2(format string) row { return blocks(format).on("avx2") }
+
+// onAVXVNNI is the row of a file on such a processor with AVX-VNNI.
+func onAVXVNNI(format string) row { return blocks(format).on("avxvnni") }
+
+// on returns the row for programs that are limited to an implementation.
+func (w row) on(cpu string) row {
+	w.name += map[string]string{"avx2": ", AVX2", "avxvnni": ", AVX-VNNI"}[cpu]
+	w.cpu, w.flags = cpu, append(w.flags, "--cpu", cpu)
 	return w
 }
 
-// together is the row of a file whose sequences generate together.
-func together(format string, flags ...string) row {
+// together is the row of a file whose sequences generate together, on an implementation if one is named.
+func together(format, cpu string) row {
 	w := blocks(format)
-	w.name, w.alone, w.prompts, w.sequences = format+", sequences", true, nil, 8
-	if len(flags) > 0 {
-		w.name = format + ", AVX2, sequences"
+	w.alone, w.prompts, w.sequences = true, nil, 8
+	w.flags = []string{"--sequences", strconv.Itoa(w.sequences), "--ctx", "1024"}
+	if cpu != "" {
+		w = w.on(cpu)
 	}
-	w.flags = append([]string{"--sequences", strconv.Itoa(w.sequences), "--ctx", "1024"}, flags...)
+	w.name += ", sequences"
 	return w
 }
 
@@ -138,7 +147,8 @@ type goal struct {
 
 var (
 	blockRows    = []string{"Q4_K_M", "Q5_K_M", "Q6_K", "IQ4_XS", "MXFP4"}
-	sequenceRows = []string{"Q4_0, sequences", "Q8_0, sequences", "Q4_K_M, sequences", "Q4_0, AVX2, sequences", "Q8_0, AVX2, sequences", "Q4_K_M, AVX2, sequences"}
+	narrowRows   = []string{"Q4_0, AVX2", "Q8_0, AVX2", "Q4_K_M, AVX2", "Q8_0, AVX-VNNI"}
+	sequenceRows = []string{"Q4_0, sequences", "Q8_0, sequences", "Q4_K_M, sequences", "Q4_0, AVX2, sequences", "Q8_0, AVX2, sequences", "Q4_K_M, AVX2, sequences", "Q8_0, AVX-VNNI, sequences"}
 )
 
 // goals are the table of issue 5, then that of issue 20.
@@ -164,9 +174,9 @@ var goals = []goal{
 	{blockRows, "tg64", limit, 0.92, 0},
 	{blockRows, "pp128", ik, 1.5, 0},
 	{blockRows, "pp512", ik, 1.5, 0},
-	{[]string{"Q4_0, AVX2", "Q8_0, AVX2", "Q4_K_M, AVX2"}, "tg64", ik, 1, 0},
-	{[]string{"Q4_0, AVX2", "Q8_0, AVX2", "Q4_K_M, AVX2"}, "pp128", ik, 1.4, 0},
-	{[]string{"Q4_0, AVX2", "Q8_0, AVX2", "Q4_K_M, AVX2"}, "pp512", ik, 1.4, 0},
+	{narrowRows, "tg64", ik, 1, 0},
+	{narrowRows, "pp128", ik, 1.4, 0},
+	{narrowRows, "pp512", ik, 1.4, 0},
 	{sequenceRows, atOnce(8), atOnce(1), 4, 0},
 }
 
