@@ -70,6 +70,9 @@ var avxVNNIMatMul = [numFormats]tileSet{
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ8AVXVNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileQ8AVXVNNIr8p1}, {4, tileQ8AVXVNNIr4p1}, {2, tileQ8AVXVNNIr2p1}, {1, tileQ8AVXVNNIr1p1}}},
 	},
+	formatIQ4XS: {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ4XSAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ4XSAVXVNNIr1p1}}}},
+	formatIQ2X:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ2XAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ2XAVXVNNIr1p1}}}},
+	formatIQ3X:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ3XAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ3XAVXVNNIr1p1}}}},
 }
 
 var avxVNNISwiGLU = [numFormats]tileSet{

@@ -281,6 +281,16 @@ func tileQ6KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //go:noescape
 func expandIQ4XSAVXVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 
+// tileIQ4XSAVXVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ4XSAVXVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ4XSAVXVNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ4XSAVXVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // expandIQ4XSAVX2 expands blocks of a panel. See expandFunc.
 //
 //go:noescape
@@ -335,6 +345,16 @@ func tileIQ4XSVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, r
 //
 //go:noescape
 func expandIQ2XAVXVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+
+// tileIQ2XAVXVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ2XAVXVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ2XAVXVNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ2XAVXVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // expandIQ2XAVX2 expands blocks of a panel. See expandFunc.
 //
@@ -440,6 +460,16 @@ func tileIQ2X16VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, 
 //
 //go:noescape
 func expandIQ3XAVXVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+
+// tileIQ3XAVXVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3XAVXVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ3XAVXVNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3XAVXVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // expandIQ3XAVX2 expands blocks of a panel. See expandFunc.
 //

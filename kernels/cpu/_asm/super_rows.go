@@ -6,7 +6,8 @@ import (
 )
 
 // superTiles generates what each format with superblocks has: tiles that read panels as they are stored, with AVX2 of
-// one row and of few, and with AVX2 a function that expands panels for more.
+// one row and of few, and with AVX2 a function that expands panels for more; with AVX-VNNI of one row, and that
+// function, where AVX2 multiplies magnitudes.
 func superTiles(g *generator) {
 	for i := range schemes {
 		s := &schemes[i]
@@ -16,6 +17,9 @@ func superTiles(g *generator) {
 		if s.signed() {
 			g.isa = avxVNNI
 			g.expandSuper(s)
+			for panels := range 2 {
+				g.superRow(s, &tile{format: s.format, isa: avxVNNI, level: avxVNNI.name, rows: 1, panels: 1 + panels})
+			}
 		}
 		g.isa = avx2
 		g.expandSuper(s)
@@ -51,7 +55,7 @@ func (g *generator) superRow(s *scheme, t *tile) {
 		if t.rows == 1 {
 			b.keepHigh()
 		}
-	} else if s.signed() {
+	} else if s.signed() && g.isa == avx2 {
 		g.VMOVUPS(g.valueTable(s, "signed", byte(s.offset)), b.table)
 	}
 	if t.rows == 1 {
@@ -151,6 +155,8 @@ func (b *superRow) vectors(spots []spot) {
 				b.wideRow(s.panel, sums[0])
 			case b.wide():
 				b.wideRows(s.panel, sums)
+			case b.generator.isa == avxVNNI:
+				b.dotPart(s.panel, s.vector, sums[0])
 			case b.signed() && s.vector == 0:
 				b.signedPart(s.panel, ints[0][i:i+2])
 			case !b.signed():
@@ -214,6 +220,19 @@ func (b *superRow) wideRows(p int, sums []reg.VecVirtual) {
 			b.VPADDD(v, sums[r], sums[r])
 		}
 	})
+}
+
+// dotPart adds the products of a part, which is one group, of one row for vector h with AVX-VNNI.
+func (b *superRow) dotPart(p, h int, sum reg.VecVirtual) {
+	acc := b.vec()
+	b.clear(acc)
+	b.bytesOf(p, h, func(j int, u reg.VecVirtual) {
+		x := b.vec()
+		b.VPBROADCASTD(b.x.at(0, 4*j), x)
+		b.dot(x, u, acc)
+	})
+	b.VPMULLD(b.smallInts(b.scaleAt(p, h, 0)), acc, acc)
+	b.VPADDD(acc, sum, sum)
 }
 
 // narrowPart adds the products of a part for vector h with AVX2. As many words as cannot overflow are added in 16 bits.
