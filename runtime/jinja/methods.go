@@ -139,12 +139,12 @@ func swapCase(r rune) rune {
 	return unicode.ToUpper(r)
 }
 
-// titleWords makes the first letter after each character that is no letter upper case, and the others lower case.
+// titleWords makes each letter upper case that is after a character without case, and the others lower case.
 func titleWords(s string) string {
-	letter := false
+	cased := false
 	return strings.Map(func(r rune) rune {
-		was := letter
-		if letter = unicode.IsLetter(r); was {
+		was := cased
+		if cased = unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r); was {
 			return unicode.ToLower(r)
 		}
 		return unicode.ToTitle(r)
