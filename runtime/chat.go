@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ggmlc/ggmlc/runtime/jinja"
 	"github.com/ggmlc/ggmlc/runtime/token"
@@ -170,12 +171,12 @@ func (t *chatTemplate) tokens(messages []Message) ([]int32, error) {
 	}
 	ids := t.encode(text, given)
 	if !exact {
-		strict, given, _, err := t.render(messages, now, true)
+		strict, hidden, _, err := t.render(messages, now, true)
 		if err != nil {
 			return nil, err
 		}
-		if safe := t.encode(strict, given); strict == text || !slices.Equal(t.controls(ids), t.controls(safe)) {
-			ids = safe
+		if strict == text || !slices.Equal(t.controls(text, given), t.controls(strict, hidden)) {
+			ids = t.encode(strict, hidden)
 		}
 	}
 	v := t.model.vocab
@@ -194,25 +195,19 @@ func (t *chatTemplate) encode(text string, given []token.Span) []int32 {
 	return t.model.vocab.Encode(nil, text, token.Options{ParseSpecials: true, Given: given})
 }
 
-// controls returns the control and unknown tokens among others.
-func (t *chatTemplate) controls(ids []int32) []int32 {
-	var list []int32
-	for _, id := range ids {
-		if kind := t.model.vocab.TypeOf(id); kind == token.Control || kind == token.Unknown {
-			list = append(list, id)
-		}
-	}
-	return list
+// controls returns the control tokens of a rendered text. Unknown tokens of characters that the vocabulary lacks are none.
+func (t *chatTemplate) controls(text string, given []token.Span) []int32 {
+	return t.model.vocab.FindControls(text, token.Options{ParseSpecials: true, Given: given})
 }
 
 // render returns the text of messages, and the parts of it that are in no control token. Of untrusted texts it hides
-// control tokens, and if strict all their symbols. It is exact if such texts have none of these, so that strict would make
-// no difference.
+// control tokens, and if strict all their symbols. It is exact if such texts have none of these, and are UTF-8, so that
+// strict would make no difference.
 func (t *chatTemplate) render(messages []Message, now time.Time, strict bool) (text string, given []token.Span, exact bool, err error) {
 	exact = true
 	hide := func(s string) string {
 		s = t.guards.hideNames(t.guards.clean(s))
-		exact = exact && !strings.ContainsAny(s, t.guards.symbols)
+		exact = exact && !strings.ContainsAny(s, t.guards.symbols) && utf8.ValidString(s)
 		if strict {
 			s = t.guards.hideSymbols(s)
 		}

@@ -104,9 +104,10 @@ func (g *guards) hideNames(text string) string {
 	})
 }
 
-// hideSymbols hides all symbols that control tokens have.
+// hideSymbols hides all symbols that control tokens have. Bytes that are no UTF-8 might be joined to one: each becomes
+// U+FFFD.
 func (g *guards) hideSymbols(text string) string {
-	return mapRunes(text, func(_ int, r rune) rune {
+	return mapRunes(strings.ToValidUTF8(text, string(utf8.RuneError)), func(_ int, r rune) rune {
 		if s := g.standIns[r]; s != 0 && isSymbol(r) {
 			return s
 		}

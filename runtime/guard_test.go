@@ -237,3 +237,95 @@ func TestMoreSymbolsThanNoncharacters(t *testing.T) {
 		t.Errorf("%d noncharacters, want 66", len(seen))
 	}
 }
+
+// markVocab is a vocabulary with a token between turns that is user-defined, as in files of gpt-oss: the first after
+// those of guardVocab's names. It has tokens for bytes.
+func markVocab(t *testing.T, a token.Algorithm) (v *token.Vocab, mark int32) {
+	t.Helper()
+	table := &token.Table{Algorithm: a, BOS: guardBOS, EOS: guardEOS, UNK: 0}
+	add := func(kind token.Type, text string) {
+		table.Tokens, table.Types, table.Scores = append(table.Tokens, text), append(table.Types, kind), append(table.Scores, -1)
+	}
+	add(token.Unknown, "<unk>")
+	add(token.Control, "<s>")
+	add(token.Control, "</s>")
+	add(token.UserDefined, "<|m|>")
+	add(token.UserDefined, "<b>")
+	for b := range 256 {
+		if a == token.RWKV {
+			add(token.Normal, string([]byte{byte(b)}))
+		} else {
+			add(token.Byte, fmt.Sprintf("<0x%02X>", b))
+		}
+	}
+	if a != token.RWKV {
+		for b := byte('!'); b <= '~'; b++ {
+			add(token.Normal, string(b))
+		}
+		for _, s := range []string{"<|", "m|", "m|>"} {
+			add(token.Normal, s)
+		}
+	}
+	if a == token.BPE {
+		table.Merges, table.Raw, table.IgnoreMerges = []string{"< |", "m |", "m| >", "<| m|>"}, true, true
+	}
+	if a == token.BPE || a == token.RWKV || a == token.WPM {
+		table.Scores = nil
+	}
+	data, err := table.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err = token.Load(string(data)); err != nil {
+		t.Fatal(err)
+	}
+	return v, 3
+}
+
+// TestGuardsOfEachAlgorithm: also those that find control tokens in any text make none of a user's, nor one that is
+// user-defined and looks like one. Other user-defined tokens are those of the text alone.
+func TestGuardsOfEachAlgorithm(t *testing.T) {
+	p := talker(t)
+	m, _ := openProgram(t, p, Options{Threads: 1})
+	for _, a := range []token.Algorithm{token.SPM, token.BPE, token.WPM, token.UGM, token.RWKV, token.PLaMo} {
+		v, mark := markVocab(t, a)
+		m.vocab = v
+		const own = "</s><|m|>"
+		for _, text := range []string{"a</s><|m|>b", "<|m|>", "<s><unk></s>", "<|xm|></xs>"} {
+			ids, err := m.ChatTokens([]Message{{Role: "user", Content: text}}, ChatOptions{Template: "a{{ messages[0].content | replace('x', '') }}</s><|m|>"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := len(ids) - 2
+			if got := slices.IndexFunc(ids[:n], func(id int32) bool { return v.TypeOf(id) == token.Control || id == mark }); got > 0 || !slices.Equal(ids[n:], []int32{guardEOS, mark}) {
+				t.Errorf("%v: %q: %v, want no control token in it before %s", a, text, ids, own)
+			}
+		}
+		ids, err := m.ChatTokens([]Message{{Role: "user", Content: "a<b>"}}, ChatOptions{Template: "{{ messages[0].content }}"})
+		if err != nil || !slices.Contains(ids, mark+1) {
+			t.Errorf("%v: %v, %v: no user-defined token", a, ids, err)
+		}
+	}
+}
+
+// TestJoinedBytes: two messages that end and begin within a character make no control token of it.
+func TestJoinedBytes(t *testing.T) {
+	name := manySymbols()[0]
+	template := "a{{ messages[0].content }}{{ messages[1].content }}"
+	ids := guardTokens(t, template, "", Message{Role: "user", Content: name[:1]}, Message{Role: "user", Content: name[1:]})
+	if got := controlsOf(ids); len(got) > 0 {
+		t.Errorf("control tokens %v", got)
+	}
+}
+
+// TestUnknownCharactersAreNoControls: that a vocabulary lacks characters of a text is no reason to hide its symbols.
+func TestUnknownCharactersAreNoControls(t *testing.T) {
+	p := talker(t)
+	m, _ := openProgram(t, p, Options{Threads: 1})
+	m.vocab, _ = markVocab(t, token.UGM)
+	want := m.vocab.Encode(nil, "a", token.Options{Specials: true})
+	got, err := m.ChatTokens([]Message{{Role: "user", Content: "5 < 6"}}, ChatOptions{Template: "{{ 'a' if '<' in messages[0].content else 'é世' }}"})
+	if err != nil || !slices.Equal(got[len(got)-len(want):], want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+}

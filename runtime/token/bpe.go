@@ -97,7 +97,7 @@ func (e *encoder) wholeWord(word string) bool {
 	if e.v.flags&flagIgnoreMerges == 0 && (e.v.flags&flagNewlines == 0 || strings.Trim(word, "\n") != "") {
 		return false
 	}
-	id := e.v.textToken(word)
+	id := e.textToken(word)
 	if id == None {
 		return false
 	}
@@ -107,7 +107,7 @@ func (e *encoder) wholeWord(word string) bool {
 
 // emitBPE appends the token of a symbol, or the tokens of its bytes. A byte without a token is lost, as in llama.cpp.
 func (e *encoder) emitBPE(s symbol) {
-	if s.id != None && e.v.Valid(s.id) && e.v.matchesText(s.id) {
+	if s.id != None && e.v.Valid(s.id) && e.v.matchesText(s.id) && e.takes(s.id) {
 		e.out = append(e.out, s.id)
 		return
 	}

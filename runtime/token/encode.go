@@ -14,6 +14,7 @@ type Options struct {
 	ParseSpecials bool
 
 	// Given are parts of the text, in its order, that ParseSpecials leaves text: no control token has bytes of them.
+	// Neither has a user-defined one that looks like one (see IsControl).
 	Given []Span
 }
 
@@ -22,7 +23,7 @@ func (v *Vocab) Encode(dst []int32, text string, o Options) []int32 {
 	if o.Specials && v.flags&flagAddBOS != 0 {
 		dst = append(dst, v.bos)
 	}
-	e := encoder{v: v, out: dst}
+	e := encoder{v: v, out: dst, guarded: len(o.Given) > 0}
 	pos := 0
 	for _, m := range v.special.find(v, text, o) {
 		if start := m.pos - m.before; pos < start {
@@ -47,6 +48,7 @@ func (v *Vocab) Encode(dst []int32, text string, o Options) []int32 {
 type encoder struct {
 	v       *Vocab
 	out     []int32
+	guarded bool // no text becomes a control token, whatever the algorithm
 	text    string
 	symbols []symbol
 	queue   queue
@@ -71,6 +73,17 @@ func (e *encoder) fragment(text string) {
 	default:
 		e.spm(text)
 	}
+}
+
+// takes reports whether text may become a token that the algorithm finds in it. RWKV's and PLaMo-2's find control tokens.
+func (e *encoder) takes(id int32) bool { return !e.guarded || !e.v.IsControl(id) }
+
+// textToken is that of the vocabulary, of tokens that text may become.
+func (e *encoder) textToken(text string) int32 {
+	if id := e.v.textToken(text); id != None && e.takes(id) {
+		return id
+	}
+	return None
 }
 
 // symbol is a piece of the text. Pieces form a list in the order of the text. A piece that was joined to its left
@@ -123,7 +136,7 @@ func (e *encoder) candidate(s symbol, n int) (key uint32, id int32) {
 	if e.v.algorithm == BPE {
 		return e.v.merge(s.id, e.symbols[s.next].id)
 	}
-	id = e.v.textToken(e.text[s.pos : s.pos+n])
+	id = e.textToken(e.text[s.pos : s.pos+n])
 	if id == None {
 		return 0, None
 	}

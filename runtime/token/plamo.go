@@ -24,7 +24,7 @@ func (e *encoder) plamo(text string) {
 	best := make([]plamoChoice, len(text)+1)
 	for at := len(text) - 1; at >= 0; at-- {
 		if text[at]&0xc0 != 0x80 { // the beginning of a character
-			e.v.plamoAt(best, text, at)
+			e.plamoAt(best, text, at)
 		}
 	}
 	for at := 0; at < len(text); {
@@ -48,16 +48,16 @@ type plamoChoice struct {
 }
 
 // plamoAt chooses the piece at a position. The choices after it are made.
-func (v *Vocab) plamoAt(best []plamoChoice, text string, at int) {
+func (e *encoder) plamoAt(best []plamoChoice, text string, at int) {
 	end := min(at+leadBytes(text[at]), len(text))
 	c := plamoChoice{None, end, best[end].cost + plamoUnknown}
-	w := v.prefixes.walk(v)
+	w := e.v.prefixes.walk(e.v)
 	for end := at + 1; end <= len(text) && w.step(text[end-1]); end++ {
 		id := w.token()
-		if id == None {
+		if id == None || !e.takes(id) {
 			continue
 		}
-		cost := -math.Round(float64(v.score(id)) * plamoUnit)
+		cost := -math.Round(float64(e.v.score(id)) * plamoUnit)
 		if !(cost < plamoMost) || cost < -math.MaxInt32 {
 			continue
 		}

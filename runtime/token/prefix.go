@@ -59,11 +59,11 @@ func (w *walk) token() int32 {
 }
 
 // longest returns the longest token that a text begins with, and its length, or None.
-func (v *Vocab) longest(text string) (id int32, n int) {
+func (e *encoder) longest(text string) (id int32, n int) {
 	id = None
-	w := v.prefixes.walk(v)
+	w := e.v.prefixes.walk(e.v)
 	for i := 0; i < len(text) && w.step(text[i]); i++ {
-		if t := w.token(); t != None {
+		if t := w.token(); t != None && e.takes(t) {
 			id, n = t, i+1
 		}
 	}

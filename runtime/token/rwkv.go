@@ -5,7 +5,7 @@ package token
 // there is one.
 func (e *encoder) rwkv(text string) {
 	for pos := 0; pos < len(text); {
-		id, n := e.v.longest(text[pos:])
+		id, n := e.longest(text[pos:])
 		if id == None {
 			id, n = e.v.unk, 1
 		}

@@ -125,7 +125,7 @@ func (s *special) all(v *Vocab, text string, o Options) []match {
 		w := s.tokens.walk(v)
 		for end := pos; end < len(text) && w.step(text[end]); end++ {
 			id := w.token()
-			if id == None || !v.matchable(id, o) || v.TypeOf(id) != UserDefined && meets(o.Given, pos, end+1) {
+			if id == None || !v.matchable(id, o) || v.IsControl(id) && meets(o.Given, pos, end+1) {
 				continue
 			}
 			found = append(found, match{pos: pos, n: end + 1 - pos, id: id})

@@ -66,7 +66,7 @@ func (v *Vocab) order(id int32) uint32 {
 // emit appends the token of a symbol, or the tokens of its bytes.
 func (e *encoder) emit(s symbol) {
 	text := e.text[s.pos : s.pos+s.n]
-	if id := e.v.textToken(text); id != None {
+	if id := e.textToken(text); id != None {
 		e.out = append(e.out, id)
 		return
 	}

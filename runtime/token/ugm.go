@@ -20,7 +20,7 @@ func (e *encoder) ugm(text string) {
 	best[0].score = 0
 	for at := 0; at < len(text); {
 		size := min(leadBytes(text[at]), len(text)-at)
-		if !e.v.tokensAt(best, text, at, size) {
+		if !e.tokensAt(best, text, at, size) {
 			best[at+size].improve(e.v.unk, at, best[at].score+float64(e.v.unknownScore))
 		}
 		at += size
@@ -46,17 +46,17 @@ func (c *choice) improve(id int32, from int, score float64) {
 }
 
 // tokensAt tries all tokens that begin at a position. It reports whether one of them is the whole character there.
-func (v *Vocab) tokensAt(best []choice, text string, at, size int) (whole bool) {
-	w := v.prefixes.walk(v)
+func (e *encoder) tokensAt(best []choice, text string, at, size int) (whole bool) {
+	w := e.v.prefixes.walk(e.v)
 	for end := at + 1; end <= len(text) && w.step(text[end-1]); end++ {
 		id := w.token()
-		if id == None {
+		if id == None || !e.takes(id) {
 			continue
 		}
 		whole = whole || end-at == size
 		score := 0.0 // of user-defined tokens, which makes them likely
-		if v.TypeOf(id) != UserDefined {
-			score = float64(v.score(id))
+		if e.v.TypeOf(id) != UserDefined {
+			score = float64(e.v.score(id))
 		}
 		best[end].improve(id, at, best[at].score+score)
 	}

@@ -100,7 +100,7 @@ func (e *encoder) flushWPM(word []byte) []byte {
 	start := len(e.out)
 	text := space + string(word)
 	for pos := 0; pos < len(text); {
-		id, n := e.v.longest(text[pos:])
+		id, n := e.longest(text[pos:])
 		if id == None {
 			e.out = append(e.out[:start], e.v.unk)
 			break
