@@ -184,7 +184,7 @@ func (t *Terminal) resume() {
 }
 
 // Close returns the terminal to its own mode for good. Another goroutine than that of ReadLine may call it, also while
-// a line is read.
+// a line is read: the cursor is then at its end, so that later output is not written over it.
 func (t *Terminal) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -192,6 +192,10 @@ func (t *Terminal) Close() {
 		return
 	}
 	t.closed = true
+	if t.restore != nil && t.reading && !inBackground(t.in) {
+		t.buffer.at = len(t.buffer.text)
+		t.screen.draw(&t.buffer)
+	}
 	t.ownMode()
 	if t.signals != nil {
 		t.signals.close()

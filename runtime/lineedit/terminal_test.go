@@ -68,6 +68,25 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// TestCloseMovesToTheEnd: what is shown later is not written over the second row of a text whose cursor is in the first.
+func TestCloseMovesToTheEnd(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	user, program := pty.Open(t, 40)
+	terminal, err := Open(program, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := show(user)
+	go terminal.ReadLine("> ")
+	shown.until("> ")
+	io.WriteString(user, strings.Repeat("a", 50)+"\x1b[H")
+	shown.until("\x1b[1A\r\x1b[2C")
+	terminal.Close()
+	if text := shown.until(pasteMarksOff); !strings.HasSuffix(text, "aaa\r\x1b[13C"+pasteMarksOff) {
+		t.Errorf("%q", text)
+	}
+}
+
 func TestOnlyTerminalsAreOpened(t *testing.T) {
 	t.Setenv("TERM", "dumb")
 	_, program := pty.Open(t, 40)
