@@ -105,6 +105,12 @@ type conversation struct {
 	interrupts <-chan os.Signal
 	ended      bool // the input, within the last message
 
+	fromFile bool // the messages are of no user who could write another one
+	read     int  // lines of the input
+	begin    int  // line of the newest message; 0: it is that of --prompt
+	asked    int  // messages
+	tooLong  int  // messages that were left out
+
 	answers, prompted, reused, made int
 	prefillTime, decodeTime         time.Duration
 }
@@ -122,14 +128,26 @@ func (g *generateCommand) converse(ctx context.Context, s *Session) error {
 		signals := make(chan os.Signal, 1)
 		signal.Notify(signals, os.Interrupt)
 		defer signal.Stop(signals)
+		if ctx.Err() != nil { // an interrupt before the conversation
+			return cancelled(ctx)
+		}
 		c.interrupts, ctx = signals, context.WithoutCancel(ctx) // whose end is the first interrupt
 	}
 	c.input = newLineSource(g.in, g.err)
+	c.fromFile = !c.input.typed()
 	defer c.input.leave()
 	if g.chat.system != "" {
 		c.messages = append(c.messages, Message{Role: "system", Content: g.chat.system})
 	}
-	return errors.Join(c.turns(ctx), c.report())
+	return errors.Join(c.turns(ctx), c.leftOut(), c.report())
+}
+
+// leftOut returns an error if messages of a file were left out. The others have their answers.
+func (c *conversation) leftOut() error {
+	if c.tooLong == 0 || !c.fromFile {
+		return nil
+	}
+	return fmt.Errorf("%d of %d messages were left out, as they are too long", c.tooLong, c.asked)
 }
 
 // adviseTemplate adds the flag that gives another template.
@@ -154,6 +172,7 @@ func (c *conversation) turns(ctx context.Context) error {
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
+		c.asked++
 		c.messages = append(c.messages, Message{Role: "user", Content: text})
 		if err := c.answer(ctx); err != nil {
 			return err
@@ -176,6 +195,7 @@ func (c *conversation) ask() (string, error) {
 	if c.ended {
 		return "", io.EOF
 	}
+	c.begin = c.read + 1
 	var b strings.Builder
 	for sign := "> "; ; sign = "… " {
 		select {
@@ -184,6 +204,7 @@ func (c *conversation) ask() (string, error) {
 			fmt.Fprintln(c.err)
 			return "", errInterrupted
 		case l := <-c.input.next(sign):
+			c.read++
 			if c.ended = l.err == io.EOF && b.Len() > 0; c.ended {
 				return strings.TrimSuffix(b.String(), "\n"), nil
 			}

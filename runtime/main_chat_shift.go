@@ -23,13 +23,25 @@ func (c *conversation) fit() (prompt []int32, err error) {
 			return nil, err
 		}
 		c.messages = c.messages[:len(c.messages)-1]
-		fmt.Fprintf(c.err, "%s: the message is left out: it is %d tokens long, with those that are always there, and the context has room for %d: write a shorter one, or compile with a larger --ctx\n",
-			c.name, len(alone), most)
+		c.tooLong++
+		fmt.Fprintf(c.err, "%s: %sthe message is left out: it is %d tokens long, with those that are always there, and the context has room for %d: write a shorter one, or compile with a larger --ctx\n",
+			c.name, c.place(), len(alone), most)
 		return nil, nil
 	}
 	full := &ContextError{Used: c.session.length, Wanted: len(prompt) - c.session.length, Limit: most}
 	prompt, err = c.shift(full, 0)
 	return prompt, c.full(err)
+}
+
+// place is where the newest message is, for a note about it; "" for a user who has just written it.
+func (c *conversation) place() string {
+	switch {
+	case !c.fromFile:
+		return ""
+	case c.begin == 0:
+		return "--prompt: "
+	}
+	return fmt.Sprintf("line %d: ", c.begin)
 }
 
 // checkSystem reports a message of the system that leaves no room for any message of the user.

@@ -123,7 +123,8 @@ func TestConversationGoesOn(t *testing.T) {
 	for _, shift := range []string{"on", "off"} {
 		in := "hi\n" + strings.Repeat("a", 100) + "\nho\n"
 		status, out, errs := invokeWith(talker(t), strings.NewReader(in), nil, "--chat", "-n", "3", "--threads", "1", "--context-shift", shift)
-		if status != 0 || strings.Count(out, "\n") != 2 || !strings.Contains(errs, "the message is left out: it is 103 tokens long") || !strings.Contains(errs, "2 answers") {
+		if status != 1 || strings.Count(out, "\n") != 2 || !strings.Contains(errs, "toy: line 2: the message is left out: it is 103 tokens long") || !strings.Contains(errs, "2 answers") ||
+			!strings.HasSuffix(errs, "toy: 1 of 3 messages were left out, as they are too long\n") {
 			t.Errorf("%s: status %d, %q, %q", shift, status, out, errs)
 		}
 	}

@@ -22,6 +22,9 @@ type lineSource interface {
 	// next shows a sign to a user, and returns a channel that gives the next line.
 	next(sign string) <-chan line
 
+	// typed reports whether a user writes the lines, at a terminal.
+	typed() bool
+
 	// leave ends reading for good, also while a line is read.
 	leave()
 }
@@ -30,14 +33,14 @@ type lineSource interface {
 func newLineSource(in io.Reader, signs io.Writer) lineSource {
 	file, ok := in.(*os.File)
 	if !ok || !terminal(file) {
-		return plainLines{readLines(in), io.Discard}
+		return plainLines{readLines(in), io.Discard, false}
 	}
 	if shown, ok := signs.(*os.File); ok {
 		if t, err := lineedit.Open(file, shown); err == nil {
 			return editedLines{t}
 		}
 	}
-	return plainLines{readLines(in), signs}
+	return plainLines{readLines(in), signs, true}
 }
 
 // editedLines are lines that the user edits.
@@ -52,18 +55,23 @@ func (e editedLines) next(sign string) <-chan line {
 	return lines
 }
 
+func (editedLines) typed() bool { return true }
+
 func (e editedLines) leave() { e.terminal.Close() }
 
 // plainLines are lines as they are.
 type plainLines struct {
-	lines <-chan line
-	signs io.Writer
+	lines      <-chan line
+	signs      io.Writer
+	atTerminal bool
 }
 
 func (p plainLines) next(sign string) <-chan line {
 	fmt.Fprint(p.signs, sign)
 	return p.lines
 }
+
+func (p plainLines) typed() bool { return p.atTerminal }
 
 func (plainLines) leave() {}
 

@@ -108,3 +108,17 @@ func TestSignsOfPlainInput(t *testing.T) {
 		t.Errorf("%q", &signs)
 	}
 }
+
+// TestInterruptBeforeAConversation ends the program: nobody has seen a sign or an answer yet.
+func TestInterruptBeforeAConversation(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, args := range [][]string{{}, {"--prompt", "hi"}} {
+		var out, errs bytes.Buffer
+		c := &cli{program: talker(t), in: strings.NewReader("hi\n"), out: &out, err: &errs}
+		status := runWith(ctx, c, append([]string{"toy", "--chat", "--threads", "1", "-n", "3"}, args...))
+		if status != exitFailed || out.Len() > 0 || !strings.Contains(errs.String(), "cancel") {
+			t.Errorf("%v: status %d, %q, %q", args, status, &out, &errs)
+		}
+	}
+}
