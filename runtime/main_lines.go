@@ -84,10 +84,15 @@ func readLines(r io.Reader) <-chan line {
 	go func() {
 		s := bufio.NewScanner(r)
 		s.Buffer(nil, maxLine)
-		for s.Scan() {
+		n := 1
+		for ; s.Scan(); n++ {
 			lines <- line{text: strings.TrimSuffix(s.Text(), "\r")}
 		}
-		lines <- line{err: cmp.Or(s.Err(), io.EOF)}
+		err := cmp.Or(s.Err(), io.EOF)
+		if err == bufio.ErrTooLong {
+			err = fmt.Errorf("line %d has more than %d MiB, and the conversation ends here: write shorter messages", n, maxLine>>20)
+		}
+		lines <- line{err: err}
 	}()
 	return lines
 }

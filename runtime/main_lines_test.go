@@ -122,3 +122,25 @@ func TestInterruptBeforeAConversation(t *testing.T) {
 		}
 	}
 }
+
+// TestLineWithoutEnd: the error of a line that no message can be has its number, and what to do.
+func TestLineWithoutEnd(t *testing.T) {
+	lines := readLines(io.MultiReader(strings.NewReader("a\n"), &zeros{maxLine + 1}))
+	if got := <-lines; got != (line{"a", nil}) {
+		t.Errorf("%v", got)
+	}
+	if got := <-lines; got.err == nil || got.err.Error() != "line 2 has more than 64 MiB, and the conversation ends here: write shorter messages" {
+		t.Errorf("%v", got.err)
+	}
+}
+
+// zeros reads as n bytes.
+type zeros struct{ n int }
+
+func (z *zeros) Read(b []byte) (int, error) {
+	n := min(len(b), z.n)
+	if z.n -= n; n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
