@@ -1,12 +1,14 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/frontend/gguf"
 )
 
 // namedPath is a path with the name by which the user knows it.
@@ -21,7 +23,7 @@ func outputs(paths ...namedPath) []namedPath {
 // noClash refuses outputs that would replace an input, or one another.
 func noClash(inputs, outputs []namedPath) error {
 	for i, out := range outputs {
-		for _, in := range inputs {
+		for _, in := range withParts(inputs) {
 			if exists(in.path) && samePath(in.path, out.path) { // opening it reports a missing file
 				return usagef("%s %s: this is %s, which would be overwritten: choose another path", out.name, out.path, in.name)
 			}
@@ -33,6 +35,17 @@ func noClash(inputs, outputs []namedPath) error {
 		}
 	}
 	return nil
+}
+
+// withParts adds the other parts of models in several files.
+func withParts(inputs []namedPath) []namedPath {
+	all := slices.Clone(inputs)
+	for _, in := range inputs {
+		for i, path := range gguf.OtherParts(in.path) {
+			all = append(all, namedPath{fmt.Sprintf("part %d of %s", i+2, in.name), path})
+		}
+	}
+	return all
 }
 
 // exists reports whether there is something at a path.

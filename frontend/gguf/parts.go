@@ -120,14 +120,25 @@ func (f *File) checkParts() error {
 	for _, p := range f.others {
 		all.Add(f.checkArchitecture(p))
 	}
-	if !all.Any() && f.Has(partTensorsKey) {
-		n, err := f.Uint(partTensorsKey)
-		if err == nil && n != uint64(f.NumTensors()) {
-			err = f.KeyError(partTensorsKey, "is %d, but the parts have %d tensors: they are of different models, or damaged", n, f.NumTensors())
+	if !all.Any() {
+		all.Add(f.checkTensorCount(f))
+		for _, p := range f.others {
+			all.Add(f.checkTensorCount(p))
 		}
-		all.Add(err)
 	}
 	return all.Err(f.FileError)
+}
+
+// checkTensorCount checks that a part which states how many tensors all parts have has that right.
+func (f *File) checkTensorCount(p *File) error {
+	if !p.Has(partTensorsKey) {
+		return nil
+	}
+	n, err := p.Uint(partTensorsKey)
+	if err == nil && n != uint64(f.NumTensors()) {
+		err = p.KeyError(partTensorsKey, "is %d, but the parts have %d tensors: they are of different models, or damaged", n, f.NumTensors())
+	}
+	return err
 }
 
 // checkArchitecture checks that a part which names an architecture names that of the first.

@@ -116,6 +116,8 @@ func TestPartsOfOtherModelsAreRefused(t *testing.T) {
 		"name":           {change: set(0, "split.count", uint16(4)), want: "whose names have to end with -00001-of-00004.gguf to -00004-of-00004.gguf"},
 		"architecture":   {change: set(2, "general.architecture", "gpt2"), want: `is "gpt2", and that of the first part is "llama"`},
 		"tensors":        {want: "is 4, but the parts have 5 tensors"},
+		"tensors of another model": {change: func(i int, w *Writer) { w.Set("split.tensors.count", int32(5+i/2)) },
+			want: "-00003-of-00003.gguf: key \"split.tensors.count\" (at 0x18): is 6, but the parts have 5 tensors"},
 		"tensor twice": {change: func(i int, w *Writer) {
 			if i == 2 {
 				w.Tensor("t11", TensorF32, []int{1}, bytesOf(0, 4))
