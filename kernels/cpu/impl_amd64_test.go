@@ -2,7 +2,11 @@
 
 package cpu
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
+)
 
 // TestPrefetchDistances has the distances that were measured, by processor.
 func TestPrefetchDistances(t *testing.T) {
@@ -32,7 +36,7 @@ func TestPrefetchDistances(t *testing.T) {
 	}
 }
 
-// TestPlacesOfThisProcessor: one row on AVX2 reads at one place on AMD's processors before Zen 5, and at two there.
+// TestPlacesOfThisProcessor: one row with 256 bits reads at one place on AMD's processors before Zen 5, and at two there.
 func TestPlacesOfThisProcessor(t *testing.T) {
 	f := detect()
 	if f.intel || !f.avx2 {
@@ -42,7 +46,12 @@ func TestPlacesOfThisProcessor(t *testing.T) {
 	if f.zen5() {
 		want = 2
 	}
-	if all := builtin(); all[1].fewPlaces != want || all[3].fewPlaces != 2 {
-		t.Errorf("%d places on AVX2, want %d; %d with VNNI, want 2", all[1].fewPlaces, want, all[3].fewPlaces)
+	places := map[tile.Feature]int{
+		tile.AVX2: want, tile.AVXVNNI: want, tile.AVX512: want, tile.AVX512VNNI: 2, tile.AVX512BF16: 2, tile.AMX: 2,
+	}
+	for _, im := range builtin() {
+		if n, ok := places[im.name]; ok && im.fewPlaces != n {
+			t.Errorf("%s: %d places, want %d", im.name, im.fewPlaces, n)
+		}
 	}
 }
