@@ -13,16 +13,22 @@ import (
 // labels that nothing branches to, registers that are read before they are written, and instructions that the module's
 // version or target does not have. It knows the instructions that Emit prints and their relatives, and refuses others.
 func Check(text string) error {
+	_, err := checked(text)
+	return err
+}
+
+// checked returns the module that Check has read.
+func checked(text string) (*module, error) {
 	m, err := parse(text)
 	if m == nil {
-		return err
+		return nil, err
 	}
 	c := &checker{m: m, found: []error{err}}
 	c.header()
 	for _, e := range m.entries {
 		c.entry(e)
 	}
-	return errors.Join(c.found...)
+	return m, errors.Join(c.found...)
 }
 
 type checker struct {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand"
 	"slices"
+	"sync"
 )
 
 // Program is a module with one entry that is ready to run on the host. Tests and simulated drivers run PTX with it. It
@@ -15,10 +16,13 @@ type Program struct {
 	Params  int    // words
 
 	e           *entry
-	steps       []step // of each statement
-	slots       map[string]int
+	steps       []step            // of each statement
+	slots       map[string]int    // of registers, the same in each thread
+	constants   map[uint64]int    // slots of values that never change
+	registers   int               // how many slots, the first ones, are of registers that instructions write
 	bases       map[string]uint64 // addresses in shared memory
 	sharedBytes int
+	groups      sync.Pool // of *cta
 }
 
 // Memory is the device memory of a run.
@@ -37,10 +41,7 @@ type Launch struct {
 
 // Load reads a module.
 func Load(text string) (*Program, error) {
-	if err := Check(text); err != nil {
-		return nil, err
-	}
-	m, err := parse(text)
+	m, err := checked(text)
 	if err != nil {
 		return nil, err
 	}
@@ -48,10 +49,12 @@ func Load(text string) (*Program, error) {
 		return nil, fmt.Errorf("ptx: a module with %d entries: one with .reqntid is run", len(m.entries))
 	}
 	e := m.entries[0]
-	p := &Program{Name: e.name, Threads: product(e.threads), Params: len(e.paramNames), e: e, slots: make(map[string]int), bases: make(map[string]uint64)}
+	p := &Program{Name: e.name, Threads: product(e.threads), Params: len(e.paramNames), e: e,
+		slots: make(map[string]int), constants: make(map[uint64]int), bases: make(map[string]uint64)}
 	for name := range e.registers {
 		p.slots[name] = len(p.slots)
 	}
+	p.registers = len(p.slots)
 	for _, name := range slices.Sorted(maps.Keys(e.shared)) {
 		v := e.shared[name]
 		p.sharedBytes = (p.sharedBytes + v.align - 1) / v.align * v.align
@@ -63,6 +66,28 @@ func Load(text string) (*Program, error) {
 	}
 	return p, nil
 }
+
+// slot returns that of a register, which may be a special one.
+func (p *Program) slot(name string) int {
+	at, ok := p.slots[name]
+	if !ok {
+		at = p.slotCount()
+		p.slots[name] = at
+	}
+	return at
+}
+
+// constant returns the slot of a value that never changes.
+func (p *Program) constant(x uint64) int {
+	at, ok := p.constants[x]
+	if !ok {
+		at = p.slotCount()
+		p.constants[x] = at
+	}
+	return at
+}
+
+func (p *Program) slotCount() int { return len(p.slots) + len(p.constants) }
 
 // machine runs a program. Of a workgroup one thread runs at a time, until it waits for others; the order is random.
 type machine struct {
@@ -87,12 +112,21 @@ type thread struct {
 	index   int
 	pc      int
 	regs    []uint64
-	written []bool
+	written []writing
 	state   threadState
 	next    [4]uint64 // results of an instruction that reads other threads
 	copies
 	*proxy // nil if the program does not use the async proxy
 }
+
+// writing is what is known of the value of a register.
+type writing uint8
+
+const (
+	never   writing = iota
+	settled         // written before the last wgmma.fence
+	fresh           // written since then
+)
 
 type threadState uint8
 
@@ -123,7 +157,12 @@ func (p *Program) Run(l Launch, memory Memory) (err error) {
 			err = fmt.Errorf("ptx: %s: %w", p.Name, fault.error)
 		}
 	}()
-	c := m.newGroup()
+	c, ok := p.groups.Get().(*cta)
+	if !ok {
+		c = p.newGroup()
+	}
+	defer p.groups.Put(c)
+	c.m = m
 	for _, g := range m.random.Perm(l.Groups) {
 		if m.stopped() {
 			return nil
@@ -135,17 +174,37 @@ func (p *Program) Run(l Launch, memory Memory) (err error) {
 
 func (m *machine) stopped() bool { return m.Stop != nil && m.Stop() }
 
-func (m *machine) newGroup() *cta {
-	c := &cta{m: m, shared: make([]byte, m.sharedBytes), threads: make([]thread, m.Threads)}
-	n := len(m.slots)
-	regs, written := make([]uint64, n*m.Threads), make([]bool, n*m.Threads)
+func (p *Program) newGroup() *cta {
+	c := &cta{shared: make([]byte, p.sharedBytes), threads: make([]thread, p.Threads)}
+	n := p.slotCount()
+	regs, written := make([]uint64, n*p.Threads), make([]writing, n*p.Threads)
 	for i := range c.threads {
-		c.threads[i] = thread{cta: c, index: i, regs: regs[i*n : (i+1)*n], written: written[i*n : (i+1)*n]}
+		th := &c.threads[i]
+		*th = thread{cta: c, index: i, regs: regs[i*n : (i+1)*n], written: written[i*n : (i+1)*n]}
+		for x, slot := range p.constants {
+			th.regs[slot], th.written[slot] = x, settled
+		}
 	}
-	if m.hasProxies() {
-		c.newProxies()
+	if p.hasProxies() {
+		c.newProxies(n)
 	}
 	return c
+}
+
+// setSpecials gives the special registers that are known here their values.
+func (c *cta) setSpecials() {
+	for name, x := range map[string]func(index int) int{
+		"%tid.x":    func(index int) int { return index },
+		"%ctaid.x":  func(int) int { return c.index },
+		"%nctaid.x": func(int) int { return c.m.Groups },
+		"%ntid.x":   func(int) int { return c.m.Threads },
+	} {
+		if slot, ok := c.m.slots[name]; ok {
+			for i := range c.threads {
+				c.threads[i].regs[slot], c.threads[i].written[slot] = uint64(x(i)), settled
+			}
+		}
+	}
 }
 
 // unwritten is what shared memory has before it is written.
@@ -154,6 +213,7 @@ const unwritten = 0xa5
 // run runs one workgroup.
 func (c *cta) run(index int) {
 	c.index = index
+	c.setSpecials()
 	for i := range c.shared {
 		c.shared[i] = unwritten
 	}
@@ -163,7 +223,7 @@ func (c *cta) run(index int) {
 	for i := range c.threads {
 		th := &c.threads[i]
 		th.pc, th.state, th.copies = 0, running, copies{}
-		clear(th.written)
+		clear(th.written[:c.m.registers])
 		if th.proxy != nil {
 			th.forget()
 		}
@@ -258,19 +318,20 @@ func (p *Program) shuffle(s *statement) func(threads []thread) {
 		list := meet(s, threads, in)
 		for i := range threads {
 			th := &threads[i]
-			if in[2](th) != warp-1 {
+			if in[2].bits(th) != warp-1 {
 				panic(runError{fmt.Errorf("line %d: segments of shfl are not run here", s.line)})
 			}
-			out.set(th, list[i^int(in[1](th))])
+			out.set(th, list[i^int(in[1].bits(th))])
 		}
 	}
 }
 
 // reduce returns redux.sync.
-func (p *Program) reduce(s *statement, typ string, of func(list []uint64) uint64) func(threads []thread) {
-	out, in := p.result(s.operands[0], typ), []source{p.source(s.operands[1], typ, s.line), p.source(s.operands[2], "b32", s.line)}
+func (p *Program) reduce(s *statement, typ string, of func(list *[warp]uint64) uint64) func(threads []thread) {
+	out, in := p.result(s.operands[0], typ), []source{p.source(s.operands[1], typ), p.source(s.operands[2], "b32")}
 	return func(threads []thread) {
-		x := of(meet(s, threads, in))
+		list := meet(s, threads, in)
+		x := of(&list)
 		for i := range threads {
 			out.set(&threads[i], x)
 		}
@@ -278,18 +339,17 @@ func (p *Program) reduce(s *statement, typ string, of func(list []uint64) uint64
 }
 
 // meet returns the first operand of each thread of a warp. The last operand is the mask of the threads that meet.
-func meet(s *statement, threads []thread, in []source) []uint64 {
-	if mask := in[len(in)-1](&threads[0]); mask != 0xffffffff {
+func meet(s *statement, threads []thread, in []source) (list [warp]uint64) {
+	if mask := in[len(in)-1].bits(&threads[0]); mask != 0xffffffff {
 		panic(runError{fmt.Errorf("line %d: a warp meets with the mask %#x", s.line, mask)})
 	}
-	list := make([]uint64, len(threads))
 	for i := range threads {
-		list[i] = in[0](&threads[i])
+		list[i] = in[0].value(&threads[i])
 	}
 	return list
 }
 
-func sum32(list []uint64) (sum uint64) {
+func sum32(list *[warp]uint64) (sum uint64) {
 	for _, x := range list {
 		sum = uint64(uint32(sum + x))
 	}
@@ -297,7 +357,7 @@ func sum32(list []uint64) (sum uint64) {
 }
 
 // greatest returns the greatest of numbers that are extended to 64 bits: of s32 those above the middle are negative.
-func greatest(list []uint64) uint64 {
+func greatest(list *[warp]uint64) uint64 {
 	top := list[0]
 	for _, x := range list {
 		if int64(x) > int64(top) {

@@ -7,6 +7,7 @@ import (
 
 // step is an instruction that is ready to run.
 type step struct {
+	line    int
 	kind    stepKind
 	guard   int // register, or -1
 	negated bool
@@ -26,29 +27,49 @@ const (
 	endStep
 )
 
-// source returns an operand, extended to 64 bits: with its sign if it has a signed type.
-type source func(th *thread) uint64
+// source is an operand: a register, or what has a slot like one.
+type source struct {
+	slot  int
+	mask  uint64 // of the type's bits, of which the register may have more
+	shift uint8  // 64 minus the bits of a signed type; 0 of others
+}
+
+// bits returns the bits of the operand, and zeros.
+func (s source) bits(th *thread) uint64 {
+	if th.written[s.slot] == never {
+		th.unwritten(s.slot)
+	}
+	return th.regs[s.slot] & s.mask
+}
+
+// value returns the operand extended to 64 bits: with its sign if it has a signed type.
+func (s source) value(th *thread) uint64 {
+	return uint64(int64(s.bits(th)<<(s.shift&63)) >> (s.shift & 63))
+}
+
+// unwritten ends the run: the instruction reads a register that has no value.
+func (th *thread) unwritten(slot int) {
+	p := th.cta.m.Program
+	for name, at := range p.slots {
+		if at == slot && specials[name] {
+			panic(runError{fmt.Errorf("line %d: %s is not run here", p.steps[th.pc].line, name)})
+		} else if at == slot {
+			panic(runError{fmt.Errorf("line %d: %s is read before it is written", p.steps[th.pc].line, name)})
+		}
+	}
+}
 
 // result is a register that an instruction writes.
 type result struct {
-	slot   int
-	shift  int // 64 minus the bits of a signed type; 0 of others
-	typed  uint64
-	stored uint64 // masks of the type's bits and of the register's, which may have more
+	slot  int
+	mask  uint64
+	shift uint8 // 64 minus the bits of a signed type that has fewer than the register; 0 of others
 }
 
 // set writes the bits of a type to the register.
-func (r *result) set(th *thread, x uint64) {
-	if r.shift > 0 {
-		x = uint64(int64(x<<r.shift) >> r.shift)
-	} else {
-		x &= r.typed
-	}
-	th.regs[r.slot] = x & r.stored
-	th.written[r.slot] = true
-	if th.proxy != nil {
-		th.fresh[r.slot] = true
-	}
+func (r result) set(th *thread, x uint64) {
+	th.regs[r.slot] = uint64(int64(x<<(r.shift&63))>>(r.shift&63)) & r.mask
+	th.written[r.slot] = fresh
 }
 
 // mask returns the low bits of x.
@@ -70,61 +91,38 @@ func extend(x uint64, typ string) uint64 {
 
 // result returns the register of an operand that is written with a type.
 func (p *Program) result(o operand, typ string) result {
-	r := result{slot: p.slots[o.name], typed: mask(^uint64(0), sizes[typ]), stored: mask(^uint64(0), sizes[p.e.registers[o.name]])}
-	if typ[0] == 's' {
-		r.shift = 64 - sizes[typ]
+	n, all := sizes[typ], sizes[p.e.registers[o.name]]
+	r := result{slot: p.slots[o.name], mask: mask(^uint64(0), all)}
+	switch {
+	case typ[0] != 's':
+		r.mask &= mask(^uint64(0), n)
+	case n < all:
+		r.shift = uint8(64 - n)
 	}
 	return r
 }
 
-// source returns what reads an operand as a type.
-func (p *Program) source(o operand, typ string, line int) source {
-	if o.form != nameOperand {
-		x := extend(o.value, typ)
-		return func(*thread) uint64 { return x }
+// source returns an operand that is read as a type.
+func (p *Program) source(o operand, typ string) source {
+	in := source{mask: mask(^uint64(0), sizes[typ])}
+	if typ[0] == 's' {
+		in.shift = uint8(64 - sizes[typ])
 	}
-	if base, ok := p.bases[o.name]; ok {
-		return func(*thread) uint64 { return base }
+	if base, ok := p.bases[o.name]; o.form != nameOperand {
+		in.slot = p.constant(o.value & in.mask)
+	} else if ok {
+		in.slot = p.constant(base)
+	} else {
+		in.slot = p.slot(o.name)
 	}
-	if slot, ok := p.slots[o.name]; ok {
-		return p.register(slot, o.name, typ, line)
-	}
-	switch o.name {
-	case "%tid.x":
-		return func(th *thread) uint64 { return uint64(th.index) }
-	case "%ctaid.x":
-		return func(th *thread) uint64 { return uint64(th.cta.index) }
-	case "%nctaid.x":
-		return func(th *thread) uint64 { return uint64(th.cta.m.Groups) }
-	case "%ntid.x":
-		return func(th *thread) uint64 { return uint64(th.cta.m.Threads) }
-	}
-	return func(*thread) uint64 { panic(runError{fmt.Errorf("line %d: %s is not run here", line, o.name)}) }
-}
-
-// register returns what reads a register as a type.
-func (p *Program) register(slot int, name, typ string, line int) source {
-	get := func(th *thread) uint64 {
-		if !th.written[slot] {
-			panic(runError{fmt.Errorf("line %d: %s is read before it is written", line, name)})
-		}
-		return th.regs[slot]
-	}
-	n := 64 - sizes[typ]
-	switch {
-	case typ[0] == 's':
-		return func(th *thread) uint64 { return uint64(int64(get(th)<<n) >> n) }
-	case sizes[typ] < sizes[p.e.registers[name]]:
-		return func(th *thread) uint64 { return get(th) << n >> n }
-	}
-	return get
+	return in
 }
 
 // sources returns what reads the operands from first on as one type.
 func (p *Program) sources(s *statement, typ string) []source {
 	var list []source
 	for _, o := range s.operands[1:] {
-		list = append(list, p.source(o, typ, s.line))
+		list = append(list, p.source(o, typ))
 	}
 	return list
 }
@@ -132,7 +130,7 @@ func (p *Program) sources(s *statement, typ string) []source {
 // step makes an instruction ready to run.
 func (p *Program) step(s *statement) step {
 	r, types, lanes, _ := find(s.op)
-	out := step{guard: -1, negated: s.negated}
+	out := step{line: s.line, guard: -1, negated: s.negated}
 	if s.guard != "" {
 		out.guard = p.slots[s.guard]
 	}
@@ -182,19 +180,19 @@ func (p *Program) data(s *statement, op string, types []string, lanes int) func(
 	case "mov":
 		return p.move(s, typ)
 	case "cvt", "cvt.rn", "cvt.rz", "cvt.rzi", "cvt.rni", "cvt.rmi":
-		to, from, out, in := types[0], types[1], p.result(o[0], types[0]), p.source(o[1], types[1], s.line)
+		to, from, out, in := types[0], types[1], p.result(o[0], types[0]), p.source(o[1], types[1])
 		if to[0] != 'f' && from[0] != 'f' {
-			return func(th *thread) { out.set(th, in(th)) }
+			return func(th *thread) { out.set(th, in.value(th)) }
 		}
-		return func(th *thread) { out.set(th, convertBits(op, to, from, in(th))) }
+		return func(th *thread) { out.set(th, convertBits(op, to, from, in.value(th))) }
 	case "selp":
-		out, in, chooses := p.result(o[0], typ), p.sources(s, typ), p.source(o[3], "pred", s.line)
+		out, yes, no, chooses := p.result(o[0], typ), p.source(o[1], typ), p.source(o[2], typ), p.source(o[3], "pred")
 		return func(th *thread) {
-			n := 1
-			if chooses(th) != 0 {
-				n = 0
+			from := no
+			if chooses.bits(th) != 0 {
+				from = yes
 			}
-			out.set(th, in[n](th))
+			out.set(th, from.value(th))
 		}
 	case "shl", "shr", "bfe":
 		return p.shift(s, op, typ)
@@ -209,6 +207,9 @@ func (p *Program) data(s *statement, op string, types []string, lanes int) func(
 	if op == "ex2.approx" {
 		return p.exp2(s)
 	}
+	if do := p.frequent(s, op, typ); do != nil {
+		return do
+	}
 	f := meaningOf(op, typ)
 	if f == nil {
 		return func(*thread) { panic(runError{fmt.Errorf("line %d: %s is not run here", s.line, s.op)}) }
@@ -222,41 +223,76 @@ func (p *Program) compute(s *statement, to, from string, f func(a, b, c uint64) 
 	switch len(in) {
 	case 1:
 		x := in[0]
-		return func(th *thread) { out.set(th, f(x(th), 0, 0)) }
+		return func(th *thread) { out.set(th, f(x.value(th), 0, 0)) }
 	case 2:
 		x, y := in[0], in[1]
-		return func(th *thread) { out.set(th, f(x(th), y(th), 0)) }
+		return func(th *thread) { out.set(th, f(x.value(th), y.value(th), 0)) }
 	}
 	x, y, z := in[0], in[1], in[2]
-	return func(th *thread) { out.set(th, f(x(th), y(th), z(th))) }
+	return func(th *thread) { out.set(th, f(x.value(th), y.value(th), z.value(th))) }
+}
+
+// frequent returns the instructions that programs run most often, without the call of a function for what they compute;
+// nil for others. Of integers the low bits of the result follow from those of the operands, whatever the sign.
+func (p *Program) frequent(s *statement, op, typ string) func(th *thread) {
+	out, in := p.result(s.operands[0], typ), append(p.sources(s, typ), source{}, source{})
+	x, y, z := in[0], in[1], in[2]
+	if typ == "f32" {
+		switch op {
+		case "add.rn":
+			return func(th *thread) { out.set(th, canonical(f32of(x.bits(th))+f32of(y.bits(th)))) }
+		case "mul.rn":
+			return func(th *thread) { out.set(th, canonical(f32of(x.bits(th))*f32of(y.bits(th)))) }
+		case "fma.rn":
+			return func(th *thread) {
+				out.set(th, canonical(float32(oddFMA(float64(f32of(x.bits(th))), float64(f32of(y.bits(th))), float64(f32of(z.bits(th)))))))
+			}
+		}
+	}
+	if typ[0] == 'f' {
+		return nil
+	}
+	switch op {
+	case "add":
+		return func(th *thread) { out.set(th, x.bits(th)+y.bits(th)) }
+	case "sub":
+		return func(th *thread) { out.set(th, x.bits(th)-y.bits(th)) }
+	case "mul.lo":
+		return func(th *thread) { out.set(th, x.bits(th)*y.bits(th)) }
+	case "mad.lo":
+		return func(th *thread) { out.set(th, x.bits(th)*y.bits(th)+z.bits(th)) }
+	case "and":
+		return func(th *thread) { out.set(th, x.bits(th)&y.bits(th)) }
+	}
+	return nil
 }
 
 func (p *Program) shift(s *statement, op, typ string) func(th *thread) {
-	out, in, count := p.result(s.operands[0], typ), p.source(s.operands[1], typ, s.line), p.source(s.operands[2], "u32", s.line)
+	out, in, count := p.result(s.operands[0], typ), p.source(s.operands[1], typ), p.source(s.operands[2], "u32")
 	switch {
 	case op == "bfe":
-		length := p.source(s.operands[3], "u32", s.line)
+		length := p.source(s.operands[3], "u32")
 		return func(th *thread) {
-			n := int(length(th))
-			x := mask(in(th)>>count(th), n)
+			n := int(length.bits(th))
+			x := mask(in.value(th)>>count.bits(th), n)
 			if typ[0] == 's' {
 				x = uint64(int64(x<<(64-n)) >> (64 - n))
 			}
 			out.set(th, x)
 		}
 	case op == "shl":
-		return func(th *thread) { out.set(th, in(th)<<count(th)) }
+		return func(th *thread) { out.set(th, in.bits(th)<<count.bits(th)) }
 	case typ[0] == 's':
-		return func(th *thread) { out.set(th, uint64(int64(in(th))>>count(th))) }
+		return func(th *thread) { out.set(th, uint64(int64(in.value(th))>>count.bits(th))) }
 	}
-	return func(th *thread) { out.set(th, in(th)>>count(th)) }
+	return func(th *thread) { out.set(th, in.bits(th)>>count.bits(th)) }
 }
 
 func (p *Program) dot4(s *statement) func(th *thread) {
 	o := s.operands
-	out, x, y, z := p.result(o[0], "s32"), p.source(o[1], "b32", s.line), p.source(o[2], "b32", s.line), p.source(o[3], "s32", s.line)
+	out, x, y, z := p.result(o[0], "s32"), p.source(o[1], "b32"), p.source(o[2], "b32"), p.source(o[3], "s32")
 	return func(th *thread) {
-		a, b, sum := x(th), y(th), z(th)
+		a, b, sum := x.bits(th), y.bits(th), z.bits(th)
 		for n := range 4 {
 			sum += uint64(int64(int8(a>>(8*n))) * int64(int8(b>>(8*n))))
 		}
@@ -266,8 +302,8 @@ func (p *Program) dot4(s *statement) func(th *thread) {
 
 // exp2 is as wrong as the documentation of ex2.approx allows.
 func (p *Program) exp2(s *statement) func(th *thread) {
-	out, in := p.result(s.operands[0], "f32"), p.source(s.operands[1], "f32", s.line)
-	return func(th *thread) { out.set(th, approximateExp2(in(th), th.cta.m.random)) }
+	out, in := p.result(s.operands[0], "f32"), p.source(s.operands[1], "f32")
+	return func(th *thread) { out.set(th, approximateExp2(in.bits(th), th.cta.m.random)) }
 }
 
 // move runs mov, with its lists.
@@ -276,9 +312,9 @@ func (p *Program) move(s *statement, typ string) func(th *thread) {
 	switch {
 	case o[0].form == listOperand:
 		n := sizes[typ] / len(o[0].list)
-		in, out := p.source(o[1], typ, s.line), p.results(o[0].list, fmt.Sprint("b", n))
+		in, out := p.source(o[1], typ), p.results(o[0].list, fmt.Sprint("b", n))
 		return func(th *thread) {
-			x := in(th)
+			x := in.bits(th)
 			for l := range out {
 				out[l].set(th, x>>(l*n))
 			}
@@ -286,17 +322,17 @@ func (p *Program) move(s *statement, typ string) func(th *thread) {
 	case o[1].form == listOperand:
 		n := sizes[typ] / len(o[1].list)
 		out := p.result(o[0], typ)
-		in := p.listed(s, o[1], fmt.Sprint("b", n))
+		in := p.listed(o[1], fmt.Sprint("b", n))
 		return func(th *thread) {
 			x := uint64(0)
 			for l := range in {
-				x |= in[l](th) << (l * n)
+				x |= in[l].bits(th) << (l * n)
 			}
 			out.set(th, x)
 		}
 	}
-	out, in := p.result(o[0], typ), p.source(o[1], typ, s.line)
-	return func(th *thread) { out.set(th, in(th)) }
+	out, in := p.result(o[0], typ), p.source(o[1], typ)
+	return func(th *thread) { out.set(th, in.bits(th)) }
 }
 
 func (p *Program) results(list []operand, typ string) []result {

@@ -31,19 +31,17 @@ func (p *Program) sharedPlace(s *statement, o operand, bytes int) location {
 }
 
 func (p *Program) globalPlace(s *statement, o operand, bytes int) location {
-	at := location{offset: o.value, bytes: bytes, line: s.line}
-	if base, ok := p.bases[o.name]; ok {
-		at.address = func(*thread) uint64 { return base }
-		return at
+	typ := "u64"
+	if _, ok := p.bases[o.name]; !ok {
+		typ = "b" + p.e.registers[o.name][1:]
 	}
-	at.address = p.register(p.slots[o.name], o.name, "b"+p.e.registers[o.name][1:], s.line)
-	return at
+	return location{address: p.source(operand{name: o.name}, typ), offset: o.value, bytes: bytes, line: s.line}
 }
 
-// in returns the bytes, whose address has to be a multiple of their number.
+// in returns the bytes, whose address has to be a multiple of their number, a power of two.
 func (at *location) in(th *thread) []byte {
-	address := at.address(th) + at.offset
-	if address%uint64(at.bytes) != 0 {
+	address := at.address.bits(th) + at.offset
+	if address&uint64(at.bytes-1) != 0 {
 		panic(runError{fmt.Errorf("line %d: %d bytes at %#x", at.line, at.bytes, address)})
 	}
 	var found []byte
@@ -87,23 +85,23 @@ func (p *Program) store(s *statement, typ string, lanes int) func(th *thread) {
 	at := p.locate(s, s.operands[0], lanes*n)
 	var in []source
 	for _, o := range lanesOf(s.operands[1], lanes) {
-		in = append(in, p.source(o, typ, s.line))
+		in = append(in, p.source(o, typ))
 	}
 	return func(th *thread) {
 		to := at.in(th)
 		th.stores(&at, to)
 		for l := range in {
-			put(to[l*n:], in[l](th), 8*n)
+			put(to[l*n:], in[l].bits(th), 8*n)
 		}
 	}
 }
 
 func (p *Program) atomicAdd(s *statement) func(th *thread) {
-	out, at, in := p.result(s.operands[0], "u32"), p.locate(s, s.operands[1], 4), p.source(s.operands[2], "u32", s.line)
+	out, at, in := p.result(s.operands[0], "u32"), p.locate(s, s.operands[1], 4), p.source(s.operands[2], "u32")
 	return func(th *thread) {
 		bytes := at.in(th)
 		old := get(bytes, 32)
-		put(bytes, old+in(th), 32)
+		put(bytes, old+in.bits(th), 32)
 		out.set(th, old)
 	}
 }

@@ -18,7 +18,6 @@ const hidden = 0xff
 
 // proxy is what a thread of a program with such products keeps.
 type proxy struct {
-	fresh   []bool // registers written since the last wgmma.fence
 	busy    []int  // products under way to each register
 	dirty   []span // of shared memory, stored since the last fence.proxy.async
 	pending copies // products of the warpgroup, in its first thread
@@ -28,17 +27,15 @@ type proxy struct {
 type span struct{ at, n int }
 
 // newProxies prepares a workgroup for such products.
-func (c *cta) newProxies() {
-	n := len(c.m.slots)
+func (c *cta) newProxies(n int) {
 	c.async = make([]byte, len(c.shared))
 	for i := range c.threads {
-		c.threads[i].proxy = &proxy{fresh: make([]bool, n), busy: make([]int, n)}
+		c.threads[i].proxy = &proxy{busy: make([]int, n)}
 	}
 }
 
 // forget is what a workgroup begins with.
 func (p *proxy) forget() {
-	clear(p.fresh)
 	clear(p.busy)
 	p.dirty, p.pending = nil, copies{}
 }
@@ -46,8 +43,14 @@ func (p *proxy) forget() {
 // stores records that a thread stores bytes of shared memory.
 func (th *thread) stores(at *location, bytes []byte) {
 	if at.shared && th.proxy != nil {
-		first := int(at.address(th) + at.offset)
-		th.dirty = append(th.dirty, span{first, len(bytes)})
+		th.storesAt(int(at.address.bits(th)+at.offset), len(bytes))
+	}
+}
+
+// storesAt is the same for n bytes at an address.
+func (th *thread) storesAt(first, n int) {
+	if th.proxy != nil {
+		th.dirty = append(th.dirty, span{first, n})
 	}
 }
 
@@ -65,7 +68,7 @@ func (p *Program) ofWarpgroup(s *statement, op string) func(threads []thread) {
 	case op == "wgmma.fence.sync.aligned":
 		return func(threads []thread) {
 			for i := range threads {
-				clear(threads[i].fresh)
+				threads[i].settle()
 			}
 		}
 	case op == "wgmma.commit_group.sync.aligned":
@@ -88,6 +91,15 @@ func (p *Program) ofWarpgroup(s *statement, op string) func(threads []thread) {
 	return nil
 }
 
+// settle is wgmma.fence in a thread.
+func (th *thread) settle() {
+	for i, w := range th.written {
+		if w == fresh {
+			th.written[i] = settled
+		}
+	}
+}
+
 // wgmma is an instruction wgmma.mma_async.
 type wgmma struct {
 	line       int
@@ -106,12 +118,12 @@ func (p *Program) multiplyAsync(s *statement) func(threads []thread) {
 	words := strings.Split(s.op, ".")
 	n, _ := strconv.Atoi(words[4][len("m64n") : len(words[4])-len("k16")])
 	w := &wgmma{line: s.line, typ: words[6], n: n, d: p.results(s.operands[0].list, "f32"),
-		a: p.source(s.operands[1], "b64", s.line), b: p.source(s.operands[2], "b64", s.line), accumulate: p.source(s.operands[3], "pred", s.line)}
+		a: p.source(s.operands[1], "b64"), b: p.source(s.operands[2], "b64"), accumulate: p.source(s.operands[3], "pred")}
 	return func(threads []thread) {
-		a, b, accumulate := w.a(&threads[0]), w.b(&threads[0]), w.accumulate(&threads[0])
+		a, b, accumulate := w.a.bits(&threads[0]), w.b.bits(&threads[0]), w.accumulate.bits(&threads[0])
 		for i := range threads {
 			th := &threads[i]
-			if w.a(th) != a || w.b(th) != b || w.accumulate(th) != accumulate {
+			if w.a.bits(th) != a || w.b.bits(th) != b || w.accumulate.bits(th) != accumulate {
 				w.fail("the threads of a warpgroup have different operands")
 			}
 			w.begin(th)
@@ -129,12 +141,12 @@ func (w *wgmma) fail(format string, args ...any) {
 func (w *wgmma) begin(th *thread) {
 	for _, d := range w.d {
 		switch {
-		case th.fresh[d.slot]:
+		case th.written[d.slot] == fresh:
 			w.fail("a register of the sums was written after the last wgmma.fence")
-		case !th.written[d.slot] && th.busy[d.slot] == 0:
+		case th.written[d.slot] == never && th.busy[d.slot] == 0:
 			w.fail("a register of the sums is read before it is written")
 		}
-		th.written[d.slot] = false
+		th.written[d.slot] = never
 		th.busy[d.slot]++
 	}
 }
@@ -145,7 +157,7 @@ func (w *wgmma) finish(threads []thread, a, b uint64, accumulate bool) {
 	for i := range threads {
 		th := &threads[i]
 		for j, d := range w.d {
-			if th.written[d.slot] {
+			if th.written[d.slot] != never {
 				w.fail("a register of the sums is written while the product is under way")
 			}
 			row, col := 16*(i/warp)+i%warp/4+8*(j/2%2), 8*(j/4)+2*(i%4)+j%2
@@ -158,7 +170,9 @@ func (w *wgmma) finish(threads []thread, a, b uint64, accumulate bool) {
 			}
 			th.regs[d.slot] = canonical(sum)
 			th.busy[d.slot]--
-			th.written[d.slot] = th.busy[d.slot] == 0
+			if th.busy[d.slot] == 0 {
+				th.written[d.slot] = settled
+			}
 		}
 	}
 }

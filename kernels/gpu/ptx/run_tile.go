@@ -40,7 +40,7 @@ func (p *Program) loadMatrices(s *statement) func(threads []thread) {
 func (p *Program) multiply(s *statement) func(threads []thread) {
 	typ := strings.Split(s.op, ".")[7]
 	out := p.results(s.operands[0].list, "f32")
-	a, b, c := p.listed(s, s.operands[1], "b32"), p.listed(s, s.operands[2], "b32"), p.listed(s, s.operands[3], "f32")
+	a, b, c := p.listed(s.operands[1], "b32"), p.listed(s.operands[2], "b32"), p.listed(s.operands[3], "f32")
 	return func(threads []thread) {
 		var factors products
 		factors.gather(threads, a, b, typ)
@@ -51,7 +51,7 @@ func (p *Program) multiply(s *statement) func(threads []thread) {
 				if i >= 2 {
 					row += 8
 				}
-				th.next[i] = factors.sum(f32of(c[i](th)), row, col)
+				th.next[i] = factors.sum(f32of(c[i].bits(th)), row, col)
 			}
 		}
 		for lane := range threads { // the results may be among the operands
@@ -80,14 +80,14 @@ func (m *products) gather(threads []thread, a, b []source, typ string) {
 			if i >= 4 {
 				col += 8
 			}
-			m.a[row][col] = part(a[i/2](&threads[lane]), i, typ)
+			m.a[row][col] = part(a[i/2].bits(&threads[lane]), i, typ)
 		}
 		for i := range 4 {
 			row := member*2 + i&1
 			if i >= 2 {
 				row += 8
 			}
-			m.b[row][group] = part(b[i/2](&threads[lane]), i, typ)
+			m.b[row][group] = part(b[i/2].bits(&threads[lane]), i, typ)
 		}
 	}
 }
@@ -110,10 +110,10 @@ func part(bits uint64, i int, typ string) float32 {
 }
 
 // listed returns what reads the registers of a list.
-func (p *Program) listed(s *statement, o operand, typ string) []source {
+func (p *Program) listed(o operand, typ string) []source {
 	var in []source
 	for _, part := range o.list {
-		in = append(in, p.source(part, typ, s.line))
+		in = append(in, p.source(part, typ))
 	}
 	return in
 }
@@ -147,13 +147,10 @@ func (p *Program) async(s *statement, op string) func(th *thread) {
 	n := int(s.operands[2].value)
 	to, from := p.sharedPlace(s, s.operands[0], n), p.globalPlace(s, s.operands[1], n)
 	return func(th *thread) {
-		dst, src := to.in(th), from.in(th)
-		own := to
-		place := to.address(th)
-		own.address = func(*thread) uint64 { return place }
+		dst, src, place := to.in(th), from.in(th), int(to.address.bits(th)+to.offset)
 		th.open = append(th.open, func() {
 			copy(dst, src)
-			th.stores(&own, dst)
+			th.storesAt(place, n)
 		})
 	}
 }
