@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/mmcloughlin/avo/attr"
-	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/gotypes"
 	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
@@ -18,7 +17,7 @@ import (
 // generator builds one file. Operands of its instructions are in Go's order: sources
 // first, destination last, the reverse of Intel's manual.
 type generator struct {
-	*build.Context
+	instructions
 	isa    isa
 	labels int
 	words  map[string]constant

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
@@ -64,7 +63,7 @@ func fail(what string, err error) {
 
 // write generates one family, and adds the loops of its tiles.
 func write(name string, generate func(*generator), loops *[]loop) error {
-	g := &generator{Context: build.NewContext(), amxOps: make(map[string]amxOp)}
+	g := &generator{instructions: newInstructions(), amxOps: make(map[string]amxOp)}
 	g.ConstraintExpr("!purego")
 	generate(g)
 	file, err := g.Result()
