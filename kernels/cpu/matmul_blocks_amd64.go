@@ -96,13 +96,6 @@ var (
 		matmul:     tileSet{{panels: 1, tiles: []rowTile{{4, tilePairQ8AVX2r4p1}, {2, tilePairQ8AVX2r2p1}, {1, tilePairQ8AVX2r1p1}}}},
 		swiglu:     tileSet{{panels: 1, tiles: []rowTile{{4, swigluPairQ8AVX2r4}, {2, swigluPairQ8AVX2r2}, {1, swigluPairQ8AVX2r1}}}},
 	}
-	avxVNNIQ8 = expansion{
-		least:      [2]int{mostFew/2 + 1, mostFew/4 + 1},
-		ask:        true,
-		blockBytes: scaledPartBytes,
-		matmul:     tileSet{{panels: 1, tiles: []rowTile{{6, tilePairQ8AVXVNNIr6p1}, {2, tilePairQ8AVXVNNIr2p1}, {1, tilePairQ8AVXVNNIr1p1}}}},
-		swiglu:     tileSet{{panels: 1, tiles: []rowTile{{6, swigluPairQ8AVXVNNIr6}, {2, swigluPairQ8AVXVNNIr2}, {1, swigluPairQ8AVXVNNIr1}}}},
-	}
 	avx2Q4 = expansion{
 		least:      [2]int{mostFew/2 + 1, mostFew/4 + 1},
 		ask:        true,

@@ -126,36 +126,6 @@ func tilePairQ4AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, 
 //go:noescape
 func swigluPairQ4AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePairQ8AVXVNNIr6p1 computes 6 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePairQ8AVXVNNIr6p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluPairQ8AVXVNNIr6 computes silu(x·wᵀ) * (x·upᵀ) for 6 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluPairQ8AVXVNNIr6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePairQ8AVXVNNIr2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePairQ8AVXVNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluPairQ8AVXVNNIr2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluPairQ8AVXVNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePairQ8AVXVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePairQ8AVXVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluPairQ8AVXVNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluPairQ8AVXVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
 // expandQ8AVX2 expands blocks of a panel. See expandFunc.
 //
 //go:noescape
@@ -165,8 +135,3 @@ func expandQ8AVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 //
 //go:noescape
 func expandQ4AVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
-
-// expandQ8AVXVNNI expands blocks of a panel. See expandFunc.
-//
-//go:noescape
-func expandQ8AVXVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)

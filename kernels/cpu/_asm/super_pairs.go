@@ -59,8 +59,8 @@ func (l superLayout) sumsAt() int {
 	return q8akSums32
 }
 
-// superPairKind is a kind of expanded blocks for 256 bits. Bytes are small and unsigned, or magnitudes and signs, or with
-// AVX-VNNI unsigned, as in pairKind.
+// superPairKind is a kind of expanded blocks for 256 bits. Bytes are small and unsigned, or magnitudes and signs, as in
+// pairKind; with AVX-VNNI all are unsigned.
 type superPairKind struct {
 	format
 	isa isa
@@ -230,7 +230,7 @@ func (b *superPair) dotGroup(i int) {
 		b.clear(acc[r]...)
 	}
 	for j := range each {
-		b.dotWords(acc, 0, i*each+j)
+		b.dotWords(acc, 0, i*each+j, 0)
 	}
 	scale := b.vecs(2)
 	for h, s := range scale {

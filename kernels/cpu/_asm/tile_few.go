@@ -17,7 +17,8 @@ func (g *generator) narrowFewTiles(f format) {
 	}
 }
 
-// plainFewTile generates a tile. Registers hold the integer sums of half a panel.
+// plainFewTile generates a tile. Registers hold the integer sums of half a panel, with AVX-VNNI those of some rows and a
+// whole one.
 func (g *generator) plainFewTile(t *tile) {
 	g.begin(t)
 	b := &pairBlock{generator: g, tile: t, scratch: g.GP64()}
@@ -33,6 +34,12 @@ func (g *generator) plainFewTile(t *tile) {
 	g.Label(loop)
 	for p := range t.panels {
 		g.prefetchFew(b.w, p, t.blockBytes())
+		if t.isa == avxVNNI {
+			for first := 0; first < t.rows; first += mostDotRows {
+				b.addDots(p, first, min(mostDotRows, t.rows-first))
+			}
+			continue
+		}
 		for h := range g.halves() {
 			b.addHalf(p, h)
 		}
@@ -49,12 +56,9 @@ func (g *generator) plainFewTile(t *tile) {
 // addHalf adds the products of a block of half h of panel p. The steps for an element are those of avx2Block.
 func (b *pairBlock) addHalf(p, h int) {
 	acc := b.vecs(b.rows)
-	switch {
-	case b.tile.isa == avxVNNI:
-		b.halfOfDots(acc, p, h)
-	case b.format == formatQ4:
+	if b.format == formatQ4 {
 		b.halfOfNibbles(acc, p, h)
-	default:
+	} else {
 		b.halfOfBytes(acc, p, h)
 	}
 	scale := b.vec()
@@ -101,16 +105,51 @@ func (b *pairBlock) addNibbles(acc []reg.VecVirtual, at int, u reg.VecVirtual) {
 	}
 }
 
-// halfOfDots sets sums to the products of a block of q8_0, as float32, with AVX-VNNI.
-func (b *pairBlock) halfOfDots(acc []reg.VecVirtual, p, h int) {
-	for r, v := range acc {
-		b.VPBROADCASTD(b.x.at(r, b.start()), v)
+// mostDotRows is the rows of x that meet both vectors of a panel at once. More would fit registers, but 8 are divided
+// evenly.
+const mostDotRows = 4
+
+// addDots adds the products of a block of panel p with AVX-VNNI, for some rows of x from the first on.
+func (b *pairBlock) addDots(p, first, rows int) {
+	acc := make([][]reg.VecVirtual, rows)
+	for r := range acc {
+		acc[r] = b.vecs(2)
+		b.VPBROADCASTD(b.x.at(first+r, b.start()), acc[r][0])
+		b.VMOVDQA(acc[r][0], acc[r][1])
 	}
 	for j := range b.groups() {
-		b.dotWord(acc, b.w.at(p, 64*j+32*h), b.x, 4*j)
+		b.dotWords(acc, p, j, first)
 	}
-	for _, v := range acc {
-		b.VSUBPS(b.word("start", startBits), v, v)
+	scale, start := b.vecs(2), b.vec()
+	for h, s := range scale {
+		b.VCVTPH2PS(b.w.at(p, b.groups()*64+h*16), s)
+	}
+	b.VMOVDQU(b.word("start", startBits), start)
+	for r := range acc {
+		d := b.vec()
+		b.VBROADCASTSS(b.x.at(first+r, q8aScale), d)
+		for h, v := range acc[r] {
+			product := b.vec()
+			b.VSUBPS(start, v, v)
+			b.VMULPS(scale[h], d, product)
+			b.VFMADD213PS(b.sum(p, first+r, h), product, v)
+			b.VMOVUPS(v, b.sum(p, first+r, h))
+		}
+	}
+}
+
+// dotWords adds word j of both vectors of panel p, for rows of x from the first on. A word of x is loaded once for both.
+func (b *pairBlock) dotWords(acc [][]reg.VecVirtual, p, j, first int) {
+	u := b.vecs(2)
+	for h := range u {
+		b.VMOVDQU(b.w.at(p, 64*j+h*b.generator.bytes()), u[h])
+	}
+	for r := range acc {
+		x := b.vec()
+		b.VPBROADCASTD(b.x.at(first+r, 4*j), x)
+		for h, v := range acc[r] {
+			b.dot(x, u[h], v)
+		}
 	}
 }
 

@@ -33,8 +33,8 @@ func intTiles(f format) func(*generator) {
 	}
 }
 
-// dotTiles generates the tiles of q8_0 with AVX-VNNI. Of q4_0, whose products AVX2 adds in 16 bits, VPDPBUSD takes as
-// many multiplications.
+// dotTiles generates the tiles of q8_0 with AVX-VNNI, which all read panels as they are stored. Of q4_0, whose products
+// AVX2 adds in 16 bits, VPDPBUSD takes as many multiplications.
 func (g *generator) dotTiles() {
 	g.isa = avxVNNI
 	for _, t := range []tile{
@@ -298,7 +298,7 @@ func (g *generator) avx2Block(t *tile, sum reg.VecVirtual, p, half int, w, x row
 	for j := range t.groups() {
 		switch {
 		case t.isa == avxVNNI:
-			g.dotWord([]reg.VecVirtual{acc}, w.at(p, 64*j+32*half), x, 4*j)
+			g.dotWord(acc, w.at(p, 64*j+32*half), x.at(0, 4*j))
 		case t.format == formatQ4:
 			g.avx2Nibbles(acc, p, half, j, w, x)
 		default:
@@ -320,15 +320,12 @@ func (g *generator) avx2Block(t *tile, sum reg.VecVirtual, p, half int, w, x row
 	g.VFMADD231PS(product, acc, sum)
 }
 
-// dotWord adds the products of a word of unsigned bytes with the words of all rows of x that are at an offset.
-func (g *generator) dotWord(acc []reg.VecVirtual, w operand.Mem, x rows, at int) {
-	u := g.vec()
+// dotWord adds the products of a word of unsigned bytes with a word of x.
+func (g *generator) dotWord(acc reg.VecVirtual, w, x operand.Mem) {
+	u, v := g.vec(), g.vec()
 	g.VMOVDQU(w, u)
-	for r, v := range acc {
-		word := g.vec()
-		g.VPBROADCASTD(x.at(r, at), word)
-		g.dot(word, u, v)
-	}
+	g.VPBROADCASTD(x, v)
+	g.dot(v, u, acc)
 }
 
 // avx2Nibbles adds a group of q4_0 in 16 bits: 16 products of at most 15·127 stay below

@@ -11,13 +11,9 @@ import (
 // Others are stored as magnitudes of at most 128 and as signs, 0 or -1, which are combined with x: x xor -1 is -x-1. So
 // each negative weight makes the sum smaller by its magnitude, which a sum for each row of w takes out. A pair of
 // products is at least -2·128·128, which 16 bits hold. (VPSIGNB would take no sum, but the ports of products.)
-//
-// With AVX-VNNI bytes are unsigned, with an offset of 128, and VPDPBUSD adds their products in 32 bits, from what takes
-// the offset out on.
 type pairKind struct {
 	format
-	isa    isa
-	atOnce int // words that are added in 16 bits; 0 if there are magnitudes, partWords with AVX-VNNI
+	atOnce int // words that are added in 16 bits; 0 if there are magnitudes
 	tail   pairTail
 	stored int // lines of a part as it is stored, at most
 }
@@ -28,7 +24,7 @@ type pairTail int
 const (
 	tailMins    pairTail = iota // d·(s·products - m·Σ x)
 	tailScales                  // d·(s·products), with magnitudes
-	tailOffset                  // (s·d)·(products - offset·Σ x)
+	tailOffset                  // (s·d)·(products - 8·Σ x)
 	tailPlain                   // (s·d)·products, with magnitudes
 	tailShifted                 // d·(s·(products - offset·Σ x))
 )
@@ -36,13 +32,12 @@ const (
 // Products of a word are at most 2·127·most in 16 bits: 8 words of at most 15, 4 of at most 31, 2 of at most 63, and
 // one of at most 127 stay below 2^15.
 var pairKinds = []pairKind{
-	{"Nibbles", avx2, 8, tailMins, 5},
-	{"Bytes", avx2, 4, tailMins, 6},
-	{"Shifted", avx2, 4, tailShifted, 6},
-	{"Signed", avx2, 0, tailScales, 5},
-	{"PairQ8", avx2, 0, tailPlain, 9},
-	{"PairQ4", avx2, 8, tailOffset, 5},
-	{"PairQ8", avxVNNI, partWords, tailOffset, 9},
+	{"Nibbles", 8, tailMins, 5},
+	{"Bytes", 4, tailMins, 6},
+	{"Shifted", 4, tailShifted, 6},
+	{"Signed", 0, tailScales, 5},
+	{"PairQ8", 0, tailPlain, 9},
+	{"PairQ4", 8, tailOffset, 5},
 }
 
 // Parts with magnitudes have these after the signs, then what takes the signs' error out, then scales.
@@ -86,21 +81,18 @@ const (
 // pairTiles generates the tiles for AVX2 of expanded parts. Those of two weights are for q8_0 and q4_0 alone: others take
 // one weight after the other with 0.96 to 1.03 of the speed, and 35 KB less.
 func pairTiles(g *generator) {
+	g.isa = avx2
 	for i := range pairKinds {
 		k := &pairKinds[i]
-		g.isa = k.isa
 		for _, rows := range []int{k.mostRows(), 2, 1} {
-			g.pairTile(k, &tile{format: k.format, isa: k.isa, level: k.isa.name, rows: rows, panels: 1})
+			g.pairTile(k, &tile{format: k.format, isa: avx2, level: avx2.name, rows: rows, panels: 1})
 			if k.tail == tailPlain || k.tail == tailOffset {
-				g.pairTile(k, &tile{format: k.format, isa: k.isa, level: k.isa.name, rows: rows, panels: 2, swiglu: true})
+				g.pairTile(k, &tile{format: k.format, isa: avx2, level: avx2.name, rows: rows, panels: 2, swiglu: true})
 			}
 		}
 	}
-	g.isa = avx2
 	g.expandQ8()
 	g.expandQ4()
-	g.isa = avxVNNI
-	g.expandUnsigned()
 }
 
 // pairTile generates a tile whose rows of x meet both vectors of a panel, so that a word of x is loaded once for 16
@@ -176,13 +168,11 @@ type tailBlock struct {
 
 func (b *pairBlock) newTail() *tailBlock {
 	t := &tailBlock{b, b.word("ones16", 0x00010001), b.word("start", startBits)}
-	constants := []*operand.Op{&t.ones16, &t.start}
-	switch {
-	case b.kind.atOnce == 0:
+	if b.kind.atOnce == 0 {
 		return t // registers are full
-	case b.kind.isa == avxVNNI:
-		constants = constants[1:] // of floats
-	case b.kind.tail == tailShifted:
+	}
+	constants := []*operand.Op{&t.ones16, &t.start}
+	if b.kind.tail == tailShifted {
 		constants = constants[:1] // of integers
 	}
 	for _, at := range constants {
@@ -195,7 +185,7 @@ func (b *pairBlock) newTail() *tailBlock {
 
 // widen makes sums of 32 bits of the last ones of 16 of row r, and adds those before.
 func (t *tailBlock) widen(r int, acc []reg.VecVirtual) {
-	if t.kind.atOnce == 0 || t.kind.isa == avxVNNI {
+	if t.kind.atOnce == 0 {
 		return
 	}
 	for h, v := range acc {
@@ -235,17 +225,9 @@ func (b *pairBlock) products(p int) [][]reg.VecVirtual {
 	acc := make([][]reg.VecVirtual, b.rows)
 	for r := range acc {
 		acc[r] = b.vecs(2)
-		if b.kind.isa == avxVNNI {
-			b.VPBROADCASTD(b.x.at(r, q8aStart8), acc[r][0])
-			b.VMOVDQA(acc[r][0], acc[r][1])
-		}
 	}
 	for j := range partWords {
-		switch {
-		case b.kind.isa == avxVNNI:
-			b.dotWords(acc, p, j)
-			continue
-		case b.kind.atOnce == 0:
+		if b.kind.atOnce == 0 {
 			b.signedWord(acc, p, j)
 			continue
 		}
@@ -255,21 +237,6 @@ func (b *pairBlock) products(p int) [][]reg.VecVirtual {
 		}
 	}
 	return acc
-}
-
-// dotWords adds word j of both vectors of the panel with VPDPBUSD.
-func (b *pairBlock) dotWords(acc [][]reg.VecVirtual, p, j int) {
-	u := b.vecs(2)
-	for h := range u {
-		b.VMOVDQU(b.w.at(p, 64*j+h*b.generator.bytes()), u[h])
-	}
-	for r := range acc {
-		x := b.vec()
-		b.VPBROADCASTD(b.x.at(r, 4*j), x)
-		for h, v := range acc[r] {
-			b.dot(x, u[h], v)
-		}
-	}
 }
 
 // signedWord adds word j, or begins the sums with what takes the signs' error out.
@@ -381,14 +348,10 @@ func (b *tailBlock) toFloats(p, r int, acc []reg.VecVirtual) {
 		}
 		return
 	}
-	if b.kind.isa != avxVNNI { // whose sums begin there
-		from := b.vec()
-		b.VPBROADCASTD(b.x.at(r, q8aStart4), from)
-		for _, v := range acc {
-			b.VPADDD(from, v, v)
-		}
-	}
+	from := b.vec()
+	b.VPBROADCASTD(b.x.at(r, q8aStart4), from)
 	for _, v := range acc {
+		b.VPADDD(from, v, v)
 		b.VSUBPS(b.start, v, v)
 	}
 }

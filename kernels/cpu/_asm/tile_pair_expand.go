@@ -16,16 +16,6 @@ func (g *generator) expandQ8() {
 	})
 }
 
-// expandUnsigned generates the function that expands blocks of q8_0 for AVX-VNNI: only the scales change.
-func (g *generator) expandUnsigned() {
-	g.expandPlain("expandQ8AVXVNNI", partScales, partScales, func(dst, from reg.GPVirtual, half int) {
-		for j := range partWords {
-			at := 64*j + half*g.bytes()
-			g.VMOVDQU(g.loadBytes(from, at), operand.Mem{Base: dst, Disp: at})
-		}
-	})
-}
-
 // loadBytes returns a vector at an address.
 func (g *generator) loadBytes(from reg.GPVirtual, at int) reg.VecVirtual {
 	u := g.vec()
