@@ -77,7 +77,7 @@ func avx2Implementation(im implementation, f features) implementation {
 func avxVNNIImplementation(im implementation, f features) implementation {
 	im.base, im.name, im.present = im.name, tile.AVXVNNI, func() bool { return f.vexVNNI }
 	im.tiles(&avxVNNIMatMul, &avxVNNISwiGLU)
-	im.expanded[formatQ8] = nil // reading panels as they are stored is as fast
+	im.expanded[formatQ8], im.expanded[formatQ4] = nil, nil // reading panels as they are stored is as fast
 	im.expanded[formatIQ4XS] = avxVNNISuperSigned.with(expandIQ4XSAVXVNNI)
 	im.expanded[formatIQ2X] = avxVNNISuperSigned.with(expandIQ2XAVXVNNI)
 	im.expanded[formatIQ3X] = avxVNNISuperSigned.with(expandIQ3XAVXVNNI)

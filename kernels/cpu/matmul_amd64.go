@@ -70,6 +70,11 @@ var avxVNNIMatMul = [numFormats]tileSet{
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ8AVXVNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileQ8AVXVNNIr8p1}, {4, tileQ8AVXVNNIr4p1}, {2, tileQ8AVXVNNIr2p1}, {1, tileQ8AVXVNNIr1p1}}},
 	},
+	formatQ4: {
+		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ4AVXVNNIr1p4}}},
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4AVXVNNIr1p2}}},
+		{panels: 1, tiles: []rowTile{{8, tileQ4AVXVNNIr8p1}, {4, tileQ4AVXVNNIr4p1}, {2, tileQ4AVXVNNIr2p1}, {1, tileQ4AVXVNNIr1p1}}},
+	},
 	formatIQ4XS: {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ4XSAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ4XSAVXVNNIr1p1}}}},
 	formatIQ2X:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ2XAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ2XAVXVNNIr1p1}}}},
 	formatIQ3X:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ3XAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ3XAVXVNNIr1p1}}}},
@@ -79,6 +84,10 @@ var avxVNNISwiGLU = [numFormats]tileSet{
 	formatQ8: {
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ8AVXVNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{4, swigluQ8AVXVNNIr4}, {2, swigluQ8AVXVNNIr2}, {1, swigluQ8AVXVNNIr1}}},
+	},
+	formatQ4: {
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ4AVXVNNIr1p2}}},
+		{panels: 1, tiles: []rowTile{{4, swigluQ4AVXVNNIr4}, {2, swigluQ4AVXVNNIr2}, {1, swigluQ4AVXVNNIr1}}},
 	},
 }
 

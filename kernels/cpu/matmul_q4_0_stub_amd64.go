@@ -130,3 +130,53 @@ func tileQ4AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res 
 //
 //go:noescape
 func swigluQ4AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ4AVXVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4AVXVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ4AVXVNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4AVXVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ4AVXVNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4AVXVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ4AVXVNNIr1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluQ4AVXVNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ4AVXVNNIr1p2 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and two panels each. See tileFunc.
+//
+//go:noescape
+func swigluQ4AVXVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ4AVXVNNIr8p1 computes 8 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4AVXVNNIr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ4AVXVNNIr4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4AVXVNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ4AVXVNNIr4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluQ4AVXVNNIr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ4AVXVNNIr2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4AVXVNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ4AVXVNNIr2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluQ4AVXVNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)

@@ -230,7 +230,11 @@ func (b *superPair) dotGroup(i int) {
 		b.clear(acc[r]...)
 	}
 	for j := range each {
-		b.dotWords(acc, 0, i*each+j, 0)
+		u, word := b.vecs(2), i*each+j
+		for h, v := range u {
+			b.VMOVDQU(b.w.at(0, 64*word+h*b.bytes()), v)
+		}
+		b.dotWords(acc, u, 4*word, 0)
 	}
 	scale := b.vecs(2)
 	for h, s := range scale {

@@ -117,8 +117,12 @@ func (b *pairBlock) addDots(p, first, rows int) {
 		b.VPBROADCASTD(b.x.at(first+r, b.start()), acc[r][0])
 		b.VMOVDQA(acc[r][0], acc[r][1])
 	}
+	unsigned := b.newUnsigned(b.format)
 	for j := range b.groups() {
-		b.dotWords(acc, p, j, first)
+		left, right := unsigned(b.w.at(p, 64*j)), unsigned(b.w.at(p, 64*j+b.generator.bytes()))
+		for i := range left {
+			b.dotWords(acc, []reg.VecVirtual{left[i], right[i]}, 4*j+16*i, first)
+		}
 	}
 	scale, start := b.vecs(2), b.vec()
 	for h, s := range scale {
@@ -138,15 +142,12 @@ func (b *pairBlock) addDots(p, first, rows int) {
 	}
 }
 
-// dotWords adds word j of both vectors of panel p, for rows of x from the first on. A word of x is loaded once for both.
-func (b *pairBlock) dotWords(acc [][]reg.VecVirtual, p, j, first int) {
-	u := b.vecs(2)
-	for h := range u {
-		b.VMOVDQU(b.w.at(p, 64*j+h*b.generator.bytes()), u[h])
-	}
+// dotWords adds the products of a word of both vectors of a panel with what is at an offset of rows of x, from the first
+// on. A word of x is loaded once for both.
+func (b *pairBlock) dotWords(acc [][]reg.VecVirtual, u []reg.VecVirtual, at, first int) {
 	for r := range acc {
 		x := b.vec()
-		b.VPBROADCASTD(b.x.at(first+r, 4*j), x)
+		b.VPBROADCASTD(b.x.at(first+r, at), x)
 		for h, v := range acc[r] {
 			b.dot(x, u[h], v)
 		}

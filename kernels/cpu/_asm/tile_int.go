@@ -27,24 +27,21 @@ func intTiles(f format) func(*generator) {
 		}
 		g.isa = avx2
 		g.narrowFewTiles(f)
-		if f == formatQ8 {
-			g.dotTiles()
-		}
+		g.dotTiles(f)
 	}
 }
 
-// dotTiles generates the tiles of q8_0 with AVX-VNNI, which all read panels as they are stored. Of q4_0, whose products
-// AVX2 adds in 16 bits, VPDPBUSD takes as many multiplications.
-func (g *generator) dotTiles() {
+// dotTiles generates the tiles of a format with AVX-VNNI, which all read panels as they are stored.
+func (g *generator) dotTiles(f format) {
 	g.isa = avxVNNI
 	for _, t := range []tile{
 		{rows: 1, panels: 1}, {rows: 1, panels: 4}, {rows: 1, panels: 2},
 		{rows: 1, panels: 2, swiglu: true}, {rows: 1, panels: 4, swiglu: true},
 	} {
-		t.format, t.isa, t.level = formatQ8, avxVNNI, avxVNNI.name
+		t.format, t.isa, t.level = f, avxVNNI, avxVNNI.name
 		g.avx2Tile(&t)
 	}
-	g.narrowFewTiles(formatQ8)
+	g.narrowFewTiles(f)
 }
 
 // prefetches reports whether the tile prefetches weights as far ahead as its caller says. With a single row of x, memory
@@ -291,14 +288,24 @@ func (g *generator) avx2Tile(t *tile) {
 
 // avx2Block adds the products of one block of half a panel.
 func (g *generator) avx2Block(t *tile, sum reg.VecVirtual, p, half int, w, x rows) {
-	acc := g.vec()
+	acc, other := g.vec(), g.vec() // each product waits for the one before
+	var unsigned func(from operand.Mem) []reg.VecVirtual
 	if t.isa == avxVNNI {
+		unsigned = g.newUnsigned(t.format)
 		g.VPBROADCASTD(x.at(0, t.start()), acc)
+		g.clear(other)
 	}
 	for j := range t.groups() {
 		switch {
 		case t.isa == avxVNNI:
-			g.dotWord(acc, w.at(p, 64*j+32*half), x.at(0, 4*j))
+			for i, u := range unsigned(w.at(p, 64*j+32*half)) {
+				v, to := g.vec(), acc
+				g.VPBROADCASTD(x.at(0, 4*j+16*i), v)
+				if (i+j)%2 > 0 {
+					to = other
+				}
+				g.dot(v, u, to)
+			}
 		case t.format == formatQ4:
 			g.avx2Nibbles(acc, p, half, j, w, x)
 		default:
@@ -309,6 +316,7 @@ func (g *generator) avx2Block(t *tile, sum reg.VecVirtual, p, half int, w, x row
 	g.VCVTPH2PS(w.at(p, t.groups()*64+half*16), scale)
 	switch {
 	case t.isa == avxVNNI:
+		g.VPADDD(other, acc, acc)
 		g.VSUBPS(g.word("start", startBits), acc, acc)
 	case t.format == formatQ4:
 		g.avx2Widen(acc, x.at(0, t.start()))
@@ -320,12 +328,25 @@ func (g *generator) avx2Block(t *tile, sum reg.VecVirtual, p, half int, w, x row
 	g.VFMADD231PS(product, acc, sum)
 }
 
-// dotWord adds the products of a word of unsigned bytes with a word of x.
-func (g *generator) dotWord(acc reg.VecVirtual, w, x operand.Mem) {
-	u, v := g.vec(), g.vec()
-	g.VMOVDQU(w, u)
-	g.VPBROADCASTD(x, v)
-	g.dot(v, u, acc)
+// newUnsigned returns what loads the unsigned bytes of a vector of a group of a panel: k = 4j to 4j+3 of each row, for q4_0
+// also 16+4j to 16+4j+3.
+func (g *generator) newUnsigned(f format) func(from operand.Mem) []reg.VecVirtual {
+	load := func(from operand.Mem) reg.VecVirtual {
+		u := g.vec()
+		g.VMOVDQU(from, u)
+		return u
+	}
+	if f == formatQ8 {
+		return func(from operand.Mem) []reg.VecVirtual { return []reg.VecVirtual{load(from)} }
+	}
+	mask := load(g.word("nibbles", 0x0f0f0f0f))
+	return func(from operand.Mem) []reg.VecVirtual {
+		low, high := load(from), g.vec()
+		g.VPSRLW(operand.U8(4), low, high)
+		g.VPAND(mask, low, low)
+		g.VPAND(mask, high, high)
+		return []reg.VecVirtual{low, high}
+	}
 }
 
 // avx2Nibbles adds a group of q4_0 in 16 bits: 16 products of at most 15·127 stay below

@@ -54,6 +54,7 @@ var Table = []Tile{
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{32, 16}, []int{64, 32, 16}},
 	{dtype.Q4_0, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},
 	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX2, 6, 32, []int{16}, []int{64, 32, 16}},
+	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVXVNNI, 8, 32, []int{16}, []int{64, 32, 16}},
 	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{32, 16}, []int{64, 32, 16}},
 	{dtype.Q4_1, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},
 	{dtype.Q4_1, dtype.Q8A, dtype.R16, AVX2, 6, 32, []int{16}, []int{16}},
