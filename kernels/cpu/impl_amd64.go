@@ -72,15 +72,19 @@ func avx2Implementation(im implementation, f features) implementation {
 	return im
 }
 
-// avxVNNIImplementation adds the products of bytes for 256 bits, of formats that have magnitudes with AVX2: those of
-// smaller bytes, which AVX2 adds in 16 bits, gain little.
+// avxVNNIImplementation adds the products of bytes for 256 bits, of formats that have magnitudes with AVX2 and of those
+// that most files have.
 func avxVNNIImplementation(im implementation, f features) implementation {
 	im.base, im.name, im.present = im.name, tile.AVXVNNI, func() bool { return f.vexVNNI }
 	im.tiles(&avxVNNIMatMul, &avxVNNISwiGLU)
-	im.expanded[formatQ8], im.expanded[formatQ4] = nil, nil // reading panels as they are stored is as fast
+	for _, f := range []format{formatQ8, formatQ4, formatQ4K} {
+		im.expanded[f] = nil // reading panels as they are stored is as fast
+	}
 	im.expanded[formatIQ4XS] = avxVNNISuperSigned.with(expandIQ4XSAVXVNNI)
 	im.expanded[formatIQ2X] = avxVNNISuperSigned.with(expandIQ2XAVXVNNI)
 	im.expanded[formatIQ3X] = avxVNNISuperSigned.with(expandIQ3XAVXVNNI)
+	im.expanded[formatQ5K] = avxVNNISuperBytes.with(expandQ5KAVX2)
+	im.expanded[formatQ6K] = avxVNNISuperScaled16.with(expandQ6KAVX2)
 	return im
 }
 

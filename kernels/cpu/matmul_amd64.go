@@ -75,9 +75,12 @@ var avxVNNIMatMul = [numFormats]tileSet{
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4AVXVNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileQ4AVXVNNIr8p1}, {4, tileQ4AVXVNNIr4p1}, {2, tileQ4AVXVNNIr2p1}, {1, tileQ4AVXVNNIr1p1}}},
 	},
-	formatIQ4XS: {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ4XSAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ4XSAVXVNNIr1p1}}}},
-	formatIQ2X:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ2XAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ2XAVXVNNIr1p1}}}},
-	formatIQ3X:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ3XAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{1, tileIQ3XAVXVNNIr1p1}}}},
+	formatQ4K:   {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4KAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{4, tileQ4KAVXVNNIr4p1}, {2, tileQ4KAVXVNNIr2p1}, {1, tileQ4KAVXVNNIr1p1}}}},
+	formatQ5K:   {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ5KAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{4, tileQ5KAVXVNNIr4p1}, {2, tileQ5KAVXVNNIr2p1}, {1, tileQ5KAVXVNNIr1p1}}}},
+	formatQ6K:   {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ6KAVX2r1p2}}}, {panels: 1, tiles: []rowTile{{4, tileQ6KAVXVNNIr4p1}, {2, tileQ6KAVXVNNIr2p1}, {1, tileQ6KAVX2r1p1}}}},
+	formatIQ4XS: {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ4XSAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{4, tileIQ4XSAVXVNNIr4p1}, {2, tileIQ4XSAVXVNNIr2p1}, {1, tileIQ4XSAVXVNNIr1p1}}}},
+	formatIQ2X:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ2XAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{4, tileIQ2XAVXVNNIr4p1}, {2, tileIQ2XAVXVNNIr2p1}, {1, tileIQ2XAVXVNNIr1p1}}}},
+	formatIQ3X:  {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileIQ3XAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{4, tileIQ3XAVXVNNIr4p1}, {2, tileIQ3XAVXVNNIr2p1}, {1, tileIQ3XAVXVNNIr1p1}}}},
 }
 
 var avxVNNISwiGLU = [numFormats]tileSet{

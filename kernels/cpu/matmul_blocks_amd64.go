@@ -64,6 +64,9 @@ var vnniBlockSwiGLU = [numFormats]tileSet{
 // has such tiles. Of q4_k, which takes the least to unpack, twice as many do: 8 rows have 1.12 of the speed on Zen 4.
 const avx2Few = 4
 
+// avxVNNIFew is the most rows of x that read panels of superblocks as they are stored with AVX-VNNI.
+const avxVNNIFew = 8
+
 // The tiles of expanded panels for AVX2; pairKinds and superPairKinds of _asm describe the kinds.
 var (
 	avx2Nibbles = expansion{
@@ -141,7 +144,10 @@ var (
 		blockBytes: superBytes(2, superPlain),
 		matmul:     tileSet{{panels: 1, tiles: []rowTile{{4, tileSuperLarge16AVX2r4p1}, {2, tileSuperLarge16AVX2r2p1}, {1, tileSuperLarge16AVX2r1p1}}}},
 	}
-	avxVNNISuperSigned = expansion{
+	avxVNNISuperBytes    = avx2SuperBytes.from(avxVNNIFew + 1)
+	avxVNNISuperScaled16 = avx2SuperScaled16.from(avx2Few + 1)
+	avxVNNISuperSigned   = expansion{
+		least:      [2]int{avxVNNIFew + 1, avxVNNIFew + 1},
 		ask:        true,
 		blockBytes: superBytes(1, superPlain),
 		matmul:     tileSet{{panels: 1, tiles: []rowTile{{6, tileSuperSignedAVXVNNIr6p1}, {2, tileSuperSignedAVXVNNIr2p1}, {1, tileSuperSignedAVXVNNIr1p1}}}},
@@ -201,6 +207,12 @@ var (
 		swiglu: tileSet{{panels: 1, tiles: []rowTile{{6, swigluPartOffsetVNNIr6}, {4, swigluPartOffsetVNNIr4}, {2, swigluPartOffsetVNNIr2}, {1, swigluPartOffsetVNNIr1}}}},
 	}
 )
+
+// from returns the expansion for that many rows and more.
+func (e expansion) from(rows int) expansion {
+	e.least = [2]int{rows, rows}
+	return e
+}
 
 // with returns the expansion with the function that expands a format.
 func (e expansion) with(f expandFunc) *expansion {

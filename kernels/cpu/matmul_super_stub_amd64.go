@@ -106,6 +106,26 @@ func tileQ3KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //go:noescape
 func tileQ3KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileQ4KAVXVNNIr4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4KAVXVNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ4KAVXVNNIr2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4KAVXVNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ4KAVXVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4KAVXVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ4KAVXVNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4KAVXVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // expandQ4KAVX2 expands blocks of a panel. See expandFunc.
 //
 //go:noescape
@@ -165,6 +185,26 @@ func tileQ4KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //
 //go:noescape
 func tileQ4KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ5KAVXVNNIr4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ5KAVXVNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ5KAVXVNNIr2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ5KAVXVNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ5KAVXVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ5KAVXVNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ5KAVXVNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ5KAVXVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // expandQ5KAVX2 expands blocks of a panel. See expandFunc.
 //
@@ -226,6 +266,16 @@ func tileQ5KVNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //go:noescape
 func tileQ5KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileQ6KAVXVNNIr4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ6KAVXVNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ6KAVXVNNIr2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ6KAVXVNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // expandQ6KAVX2 expands blocks of a panel. See expandFunc.
 //
 //go:noescape
@@ -280,6 +330,16 @@ func tileQ6KVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //
 //go:noescape
 func expandIQ4XSAVXVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+
+// tileIQ4XSAVXVNNIr4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ4XSAVXVNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ4XSAVXVNNIr2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ4XSAVXVNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tileIQ4XSAVXVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
@@ -345,6 +405,16 @@ func tileIQ4XSVNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, r
 //
 //go:noescape
 func expandIQ2XAVXVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+
+// tileIQ2XAVXVNNIr4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ2XAVXVNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ2XAVXVNNIr2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ2XAVXVNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tileIQ2XAVXVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
@@ -460,6 +530,16 @@ func tileIQ2X16VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, 
 //
 //go:noescape
 func expandIQ3XAVXVNNI(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
+
+// tileIQ3XAVXVNNIr4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3XAVXVNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileIQ3XAVXVNNIr2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileIQ3XAVXVNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // tileIQ3XAVXVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //

@@ -357,6 +357,16 @@ func (g *generator) silu(x reg.VecVirtual) {
 	g.VDIVPS(e, x, x)
 }
 
+// broadcast returns a word for all lanes as dot takes it.
+func (g *generator) broadcast(at operand.Mem) operand.Op {
+	if g.wide() {
+		return at
+	}
+	v := g.vec()
+	g.VPBROADCASTD(at, v)
+	return v
+}
+
 // dot adds to each 32-bit lane of acc the products of four unsigned bytes of u with the
 // four signed bytes of x: a register, or with AVX-512 memory of which one word serves all lanes. avo
 // does not know VPDPBUSD.
