@@ -40,7 +40,7 @@ type isa struct {
 
 var (
 	avx2    = isa{"AVX2", 8}
-	avxVNNI = isa{"AVXVNNI", 8} // AVX2 with VPDPBUSD
+	avxVNNI = isa{"AVXVNNI", 8} // AVX2 and VPDPBUSD
 	avx512  = isa{"AVX512", 16}
 )
 

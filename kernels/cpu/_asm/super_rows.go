@@ -11,8 +11,8 @@ import (
 var mixed = []format{"Q4K", "Q5K", "Q6K"}
 
 // superTiles generates what each format with superblocks has: tiles that read panels as they are stored, with AVX2 of
-// one row and of few, and with AVX2 a function that expands panels for more; with AVX-VNNI of one row, and that
-// function, where AVX2 multiplies magnitudes.
+// one row and of few, and with AVX2 a function that expands panels for more. With AVX-VNNI some formats have tiles of
+// one row and of few, and a function of their own where AVX2 expands magnitudes.
 func superTiles(g *generator) {
 	for i := range schemes {
 		s := &schemes[i]

@@ -262,8 +262,8 @@ func (g *generator) newPrefetch(t *tile, w rows) func(p int) {
 	return g.prefetchAhead(w, t.blockBytes())
 }
 
-// avx2Tile does the same for one row with 16-bit products, or with AVX-VNNI. A panel is two vectors of 8 rows. Several rows read
-// expanded panels: see pairTiles.
+// avx2Tile does the same for one row with 16-bit products, or with AVX-VNNI. A panel is two vectors of 8 rows. Several
+// rows read expanded panels: see pairTiles; with AVX-VNNI plainFewTile serves all.
 func (g *generator) avx2Tile(t *tile) {
 	g.begin(t)
 	w, x, blocks := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")

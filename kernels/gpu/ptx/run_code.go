@@ -80,15 +80,6 @@ func mask(x uint64, bits int) uint64 {
 	return x & (1<<bits - 1)
 }
 
-// extend returns x, of a type, as 64 bits: sign-extended if the type is signed.
-func extend(x uint64, typ string) uint64 {
-	n := 64 - sizes[typ]
-	if typ[0] == 's' {
-		return uint64(int64(x<<n) >> n)
-	}
-	return x << n >> n
-}
-
 // result returns the register of an operand that is written with a type.
 func (p *Program) result(o operand, typ string) result {
 	n, all := sizes[typ], sizes[p.e.registers[o.name]]
