@@ -56,9 +56,10 @@ var rows = []row{
 	{name: "BF16", file: "r1b-bf16.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, bytesPerWeight: 2},
 	blocks("Q4_K_M"), blocks("Q5_K_M"), blocks("Q6_K"), blocks("IQ4_XS"), blocks("MXFP4"),
 	onAVX2("Q4_0"), onAVX2("Q8_0"), onAVX2("Q4_K_M"), onAVX2("Q5_K_M"), onAVX2("Q6_K"), onAVX2("IQ4_XS"), onAVX2("MXFP4"),
-	onAVXVNNI("Q8_0"), onAVXVNNI("IQ4_XS"),
+	onAVXVNNI("Q4_0"), onAVXVNNI("Q8_0"), onAVXVNNI("Q4_K_M"), onAVXVNNI("IQ4_XS"),
 	together("Q4_0", ""), together("Q8_0", ""), together("Q4_K_M", ""),
-	together("Q4_0", "avx2"), together("Q8_0", "avx2"), together("Q4_K_M", "avx2"), together("Q8_0", "avxvnni"),
+	together("Q4_0", "avx2"), together("Q8_0", "avx2"), together("Q4_K_M", "avx2"),
+	together("Q4_0", "avxvnni"), together("Q8_0", "avxvnni"), together("Q4_K_M", "avxvnni"),
 	{name: "aidreams260K, 1 thread", threads: 1, prompts: []int{128}, generate: 64, repeats: 9},
 	{name: "aidreams260K, 2 threads", threads: 2, prompts: []int{128}, generate: 64, repeats: 9},
 }
@@ -147,8 +148,9 @@ type goal struct {
 
 var (
 	blockRows    = []string{"Q4_K_M", "Q5_K_M", "Q6_K", "IQ4_XS", "MXFP4"}
-	narrowRows   = []string{"Q4_0, AVX2", "Q8_0, AVX2", "Q4_K_M, AVX2", "Q8_0, AVX-VNNI"}
-	sequenceRows = []string{"Q4_0, sequences", "Q8_0, sequences", "Q4_K_M, sequences", "Q4_0, AVX2, sequences", "Q8_0, AVX2, sequences", "Q4_K_M, AVX2, sequences", "Q8_0, AVX-VNNI, sequences"}
+	narrowRows   = []string{"Q4_0, AVX2", "Q8_0, AVX2", "Q4_K_M, AVX2", "Q4_0, AVX-VNNI", "Q8_0, AVX-VNNI", "Q4_K_M, AVX-VNNI"}
+	sequenceRows = []string{"Q4_0, sequences", "Q8_0, sequences", "Q4_K_M, sequences", "Q4_0, AVX2, sequences", "Q8_0, AVX2, sequences", "Q4_K_M, AVX2, sequences",
+		"Q4_0, AVX-VNNI, sequences", "Q8_0, AVX-VNNI, sequences", "Q4_K_M, AVX-VNNI, sequences"}
 )
 
 // goals are the table of issue 5, then that of issue 20.
