@@ -109,7 +109,7 @@ func TestSignsOfPlainInput(t *testing.T) {
 	}
 }
 
-// TestInterruptBeforeAConversation ends the program: nobody has seen a sign or an answer yet.
+// TestInterruptBeforeAConversation ends the program: no sign and no answer has been shown yet.
 func TestInterruptBeforeAConversation(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

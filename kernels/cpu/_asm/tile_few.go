@@ -53,7 +53,7 @@ func (g *generator) plainFewTile(t *tile) {
 	g.ret()
 }
 
-// addHalf adds the products of a block of half h of panel p. The steps for an element are those of avx2Block.
+// addHalf adds the products of a block of half h of panel p. The steps for an element are those of narrowBlock.
 func (b *pairBlock) addHalf(p, h int) {
 	acc := b.vecs(b.rows)
 	if b.format == formatQ4 {

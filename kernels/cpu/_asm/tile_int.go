@@ -23,7 +23,7 @@ func intTiles(f format) func(*generator) {
 			{rows: 1, panels: 2, swiglu: true}, {rows: 1, panels: 4, swiglu: true},
 		} {
 			t.format, t.isa, t.level = f, avx2, avx2.name
-			g.avx2Tile(&t)
+			g.narrowTile(&t)
 		}
 		g.isa = avx2
 		g.narrowFewTiles(f)
@@ -39,7 +39,7 @@ func (g *generator) dotTiles(f format) {
 		{rows: 1, panels: 2, swiglu: true}, {rows: 1, panels: 4, swiglu: true},
 	} {
 		t.format, t.isa, t.level = f, avxVNNI, avxVNNI.name
-		g.avx2Tile(&t)
+		g.narrowTile(&t)
 	}
 	g.narrowFewTiles(f)
 }
@@ -262,9 +262,9 @@ func (g *generator) newPrefetch(t *tile, w rows) func(p int) {
 	return g.prefetchAhead(w, t.blockBytes())
 }
 
-// avx2Tile does the same for one row with 16-bit products, or with AVX-VNNI. A panel is two vectors of 8 rows. Several
+// narrowTile does the same for one row with 16-bit products, or with AVX-VNNI. A panel is two vectors of 8 rows. Several
 // rows read expanded panels: see pairTiles; with AVX-VNNI plainFewTile serves all.
-func (g *generator) avx2Tile(t *tile) {
+func (g *generator) narrowTile(t *tile) {
 	g.begin(t)
 	w, x, blocks := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")
 	s, prefetch := g.newSums(t), g.newPrefetch(t, w)
@@ -275,7 +275,7 @@ func (g *generator) avx2Tile(t *tile) {
 	for p := range t.panels {
 		prefetch(p)
 		for half := range s[0][p] {
-			g.avx2Block(t, s[0][p][half], p, half, w, x)
+			g.narrowBlock(t, s[0][p][half], p, half, w, x)
 		}
 	}
 	g.advance(w, t.blockBytes())
@@ -286,8 +286,8 @@ func (g *generator) avx2Tile(t *tile) {
 	g.finish(t, s)
 }
 
-// avx2Block adds the products of one block of half a panel.
-func (g *generator) avx2Block(t *tile, sum reg.VecVirtual, p, half int, w, x rows) {
+// narrowBlock adds the products of one block of half a panel.
+func (g *generator) narrowBlock(t *tile, sum reg.VecVirtual, p, half int, w, x rows) {
 	acc, other := g.vec(), g.vec() // each product waits for the one before
 	var unsigned func(from operand.Mem) []reg.VecVirtual
 	if t.isa == avxVNNI {

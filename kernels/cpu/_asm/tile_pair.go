@@ -305,7 +305,7 @@ func (b *pairBlock) stashSums(acc [][]reg.VecVirtual, first bool) {
 	}
 }
 
-// scale adds what the products of a part give for row r to its sums. The steps are those of term.add, of avx2Block for
+// scale adds what the products of a part give for row r to its sums. The steps are those of term.add, of narrowBlock for
 // q8_0 and q4_0.
 func (b *tailBlock) scale(p, r int, acc []reg.VecVirtual) {
 	b.toFloats(p, r, acc)
