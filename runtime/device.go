@@ -28,7 +28,8 @@ type Device interface {
 	Bind(b *Block) (any, error)
 
 	// Run submits a command, Copy a transfer, to a queue of the device (numbered from 0). Both read the block when
-	// they run: the caller does not change it before.
+	// they run: the caller does not change it before. A step of a block submits a command once in an iteration, and
+	// the next step of the block begins when that has run: a device may keep one set of arguments for all steps.
 	Run(queue int, c *Command, b *Block, iteration int)
 	Copy(queue int, t Transfer, b *Block)
 

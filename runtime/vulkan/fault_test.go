@@ -94,11 +94,10 @@ func TestSlowQueueIsNotCut(t *testing.T) {
 		b.Finish(0)
 		took = time.Since(began)
 	}
-	c := spinning(groups / 2)
 	var e runtime.Event
 	n := uint64(3 * limit / 2 / took)
 	for i := range n {
-		b.Device.Run(0, c, b.Blocks[0], 0)
+		b.Device.Run(0, spinning(groups/2), b.Blocks[0], 0)
 		b.Device.Record(0, &e, i+1)
 	}
 	e.Await(n)

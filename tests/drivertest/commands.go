@@ -80,9 +80,8 @@ func (s *Suite) dispatchesSeeEarlierOnes(t *testing.T) {
 	b := s.Open(t, Setting{Device: []int64{int64(4 * n)}})
 	b.Load(0, Ramp(n))
 	double := s.Scaling(Arg{}, Arg{}, n, 2)
-	c := Command(double, double, double, double, double)
 	for range 3 {
-		b.Run(c)
+		b.Run(Command(double, double, double, double, double))
 	}
 	for i, x := range b.Read(0, n) {
 		if want := float32(i+1) * (1 << 15); x != want {
@@ -91,7 +90,7 @@ func (s *Suite) dispatchesSeeEarlierOnes(t *testing.T) {
 	}
 }
 
-// iterationsAndSlotsMoveAddresses runs one command in several iterations and for several blocks.
+// iterationsAndSlotsMoveAddresses runs one command in several iterations and for several blocks, in two steps.
 func (s *Suite) iterationsAndSlotsMoveAddresses(t *testing.T) {
 	const n, slots, iterations = 8, 3, 4
 	b := s.Open(t, Setting{Slots: slots, Device: []int64{4 * n * slots, 4 * n * slots * iterations}})
@@ -108,6 +107,7 @@ func (s *Suite) iterationsAndSlotsMoveAddresses(t *testing.T) {
 				b.Device.Run(0, c, b.Blocks[slot], l)
 			}
 		}
+		b.Finish(0)
 	}
 	got := b.Read(1, n*slots*iterations)
 	for i, y := range got {
