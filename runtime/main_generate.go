@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ggmlc/ggmlc/runtime/lineedit"
 )
 
 // defaultTokens is the default of -n.
@@ -294,9 +296,5 @@ func appendFields(b []byte, fs ...field) []byte {
 // terminal reports whether w is a terminal, where a prompt would follow the text.
 func terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+	return ok && lineedit.IsTerminal(f)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,24 @@ func TestSignsOfPlainInput(t *testing.T) {
 	l.leave()
 	if signs.Len() > 0 {
 		t.Errorf("%q", &signs)
+	}
+}
+
+// TestNoSignsForTheNullDevice: standard input from it, as with < /dev/null, has another name than the device.
+func TestNoSignsForTheNullDevice(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "stdin")
+	if err := os.Symlink(os.DevNull, name); err != nil {
+		t.Skip(err)
+	}
+	null, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	var signs bytes.Buffer
+	l := newLineSource(null, &signs)
+	if got := <-l.next("> "); got != (line{"", io.EOF}) || l.typed() || signs.Len() > 0 {
+		t.Errorf("%v, %q, typed %v", got, &signs, l.typed())
 	}
 }
 

@@ -21,6 +21,16 @@ type Terminal struct {
 	closed  bool
 }
 
+// IsTerminal reports whether f is a terminal. The null device is none, though it is a character device as well.
+func IsTerminal(f *os.File) bool {
+	err := isTerminal(f)
+	if errors.Is(err, errors.ErrUnsupported) { // a system that cannot be asked
+		info, err := f.Stat()
+		return err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+	}
+	return err == nil
+}
+
 // Open returns a terminal, or an error if one of the files is none, or it cannot move its cursor.
 func Open(in, out *os.File) (*Terminal, error) {
 	if os.Getenv("TERM") == "dumb" {
