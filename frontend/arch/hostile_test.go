@@ -264,18 +264,22 @@ func TestKeysThatChangeNothingAreAccepted(t *testing.T) {
 	}
 }
 
-// FuzzBuild reads files that are nearly models. The fuzzed input is the part before the tensor data, and the data are
-// zeros, so that inputs are small. Accepted models must verify.
+// FuzzBuild reads files that are nearly models. The fuzzed input is the part before the tensor data, and the data are as
+// many zeros as are asked for, so that inputs are small. Accepted models must verify.
 func FuzzBuild(f *testing.F) {
-	f.Add(header(f, tiny()))
+	add := func(s *spec) {
+		head := header(f, s)
+		f.Add(head, uint32(len(s.bytes(f))-len(head)))
+	}
+	add(tiny())
 	for _, c := range faults {
 		s := tiny()
 		c.edit(s)
-		f.Add(header(f, s))
+		add(s)
 	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		const dataBytes = 1 << 18
-		f, err := gguf.Read(zeroTail(b), int64(len(b))+dataBytes, "fuzz.gguf")
+	f.Fuzz(func(t *testing.T, b []byte, zeros uint32) {
+		const maxZeros = 1 << 18
+		f, err := gguf.Read(zeroTail(b), int64(len(b))+int64(min(zeros, maxZeros)), "fuzz.gguf")
 		if err != nil {
 			return
 		}

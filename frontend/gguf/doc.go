@@ -12,5 +12,6 @@
 //
 // The reader trusts nothing. It compares every length with the rest of the file before it allocates or skips
 // anything. Of values it keeps only the places: strings, arrays and tensors are read on demand. In a file that it
-// accepts, each tensor is inside the file, no two tensors overlap, and no sum overflows.
+// accepts, each tensor is inside the file, no two tensors overlap, less than the alignment follows the last one, and no
+// sum overflows.
 package gguf

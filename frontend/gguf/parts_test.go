@@ -102,6 +102,9 @@ func TestPartsOfOtherModelsAreRefused(t *testing.T) {
 			return os.Rename(name(from), name(to))
 		}
 	}
+	// laidOutFor64 is a second part that gguf-py makes of a model with an alignment of 64: only the first part has the key.
+	laidOutFor64 := header(1, 3).key(partKey, Uint16).u8(1, 0).key(partsKey, Uint16).u8(3, 0).key(partTensorsKey, Int32).u32(4).
+		tensor("t10", 0, 0, 2).pad(64).zeros(64)
 	tests := map[string]struct {
 		change func(int, *Writer)
 		move   func(path string) error
@@ -126,6 +129,8 @@ func TestPartsOfOtherModelsAreRefused(t *testing.T) {
 		"all but one missing": {move: func(path string) error {
 			return errors.Join(os.Remove(OtherParts(path)[0]), os.Remove(OtherParts(path)[1]))
 		}, want: "part 3 of the 3 parts"},
+		"alignment": {move: func(path string) error { return os.WriteFile(OtherParts(path)[0], laidOutFor64, 0o666) },
+			want: "-00002-of-00003.gguf: tensor data (at 0xa0): 88 bytes follow the last tensor, \"t10\", which ends at 0xa8, where padding to the alignment of 32 has fewer"},
 		"too many": {change: set(0, "split.count", uint32(70000)), want: "at most 65535 are allowed"},
 		"damaged":  {move: func(path string) error { return os.Truncate(OtherParts(path)[1], 40) }, want: "-00003-of-00003.gguf: "},
 	}

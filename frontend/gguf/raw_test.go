@@ -76,7 +76,12 @@ func mustRead(t testing.TB, b []byte) *File {
 func checkInvariants(f *File) error {
 	type span struct{ from, to int64 }
 	var spans []span
+	end := f.size // of the last tensor
 	for t := range f.Tensors() {
+		if len(spans) == 0 {
+			end = 0
+		}
+		end = max(end, t.Offset+t.Size)
 		if t.Offset < f.data || t.Size <= 0 || t.Offset > f.size || t.Size > f.size-t.Offset {
 			return fmt.Errorf("%+v is not inside %d bytes", t, f.size)
 		}
@@ -94,6 +99,9 @@ func checkInvariants(f *File) error {
 		if got, ok := f.Tensor(t.Name); !ok || !reflect.DeepEqual(got, t) {
 			return fmt.Errorf("%q is not found", t.Name)
 		}
+	}
+	if f.size-end >= f.Alignment() {
+		return fmt.Errorf("%d bytes after the last tensor", f.size-end)
 	}
 	return nil
 }

@@ -328,7 +328,7 @@ func plausible(name string) bool {
 }
 
 // placeTensors converts offsets to places in the file, given the end of the table, and checks that each tensor is
-// inside the file and none overlaps another. Gaps, any order, and bytes after the last tensor are harmless.
+// inside the file, none overlaps another, and the last one ends with the file. Gaps and any order are harmless.
 func (f *File) placeTensors(end int64, all *Faults) {
 	hole := -uint64(end) & (f.alignment - 1)
 	if hole > uint64(f.size-end) {
@@ -345,8 +345,10 @@ func (f *File) placeTensors(end int64, all *Faults) {
 			all.Add(f.checkPlace(t))
 		}
 	}
-	if !all.Any() {
-		f.checkOverlap(all)
+	if !all.Any() && f.tensorCount > 0 {
+		order := f.spans()
+		f.checkOverlap(order, all)
+		all.Add(f.checkEnd(order[len(order)-1]))
 	}
 }
 
@@ -365,8 +367,8 @@ func (f *File) checkPlace(t *Tensor) error {
 // span is the place of a tensor's data, and of its entry in the table.
 type span struct{ from, size, entry int64 }
 
-// checkOverlap compares each tensor with its predecessor in the file.
-func (f *File) checkOverlap(all *Faults) {
+// spans returns the places of the file's tensors, in their order there.
+func (f *File) spans() []span {
 	order := make([]span, 0, f.tensorCount)
 	for t := range f.Tensors() {
 		order = append(order, span{t.Offset, t.Size, t.Entry})
@@ -374,11 +376,33 @@ func (f *File) checkOverlap(all *Faults) {
 	slices.SortFunc(order, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.entry, b.entry))
 	})
-	for i, s := range order[min(1, len(order)):] {
+	return order
+}
+
+// checkOverlap compares each tensor with its predecessor in the file.
+func (f *File) checkOverlap(order []span, all *Faults) {
+	for i, s := range order[1:] {
 		if p := order[i]; p.from+p.size > s.from {
 			all.Add(f.TensorError(f.nameAt(s.entry), "its data at 0x%x overlaps that of %s, which ends at 0x%x: %s", s.from, Quote(f.nameAt(p.entry)), p.from+p.size, damaged))
 		}
 	}
+}
+
+// checkEnd checks that no more than padding follows the last tensor. Writers pad its end to the alignment, or not at all.
+//
+// More shows that the data is elsewhere. A writer that lays tensors out for a larger alignment than the file states begins
+// the data at a multiple of it, one or more of the stated alignment after the place where it is read. All weights would be
+// wrong, though each is inside the file. gguf-py writes such files: of several parts only the first gets the key. The
+// other way round, data that is read too far back, the last tensor is not inside the file: see checkPlace.
+func (f *File) checkEnd(last span) error {
+	end := last.from + last.size
+	surplus := f.size - end
+	if surplus < int64(f.alignment) {
+		return nil
+	}
+	return f.fault("tensor data", f.data, fmt.Errorf("%d bytes follow the last tensor, %s, which ends at 0x%x, where padding to the alignment of %d has fewer: "+
+		"the data is laid out for another alignment, or something was appended: make the file again with its alignment in %s, or cut it to %d bytes if you know what was appended",
+		surplus, Quote(f.nameAt(last.entry)), end, f.alignment, alignmentKey, end))
 }
 
 // nameAt returns the name of the tensor at a checked entry.
