@@ -49,7 +49,7 @@ func OtherParts(path string) []string {
 // openParts opens the other parts, if the file is the first of several.
 func (f *File) openParts() error {
 	if !f.Has(partsKey) {
-		return nil
+		return f.checkUncounted()
 	}
 	n, err := f.Uint(partsKey)
 	if err != nil || n <= 1 {
@@ -76,6 +76,17 @@ func (f *File) openParts() error {
 		return all.Err(f.FileError)
 	}
 	return f.checkParts()
+}
+
+// checkUncounted refuses a file without split.count that has the name of a first part: it could be a model without the
+// tensors of its other parts.
+func (f *File) checkUncounted() error {
+	n := len(OtherParts(f.name)) + 1
+	if n == 1 {
+		return nil
+	}
+	return f.FileError(fmt.Sprintf("the name is that of part 1 of %d of a model, but the file has no key %s, and so the tensors of the other parts would be missing: "+
+		"get the file again, or split the model again (llama-gguf-split); if this is the whole model, give the file another name", n, partsKey))
 }
 
 // openPart opens part i of n.

@@ -153,6 +153,39 @@ func TestPartsOfOtherModelsAreRefused(t *testing.T) {
 	}
 }
 
+// TestPartsAreCounted: the name of a first part alone makes no part of a file. Without split.count it is refused: it could
+// be a model without the tensors of its other parts.
+func TestPartsAreCounted(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct {
+		name  string
+		count any
+		want  string
+	}{
+		{"m-00001-of-00003.gguf", nil, "m-00001-of-00003.gguf: the name is that of part 1 of 3 of a model, but the file has no key split.count"},
+		{"m-00001-of-00003.gguf", uint16(1), ""}, // a whole model
+		{"m-00001-of-00003.gguf", uint16(0), ""},
+		{"m-00001-of-00001.gguf", nil, ""},
+		{"m.gguf", nil, ""},
+	} {
+		w := everything()
+		if tt.count != nil {
+			w.Set(partsKey, tt.count)
+		}
+		path := filepath.Join(dir, tt.name)
+		if err := w.WriteFile(path); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Open(path)
+		if err == nil {
+			f.Close()
+		}
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s, %v parts: %v, want %q", tt.name, tt.count, err, tt.want)
+		}
+	}
+}
+
 func TestPartsByName(t *testing.T) {
 	for path, n := range map[string]int{
 		"m-00001-of-00003.gguf": 2, "d-of-e/m-00001-of-00001.gguf": 0, "m-00002-of-00003.gguf": 0, "m-00001-of-3.gguf": 0,
