@@ -72,7 +72,8 @@ var formatShape = [numFormats]blockShape{
 //
 // While it computes, a tile of several rows prefetches from the address next on a share of the
 // bytes of its panels (see nextPanel). A tile of swiglu prefetches as much at next+wUp-w. Any
-// address is valid. Tiles of few rows (mostFew) prefetch the panels that follow their own instead.
+// address is valid; at 0 tiles of expanded panels prefetch nothing. Tiles of few rows (mostFew) prefetch the panels that
+// follow their own instead.
 //
 // With one row of x, panels may be at any equal distances: panelBytes in w, and dstStride for their
 // columns in dst and res. There is no distance of rows then: xStride is how many bytes ahead of use

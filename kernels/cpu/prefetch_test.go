@@ -74,6 +74,23 @@ func TestExpandedPanelsAreAskedForOnce(t *testing.T) {
 	}
 }
 
+// TestFirstTileAsksForTheNextPanel checks that the first tile of an expanded panel prefetches the next one, if there is
+// one, and the others nothing.
+func TestFirstTileAsksForTheNextPanel(t *testing.T) {
+	const n, k = 2*panelRows + 1, 256
+	w := make([]byte, 3*formatShape[formatQ4K].panelBytes)
+	p := expandedProduct{f: formatQ4K, n: n, k: k}
+	for _, tt := range []struct{ c, tile, want int }{{0, 0, 1}, {panelRows, 0, 2}, {2 * panelRows, 0, 0}, {0, 1, 0}, {0, 31, 0}} {
+		var want uintptr
+		if tt.want > 0 {
+			want = uintptr(unsafe.Pointer(&w[tt.want*formatShape[formatQ4K].panelBytes]))
+		}
+		if got := p.following(unsafe.Pointer(&w[0]), tt.c, tt.tile); got != want {
+			t.Errorf("tile %d of the panel at column %d: %#x, want panel %d (%#x)", tt.tile, tt.c, got, tt.want, want)
+		}
+	}
+}
+
 // TestTilesPrefetchWhatTheyRead demands that tiles of few rows, and those for AVX2 of expanded panels, prefetch in each
 // iteration as many lines as are read of a panel in it: nothing else reads the panels of few rows ahead.
 func TestTilesPrefetchWhatTheyRead(t *testing.T) {

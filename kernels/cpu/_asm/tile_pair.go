@@ -130,7 +130,11 @@ func (g *generator) pairTile(k *pairKind, t *tile) {
 }
 
 // askFor prefetches lines of what is expanded next, and as many at a distance of other if that is not nil, and advances.
+// It does nothing where next is 0.
 func (g *generator) askFor(next, other reg.GPVirtual, lines int) {
+	nothing := g.label("nothingNext")
+	g.TESTQ(next, next)
+	g.JZ(operand.LabelRef(nothing))
 	for i := range lines {
 		g.PREFETCHT1(operand.Mem{Base: next, Disp: i * lineBytes})
 		if other != nil {
@@ -138,6 +142,7 @@ func (g *generator) askFor(next, other reg.GPVirtual, lines int) {
 		}
 	}
 	g.ADDQ(operand.I32(int32(lines*lineBytes)), next)
+	g.Label(nothing)
 }
 
 // pairBlock is what the code for a part uses.
