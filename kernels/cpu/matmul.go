@@ -73,7 +73,7 @@ var formatShape = [numFormats]blockShape{
 // While it computes, a tile of several rows prefetches from the address next on a share of the
 // bytes of its panels (see nextPanel). A tile of swiglu prefetches as much at next+wUp-w. Any
 // address is valid; at 0 tiles of expanded panels prefetch nothing. Tiles of few rows (mostFew) prefetch the panels that
-// follow their own instead.
+// follow their own instead, those of 256 bits unless next is 0.
 //
 // With one row of x, panels may be at any equal distances: panelBytes in w, and dstStride for their
 // columns in dst and res. There is no distance of rows then: xStride is how many bytes ahead of use
@@ -92,6 +92,7 @@ type tileSet []tileGroup
 type tileGroup struct {
 	panels  int
 	maxRows int
+	ahead   bool      // tiles prefetch the panels that follow their own: one tile of each panel has to
 	tiles   []rowTile // most rows first, the last with one row
 }
 
@@ -203,8 +204,11 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 			if aux != nil {
 				aux = unsafe.Add(res, at)
 			}
-			t.adjacent(f, unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, blocks, panelBytes, cols,
-				next.ask(uintptr(x)+uintptr((r+t.rows)*xStride)))
+			ask := next.ask(uintptr(x) + uintptr((r+t.rows)*xStride))
+			if g.ahead && r > r0 {
+				ask = 0
+			}
+			t.adjacent(f, unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, blocks, panelBytes, cols, ask)
 			r += t.rows
 		}
 		c += g.panels * panelRows
@@ -304,8 +308,11 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 			if round == nil {
 				to = floatAt(dst, r*n+c)
 			}
-			t.adjacent(f, to, unsafe.Add(x, r*xStride),
-				unsafe.Add(gate, at), unsafe.Add(up, at), xStride, dstStride, blocks, panelBytes, cols, next.ask(uintptr(gate)+uintptr(at)))
+			ask := next.ask(uintptr(gate) + uintptr(at))
+			if g.ahead && r > r0 {
+				ask = 0
+			}
+			t.adjacent(f, to, unsafe.Add(x, r*xStride), unsafe.Add(gate, at), unsafe.Add(up, at), xStride, dstStride, blocks, panelBytes, cols, ask)
 			if round != nil {
 				round.write(halfAt(dst, r*n+c), n, t.rows, cols)
 			}

@@ -29,12 +29,12 @@ var avx2MatMul = [numFormats]tileSet{
 	formatQ8: {
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ8AVX2r1p4}}},
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ8AVX2r1p2}}},
-		{panels: 1, tiles: []rowTile{{8, tileQ8AVX2r8p1}, {4, tileQ8AVX2r4p1}, {2, tileQ8AVX2r2p1}, {1, tileQ8AVX2r1p1}}},
+		{panels: 1, ahead: true, tiles: []rowTile{{8, tileQ8AVX2r8p1}, {4, tileQ8AVX2r4p1}, {2, tileQ8AVX2r2p1}, {1, tileQ8AVX2r1p1}}},
 	},
 	formatQ4: {
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ4AVX2r1p4}}},
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4AVX2r1p2}}},
-		{panels: 1, tiles: []rowTile{{8, tileQ4AVX2r8p1}, {4, tileQ4AVX2r4p1}, {2, tileQ4AVX2r2p1}, {1, tileQ4AVX2r1p1}}},
+		{panels: 1, ahead: true, tiles: []rowTile{{8, tileQ4AVX2r8p1}, {4, tileQ4AVX2r4p1}, {2, tileQ4AVX2r2p1}, {1, tileQ4AVX2r1p1}}},
 	},
 }
 
@@ -56,11 +56,11 @@ var avx2SwiGLU = [numFormats]tileSet{
 	},
 	formatQ8: {
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ8AVX2r1p2}}},
-		{panels: 1, tiles: []rowTile{{4, swigluQ8AVX2r4}, {2, swigluQ8AVX2r2}, {1, swigluQ8AVX2r1}}},
+		{panels: 1, ahead: true, tiles: []rowTile{{4, swigluQ8AVX2r4}, {2, swigluQ8AVX2r2}, {1, swigluQ8AVX2r1}}},
 	},
 	formatQ4: {
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ4AVX2r1p2}}},
-		{panels: 1, tiles: []rowTile{{4, swigluQ4AVX2r4}, {2, swigluQ4AVX2r2}, {1, swigluQ4AVX2r1}}},
+		{panels: 1, ahead: true, tiles: []rowTile{{4, swigluQ4AVX2r4}, {2, swigluQ4AVX2r2}, {1, swigluQ4AVX2r1}}},
 	},
 }
 
@@ -68,12 +68,12 @@ var avxVNNIMatMul = [numFormats]tileSet{
 	formatQ8: {
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ8AVXVNNIr1p4}}},
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ8AVXVNNIr1p2}}},
-		{panels: 1, tiles: []rowTile{{8, tileQ8AVXVNNIr8p1}, {4, tileQ8AVXVNNIr4p1}, {2, tileQ8AVXVNNIr2p1}, {1, tileQ8AVXVNNIr1p1}}},
+		{panels: 1, ahead: true, tiles: []rowTile{{8, tileQ8AVXVNNIr8p1}, {4, tileQ8AVXVNNIr4p1}, {2, tileQ8AVXVNNIr2p1}, {1, tileQ8AVXVNNIr1p1}}},
 	},
 	formatQ4: {
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ4AVXVNNIr1p4}}},
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4AVXVNNIr1p2}}},
-		{panels: 1, tiles: []rowTile{{8, tileQ4AVXVNNIr8p1}, {4, tileQ4AVXVNNIr4p1}, {2, tileQ4AVXVNNIr2p1}, {1, tileQ4AVXVNNIr1p1}}},
+		{panels: 1, ahead: true, tiles: []rowTile{{8, tileQ4AVXVNNIr8p1}, {4, tileQ4AVXVNNIr4p1}, {2, tileQ4AVXVNNIr2p1}, {1, tileQ4AVXVNNIr1p1}}},
 	},
 	formatQ4K:   {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4KAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{4, tileQ4KAVXVNNIr4p1}, {2, tileQ4KAVXVNNIr2p1}, {1, tileQ4KAVXVNNIr1p1}}}},
 	formatQ5K:   {{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ5KAVXVNNIr1p2}}}, {panels: 1, tiles: []rowTile{{4, tileQ5KAVXVNNIr4p1}, {2, tileQ5KAVXVNNIr2p1}, {1, tileQ5KAVXVNNIr1p1}}}},
@@ -86,11 +86,11 @@ var avxVNNIMatMul = [numFormats]tileSet{
 var avxVNNISwiGLU = [numFormats]tileSet{
 	formatQ8: {
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ8AVXVNNIr1p2}}},
-		{panels: 1, tiles: []rowTile{{4, swigluQ8AVXVNNIr4}, {2, swigluQ8AVXVNNIr2}, {1, swigluQ8AVXVNNIr1}}},
+		{panels: 1, ahead: true, tiles: []rowTile{{4, swigluQ8AVXVNNIr4}, {2, swigluQ8AVXVNNIr2}, {1, swigluQ8AVXVNNIr1}}},
 	},
 	formatQ4: {
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ4AVXVNNIr1p2}}},
-		{panels: 1, tiles: []rowTile{{4, swigluQ4AVXVNNIr4}, {2, swigluQ4AVXVNNIr2}, {1, swigluQ4AVXVNNIr1}}},
+		{panels: 1, ahead: true, tiles: []rowTile{{4, swigluQ4AVXVNNIr4}, {2, swigluQ4AVXVNNIr2}, {1, swigluQ4AVXVNNIr1}}},
 	},
 }
 

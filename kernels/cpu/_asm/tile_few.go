@@ -17,8 +17,8 @@ func (g *generator) narrowFewTiles(f format) {
 	}
 }
 
-// plainFewTile generates a tile. Registers hold the integer sums of half a panel, with AVX-VNNI those of some rows and a
-// whole one.
+// plainFewTile generates a tile. Registers hold the integer sums of some rows and a whole panel, or of all rows and half a
+// panel of nibbles. It prefetches panels that follow its own unless next is 0.
 func (g *generator) plainFewTile(t *tile) {
 	g.begin(t)
 	b := &pairBlock{generator: g, tile: t, scratch: g.GP64()}
@@ -27,14 +27,23 @@ func (g *generator) plainFewTile(t *tile) {
 	g.LEAQ(g.local(size+vectorSize).Offset(vectorSize-1), b.scratch)
 	g.ANDQ(operand.I8(-vectorSize), b.scratch)
 	b.clearSums()
+	if t.isa == avx2 && !t.inNibbles() {
+		b.ones = g.vec()
+		g.VMOVDQU(g.word("ones16", 0x00010001), b.ones)
+	}
 	blocks := g.arg("blocks")
-	loop, done := g.label("loop"), g.label("done")
+	loop, done, asked := g.label("loop"), g.label("done"), g.label("asked")
 	g.TESTQ(blocks, blocks)
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
+	g.CMPQ(g.paramAt("next"), operand.U8(0))
+	g.JEQ(operand.LabelRef(asked))
 	for p := range t.panels {
 		g.prefetchFew(b.w, p, t.blockBytes())
-		if t.isa == avxVNNI {
+	}
+	g.Label(asked)
+	for p := range t.panels {
+		if !t.inNibbles() {
 			for first := 0; first < t.rows; first += mostDotRows {
 				b.addDots(p, first, min(mostDotRows, t.rows-first))
 			}
@@ -53,14 +62,10 @@ func (g *generator) plainFewTile(t *tile) {
 	g.ret()
 }
 
-// addHalf adds the products of a block of half h of panel p. The steps for an element are those of narrowBlock.
+// addHalf adds the products of a block of nibbles of half h of panel p. The steps for an element are those of narrowBlock.
 func (b *pairBlock) addHalf(p, h int) {
 	acc := b.vecs(b.rows)
-	if b.format == formatQ4 {
-		b.halfOfNibbles(acc, p, h)
-	} else {
-		b.halfOfBytes(acc, p, h)
-	}
+	b.halfOfNibbles(acc, p, h)
 	scale := b.vec()
 	b.VCVTPH2PS(b.w.at(p, b.groups()*64+h*16), scale)
 	for r, v := range acc {
@@ -109,7 +114,7 @@ func (b *pairBlock) addNibbles(acc []reg.VecVirtual, at int, u reg.VecVirtual) {
 // evenly.
 const mostDotRows = 4
 
-// addDots adds the products of a block of panel p with AVX-VNNI, for some rows of x from the first on.
+// addDots adds the products of a block of panel p for some rows of x from the first on.
 func (b *pairBlock) addDots(p, first, rows int) {
 	acc := make([][]reg.VecVirtual, rows)
 	for r := range acc {
@@ -149,48 +154,11 @@ func (b *pairBlock) dotWords(acc [][]reg.VecVirtual, u []reg.VecVirtual, at, fir
 		x := b.vec()
 		b.VPBROADCASTD(b.x.at(first+r, at), x)
 		for h, v := range acc[r] {
-			b.dot(x, u[h], v)
-		}
-	}
-}
-
-// halfOfBytes sets sums to the products of a block of q8_0, as float32. Signs are combined with x as in pairKind. The
-// sum of all negative weights takes their error out: it is what products with a row of zeros would give, as 0 xor -1 is
-// -1.
-func (b *pairBlock) halfOfBytes(acc []reg.VecVirtual, p, h int) {
-	zero, flip, negatives := b.vec(), b.vec(), b.vec()
-	b.zero(zero)
-	b.VMOVDQU(b.word("flip", 0x80808080), flip)
-	ones := b.vec()
-	b.VMOVDQU(b.word("ones16", 0x00010001), ones)
-	for j := range b.groups() {
-		magnitude, sign := b.vec(), b.vec()
-		b.VPXOR(b.w.at(p, 64*j+32*h), flip, magnitude)
-		b.VPCMPGTB(magnitude, zero, sign)
-		b.VPABSB(magnitude, magnitude)
-		if j == 0 {
-			b.VPMADDUBSW(sign, magnitude, negatives)
-		} else {
-			negative := b.vec()
-			b.VPMADDUBSW(sign, magnitude, negative)
-			b.VPADDW(negative, negatives, negatives)
-		}
-		for r := range acc {
-			product := b.vec()
-			b.VPBROADCASTD(b.x.at(r, 4*j), product)
-			b.VPXOR(sign, product, product)
-			b.VPMADDUBSW(product, magnitude, product)
-			if j == 0 {
-				b.VPMADDWD(ones, product, acc[r])
-				continue
+			scratch := x
+			if h == 0 && b.generator.isa == avx2 {
+				scratch = b.vec()
 			}
-			b.VPMADDWD(ones, product, product)
-			b.VPADDD(product, acc[r], acc[r])
+			b.addDot(scratch, x, u[h], v, b.ones)
 		}
-	}
-	b.VPMADDWD(ones, negatives, negatives)
-	for _, v := range acc {
-		b.VPSUBD(negatives, v, v)
-		b.VCVTDQ2PS(v, v)
 	}
 }
