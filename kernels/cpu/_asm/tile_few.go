@@ -17,8 +17,8 @@ func (g *generator) narrowFewTiles(f format) {
 	}
 }
 
-// plainFewTile generates a tile. Registers hold the integer sums of some rows and a whole panel, or of all rows and half a
-// panel of nibbles. It prefetches panels that follow its own unless next is 0.
+// plainFewTile generates a tile. Registers hold the integer sums of some rows and a whole panel. It prefetches panels that
+// follow its own unless next is 0.
 func (g *generator) plainFewTile(t *tile) {
 	g.begin(t)
 	b := &pairBlock{generator: g, tile: t, scratch: g.GP64()}
@@ -43,14 +43,8 @@ func (g *generator) plainFewTile(t *tile) {
 	}
 	g.Label(asked)
 	for p := range t.panels {
-		if !t.inNibbles() {
-			for first := 0; first < t.rows; first += mostDotRows {
-				b.addDots(p, first, min(mostDotRows, t.rows-first))
-			}
-			continue
-		}
-		for h := range g.halves() {
-			b.addHalf(p, h)
+		for first := 0; first < t.rows; first += mostRowsAtOnce {
+			b.addRows(p, first, min(mostRowsAtOnce, t.rows-first))
 		}
 	}
 	g.advance(b.w, t.blockBytes())
@@ -62,63 +56,43 @@ func (g *generator) plainFewTile(t *tile) {
 	g.ret()
 }
 
-// addHalf adds the products of a block of nibbles of half h of panel p. The steps for an element are those of narrowBlock.
-func (b *pairBlock) addHalf(p, h int) {
-	acc := b.vecs(b.rows)
-	b.halfOfNibbles(acc, p, h)
-	scale := b.vec()
-	b.VCVTPH2PS(b.w.at(p, b.groups()*64+h*16), scale)
-	for r, v := range acc {
-		product := b.vec()
-		b.VBROADCASTSS(b.x.at(r, q8aScale), product)
-		b.VMULPS(scale, product, product)
-		b.VFMADD213PS(b.sum(p, r, h), product, v)
-		b.VMOVUPS(v, b.sum(p, r, h))
-	}
-}
-
-// halfOfNibbles sets sums to the products of a block of q4_0, as float32.
-func (b *pairBlock) halfOfNibbles(acc []reg.VecVirtual, p, h int) {
-	mask := b.vec()
-	b.VMOVDQU(b.word("nibbles", 0x0f0f0f0f), mask)
-	for j := range b.groups() {
-		low, high := b.vec(), b.vec()
-		b.VMOVDQU(b.w.at(p, 64*j+32*h), low)
-		b.VPSRLW(operand.U8(4), low, high)
-		b.VPAND(mask, low, low)
-		b.VPAND(mask, high, high)
-		for i, u := range []reg.VecVirtual{low, high} {
-			b.addNibbles(acc, 4*j+16*i, u)
-		}
-	}
-	for r, v := range acc {
-		b.avx2Widen(v, b.x.at(r, b.start()))
-	}
-}
-
-// addNibbles adds a word in 16 bits, or begins the sums with it.
-func (b *pairBlock) addNibbles(acc []reg.VecVirtual, at int, u reg.VecVirtual) {
-	for r := range acc {
-		product := b.vec()
-		b.VPBROADCASTD(b.x.at(r, at), product)
-		if at == 0 {
-			b.VPMADDUBSW(product, u, acc[r])
-			continue
-		}
-		b.VPMADDUBSW(product, u, product)
-		b.VPADDW(product, acc[r], acc[r])
-	}
-}
-
-// mostDotRows is the rows of x that meet both vectors of a panel at once. More would fit registers, but 8 are divided
+// mostRowsAtOnce is the rows of x that meet both vectors of a panel at once. More would fit registers, but 8 are divided
 // evenly.
-const mostDotRows = 4
+const mostRowsAtOnce = 4
 
-// addDots adds the products of a block of panel p for some rows of x from the first on.
-func (b *pairBlock) addDots(p, first, rows int) {
+// addRows adds the products of a block of panel p for some rows of x from the first on. The steps for an element are
+// those of narrowBlock.
+func (b *pairBlock) addRows(p, first, rows int) {
 	acc := make([][]reg.VecVirtual, rows)
 	for r := range acc {
 		acc[r] = b.vecs(2)
+	}
+	if b.inNibbles() {
+		b.addNibbles(acc, p, first)
+	} else {
+		b.addDots(acc, p, first)
+	}
+	scale, start := b.vecs(2), b.vec()
+	b.VMOVDQU(b.word("start", startBits), start)
+	for h, s := range scale {
+		b.VCVTPH2PS(b.w.at(p, b.groups()*64+h*16), s)
+	}
+	for r := range acc {
+		d := b.vec()
+		b.VBROADCASTSS(b.x.at(first+r, q8aScale), d)
+		for h, v := range acc[r] {
+			product := b.vec()
+			b.VSUBPS(start, v, v)
+			b.VMULPS(scale[h], d, product)
+			b.VFMADD213PS(b.sum(p, first+r, h), product, v)
+			b.VMOVUPS(v, b.sum(p, first+r, h))
+		}
+	}
+}
+
+// addDots sets sums to where they begin plus the products of bytes.
+func (b *pairBlock) addDots(acc [][]reg.VecVirtual, p, first int) {
+	for r := range acc {
 		b.VPBROADCASTD(b.x.at(first+r, b.start()), acc[r][0])
 		b.VMOVDQA(acc[r][0], acc[r][1])
 	}
@@ -129,20 +103,44 @@ func (b *pairBlock) addDots(p, first, rows int) {
 			b.dotWords(acc, []reg.VecVirtual{left[i], right[i]}, 4*j+16*i, first)
 		}
 	}
-	scale, start := b.vecs(2), b.vec()
-	for h, s := range scale {
-		b.VCVTPH2PS(b.w.at(p, b.groups()*64+h*16), s)
+}
+
+// addNibbles sets sums to where they begin plus the products of nibbles, which are added in 16 bits.
+func (b *pairBlock) addNibbles(acc [][]reg.VecVirtual, p, first int) {
+	unsigned := b.newUnsigned(b.format)
+	for j := range b.groups() {
+		left, right := unsigned(b.w.at(p, 64*j)), unsigned(b.w.at(p, 64*j+b.generator.bytes()))
+		for i := range left {
+			b.nibbleWords(acc, []reg.VecVirtual{left[i], right[i]}, 4*j+16*i, first)
+		}
 	}
-	b.VMOVDQU(b.word("start", startBits), start)
 	for r := range acc {
-		d := b.vec()
-		b.VBROADCASTSS(b.x.at(first+r, q8aScale), d)
+		from := b.vec()
+		b.VPBROADCASTD(b.x.at(first+r, b.start()), from)
+		for _, v := range acc[r] {
+			b.VPMADDWD(b.word("ones16", 0x00010001), v, v)
+			b.VPADDD(from, v, v)
+		}
+	}
+}
+
+// nibbleWords adds the products of a word as dotWords does, in 16 bits, or begins the sums with it.
+func (b *pairBlock) nibbleWords(acc [][]reg.VecVirtual, u []reg.VecVirtual, at, first int) {
+	for r := range acc {
+		x := b.vec()
+		b.VPBROADCASTD(b.x.at(first+r, at), x)
+		if at == 0 {
+			for h, v := range acc[r] {
+				b.VPMADDUBSW(x, u[h], v)
+			}
+			continue
+		}
+		product := []reg.VecVirtual{b.vec(), x}
+		for h, v := range product {
+			b.VPMADDUBSW(x, u[h], v)
+		}
 		for h, v := range acc[r] {
-			product := b.vec()
-			b.VSUBPS(start, v, v)
-			b.VMULPS(scale[h], d, product)
-			b.VFMADD213PS(b.sum(p, first+r, h), product, v)
-			b.VMOVUPS(v, b.sum(p, first+r, h))
+			b.VPADDW(product[h], v, v)
 		}
 	}
 }
