@@ -274,6 +274,30 @@ func (b *blockSource) bytesInOrder(p, h int, f func(j int, u reg.VecVirtual)) {
 	}
 }
 
+// bytesOfBoth is bytesOf for both vectors of a panel at once. Formats with one plane keep a vector for both of its words.
+func (b *blockSource) bytesOfBoth(f func(j int, u []reg.VecVirtual)) {
+	var kept []reg.VecVirtual
+	for i := range partWords {
+		j := i/2 + i%2*4
+		if i%2 == 0 {
+			kept = make([]reg.VecVirtual, 2)
+		}
+		u := make([]reg.VecVirtual, 2)
+		for h := range u {
+			u[h] = b.unpack(j, func(at int) reg.VecVirtual {
+				if len(b.planes()) > 1 {
+					return b.planeVector(0, h, at)
+				}
+				if kept[h] == nil {
+					kept[h] = b.planeVector(0, h, at)
+				}
+				return kept[h]
+			})
+		}
+		f(j, u)
+	}
+}
+
 // planeVector loads vector h of panel p, at an offset in the part.
 func (b *blockSource) planeVector(p, h, at int) reg.VecVirtual {
 	return b.loaded(b.w.at(p, at+h*b.bytes()))

@@ -84,16 +84,23 @@ type superRow struct {
 	*tile
 	x        rows
 	sums     sums          // of one row
-	frame    reg.GPVirtual // address of those of several rows
+	frame    reg.GPVirtual // address of those of several rows; see framed
 	prefetch func(p int)   // what is read after the current part of panel p
 }
 
 // mostFrame is the bytes of the frame that functions have that do not check the stack, less what the call takes.
 const mostFrame = 640
 
+// framed reports whether the frame holds the integer sums of a block too: registers hold sums of 16 bits of both vectors
+// of a panel, so that a word of x is loaded once for 16 columns.
+func (b *superRow) framed() bool { return b.generator.isa == avx2 && b.rows > 2 }
+
 // reserve makes room for sums in the frame and clears it.
 func (b *superRow) reserve() {
 	size := b.panels * b.rows * vectorSize
+	if b.framed() {
+		size *= 2
+	}
 	if size > mostFrame {
 		b.Attributes(0) // the stack may have to grow
 	}
@@ -119,11 +126,11 @@ type spot struct{ panel, vector int }
 
 // atOnce returns the vectors of which the products of a block are added at once, one list after the other: registers
 // hold their integer sums. One or two rows take a part of all vectors before the next part, so that weights come from
-// memory at an even rate. More rows take one vector after the other.
+// memory at an even rate. More rows take one vector after the other, unless the frame holds their sums.
 func (b *superRow) atOnce() (all [][]spot) {
 	for p := range b.panels {
 		for h := range b.halves() {
-			if len(all) == 0 || b.rows > 2 {
+			if len(all) == 0 || b.rows > 2 && !b.framed() {
 				all = append(all, nil)
 			}
 			last := &all[len(all)-1]
@@ -149,12 +156,13 @@ func (b *superRow) block() {
 
 // vectors adds the products of a block for some vectors.
 func (b *superRow) vectors(spots []spot) {
-	ints := make([][]reg.VecVirtual, b.rows)
-	for r := range ints {
-		ints[r] = b.vecs(len(spots))
-		b.clear(ints[r]...)
-	}
+	ints := b.clearInts(len(spots))
 	b.overSuperParts(b.w, b.sub(), b.x, func() {
+		if b.framed() {
+			b.prefetch(0)
+			b.framedPart()
+			return
+		}
 		for i, s := range spots {
 			sums := make([]reg.VecVirtual, b.rows)
 			for r := range sums {
@@ -179,11 +187,59 @@ func (b *superRow) vectors(spots []spot) {
 		return func(i int) operand.Op { return b.headFloats(spots[i].panel, at+spots[i].vector*b.isa.lanes*2) }
 	}
 	end := &blockEnd{
-		generator: b.generator, superLayout: b.layout(), x: b.x, rows: b.rows, vectors: len(spots), ints: ints,
+		generator: b.generator, superLayout: b.layout(), x: b.x, rows: b.rows, vectors: len(spots), ints: ints, stored: b.frameInts,
 		correction: func(i, pair int) operand.Op { return b.correction(spots[i].panel, spots[i].vector, pair) },
 		d:          heads(0), m: heads(2 * panelRows),
 	}
 	end.add(func(r, i int) operand.Op { return b.sum(spots[i].panel, r, spots[i].vector) })
+}
+
+// clearInts begins the integer sums of a block, and returns those in registers.
+func (b *superRow) clearInts(vectors int) [][]reg.VecVirtual {
+	if b.framed() {
+		zero := b.vec()
+		b.clear(zero)
+		for r := range b.rows {
+			for h := range vectors {
+				b.VMOVDQU(zero, b.frameInts(r, h))
+			}
+		}
+		return nil
+	}
+	ints := make([][]reg.VecVirtual, b.rows)
+	for r := range ints {
+		ints[r] = b.vecs(vectors)
+		b.clear(ints[r]...)
+	}
+	return ints
+}
+
+// framedPart adds the products of a part for both vectors of the panel. As many words as cannot overflow are added in 16
+// bits.
+func (b *superRow) framedPart() {
+	sums := make([][]reg.VecVirtual, b.rows)
+	for r := range sums {
+		sums[r] = b.vecs(2)
+	}
+	n, atOnce := 0, min(atOnce(b.most()), partWords)
+	b.bytesOfBoth(func(j int, u []reg.VecVirtual) {
+		for r, v := range sums {
+			b.narrowWords(v, b.x.at(r, 4*j), u, n == 0)
+		}
+		if n++; n < atOnce {
+			return
+		}
+		n = 0
+		for h := range 2 {
+			scales := b.scalePairs(0, h, 0)
+			for r := range sums {
+				v := sums[r][h]
+				b.VPMADDWD(scales, v, v)
+				b.VPADDD(b.frameInts(r, h), v, v)
+				b.VMOVDQU(v, b.frameInts(r, h))
+			}
+		}
+	})
 }
 
 // wideRow adds the products of a part for one row with VNNI. There are two sums, as each product waits for the one
@@ -290,6 +346,11 @@ func (b *superRow) finish() {
 		b.sums = b.loadSums()
 	}
 	b.generator.finish(b.tile, b.sums)
+}
+
+// frameInts is where integer sums of vector h of row r are in the frame, after those of float32.
+func (b *superRow) frameInts(r, h int) operand.Mem {
+	return operand.Mem{Base: b.frame, Disp: (b.panels*b.rows+r)*vectorSize + h*b.bytes()}
 }
 
 // frameSum is the sum of vector h of panel p and row r in the frame.

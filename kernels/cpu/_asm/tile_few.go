@@ -111,7 +111,9 @@ func (b *pairBlock) addNibbles(acc [][]reg.VecVirtual, p, first int) {
 	for j := range b.groups() {
 		left, right := unsigned(b.w.at(p, 64*j)), unsigned(b.w.at(p, 64*j+b.generator.bytes()))
 		for i := range left {
-			b.nibbleWords(acc, []reg.VecVirtual{left[i], right[i]}, 4*j+16*i, first)
+			for r, sums := range acc {
+				b.narrowWords(sums, b.x.at(first+r, 4*j+16*i), []reg.VecVirtual{left[i], right[i]}, i+j == 0)
+			}
 		}
 	}
 	for r := range acc {
@@ -124,24 +126,23 @@ func (b *pairBlock) addNibbles(acc [][]reg.VecVirtual, p, first int) {
 	}
 }
 
-// nibbleWords adds the products of a word as dotWords does, in 16 bits, or begins the sums with it.
-func (b *pairBlock) nibbleWords(acc [][]reg.VecVirtual, u []reg.VecVirtual, at, first int) {
-	for r := range acc {
-		x := b.vec()
-		b.VPBROADCASTD(b.x.at(first+r, at), x)
-		if at == 0 {
-			for h, v := range acc[r] {
-				b.VPMADDUBSW(x, u[h], v)
-			}
-			continue
+// narrowWords adds the products of a word of both vectors of a panel with a word of x in 16 bits, or begins sums with
+// them. The word of x is loaded once.
+func (g *generator) narrowWords(sums []reg.VecVirtual, at operand.Mem, u []reg.VecVirtual, first bool) {
+	x := g.vec()
+	g.VPBROADCASTD(at, x)
+	if first {
+		for h, v := range sums {
+			g.VPMADDUBSW(x, u[h], v)
 		}
-		product := []reg.VecVirtual{b.vec(), x}
-		for h, v := range product {
-			b.VPMADDUBSW(x, u[h], v)
-		}
-		for h, v := range acc[r] {
-			b.VPADDW(product[h], v, v)
-		}
+		return
+	}
+	product := []reg.VecVirtual{g.vec(), x}
+	for h, v := range product {
+		g.VPMADDUBSW(x, u[h], v)
+	}
+	for h, v := range sums {
+		g.VPADDW(product[h], v, v)
 	}
 }
 
