@@ -50,6 +50,9 @@ func TestAsNearAsLlamaCpp(t *testing.T) {
 	}
 	dir := t.TempDir()
 	set, peers := peerSubjects(t, dir), readRecord(t)
+	if *peerProgram == "" && *peerFormat == "f32" {
+		set = append(set, recordedFormats(t, peers)...)
+	}
 	exe := buildSubjects(t, dir, set)
 	for i, s := range set {
 		t.Run(s.name, func(t *testing.T) { s.compare(t, exe, i, peers) })
@@ -107,6 +110,20 @@ func peerSubjects(t *testing.T, dir string) []*subject {
 			if n, err := strconv.Atoi(width); err == nil {
 				set = append(set, llamaOfWidth(t, dir, formats[i], n))
 			}
+		}
+	}
+	return set
+}
+
+// formatsWidth is the width of the model that was recorded in other formats than f32, with three digits.
+const formatsWidth = 256
+
+// recordedFormats returns the model of that width in each of those formats.
+func recordedFormats(t *testing.T, peers map[string]float64) (set []*subject) {
+	for _, f := range formats {
+		name := fmt.Sprintf("llama-%d/%s", formatsWidth, f.name)
+		if peers[name] > 0 && f.name != "f32" {
+			set = append(set, llamaOfWidth(t, t.TempDir(), f, formatsWidth))
 		}
 	}
 	return set
