@@ -82,10 +82,8 @@ const q8aStart = 3 << 22
 //	40  f32       1.5·2^23 - 128·sum of the 32 q
 //	44  [4]byte   zero
 //
-// Element i is d*q[i], with q as for Q8_0. d keeps its 32 bits: activations are not stored in files, so that rounding
-// would save nothing. It is 1/127 of the largest of all |x[i]| and |x[2i] + x[2i+1]|, so that no q is -128 and two
-// neighbours have a sum of at most 128: instructions that add the products of two neighbours with unsigned bytes in 16
-// bits (VPMADDUBSW) then do so exactly. Kernels rely on it. The next two fields are for weights that are
+// Element i is d*q[i], with d and q as for Q8_0, except that d keeps its 32 bits: activations are not
+// stored in files, so that rounding would save nothing. No q is -128, for which kernels may be wrong. The next two fields are for weights that are
 // stored with an offset of 8 or 128. A kernel adds the integer products to the bits of the field. The
 // result has the bits of a float32 whose value is 1.5·2^23 above the sum of the products with the
 // weights without the offset.
@@ -97,11 +95,11 @@ var codecQ8A = codec{
 		}
 	},
 	encode: func(dst []byte, src []float32) error {
-		most, err := largestPair(src)
+		extreme, err := largest(src)
 		if err != nil {
 			return err
 		}
-		d := most / 127
+		d := abs32(extreme) / 127
 		sum := quantize8(dst[:blockLen], src, d)
 		le.PutUint32(dst[blockLen:], math.Float32bits(d))
 		le.PutUint32(dst[blockLen+4:], math.Float32bits(q8aStart-8*float32(sum)))
@@ -161,23 +159,6 @@ func largest(src []float32) (float32, error) {
 		}
 	}
 	return m, nil
-}
-
-// largestPair returns the largest magnitude of the elements and of the sums of neighbours; all must be finite.
-func largestPair(src []float32) (float32, error) {
-	m, err := largest(src)
-	if err != nil {
-		return 0, err
-	}
-	most := abs32(m)
-	for i := 0; i < len(src); i += 2 {
-		sum := abs32(src[i] + src[i+1])
-		if sum > math.MaxFloat32 {
-			return 0, &elementError{index: i, value: src[i], why: "too large to be quantized: its sum with its neighbour exceeds float32"}
-		}
-		most = max(most, sum)
-	}
-	return most, nil
 }
 
 // halfScale returns d if a float16 can hold it as a finite number.

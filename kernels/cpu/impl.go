@@ -57,16 +57,15 @@ type implementation struct {
 
 	panelToBF16 func(dst, x unsafe.Pointer, rows, stride int) // rows of 16; the distance of rows of dst is stride bytes
 
-	sumSquares    func(x unsafe.Pointer, n int) float32
-	mulScale      func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w
-	quantize      rowUnary                                                // n elements to q8a
-	normQ8A       func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w to q8a
-	quantizeK     rowUnary                                                // n elements to q8a_k
-	quantizePlain rowUnary                                                // n elements to bytes and scales of q8_0, in blocks of q8a
-	normQ8AK      func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w to q8a_k
-	normBF16      func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w to bf16
-	maxRow        func(x unsafe.Pointer, n int) float32                   // may overlook NaN
-	expSum        func(dst, x unsafe.Pointer, n int, max float32) float32 // dst = exp(x-max)
+	sumSquares func(x unsafe.Pointer, n int) float32
+	mulScale   func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w
+	quantize   rowUnary                                                // n elements to q8a
+	normQ8A    func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w to q8a
+	quantizeK  rowUnary                                                // n elements to q8a_k
+	normQ8AK   func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w to q8a_k
+	normBF16   func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w to bf16
+	maxRow     func(x unsafe.Pointer, n int) float32                   // may overlook NaN
+	expSum     func(dst, x unsafe.Pointer, n int, max float32) float32 // dst = exp(x-max)
 
 	attention        []*attentionLoops // the first that handles a length of rows
 	roundedAttention *attentionLoops   // with products of bfloat16, if there are such

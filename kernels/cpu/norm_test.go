@@ -117,45 +117,6 @@ func encodeQ8AK(values []float32) []byte {
 	return out
 }
 
-// TestNeighboursOfQ8AHaveSmallSums checks what products of bytes rely on: two neighbours have a sum of at most 128, and
-// none is -128. Blocks have equal, nearly equal and random neighbours, and those that round up.
-func TestNeighboursOfQ8AHaveSmallSums(t *testing.T) {
-	kt.ForEach(t, func(t *testing.T) {
-		rng := kt.Rand(t)
-		const blocks = 4096
-		x := make([]float32, 32*blocks)
-		for b := range blocks {
-			block := x[32*b:][:32]
-			copy(block, kt.Uniform(rng, 32))
-			i := 2 * rng.IntN(16)
-			switch b % 4 {
-			case 0:
-				block[i+1] = block[i]
-			case 1:
-				block[i], block[i+1] = 1, math.Nextafter32(1, float32(b%3)) // both round up, or one
-			case 2:
-				copy(block, kt.Hard(rng, 32))
-			}
-		}
-		got := kt.NewBuffer(blocks*q8a, 0)
-		cpu.QuantizeQ8A(got.Pointer(), kt.NewFloats(x, 0).Pointer(), 32, 0, blocks, 0, 32)
-		largest := 0
-		for b := range blocks {
-			q := got.Bytes()[b*q8a:][:32]
-			for i := 0; i < 32; i += 2 {
-				first, second := int(int8(q[i])), int(int8(q[i+1]))
-				largest = max(largest, first+second, -first-second)
-				if largest > 128 || min(first, second) < -127 {
-					t.Fatalf("neighbours %d and %d of %v", first, second, x[32*b:][:32])
-				}
-			}
-		}
-		if largest < 128 {
-			t.Errorf("the largest sum is %d: nothing rounds up twice", largest)
-		}
-	})
-}
-
 // TestRMSNormQuantized demands the same bits from the fused kernels and from their two parts.
 func TestRMSNormQuantized(t *testing.T) {
 	const rows = 3

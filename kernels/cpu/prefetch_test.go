@@ -109,9 +109,9 @@ func TestTilesPrefetchWhatTheyRead(t *testing.T) {
 			demand(fmt.Sprintf("tile%sAVX2r%dp1", d, rows), bytes)
 		}
 		demand(fmt.Sprintf("swiglu%sAVX2r4", d), 2*bytes)
+		demand(fmt.Sprintf("tilePair%sAVX2r2p1", d), bytes)
+		demand(fmt.Sprintf("swigluPair%sAVX2r2", d), 2*bytes)
 	}
-	demand("tilePairQ4AVX2r2p1", panelRows*q4Bytes)
-	demand("swigluPairQ4AVX2r2", 2*panelRows*q4Bytes)
 	for _, d := range schemed {
 		s := d.Scheme()
 		if s == nil {

@@ -7,7 +7,7 @@ import (
 
 // QuantizeQ8A quantizes columns [c0, c1) of rows [r0, r1) of x f32 [*, n] to q8a, as the
 // reference in ir/dtype does. n, c0 and c1 are multiples of 32. Blocks with NaN or infinite
-// elements, or neighbours whose sum is infinite, get a scale that is NaN or infinite.
+// elements get a scale that is NaN or infinite.
 //
 //go:noinline
 func QuantizeQ8A(dst, x unsafe.Pointer, n, r0, r1, c0, c1 int) {
@@ -54,21 +54,10 @@ func normQ8AGeneric(dst, x, w unsafe.Pointer, n int, scale float32) {
 }
 
 func quantizeBlock(out *q8aBlock, x *[blockLen]float32) {
-	d := largestPair(x) / 127
+	d := largest(x[:]) / 127
 	first, second := quantizeHalves(&out.q, x, inverse(d))
 	sum := first + second
 	out.d, out.start4, out.start8, out.zero = d, startBits-8*sum, startBits-128*sum, 0
-}
-
-// quantizePlainGeneric writes blocks with the bytes and the scale of q8_0, and nothing else of q8aBlock.
-func quantizePlainGeneric(dst, x unsafe.Pointer, n int) {
-	in := unsafe.Slice((*[blockLen]float32)(x), n/blockLen)
-	out := unsafe.Slice((*q8aBlock)(dst), n/blockLen)
-	for i := range out {
-		d := largest(in[i][:]) / 127
-		quantizeHalves(&out[i].q, &in[i], inverse(d))
-		out[i].d = d
-	}
 }
 
 func quantizeKGeneric(dst, x unsafe.Pointer, n int) {
@@ -108,15 +97,6 @@ func largest(x []float32) float32 {
 		most = max(most, math.Float32bits(v)&^(1<<31))
 	}
 	return math.Float32frombits(most)
-}
-
-// largestPair is the largest magnitude in x and of the sums of neighbours.
-func largestPair(x *[blockLen]float32) float32 {
-	var sums [blockLen / 2]float32
-	for i := range sums {
-		sums[i] = x[2*i] + x[2*i+1]
-	}
-	return max(largest(x[:]), largest(sums[:]))
 }
 
 // inverse is 1/d, or 0 where that is not finite: for a d that is zero, too small or NaN.

@@ -26,11 +26,6 @@ func quantizeKAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
 //go:noescape
 func normQ8AKAVX2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
 
-// quantizePlainAVX2 converts n elements, a multiple of 32, to bytes and scales of q8_0, where q8a has them.
-//
-//go:noescape
-func quantizePlainAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
-
 // quantizeAVX512 converts n elements, a multiple of 32, to q8a.
 //
 //go:noescape
@@ -50,8 +45,3 @@ func quantizeKAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 //
 //go:noescape
 func normQ8AKAVX512(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
-
-// quantizePlainAVX512 converts n elements, a multiple of 32, to bytes and scales of q8_0, where q8a has them.
-//
-//go:noescape
-func quantizePlainAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)

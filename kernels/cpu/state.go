@@ -144,7 +144,7 @@ func StateWriteR16Q8_0(state, x, slot, pos unsafe.Pointer, shape StateShape, r0,
 	spareBlocks.Put(q)
 }
 
-// quantized is blocks that are written to a state next, of whose fields only bytes and scales are used.
+// quantized is blocks that are written to a state next.
 type quantized [8]q8aBlock
 
 // spareBlocks holds them between calls: functions of tables take no pointer to the stack.
@@ -156,7 +156,7 @@ var spareBlocks = sync.Pool{New: func() any { return new(quantized) }}
 func (q *quantized) each(x unsafe.Pointer, n int, write func(i int, d uint16, q *[blockLen]int8)) {
 	for at := 0; at < n; at += len(q) * blockLen {
 		part := min(n-at, len(q)*blockLen)
-		active.quantizePlain(unsafe.Pointer(q), floatAt(x, at), part)
+		active.quantize(unsafe.Pointer(q), floatAt(x, at), part)
 		for i := range q[:part/blockLen] {
 			b := &q[i]
 			if b.d-b.d != 0 {

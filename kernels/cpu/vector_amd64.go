@@ -17,7 +17,6 @@ func (im *implementation) vectorsAVX2() {
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX2, maxRowAVX2, expSumAVX2
 	im.quantize, im.normQ8A = quantizeAVX2, normQ8AAVX2
 	im.quantizeK, im.normQ8AK = quantizeKAVX2, normQ8AKAVX2
-	im.quantizePlain = quantizePlainAVX2
 	im.attention = []*attentionLoops{&avx2Attention, &genericAttention}
 	im.probe = probe{f32: peakFMAAVX2, f32Ops: 12 * 8 * 2, read: peakReadAVX2}
 }
@@ -35,7 +34,6 @@ func (im *implementation) vectorsAVX512() {
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX512, maxRowAVX512, expSumAVX512
 	im.quantize, im.normQ8A = quantizeAVX512, normQ8AAVX512
 	im.quantizeK, im.normQ8AK = quantizeKAVX512, normQ8AKAVX512
-	im.quantizePlain = quantizePlainAVX512
 	im.attention = []*attentionLoops{&avx512Attention, &avx512ShortAttention, &genericAttention}
 	im.probe = probe{f32: peakFMAAVX512, f32Ops: 12 * 16 * 2, read: peakReadAVX512}
 }

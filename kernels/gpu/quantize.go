@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"math"
-	"slices"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
@@ -51,11 +50,10 @@ func (l *lowering) loadBlock(x *tensor, e *kir.Value, runs bool) []*kir.Value {
 }
 
 // quantized returns the scale of a block and its elements as i32 from -127 to 127: x/scale, rounded to nearest, ties
-// away from zero. The scale is 1/127 of the largest magnitude of x and sums. A block of zeros, or of numbers so small that
-// 1/scale is infinite, becomes zeros.
-func (l *lowering) quantized(x, sums []*kir.Value) (scale *kir.Value, q []*kir.Value) {
+// away from zero. A block of zeros, or of numbers so small that 1/scale is infinite, becomes zeros.
+func (l *lowering) quantized(x []*kir.Value) (scale *kir.Value, q []*kir.Value) {
 	most := l.abs(x[0])
-	for _, v := range slices.Concat(x[1:], sums) {
+	for _, v := range x[1:] {
 		most = l.Max(most, l.abs(v))
 	}
 	scale = l.Div(most, l.Float(127))
@@ -88,11 +86,7 @@ func (l *lowering) word(q []*kir.Value) *kir.Value {
 // storeQ8A stores block b of y: 32 bytes, in f32 the scale and 1.5*2^23 less 8 times and 128 times the sum of the bytes,
 // and zero (dtype.Q8A).
 func (l *lowering) storeQ8A(y *tensor, b *kir.Value, x []*kir.Value) {
-	var sums []*kir.Value // of neighbours
-	for i := 0; i < blockLen; i += 2 {
-		sums = append(sums, l.Add(x[i], x[i+1]))
-	}
-	scale, q := l.quantized(x, sums)
+	scale, q := l.quantized(x)
 	address := l.At(y.base, b, y.DType.BlockBytes())
 	sum := l.zero
 	for i := 0; i < blockLen; i += 4 {
@@ -112,7 +106,7 @@ func (l *lowering) storeQ8A(y *tensor, b *kir.Value, x []*kir.Value) {
 // storeQ8_0 stores block b of y: the scale in f16, then 32 bytes. Blocks have 34 bytes, so bytes are stored two at a
 // time.
 func (l *lowering) storeQ8_0(y *tensor, b *kir.Value, x []*kir.Value) {
-	scale, q := l.quantized(x, nil)
+	scale, q := l.quantized(x)
 	address := l.At(y.base, b, y.DType.BlockBytes())
 	l.Store(address, l.Convert(scale, kir.F16))
 	for i := 0; i < blockLen; i += 2 {

@@ -22,7 +22,7 @@ type source func(i int) []reg.VecVirtual
 // activation is a format that activations are quantized to.
 type activation struct {
 	name           string
-	quantize, norm string // names of functions; norm may be empty
+	quantize, norm string // names of functions
 	parts          int    // of 32 elements in a block
 	bytes          int    // of a block
 	block          func(g *generator, load source, dst reg.GPVirtual)
@@ -31,7 +31,6 @@ type activation struct {
 var activations = []activation{
 	{"q8a", "quantize", "normQ8A", 1, q8aBytes, (*generator).quantizeBlock},
 	{"q8a_k", "quantizeK", "normQ8AK", q8akParts, q8akBytes, (*generator).quantizeSuper},
-	{"bytes and scales of q8_0, where q8a has them", "quantizePlain", "", 1, q8aBytes, (*generator).quantizePlain},
 }
 
 // generateQuantize makes what turns rows of float32 to formats of activations.
@@ -40,9 +39,7 @@ func generateQuantize(g *generator) {
 		g.isa = i
 		for _, a := range activations {
 			g.quantize(a)
-			if a.norm != "" {
-				g.normQuantize(a)
-			}
+			g.normQuantize(a)
 		}
 	}
 }
@@ -105,21 +102,7 @@ func (g *generator) overBlocks(a activation, dst reg.GPVirtual, src []reg.GPVirt
 // quantizeBlock writes a block of q8a. Its steps are those of quantizeBlock in Go, to the bit.
 func (g *generator) quantizeBlock(load source, dst reg.GPVirtual) {
 	v := load(0)
-	g.storeBytes(v, g.largestPairs(v), dst)
-	g.storeStarts(v, dst)
-}
-
-// quantizePlain writes the bytes and the scale that a block of q8_0 has. Its steps are those of quantizePlain in Go, to
-// the bit.
-func (g *generator) quantizePlain(load source, dst reg.GPVirtual) {
-	v := load(0)
-	g.storeBytes(v, g.largest(v), dst)
-}
-
-// storeBytes writes 32 elements as integers with the scale for the largest of the lanes of most, and that scale. v
-// becomes the integers.
-func (g *generator) storeBytes(v []reg.VecVirtual, most reg.VecVirtual, dst reg.GPVirtual) {
-	d := g.acrossLanes(most)
+	d := g.acrossLanes(g.largest(v))
 	id := g.scale(d)
 	g.VMOVSS(d.AsX(), operand.Mem{Base: dst, Disp: q8aScale})
 	for i := range v {
@@ -130,6 +113,7 @@ func (g *generator) storeBytes(v []reg.VecVirtual, most reg.VecVirtual, dst reg.
 		g.VPAND(g.positive(id), q, q) // packed with saturation, the integer that NaN becomes is not 0
 	}
 	g.VMOVDQU(q, operand.Mem{Base: dst})
+	g.storeStarts(v, dst)
 }
 
 // quantizeSuper writes a block of q8a_k. It loads all parts twice, as they have more elements than registers hold.
@@ -230,19 +214,6 @@ func (g *generator) largest(v []reg.VecVirtual) reg.VecVirtual {
 		} else {
 			g.VPMAXSD(abs, most, most)
 		}
-	}
-	return most
-}
-
-// largestPairs returns the largest magnitudes in all of v and of the sums of neighbours, of each lane.
-func (g *generator) largestPairs(v []reg.VecVirtual) reg.VecVirtual {
-	most := g.largest(v)
-	for i := range v {
-		sum := g.vec()
-		g.VPERMILPS(operand.U8(0b10_11_00_01), v[i], sum)
-		g.VADDPS(v[i], sum, sum)
-		g.VANDPS(g.word("magnitude", 0x7fffffff), sum, sum)
-		g.VPMAXSD(sum, most, most)
 	}
 	return most
 }

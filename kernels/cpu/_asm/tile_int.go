@@ -262,8 +262,14 @@ func (g *generator) newPrefetch(t *tile, w rows) func(p int) {
 	return g.prefetchAhead(w, t.blockBytes())
 }
 
-// narrowTile does the same for one row with 16-bit products, or with AVX-VNNI. A panel is two vectors of 8 rows. Few
-// rows take plainFewTile. More of q4_0 on AVX2 read expanded panels: see pairTiles.
+// withSigns reports whether the signs of weights are combined with x: their products of 16 bits would saturate.
+func (t *tile) withSigns() bool { return t.format == formatQ8 && t.isa == avx2 }
+
+// inNibbles reports whether products of nibbles are added in 16 bits.
+func (t *tile) inNibbles() bool { return t.format == formatQ4 && t.isa == avx2 }
+
+// narrowTile does the same for one row with 16-bit products, or with AVX-VNNI. A panel is two vectors of 8 rows. Several
+// rows read expanded panels: see pairTiles; with AVX-VNNI plainFewTile serves all.
 func (g *generator) narrowTile(t *tile) {
 	g.begin(t)
 	w, x, blocks := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")
@@ -288,55 +294,44 @@ func (g *generator) narrowTile(t *tile) {
 
 // narrowBlock adds the products of one block of half a panel.
 func (g *generator) narrowBlock(t *tile, sum reg.VecVirtual, p, half int, w, x rows) {
-	acc := g.vec()
-	scale, product := g.vec(), g.vec()
-	if t.inNibbles() {
-		for j := range t.groups() {
-			g.avx2Nibbles(acc, p, half, j, w, x)
-		}
-		g.avx2Widen(acc, x.at(0, t.start()))
-	} else {
-		g.narrowDots(t, acc, p, half, w, x)
+	acc, other := g.vec(), g.vec() // each product waits for the one before
+	var unsigned func(from operand.Mem) []reg.VecVirtual
+	if t.isa == avxVNNI {
+		unsigned = g.newUnsigned(t.format)
+		g.VPBROADCASTD(x.at(0, t.start()), acc)
+		g.clear(other)
 	}
+	for j := range t.groups() {
+		switch {
+		case t.isa == avxVNNI:
+			for i, u := range unsigned(w.at(p, 64*j+32*half)) {
+				v, to := g.vec(), acc
+				g.VPBROADCASTD(x.at(0, 4*j+16*i), v)
+				if (i+j)%2 > 0 {
+					to = other
+				}
+				g.dot(v, u, to)
+			}
+		case t.format == formatQ4:
+			g.avx2Nibbles(acc, p, half, j, w, x)
+		default:
+			g.avx2Bytes(acc, p, half, j, w, x)
+		}
+	}
+	scale, product := g.vec(), g.vec()
 	g.VCVTPH2PS(w.at(p, t.groups()*64+half*16), scale)
+	switch {
+	case t.isa == avxVNNI:
+		g.VPADDD(other, acc, acc)
+		g.VSUBPS(g.word("start", startBits), acc, acc)
+	case t.format == formatQ4:
+		g.avx2Widen(acc, x.at(0, t.start()))
+	default:
+		g.VCVTDQ2PS(acc, acc)
+	}
 	g.VBROADCASTSS(x.at(0, q8aScale), product)
 	g.VMULPS(scale, product, product)
 	g.VFMADD231PS(product, acc, sum)
-}
-
-// inNibbles reports whether products of nibbles are added in 16 bits.
-func (t *tile) inNibbles() bool { return t.format == formatQ4 && t.isa == avx2 }
-
-// narrowDots sets acc to the products of a block of half a panel with a row of x, as float32.
-func (g *generator) narrowDots(t *tile, acc reg.VecVirtual, p, half int, w, x rows) {
-	other := g.vec() // each product waits for the one before
-	unsigned := g.newUnsigned(t.format)
-	g.VPBROADCASTD(x.at(0, t.start()), acc)
-	g.clear(other)
-	for j := range t.groups() {
-		for i, u := range unsigned(w.at(p, 64*j+32*half)) {
-			v, to := g.vec(), acc
-			g.VPBROADCASTD(x.at(0, 4*j+16*i), v)
-			if (i+j)%2 > 0 {
-				to = other
-			}
-			g.addDot(v, v, u, to, g.word("ones16", 0x00010001))
-		}
-	}
-	g.VPADDD(other, acc, acc)
-	g.VSUBPS(g.word("start", startBits), acc, acc)
-}
-
-// addDot adds the products of unsigned bytes u and signed bytes x, of which neighbours have a sum of at most 128, four in
-// each lane. AVX2 takes two products and scratch, which may be x, and ones of 16 bits.
-func (g *generator) addDot(scratch, x, u, acc reg.VecVirtual, ones operand.Op) {
-	if g.isa != avx2 {
-		g.dot(x, u, acc)
-		return
-	}
-	g.VPMADDUBSW(x, u, scratch)
-	g.VPMADDWD(ones, scratch, scratch)
-	g.VPADDD(scratch, acc, acc)
 }
 
 // newUnsigned returns what loads the unsigned bytes of a vector of a group of a panel: k = 4j to 4j+3 of each row, for q4_0
@@ -389,4 +384,23 @@ func (g *generator) avx2Widen(acc reg.VecVirtual, start operand.Mem) {
 	g.VPBROADCASTD(start, from)
 	g.VPADDD(from, acc, acc)
 	g.VSUBPS(g.word("start", startBits), acc, acc)
+}
+
+// avx2Bytes adds a group of q8_0. The unsigned operand is the magnitude of the weight, at
+// most 128; its sign goes to x. A pair is at most 2·128·127, below 2^15, where unsigned
+// weights with an offset would saturate.
+func (g *generator) avx2Bytes(acc reg.VecVirtual, p, half, j int, w, x rows) {
+	weight, magnitude, product := g.vec(), g.vec(), g.vec()
+	g.VMOVDQU(w.at(p, 64*j+32*half), weight)
+	g.VPXOR(g.word("flip", 0x80808080), weight, weight)
+	g.VPABSB(weight, magnitude)
+	g.VPBROADCASTD(x.at(0, 4*j), product)
+	g.VPSIGNB(weight, product, product)
+	g.VPMADDUBSW(product, magnitude, product)
+	g.VPMADDWD(g.word("ones16", 0x00010001), product, product)
+	if j == 0 {
+		g.VMOVDQA(product, acc)
+	} else {
+		g.VPADDD(product, acc, acc)
+	}
 }
