@@ -154,6 +154,14 @@ func (g *tileGroup) pick(rows int) *rowTile {
 	panic("cpu: internal error: no tile of one row")
 }
 
+// ask returns the address that a tile of a panel prefetches from, or 0: see tileFunc.
+func (g *tileGroup) ask(next *nextPanel, first bool, otherwise uintptr) uintptr {
+	if g.ahead && !first {
+		return 0
+	}
+	return next.ask(otherwise)
+}
+
 // adjacent runs the tile of format f on panels that follow each other.
 func (t *rowTile) adjacent(f format, dst, x, w, aux unsafe.Pointer, xStride, dstStride, blocks, panelBytes, cols int, next uintptr) {
 	if t.rows == 1 {
@@ -204,11 +212,8 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 			if aux != nil {
 				aux = unsafe.Add(res, at)
 			}
-			ask := next.ask(uintptr(x) + uintptr((r+t.rows)*xStride))
-			if g.ahead && r > r0 {
-				ask = 0
-			}
-			t.adjacent(f, unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, blocks, panelBytes, cols, ask)
+			t.adjacent(f, unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, blocks, panelBytes, cols,
+				g.ask(&next, r == r0, uintptr(x)+uintptr((r+t.rows)*xStride)))
 			r += t.rows
 		}
 		c += g.panels * panelRows
@@ -308,11 +313,8 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 			if round == nil {
 				to = floatAt(dst, r*n+c)
 			}
-			ask := next.ask(uintptr(gate) + uintptr(at))
-			if g.ahead && r > r0 {
-				ask = 0
-			}
-			t.adjacent(f, to, unsafe.Add(x, r*xStride), unsafe.Add(gate, at), unsafe.Add(up, at), xStride, dstStride, blocks, panelBytes, cols, ask)
+			t.adjacent(f, to, unsafe.Add(x, r*xStride), unsafe.Add(gate, at), unsafe.Add(up, at), xStride, dstStride, blocks, panelBytes, cols,
+				g.ask(&next, r == r0, uintptr(gate)+uintptr(at)))
 			if round != nil {
 				round.write(halfAt(dst, r*n+c), n, t.rows, cols)
 			}
