@@ -13,7 +13,7 @@ import (
 // eight rows by one weight after the other, that superblocks do so with any rows, and that no others do.
 func TestWeightsAreMultipliedInTurn(t *testing.T) {
 	const k = 2048
-	eight := map[tile.Feature][]format{tile.AVX2: {formatQ8, formatQ4}, tile.AVX512VNNI: nil}
+	eight := map[tile.Feature][]format{tile.AVX2: {formatQ4}, tile.AVX512VNNI: nil}
 	for i := range implementations {
 		im := &implementations[i]
 		if _, known := eight[im.name]; !known {

@@ -67,6 +67,7 @@ func avx2Implementation(im implementation, f features) implementation {
 	im.tiles(&avx2MatMul, &avx2SwiGLU)
 	im.blocks(&avx2BlockMatMul, &avx2BlockSwiGLU, &avx2Expanded)
 	im.widened[formatBF16] = avx2Widened
+	im.signed[formatQ8] = &avx2Q8
 	im.prefetch = prefetchLines
 	im.vectorsAVX2()
 	return im
@@ -78,7 +79,7 @@ func avxVNNIImplementation(im implementation, f features) implementation {
 	im.base, im.name, im.present = im.name, tile.AVXVNNI, func() bool { return f.vexVNNI }
 	im.tiles(&avxVNNIMatMul, &avxVNNISwiGLU)
 	for _, f := range []format{formatQ8, formatQ4, formatQ4K} {
-		im.expanded[f] = nil // reading panels as they are stored is as fast
+		im.signed[f], im.expanded[f] = nil, nil // reading panels as they are stored is as fast
 	}
 	im.expanded[formatIQ4XS] = avxVNNISuperSigned.with(expandIQ4XSAVXVNNI)
 	im.expanded[formatIQ2X] = avxVNNISuperSigned.with(expandIQ2XAVXVNNI)
@@ -117,6 +118,7 @@ func vnniImplementation(im implementation, f features) implementation {
 		im.matmul[f], im.swiglu[f] = avx512MatMul[f], avx512SwiGLU[f]
 	}
 	im.blocks(&vnniBlockMatMul, &vnniBlockSwiGLU, &vnniExpanded)
+	im.signed = [numFormats]*signedTiles{}
 	return im
 }
 

@@ -21,6 +21,9 @@ func TestTilesAreThoseOfTable(t *testing.T) {
 			if tiles := im.widened[f]; tiles != nil {
 				most = tiles[0].rows
 			}
+			if s := im.signed[f]; s != nil {
+				most = s.matmul.pick(many, many).tiles[0].rows
+			}
 			if e := im.expanded[f]; e != nil {
 				most = e.matmul.pick(many, many).tiles[0].rows
 			}

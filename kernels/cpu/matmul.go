@@ -187,6 +187,11 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 		p.run(r0, c0)
 		return
 	}
+	if s := active.signed[f]; s != nil {
+		p := signedProduct{signedTiles: s, f: f, dst: dst, x: x, w: w, res: res, n: n, k: k}
+		p.run(r0, r1, c0, c1)
+		return
+	}
 	if s := active.squaresFor(f, k, r1-r0); s != nil {
 		p := squareProduct{squareKernel: s, f: f, dst: dst, x: x, w: w, res: res, n: n, k: k}
 		p.run(r0, r1, c0, c1)
@@ -204,7 +209,7 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 		g := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows)
 		cols := min(c1-c-(g.panels-1)*panelRows, panelRows)
 		panel := unsafe.Add(w, c/panelRows*panelBytes)
-		next := newNextPanel(f, panel, g.panels*panelBytes, r1-r0, n-(c+g.panels*panelRows))
+		next := f.next(panel, g.panels*panelBytes, r1-r0, n-(c+g.panels*panelRows))
 		for r := r0; r < r1; {
 			t := g.pick(r1 - r)
 			at := r*dstStride + c*f32Bytes
@@ -282,6 +287,11 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 		p.run(r0, c0)
 		return
 	}
+	if s := active.signed[f]; s != nil {
+		p := signedProduct{signedTiles: s, f: f, dst: dst, x: x, w: gate, up: up, n: n, k: k}
+		p.run(r0, r1, c0, c1)
+		return
+	}
 	if s := active.squaresFor(f, k, r1-r0); s != nil {
 		p := squareProduct{squareKernel: s, f: f, dst: dst, x: x, w: gate, up: up, n: n, k: k}
 		p.run(r0, r1, c0, c1)
@@ -306,7 +316,7 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 	for c := c0; c < c1; c += panelRows {
 		cols := min(c1-c, panelRows)
 		at := c / panelRows * panelBytes
-		next := newNextPanel(f, unsafe.Add(gate, at), panelBytes, r1-r0, n-(c+panelRows))
+		next := f.next(unsafe.Add(gate, at), panelBytes, r1-r0, n-(c+panelRows))
 		for r := r0; r < r1; {
 			t := g.pick(r1 - r)
 			to := unsafe.Pointer(round)

@@ -29,7 +29,7 @@ var avx2MatMul = [numFormats]tileSet{
 	formatQ8: {
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ8AVX2r1p4}}},
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ8AVX2r1p2}}},
-		{panels: 1, ahead: true, tiles: []rowTile{{8, tileQ8AVX2r8p1}, {4, tileQ8AVX2r4p1}, {2, tileQ8AVX2r2p1}, {1, tileQ8AVX2r1p1}}},
+		{panels: 1, tiles: []rowTile{{1, tileQ8AVX2r1p1}}},
 	},
 	formatQ4: {
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ4AVX2r1p4}}},
@@ -40,6 +40,16 @@ var avx2MatMul = [numFormats]tileSet{
 
 // avx2Widened is the tiles of bfloat16 for several rows of x.
 var avx2Widened = []widenedTile{{6, widenedBF16AVX2r6p1}, {4, widenedBF16AVX2r4p1}, {2, widenedBF16AVX2r2p1}}
+
+// avx2Q8 is the tiles of q8_0 for several rows of x.
+var avx2Q8 = signedTiles{
+	matmul: tileSet{
+		{panels: 2, tiles: []rowTile{{2, tileSignsQ8AVX2r2p2}, {1, tileSignsQ8AVX2r1p2}}},
+		{panels: 1, tiles: []rowTile{{2, tileSignsQ8AVX2r2p1}, {1, tileSignsQ8AVX2r1p1}}},
+	},
+	swiglu: tileSet{{panels: 1, tiles: []rowTile{{2, swigluSignsQ8AVX2r2}, {1, swigluSignsQ8AVX2r1}}}},
+	take:   takeSignsAVX2,
+}
 
 var avx2SwiGLU = [numFormats]tileSet{
 	formatF32: {
@@ -56,7 +66,7 @@ var avx2SwiGLU = [numFormats]tileSet{
 	},
 	formatQ8: {
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ8AVX2r1p2}}},
-		{panels: 1, ahead: true, tiles: []rowTile{{4, swigluQ8AVX2r4}, {2, swigluQ8AVX2r2}, {1, swigluQ8AVX2r1}}},
+		{panels: 1, tiles: []rowTile{{1, swigluQ8AVX2r1}}},
 	},
 	formatQ4: {
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ4AVX2r1p2}}},

@@ -92,13 +92,6 @@ var (
 		blockBytes: signedPartBytes,
 		matmul:     tileSet{{panels: 1, tiles: []rowTile{{4, tileSignedAVX2r4p1}, {2, tileSignedAVX2r2p1}, {1, tileSignedAVX2r1p1}}}},
 	}
-	avx2Q8 = expansion{
-		least:      [2]int{mostFew/2 + 1, mostFew/4 + 1},
-		ask:        true,
-		blockBytes: signedPartBytes,
-		matmul:     tileSet{{panels: 1, tiles: []rowTile{{4, tilePairQ8AVX2r4p1}, {2, tilePairQ8AVX2r2p1}, {1, tilePairQ8AVX2r1p1}}}},
-		swiglu:     tileSet{{panels: 1, tiles: []rowTile{{4, swigluPairQ8AVX2r4}, {2, swigluPairQ8AVX2r2}, {1, swigluPairQ8AVX2r1}}}},
-	}
 	avx2Q4 = expansion{
 		least:      [2]int{mostFew/2 + 1, mostFew/4 + 1},
 		ask:        true,
@@ -221,7 +214,6 @@ func (e expansion) with(f expandFunc) *expansion {
 }
 
 var avx2Expanded = [numFormats]*expansion{
-	formatQ8: avx2Q8.with(expandQ8AVX2),
 	formatQ4: avx2Q4.with(expandQ4AVX2),
 
 	formatQ41:    avx2Nibbles.with(expandQ41AVX2),

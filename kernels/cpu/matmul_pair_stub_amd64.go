@@ -66,36 +66,6 @@ func tileSignedAVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, 
 //go:noescape
 func tileSignedAVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tilePairQ8AVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePairQ8AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluPairQ8AVX2r4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluPairQ8AVX2r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePairQ8AVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePairQ8AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluPairQ8AVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluPairQ8AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tilePairQ8AVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tilePairQ8AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluPairQ8AVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluPairQ8AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
 // tilePairQ4AVX2r6p1 computes 6 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -125,11 +95,6 @@ func tilePairQ4AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, 
 //
 //go:noescape
 func swigluPairQ4AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// expandQ8AVX2 expands blocks of a panel. See expandFunc.
-//
-//go:noescape
-func expandQ8AVX2(dst unsafe.Pointer, panel unsafe.Pointer, blocks int)
 
 // expandQ4AVX2 expands blocks of a panel. See expandFunc.
 //

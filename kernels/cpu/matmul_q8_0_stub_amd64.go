@@ -106,31 +106,6 @@ func swigluQ8AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up u
 //go:noescape
 func swigluQ8AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tileQ8AVX2r8p1 computes 8 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tileQ8AVX2r8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tileQ8AVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tileQ8AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluQ8AVX2r4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluQ8AVX2r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tileQ8AVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tileQ8AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluQ8AVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluQ8AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
 // tileQ8AVXVNNIr1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape

@@ -29,15 +29,11 @@ const (
 )
 
 // newNextPanel is for tiles that read bytes bytes of weights at p, with left columns of the matrix after
-// them. These columns may belong to another worker. But a worker that takes single units at the end of
-// its work mostly takes units that follow each other.
-func newNextPanel(f format, p unsafe.Pointer, bytes, rows, left int) nextPanel {
-	if left <= 0 || rows < askRows {
+// them. The first of them, so many as tiles says, prefetch the panels there. These columns may belong to another worker.
+// But a worker that takes single units at the end of its work mostly takes units that follow each other.
+func newNextPanel(tiles int, p unsafe.Pointer, bytes, left int) nextPanel {
+	if left <= 0 {
 		return nextPanel{}
-	}
-	tiles := askTiles
-	if f == formatQ8 {
-		tiles = bytesAsks
 	}
 	return nextPanel{at: uintptr(p) + uintptr(bytes), step: uintptr(bytes / tiles), tiles: tiles}
 }
@@ -52,4 +48,15 @@ func (n *nextPanel) ask(otherwise uintptr) uintptr {
 	n.at += n.step
 	n.tiles--
 	return at
+}
+
+// next returns what is prefetched for rows rows by panels as they are stored: see newNextPanel.
+func (f format) next(p unsafe.Pointer, bytes, rows, left int) nextPanel {
+	switch {
+	case rows < askRows:
+		return nextPanel{}
+	case f == formatQ8:
+		return newNextPanel(bytesAsks, p, bytes, left)
+	}
+	return newNextPanel(askTiles, p, bytes, left)
 }

@@ -18,7 +18,7 @@ func TestNextPanelAsksOnce(t *testing.T) {
 	var memory [8]byte
 	base, other := unsafe.Pointer(&memory), uintptr(1)
 	for _, bytes := range []int{4 * lineBytes, 2048 * 32, 288 * 64, 544} {
-		next := newNextPanel(formatF32, base, bytes, askRows, panelRows)
+		next := formatF32.next(base, bytes, askRows, panelRows)
 		want := uintptr(base) + uintptr(bytes)
 		for i := range askTiles {
 			if at := next.ask(other); at != want {
@@ -33,7 +33,7 @@ func TestNextPanelAsksOnce(t *testing.T) {
 			t.Errorf("%d bytes: a tile more asks for %d", bytes, at)
 		}
 	}
-	for _, none := range []nextPanel{newNextPanel(formatF32, base, 64, askRows, 0), newNextPanel(formatF32, base, 64, askRows-1, panelRows)} {
+	for _, none := range []nextPanel{formatF32.next(base, 64, askRows, 0), formatF32.next(base, 64, askRows-1, panelRows)} {
 		if none.ask(other) != other {
 			t.Error("tiles of the last panel, or of few rows, ask for weights behind it")
 		}
@@ -105,13 +105,16 @@ func TestTilesPrefetchWhatTheyRead(t *testing.T) {
 			demand(fmt.Sprintf("tile%sVNNIr%dp1", d, rows), bytes)
 			demand(fmt.Sprintf("swiglu%sVNNIr%d", d, rows), 2*bytes)
 		}
-		for _, rows := range []int{8, 4, 2} {
-			demand(fmt.Sprintf("tile%sAVX2r%dp1", d, rows), bytes)
-		}
-		demand(fmt.Sprintf("swiglu%sAVX2r4", d), 2*bytes)
-		demand(fmt.Sprintf("tilePair%sAVX2r2p1", d), bytes)
-		demand(fmt.Sprintf("swigluPair%sAVX2r2", d), 2*bytes)
 	}
+	for _, rows := range []int{8, 4, 2} {
+		demand(fmt.Sprintf("tileQ4AVX2r%dp1", rows), panelRows*q4Bytes)
+	}
+	demand("swigluQ4AVX2r4", 2*panelRows*q4Bytes)
+	demand("tilePairQ4AVX2r2p1", panelRows*q4Bytes)
+	demand("swigluPairQ4AVX2r2", 2*panelRows*q4Bytes)
+	demand("tileSignsQ8AVX2r2p2", 2*panelRows*q8Bytes/askTiles)
+	demand("tileSignsQ8AVX2r2p1", panelRows*q8Bytes/askTiles)
+	demand("swigluSignsQ8AVX2r2", 2*panelRows*q8Bytes/askTiles)
 	for _, d := range schemed {
 		s := d.Scheme()
 		if s == nil {

@@ -28,10 +28,10 @@ type loop struct {
 }
 
 // tileName matches the tiles of products; see tile.name.
-var tileName = regexp.MustCompile(`^(?:tile|widened)(F32|F16|BF16|Q8|Q4|PairQ8|PairQ4)(AVX2|AVXVNNI|AVX512|VNNI|DOT)r([0-9]+)p([0-9]+)$`)
+var tileName = regexp.MustCompile(`^(?:tile|widened)(F32|F16|BF16|Q8|Q4|SignsQ8|PairQ4)(AVX2|AVXVNNI|AVX512|VNNI|DOT)r([0-9]+)p([0-9]+)$`)
 
 var (
-	weightNames  = map[string]string{"F32": "F32", "F16": "F16", "BF16": "BF16", "Q8": "Q8_0", "Q4": "Q4_0", "PairQ8": "Q8_0", "PairQ4": "Q4_0"}
+	weightNames  = map[string]string{"F32": "F32", "F16": "F16", "BF16": "BF16", "Q8": "Q8_0", "Q4": "Q4_0", "SignsQ8": "Q8_0", "PairQ4": "Q4_0"}
 	featureNames = map[string]string{"AVX2": "AVX2", "AVXVNNI": "AVXVNNI", "AVX512": "AVX512", "VNNI": "AVX512VNNI", "DOT": "AVX512BF16"}
 )
 

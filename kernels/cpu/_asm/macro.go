@@ -254,7 +254,7 @@ func (g *generator) zero(vs ...reg.VecVirtual) {
 type rows struct {
 	bases  []reg.GPVirtual
 	stride reg.GPVirtual
-	pairs  bool // things are in pairs, whose second is stride after the first; each pair has a base
+	each   int // things that a base reaches, if not three
 }
 
 // newRows makes addresses of n things from base on, at distances of stride bytes. base is used up.
@@ -272,8 +272,8 @@ func (g *generator) newRows(base, stride reg.GPVirtual, n int) rows {
 // at is the memory disp bytes into thing i.
 func (r rows) at(i, disp int) operand.Mem {
 	each := 3
-	if r.pairs {
-		each = 2
+	if r.each > 0 {
+		each = r.each
 	}
 	m := operand.Mem{Base: r.bases[i/each], Disp: disp}
 	if i%each > 0 {

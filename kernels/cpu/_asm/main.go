@@ -33,6 +33,7 @@ var families = []struct {
 	{"matmul_few", fewTiles},
 	{"matmul_parts", partTiles},
 	{"matmul_pair", pairTiles},
+	{"matmul_signs", signsTiles},
 	{"matmul_super", superTiles},
 	{"matmul_super_pair", superPairTiles},
 	{"squares", generateSquares},

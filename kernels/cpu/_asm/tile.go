@@ -71,7 +71,7 @@ func (g *generator) panelAddresses(t *tile) rows {
 	if t.swiglu {
 		stride = g.arg("up")
 		g.SUBQ(w, stride)
-		pairs := rows{[]reg.GPVirtual{w}, stride, true}
+		pairs := rows{[]reg.GPVirtual{w}, stride, 2}
 		for i := 1; i < t.results(); i++ {
 			next := g.arg("panelBytes")
 			g.ADDQ(pairs.bases[i-1], next)

@@ -6,7 +6,7 @@ import (
 )
 
 // narrowFewTiles generates the tiles of a few rows of x for 256 bits and q8_0 or q4_0, which read panels as they are
-// stored. The room for sums, in the frame, does not suffice for 8 rows and two weights: functions without a check of the
+// stored; those of q8_0 for AVX2 are signsTiles. The room for sums, in the frame, does not suffice for 8 rows and two weights: functions without a check of the
 // stack have 800 bytes.
 func (g *generator) narrowFewTiles(f format) {
 	for _, rows := range []int{8, 4, 2} {
@@ -17,8 +17,7 @@ func (g *generator) narrowFewTiles(f format) {
 	}
 }
 
-// plainFewTile generates a tile. Registers hold the integer sums of some rows and a whole panel, or of all rows and half a
-// panel with signs. It prefetches panels that follow its own unless next is 0.
+// plainFewTile generates a tile. Registers hold the integer sums of some rows and a whole panel. It prefetches panels that follow its own unless next is 0.
 func (g *generator) plainFewTile(t *tile) {
 	g.begin(t)
 	b := &pairBlock{generator: g, tile: t, scratch: g.GP64()}
@@ -39,12 +38,6 @@ func (g *generator) plainFewTile(t *tile) {
 	}
 	g.Label(asked)
 	for p := range t.panels {
-		if t.withSigns() {
-			for h := range g.halves() {
-				b.addHalf(p, h)
-			}
-			continue
-		}
 		for first := 0; first < t.rows; first += mostRowsAtOnce {
 			b.addRows(p, first, min(mostRowsAtOnce, t.rows-first))
 		}
@@ -56,22 +49,6 @@ func (g *generator) plainFewTile(t *tile) {
 	g.Label(done)
 	b.write()
 	g.ret()
-}
-
-// addHalf adds the products of a block of q8_0 of half h of panel p, with signs. The steps for an element are those of
-// narrowBlock.
-func (b *pairBlock) addHalf(p, h int) {
-	acc := b.vecs(b.rows)
-	b.halfOfBytes(acc, p, h)
-	scale := b.vec()
-	b.VCVTPH2PS(b.w.at(p, b.groups()*64+h*16), scale)
-	for r, v := range acc {
-		product := b.vec()
-		b.VBROADCASTSS(b.x.at(r, q8aScale), product)
-		b.VMULPS(scale, product, product)
-		b.VFMADD213PS(b.sum(p, r, h), product, v)
-		b.VMOVUPS(v, b.sum(p, r, h))
-	}
 }
 
 // mostRowsAtOnce is the rows of x that meet both vectors of a panel at once. More would fit registers, but 8 are divided
@@ -173,46 +150,5 @@ func (b *pairBlock) dotWords(acc [][]reg.VecVirtual, u []reg.VecVirtual, at, fir
 		for h, v := range acc[r] {
 			b.dot(x, u[h], v)
 		}
-	}
-}
-
-// halfOfBytes sets sums to the products of a block of q8_0, as float32. Signs are combined with x as in pairKind. The
-// sum of all negative weights takes their error out: it is what products with a row of zeros would give, as 0 xor -1 is
-// -1.
-func (b *pairBlock) halfOfBytes(acc []reg.VecVirtual, p, h int) {
-	zero, flip, negatives := b.vec(), b.vec(), b.vec()
-	b.zero(zero)
-	b.VMOVDQU(b.word("flip", 0x80808080), flip)
-	ones := b.vec()
-	b.VMOVDQU(b.word("ones16", 0x00010001), ones)
-	for j := range b.groups() {
-		magnitude, sign := b.vec(), b.vec()
-		b.VPXOR(b.w.at(p, 64*j+32*h), flip, magnitude)
-		b.VPCMPGTB(magnitude, zero, sign)
-		b.VPABSB(magnitude, magnitude)
-		if j == 0 {
-			b.VPMADDUBSW(sign, magnitude, negatives)
-		} else {
-			negative := b.vec()
-			b.VPMADDUBSW(sign, magnitude, negative)
-			b.VPADDW(negative, negatives, negatives)
-		}
-		for r := range acc {
-			product := b.vec()
-			b.VPBROADCASTD(b.x.at(r, 4*j), product)
-			b.VPXOR(sign, product, product)
-			b.VPMADDUBSW(product, magnitude, product)
-			if j == 0 {
-				b.VPMADDWD(ones, product, acc[r])
-				continue
-			}
-			b.VPMADDWD(ones, product, product)
-			b.VPADDD(product, acc[r], acc[r])
-		}
-	}
-	b.VPMADDWD(ones, negatives, negatives)
-	for _, v := range acc {
-		b.VPSUBD(negatives, v, v)
-		b.VCVTDQ2PS(v, v)
 	}
 }

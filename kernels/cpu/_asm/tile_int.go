@@ -25,8 +25,9 @@ func intTiles(f format) func(*generator) {
 			t.format, t.isa, t.level = f, avx2, avx2.name
 			g.narrowTile(&t)
 		}
-		g.isa = avx2
-		g.narrowFewTiles(f)
+		if g.isa = avx2; f != formatQ8 {
+			g.narrowFewTiles(f)
+		}
 		g.dotTiles(f)
 	}
 }
@@ -262,14 +263,11 @@ func (g *generator) newPrefetch(t *tile, w rows) func(p int) {
 	return g.prefetchAhead(w, t.blockBytes())
 }
 
-// withSigns reports whether the signs of weights are combined with x: their products of 16 bits would saturate.
-func (t *tile) withSigns() bool { return t.format == formatQ8 && t.isa == avx2 }
-
 // inNibbles reports whether products of nibbles are added in 16 bits.
 func (t *tile) inNibbles() bool { return t.format == formatQ4 && t.isa == avx2 }
 
 // narrowTile does the same for one row with 16-bit products, or with AVX-VNNI. A panel is two vectors of 8 rows. Several
-// rows read expanded panels: see pairTiles; with AVX-VNNI plainFewTile serves all.
+// rows are for signsTiles, pairTiles and plainFewTile.
 func (g *generator) narrowTile(t *tile) {
 	g.begin(t)
 	w, x, blocks := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")

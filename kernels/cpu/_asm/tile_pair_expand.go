@@ -5,17 +5,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// expandQ8 generates the function that expands blocks of q8_0.
-func (g *generator) expandQ8() {
-	g.expandPlain("expandQ8AVX2", 8*64, signedScales, func(dst, from reg.GPVirtual, half int) {
-		e := g.newSigned(dst, half)
-		for j := range partWords {
-			e.add(j, g.loadBytes(from, 64*j+half*g.bytes()))
-		}
-		e.finish()
-	})
-}
-
 // loadBytes returns a vector at an address.
 func (g *generator) loadBytes(from reg.GPVirtual, at int) reg.VecVirtual {
 	u := g.vec()

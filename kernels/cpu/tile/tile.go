@@ -49,7 +49,7 @@ var Table = []Tile{
 	{dtype.BF16, dtype.BF16, dtype.R16, AVX512, 8, 1, []int{32, 16}, []int{64, 32, 16}},
 	{dtype.BF16, dtype.BF16, dtype.R16, AVX512BF16, 12, 1, []int{32, 16}, []int{64, 32, 16}},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},
-	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX2, 4, 32, []int{16}, []int{64, 32, 16}},
+	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX2, 2, 32, []int{16}, []int{64, 32, 16}},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVXVNNI, 8, 32, []int{16}, []int{64, 32, 16}},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{32, 16}, []int{64, 32, 16}},
 	{dtype.Q4_0, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},

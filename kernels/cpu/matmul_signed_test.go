@@ -1,0 +1,87 @@
+package cpu_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu"
+	kt "github.com/ggmlc/ggmlc/kernels/kerneltest"
+)
+
+// TestBytesOfAnySign multiplies bytes of all kinds by integers that are summed here, with scales of one, so that results
+// are exact: weights from -128 on with activations from -127 on, mostly the outermost, in every mixture of signs. Rows
+// are more than signedRows and less, even and odd, and panels an even number and an odd one.
+func TestBytesOfAnySign(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		rng := kt.Rand(t)
+		for _, rows := range []int{1, 2, 3, 5, 8, 9, 63, 64, 65, 129, 190} {
+			for _, n := range []int{1, 16, 33, 80} {
+				testAnySign(t, rng, rows, n, 32*(1+rng.IntN(4)))
+			}
+		}
+	})
+}
+
+// outer returns a byte that is one of the outermost with a probability of a half.
+func outer(rng *rand.Rand, least int) int {
+	if rng.IntN(2) == 0 {
+		return []int{least, -127, -1, 0, 1, 127}[rng.IntN(6)]
+	}
+	return least + rng.IntN(128-least)
+}
+
+func testAnySign(t *testing.T, rng *rand.Rand, rows, n, k int) {
+	x, xs := byteActivations(rng, rows, k)
+	w, ws := byteWeights(rng, n, k)
+	want := make([]float64, rows*n)
+	for r := range rows {
+		for c := range n {
+			for i := range k {
+				want[r*n+c] += float64(xs[r*k+i] * ws[c*k+i])
+			}
+		}
+	}
+	packed := kt.NewBytes(kt.Pack(dtype.Q8_0, w, n, k), 0)
+	y := kt.NewBuffer(rows*n*4, 0)
+	cpu.MatMulQ8_0(y.Pointer(), kt.NewBytes(x, 0).Pointer(), packed.Pointer(), nil, weights(n, k), 0, rows, 0, n)
+	kt.Compare(t, fmt.Sprintf("%d rows by [%d, %d]", rows, n, k), y.Floats(), want, kt.Exact)
+}
+
+// byteActivations returns rows of q8a with scales of one, and their integers.
+func byteActivations(rng *rand.Rand, rows, k int) ([]byte, []int) {
+	var x []byte
+	var all []int
+	for range rows * k / 32 {
+		block, sum := make([]byte, 48), 0
+		for i := range 32 {
+			v := outer(rng, -127)
+			block[i] = byte(v)
+			sum += v
+			all = append(all, v)
+		}
+		binary.LittleEndian.PutUint32(block[32:], 0x3f800000)
+		for i, offset := range []int{8, 128} {
+			binary.LittleEndian.PutUint32(block[36+4*i:], uint32(0x4b400000-offset*sum)) // see ir/dtype
+		}
+		x = append(x, block...)
+	}
+	return x, all
+}
+
+// byteWeights returns rows of q8_0 with scales of one, and their integers.
+func byteWeights(rng *rand.Rand, n, k int) ([]byte, []int) {
+	var w []byte
+	var all []int
+	for range n * k / 32 {
+		w = append(w, 0, 0x3c)
+		for range 32 {
+			v := outer(rng, -128)
+			w = append(w, byte(v))
+			all = append(all, v)
+		}
+	}
+	return w, all
+}
