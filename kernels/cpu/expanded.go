@@ -45,15 +45,21 @@ type expandedNext struct {
 	share      int            // lines before a tile
 }
 
-// following returns the address of the panel of w that the ith tile of a panel prefetches while the one at column c is
-// multiplied, or 0: the first tile prefetches the next panel, and that of wUp too. If the others prefetched anything,
-// what has been read say, that would take up to a quarter of their time.
-func (p *expandedProduct) following(w unsafe.Pointer, c, i int) uintptr {
-	if c += panelRows; i > 0 || c >= p.n {
+// following returns the address from which the ith tile of several of a panel prefetches while the panel of w at column c
+// is multiplied, or 0: the first tile prefetches the next panel, and that of wUp too. Of several tiles the first two
+// prefetch a half each, for which their addresses are odd: of a few rows, one tile would have to wait for memory. If
+// others prefetched anything, what has been read say, that would take up to a quarter of their time.
+func (p *expandedProduct) following(w unsafe.Pointer, c, i int, several bool) uintptr {
+	if c += panelRows; i > 1 || i == 1 && !several || c >= p.n {
 		return 0
 	}
 	sh := &formatShape[p.f]
-	return uintptr(w) + uintptr(c/panelRows*(p.k/sh.blockLen*sh.panelBytes))
+	bytes := p.k / sh.blockLen * sh.panelBytes
+	at := uintptr(w) + uintptr(c/panelRows*bytes)
+	if several {
+		at = at + uintptr(i*bytes/2) | 1
+	}
+	return at
 }
 
 // askFor sets what is prefetched to at most panels panels from column c on, in tiles parts.
@@ -133,7 +139,7 @@ func (p *expandedProduct) gatedPanel(dst, room, w unsafe.Pointer, r0, r1, c, col
 	g := p.matmul.pick(r1-r0, 1)
 	for r, i := r0, 0; r < r1; i++ {
 		t := g.pick(r1 - r)
-		t.adjacent(p.f, floatAt(dst, (r-r0)*panelRows), unsafe.Add(p.x, r*p.xStride), room, nil, p.xStride, panelRows*f32Bytes, p.blocks, p.panelBytes, cols, p.following(w, c, i))
+		t.adjacent(p.f, floatAt(dst, (r-r0)*panelRows), unsafe.Add(p.x, r*p.xStride), room, nil, p.xStride, panelRows*f32Bytes, p.blocks, p.panelBytes, cols, p.following(w, c, i, t.rows < r1-r0))
 		r += t.rows
 	}
 }
@@ -163,7 +169,7 @@ func (p *expandedProduct) tiles(g *tileGroup, room unsafe.Pointer, r0, r1, c, co
 		case aux != nil:
 			aux = unsafe.Add(aux, at)
 		}
-		t.adjacent(p.f, unsafe.Add(p.dst, at), unsafe.Add(p.x, r*p.xStride), room, aux, p.xStride, p.n*f32Bytes, p.blocks, panelBytes, cols, p.following(p.w, c, i))
+		t.adjacent(p.f, unsafe.Add(p.dst, at), unsafe.Add(p.x, r*p.xStride), room, aux, p.xStride, p.n*f32Bytes, p.blocks, panelBytes, cols, p.following(p.w, c, i, t.rows < r1-r0))
 		r += t.rows
 	}
 }

@@ -74,19 +74,28 @@ func TestExpandedPanelsAreAskedForOnce(t *testing.T) {
 	}
 }
 
-// TestFirstTileAsksForTheNextPanel checks that the first tile of an expanded panel prefetches the next one, if there is
-// one, and the others nothing.
-func TestFirstTileAsksForTheNextPanel(t *testing.T) {
+// TestFirstTilesAskForTheNextPanel checks that one tile of an expanded panel prefetches the next one, if there is one, or
+// two a half each, and the others nothing.
+func TestFirstTilesAskForTheNextPanel(t *testing.T) {
 	const n, k = 2*panelRows + 1, 256
-	w := make([]byte, 3*formatShape[formatQ4K].panelBytes)
+	bytes := formatShape[formatQ4K].panelBytes
+	w := make([]byte, 3*bytes)
 	p := expandedProduct{f: formatQ4K, n: n, k: k}
-	for _, tt := range []struct{ c, tile, want int }{{0, 0, 1}, {panelRows, 0, 2}, {2 * panelRows, 0, 0}, {0, 1, 0}, {0, 31, 0}} {
-		var want uintptr
-		if tt.want > 0 {
-			want = uintptr(unsafe.Pointer(&w[tt.want*formatShape[formatQ4K].panelBytes]))
+	for _, tt := range []struct {
+		c, tile int
+		several bool
+		want    int // a place in w
+	}{
+		{0, 0, false, bytes}, {panelRows, 0, false, 2 * bytes}, {2 * panelRows, 0, false, 0}, {0, 1, false, 0},
+		{0, 0, true, bytes + 1}, {0, 1, true, bytes + bytes/2 + 1}, {panelRows, 1, true, 2*bytes + bytes/2 + 1},
+		{0, 2, true, 0}, {0, 31, true, 0}, {2 * panelRows, 1, true, 0},
+	} {
+		got := p.following(unsafe.Pointer(&w[0]), tt.c, tt.tile, tt.several)
+		if got > 0 {
+			got -= uintptr(unsafe.Pointer(&w[0]))
 		}
-		if got := p.following(unsafe.Pointer(&w[0]), tt.c, tt.tile); got != want {
-			t.Errorf("tile %d of the panel at column %d: %#x, want panel %d (%#x)", tt.tile, tt.c, got, tt.want, want)
+		if got != uintptr(tt.want) {
+			t.Errorf("%+v: at %d of the panels", tt, got)
 		}
 	}
 }

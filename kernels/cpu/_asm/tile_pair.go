@@ -126,19 +126,28 @@ func (g *generator) pairTile(k *pairKind, t *tile) {
 	g.ret()
 }
 
-// askFor prefetches lines of what is expanded next, and as many at a distance of other if that is not nil, and advances.
-// It does nothing where next is 0.
+// askFor prefetches lines of what is expanded next, and as many at a distance of other if that is not nil, and advances:
+// half of them where next is odd. It does nothing where next is 0.
 func (g *generator) askFor(next, other reg.GPVirtual, lines int) {
-	nothing := g.label("nothingNext")
+	nothing, half := g.label("nothingNext"), g.label("half")
+	ask := func(n int) {
+		for i := range n {
+			g.PREFETCHT1(operand.Mem{Base: next, Disp: i * lineBytes})
+			if other != nil {
+				g.PREFETCHT1(operand.Mem{Base: next, Index: other, Scale: 1, Disp: i * lineBytes})
+			}
+		}
+		g.ADDQ(operand.I32(int32(n*lineBytes)), next)
+	}
 	g.TESTQ(next, next)
 	g.JZ(operand.LabelRef(nothing))
-	for i := range lines {
-		g.PREFETCHT1(operand.Mem{Base: next, Disp: i * lineBytes})
-		if other != nil {
-			g.PREFETCHT1(operand.Mem{Base: next, Index: other, Scale: 1, Disp: i * lineBytes})
-		}
-	}
-	g.ADDQ(operand.I32(int32(lines*lineBytes)), next)
+	odd := g.GP64()
+	g.MOVQ(next, odd)
+	g.ANDQ(operand.I8(1), odd)
+	g.JNZ(operand.LabelRef(half))
+	ask(lines / 2)
+	g.Label(half)
+	ask((lines + 1) / 2)
 	g.Label(nothing)
 }
 
