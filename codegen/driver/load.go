@@ -103,12 +103,8 @@ func (md *Model) loadGGUF(ctx context.Context, path string, o LoadOptions) error
 		return err
 	}
 	md.files[arch.SourceName] = f
-	sum, err := hashFile(ctx, f)
-	if err != nil {
-		return err
-	}
 	m, err := arch.Build(f, arch.Options{
-		Context: o.Context, Batch: o.Batch, Sequences: o.Sequences, KV: o.KV, Quantize: o.Quantize, SHA256: sum,
+		Context: o.Context, Batch: o.Batch, Sequences: o.Sequences, KV: o.KV, Quantize: o.Quantize,
 		AllLogits: o.AllLogits, Embeddings: o.Embeddings, WholeCache: o.WholeCache, Top: o.Top,
 	})
 	if err != nil {
@@ -122,7 +118,11 @@ func (md *Model) loadGGUF(ctx context.Context, path string, o LoadOptions) error
 	if m.Encoder != nil && tokenizer.Present(f) {
 		m.Encoder.Tokenizer = arch.SourceName
 	}
-	return md.loadTokenizer()
+	if err := md.loadTokenizer(); err != nil {
+		return err
+	}
+	m.Sources[0].SHA256, err = hashFile(ctx, f) // last, as it reads the whole file
+	return err
 }
 
 // loadText parses a dump and opens the files that it names, relative to its own folder.
@@ -232,16 +232,21 @@ func (md *Model) openSource(ctx context.Context, s *ir.Source, o LoadOptions) er
 	}
 	md.files[s.Name] = f
 	s.Path = path
+	byHand := s.SHA256 == "" && s.Size == 0
+	if !byHand && f.Size() != s.Size {
+		return fmt.Errorf("%s: not the file that %s was made from (%d bytes; wanted %d bytes): name the right one with --source %s=PATH",
+			path, md.Path, f.Size(), s.Size, s.Name)
+	}
 	sum, err := hashFile(ctx, f)
 	if err != nil {
 		return err
 	}
-	if s.SHA256 == "" && s.Size == 0 { // written by hand: from here on it is this file
+	if byHand { // from here on it is this file
 		s.Size, s.SHA256 = f.Size(), sum
 	}
-	if f.Size() != s.Size || sum != s.SHA256 {
-		return fmt.Errorf("%s: not the file that %s was made from (%d bytes, SHA-256 %.16s…; wanted %d bytes, %.16s…): name the right one with --source %s=PATH",
-			path, md.Path, f.Size(), sum, s.Size, s.SHA256, s.Name)
+	if sum != s.SHA256 {
+		return fmt.Errorf("%s: not the file that %s was made from (SHA-256 %.16s…; wanted %.16s…): name the right one with --source %s=PATH",
+			path, md.Path, sum, s.SHA256, s.Name)
 	}
 	return nil
 }

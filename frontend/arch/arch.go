@@ -44,7 +44,6 @@ type Options struct {
 	Batch    int         // tokens of a prompt in one call of prefill; 0: DefaultBatch
 	KV       dtype.DType // of the KV cache: F32, F16, Q8_0 or Q4_0; Invalid: F16
 	Quantize dtype.DType // convert float matrices to this; Invalid: keep them
-	SHA256   string      // of the file, in hex; empty if it is not needed
 
 	// AllLogits makes prefill return the logits after each token, not only after the last one.
 	AllLogits bool

@@ -52,6 +52,9 @@ func (f *File) openParts() error {
 		return f.checkUncounted()
 	}
 	n, err := f.Uint(partsKey)
+	if err == nil && n <= 1 {
+		err = f.checkTensorCount(f) // of another key, where the file says that it is a whole model
+	}
 	if err != nil || n <= 1 {
 		return err
 	}
@@ -103,6 +106,9 @@ func (f *File) openPart(path string, i, n uint64) error {
 		key   string
 		value uint64
 	}{{partKey, i}, {partsKey, n}} {
+		if !p.Has(want.key) {
+			return p.KeyError(want.key, "is missing, where part %d of %d has %d: the file has another's name: get this part again", i+1, n, want.value)
+		}
 		got, err := p.Uint(want.key)
 		if err != nil {
 			return err
@@ -147,7 +153,11 @@ func (f *File) checkTensorCount(p *File) error {
 	}
 	n, err := p.Uint(partTensorsKey)
 	if err == nil && n != uint64(f.NumTensors()) {
-		err = p.KeyError(partTensorsKey, "is %d, but the parts have %d tensors: they are of different models, or damaged", n, f.NumTensors())
+		what := "the parts have"
+		if len(f.others) == 0 {
+			what = "the file, which says that it is a whole model, has"
+		}
+		err = p.KeyError(partTensorsKey, "is %d, but %s %d tensors: parts of different models, or damaged: get the model again", n, what, f.NumTensors())
 	}
 	return err
 }

@@ -347,8 +347,9 @@ func (f *File) placeTensors(end int64, all *Faults) {
 	}
 	if !all.Any() && f.tensorCount > 0 {
 		order := f.spans()
-		f.checkOverlap(order, all)
-		all.Add(f.checkEnd(order[len(order)-1]))
+		if f.checkOverlap(order, all); !all.Any() {
+			all.Add(f.checkEnd(order[len(order)-1]))
+		}
 	}
 }
 
@@ -379,11 +380,15 @@ func (f *File) spans() []span {
 	return order
 }
 
-// checkOverlap compares each tensor with its predecessor in the file.
+// checkOverlap compares each tensor with that of those before it in the file which ends last.
 func (f *File) checkOverlap(order []span, all *Faults) {
-	for i, s := range order[1:] {
-		if p := order[i]; p.from+p.size > s.from {
+	p := order[0]
+	for _, s := range order[1:] {
+		if p.from+p.size > s.from {
 			all.Add(f.TensorError(f.nameAt(s.entry), "its data at 0x%x overlaps that of %s, which ends at 0x%x: %s", s.from, Quote(f.nameAt(p.entry)), p.from+p.size, damaged))
+		}
+		if s.from+s.size > p.from+p.size {
+			p = s
 		}
 	}
 }
@@ -394,10 +399,13 @@ func (f *File) checkOverlap(order []span, all *Faults) {
 // the data at a multiple of it, one or more of the stated alignment after the place where it is read. All weights would be
 // wrong, though each is inside the file. gguf-py writes such files: of several parts only the first gets the key. The
 // other way round, data that is read too far back, the last tensor is not inside the file: see checkPlace.
+//
+// Data that begins at a multiple of a larger power of two begins there for alignments up to that as well. Then as much
+// padding is right.
 func (f *File) checkEnd(last span) error {
 	end := last.from + last.size
 	surplus := f.size - end
-	if surplus < int64(f.alignment) {
+	if surplus < max(int64(f.alignment), f.data&-f.data) {
 		return nil
 	}
 	return f.fault("tensor data", f.data, fmt.Errorf("%d bytes follow the last tensor, %s, which ends at 0x%x, where padding to the alignment of %d has fewer: "+

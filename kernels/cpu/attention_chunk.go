@@ -138,8 +138,13 @@ func wholePanels(m int) int { return (m + panelRows - 1) &^ (panelRows - 1) }
 // of the cache. Positions of the last panel after the m positions get scores that are not used.
 func (b *block) scorePanels(i, n, p, m int) {
 	k, f := b.keyRows(p), ofPanels[b.format]
-	active.matmul[f].multiply(f, unsafe.Pointer(&b.scores), b.queryAt(i), k.at, nil,
-		n, b.queryBytes(), scoreRow, b.KeyLen/formatShape[f].blockLen, k.row*panelRows, wholePanels(m))
+	set, x, xStride, blocks := active.matmul[f], b.queryAt(i), b.queryBytes(), b.KeyLen/formatShape[f].blockLen
+	if s := active.signed[f]; s != nil && n > 1 {
+		signs := pointer(b.keys) // has room for them, and keys in panels are not copied
+		s.take(signs, x, n*blocks)
+		set, x, xStride = s.matmul, signs, blocks*signsBytes
+	}
+	set.multiply(f, unsafe.Pointer(&b.scores), x, k.at, nil, n, xStride, scoreRow, blocks, k.row*panelRows, wholePanels(m))
 }
 
 // addFew adds m positions from p on to n rows from row i on, from the cache itself.

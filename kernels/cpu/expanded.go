@@ -8,7 +8,8 @@ import (
 // tileScratch is memory for tiles of expanded panels, before the panels: those for AVX2 keep sums there.
 const tileScratch = 2048
 
-// expandedPanels is room for the panels of a product, of w and for swiglu of wUp, and for what tiles keep in memory.
+// expandedPanels is room for the panels of a product, of w and for swiglu of wUp, and for what tiles keep in memory, or for
+// signed rows of x.
 type expandedPanels struct{ bytes []byte }
 
 // spareExpanded holds them between calls, see spareUnrounded.

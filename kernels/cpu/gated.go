@@ -6,7 +6,7 @@ import (
 )
 
 // A tile with two weights holds twice as many sums, and so has fewer rows of x where registers or the frame hold no
-// more: 4 instead of 8 for q8_0 with AVX2. Eight rows then unpack all weights twice. They take a tile with one weight
+// more: 4 instead of 8 for q4_0 with AVX2. Eight rows then unpack all weights twice. They take a tile with one weight
 // instead, for a panel of each weight in turn:
 //
 //	gate  8 rows of x by panel c of gate

@@ -72,12 +72,12 @@ var formatShape = [numFormats]blockShape{
 //
 // While it computes, a tile of several rows prefetches from the address next on a share of the
 // bytes of its panels (see nextPanel). A tile of swiglu prefetches as much at next+wUp-w. Any
-// address is valid; at 0 tiles of expanded panels prefetch nothing. Tiles of few rows (mostFew) prefetch the panels that
+// address is valid; at 0 tiles of expanded panels and of signed rows prefetch nothing. Tiles of few rows (mostFew) prefetch the panels that
 // follow their own instead, those of 256 bits unless next is 0.
 //
 // With one row of x, panels may be at any equal distances: panelBytes in w, and dstStride for their
 // columns in dst and res. There is no distance of rows then: xStride is how many bytes ahead of use
-// quantized formats prefetch.
+// quantized formats prefetch. Tiles of signed rows know no such distances: their panels follow each other.
 //
 // In a tileSet of matmul, aux is res or nil; in one of swiglu it is the panel of wUp, and
 // the tile has one panel, or, for one row, several of each weight.
@@ -267,7 +267,7 @@ func matvec(set tileSet, f format, dst, x, w, up, res unsafe.Pointer, shape MatM
 // result is rounded while it is in the first-level cache. A matrix of f32 in between would take a line
 // of the second-level cache for each row of a prompt, and all of these lines are in a few sets.
 func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int, round *unrounded) {
-	if r0 >= r1 {
+	if r0 >= r1 || c0 >= c1 {
 		return
 	}
 	n, k := shape.Out, shape.In

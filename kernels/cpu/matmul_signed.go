@@ -12,9 +12,8 @@ type signedTiles struct {
 // block, and the sum of the magnitudes of negative elements: see _asm/tile_signs.go.
 const signsBytes = 2*blockLen + f32Bytes + 4
 
-// signedRows is the rows of x whose signs are taken apart at once. They stay in the second-level cache while all panels
-// are multiplied with them: for k = 2048 they have 288 KiB. With 16 to 512 rows at once, products of 128 and 512 rows by
-// 2048 and 5632 of k have the same speed (Zen 3).
+// signedRows is the rows of x whose signs are taken apart at once: 288 KiB for k = 2048, 792 for 5632. With 16 to 512 rows
+// at once, products of 128 and 512 rows by 2048 and 5632 of k have the same speed (Zen 3).
 const signedRows = 64
 
 // signedProduct is a product of several rows of q8a with weights that get the signs of x. Panels are the outer loop for

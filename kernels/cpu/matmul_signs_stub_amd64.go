@@ -36,7 +36,7 @@ func swigluSignsQ8AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer,
 //go:noescape
 func swigluSignsQ8AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// takeSignsAVX2 makes n blocks of signed rows of n blocks of q8a. n is positive.
+// takeSignsAVX2 makes n blocks of signed rows of n blocks of q8a.
 //
 //go:noescape
 func takeSignsAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)

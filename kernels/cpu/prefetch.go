@@ -4,7 +4,7 @@ import "unsafe"
 
 // nextPanel is the weights that tiles prefetch while they compute: the panels that are read after their
 // own. Several rows of x keep the processor busy for longer than its own prefetching looks ahead. A tile
-// requests a line or two in each iteration of its loop. Requests for all of its share at once would
+// requests a few lines in each iteration of its loop. Requests for all of its share at once would
 // exceed what a core can have outstanding, and the tile would wait for them.
 //
 // With 24 rows and tiles of 6 rows, four tiles use a panel of 4096 bytes. Each of them prefetches
@@ -20,7 +20,7 @@ const (
 	lineBytes = 64
 
 	// askTiles is the number of tiles that together prefetch as many bytes as one reads: asks in _asm; bytesAsks is
-	// that of q8_0.
+	// that of q8_0 with VNNI.
 	askTiles  = 4
 	bytesAsks = 2
 

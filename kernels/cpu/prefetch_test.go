@@ -101,7 +101,8 @@ func TestFirstTilesAskForTheNextPanel(t *testing.T) {
 }
 
 // TestTilesPrefetchWhatTheyRead demands that tiles of few rows, and those for AVX2 of expanded panels, prefetch in each
-// iteration as many lines as are read of a panel in it: nothing else reads the panels of few rows ahead.
+// iteration as many lines as are read of a panel in it: nothing else reads the panels of few rows ahead. Of tiles of signed
+// rows four share that.
 func TestTilesPrefetchWhatTheyRead(t *testing.T) {
 	lines := prefetches(t, "PREFETCHT")
 	demand := func(name string, bytes int) {

@@ -150,9 +150,11 @@ func (b *signsBlock) signedWord(sum reg.VecVirtual, w operand.Mem, magnitude, si
 // takeSigns generates the function that makes signed rows of rows of q8a.
 func (g *generator) takeSigns() {
 	const name = "takeSignsAVX2"
-	g.function(name, []string{fmt.Sprintf("%s makes n blocks of signed rows of n blocks of q8a. n is positive.", name)}, nil,
+	g.function(name, []string{fmt.Sprintf("%s makes n blocks of signed rows of n blocks of q8a.", name)}, nil,
 		pointers("dst", "x"), integers("n"))
-	dst, x, n, loop := g.arg("dst"), g.arg("x"), g.arg("n"), g.label("loop")
+	dst, x, n, loop, done := g.arg("dst"), g.arg("x"), g.arg("n"), g.label("loop"), g.label("done")
+	g.TESTQ(n, n)
+	g.JZ(operand.LabelRef(done))
 	zero, flip, ones8, ones16 := g.vec(), g.vec(), g.vec(), g.vec()
 	g.zero(zero)
 	g.VMOVDQU(g.word("flip", 0x80808080), flip)
@@ -178,5 +180,6 @@ func (g *generator) takeSigns() {
 	g.ADDQ(operand.I32(signsBytes), dst)
 	g.DECQ(n)
 	g.JNZ(operand.LabelRef(loop))
+	g.Label(done)
 	g.ret()
 }
