@@ -72,8 +72,9 @@ var formatShape = [numFormats]blockShape{
 //
 // While it computes, a tile of several rows prefetches from the address next on a share of the
 // bytes of its panels (see nextPanel). A tile of swiglu prefetches as much at next+wUp-w. Any
-// address is valid; at 0 tiles of expanded panels and of signed rows prefetch nothing. Tiles of few rows (mostFew) prefetch the panels that
-// follow their own instead, those of 256 bits unless next is 0.
+// address is valid; at 0 tiles of expanded panels and of signed rows prefetch nothing, and at an odd address those of
+// expanded panels half of their share. Tiles of few rows (mostFew) prefetch the panels that follow their own instead,
+// those of 256 bits unless next is 0.
 //
 // With one row of x, panels may be at any equal distances: panelBytes in w, and dstStride for their
 // columns in dst and res. There is no distance of rows then: xStride is how many bytes ahead of use

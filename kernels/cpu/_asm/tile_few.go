@@ -6,8 +6,8 @@ import (
 )
 
 // narrowFewTiles generates the tiles of a few rows of x for 256 bits and q8_0 or q4_0, which read panels as they are
-// stored; those of q8_0 for AVX2 are signsTiles. The room for sums, in the frame, does not suffice for 8 rows and two weights: functions without a check of the
-// stack have 800 bytes.
+// stored; for AVX2 and q8_0 there are signsTiles. The room for sums, in the frame, does not suffice for 8 rows and two
+// weights: functions without a check of the stack have 800 bytes.
 func (g *generator) narrowFewTiles(f format) {
 	for _, rows := range []int{8, 4, 2} {
 		g.plainFewTile(&tile{format: f, isa: g.isa, level: g.isa.name, rows: rows, panels: 1})
@@ -17,7 +17,8 @@ func (g *generator) narrowFewTiles(f format) {
 	}
 }
 
-// plainFewTile generates a tile. Registers hold the integer sums of some rows and a whole panel. It prefetches panels that follow its own unless next is 0.
+// plainFewTile generates a tile. Registers hold the integer sums of some rows and a whole panel. It prefetches panels that
+// follow its own unless next is 0.
 func (g *generator) plainFewTile(t *tile) {
 	g.begin(t)
 	b := &pairBlock{generator: g, tile: t, scratch: g.GP64()}
