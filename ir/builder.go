@@ -63,8 +63,8 @@ func (b *Builder) Symbol(name string, lo, hi int64) Dim {
 }
 
 // Source declares a file that weights come from; see [Source] for the arguments.
-func (b *Builder) Source(name, path string, size int64, sha256 string) {
-	b.m.Sources = append(b.m.Sources, &Source{Name: name, Path: path, Size: size, SHA256: sha256})
+func (b *Builder) Source(name, path string, size int64) {
+	b.m.Sources = append(b.m.Sources, &Source{Name: name, Path: path, Size: size})
 }
 
 // Weight declares a weight. The expression may be nil in tests.

@@ -13,7 +13,7 @@ func ExampleBuilder() {
 	b := ir.NewBuilder("mlp")
 	rows := b.Symbol("rows", 1, 32)
 	f32 := func(shape ...ir.Dim) ir.Type { return ir.Type{DType: dtype.F32, Shape: shape} }
-	b.Source("m", "mlp.gguf", 5440, "")
+	b.Source("m", "mlp.gguf", 5440)
 	b.Weight("up", f32(ir.Const(64), ir.Const(16)), ir.Tensor("m", "up"))
 	b.Weight("up.bias", f32(ir.Const(64)), ir.Tensor("m", "up.bias"))
 	b.Weight("down", f32(ir.Const(4), ir.Const(64)), ir.Tensor("m", "down"))

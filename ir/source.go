@@ -6,7 +6,7 @@ type Source struct {
 	Name   string // in weight expressions: m["blk.0.attn_q.weight"]
 	Path   string
 	Size   int64
-	SHA256 string // hex; of the whole file for small ones, see frontend
+	SHA256 string // of the whole file, in hex; empty in a text that was written by hand, until the file is read
 }
 
 // Expr is how the bytes of a weight are made from sources: a tensor of a source, or an operation on

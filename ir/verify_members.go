@@ -25,7 +25,7 @@ func (v *verifier) members() {
 	for _, s := range v.m.States {
 		name(s.Name, s)
 		v.typ(s.Type)
-		v.must(!s.Type.DType.IsActivation(), "type", "%v is a format of activations, which no state has: make it f32, f16 or a format of weights", s.Type.DType)
+		v.must(!s.Type.DType.IsActivation(), "type", "%v is a format of activations, which no state has: make it f32, f16, q8_0 or q4_0", s.Type.DType)
 		v.division(s.Divide, s.Type)
 	}
 	name = v.unique(len(v.m.Funcs))

@@ -121,8 +121,11 @@ func (md *Model) loadGGUF(ctx context.Context, path string, o LoadOptions) error
 	if err := md.loadTokenizer(); err != nil {
 		return err
 	}
-	m.Sources[0].SHA256, err = hashFile(ctx, f) // last, as it reads the whole file
-	return err
+	// Last, as it reads the whole file: what is wrong with the graph is reported before.
+	if m.Sources[0].SHA256, err = hashFile(ctx, f); err != nil {
+		return err
+	}
+	return f.Unchanged()
 }
 
 // loadText parses a dump and opens the files that it names, relative to its own folder.
@@ -232,8 +235,7 @@ func (md *Model) openSource(ctx context.Context, s *ir.Source, o LoadOptions) er
 	}
 	md.files[s.Name] = f
 	s.Path = path
-	byHand := s.SHA256 == "" && s.Size == 0
-	if !byHand && f.Size() != s.Size {
+	if s.Size != 0 && f.Size() != s.Size {
 		return fmt.Errorf("%s: not the file that %s was made from (%d bytes; wanted %d bytes): name the right one with --source %s=PATH",
 			path, md.Path, f.Size(), s.Size, s.Name)
 	}
@@ -241,14 +243,12 @@ func (md *Model) openSource(ctx context.Context, s *ir.Source, o LoadOptions) er
 	if err != nil {
 		return err
 	}
-	if byHand { // from here on it is this file
-		s.Size, s.SHA256 = f.Size(), sum
-	}
-	if sum != s.SHA256 {
+	if s.SHA256 != "" && sum != s.SHA256 {
 		return fmt.Errorf("%s: not the file that %s was made from (SHA-256 %.16s…; wanted %.16s…): name the right one with --source %s=PATH",
 			path, md.Path, sum, s.SHA256, s.Name)
 	}
-	return nil
+	s.Size, s.SHA256 = f.Size(), sum // a text that was written by hand may leave them out: from here on it is this file
+	return f.Unchanged()
 }
 
 // loadTokenizer reads the vocabulary of a language model or an encoder. It has to have an entry for each of

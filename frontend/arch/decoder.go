@@ -53,7 +53,7 @@ func (m *model) build(d decoder) (*ir.Module, error) {
 		return nil, err
 	}
 	m.b = ir.NewBuilder(moduleName(m))
-	m.b.Source(SourceName, m.file.Name(), m.file.Size(), "")
+	m.b.Source(SourceName, m.file.Name(), m.file.Size())
 	tokens := m.b.Symbol("tokens", 1, m.batch)
 	lm := ir.LanguageModel{Prefill: m.function(d, prefillName, tokens, m.promptRows()), Decode: m.function(d, "decode", ir.Const(1), lastRow)}
 	if m.o.Embeddings {

@@ -29,7 +29,7 @@ func (m *model) buildEncoder(d decoder) (*ir.Module, error) {
 		return nil, err
 	}
 	m.b = ir.NewBuilder(moduleName(m))
-	m.b.Source(SourceName, m.file.Name(), m.file.Size(), "")
+	m.b.Source(SourceName, m.file.Name(), m.file.Size())
 	n := m.b.Symbol("tokens", 1, m.batch)
 	f := m.b.Func(encoderName)
 	g := &graph{model: m, f: f, in: m.encoderInputs(f, n, d.pooling), tables: make(map[*rope]*ir.Value), versions: make(map[string]*ir.Value), layer: -1}

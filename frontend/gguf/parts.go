@@ -53,7 +53,7 @@ func (f *File) openParts() error {
 	}
 	n, err := f.Uint(partsKey)
 	if err == nil && n <= 1 {
-		err = f.checkTensorCount(f) // of another key, where the file says that it is a whole model
+		err = f.checkTensorCount(f) // a whole model, by this key: the other one must agree
 	}
 	if err != nil || n <= 1 {
 		return err
@@ -107,7 +107,7 @@ func (f *File) openPart(path string, i, n uint64) error {
 		value uint64
 	}{{partKey, i}, {partsKey, n}} {
 		if !p.Has(want.key) {
-			return p.KeyError(want.key, "is missing, where part %d of %d has %d: the file has another's name: get this part again", i+1, n, want.value)
+			return p.KeyError(want.key, "is missing: the name is that of part %d of %d, the content is not: get this part again", i+1, n)
 		}
 		got, err := p.Uint(want.key)
 		if err != nil {
@@ -153,11 +153,11 @@ func (f *File) checkTensorCount(p *File) error {
 	}
 	n, err := p.Uint(partTensorsKey)
 	if err == nil && n != uint64(f.NumTensors()) {
-		what := "the parts have"
 		if len(f.others) == 0 {
-			what = "the file, which says that it is a whole model, has"
+			return p.KeyError(partTensorsKey, "is %d, but the file has %d tensors, and %s says that it is the whole model: tensors are missing or were added: get the model again",
+				n, f.NumTensors(), partsKey)
 		}
-		err = p.KeyError(partTensorsKey, "is %d, but %s %d tensors: parts of different models, or damaged: get the model again", n, what, f.NumTensors())
+		err = p.KeyError(partTensorsKey, "is %d, but the parts have %d tensors: they are of different models, or damaged", n, f.NumTensors())
 	}
 	return err
 }

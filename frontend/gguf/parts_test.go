@@ -114,7 +114,7 @@ func TestPartsOfOtherModelsAreRefused(t *testing.T) {
 		"repeated":    {move: rename(2, 1), want: "is 2, where part 2 of 3 has 1"},
 		"other count": {change: set(1, "split.count", uint16(7)), want: "is 7, where part 2 of 3 has 3"},
 		"no keys": {move: func(path string) error { return everything().WriteFile(OtherParts(path)[0]) },
-			want: `-00002-of-00003.gguf: key "split.no": is missing, where part 2 of 3 has 1`},
+			want: `-00002-of-00003.gguf: key "split.no": is missing: the name is that of part 2 of 3, the content is not`},
 		"no number":      {change: set(1, "split.no", "one"), want: "split.no"},
 		"number":         {change: set(0, "split.no", uint16(3)), want: "is 3, but there are 3 parts"},
 		"second as such": {change: set(0, "split.no", uint16(1)), want: "this is part 2 of 3 of a model: give the first, whose name ends with -00001-of-00003.gguf"},
@@ -169,8 +169,8 @@ func TestPartsAreCounted(t *testing.T) {
 		{"m-00001-of-00003.gguf", nil, 0, "m-00001-of-00003.gguf: the name is that of part 1 of 3 of a model, but the file has no key split.count"},
 		{"m-00001-of-00003.gguf", uint16(1), n, ""}, // a whole model
 		{"m-00001-of-00003.gguf", uint16(0), 0, ""},
-		{"m-00001-of-00003.gguf", uint16(0), n + 1, fmt.Sprintf("is %d, but the file, which says that it is a whole model, has %d tensors", n+1, n)},
-		{"m.gguf", uint16(1), n + 1, "the file, which says that it is a whole model"},
+		{"m-00001-of-00003.gguf", uint16(0), n + 1, fmt.Sprintf("is %d, but the file has %d tensors, and split.count says that it is the whole model", n+1, n)},
+		{"m.gguf", uint16(1), n + 1, "says that it is the whole model"},
 		{"m-00001-of-00001.gguf", nil, 0, ""},
 		{"m.gguf", nil, 0, ""},
 	} {

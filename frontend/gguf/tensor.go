@@ -347,7 +347,8 @@ func (f *File) placeTensors(end int64, all *Faults) {
 	}
 	if !all.Any() && f.tensorCount > 0 {
 		order := f.spans()
-		if f.checkOverlap(order, all); !all.Any() {
+		f.checkOverlap(order, all)
+		if !all.Any() {
 			all.Add(f.checkEnd(order[len(order)-1]))
 		}
 	}

@@ -72,7 +72,7 @@ const (
 func Random(seed uint64, moves int) (*Program, error) {
 	p := &Program{Tensors: make(map[string]eval.Tensor)}
 	b := ir.NewBuilder(fmt.Sprintf("random%d", seed))
-	b.Source("m", "random.gguf", 0, "")
+	b.Source("m", "random.gguf", 0)
 	tokens := b.Symbol("tokens", 1, maxTokens)
 	rng := rand.New(rand.NewPCG(seed, 0))
 
