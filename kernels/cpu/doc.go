@@ -15,7 +15,8 @@
 // The constitution, which emitted code and the plan's proof rely on:
 //   - A kernel allocates nothing, starts nothing, waits for nothing and keeps no state;
 //     the choice of implementation is the only global, and is made before main. Attention,
-//     writes of states, swiglu whose result is bf16 and, on AVX2, products of several rows of bf16
+//     writes of states, swiglu whose result is bf16 or whose weights are multiplied in turn, products
+//     with expanded panels or signed rows and, on AVX2, of several rows of bf16
 //     take their scratch from pools. A pool allocates when it is empty: at first, and after two
 //     garbage collections without a use.
 //   - It reads and writes only the bytes that its comment names. Pointers, offsets and

@@ -41,7 +41,7 @@ type implementation struct {
 	// There are such tiles of bf16 only.
 	widened [numFormats][]widenedTile
 
-	// signed is used for several rows of x instead; nil if there is none.
+	// signed is used for several rows of x instead, before squares and expanded; nil if there is none.
 	signed [numFormats]*signedTiles
 
 	// expanded is used for several rows of x instead; nil if there are no such tiles.

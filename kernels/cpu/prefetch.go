@@ -29,13 +29,13 @@ const (
 )
 
 // newNextPanel is for tiles that read bytes bytes of weights at p, with left columns of the matrix after
-// them. The first of them, so many as tiles says, prefetch the panels there. These columns may belong to another worker.
+// them. The first tiles, as many as sharers says, prefetch the panels there. These columns may belong to another worker.
 // But a worker that takes single units at the end of its work mostly takes units that follow each other.
-func newNextPanel(tiles int, p unsafe.Pointer, bytes, left int) nextPanel {
+func newNextPanel(sharers int, p unsafe.Pointer, bytes, left int) nextPanel {
 	if left <= 0 {
 		return nextPanel{}
 	}
-	return nextPanel{at: uintptr(p) + uintptr(bytes), step: uintptr(bytes / tiles), tiles: tiles}
+	return nextPanel{at: uintptr(p) + uintptr(bytes), step: uintptr(bytes / sharers), tiles: sharers}
 }
 
 // ask returns the address from which on a tile prefetches. It is otherwise when all weights have been

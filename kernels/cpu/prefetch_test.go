@@ -83,14 +83,14 @@ func TestFirstTilesAskForTheNextPanel(t *testing.T) {
 	p := expandedProduct{f: formatQ4K, n: n, k: k}
 	for _, tt := range []struct {
 		c, tile int
-		several bool
+		shared  bool
 		want    int // a place in w
 	}{
 		{0, 0, false, bytes}, {panelRows, 0, false, 2 * bytes}, {2 * panelRows, 0, false, 0}, {0, 1, false, 0},
 		{0, 0, true, bytes + 1}, {0, 1, true, bytes + bytes/2 + 1}, {panelRows, 1, true, 2*bytes + bytes/2 + 1},
 		{0, 2, true, 0}, {0, 31, true, 0}, {2 * panelRows, 1, true, 0},
 	} {
-		got := p.following(unsafe.Pointer(&w[0]), tt.c, tt.tile, tt.several)
+		got := p.following(unsafe.Pointer(&w[0]), tt.c, tt.tile, tt.shared)
 		if got > 0 {
 			got -= uintptr(unsafe.Pointer(&w[0]))
 		}

@@ -8,7 +8,7 @@ import (
 // pairKind is a kind of expanded parts for AVX2. A part is 32 k of a panel.
 //
 // Bytes are taken in one of two ways. Small ones are unsigned, and products of atOnce words are added in 16 bits.
-// Others are stored as magnitudes of at most 128 and as signs, 0 or -1, which are combined with x: x xor -1 is -x-1. So
+// Others are stored as magnitudes of at most 127 and as signs, 0 or -1, which are combined with x: x xor -1 is -x-1. So
 // each negative weight makes the sum smaller by its magnitude, which a sum for each row of w takes out. A pair of
 // products is at least -2·128·128, which 16 bits hold. (VPSIGNB would take no sum, but the ports of products.)
 type pairKind struct {
@@ -69,7 +69,7 @@ func (k *pairKind) mostRows() int {
 }
 
 // Scratch memory of a tile is before its panels: sums of both panels of swiglu, then what registers do not hold of a
-// part. See pairScratch of package cpu.
+// part. See tileScratch of package cpu.
 const (
 	pairScratch  = 2048
 	mostPairRows = 6 // at most
@@ -141,9 +141,7 @@ func (g *generator) askFor(next, other reg.GPVirtual, lines int) {
 	}
 	g.TESTQ(next, next)
 	g.JZ(operand.LabelRef(nothing))
-	odd := g.GP64()
-	g.MOVQ(next, odd)
-	g.ANDQ(operand.I8(1), odd)
+	g.TESTQ(operand.U32(1), next)
 	g.JNZ(operand.LabelRef(half))
 	ask(lines / 2)
 	g.Label(half)

@@ -18,10 +18,10 @@ const (
 
 // signsTiles generates the tiles of q8_0 for AVX2 and several rows of x, and the function that takes signs apart.
 //
-// Products of two pairs of bytes exceed 16 bits unless one of each pair is below 128 and unsigned. So a magnitude of x is
-// multiplied by a weight that has got the sign of x. Weights, which are stored with an offset of 128, lose it and get
+// VPMADDUBSW saturates unless its unsigned operand is at most 128. So that operand is the magnitude of x, and the weight
+// gets the sign of x. Weights, which are stored with an offset of 128, lose it and get
 // the sign by one VPXOR, which reads them from memory: with 0x80 an element w is w, with 0x7f it is -w-1. The sum of the
-// magnitudes of negative elements takes that 1 out. A pair of products is at least -2·128·128, which 16 bits hold.
+// magnitudes of negative elements takes that 1 out. A pair of products is at least -2·127·128, which 16 bits hold.
 //
 // Nothing is unpacked for a panel, and a tile has rows of x for two vectors of two panels.
 func signsTiles(g *generator) {
@@ -47,7 +47,7 @@ func (g *generator) signsTile(t *tile) {
 	g.VMOVDQU(g.word("ones16", 0x00010001), b.ones)
 	next := g.arg("next")
 	g.eachBlock(func() {
-		b.askFor(next)
+		b.askNext(next)
 		b.block()
 		g.advance(b.w, panelRows*q8Bytes)
 		g.advance(b.x, signsBytes)
@@ -73,8 +73,8 @@ type signsBlock struct {
 	ones reg.VecVirtual
 }
 
-// askFor prefetches a share of the panels that are multiplied next, unless next is 0.
-func (b *signsBlock) askFor(next reg.GPVirtual) {
+// askNext prefetches a share of the panels that are multiplied next, unless next is 0.
+func (b *signsBlock) askNext(next reg.GPVirtual) {
 	nothing := b.label("nothingNext")
 	b.TESTQ(next, next)
 	b.JZ(operand.LabelRef(nothing))

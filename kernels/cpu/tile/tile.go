@@ -31,7 +31,7 @@ type Tile struct {
 	K0         int // step along k
 
 	// N and V are the rows of w of all tiles, for several rows of x and for one. The defaults among
-	// them are predicted (Choices). Formats with a scheme have no choice of tiles for several rows.
+	// them are predicted (Choices). Formats with a scheme, and q8_0 with AVX2, have no choice of tiles for several rows.
 	N, V []int
 }
 
