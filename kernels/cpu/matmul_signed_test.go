@@ -3,6 +3,7 @@ package cpu_test
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -48,6 +49,13 @@ func testAnySign(t *testing.T, rng *rand.Rand, rows, n, k int) {
 	y := kt.NewBuffer(rows*n*4, 0)
 	cpu.MatMulQ8_0(y.Pointer(), kt.NewBytes(x, 0).Pointer(), packed.Pointer(), nil, weights(n, k), 0, rows, 0, n)
 	kt.Compare(t, fmt.Sprintf("%d rows by [%d, %d]", rows, n, k), y.Floats(), want, kt.Exact)
+
+	// With the same weights as wUp the result is x²/(1+e^-x) of each product x.
+	cpu.MatMulSwiGLUQ8_0(y.Pointer(), kt.NewBytes(x, 0).Pointer(), packed.Pointer(), packed.Pointer(), weights(n, k), 0, rows, 0, n)
+	for i, v := range want {
+		want[i] = v * v / (1 + math.Exp(-v))
+	}
+	kt.Compare(t, fmt.Sprintf("swiglu of %d rows by [%d, %d]", rows, n, k), y.Floats(), want, kt.Tolerance{Rel: 1e-6, Abs: 1e-6})
 }
 
 // byteActivations returns rows of q8a with scales of one, and their integers.
