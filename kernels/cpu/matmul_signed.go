@@ -2,7 +2,7 @@ package cpu
 
 import "unsafe"
 
-// signedTiles is the tiles of a format for rows of x whose signs have been taken apart.
+// signedTiles is the tiles of a format for rows of x with separate signs.
 type signedTiles struct {
 	matmul, swiglu tileSet
 	take           func(dst, x unsafe.Pointer, n int) // makes n blocks of signed rows of n blocks of q8a
@@ -12,7 +12,7 @@ type signedTiles struct {
 // block, and the sum of the magnitudes of negative elements: see _asm/tile_signs.go.
 const signsBytes = 2*blockLen + f32Bytes + 4
 
-// signedRows is the rows of x whose signs are taken apart at once: 288 KiB for k = 2048, 792 for 5632. With 16 to 512 rows
+// signedRows is the rows of x whose signs are separated at once: 288 KiB for k = 2048, 792 for 5632. With 16 to 512 rows
 // at once, products of 128 and 512 rows by 2048 and 5632 of k have the same speed (Zen 3).
 const signedRows = 64
 

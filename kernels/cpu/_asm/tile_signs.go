@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A block of signed rows is a block of q8a whose bytes are taken apart: 32 magnitudes, 32 bytes that are 0x80 or, where x
+// A block of signed rows is a block of q8a with separate signs: 32 magnitudes, 32 bytes that are 0x80 or, where x
 // is negative, 0x7f, the scale, and the sum of the magnitudes of negative elements. See signedProduct of package cpu.
 const (
 	signsBytes     = 72
@@ -16,7 +16,7 @@ const (
 	signsNegatives = 68
 )
 
-// signsTiles generates the tiles of q8_0 for AVX2 and several rows of x, and the function that takes signs apart.
+// signsTiles generates the tiles of q8_0 for AVX2 and several rows of x, and the function that separates signs.
 //
 // VPMADDUBSW saturates unless its unsigned operand is at most 128. So that operand is the magnitude of x, and the weight
 // gets the sign of x. Weights, which are stored with an offset of 128, lose it and get
@@ -40,7 +40,7 @@ func signsTiles(g *generator) {
 func (g *generator) signsTile(t *tile) {
 	g.begin(t)
 	b := &signsBlock{pairBlock: &pairBlock{generator: g, tile: t, scratch: g.GP64()}, ones: g.vec()}
-	b.w, b.x = b.apart(g.panelAddresses(t)), g.xAddresses(t)
+	b.w, b.x = b.ownBases(g.panelAddresses(t)), g.xAddresses(t)
 	g.LEAQ(g.local(t.panels*t.rows*vectorSize+vectorSize).Offset(vectorSize-1), b.scratch)
 	g.ANDQ(operand.I8(-vectorSize), b.scratch)
 	b.clearSums()
@@ -56,9 +56,9 @@ func (g *generator) signsTile(t *tile) {
 	g.ret()
 }
 
-// apart gives each panel a base: processors of Intel fetch an operand in memory and use it in one operation only where its
+// ownBases gives each panel a base: processors of Intel fetch an operand in memory and use it in one operation only where its
 // address has no index.
-func (b *signsBlock) apart(w rows) rows {
+func (b *signsBlock) ownBases(w rows) rows {
 	if b.panels == 1 {
 		return w
 	}
