@@ -72,6 +72,9 @@ func (w *weightReader) weight(weight *ir.Weight) error {
 	}
 	t := weight.Type
 	cols, _ := t.Inner().IsConst()
+	if cols == 0 {
+		return nil // there are no bytes, and literals do not state how many rows that is
+	}
 	made, err := w.eval(weight.Expr, cols)
 	if err != nil {
 		return err

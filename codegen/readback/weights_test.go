@@ -120,10 +120,11 @@ weight "q4" : q4_0[3,40,64] = m["q4"]
 weight "half" : f16.r16[6,40,64] = pack(m["half"], r16)
 weight "brain" : bf16[7,64] = quantize(m["seven"], bf16)
 weight "empty" : f32[0,64] = literal ""
+weight "flat" : f32[20,0] = literal ""
 weight "some" : f32[24,64] = rows(m["gate"], 8, 24)
 weight "narrow" : f32[96,32] = columns(m["up"], 16, 32)
 weight "literal" : f32[2,2] = literal "000000000000803f0000004000004040"
-func @f(%x: f32[4,64], %h: f32[3,2,64], %i: i32[3,2], %four: f32[4,3,64], %j: i32[4,3], %y: f32[4,2], %z: f32[4,32]) -> (a: f32[4,96], b: f32[4,96], c: f32[4,192], d: f32[4,40], e: f32[4,3,40], f: f32[3,2,40], g: f32[4,7], l: f32[2,2], n: f32[4,2], o: f32[0,2], p: f32[0,64], q: f32[4,24], r: f32[4,96]) {
+func @f(%x: f32[4,64], %h: f32[3,2,64], %i: i32[3,2], %four: f32[4,3,64], %j: i32[4,3], %y: f32[4,2], %z: f32[4,32], %u: f32[4,0]) -> (a: f32[4,96], b: f32[4,96], c: f32[4,192], d: f32[4,40], e: f32[4,3,40], f: f32[3,2,40], g: f32[4,7], l: f32[2,2], n: f32[4,2], o: f32[0,2], p: f32[0,64], q: f32[4,24], r: f32[4,96], s: f32[4,20]) {
   %gate = weight "gate"
   %up = weight "up"
   %both = weight "both"
@@ -148,7 +149,9 @@ func @f(%x: f32[4,64], %h: f32[3,2,64], %i: i32[3,2], %four: f32[4,3,64], %j: i3
   %narrow = weight "narrow"
   %q = matmul %x, %some
   %r = matmul %z, %narrow
-  return %a, %b, %c, %d, %e, %f, %g, %l, %n, %o, %p, %q, %r
+  %flat = weight "flat"
+  %s = matmul %u, %flat
+  return %a, %b, %c, %d, %e, %f, %g, %l, %n, %o, %p, %q, %r, %s
 }
 `
 
