@@ -26,7 +26,7 @@ func (r *reader) readWhitespace() (*token.Table, error) {
 
 // bpe reads the vocabulary of a pre-tokenizer.
 func (r *reader) bpe(p pre) (*token.Table, error) {
-	return r.table(token.BPE, ids{token.None, token.None, token.None}, func(t *token.Table) {
+	return r.table(token.BPE, defaults{token.None, token.None, token.None, p.flags&addSEP != 0}, func(t *token.Table) {
 		t.Split, t.Merges = p.split, r.merges()
 		t.IgnoreMerges, t.Raw = p.flags&ignoreMerges != 0, p.flags&raw != 0
 		t.Escape, t.DropBlanks = p.flags&escape != 0, p.flags&dropBlanks != 0

@@ -60,6 +60,10 @@ func TestOtherVocabulariesAreRead(t *testing.T) {
 		{"Kimi K2", bpeKeys().with(keys{keyPre: "kimi-k2", keyMerges: nil}), func(k *token.Table) bool { return len(k.Merges) == 0 }},
 		{"Gemma 4", bpeKeys().with(keys{keyModel: "gemma4", keyPre: "x"}), func(k *token.Table) bool { return k.Raw && k.Escape && k.AddBOS }},
 		{"whitespace", bpeKeys().with(keys{keyModel: "whitespace", keyPre: "whitespace", keyLower: true}), func(k *token.Table) bool { return k.Raw && k.DropBlanks && k.Lower }},
+		{"RoBERTa", bpeKeys().with(keys{keyPre: "roberta-bpe", keySEP: uint32(2)}), func(k *token.Table) bool { return k.PairSEP && k.SEP == 2 && !k.AddSEP }},
+		{"RoBERTa", bpeKeys().with(keys{keyPre: "jina-v1-en", keySEP: uint32(2), keyAddSEP: false}), func(k *token.Table) bool { return !k.PairSEP }},
+		{"RoBERTa", bpeKeys().with(keys{keyPre: "jina-v2-code"}), func(k *token.Table) bool { return !k.PairSEP && k.SEP == token.None }},
+		{"gpt-2", bpeKeys().with(keys{keySEP: uint32(2)}), func(k *token.Table) bool { return !k.PairSEP }},
 		{"ranks", pieceKeys("bert").with(keys{keyPair: "{query}[SEP]{document}"}), func(k *token.Table) bool { return k.Pair == "{query}[SEP]{document}" }},
 		{"bert", pieceKeys("bert"), func(k *token.Table) bool {
 			return k.AddBOS && k.AddSEP && k.SEP == 2 && k.PairSEP && !k.PairEOS && k.Lower && k.StripAccents

@@ -23,6 +23,7 @@ const (
 	ignoreMerges preFlag = 1 << iota // a word that is a token becomes it, whatever the merges
 	addBOS                           // unless the file says otherwise
 	mustAddBOS                       // whatever the file says
+	addSEP                           // between a query and a document, unless the file says otherwise
 	raw                              // tokens are UTF-8, and bytes are <0xNN>
 	escape                           // spaces are U+2581
 	dropBlanks                       // words of white space have no tokens
@@ -41,8 +42,9 @@ var pres = []pre{
 	{token.SplitYoutu, ignoreMerges, "youtu"},
 	{token.SplitFalcon, 0, "falcon"},
 	{token.SplitStarCoder, 0, "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2"},
-	{token.SplitGPT2, 0, "gpt-2 phi-2 jina-es jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert jina-v1-en " +
-		"jina-v2-code roberta-bpe mpt olmo jais exaone4 trillion granite-docling"},
+	{token.SplitGPT2, 0, "gpt-2 phi-2 jina-es jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert " +
+		"mpt olmo jais exaone4 trillion granite-docling"},
+	{token.SplitGPT2, addSEP, "jina-v1-en jina-v2-code roberta-bpe"},
 	{token.SplitQwen2, 0, "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan grok-2 solar-open"},
 	{token.SplitQwen35, 0, "qwen35"},
 	{token.SplitBloom, 0, "bloom poro-chat gpt3-finnish"},

@@ -120,11 +120,15 @@ type reader struct {
 	errs gguf.Faults
 }
 
-// ids are the default ids of special tokens.
-type ids struct{ bos, eos, unk int32 }
+// defaults are the ids of special tokens, and whether there is a separator between a query and a document, where the file
+// does not say.
+type defaults struct {
+	bos, eos, unk int32
+	pairSEP       bool
+}
 
 // table reads what all vocabularies have, then what more reads for one of an algorithm, and checks the result.
-func (r *reader) table(a token.Algorithm, def ids, more func(t *token.Table)) (*token.Table, error) {
+func (r *reader) table(a token.Algorithm, def defaults, more func(t *token.Table)) (*token.Table, error) {
 	tokens, err := r.src.Strings(keyTokens)
 	if err != nil {
 		r.add(err)
@@ -139,6 +143,7 @@ func (r *reader) table(a token.Algorithm, def ids, more func(t *token.Table)) (*
 		BOS:       r.id(keyBOS, def.bos, n),
 		EOS:       r.id(keyEOS, def.eos, n),
 		UNK:       r.id(keyUNK, def.unk, n),
+		PairSEP:   def.pairSEP,
 	}
 	r.separator(t)
 	r.pair(t)
