@@ -24,6 +24,15 @@ func (r *reader) readWhitespace() (*token.Table, error) {
 	return r.bpe(p)
 }
 
+// readHybridDNA reads a BPE vocabulary with tokens for sequences of bases.
+func (r *reader) readHybridDNA() (*token.Table, error) {
+	t, err := r.readBPE()
+	if err == nil {
+		t.DNA = true
+	}
+	return t, err
+}
+
 // bpe reads the vocabulary of a pre-tokenizer.
 func (r *reader) bpe(p pre) (*token.Table, error) {
 	return r.table(token.BPE, defaults{token.None, token.None, token.None, p.flags&addSEP != 0}, func(t *token.Table) {

@@ -64,6 +64,7 @@ func TestOtherVocabulariesAreRead(t *testing.T) {
 		{"RoBERTa", bpeKeys().with(keys{keyPre: "jina-v1-en", keySEP: uint32(2), keyAddSEP: false}), func(k *token.Table) bool { return !k.PairSEP }},
 		{"RoBERTa", bpeKeys().with(keys{keyPre: "jina-v2-code"}), func(k *token.Table) bool { return !k.PairSEP && k.SEP == token.None }},
 		{"gpt-2", bpeKeys().with(keys{keySEP: uint32(2)}), func(k *token.Table) bool { return !k.PairSEP }},
+		{"HybridDNA", bpeKeys().with(keys{keyModel: "hybriddna"}), func(k *token.Table) bool { return k.DNA && len(k.Merges) == 2 }},
 		{"ranks", pieceKeys("bert").with(keys{keyPair: "{query}[SEP]{document}"}), func(k *token.Table) bool { return k.Pair == "{query}[SEP]{document}" }},
 		{"bert", pieceKeys("bert"), func(k *token.Table) bool {
 			return k.AddBOS && k.AddSEP && k.SEP == 2 && k.PairSEP && !k.PairEOS && k.Lower && k.StripAccents

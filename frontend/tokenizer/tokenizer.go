@@ -76,6 +76,7 @@ var models = []struct {
 	{"t5", (*reader).readUGM},
 	{"gemma4", (*reader).readGemma4},
 	{"whitespace", (*reader).readWhitespace},
+	{"hybriddna", (*reader).readHybridDNA},
 	{"rwkv", (*reader).readRWKV},
 	{"plamo2", (*reader).readPLaMo},
 }

@@ -1,6 +1,9 @@
 package token
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // AppendPiece appends the text of a token: text with real spaces, a byte, or nothing for control and unknown tokens.
 // The bytes of one character may be spread over several tokens.
@@ -9,6 +12,9 @@ func (v *Vocab) AppendPiece(dst []byte, id int32) []byte {
 		return dst
 	}
 	text := v.Text(id)
+	if v.flags&flagDNA != 0 && id > v.dna.unknown { // tokens of bases follow that
+		text = strings.TrimSuffix(text, dnaMark)
+	}
 	switch v.TypeOf(id) {
 	case Control, Unknown, Unused:
 		return dst

@@ -61,6 +61,10 @@ type encoder struct {
 func (e *encoder) fragment(text string) {
 	switch e.v.algorithm {
 	case BPE:
+		if e.v.flags&flagDNA != 0 {
+			e.dna(text)
+			return
+		}
 		e.bpe(text)
 	case WPM:
 		e.wpm(text)

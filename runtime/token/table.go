@@ -56,6 +56,7 @@ const (
 	flagPairEOS      = 1 << 12 // EncodePair ends both texts, though Encode ends none
 	flagPairSEP      = 1 << 13 // EncodePair puts the separator between them
 	flagPairText     = 1 << 14 // EncodePair fills a template
+	flagDNA          = 1 << 15 // BPE: sequences of bases have tokens of their own
 
 	typeMask      = 0x0f
 	stripLeftBit  = 0x20
@@ -134,6 +135,7 @@ type Table struct {
 	IgnoreMerges bool     // a word that is a token becomes it, whatever the merges
 	DropBlanks   bool     // words of white space have no tokens
 	Newlines     bool     // a word of newlines that is a token becomes it
+	DNA          bool     // each six bases between <dna> and </dna> become a token, if the vocabulary has these and <oov>
 }
 
 // cutMerge returns the two texts of a merge: what is before and after the first space, but the first byte may itself be
@@ -297,6 +299,7 @@ func (t *Table) flags() int32 {
 		{t.AddBOS, flagAddBOS}, {t.AddEOS, flagAddEOS}, {t.AddSpace, flagAddSpace}, {t.Escape, flagEscape},
 		{t.Raw, flagRaw}, {t.IgnoreMerges, flagIgnoreMerges}, {t.Newlines, flagNewlines}, {t.DropBlanks, flagDropBlanks}, {t.AddSEP, flagAddSEP},
 		{t.Lower, flagLower}, {t.StripAccents, flagStripAccents}, {t.MergeSpaces, flagMergeSpaces}, {t.PairEOS, flagPairEOS}, {t.PairSEP, flagPairSEP}, {t.Pair != "", flagPairText},
+		{t.DNA, flagDNA},
 	} {
 		if b.set {
 			f |= b.flag

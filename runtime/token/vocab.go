@@ -19,6 +19,7 @@ type Vocab struct {
 	prefixes   prefixes // WPM, UGM, RWKV and PLaMo
 	charsmap   charsmap // UGM
 	pair       string   // template of EncodePair, or nothing
+	dna        dna      // BPE with sequences of bases
 
 	algorithm            Algorithm
 	n                    int
@@ -54,6 +55,12 @@ func Load(table string) (*Vocab, error) {
 	v.special = newSpecial(v)
 	if !v.special.tokens.sorted(v) {
 		return nil, errors.New("token: damaged table: two special tokens with one text: compile the model again")
+	}
+	if v.flags&flagDNA != 0 {
+		var ok bool
+		if v.dna, ok = newDNA(v); !ok {
+			v.flags &^= flagDNA
+		}
 	}
 	if v.flags&flagStripAccents != 0 {
 		v.bases = accentBases()
