@@ -8,19 +8,19 @@ import (
 // tileScratch is memory for tiles of expanded panels, before the panels: those for AVX2 keep sums there.
 const tileScratch = 2048
 
-// expandedPanels is room for the panels of a product, of w and for swiglu of wUp, and for what tiles keep in memory, or for
+// scratch is memory of a call: for expanded panels, of w and for swiglu of wUp, after what tiles keep in memory, or for
 // signed rows of x.
-type expandedPanels struct{ bytes []byte }
+type scratch struct{ bytes []byte }
 
-// spareExpanded holds them between calls, see spareUnrounded.
-var spareExpanded = sync.Pool{New: func() any { return new(expandedPanels) }}
+// spareScratch holds scratch between calls, see spareUnrounded.
+var spareScratch = sync.Pool{New: func() any { return new(scratch) }}
 
 // room returns size bytes that begin at a cache line.
-func (e *expandedPanels) room(size int) unsafe.Pointer {
-	if len(e.bytes) < size+lineBytes {
-		e.bytes = make([]byte, size+lineBytes)
+func (s *scratch) room(size int) unsafe.Pointer {
+	if len(s.bytes) < size+lineBytes {
+		s.bytes = make([]byte, size+lineBytes)
 	}
-	p := unsafe.Pointer(unsafe.SliceData(e.bytes))
+	p := unsafe.Pointer(unsafe.SliceData(s.bytes))
 	return unsafe.Add(p, -uintptr(p)&(lineBytes-1))
 }
 
@@ -105,10 +105,10 @@ func (p *expandedProduct) run(r0, r1, c0, c1 int) {
 	if p.up != nil {
 		set = p.swiglu
 	}
-	spare := spareExpanded.Get().(*expandedPanels)
+	spare := spareScratch.Get().(*scratch)
 	if len(set) == 0 {
 		p.inTurn(spare, r0, r1, c0, c1)
-		spareExpanded.Put(spare)
+		spareScratch.Put(spare)
 		return
 	}
 	room := unsafe.Add(spare.room(tileScratch+2*p.panelBytes), tileScratch)
@@ -119,11 +119,11 @@ func (p *expandedProduct) run(r0, r1, c0, c1 int) {
 		p.tiles(g, room, r0, r1, c, min(c1-c-(g.panels-1)*panelRows, panelRows))
 		c += g.panels * panelRows
 	}
-	spareExpanded.Put(spare)
+	spareScratch.Put(spare)
 }
 
 // inTurn is run for two weights without tiles of two: see gatedProduct.
-func (p *expandedProduct) inTurn(spare *expandedPanels, r0, r1, c0, c1 int) {
+func (p *expandedProduct) inTurn(spare *scratch, r0, r1, c0, c1 int) {
 	rows := r1 - r0
 	results := rows * panelRows * f32Bytes
 	room := unsafe.Add(spare.room(tileScratch+p.panelBytes+2*results), tileScratch)

@@ -33,14 +33,14 @@ func (p *signedProduct) run(r0, r1, c0, c1 int) {
 	p.blocks = p.k / sh.blockLen
 	parts := (r1 - r0 + signedRows - 1) / signedRows
 	rows := ((r1-r0+parts-1)/parts + 1) &^ 1 // even, as tiles have two
-	spare := spareExpanded.Get().(*expandedPanels)
+	spare := spareScratch.Get().(*scratch)
 	room := spare.room(rows * p.blocks * signsBytes)
 	for r := r0; r < r1; r += rows {
 		end := min(r+rows, r1)
 		p.take(room, unsafe.Add(p.x, r*p.blocks*sh.xBytes), (end-r)*p.blocks)
 		p.part(room, r, end, c0, c1)
 	}
-	spareExpanded.Put(spare)
+	spareScratch.Put(spare)
 }
 
 // part multiplies rows [r0, r1), which x has without their signs, with columns [c0, c1).

@@ -68,7 +68,7 @@ func (p *squareProduct) run(r0, r1, c0, c1 int) {
 	p.blocks, p.end = p.k/sh.blockLen, c1
 	p.panelBytes = p.blocks * sh.panelBytes
 	const sums = int(unsafe.Sizeof(squareSums{}))
-	spare := spareExpanded.Get().(*expandedPanels)
+	spare := spareScratch.Get().(*scratch)
 	room := spare.room(2*sums + squareInts + 2*p.once*p.blockBytes)
 	p.sums = [2]*squareSums{(*squareSums)(room), (*squareSums)(unsafe.Add(room, sums))}
 	p.panels = unsafe.Add(room, 2*sums+squareInts)
@@ -82,7 +82,7 @@ func (p *squareProduct) run(r0, r1, c0, c1 int) {
 		}
 		r0 += n
 	}
-	spareExpanded.Put(spare)
+	spareScratch.Put(spare)
 }
 
 // columns computes rows rows from r on and cols columns from c on.
