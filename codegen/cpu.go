@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -187,11 +188,37 @@ func (e *funcEmitter) rowNorm(n *ir.Node, eps float32) []jen.Code {
 
 // normQuantizeKernel is named by what the norm writes.
 func normQuantizeKernel(n *ir.Node) string {
-	return "RMSNorm" + activation(n.Attr.(*ir.NormQuantizeAttr).To)
+	return "RMSNorm" + activation(n.Attr.(*ir.NormQuantizeAttr).To) + bounded(n)
 }
 
 // quantizeKernel is named by what it writes.
-func quantizeKernel(n *ir.Node) string { return "Quantize" + activation(n.Attr.(*ir.QuantizeAttr).To) }
+func quantizeKernel(n *ir.Node) string {
+	return "Quantize" + activation(n.Attr.(*ir.QuantizeAttr).To) + bounded(n)
+}
+
+// bounded returns what the names of kernels end with that quantize for products with q8_0 alone. On AVX2 these are faster
+// with such blocks, while other products would gain nothing for the larger errors.
+func bounded(n *ir.Node) string {
+	name := ""
+	for _, r := range n.Func.Nodes {
+		if !slices.Contains(r.Args, n.Result()) {
+			continue
+		}
+		switch r.Op {
+		case ir.OpMatMul, ir.OpMatMulSwiGLU, ir.OpExpertsMatMul:
+		default:
+			return ""
+		}
+		if r.Args[1].Type.DType != dtype.Q8_0 || r.Op == ir.OpMatMulSwiGLU && r.Args[2].Type.DType != dtype.Q8_0 {
+			return ""
+		}
+		name = "Bounded"
+	}
+	if slices.Contains(n.Func.Results, n.Result()) {
+		return ""
+	}
+	return name
+}
 
 // activation returns what a dtype of activations is called in the names of kernels.
 func activation(d dtype.DType) string {

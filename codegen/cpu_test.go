@@ -92,7 +92,8 @@ func nodesOf(row target.Row) []*ir.Node {
 	return all
 }
 
-// withResults gives a node its result; a cast, and a node that makes activations, has one for each dtype that it makes.
+// withResults gives a node its result; a cast, and a node that makes activations, has one for each dtype that it makes. What
+// makes activations is also read by a product with q8_0.
 func withResults(n *ir.Node) []*ir.Node {
 	to := []dtype.DType{dtype.F32}
 	switch n.Op {
@@ -115,7 +116,14 @@ func withResults(n *ir.Node) []*ir.Node {
 			m.Attr = &ir.NormQuantizeAttr{To: d}
 		}
 		m.Results = []*ir.Value{{Type: ir.Type{DType: d, Shape: ir.Dims(32, 32)}}}
+		m.Func = &ir.Func{Nodes: []*ir.Node{&m}}
 		all = append(all, &m)
+		if d == dtype.Q8A {
+			read := m
+			weight := &ir.Value{Type: ir.Type{DType: dtype.Q8_0, Shape: ir.Dims(32, 32)}}
+			read.Func = &ir.Func{Nodes: []*ir.Node{&read, {Op: ir.OpMatMul, Args: []*ir.Value{read.Result(), weight}}}}
+			all = append(all, &read)
+		}
 	}
 	return all
 }

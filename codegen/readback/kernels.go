@@ -1,6 +1,7 @@
 package readback
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,6 +69,41 @@ func attending(base string, mayRound func(*ir.Node) bool) func(*ir.Node) string 
 		}
 		return laidOut(base, 1)(n)
 	}
+}
+
+// quantizing names a kernel by the format that it writes, and by whether only products with q8_0 read that.
+func quantizing(base string) func(*ir.Node) string {
+	return func(n *ir.Node) string {
+		name := base + activations[n.Result().Type.DType]
+		read := false
+		for _, reader := range n.Func.Nodes {
+			for i, a := range reader.Args {
+				if a != n.Result() {
+					continue
+				}
+				if i > 0 || !multipliesBytes(reader) {
+					return name
+				}
+				read = true
+			}
+		}
+		if !read || slices.Contains(n.Func.Results, n.Result()) {
+			return name
+		}
+		return name + "Bounded"
+	}
+}
+
+// multipliesBytes reports whether a node is a product of which all weights are q8_0.
+func multipliesBytes(n *ir.Node) bool {
+	q8 := func(i int) bool { return n.Args[i].Type.DType == dtype.Q8_0 }
+	switch n.Op {
+	case ir.OpMatMul, ir.OpExpertsMatMul:
+		return q8(1)
+	case ir.OpMatMulSwiGLU:
+		return q8(1) && q8(2)
+	}
+	return false
 }
 
 // elementwise is a kernel that computes each element of its result from the elements of its
@@ -139,7 +175,7 @@ var kernels = [ir.NumOps]*kernel{
 	ir.OpReLU: elementwise("ReLUF32", "x"), ir.OpSiLU: elementwise("SiLUF32", "x"), ir.OpGELU: elementwise("GELUF32", "x"),
 	ir.OpTanh: elementwise("TanhF32", "x"), ir.OpSigmoid: elementwise("SigmoidF32", "x"),
 	ir.OpSwiGLU:   elementwise("SwiGLUF32", "gate up"),
-	ir.OpQuantize: elementwiseOf(func(n *ir.Node) string { return "Quantize" + activations[n.Result().Type.DType] }, "x"),
+	ir.OpQuantize: elementwiseOf(quantizing("Quantize"), "x"),
 
 	ir.OpAdd: broadcast("Add"), ir.OpSub: broadcast("Sub"), ir.OpMul: broadcast("Mul"),
 	ir.OpDiv: broadcast("Div"), ir.OpMax: broadcast("Max"), ir.OpMin: broadcast("Min"),
@@ -147,10 +183,8 @@ var kernels = [ir.NumOps]*kernel{
 	ir.OpSoftmax: rowwise("SoftmaxF32"), ir.OpReduceSum: rowwise("ReduceSumF32"),
 	ir.OpReduceMean: rowwise("ReduceMeanF32"), ir.OpReduceMax: rowwise("ReduceMaxF32"),
 
-	ir.OpRMSNorm: norm(is("RMSNormF32"), func(n *ir.Node) float32 { return n.Attr.(*ir.NormAttr).Eps }),
-	ir.OpRMSNormQuantize: norm(func(n *ir.Node) string {
-		return "RMSNorm" + activations[n.Result().Type.DType]
-	}, func(n *ir.Node) float32 { return n.Attr.(*ir.NormQuantizeAttr).Eps }),
+	ir.OpRMSNorm:         norm(is("RMSNormF32"), func(n *ir.Node) float32 { return n.Attr.(*ir.NormAttr).Eps }),
+	ir.OpRMSNormQuantize: norm(quantizing("RMSNorm"), func(n *ir.Node) float32 { return n.Attr.(*ir.NormQuantizeAttr).Eps }),
 
 	ir.OpConcat: {is("ConcatF32"), "dst a b shape:ConcatShape r0 r1", func(a *arguments, n *ir.Node) {
 		a.ptr("dst", n.Result())

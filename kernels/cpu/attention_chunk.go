@@ -141,8 +141,11 @@ func (b *block) scorePanels(i, n, p, m int) {
 	set, x, xStride, blocks := active.matmul[f], b.queryAt(i), b.queryBytes(), b.KeyLen/formatShape[f].blockLen
 	if s := active.signed[f]; s != nil && n > 1 {
 		signs := pointer(b.keys) // unused where keys are blocks in panels; 32 rows take 72·KeyLen bytes of at least 512·KeyLen
-		s.take(signs, x, n*blocks)
-		set, x, xStride = s.matmul, signs, blocks*signsBytes
+		set = s.matmul
+		if s.take(signs, x, n*blocks) <= boundedSum {
+			set = s.boundedMatMul
+		}
+		x, xStride = signs, blocks*signsBytes
 	}
 	set.multiply(f, unsafe.Pointer(&b.scores), x, k.at, nil, n, xStride, scoreRow, blocks, k.row*panelRows, wholePanels(m))
 }

@@ -70,6 +70,10 @@ type implementation struct {
 	maxRow     func(x unsafe.Pointer, n int) float32                   // may overlook NaN
 	expSum     func(dst, x unsafe.Pointer, n int, max float32) float32 // dst = exp(x-max)
 
+	// quantizeBounded and normBounded are quantize and normQ8A for products with q8_0; for AVX2 they make bounded blocks.
+	quantizeBounded rowUnary
+	normBounded     func(dst, x, w unsafe.Pointer, n int, scale float32)
+
 	attention        []*attentionLoops // the first that handles a length of rows
 	roundedAttention *attentionLoops   // with products of bfloat16, if there are such
 

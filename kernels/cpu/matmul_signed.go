@@ -4,9 +4,16 @@ import "unsafe"
 
 // signedTiles is the tiles of a format for rows of x with separate signs.
 type signedTiles struct {
-	matmul, swiglu tileSet
-	take           func(dst, x unsafe.Pointer, n int) // makes n blocks of signed rows of n blocks of q8a
+	matmul, swiglu               tileSet
+	boundedMatMul, boundedSwiGLU tileSet // for rows of bounded blocks
+
+	// take makes n blocks of signed rows of n blocks of q8a. It returns the largest sum that boundedSum bounds.
+	take func(dst, x unsafe.Pointer, n int) (most int)
 }
+
+// boundedSum is the largest sum of the magnitudes of elements i, i+1, i+16 and i+17 of a bounded block, i even: tiles add
+// their products in 16 bits. QuantizeQ8ABounded makes such blocks; others have the tiles for any.
+const boundedSum = 255
 
 // A block of signed rows has 32 magnitudes, 32 bytes that give a weight the sign of an element of x, the scale of the
 // block, and the sum of the magnitudes of negative elements: see _asm/tile_signs.go.
@@ -25,6 +32,7 @@ type signedProduct struct {
 	res          unsafe.Pointer // or nil
 	up           unsafe.Pointer // wUp for swiglu, otherwise nil
 	n, k, blocks int
+	bounded      bool // the present part of the rows
 }
 
 // run computes the box of rows [r0, r1) and columns [c0, c1).
@@ -37,7 +45,7 @@ func (p *signedProduct) run(r0, r1, c0, c1 int) {
 	room := spare.room(rows * p.blocks * signsBytes)
 	for r := r0; r < r1; r += rows {
 		end := min(r+rows, r1)
-		p.take(room, unsafe.Add(p.x, r*p.blocks*sh.xBytes), (end-r)*p.blocks)
+		p.bounded = p.take(room, unsafe.Add(p.x, r*p.blocks*sh.xBytes), (end-r)*p.blocks) <= boundedSum
 		p.part(room, r, end, c0, c1)
 	}
 	spareScratch.Put(spare)
@@ -45,10 +53,7 @@ func (p *signedProduct) run(r0, r1, c0, c1 int) {
 
 // part multiplies rows [r0, r1), which x has without their signs, with columns [c0, c1).
 func (p *signedProduct) part(x unsafe.Pointer, r0, r1, c0, c1 int) {
-	set, xStride, panelBytes := p.matmul, p.blocks*signsBytes, p.blocks*formatShape[p.f].panelBytes
-	if p.up != nil {
-		set = p.swiglu
-	}
+	set, xStride, panelBytes := p.tileSet(), p.blocks*signsBytes, p.blocks*formatShape[p.f].panelBytes
 	for c := c0; c < c1; {
 		g, panel := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows), c/panelRows*panelBytes
 		cols := min(c1-c-(g.panels-1)*panelRows, panelRows)
@@ -67,4 +72,17 @@ func (p *signedProduct) part(x unsafe.Pointer, r0, r1, c0, c1 int) {
 		}
 		c += g.panels * panelRows
 	}
+}
+
+// tileSet returns the tiles for the present part of the rows.
+func (p *signedProduct) tileSet() tileSet {
+	switch {
+	case p.up != nil && p.bounded:
+		return p.boundedSwiGLU
+	case p.up != nil:
+		return p.swiglu
+	case p.bounded:
+		return p.boundedMatMul
+	}
+	return p.matmul
 }

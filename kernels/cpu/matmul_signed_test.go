@@ -14,13 +14,16 @@ import (
 
 // TestBytesOfAnySign multiplies bytes of all kinds by integers that are summed here, with scales of one, so that results
 // are exact: weights from -128 on with activations from -127 on, mostly the outermost, in every mixture of signs. Rows
-// are more than signedRows and less, even and odd, and panels an even number and an odd one.
+// are more than signedRows and less, even and odd, and panels an even number and an odd one. Blocks are any, or bounded, or
+// bounded in the first rows only.
 func TestBytesOfAnySign(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		rng := kt.Rand(t)
 		for _, rows := range []int{1, 2, 3, 5, 8, 9, 63, 64, 65, 129, 190} {
 			for _, n := range []int{1, 16, 33, 80} {
-				testAnySign(t, rng, rows, n, 32*(1+rng.IntN(4)))
+				for _, bounded := range []int{0, rows, rows - 1, 64} {
+					testAnySign(t, rng, rows, n, 32*(1+rng.IntN(4)), bounded)
+				}
 			}
 		}
 	})
@@ -34,8 +37,8 @@ func outer(rng *rand.Rand, least int) int {
 	return least + rng.IntN(128-least)
 }
 
-func testAnySign(t *testing.T, rng *rand.Rand, rows, n, k int) {
-	x, xs := byteActivations(rng, rows, k)
+func testAnySign(t *testing.T, rng *rand.Rand, rows, n, k, bounded int) {
+	x, xs := byteActivations(rng, rows, k, bounded)
 	w, ws := byteWeights(rng, n, k)
 	want := make([]float64, rows*n)
 	for r := range rows {
@@ -58,18 +61,35 @@ func testAnySign(t *testing.T, rng *rand.Rand, rows, n, k int) {
 	kt.Compare(t, fmt.Sprintf("swiglu of %d rows by [%d, %d]", rows, n, k), y.Floats(), want, kt.Tolerance{Rel: 1e-6, Abs: 1e-6})
 }
 
-// byteActivations returns rows of q8a with scales of one, and their integers.
-func byteActivations(rng *rand.Rand, rows, k int) ([]byte, []int) {
+// bound makes a block bounded: sums of the magnitudes of elements i, i+1, i+16 and i+17, i even, become 255 at most.
+func bound(rng *rand.Rand, block []int) {
+	for i := 0; i < 16; i += 2 {
+		left := 255
+		for _, k := range rng.Perm(4) {
+			at := i + k%2 + k/2*16
+			block[at] = min(max(block[at], -left), left)
+			left -= max(block[at], -block[at])
+		}
+	}
+}
+
+// byteActivations returns rows of q8a with scales of one, and their integers. Those of the first rows are bounded.
+func byteActivations(rng *rand.Rand, rows, k, bounded int) ([]byte, []int) {
 	var x []byte
 	var all []int
-	for range rows * k / 32 {
-		block, sum := make([]byte, 48), 0
-		for i := range 32 {
-			v := outer(rng, -127)
+	for at := range rows * k / 32 {
+		block, q, sum := make([]byte, 48), make([]int, 32), 0
+		for i := range q {
+			q[i] = outer(rng, -127)
+		}
+		if at < bounded*k/32 {
+			bound(rng, q)
+		}
+		for i, v := range q {
 			block[i] = byte(v)
 			sum += v
-			all = append(all, v)
 		}
+		all = append(all, q...)
 		binary.LittleEndian.PutUint32(block[32:], 0x3f800000)
 		for i, offset := range []int{8, 128} {
 			binary.LittleEndian.PutUint32(block[36+4*i:], uint32(0x4b400000-offset*sum)) // see ir/dtype

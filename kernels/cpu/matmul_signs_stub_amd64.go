@@ -36,7 +36,38 @@ func swigluSignsQ8AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer,
 //go:noescape
 func swigluSignsQ8AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// takeSignsAVX2 makes n blocks of signed rows of n blocks of q8a.
+// tileBoundedQ8AVX2r2p2 computes 2 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
-func takeSignsAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
+func tileBoundedQ8AVX2r2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileBoundedQ8AVX2r1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileBoundedQ8AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileBoundedQ8AVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileBoundedQ8AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileBoundedQ8AVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileBoundedQ8AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluBoundedQ8AVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluBoundedQ8AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluBoundedQ8AVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluBoundedQ8AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// takeSignsAVX2 makes n blocks of signed rows of n blocks of q8a, and returns the largest sum of the magnitudes
+// of elements i, i+1, i+16 and i+17 of a block, i even.
+//
+//go:noescape
+func takeSignsAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int) (most int)

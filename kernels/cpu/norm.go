@@ -29,6 +29,17 @@ func RMSNormQ8A(dst, x, w unsafe.Pointer, n int, eps float32, r0, r1 int) {
 	}
 }
 
+// RMSNormQ8ABounded is RMSNormF32 followed by QuantizeQ8ABounded, bit for bit, without the f32 row in
+// between. dst is q8a [*, n], n a multiple of 32.
+//
+//go:noinline
+func RMSNormQ8ABounded(dst, x, w unsafe.Pointer, n int, eps float32, r0, r1 int) {
+	for r := r0; r < r1; r++ {
+		row := floatAt(x, r*n)
+		active.normBounded(unsafe.Add(dst, r*(n/blockLen*q8aBytes)), row, w, n, inverseRMS(row, n, eps))
+	}
+}
+
 // RMSNormQ8AK is RMSNormF32 followed by QuantizeQ8AK, bit for bit, without the f32 row in
 // between. dst is q8a_k [*, n], n a multiple of 256.
 //

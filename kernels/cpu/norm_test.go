@@ -1,6 +1,7 @@
 package cpu_test
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -78,11 +79,112 @@ var quantizers = []struct {
 	norm         func(dst, x, w unsafe.Pointer, n int, eps float32, r0, r1 int)
 	encode       func(t *testing.T, values []float32) []byte // of finite values
 }{
-	{"q8a", 32, q8a, cpu.QuantizeQ8A, cpu.RMSNormQ8A, func(t *testing.T, values []float32) []byte {
-		b, _ := kt.EncodeValues(t, dtype.Q8A, values)
-		return b
+	{"q8a", 32, q8a, cpu.QuantizeQ8A, cpu.RMSNormQ8A, encodeQ8A},
+	{"bounded q8a", 32, q8a, cpu.QuantizeQ8ABounded, cpu.RMSNormQ8ABounded, func(t *testing.T, values []float32) []byte {
+		if cpu.Active() == "avx2" || cpu.Active() == "avx512" {
+			return encodeBounded(values)
+		}
+		return encodeQ8A(t, values)
 	}},
 	{"q8a_k", 256, q8ak, cpu.QuantizeQ8AK, cpu.RMSNormQ8AK, func(t *testing.T, values []float32) []byte { return encodeQ8AK(values) }},
+}
+
+// encodeQ8A is the definition of q8a, of finite values.
+func encodeQ8A(t *testing.T, values []float32) []byte {
+	b, _ := kt.EncodeValues(t, dtype.Q8A, values)
+	return b
+}
+
+// boundedSums returns the sums of magnitudes that bounded blocks keep small: of elements i, i+1, i+16 and i+17, i even.
+func boundedSums[T int8 | float32](block []T) []float64 {
+	var sums []float64
+	for i := 0; i < 16; i += 2 {
+		sum := 0.0
+		for _, at := range []int{i, i + 16, i + 1, i + 17} {
+			sum += math.Abs(float64(block[at]))
+		}
+		sums = append(sums, sum)
+	}
+	return sums
+}
+
+// encodeBounded is the definition of bounded blocks of q8a, of finite values: sums are at most 253 before rounding.
+func encodeBounded(values []float32) []byte {
+	var out []byte
+	for block := range slices.Chunk(values, 32) {
+		most, sums := float32(0), float32(0)
+		for _, v := range block {
+			most = max(most, float32(math.Abs(float64(v))))
+		}
+		for i := 0; i < 16; i += 2 {
+			m := func(at int) float32 { return float32(math.Abs(float64(block[at]))) / 256 }
+			sums = max(sums, float32(m(i)+m(i+16))+float32(m(i+1)+m(i+17)))
+		}
+		d := max(most/127, sums/(253./256))
+		id := 1 / d
+		q, sum := make([]byte, 32), float32(0)
+		if id-id == 0 {
+			for i, v := range block {
+				r := math.Round(float64(v * id))
+				q[i] = byte(int8(r))
+				sum += float32(r)
+			}
+		}
+		out = append(out, q...)
+		for _, f := range []float32{d, 3<<22 - 8*sum, 3<<22 - 128*sum} { // see ir/dtype
+			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(f))
+		}
+		out = append(out, 0, 0, 0, 0)
+	}
+	return out
+}
+
+// TestBlocksForAVX2AreBounded quantizes blocks of all magnitudes, with elements alike and with some far above the others,
+// and wants sums of four of at most 255, errors of half a unit, and units no larger than what either needs.
+func TestBlocksForAVX2AreBounded(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		if cpu.Active() != "avx2" && cpu.Active() != "avx512" {
+			return
+		}
+		rng := kt.Rand(t)
+		for power := -110; power <= 127; power++ {
+			for kind := range 4 {
+				x := kt.Uniform(rng, 32)
+				for i := range x {
+					v := float64(x[i])
+					switch kind {
+					case 1:
+						v = math.Copysign(1, v)
+					case 2:
+						v = math.Copysign(math.Exp(-4*math.Abs(v)), v)
+					case 3:
+						v = math.Copysign(float64(rng.IntN(3))/2, v)
+					}
+					x[i] = float32(math.Ldexp(v, power))
+				}
+				got := kt.NewBuffer(q8a, 4)
+				cpu.QuantizeQ8ABounded(got.Pointer(), kt.NewFloats(x, 4).Pointer(), 32, 0, 1, 0, 32)
+				d, q := float64(got.Floats()[8]), make([]int8, 32)
+				for i := range q {
+					q[i] = int8(got.Bytes()[i])
+				}
+				if most := slices.Max(boundedSums(q)); most > 255 {
+					t.Fatalf("2^%d: sums of up to %v: %v", power, most, q)
+				}
+				largest := math.Abs(float64(slices.MaxFunc(x, func(a, b float32) int {
+					return cmp.Compare(math.Abs(float64(a)), math.Abs(float64(b)))
+				})))
+				if limit := max(largest/127, slices.Max(boundedSums(x))/253); d > limit*1.000001 || d < limit*0.999999 {
+					t.Fatalf("2^%d: a unit of %g, not %g", power, d, limit)
+				}
+				for i, v := range x {
+					if off := math.Abs(float64(q[i])*d - float64(v)); off > d*0.500001 {
+						t.Fatalf("2^%d: element %d, %g, is %d times %g", power, i, v, q[i], d)
+					}
+				}
+			}
+		}
+	})
 }
 
 // q8ak is the bytes of a block of q8a_k.

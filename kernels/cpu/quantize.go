@@ -16,6 +16,16 @@ func QuantizeQ8A(dst, x unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	})
 }
 
+// QuantizeQ8ABounded is QuantizeQ8A for products with q8_0. On AVX2 they are faster with bounded blocks (see boundedSum),
+// of which some have a larger scale.
+//
+//go:noinline
+func QuantizeQ8ABounded(dst, x unsafe.Pointer, n, r0, r1, c0, c1 int) {
+	runs(n, r0, r1, c0, c1, func(at, n int) {
+		active.quantizeBounded(unsafe.Add(dst, at/blockLen*q8aBytes), floatAt(x, at), n)
+	})
+}
+
 // QuantizeQ8AK quantizes columns [c0, c1) of rows [r0, r1) of x f32 [*, n] to q8a_k. n, c0 and c1
 // are multiples of 256. Blocks with NaN or infinite elements get a scale that is NaN or infinite,
 // and bytes of 0.

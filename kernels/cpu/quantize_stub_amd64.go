@@ -45,3 +45,13 @@ func quantizeKAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 //
 //go:noescape
 func normQ8AKAVX512(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
+
+// quantizeBoundedAVX2 converts n elements, a multiple of 32, to bounded q8a.
+//
+//go:noescape
+func quantizeBoundedAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// normBoundedQ8AAVX2 converts x*scale*w for n elements, a multiple of 32, to bounded q8a.
+//
+//go:noescape
+func normBoundedQ8AAVX2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)

@@ -16,6 +16,7 @@ func (im *implementation) vectorsAVX2() {
 	im.panelToBF16 = panelToBF16AVX2
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX2, maxRowAVX2, expSumAVX2
 	im.quantize, im.normQ8A = quantizeAVX2, normQ8AAVX2
+	im.quantizeBounded, im.normBounded = quantizeBoundedAVX2, normBoundedQ8AAVX2
 	im.quantizeK, im.normQ8AK = quantizeKAVX2, normQ8AKAVX2
 	im.attention = []*attentionLoops{&avx2Attention, &genericAttention}
 	im.probe = probe{f32: peakFMAAVX2, f32Ops: 12 * 8 * 2, read: peakReadAVX2}

@@ -16,6 +16,13 @@ const (
 	q8akSums16 = 288
 )
 
+// The sums of four magnitudes of a bounded block (boundedSum of package cpu) are at most 253 before rounding, which adds
+// 2 at most. They are computed in units of 256, so that none is infinite.
+const (
+	boundedUnit = 0x3b800000 // 1/256
+	mostBounded = 253. / 256
+)
+
 // source returns 32 elements of a block: those of part i.
 type source func(i int) []reg.VecVirtual
 
@@ -29,7 +36,7 @@ type activation struct {
 }
 
 var activations = []activation{
-	{"q8a", "quantize", "normQ8A", 1, q8aBytes, (*generator).quantizeBlock},
+	{"q8a", "quantize", "normQ8A", 1, q8aBytes, func(g *generator, load source, dst reg.GPVirtual) { g.quantizeBlock(load, dst, false) }},
 	{"q8a_k", "quantizeK", "normQ8AK", q8akParts, q8akBytes, (*generator).quantizeSuper},
 }
 
@@ -42,6 +49,11 @@ func generateQuantize(g *generator) {
 			g.normQuantize(a)
 		}
 	}
+	g.isa = avx2
+	bounded := activation{"bounded q8a", "quantizeBounded", "normBoundedQ8A", 1, q8aBytes,
+		func(g *generator, load source, dst reg.GPVirtual) { g.quantizeBlock(load, dst, true) }}
+	g.quantize(bounded)
+	g.normQuantize(bounded)
 }
 
 func (g *generator) quantize(a activation) {
@@ -99,11 +111,16 @@ func (g *generator) overBlocks(a activation, dst reg.GPVirtual, src []reg.GPVirt
 	g.ret()
 }
 
-// quantizeBlock writes a block of q8a. Its steps are those of quantizeBlock in Go, to the bit.
-func (g *generator) quantizeBlock(load source, dst reg.GPVirtual) {
+// quantizeBlock writes a block of q8a. Its steps are those of quantizeBlock in Go, to the bit. Bounded blocks may have a
+// larger scale.
+func (g *generator) quantizeBlock(load source, dst reg.GPVirtual, bounded bool) {
 	v := load(0)
 	d := g.acrossLanes(g.largest(v))
-	id := g.scale(d)
+	g.divide(d, "most8", 127)
+	if bounded {
+		g.VPMAXSD(g.boundedScale(v).AsX(), d.AsX(), d.AsX())
+	}
+	id := g.inverse(d)
 	g.VMOVSS(d.AsX(), operand.Mem{Base: dst, Disp: q8aScale})
 	for i := range v {
 		g.round(v[i], id)
@@ -124,25 +141,48 @@ func (g *generator) quantizeSuper(load source, dst reg.GPVirtual) {
 		g.VPMAXSD(g.largest(load(i)), most, most)
 	}
 	d := g.acrossLanes(most)
-	id := g.scale(d)
+	g.divide(d, "most8", 127)
+	id := g.inverse(d)
 	g.VINSERTPS(operand.U8(0b1110), d.AsX(), d.AsX(), d.AsX()) // the upper lanes become 0
 	g.VMOVUPS(d.AsX(), operand.Mem{Base: dst, Disp: q8akScale})
 	g.storeSums(g.storeParts(partStore{load: load, dst: dst, id: id, keep: g.positive(id)}, 0, q8akParts), dst)
 }
 
-// scale replaces the largest magnitude d by the scale d/127, and returns its inverse in all lanes: 0 where it is not
-// finite.
-func (g *generator) scale(d reg.VecVirtual) reg.VecVirtual {
-	seven, inverse := g.XMM(), g.XMM()
-	g.VMOVSS(g.float("most8", 127), seven)
-	g.VDIVSS(seven, d.AsX(), d.AsX())
+// boundedScale returns the least scale for which a block, four registers of 8 elements, is bounded.
+func (g *generator) boundedScale(v []reg.VecVirtual) reg.VecVirtual {
+	abs := g.vecs(len(v))
+	for i := range v {
+		g.VANDPS(g.word("magnitude", 0x7fffffff), v[i], abs[i])
+		g.VMULPS(g.word("boundedUnit", boundedUnit), abs[i], abs[i])
+	}
+	for i := range 2 {
+		g.VADDPS(abs[i+2], abs[i], abs[i])
+		g.VPERMILPS(operand.U8(0b10110001), abs[i], abs[i+2]) // neighbours change places
+		g.VADDPS(abs[i+2], abs[i], abs[i])
+	}
+	g.VPMAXSD(abs[1], abs[0], abs[0])
+	d := g.acrossLanes(abs[0])
+	g.divide(d, "mostBounded", mostBounded)
+	return d
+}
+
+// divide divides the lowest lane of d by a number.
+func (g *generator) divide(d reg.VecVirtual, name string, by float64) {
+	v := g.XMM()
+	g.VMOVSS(g.float(name, by), v)
+	g.VDIVSS(v, d.AsX(), d.AsX())
+}
+
+// inverse returns the inverse of the scale d in all lanes: 0 where it is not finite.
+func (g *generator) inverse(d reg.VecVirtual) reg.VecVirtual {
+	rest, inverse := g.XMM(), g.XMM()
 
 	// If 1/d is not finite, id-id is NaN, unordered with itself.
 	g.VMOVSS(g.word("one", 0x3f800000), inverse)
 	g.VDIVSS(d.AsX(), inverse, inverse)
-	g.VSUBSS(inverse, inverse, seven)
-	g.VCMPSS(operand.U8(7), seven, seven, seven)
-	g.VANDPS(seven, inverse, inverse)
+	g.VSUBSS(inverse, inverse, rest)
+	g.VCMPSS(operand.U8(7), rest, rest, rest)
+	g.VANDPS(rest, inverse, inverse)
 	id := g.vec()
 	g.VBROADCASTSS(inverse, id)
 	return id
