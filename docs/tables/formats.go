@@ -29,7 +29,7 @@ func formatsPage() string {
 		"| decoding, bit by bit | blocks that ggml's functions have decoded | `ir/dtype/testdata` |\n" +
 		"| expanded blocks, bit by bit | the blocks they were made of, and ggml's elements | `ir/dtype`; in each program three panels of each matrix (`codegen/readback`) |\n" +
 		"| panels | unpacked again, bit by bit | `kernels/cpu/tile` |\n" +
-		"| products, gathers, experts of each implementation | float64, and pure Go bit by bit | `kernels/cpu` |\n" +
+		"| products, gathers, experts of each implementation | float64; for one block also pure Go, bit by bit | `kernels/cpu` |\n" +
 		"| programs of random models | float64, each implementation and number of threads | `tests/accuracy` |\n" +
 		"| random models and graphs on random machines | the program for the CPU alone | `tests/seams` |\n")
 	return b.String()
