@@ -31,5 +31,6 @@
 //     preempted.
 //
 // The order of a reduction depends on its length only. NaN and infinities propagate as in IEEE
-// arithmetic. Denormals are not flushed, except by some processors' products of bf16.
+// arithmetic. Denormals are not flushed, except by some processors' products of bf16; sigmoid and silu in assembly are 0
+// below -88.7, where e^-x is infinite, as in ggml.
 package cpu

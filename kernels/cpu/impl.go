@@ -60,7 +60,7 @@ type implementation struct {
 
 	panelToBF16 func(dst, x unsafe.Pointer, rows, stride int) // rows of 16; the distance of rows of dst is stride bytes
 
-	sumSquares func(x unsafe.Pointer, n int) float32
+	sumSquares func(x unsafe.Pointer, n int) float64
 	mulScale   func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w
 	quantize   rowUnary                                                // n elements to q8a
 	normQ8A    func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w to q8a

@@ -64,7 +64,7 @@ func RMSNormBF16(dst, x, w unsafe.Pointer, n int, eps float32, r0, r1 int) {
 
 // inverseRMS is 1/√(mean(x²)+eps).
 func inverseRMS(x unsafe.Pointer, n int, eps float32) float32 {
-	mean := float64(active.sumSquares(x, n)) / float64(n)
+	mean := active.sumSquares(x, n) / float64(n)
 	return float32(1 / math.Sqrt(mean+float64(eps)))
 }
 
@@ -101,12 +101,12 @@ func layerNorm(dst, x, w []float32, eps float32) {
 }
 
 // sumSquaresGeneric sums in float64: the square of a float32 is exact there.
-func sumSquaresGeneric(x unsafe.Pointer, n int) float32 {
+func sumSquaresGeneric(x unsafe.Pointer, n int) float64 {
 	var sum float64
 	for _, v := range floats(x, n) {
 		sum += float64(v) * float64(v)
 	}
-	return float32(sum)
+	return sum
 }
 
 func mulScaleGeneric(dst, x, w unsafe.Pointer, n int, scale float32) {

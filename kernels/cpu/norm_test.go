@@ -49,6 +49,26 @@ func TestRMSNorm(t *testing.T) {
 	})
 }
 
+// TestRMSNormOfLargeRows normalizes rows whose sum of squares no float32 holds.
+func TestRMSNormOfLargeRows(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		for _, size := range []float32{1e18, 1e19, 1e30} {
+			for _, n := range []int{8, 33, 512} {
+				x, w := kt.NewBuffer(n*4, 0), kt.NewBuffer(n*4, 0)
+				for i := range n {
+					x.Floats()[i], w.Floats()[i] = size*float32(i%2*2-1), float32(i+1)
+				}
+				cpu.RMSNormF32(x.Pointer(), x.Pointer(), w.Pointer(), n, eps, 0, 1)
+				for i, v := range x.Floats() {
+					if want := float32(i%2*2-1) * float32(i+1); math.Abs(float64(v/want-1)) > 1e-6 {
+						t.Fatalf("element %d of %d of %g becomes %g, not %g", i, n, size, v, want)
+					}
+				}
+			}
+		}
+	})
+}
+
 // q8a is the bytes of a block.
 var q8a = dtype.Q8A.BlockBytes()
 

@@ -619,9 +619,9 @@ loop36:
 done37:
 	VZEROUPPER; RET
 
-// func sumSquaresAVX2(x unsafe.Pointer, n int) (sum float32)
+// func sumSquaresAVX2(x unsafe.Pointer, n int) (sum float64)
 // Requires: AVX, FMA3
-TEXT ·sumSquaresAVX2(SB), NOSPLIT, $0-20
+TEXT ·sumSquaresAVX2(SB), NOSPLIT, $0-24
 	MOVQ   x+0(FP), AX
 	VXORPS Y0, Y0, Y0; VXORPS Y1, Y1, Y1
 	MOVQ   n+8(FP), CX
@@ -636,8 +636,8 @@ rest39:
 	VCVTPS2PD X2, Y2; VFMADD231PD Y3, Y3, Y0; VFMADD231PD Y2, Y2, Y1
 
 done40:
-	VADDPD Y1, Y0, Y0; VEXTRACTF128 $0x01, Y0, X1; VADDPD X1, X0, X0; VPERMILPD $0x01, X0, X1; VADDPD X1, X0, X0; VCVTSD2SS X0, X0, X0
-	VMOVSS       X0, sum+16(FP)
+	VADDPD Y1, Y0, Y0; VEXTRACTF128 $0x01, Y0, X1; VADDPD X1, X0, X0; VPERMILPD $0x01, X0, X1; VADDPD X1, X0, X0
+	VMOVSD       X0, sum+16(FP)
 	VZEROUPPER; RET
 
 // func maxRowAVX2(x unsafe.Pointer, n int) (most float32)
@@ -973,9 +973,9 @@ loop82:
 done83:
 	VZEROUPPER; RET
 
-// func sumSquaresAVX512(x unsafe.Pointer, n int) (sum float32)
+// func sumSquaresAVX512(x unsafe.Pointer, n int) (sum float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·sumSquaresAVX512(SB), NOSPLIT, $0-20
+TEXT ·sumSquaresAVX512(SB), NOSPLIT, $0-24
 	MOVQ   x+0(FP), AX
 	VPXORD Z0, Z0, Z0; VPXORD Z1, Z1, Z1
 	MOVQ   n+8(FP), CX
@@ -990,8 +990,8 @@ rest85:
 	VEXTRACTF64X4 $0x01, Z2, Y2; VCVTPS2PD Y2, Z2; VFMADD231PD Z3, Z3, Z0; VFMADD231PD Z2, Z2, Z1
 
 done86:
-	VADDPD Z1, Z0, Z0; VEXTRACTF64X4 $0x01, Z0, Y1; VADDPD Y1, Y0, Y0; VEXTRACTF128 $0x01, Y0, X1; VADDPD X1, X0, X0; VPERMILPD $0x01, X0, X1; VADDPD X1, X0, X0; VCVTSD2SS X0, X0, X0
-	VMOVSS        X0, sum+16(FP)
+	VADDPD Z1, Z0, Z0; VEXTRACTF64X4 $0x01, Z0, Y1; VADDPD Y1, Y0, Y0; VEXTRACTF128 $0x01, Y0, X1; VADDPD X1, X0, X0; VPERMILPD $0x01, X0, X1; VADDPD X1, X0, X0
+	VMOVSD        X0, sum+16(FP)
 	VZEROUPPER; RET
 
 // func maxRowAVX512(x unsafe.Pointer, n int) (most float32)

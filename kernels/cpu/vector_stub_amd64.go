@@ -74,7 +74,7 @@ func f16ToF32AVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // sumSquaresAVX2 returns the sum of the squares of n elements.
 //
 //go:noescape
-func sumSquaresAVX2(x unsafe.Pointer, n int) (sum float32)
+func sumSquaresAVX2(x unsafe.Pointer, n int) (sum float64)
 
 // maxRowAVX2 returns the largest of n elements. It may or may not see a NaN.
 //
@@ -154,7 +154,7 @@ func f16ToF32AVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // sumSquaresAVX512 returns the sum of the squares of n elements.
 //
 //go:noescape
-func sumSquaresAVX512(x unsafe.Pointer, n int) (sum float32)
+func sumSquaresAVX512(x unsafe.Pointer, n int) (sum float64)
 
 // maxRowAVX512 returns the largest of n elements. It may or may not see a NaN.
 //

@@ -85,6 +85,7 @@ func pointers(names ...string) []param  { return params(types.Typ[types.UnsafePo
 func integers(names ...string) []param  { return params(types.Typ[types.Int], names) }
 func addresses(names ...string) []param { return params(types.Typ[types.Uintptr], names) }
 func singles(names ...string) []param   { return params(types.Typ[types.Float32], names) }
+func doubles(names ...string) []param   { return params(types.Typ[types.Float64], names) }
 func words(names ...string) []param     { return params(types.Typ[types.Uint32], names) }
 
 func params(t types.Type, names []string) []param {

@@ -210,7 +210,7 @@ func (g *generator) whole(n reg.GPVirtual, streams []stream, body func()) {
 func (g *generator) sumSquares() {
 	name := "sumSquares" + g.isa.name
 	g.function(name, []string{name + " returns the sum of the squares of n elements."},
-		singles("sum"), pointers("x"), integers("n"))
+		doubles("sum"), pointers("x"), integers("n"))
 	x := stream{g.arg("x"), 4}
 	low, high := g.vec(), g.vec()
 	g.zero(low, high)
@@ -231,8 +231,7 @@ func (g *generator) sumSquares() {
 	sum := g.reduceHalves(low, func(a, b, to reg.Register) { g.VADDPD(a, b, to) })
 	g.VPERMILPD(operand.U8(1), sum.AsX(), high.AsX())
 	g.VADDPD(high.AsX(), sum.AsX(), sum.AsX())
-	g.VCVTSD2SS(sum.AsX(), sum.AsX(), sum.AsX())
-	g.returnFloat("sum", sum)
+	g.returnLane(g.VMOVSD, "sum", sum)
 }
 
 func (g *generator) maxRow() {
@@ -320,12 +319,15 @@ func (g *generator) reduceHalves(v reg.VecVirtual, op func(a, b, to reg.Register
 	return v
 }
 
-// returnFloat stores the lowest lane as the result.
-func (g *generator) returnFloat(name string, v reg.VecVirtual) {
+// returnFloat stores the lowest lane as the result, a float32.
+func (g *generator) returnFloat(name string, v reg.VecVirtual) { g.returnLane(g.VMOVSS, name, v) }
+
+// returnLane stores the lowest lane as the result.
+func (g *generator) returnLane(move func(...operand.Op), name string, v reg.VecVirtual) {
 	r, err := g.Return(name).Resolve()
 	if err != nil {
 		panic(err)
 	}
-	g.VMOVSS(v.AsX(), r.Addr)
+	move(v.AsX(), r.Addr)
 	g.ret()
 }
