@@ -25,18 +25,23 @@ func qwen2vl(m *model) decoder {
 	return qwen2(m)
 }
 
-// sectionsOfText checks that the angles of a model that also reads pictures are those of a model of text where all
-// positions of a token are the same. A fourth section would have angles of its own.
-func (m *model) sectionsOfText() {
-	key := m.key("rope.dimension_sections")
-	sections, err := m.file.Ints(key)
+// keySections has the pairs of each position of a token of a picture.
+const keySections = "rope.dimension_sections"
+
+// sectionsOfText reads three sections, and checks that the angles of a model that also reads pictures are those of a model of
+// text where all positions of a token are the same. A fourth section would have angles of its own.
+func (m *model) sectionsOfText() (sections [3]int64) {
+	key := m.key(keySections)
+	all, err := m.file.Ints(key)
 	if err != nil {
 		m.fail(err)
-		return
+		return sections
 	}
-	if len(sections) > 3 && sections[3] != 0 {
-		m.fail(m.file.KeyError(key, "a fourth section of %d pairs is not supported: its positions are not those of the text", sections[3]))
+	if len(all) > 3 && all[3] != 0 {
+		m.fail(m.file.KeyError(key, "a fourth section of %d pairs is not supported: its positions are not those of the text", all[3]))
 	}
+	copy(sections[:], all)
+	return sections
 }
 
 // qwen is the first Qwen: one matrix with biases for queries, keys and values, rotations of halves, and a gated

@@ -227,3 +227,39 @@ func logitsOf(t *testing.T, m archtest.Model) []float64 {
 	}
 	return y[0].Flat()
 }
+
+// TestPairsOfNoSection: llama.cpp turns those by a position that is 0 in text. The eight pairs of a head have sections of
+// four, two and two here, of which the second and the third take turns with the first up to pair 5.
+func TestPairsOfNoSection(t *testing.T) {
+	for _, tt := range []struct {
+		sections []int32
+		still    []int
+	}{
+		{[]int32{3, 3, 2, 0}, nil}, {[]int32{4, 2, 2, 0}, []int{7}}, {[]int32{2, 3, 3}, []int{6}}, {[]int32{4, 2, 0, 0}, []int{2, 5}},
+	} {
+		m := variant(t, "qwen3vl", map[string]any{"rope.dimension_sections": tt.sections})
+		mod, err := arch.Build(open(t, m), arch.Options{KV: dtype.F32})
+		if err != nil {
+			t.Fatal(err)
+		}
+		freqs := make([]float64, 8)
+		if err := dtype.Decode(dtype.F32, freqs, mod.Weight("rope.freqs").Expr.Data); err != nil {
+			t.Fatal(err)
+		}
+		var still []int
+		for i, f := range freqs {
+			if f == 0 {
+				still = append(still, i)
+			}
+		}
+		if !slices.Equal(still, tt.still) {
+			t.Errorf("sections %v: pairs %v do not turn, want %v", tt.sections, still, tt.still)
+		}
+	}
+	for _, bad := range [][]int32{{0, 0, 0, 0}, {}, {-1, 4, 4}} {
+		m := variant(t, "qwen3vl", map[string]any{"rope.dimension_sections": bad})
+		if _, err := arch.Build(open(t, m), arch.Options{KV: dtype.F32}); err == nil || !strings.Contains(err.Error(), "rope.dimension_sections") {
+			t.Errorf("sections %v: %v", bad, err)
+		}
+	}
+}
