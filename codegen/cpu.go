@@ -197,15 +197,19 @@ func quantizeKernel(n *ir.Node) string {
 }
 
 // bounded returns what the names of kernels end with that quantize for products with q8_0 alone. On AVX2 these are faster
-// with such blocks, while other products would gain nothing for the larger errors.
+// with such blocks, while other products would gain nothing for the larger errors. Models with experts have none: where
+// two experts are nearly equal, a small error chooses the other one.
 func bounded(n *ir.Node) string {
+	if hasExperts(n.Func.Module) {
+		return ""
+	}
 	name := ""
 	for _, r := range n.Func.Nodes {
 		if !slices.Contains(r.Args, n.Result()) {
 			continue
 		}
 		switch r.Op {
-		case ir.OpMatMul, ir.OpMatMulSwiGLU, ir.OpExpertsMatMul:
+		case ir.OpMatMul, ir.OpMatMulSwiGLU:
 		default:
 			return ""
 		}
@@ -218,6 +222,18 @@ func bounded(n *ir.Node) string {
 		return ""
 	}
 	return name
+}
+
+// hasExperts reports whether a product chooses among weights.
+func hasExperts(m *ir.Module) bool {
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Op == ir.OpExpertsMatMul {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // activation returns what a dtype of activations is called in the names of kernels.

@@ -1,11 +1,13 @@
 package codegen
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,6 +94,45 @@ func nodesOf(row target.Row) []*ir.Node {
 	return all
 }
 
+// TestBoundedBlocks asks for the kernel of each value that products read, by what else reads it and the module has.
+func TestBoundedBlocks(t *testing.T) {
+	const head = `weight "a" : q8_0[32,64] = quantize(m["a"], q8_0)
+weight "b" : q4_0[32,64] = quantize(m["b"], q4_0)
+weight "e" : q8_0[4,32,64] = m["e"]
+`
+	tests := []struct{ name, params, body, results, want string }{
+		{"bytes", "", "%p = matmul %q, %a", "p: f32[4,32]", "QuantizeQ8ABounded"},
+		{"two of bytes", "", "%s = matmul %q, %a\n %p = matmul_swiglu %q, %a, %a", "p: f32[4,32], s: f32[4,32]", "QuantizeQ8ABounded"},
+		{"nibbles", "", "%p = matmul %q, %b", "p: f32[4,32]", "QuantizeQ8A"},
+		{"both", "", "%s = matmul %q, %b\n %p = matmul %q, %a", "p: f32[4,32], s: f32[4,32]", "QuantizeQ8A"},
+		{"a result", "", "%p = matmul %q, %a", "p: f32[4,32], q: q8a[4,64]", "QuantizeQ8A"},
+		{"experts", ", %y: f32[3,1,64], %i: i32[3,2]", "%r = quantize %y\n %s = experts_matmul %r, %e, %i\n %p = matmul %q, %a", "p: f32[4,32], s: f32[3,2,32]", "QuantizeQ8A"},
+	}
+	for _, tt := range tests {
+		var names []string
+		for result := range strings.SplitSeq(tt.results, ", ") {
+			names = append(names, "%"+result[:1])
+		}
+		weights := ""
+		for _, w := range []string{"a", "b", "e"} {
+			if strings.Contains(tt.body, "%"+w) {
+				weights += fmt.Sprintf("%%%s = weight %q\n", w, w)
+			}
+		}
+		text := fmt.Sprintf("source m \"none\" 0\n%sfunc @f(%%x: f32[4,64]%s) -> (%s) {\n%s%%q = quantize %%x\n%s\nreturn %s\n}\n",
+			head, tt.params, tt.results, weights, tt.body, strings.Join(names, ", "))
+		m, err := ir.Parse(tt.name, []byte(text))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		nodes := m.Funcs[0].Nodes
+		q := nodes[slices.IndexFunc(nodes, func(n *ir.Node) bool { return n.Op == ir.OpQuantize && n.Args[0].Name() == "x" })]
+		if got := quantizeKernel(q); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
 // withResults gives a node its result; a cast, and a node that makes activations, has one for each dtype that it makes. What
 // makes activations is also read by a product with q8_0.
 func withResults(n *ir.Node) []*ir.Node {
@@ -116,12 +157,12 @@ func withResults(n *ir.Node) []*ir.Node {
 			m.Attr = &ir.NormQuantizeAttr{To: d}
 		}
 		m.Results = []*ir.Value{{Type: ir.Type{DType: d, Shape: ir.Dims(32, 32)}}}
-		m.Func = &ir.Func{Nodes: []*ir.Node{&m}}
+		m.Func = &ir.Func{Module: &ir.Module{}, Nodes: []*ir.Node{&m}}
 		all = append(all, &m)
 		if d == dtype.Q8A {
 			read := m
 			weight := &ir.Value{Type: ir.Type{DType: dtype.Q8_0, Shape: ir.Dims(32, 32)}}
-			read.Func = &ir.Func{Nodes: []*ir.Node{&read, {Op: ir.OpMatMul, Args: []*ir.Value{read.Result(), weight}}}}
+			read.Func = &ir.Func{Module: &ir.Module{}, Nodes: []*ir.Node{&read, {Op: ir.OpMatMul, Args: []*ir.Value{read.Result(), weight}}}}
 			all = append(all, &read)
 		}
 	}

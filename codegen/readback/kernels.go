@@ -71,10 +71,16 @@ func attending(base string, mayRound func(*ir.Node) bool) func(*ir.Node) string 
 	}
 }
 
-// quantizing names a kernel by the format that it writes, and by whether only products with q8_0 read that.
+// quantizing names a kernel by the format that it writes, and by whether only products with q8_0 read that, in a
+// module without experts.
 func quantizing(base string) func(*ir.Node) string {
 	return func(n *ir.Node) string {
 		name := base + activations[n.Result().Type.DType]
+		for _, f := range n.Func.Module.AllFuncs() {
+			if slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return n.Op == ir.OpExpertsMatMul }) {
+				return name
+			}
+		}
 		read := false
 		for _, reader := range n.Func.Nodes {
 			for i, a := range reader.Args {
@@ -98,7 +104,7 @@ func quantizing(base string) func(*ir.Node) string {
 func multipliesBytes(n *ir.Node) bool {
 	q8 := func(i int) bool { return n.Args[i].Type.DType == dtype.Q8_0 }
 	switch n.Op {
-	case ir.OpMatMul, ir.OpExpertsMatMul:
+	case ir.OpMatMul:
 		return q8(1)
 	case ir.OpMatMulSwiGLU:
 		return q8(1) && q8(2)

@@ -170,7 +170,7 @@ func nodeOf(op ir.Op, attr any, from, to dtype.DType, layout dtype.Layout, oneRo
 		n.Args = append(n.Args, &ir.Value{Type: ir.Type{DType: from, Layout: layout, Shape: shape}})
 	}
 	n.Results = []*ir.Value{{Type: ir.Type{DType: to, Shape: ir.Dims(4, 8)}}}
-	n.Func = &ir.Func{Nodes: []*ir.Node{n, {Op: ir.OpMatMul, Args: []*ir.Value{n.Result(), n.Args[0]}}}}
+	n.Func = &ir.Func{Module: &ir.Module{}, Nodes: []*ir.Node{n, {Op: ir.OpMatMul, Args: []*ir.Value{n.Result(), n.Args[0]}}}}
 	return n
 }
 
