@@ -3,13 +3,13 @@ package codegen
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
 
 // cpuEmitter turns a node into one call of a kernel of kernels/cpu.
@@ -188,57 +188,48 @@ func (e *funcEmitter) rowNorm(n *ir.Node, eps float32) []jen.Code {
 
 // normQuantizeKernel is named by what the norm writes.
 func normQuantizeKernel(n *ir.Node) string {
-	return "RMSNorm" + activation(n.Attr.(*ir.NormQuantizeAttr).To) + bounded(n)
+	return "RMSNorm" + activationOf(n, n.Attr.(*ir.NormQuantizeAttr).To)
 }
 
 // quantizeKernel is named by what it writes.
 func quantizeKernel(n *ir.Node) string {
-	return "Quantize" + activation(n.Attr.(*ir.QuantizeAttr).To) + bounded(n)
+	return "Quantize" + activationOf(n, n.Attr.(*ir.QuantizeAttr).To)
 }
 
-// bounded returns what the names of kernels end with that quantize for products with q8_0 alone. On AVX2 these are faster
-// with such blocks, while other products would gain nothing for the larger errors. Models with experts have none: where
-// two experts are nearly equal, a small error chooses the other one.
+// bounded returns what the names of kernels end with that quantize for products with q8_0. On AVX2 these are faster with
+// such blocks. The whole module decides, so that no plan changes the bits of a result: all its products whose
+// activations are q8a have weights of q8_0, as others would gain nothing for the larger errors, and there are no experts, of
+// which a small error may choose others.
 func bounded(n *ir.Node) string {
-	if hasExperts(n.Func.Module) {
-		return ""
-	}
-	name := ""
-	for _, r := range n.Func.Nodes {
-		if !slices.Contains(r.Args, n.Result()) {
-			continue
-		}
-		switch r.Op {
-		case ir.OpMatMul, ir.OpMatMulSwiGLU:
-		default:
-			return ""
-		}
-		if r.Args[1].Type.DType != dtype.Q8_0 || r.Op == ir.OpMatMulSwiGLU && r.Args[2].Type.DType != dtype.Q8_0 {
-			return ""
-		}
-		name = "Bounded"
-	}
-	if slices.Contains(n.Func.Results, n.Result()) {
-		return ""
-	}
-	return name
-}
-
-// hasExperts reports whether a product chooses among weights.
-func hasExperts(m *ir.Module) bool {
-	for _, f := range m.AllFuncs() {
+	for _, f := range n.Func.Module.AllFuncs() {
 		for _, n := range f.Nodes {
-			if n.Op == ir.OpExpertsMatMul {
-				return true
+			switch n.Op {
+			case ir.OpExpertsMatMul:
+				return ""
+			case ir.OpMatMul, ir.OpMatMulSwiGLU:
+				for _, w := range n.Args[1:] {
+					if w != nil && w.Type.DType != dtype.Q8_0 && readsQ8A(w.Type.DType) {
+						return ""
+					}
+				}
 			}
 		}
 	}
-	return false
+	return "Bounded"
 }
 
-// activation returns what a dtype of activations is called in the names of kernels.
-func activation(d dtype.DType) string {
-	if d == dtype.Q8A_K {
+// readsQ8A reports whether products with weights of a format read q8a.
+func readsQ8A(d dtype.DType) bool {
+	a, ok := tile.Activation(d)
+	return ok && a == dtype.Q8A
+}
+
+// activationOf returns what the activations that a node makes are called in the names of kernels.
+func activationOf(n *ir.Node, d dtype.DType) string {
+	switch d {
+	case dtype.Q8A:
+		return "Q8A" + bounded(n)
+	case dtype.Q8A_K:
 		return "Q8AK"
 	}
 	return suffix(d)

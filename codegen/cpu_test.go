@@ -94,18 +94,21 @@ func nodesOf(row target.Row) []*ir.Node {
 	return all
 }
 
-// TestBoundedBlocks asks for the kernel of each value that products read, by what else reads it and the module has.
+// TestBoundedBlocks asks for the kernel of a value that products read, by the products that the module has.
 func TestBoundedBlocks(t *testing.T) {
 	const head = `weight "a" : q8_0[32,64] = quantize(m["a"], q8_0)
 weight "b" : q4_0[32,64] = quantize(m["b"], q4_0)
 weight "e" : q8_0[4,32,64] = m["e"]
+weight "k" : q4_k[32,256] = m["k"]
 `
 	tests := []struct{ name, params, body, results, want string }{
 		{"bytes", "", "%p = matmul %q, %a", "p: f32[4,32]", "QuantizeQ8ABounded"},
 		{"two of bytes", "", "%s = matmul %q, %a\n %p = matmul_swiglu %q, %a, %a", "p: f32[4,32], s: f32[4,32]", "QuantizeQ8ABounded"},
 		{"nibbles", "", "%p = matmul %q, %b", "p: f32[4,32]", "QuantizeQ8A"},
 		{"both", "", "%s = matmul %q, %b\n %p = matmul %q, %a", "p: f32[4,32], s: f32[4,32]", "QuantizeQ8A"},
-		{"a result", "", "%p = matmul %q, %a", "p: f32[4,32], q: q8a[4,64]", "QuantizeQ8A"},
+		{"another row", ", %y: f32[4,64]", "%r = quantize %y\n %s = matmul %r, %b\n %p = matmul %q, %a", "p: f32[4,32], s: f32[4,32]", "QuantizeQ8A"},
+		{"superblocks", ", %y: f32[4,256]", "%r = quantize %y {to=q8a_k}\n %s = matmul %r, %k\n %p = matmul %q, %a", "p: f32[4,32], s: f32[4,32]", "QuantizeQ8ABounded"},
+		{"a result", "", "%p = matmul %q, %a", "p: f32[4,32], q: q8a[4,64]", "QuantizeQ8ABounded"},
 		{"experts", ", %y: f32[3,1,64], %i: i32[3,2]", "%r = quantize %y\n %s = experts_matmul %r, %e, %i\n %p = matmul %q, %a", "p: f32[4,32], s: f32[3,2,32]", "QuantizeQ8A"},
 	}
 	for _, tt := range tests {
@@ -114,7 +117,7 @@ weight "e" : q8_0[4,32,64] = m["e"]
 			names = append(names, "%"+result[:1])
 		}
 		weights := ""
-		for _, w := range []string{"a", "b", "e"} {
+		for _, w := range []string{"a", "b", "e", "k"} {
 			if strings.Contains(tt.body, "%"+w) {
 				weights += fmt.Sprintf("%%%s = weight %q\n", w, w)
 			}
@@ -133,8 +136,8 @@ weight "e" : q8_0[4,32,64] = m["e"]
 	}
 }
 
-// withResults gives a node its result; a cast, and a node that makes activations, has one for each dtype that it makes. What
-// makes activations is also read by a product with q8_0.
+// withResults gives a node its result; a cast, and a node that makes activations, has one for each dtype that it makes. It is
+// in a module without products, and what makes activations also in one with a product with q4_0.
 func withResults(n *ir.Node) []*ir.Node {
 	to := []dtype.DType{dtype.F32}
 	switch n.Op {
@@ -157,13 +160,14 @@ func withResults(n *ir.Node) []*ir.Node {
 			m.Attr = &ir.NormQuantizeAttr{To: d}
 		}
 		m.Results = []*ir.Value{{Type: ir.Type{DType: d, Shape: ir.Dims(32, 32)}}}
-		m.Func = &ir.Func{Module: &ir.Module{}, Nodes: []*ir.Node{&m}}
+		m.Func = &ir.Func{Module: &ir.Module{}}
 		all = append(all, &m)
 		if d == dtype.Q8A {
-			read := m
-			weight := &ir.Value{Type: ir.Type{DType: dtype.Q8_0, Shape: ir.Dims(32, 32)}}
-			read.Func = &ir.Func{Module: &ir.Module{}, Nodes: []*ir.Node{&read, {Op: ir.OpMatMul, Args: []*ir.Value{read.Result(), weight}}}}
-			all = append(all, &read)
+			beside := m
+			weight := &ir.Value{Type: ir.Type{DType: dtype.Q4_0, Shape: ir.Dims(32, 32)}}
+			product := &ir.Func{Nodes: []*ir.Node{{Op: ir.OpMatMul, Args: []*ir.Value{m.Result(), weight}}}}
+			beside.Func = &ir.Func{Module: &ir.Module{Funcs: []*ir.Func{product}}}
+			all = append(all, &beside)
 		}
 	}
 	return all

@@ -71,45 +71,33 @@ func attending(base string, mayRound func(*ir.Node) bool) func(*ir.Node) string 
 	}
 }
 
-// quantizing names a kernel by the format that it writes, and by whether only products with q8_0 read that, in a
-// module without experts.
+// quantizing names a kernel by the format that it writes, and by whether q8_0 is the only format in the module for which
+// that is q8a.
 func quantizing(base string) func(*ir.Node) string {
 	return func(n *ir.Node) string {
 		name := base + activations[n.Result().Type.DType]
-		for _, f := range n.Func.Module.AllFuncs() {
-			if slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return n.Op == ir.OpExpertsMatMul }) {
-				return name
-			}
+		if n.Result().Type.DType == dtype.Q8A && !slices.ContainsFunc(n.Func.Module.AllFuncs(), hasOtherBlocks) {
+			name += "Bounded"
 		}
-		read := false
-		for _, reader := range n.Func.Nodes {
-			for i, a := range reader.Args {
-				if a != n.Result() {
-					continue
-				}
-				if i > 0 || !multipliesBytes(reader) {
-					return name
-				}
-				read = true
-			}
-		}
-		if !read || slices.Contains(n.Func.Results, n.Result()) {
-			return name
-		}
-		return name + "Bounded"
+		return name
 	}
 }
 
-// multipliesBytes reports whether a node is a product of which all weights are q8_0.
-func multipliesBytes(n *ir.Node) bool {
-	q8 := func(i int) bool { return n.Args[i].Type.DType == dtype.Q8_0 }
-	switch n.Op {
-	case ir.OpMatMul:
-		return q8(1)
-	case ir.OpMatMulSwiGLU:
-		return q8(1) && q8(2)
-	}
-	return false
+// otherBlocks are the formats beside q8_0 whose blocks have 32 elements, as those of q8a.
+var otherBlocks = []dtype.DType{dtype.Q4_0, dtype.Q4_1, dtype.Q5_0, dtype.Q5_1, dtype.IQ4_NL, dtype.MXFP4}
+
+// hasOtherBlocks reports whether a function has a product with such weights, or experts.
+func hasOtherBlocks(f *ir.Func) bool {
+	other := func(v *ir.Value) bool { return v != nil && slices.Contains(otherBlocks, v.Type.DType) }
+	return slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool {
+		switch n.Op {
+		case ir.OpExpertsMatMul:
+			return true
+		case ir.OpMatMul, ir.OpMatMulSwiGLU:
+			return other(n.Args[1]) || n.Op == ir.OpMatMulSwiGLU && other(n.Args[2])
+		}
+		return false
+	})
 }
 
 // elementwise is a kernel that computes each element of its result from the elements of its

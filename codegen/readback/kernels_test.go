@@ -159,7 +159,7 @@ func nodesOf(op ir.Op) []*ir.Node {
 	return list
 }
 
-// nodeOf returns a node and in its function a product that reads it, with weights of a format.
+// nodeOf returns a node, in a module with a product with weights of a format.
 func nodeOf(op ir.Op, attr any, from, to dtype.DType, layout dtype.Layout, oneRow bool) *ir.Node {
 	n := &ir.Node{Op: op, Attr: attr}
 	for i := range 6 {
@@ -170,7 +170,8 @@ func nodeOf(op ir.Op, attr any, from, to dtype.DType, layout dtype.Layout, oneRo
 		n.Args = append(n.Args, &ir.Value{Type: ir.Type{DType: from, Layout: layout, Shape: shape}})
 	}
 	n.Results = []*ir.Value{{Type: ir.Type{DType: to, Shape: ir.Dims(4, 8)}}}
-	n.Func = &ir.Func{Module: &ir.Module{}, Nodes: []*ir.Node{n, {Op: ir.OpMatMul, Args: []*ir.Value{n.Result(), n.Args[0]}}}}
+	n.Func = &ir.Func{Nodes: []*ir.Node{n, {Op: ir.OpMatMul, Args: []*ir.Value{n.Result(), n.Args[0]}}}}
+	n.Func.Module = &ir.Module{Funcs: []*ir.Func{n.Func}}
 	return n
 }
 
