@@ -17,6 +17,9 @@ func builtin() []implementation {
 	for i := range all {
 		im := &all[i]
 		narrow := im.narrow()
+		if im.signed[formatQ8] == nil {
+			im.quantizeBounded, im.normBounded = im.quantize, im.normQ8A
+		}
 		for _, w := range byteFormats {
 			im.ahead[w] = prefetchDistance(f, narrow, w)
 		}
@@ -81,7 +84,6 @@ func avxVNNIImplementation(im implementation, f features) implementation {
 	for _, f := range []format{formatQ8, formatQ4, formatQ4K} {
 		im.signed[f], im.expanded[f] = nil, nil // reading panels as they are stored is as fast
 	}
-	im.quantizeBounded, im.normBounded = quantizeAVX2, normQ8AAVX2
 	im.expanded[formatIQ4XS] = avxVNNISuperSigned.with(expandIQ4XSAVXVNNI)
 	im.expanded[formatIQ2X] = avxVNNISuperSigned.with(expandIQ2XAVXVNNI)
 	im.expanded[formatIQ3X] = avxVNNISuperSigned.with(expandIQ3XAVXVNNI)
@@ -120,7 +122,6 @@ func vnniImplementation(im implementation, f features) implementation {
 	}
 	im.blocks(&vnniBlockMatMul, &vnniBlockSwiGLU, &vnniExpanded)
 	im.signed = [numFormats]*signedTiles{}
-	im.quantizeBounded, im.normBounded = quantizeAVX512, normQ8AAVX512
 	return im
 }
 

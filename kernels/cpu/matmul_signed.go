@@ -32,7 +32,6 @@ type signedProduct struct {
 	res          unsafe.Pointer // or nil
 	up           unsafe.Pointer // wUp for swiglu, otherwise nil
 	n, k, blocks int
-	bounded      bool // the present part of the rows
 }
 
 // run computes the box of rows [r0, r1) and columns [c0, c1).
@@ -45,15 +44,15 @@ func (p *signedProduct) run(r0, r1, c0, c1 int) {
 	room := spare.room(rows * p.blocks * signsBytes)
 	for r := r0; r < r1; r += rows {
 		end := min(r+rows, r1)
-		p.bounded = p.take(room, unsafe.Add(p.x, r*p.blocks*sh.xBytes), (end-r)*p.blocks) <= boundedSum
-		p.part(room, r, end, c0, c1)
+		most := p.take(room, unsafe.Add(p.x, r*p.blocks*sh.xBytes), (end-r)*p.blocks)
+		p.part(p.tiles(most <= boundedSum), room, r, end, c0, c1)
 	}
 	spareScratch.Put(spare)
 }
 
 // part multiplies rows [r0, r1), which x has without their signs, with columns [c0, c1).
-func (p *signedProduct) part(x unsafe.Pointer, r0, r1, c0, c1 int) {
-	set, xStride, panelBytes := p.tileSet(), p.blocks*signsBytes, p.blocks*formatShape[p.f].panelBytes
+func (p *signedProduct) part(set tileSet, x unsafe.Pointer, r0, r1, c0, c1 int) {
+	xStride, panelBytes := p.blocks*signsBytes, p.blocks*formatShape[p.f].panelBytes
 	for c := c0; c < c1; {
 		g, panel := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows), c/panelRows*panelBytes
 		cols := min(c1-c-(g.panels-1)*panelRows, panelRows)
@@ -74,14 +73,14 @@ func (p *signedProduct) part(x unsafe.Pointer, r0, r1, c0, c1 int) {
 	}
 }
 
-// tileSet returns the tiles for the present part of the rows.
-func (p *signedProduct) tileSet() tileSet {
+// tiles returns the tiles for rows of bounded blocks, or of any.
+func (p *signedProduct) tiles(bounded bool) tileSet {
 	switch {
-	case p.up != nil && p.bounded:
+	case p.up != nil && bounded:
 		return p.boundedSwiGLU
 	case p.up != nil:
 		return p.swiglu
-	case p.bounded:
+	case bounded:
 		return p.boundedMatMul
 	}
 	return p.matmul

@@ -1,10 +1,12 @@
 package cpu_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -35,6 +37,31 @@ func outer(rng *rand.Rand, least int) int {
 		return []int{least, -127, -1, 0, 1, 127}[rng.IntN(6)]
 	}
 	return least + rng.IntN(128-least)
+}
+
+// TestBlocksAboveTheBound multiplies blocks whose sums are at the bound and just above it by the outermost weights. 16 bits
+// hold 256·-128, but not 257·-128.
+func TestBlocksAboveTheBound(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		const rows, n, k = 4, 40, 64
+		w := kt.NewBytes(kt.Pack(dtype.Q8_0, bytes.Repeat(append([]byte{0, 0x3c}, bytes.Repeat([]byte{0x80}, 32)...), n*k/32), n, k), 0)
+		for first := 62; first <= 127; first++ { // 64 for sums of 255
+			for _, sign := range []int{1, -1} {
+				var x []byte
+				for range rows * k / 32 {
+					q := make([]int, 32)
+					for i := 0; i < 16; i += 2 {
+						q[i], q[i+1], q[i+16], q[i+17] = sign*first, sign*64, sign*64, sign*63
+					}
+					x = appendActivations(x, q)
+				}
+				y := kt.NewBuffer(rows*n*4, 0)
+				cpu.MatMulQ8_0(y.Pointer(), kt.NewBytes(x, 0).Pointer(), w.Pointer(), nil, weights(n, k), 0, rows, 0, n)
+				want := slices.Repeat([]float64{float64(-128 * sign * (first + 191) * k / 4)}, rows*n)
+				kt.Compare(t, fmt.Sprintf("%d, 64, 64 and 63, times %d", first, sign), y.Floats(), want, kt.Exact)
+			}
+		}
+	})
 }
 
 func testAnySign(t *testing.T, rng *rand.Rand, rows, n, k, bounded int) {
@@ -78,25 +105,31 @@ func byteActivations(rng *rand.Rand, rows, k, bounded int) ([]byte, []int) {
 	var x []byte
 	var all []int
 	for at := range rows * k / 32 {
-		block, q, sum := make([]byte, 48), make([]int, 32), 0
+		q := make([]int, 32)
 		for i := range q {
 			q[i] = outer(rng, -127)
 		}
 		if at < bounded*k/32 {
 			bound(rng, q)
 		}
-		for i, v := range q {
-			block[i] = byte(v)
-			sum += v
-		}
+		x = appendActivations(x, q)
 		all = append(all, q...)
-		binary.LittleEndian.PutUint32(block[32:], 0x3f800000)
-		for i, offset := range []int{8, 128} {
-			binary.LittleEndian.PutUint32(block[36+4*i:], uint32(0x4b400000-offset*sum)) // see ir/dtype
-		}
-		x = append(x, block...)
 	}
 	return x, all
+}
+
+// appendActivations appends a block of q8a with a scale of one.
+func appendActivations(x []byte, q []int) []byte {
+	block, sum := make([]byte, 48), 0
+	for i, v := range q {
+		block[i] = byte(v)
+		sum += v
+	}
+	binary.LittleEndian.PutUint32(block[32:], 0x3f800000)
+	for i, offset := range []int{8, 128} {
+		binary.LittleEndian.PutUint32(block[36+4*i:], uint32(0x4b400000-offset*sum)) // see ir/dtype
+	}
+	return append(x, block...)
 }
 
 // byteWeights returns rows of q8_0 with scales of one, and their integers.

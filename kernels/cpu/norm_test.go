@@ -167,7 +167,7 @@ func TestBlocksForAVX2AreBounded(t *testing.T) {
 			return
 		}
 		rng := kt.Rand(t)
-		for power := -110; power <= 127; power++ {
+		for power := -149; power <= 127; power++ {
 			for kind := range 4 {
 				x := kt.Uniform(rng, 32)
 				for i := range x {
@@ -194,6 +194,9 @@ func TestBlocksForAVX2AreBounded(t *testing.T) {
 				largest := math.Abs(float64(slices.MaxFunc(x, func(a, b float32) int {
 					return cmp.Compare(math.Abs(float64(a)), math.Abs(float64(b)))
 				})))
+				if power < -110 {
+					continue // units are denormal, or have no inverse
+				}
 				if limit := max(largest/127, slices.Max(boundedSums(x))/253); d > limit*1.000001 || d < limit*0.999999 {
 					t.Fatalf("2^%d: a unit of %g, not %g", power, d, limit)
 				}
