@@ -35,7 +35,7 @@ func (r *reader) readHybridDNA() (*token.Table, error) {
 
 // bpe reads the vocabulary of a pre-tokenizer.
 func (r *reader) bpe(p pre) (*token.Table, error) {
-	return r.table(token.BPE, defaults{token.None, token.None, token.None, p.flags&addSEP != 0}, func(t *token.Table) {
+	return r.table(token.BPE, defaults{bos: token.None, eos: token.None, unk: token.None, pairSEP: p.flags&addSEP != 0}, func(t *token.Table) {
 		t.Split, t.Merges = p.split, r.merges()
 		t.IgnoreMerges, t.Raw = p.flags&ignoreMerges != 0, p.flags&raw != 0
 		t.Escape, t.DropBlanks = p.flags&escape != 0, p.flags&dropBlanks != 0

@@ -12,7 +12,7 @@ const (
 // readPLaMo reads a vocabulary of PLaMo-2, with a score for each token and a token for each byte. llama.cpp adds
 // nothing to texts, whatever the file says.
 func (r *reader) readPLaMo() (*token.Table, error) {
-	return r.table(token.PLaMo, defaults{plamoBOS, plamoEOS, plamoUNK, false}, func(t *token.Table) {
+	return r.table(token.PLaMo, defaults{bos: plamoBOS, eos: plamoEOS, unk: plamoUNK}, func(t *token.Table) {
 		r.checkScores(t)
 		r.checkAllBytes(t)
 	})

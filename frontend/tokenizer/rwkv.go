@@ -9,7 +9,7 @@ import (
 
 // readRWKV reads a vocabulary of RWKV World, whose tokens are any bytes. In files they are escaped.
 func (r *reader) readRWKV() (*token.Table, error) {
-	return r.table(token.RWKV, defaults{token.None, token.None, token.None, false}, func(t *token.Table) {
+	return r.table(token.RWKV, defaults{bos: token.None, eos: token.None, unk: token.None}, func(t *token.Table) {
 		tokens := make([]string, len(t.Tokens)) // the caller's texts stay as they are
 		var has [256]bool
 		for id, s := range t.Tokens {

@@ -15,7 +15,7 @@ const (
 
 // readSPM reads a SentencePiece vocabulary with scores.
 func (r *reader) readSPM() (*token.Table, error) {
-	return r.table(token.SPM, defaults{defaultBOS, defaultEOS, defaultUNK, false}, func(t *token.Table) {
+	return r.table(token.SPM, defaults{bos: defaultBOS, eos: defaultEOS, unk: defaultUNK}, func(t *token.Table) {
 		t.AddSpace = true
 		r.bool(&t.AddEOS, keyAddEOS)
 		r.bool(&t.AddSpace, keyAddSpace)

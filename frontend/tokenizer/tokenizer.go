@@ -122,7 +122,7 @@ type reader struct {
 }
 
 // defaults are the ids of special tokens, and whether there is a separator between a query and a document, where the file
-// does not say.
+// states none.
 type defaults struct {
 	bos, eos, unk int32
 	pairSEP       bool

@@ -14,7 +14,7 @@ const (
 
 // readUGM reads a unigram vocabulary of SentencePiece with scores.
 func (r *reader) readUGM() (*token.Table, error) {
-	return r.table(token.UGM, defaults{token.None, t5EOS, t5UNK, false}, func(t *token.Table) {
+	return r.table(token.UGM, defaults{bos: token.None, eos: t5EOS, unk: t5UNK}, func(t *token.Table) {
 		t.Charsmap = r.charsmap()
 		t.AddEOS = t.EOS != token.None
 		r.bool(&t.AddEOS, keyAddEOS)

@@ -11,7 +11,7 @@ const (
 
 // readWPM reads a WordPiece vocabulary. A text has BERT's classification token before it and a separator after it.
 func (r *reader) readWPM() (*token.Table, error) {
-	return r.table(token.WPM, defaults{bertCLS, token.None, bertUNK, false}, func(t *token.Table) {
+	return r.table(token.WPM, defaults{bos: bertCLS, eos: token.None, unk: bertUNK}, func(t *token.Table) {
 		t.SEP, t.Lower = r.id(keySEP, bertSEP, len(t.Tokens)), true
 		r.bool(&t.Lower, keyLower)
 		t.StripAccents = t.Lower

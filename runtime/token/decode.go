@@ -12,7 +12,7 @@ func (v *Vocab) AppendPiece(dst []byte, id int32) []byte {
 		return dst
 	}
 	text := v.Text(id)
-	if v.flags&flagDNA != 0 && id > v.dna.unknown { // tokens of bases follow that
+	if v.flags&flagDNA != 0 && id > v.dna.unknown { // tokens of bases follow that, or keep their mark, as in llama.cpp
 		text = strings.TrimSuffix(text, dnaMark)
 	}
 	switch v.TypeOf(id) {
