@@ -197,10 +197,11 @@ func quantizeKernel(n *ir.Node) string {
 }
 
 // bounded returns what the names of kernels end with that quantize for products with q8_0. On AVX2 these are faster with
-// such blocks. The whole module decides, so that no plan changes the bits of a result: all its products whose
-// activations are q8a have weights of q8_0, as others would gain nothing for the larger errors, and there are no experts, of
-// which a small error may choose others.
+// such blocks. The whole module decides, as what reads a value differs between plans: there are such products, no others
+// whose activations are q8a, as these would gain nothing for the larger errors, and no experts, of which a small error
+// may choose others.
 func bounded(n *ir.Node) string {
+	name := ""
 	for _, f := range n.Func.Module.AllFuncs() {
 		for _, n := range f.Nodes {
 			switch n.Op {
@@ -208,14 +209,18 @@ func bounded(n *ir.Node) string {
 				return ""
 			case ir.OpMatMul, ir.OpMatMulSwiGLU:
 				for _, w := range n.Args[1:] {
-					if w != nil && w.Type.DType != dtype.Q8_0 && readsQ8A(w.Type.DType) {
+					switch {
+					case w == nil:
+					case w.Type.DType == dtype.Q8_0:
+						name = "Bounded"
+					case readsQ8A(w.Type.DType):
 						return ""
 					}
 				}
 			}
 		}
 	}
-	return "Bounded"
+	return name
 }
 
 // readsQ8A reports whether products with weights of a format read q8a.

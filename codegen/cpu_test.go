@@ -104,6 +104,7 @@ weight "k" : q4_k[32,256] = m["k"]
 	tests := []struct{ name, params, body, results, want string }{
 		{"bytes", "", "%p = matmul %q, %a", "p: f32[4,32]", "QuantizeQ8ABounded"},
 		{"two of bytes", "", "%s = matmul %q, %a\n %p = matmul_swiglu %q, %a, %a", "p: f32[4,32], s: f32[4,32]", "QuantizeQ8ABounded"},
+		{"floats", ", %y: f32[40,64]", "%p = matmul %x, %y", "p: f32[4,40], q: q8a[4,64]", "QuantizeQ8A"},
 		{"nibbles", "", "%p = matmul %q, %b", "p: f32[4,32]", "QuantizeQ8A"},
 		{"both", "", "%s = matmul %q, %b\n %p = matmul %q, %a", "p: f32[4,32], s: f32[4,32]", "QuantizeQ8A"},
 		{"another row", ", %y: f32[4,64]", "%r = quantize %y\n %s = matmul %r, %b\n %p = matmul %q, %a", "p: f32[4,32], s: f32[4,32]", "QuantizeQ8A"},
@@ -137,7 +138,7 @@ weight "k" : q4_k[32,256] = m["k"]
 }
 
 // withResults gives a node its result; a cast, and a node that makes activations, has one for each dtype that it makes. It is
-// in a module without products, and what makes activations also in one with a product with q4_0.
+// in a module without products, and what makes activations also in one with a product with q8_0.
 func withResults(n *ir.Node) []*ir.Node {
 	to := []dtype.DType{dtype.F32}
 	switch n.Op {
@@ -164,7 +165,7 @@ func withResults(n *ir.Node) []*ir.Node {
 		all = append(all, &m)
 		if d == dtype.Q8A {
 			beside := m
-			weight := &ir.Value{Type: ir.Type{DType: dtype.Q4_0, Shape: ir.Dims(32, 32)}}
+			weight := &ir.Value{Type: ir.Type{DType: dtype.Q8_0, Shape: ir.Dims(32, 32)}}
 			product := &ir.Func{Nodes: []*ir.Node{{Op: ir.OpMatMul, Args: []*ir.Value{m.Result(), weight}}}}
 			beside.Func = &ir.Func{Module: &ir.Module{Funcs: []*ir.Func{product}}}
 			all = append(all, &beside)

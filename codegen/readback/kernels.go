@@ -71,16 +71,25 @@ func attending(base string, mayRound func(*ir.Node) bool) func(*ir.Node) string 
 	}
 }
 
-// quantizing names a kernel by the format that it writes, and by whether q8_0 is the only format in the module for which
-// that is q8a.
+// quantizing names a kernel by the format that it writes, and by whether q8_0 is a format in the module, and the only one for
+// which that is q8a.
 func quantizing(base string) func(*ir.Node) string {
 	return func(n *ir.Node) string {
 		name := base + activations[n.Result().Type.DType]
-		if n.Result().Type.DType == dtype.Q8A && !slices.ContainsFunc(n.Func.Module.AllFuncs(), hasOtherBlocks) {
+		all := n.Func.Module.AllFuncs()
+		if n.Result().Type.DType == dtype.Q8A && slices.ContainsFunc(all, hasBytes) && !slices.ContainsFunc(all, hasOtherBlocks) {
 			name += "Bounded"
 		}
 		return name
 	}
+}
+
+// hasBytes reports whether a function has a product with weights of q8_0.
+func hasBytes(f *ir.Func) bool {
+	return slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool {
+		product := n.Op == ir.OpMatMul || n.Op == ir.OpMatMulSwiGLU
+		return product && slices.ContainsFunc(n.Args[1:], func(v *ir.Value) bool { return v != nil && v.Type.DType == dtype.Q8_0 })
+	})
 }
 
 // otherBlocks are the formats beside q8_0 whose blocks have 32 elements, as those of q8a.
