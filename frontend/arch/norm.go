@@ -83,7 +83,7 @@ func (g *graph) ones(n int64) *ir.Value {
 func (n norm) applyHeads(g *graph, x *ir.Value, heads, size int64) *ir.Value {
 	switch {
 	case n.kind == headLayerNorm:
-		w := g.f.Reshape(g.matrix(n.name+".weight", heads, size), ir.Const(heads*size))
+		w := g.f.Reshape(g.vector(n.name+".weight", heads, size), ir.Const(heads*size))
 		y := joinHeads(g.f, g.f.LayerNorm(x, g.ones(size), nil, float32(n.eps)))
 		return splitHeads(g.f, g.f.Mul(y, w), heads, size)
 	case n.kind == noNorm || n.size == size:

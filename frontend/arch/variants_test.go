@@ -1,6 +1,7 @@
 package arch_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -261,5 +262,30 @@ func TestPairsOfNoSection(t *testing.T) {
 		if _, err := arch.Build(open(t, m), arch.Options{KV: dtype.F32}); err == nil || !strings.Contains(err.Error(), "rope.dimension_sections") {
 			t.Errorf("sections %v: %v", bad, err)
 		}
+	}
+}
+
+// TestWhatQuantizationLeaves converts the matrices of all models. Norms, also those that are matrices with a row for each head, and
+// routers and positions stay f32.
+func TestWhatQuantizationLeaves(t *testing.T) {
+	left := regexp.MustCompile(`(_norm|\.ffn_gate_inp|^position_embd)\.weight$`)
+	seen := make(map[string]bool)
+	for _, m := range archtest.Models() {
+		mod, err := arch.Build(open(t, m), arch.Options{Quantize: dtype.BF16})
+		if err != nil {
+			t.Errorf("%s: %v", m.Name, err)
+			continue
+		}
+		for _, w := range mod.Weights {
+			if part := left.FindStringSubmatch(w.Name); part != nil {
+				seen[part[1]] = true
+				if w.Type.DType != dtype.F32 {
+					t.Errorf("%s: %s is %v", m.Name, w.Name, w.Type.DType)
+				}
+			}
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("only %v were seen", seen)
 	}
 }

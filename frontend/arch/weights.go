@@ -108,10 +108,10 @@ func (g *graph) table(name string, shape ...int64) *ir.Value {
 	return g.f.Weight(full)
 }
 
-// vector returns the weight of a vector.
-func (g *graph) vector(name string, n int64) *ir.Value {
+// vector returns the weight of a vector, or of factors for each head.
+func (g *graph) vector(name string, shape ...int64) *ir.Value {
 	full := g.name(name)
-	g.declareVector(full, n)
+	g.declareVector(full, shape...)
 	return g.f.Weight(full)
 }
 
@@ -172,7 +172,7 @@ func (m *model) matrixExpr(name string, shape []int64) (dtype.DType, *ir.Expr) {
 		return x, ir.Expand(e, x.String())
 	}
 	q := m.conversion(dt)
-	if q == dtype.Invalid {
+	if q == dtype.Invalid || staysAsItIs(name) {
 		return dt, e
 	}
 	m.kept.Wanted++
@@ -191,18 +191,24 @@ func (m *model) conversion(dt dtype.DType) dtype.DType {
 	return dtype.Invalid
 }
 
-// declareVector declares the weight of a vector, converted to f32 for the kernels.
-func (m *model) declareVector(name string, n int64) {
+// staysAsItIs reports whether a matrix of floats is not converted, as llama-quantize does not (llama_model_quantize_internal): routers, whose
+// errors choose other experts, and positions. They are small.
+func staysAsItIs(name string) bool {
+	return strings.HasSuffix(name, ".ffn_gate_inp.weight") || name == positionsName
+}
+
+// declareVector declares the weight of a vector, or of factors for each head, converted to f32 for the kernels.
+func (m *model) declareVector(name string, shape ...int64) {
 	if m.declared[name] {
 		return
 	}
 	m.declared[name] = true
-	m.b.Weight(name, ir.Type{DType: dtype.F32, Shape: ir.Dims(n)}, m.vectorExpr(name, n))
+	m.b.Weight(name, ir.Type{DType: dtype.F32, Shape: ir.Dims(shape...)}, m.vectorExpr(name, shape...))
 }
 
-func (m *model) vectorExpr(name string, n int64) *ir.Expr {
+func (m *model) vectorExpr(name string, shape ...int64) *ir.Expr {
 	e := ir.Tensor(SourceName, name)
-	t := m.tensor(name, n)
+	t := m.tensor(name, shape...)
 	if t == nil {
 		return e
 	}
