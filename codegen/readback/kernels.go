@@ -71,42 +71,37 @@ func attending(base string, mayRound func(*ir.Node) bool) func(*ir.Node) string 
 	}
 }
 
-// quantizing names a kernel by the format that it writes, and by whether q8_0 is a format in the module, and the only one for
-// which that is q8a.
+// quantizing names a kernel by the format that it writes, and for q8a by the products of the module.
 func quantizing(base string) func(*ir.Node) string {
 	return func(n *ir.Node) string {
 		name := base + activations[n.Result().Type.DType]
-		all := n.Func.Module.AllFuncs()
-		if n.Result().Type.DType == dtype.Q8A && slices.ContainsFunc(all, hasBytes) && !slices.ContainsFunc(all, hasOtherBlocks) {
+		if n.Result().Type.DType == dtype.Q8A && multipliesBytes(n.Func.Module) {
 			name += "Bounded"
 		}
 		return name
 	}
 }
 
-// hasBytes reports whether a function has a product with weights of q8_0.
-func hasBytes(f *ir.Func) bool {
-	return slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool {
-		product := n.Op == ir.OpMatMul || n.Op == ir.OpMatMulSwiGLU
-		return product && slices.ContainsFunc(n.Args[1:], func(v *ir.Value) bool { return v != nil && v.Type.DType == dtype.Q8_0 })
-	})
-}
-
 // otherBlocks are the formats beside q8_0 whose blocks have 32 elements, as those of q8a.
 var otherBlocks = []dtype.DType{dtype.Q4_0, dtype.Q4_1, dtype.Q5_0, dtype.Q5_1, dtype.IQ4_NL, dtype.MXFP4}
 
-// hasOtherBlocks reports whether a function has a product with such weights, or experts.
-func hasOtherBlocks(f *ir.Func) bool {
-	other := func(v *ir.Value) bool { return v != nil && slices.Contains(otherBlocks, v.Type.DType) }
-	return slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool {
-		switch n.Op {
-		case ir.OpExpertsMatMul:
-			return true
-		case ir.OpMatMul, ir.OpMatMulSwiGLU:
-			return other(n.Args[1]) || n.Op == ir.OpMatMulSwiGLU && other(n.Args[2])
+// multipliesBytes reports whether a module without experts has products with q8_0, and none with other such blocks.
+func multipliesBytes(m *ir.Module) bool {
+	var weights []dtype.DType
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			switch n.Op {
+			case ir.OpExpertsMatMul:
+				return false
+			case ir.OpMatMul:
+				weights = append(weights, n.Args[1].Type.DType)
+			case ir.OpMatMulSwiGLU:
+				weights = append(weights, n.Args[1].Type.DType, n.Args[2].Type.DType)
+			}
 		}
-		return false
-	})
+	}
+	other := func(d dtype.DType) bool { return slices.Contains(otherBlocks, d) }
+	return slices.Contains(weights, dtype.Q8_0) && !slices.ContainsFunc(weights, other)
 }
 
 // elementwise is a kernel that computes each element of its result from the elements of its

@@ -191,8 +191,8 @@ func (m *model) conversion(dt dtype.DType) dtype.DType {
 	return dtype.Invalid
 }
 
-// staysAsItIs reports whether a matrix of floats is not converted, as llama-quantize does not (llama_model_quantize_internal): routers, whose
-// errors choose other experts, and positions. They are small.
+// staysAsItIs reports whether a matrix of floats is not converted: routers, whose errors choose other experts, and
+// positions. They are small, and llama-quantize leaves them, too (llama_model_quantize_internal).
 func staysAsItIs(name string) bool {
 	return strings.HasSuffix(name, ".ffn_gate_inp.weight") || name == positionsName
 }

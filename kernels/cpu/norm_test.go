@@ -101,7 +101,7 @@ var quantizers = []struct {
 }{
 	{"q8a", 32, q8a, cpu.QuantizeQ8A, cpu.RMSNormQ8A, encodeQ8A},
 	{"bounded q8a", 32, q8a, cpu.QuantizeQ8ABounded, cpu.RMSNormQ8ABounded, func(t *testing.T, values []float32) []byte {
-		if cpu.Active() == "avx2" || cpu.Active() == "avx512" {
+		if makesBounded() {
 			return encodeBounded(values)
 		}
 		return encodeQ8A(t, values)
@@ -114,6 +114,9 @@ func encodeQ8A(t *testing.T, values []float32) []byte {
 	b, _ := kt.EncodeValues(t, dtype.Q8A, values)
 	return b
 }
+
+// makesBounded reports whether the kernels in use have tiles for bounded blocks.
+func makesBounded() bool { return cpu.Active() == "avx2" || cpu.Active() == "avx512" }
 
 // boundedSums returns the sums of magnitudes that bounded blocks keep small: of elements i, i+1, i+16 and i+17, i even.
 func boundedSums[T int8 | float32](block []T) []float64 {
@@ -163,7 +166,7 @@ func encodeBounded(values []float32) []byte {
 // and wants sums of four of at most 255, errors of half a unit, and units no larger than what either needs.
 func TestBlocksForAVX2AreBounded(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
-		if cpu.Active() != "avx2" && cpu.Active() != "avx512" {
+		if !makesBounded() {
 			return
 		}
 		rng := kt.Rand(t)
