@@ -15,7 +15,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Sizes of all models.
+// Sizes of all models, but for those of Wide.
 const (
 	Width     = 64
 	Vocab     = 48
@@ -25,6 +25,14 @@ const (
 	inner                        = 96 // of feed-forward parts
 	expertCount, expertsUsed     = 4, 2
 	window                       = 5 // positions, where layers have one
+)
+
+// sizes are those of a model that may differ.
+type sizes struct{ width, headSize, inner int }
+
+var (
+	small = sizes{Width, headSize, inner}
+	wide  = sizes{2 * Width, 2 * headSize, 2 * inner}
 )
 
 // Model is a model file.
@@ -54,10 +62,16 @@ type Tensor struct {
 func Models() []Model { return Deep(1) }
 
 // Deep returns the models of all architectures with that many times as many layers.
-func Deep(times int) []Model {
+func Deep(times int) []Model { return models(times, small) }
+
+// Wide returns the models of all architectures with states, heads and feed-forward parts of twice the width. Heads have 32
+// elements then, as blocks of formats do.
+func Wide() []Model { return models(1, wide) }
+
+func models(times int, size sizes) []Model {
 	var models []Model
 	for _, s := range specs {
-		models = append(models, s(times))
+		models = append(models, s(times, size))
 	}
 	return models
 }
@@ -103,22 +117,23 @@ func (t Tensor) addTo(w *gguf.Writer) error {
 }
 
 // spec makes a model with some times as many layers.
-type spec func(times int) Model
+type spec func(times int, size sizes) Model
 
 // maker makes a model.
 type maker struct {
 	Model
+	sizes
 	arch string
 }
 
 // start begins a model with the keys that all have.
-func start(name, arch string, layers int) *maker {
-	m := &maker{Model: Model{Name: name}, arch: arch}
+func start(name, arch string, layers int, size sizes) *maker {
+	m := &maker{Model{Name: name}, size, arch}
 	m.Keys = append(m.Keys, Key{"general.architecture", arch}, Key{"general.name", name})
 	m.set("vocab_size", uint32(Vocab))
 	m.set("block_count", uint32(layers))
 	m.set("context_length", uint32(Positions))
-	m.set("embedding_length", uint32(Width))
+	m.set("embedding_length", uint32(m.width))
 	m.set("attention.head_count", uint32(headCount))
 	return m
 }

@@ -6,7 +6,7 @@ import "fmt"
 func Encoders() []Model {
 	var models []Model
 	for _, s := range encoders {
-		models = append(models, s(1))
+		models = append(models, s(1, small))
 	}
 	return models
 }
@@ -15,15 +15,16 @@ var encoders = []spec{
 	encoder("bert-cls", "bert", 2, all(separateOfEqualHeads, equalBiases), all(plain, plainBiases)),
 	encoder("bert-mean", "bert", 1, all(fusedOfEqualHeads, fusedBiases), all(plain, plainBiases)),
 	encoder("nomic-bert", "nomic-bert", 1, fusedOfEqualHeads, gated),
-	ranks("bert-rank", func(m *maker) { dense(m, Width); labels(m, 3) }),
+	ranks("bert-rank", func(m *maker) { dense(m, m.width); labels(m, 3) }),
 	ranks("bert-class", func(m *maker) { labels(m, 2) }),
 	ranks("bert-dense", func(m *maker) { dense(m, 1) }),
 }
 
 // ranks makes a BERT with a classification head.
 func ranks(name string, head func(m *maker)) spec {
-	return func(times int) Model {
-		m := &maker{Model: encoder(name, "bert", 4, all(separateOfEqualHeads, equalBiases), all(plain, plainBiases))(times), arch: "bert"}
+	return func(times int, size sizes) Model {
+		bert := encoder(name, "bert", 4, all(separateOfEqualHeads, equalBiases), all(plain, plainBiases))
+		m := &maker{bert(times, size), size, "bert"}
 		head(m)
 		return m.Model
 	}
@@ -31,7 +32,7 @@ func ranks(name string, head func(m *maker)) spec {
 
 // dense adds the matrix before the labels, or that of the only label.
 func dense(m *maker, rows int) {
-	m.matrix("cls", rows, Width)
+	m.matrix("cls", rows, m.width)
 	m.bias("cls", rows)
 }
 
@@ -42,24 +43,24 @@ func labels(m *maker, n int) {
 		names[i] = fmt.Sprint("LABEL_", i)
 	}
 	m.set("classifier.output_labels", names)
-	m.matrix("cls.output", n, Width)
+	m.matrix("cls.output", n, m.width)
 	m.bias("cls.output", n)
 }
 
 // encoder makes a model with a kind of pooling.
 func encoder(name, arch string, pooling uint32, attn, ffn func(m *maker, prefix string)) spec {
-	return func(times int) Model {
-		m := start(name, arch, 2*times)
-		m.set("feed_forward_length", uint32(inner))
+	return func(times int, size sizes) Model {
+		m := start(name, arch, 2*times, size)
+		m.set("feed_forward_length", uint32(m.inner))
 		m.set("attention.layer_norm_epsilon", float32(1e-5))
 		m.set("attention.causal", false)
 		m.set("pooling_type", pooling)
 		m.set("rope.freq_base", float32(1000))
 		m.Keys = append(m.Keys, Key{"tokenizer.ggml.token_type_count", uint32(2)})
-		m.matrix("token_embd", Vocab, Width)
-		m.matrix("token_types", 2, Width)
+		m.matrix("token_embd", Vocab, m.width)
+		m.matrix("token_types", 2, m.width)
 		if arch == "bert" {
-			m.matrix("position_embd", Positions, Width)
+			m.matrix("position_embd", Positions, m.width)
 		}
 		afterNorm(m, "token_embd_norm")
 		m.layers(2*times, func(prefix string) {
@@ -73,12 +74,12 @@ func encoder(name, arch string, pooling uint32, attn, ffn func(m *maker, prefix 
 }
 
 func afterNorm(m *maker, name string) {
-	m.norm(name, Width)
-	m.bias(name, Width)
+	m.norm(name, m.width)
+	m.bias(name, m.width)
 }
 
 func equalBiases(m *maker, prefix string) {
 	for _, name := range []string{"attn_q", "attn_k", "attn_v", "attn_output"} {
-		m.bias(prefix+name, Width)
+		m.bias(prefix+name, m.width)
 	}
 }

@@ -2,10 +2,10 @@ package archtest
 
 var specs = []spec{
 	like{name: "llama-biases", arch: "llama", layer: all(qkvBiases, func(m *maker, prefix string) {
-		m.bias(prefix+"attn_output", Width)
-		m.bias(prefix+"ffn_gate", inner)
-		m.bias(prefix+"ffn_up", inner)
-		m.bias(prefix+"ffn_down", Width)
+		m.bias(prefix+"attn_output", m.width)
+		m.bias(prefix+"ffn_gate", m.inner)
+		m.bias(prefix+"ffn_up", m.inner)
+		m.bias(prefix+"ffn_down", m.width)
 	})}.spec(),
 	like{name: "llama-factors-tied", arch: "llama", outside: ropeFactors, output: "tied"}.spec(),
 	like{name: "llama-linear", arch: "llama", keys: func(m *maker) {
@@ -28,11 +28,11 @@ var specs = []spec{
 		expertWidth(m)
 		m.set("expert_shared_feed_forward_length", uint32(48))
 	}, layer: qkvBiases, ffn: all(experts, func(m *maker, prefix string) {
-		m.add(prefix+"ffn_gate_inp_shexp.weight", 0, 0.3, Width)
+		m.add(prefix+"ffn_gate_inp_shexp.weight", 0, 0.3, m.width)
 		sharedExpert(m, prefix)
 	})}.spec(),
 	like{name: "gpt2", arch: "gpt2", norms: "layer", keys: oneHeadPerKey, attn: all(fusedOfEqualHeads, fusedBiases), ffn: all(plain, plainBiases),
-		outside: func(m *maker) { m.matrix("position_embd", Positions, Width) }}.spec(),
+		outside: func(m *maker) { m.matrix("position_embd", Positions, m.width) }}.spec(),
 	like{name: "starcoder2", arch: "starcoder2", norms: "layer", layer: all(qkvBiases, outBias), ffn: all(plain, plainBiases), output: "tied"}.spec(),
 	like{name: "gptneox", arch: "gptneox", norms: "layer", keys: func(m *maker) {
 		oneHeadPerKey(m)
@@ -58,8 +58,8 @@ var specs = []spec{
 	like{name: "stablelm-12b", arch: "stablelm", norms: "layer", shared: "shared", keys: partOfHeads, layer: normsOfEachHead}.spec(),
 	like{name: "falcon-7b", arch: "falcon", norms: "layer", shared: "shared", attn: fused, ffn: plain, output: "tied"}.spec(),
 	like{name: "falcon-40b", arch: "falcon", norms: "layer", shared: "shared", attn: fused, ffn: plain, layer: func(m *maker, prefix string) {
-		m.norm(prefix+"attn_norm_2", Width)
-		m.bias(prefix+"attn_norm_2", Width)
+		m.norm(prefix+"attn_norm_2", m.width)
+		m.bias(prefix+"attn_norm_2", m.width)
 	}}.spec(),
 	like{name: "granite", arch: "granite", keys: graniteScales}.spec(),
 	like{name: "granite-unturned", arch: "granite", keys: func(m *maker) {
@@ -85,21 +85,21 @@ var specs = []spec{
 	like{name: "gemma", arch: "gemma", output: "tied"}.spec(),
 	like{name: "bloom", arch: "bloom", norms: "layer", keys: oneHeadPerKey, attn: all(fusedOfEqualHeads, fusedBiases), ffn: all(plain, plainBiases),
 		outside: func(m *maker) {
-			m.norm("token_embd_norm", Width)
-			m.bias("token_embd_norm", Width)
+			m.norm("token_embd_norm", m.width)
+			m.bias("token_embd_norm", m.width)
 		}, output: "tied"}.spec(),
 	like{name: "mpt", arch: "mpt", norms: "unbiased", keys: limitedAlibi, attn: fused, ffn: plain, output: "tied"}.spec(),
 	like{name: "mpt-biases", arch: "mpt", norms: "layer", keys: func(m *maker) {
 		oneHeadPerKey(m)
 		m.set("attention.max_alibi_bias", float32(0))
 	},
-		attn: all(fusedOfEqualHeads, fusedBiases), ffn: all(plain, plainBiases), outside: func(m *maker) { m.matrix("position_embd", Positions, Width) }}.spec(),
+		attn: all(fusedOfEqualHeads, fusedBiases), ffn: all(plain, plainBiases), outside: func(m *maker) { m.matrix("position_embd", Positions, m.width) }}.spec(),
 	like{name: "refact", arch: "refact", keys: sixHeads, attn: separateOfSixHeads}.spec(),
 	like{name: "jais", arch: "jais", norms: "layer", keys: func(m *maker) {
 		oneHeadPerKey(m)
 		m.set("attention.max_alibi_bias", float32(6))
 	}, attn: all(fusedOfEqualHeads, fusedBiases), layer: func(m *maker, prefix string) {
-		m.bias(prefix+"ffn_gate", inner)
+		m.bias(prefix+"ffn_gate", m.inner)
 		plainBiases(m, prefix)
 	}}.spec(),
 	like{name: "olmo", arch: "olmo", norms: "bare", keys: func(m *maker) { m.set("attention.clamp_kqv", float32(0.7)) }}.spec(),
@@ -149,7 +149,7 @@ var specs = []spec{
 		expertWidth(m)
 		m.set("attention.sliding_window", uint32(window))
 	}, layer: all(qkvBiases, outBias, sinks), ffn: all(experts, expertBiases, func(m *maker, prefix string) {
-		m.norm(prefix+"post_attention_norm", Width)
+		m.norm(prefix+"post_attention_norm", m.width)
 	})}.spec(),
 	like{name: "gemma3", arch: "gemma3", output: "tied", keys: func(m *maker) {
 		m.set("attention.sliding_window", uint32(window))
@@ -170,16 +170,16 @@ var specs = []spec{
 	like{name: "arcee", arch: "arcee", ffn: plain}.spec(),
 	like{name: "smollm3", arch: "smollm3", output: "tied", kinds: 4}.spec(),
 	like{name: "seed_oss", arch: "seed_oss", shared: "shared", layer: all(qkvBiases, func(m *maker, prefix string) {
-		m.norm(prefix+"post_attention_norm", Width)
+		m.norm(prefix+"post_attention_norm", m.width)
 	})}.spec(),
 	like{name: "chatglm", arch: "chatglm", keys: partOfHeads, attn: all(fused, fusedBias), ffn: gatedInOne}.spec(),
 	like{name: "codeshell", arch: "codeshell", norms: "layer", attn: all(fused, fusedBias, outBias), ffn: all(plain, plainBiases)}.spec(),
 	like{name: "qwen", arch: "qwen", keys: oneHeadPerKey, attn: fusedOfEqualHeads, layer: func(m *maker, prefix string) {
-		m.bias(prefix+"attn_qkv", 3*Width)
+		m.bias(prefix+"attn_qkv", 3*m.width)
 	}, ffn: func(m *maker, prefix string) {
-		m.matrix(prefix+"ffn_gate", inner/2, Width)
-		m.matrix(prefix+"ffn_up", inner/2, Width)
-		m.matrix(prefix+"ffn_down", Width, inner/2)
+		m.matrix(prefix+"ffn_gate", m.inner/2, m.width)
+		m.matrix(prefix+"ffn_up", m.inner/2, m.width)
+		m.matrix(prefix+"ffn_down", m.width, m.inner/2)
 	}}.spec(),
 	like{name: "hunyuan-dense", arch: "hunyuan-dense", layer: headNorms, output: "tied"}.spec(),
 	like{name: "exaone4", arch: "exaone4", norms: "none", layer: all(headNorms, postNorms)}.spec(),
@@ -187,7 +187,7 @@ var specs = []spec{
 		sharedKeys(m)
 		m.set("expert_weights_norm", true)
 		m.set("leading_dense_block_count", uint32(0))
-		m.set("rope.dimension_count", uint32(headSize))
+		m.set("rope.dimension_count", uint32(m.headSize))
 	}, ffn: all(experts, sharedExperts)}.spec(),
 	like{name: "deepseek", arch: "deepseek", keys: sharedKeys, ffn: afterDense(all(experts, sharedExperts))}.spec(),
 	like{name: "dots1", arch: "dots1", keys: func(m *maker) {
@@ -224,8 +224,8 @@ var specs = []spec{
 		m.set("attention.max_alibi_bias", float32(8))
 	}, attn: separateOfSixHeads}.spec(),
 	like{name: "grok-1", arch: "grok", keys: expertKeys, ffn: experts, layer: func(m *maker, prefix string) {
-		m.norm(prefix+"attn_output_norm", Width)
-		m.norm(prefix+"layer_output_norm", Width)
+		m.norm(prefix+"attn_output_norm", m.width)
+		m.norm(prefix+"layer_output_norm", m.width)
 	}, output: "tied"}.spec(),
 	like{name: "grok-2", arch: "grok", keys: func(m *maker) {
 		expertWidth(m)
@@ -236,19 +236,19 @@ var specs = []spec{
 		m.set("final_logit_softcapping", float32(3))
 		m.set("logit_scale", float32(0.4))
 	}, ffn: all(gated, experts), layer: func(m *maker, prefix string) {
-		m.norm(prefix+"attn_output_norm", Width)
-		m.norm(prefix+"post_ffw_norm", Width)
+		m.norm(prefix+"attn_output_norm", m.width)
+		m.norm(prefix+"post_ffw_norm", m.width)
 	}}.spec(),
 	like{name: "orion", arch: "orion", norms: "layer"}.spec(),
 	like{name: "nemotron", arch: "nemotron", norms: "layer", keys: partOfHeads, layer: all(qkvBiases, outBias), ffn: all(plain, plainBiases)}.spec(),
 	like{name: "minicpm", arch: "minicpm", output: "tied"}.spec(),
 	like{name: "starcoder", arch: "starcoder", norms: "layer", keys: func(m *maker) { m.set("attention.head_count_kv", uint32(1)) },
 		attn: func(m *maker, prefix string) {
-			m.matrix(prefix+"attn_qkv", (headCount+2)*headSize, Width)
-			m.bias(prefix+"attn_qkv", (headCount+2)*headSize)
-			m.matrix(prefix+"attn_output", Width, Width)
+			m.matrix(prefix+"attn_qkv", (headCount+2)*m.headSize, m.width)
+			m.bias(prefix+"attn_qkv", (headCount+2)*m.headSize)
+			m.matrix(prefix+"attn_output", m.width, m.width)
 			outBias(m, prefix)
-		}, ffn: all(plain, plainBiases), outside: func(m *maker) { m.matrix("position_embd", Positions, Width) }}.spec(),
+		}, ffn: all(plain, plainBiases), outside: func(m *maker) { m.matrix("position_embd", Positions, m.width) }}.spec(),
 }
 
 // Sizes of latent attention.
@@ -273,12 +273,12 @@ func latent(m *maker) {
 }
 
 func latentParts(m *maker, prefix string) {
-	m.matrix(prefix+"attn_q_a", latentQueries, Width)
+	m.matrix(prefix+"attn_q_a", latentQueries, m.width)
 	m.norm(prefix+"attn_q_a_norm", latentQueries)
 	m.matrix(prefix+"attn_q_b", headCount*(latentStill+latentTurned), latentQueries)
-	m.matrix(prefix+"attn_kv_a_mqa", latentRank+latentTurned, Width)
+	m.matrix(prefix+"attn_kv_a_mqa", latentRank+latentTurned, m.width)
 	m.norm(prefix+"attn_kv_a_norm", latentRank)
-	m.matrix(prefix+"attn_output", Width, headCount*latentValue)
+	m.matrix(prefix+"attn_output", m.width, headCount*latentValue)
 }
 
 func latentWhole(m *maker, prefix string) {
@@ -294,15 +294,15 @@ func limitedAlibi(m *maker) {
 func sixHeads(m *maker) {
 	m.set("attention.head_count", uint32(6))
 	m.set("attention.head_count_kv", uint32(3))
-	m.set("attention.key_length", uint32(headSize))
-	m.set("attention.value_length", uint32(headSize))
+	m.set("attention.key_length", uint32(m.headSize))
+	m.set("attention.value_length", uint32(m.headSize))
 }
 
 func separateOfSixHeads(m *maker, prefix string) {
-	m.matrix(prefix+"attn_q", 6*headSize, Width)
-	m.matrix(prefix+"attn_k", 3*headSize, Width)
-	m.matrix(prefix+"attn_v", 3*headSize, Width)
-	m.matrix(prefix+"attn_output", Width, 6*headSize)
+	m.matrix(prefix+"attn_q", 6*m.headSize, m.width)
+	m.matrix(prefix+"attn_k", 3*m.headSize, m.width)
+	m.matrix(prefix+"attn_v", 3*m.headSize, m.width)
+	m.matrix(prefix+"attn_output", m.width, 6*m.headSize)
 }
 
 func sinks(m *maker, prefix string) { m.add(prefix+"attn_sinks.weight", 0, 2, headCount) }
@@ -310,9 +310,9 @@ func sinks(m *maker, prefix string) { m.add(prefix+"attn_sinks.weight", 0, 2, he
 // expertBiases are large enough that gates and what they multiply exceed their limits.
 func expertBiases(m *maker, prefix string) {
 	m.bias(prefix+"ffn_gate_inp", expertCount)
-	m.add(prefix+"ffn_gate_exps.bias", 0, 9, expertCount, inner)
-	m.add(prefix+"ffn_up_exps.bias", 0, 9, expertCount, inner)
-	m.add(prefix+"ffn_down_exps.bias", 0, 0.3, expertCount, Width)
+	m.add(prefix+"ffn_gate_exps.bias", 0, 9, expertCount, m.inner)
+	m.add(prefix+"ffn_up_exps.bias", 0, 9, expertCount, m.inner)
+	m.add(prefix+"ffn_down_exps.bias", 0, 0.3, expertCount, m.width)
 }
 
 func oneHeadPerKey(m *maker) { m.set("attention.head_count_kv", uint32(headCount)) }
@@ -348,9 +348,9 @@ func sharedKeys(m *maker) {
 
 // sharedExperts adds two experts as one.
 func sharedExperts(m *maker, prefix string) {
-	m.matrix(prefix+"ffn_gate_shexp", 2*inner, Width)
-	m.matrix(prefix+"ffn_up_shexp", 2*inner, Width)
-	m.matrix(prefix+"ffn_down_shexp", Width, 2*inner)
+	m.matrix(prefix+"ffn_gate_shexp", 2*m.inner, m.width)
+	m.matrix(prefix+"ffn_up_shexp", 2*m.inner, m.width)
+	m.matrix(prefix+"ffn_down_shexp", m.width, 2*m.inner)
 }
 
 // afterDense is a gated part in the first layer.
@@ -364,6 +364,6 @@ func afterDense(ffn func(m *maker, prefix string)) func(m *maker, prefix string)
 	}
 }
 
-func fusedBias(m *maker, prefix string) { m.bias(prefix+"attn_qkv", (headCount+2*kvHeads)*headSize) }
+func fusedBias(m *maker, prefix string) { m.bias(prefix+"attn_qkv", (headCount+2*kvHeads)*m.headSize) }
 
 func sections(m *maker) { m.set("rope.dimension_sections", []int32{3, 3, 2, 0}) }
