@@ -140,7 +140,7 @@ func (b *block) scorePanels(i, n, p, m int) {
 	k, f := b.keyRows(p), ofPanels[b.format]
 	set, x, xStride, blocks := active.matmul[f], b.queryAt(i), b.queryBytes(), b.KeyLen/formatShape[f].blockLen
 	if s := active.signed[f]; s != nil && n > 1 {
-		signs := pointer(b.keys) // unused where keys are blocks in panels; 32 rows take 72·KeyLen bytes of at least 512·KeyLen
+		signs := pointer(b.keys) // unused where keys are blocks in panels; 32 rows take 76·KeyLen bytes of at least 512·KeyLen
 		set = s.matmul
 		if s.take(signs, x, n*blocks) <= boundedSum {
 			set = s.boundedMatMul

@@ -232,7 +232,7 @@ func dotQ8(x, w unsafe.Pointer, blocks int) (a lanes) {
 					sum += int32(y) * int32(q[i])
 				}
 			}
-			a[r] += float32(float32(sum) * float32(v.d*dtype.F16ToF32(p.d[r])))
+			a[r] += float32(float32(float32(sum)*v.d) * dtype.F16ToF32(p.d[r]))
 		}
 	}
 	return a
@@ -250,7 +250,7 @@ func dotQ4(x, w unsafe.Pointer, blocks int) (a lanes) {
 					sum += int32(y)*int32(q[i]&15) + int32(v.q[16+4*j+i])*int32(q[i]>>4)
 				}
 			}
-			a[r] += float32(float32(sum) * float32(v.d*dtype.F16ToF32(p.d[r])))
+			a[r] += float32(float32(float32(sum)*v.d) * dtype.F16ToF32(p.d[r]))
 		}
 	}
 	return a

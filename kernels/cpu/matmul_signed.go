@@ -7,17 +7,18 @@ type signedTiles struct {
 	matmul, swiglu               tileSet
 	boundedMatMul, boundedSwiGLU tileSet // for rows of bounded blocks
 
-	// take makes n blocks of signed rows of n blocks of q8a. It returns the largest sum that boundedSum bounds.
+	// take makes n blocks of signed rows of n blocks of q8a. It returns the largest sum that boundedSum bounds, or more than that
+	// bound if the scale of one has more than 22 bits, is at least 2^103 or is negative.
 	take func(dst, x unsafe.Pointer, n int) (most int)
 }
 
 // boundedSum is the largest sum of the magnitudes of elements i, i+1, i+16 and i+17 of a bounded block, i even: tiles add
-// their products in 16 bits. QuantizeQ8ABounded makes such blocks; others have the tiles for any.
+// their products in 16 bits. QuantizeQ8ABounded makes such blocks, with scales of 22 bits; others have the tiles for any.
 const boundedSum = 255
 
 // A block of signed rows has 32 magnitudes, 32 bytes that give a weight the sign of an element of x, the scale of the
-// block, and the sum of the magnitudes of negative elements: see _asm/tile_signs.go.
-const signsBytes = 2*blockLen + f32Bytes + 4
+// block, what sums begin with, and what takes that from them: see _asm/tile_signs.go.
+const signsBytes = 2*blockLen + 3*f32Bytes
 
 // signedRows is the rows of x whose signs are separated at once: 288 KiB for k = 2048, 792 for 5632. With 16 to 512 rows
 // at once, products of 128 and 512 rows by 2048 and 5632 of k have the same speed (Zen 3).
@@ -56,7 +57,7 @@ func (p *signedProduct) part(set tileSet, x unsafe.Pointer, r0, r1, c0, c1 int) 
 	for c := c0; c < c1; {
 		g, panel := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows), c/panelRows*panelBytes
 		cols := min(c1-c-(g.panels-1)*panelRows, panelRows)
-		next := newNextPanel(askTiles, unsafe.Add(p.w, panel), g.panels*panelBytes, p.n-(c+g.panels*panelRows))
+		next := newNextPanel(bytesAsks, unsafe.Add(p.w, panel), g.panels*panelBytes, p.n-(c+g.panels*panelRows))
 		for r := r0; r < r1; {
 			t, at, aux := g.pick(r1-r), (r*p.n+c)*f32Bytes, p.res
 			switch {

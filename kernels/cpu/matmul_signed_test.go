@@ -64,6 +64,45 @@ func TestBlocksAboveTheBound(t *testing.T) {
 	})
 }
 
+// TestScalesOfBoundedBlocks multiplies bounded blocks with scales of 22 bits and of more, of all magnitudes, of both signs, infinite
+// and NaN. A sum times the scale of x is rounded, and so is that times the scale of weights.
+func TestScalesOfBoundedBlocks(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		rng := kt.Rand(t)
+		const n, k = 33, 32
+		w, ws := byteWeights(rng, n, k)
+		for c := range n {
+			binary.LittleEndian.PutUint16(w[c*34:], 0x0400<<(c%24)|uint16(rng.IntN(1024)))
+		}
+		packed := kt.NewBytes(kt.Pack(dtype.Q8_0, w, n, k), 0)
+		for exponent := range uint32(256) {
+			for _, bits := range []uint32{0, 4, 0x3ffffc, 0x7ffffc, 1, 2, 3, 0x400001, 0x7fffff, rng.Uint32N(1 << 23)} {
+				for _, rows := range []int{1, 2, 4, 7} {
+					x, xs := byteActivations(rng, rows, k, rows)
+					scale := exponent<<23 | bits | rng.Uint32N(2)<<31
+					binary.LittleEndian.PutUint32(x[len(x)-16:], scale) // of the last row
+					y := kt.NewBuffer(rows*n*4, 0)
+					cpu.MatMulQ8_0(y.Pointer(), kt.NewBytes(x, 0).Pointer(), packed.Pointer(), nil, weights(n, k), 0, rows, 0, n)
+					for i, got := range y.Floats() {
+						d := float32(1)
+						if i/n == rows-1 {
+							d = math.Float32frombits(scale)
+						}
+						sum := 0
+						for j, v := range xs[i/n*k:][:k] {
+							sum += v * ws[i%n*k+j]
+						}
+						want := float32(sum) * d * dtype.F16ToF32(binary.LittleEndian.Uint16(w[i%n*34:]))
+						if got != want && !(math.IsNaN(float64(got)) && math.IsNaN(float64(want))) {
+							t.Fatalf("%d rows, scale %#x: element %d is %g, not %g", rows, scale, i, got, want)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
 func testAnySign(t *testing.T, rng *rand.Rand, rows, n, k, bounded int) {
 	x, xs := byteActivations(rng, rows, k, bounded)
 	w, ws := byteWeights(rng, n, k)

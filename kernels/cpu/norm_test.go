@@ -131,7 +131,8 @@ func boundedSums[T int8 | float32](block []T) []float64 {
 	return sums
 }
 
-// encodeBounded is the definition of bounded blocks of q8a, of finite values: sums are at most 253 before rounding.
+// encodeBounded is the definition of bounded blocks of q8a, of finite values: sums are at most 253 before rounding, and scales have
+// 22 bits.
 func encodeBounded(values []float32) []byte {
 	var out []byte
 	for block := range slices.Chunk(values, 32) {
@@ -143,7 +144,7 @@ func encodeBounded(values []float32) []byte {
 			m := func(at int) float32 { return float32(math.Abs(float64(block[at]))) / 256 }
 			sums = max(sums, float32(m(i)+m(i+16))+float32(m(i+1)+m(i+17)))
 		}
-		d := max(most/127, sums/(253./256))
+		d := math.Float32frombits(math.Float32bits(max(most/127, sums/(253./256))) &^ 3)
 		id := 1 / d
 		q, sum := make([]byte, 32), float32(0)
 		if id-id == 0 {

@@ -20,7 +20,7 @@ const (
 	lineBytes = 64
 
 	// askTiles is the number of tiles that together prefetch as many bytes as one reads: asks in _asm; bytesAsks is
-	// that of q8_0 with VNNI.
+	// that of q8_0 with VNNI, and of signed rows.
 	askTiles  = 4
 	bytesAsks = 2
 

@@ -102,7 +102,7 @@ func TestFirstTilesAskForTheNextPanel(t *testing.T) {
 
 // TestTilesPrefetchWhatTheyRead demands that tiles of few rows, and those for AVX2 of expanded panels, prefetch in each
 // iteration as many lines as are read of a panel in it: nothing else reads the panels of few rows ahead. Of tiles of signed
-// rows four share that.
+// rows two share that.
 func TestTilesPrefetchWhatTheyRead(t *testing.T) {
 	lines := prefetches(t, "PREFETCHT")
 	demand := func(name string, bytes int) {
@@ -122,9 +122,13 @@ func TestTilesPrefetchWhatTheyRead(t *testing.T) {
 	demand("swigluQ4AVX2r4", 2*panelRows*q4Bytes)
 	demand("tilePairQ4AVX2r2p1", panelRows*q4Bytes)
 	demand("swigluPairQ4AVX2r2", 2*panelRows*q4Bytes)
-	demand("tileSignsQ8AVX2r2p2", 2*panelRows*q8Bytes/askTiles)
-	demand("tileSignsQ8AVX2r2p1", panelRows*q8Bytes/askTiles)
-	demand("swigluSignsQ8AVX2r2", 2*panelRows*q8Bytes/askTiles)
+	for _, name := range []string{"SignsQ8AVX2r2", "BoundedQ8AVX2r2", "BoundedQ8AVX2r4"} {
+		demand("tile"+name+"p2", 2*panelRows*q8Bytes/bytesAsks)
+		demand("swiglu"+name, 2*panelRows*q8Bytes/bytesAsks)
+	}
+	for _, name := range []string{"SignsQ8AVX2r2", "BoundedQ8AVX2r2"} {
+		demand("tile"+name+"p1", panelRows*q8Bytes/bytesAsks)
+	}
 	for _, d := range schemed {
 		s := d.Scheme()
 		if s == nil {

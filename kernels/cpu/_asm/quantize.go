@@ -17,7 +17,8 @@ const (
 )
 
 // The sums of four magnitudes of a bounded block (boundedSum of package cpu) are at most 253 before rounding, which adds
-// 2 at most. They are computed in units of 256, so that none is infinite.
+// 2 at most. They are computed in units of 256, so that none is infinite. The scale is cut to the 22 bits that tiles need
+// (signsTiles): sums become larger by 253·2^-21 at most, too little for another integer.
 const (
 	boundedUnit = 0x3b800000 // 1/256
 	mostBounded = 253. / 256
@@ -119,6 +120,7 @@ func (g *generator) quantizeBlock(load source, dst reg.GPVirtual, bounded bool) 
 	g.divide(d, "most8", 127)
 	if bounded {
 		g.VPMAXSD(g.boundedScale(v).AsX(), d.AsX(), d.AsX())
+		g.VPAND(g.word("scaleBits", 0xfffffffc), d, d)
 	}
 	id := g.inverse(d)
 	g.VMOVSS(d.AsX(), operand.Mem{Base: dst, Disp: q8aScale})

@@ -13,7 +13,7 @@ const squareBlocks = 2 // at once
 // partSquareKind is a kind of expanded blocks.
 type partSquareKind struct {
 	name  string
-	plain bool // products are of the scale and that of x, then of the integers: q8_0 and q4_0
+	plain bool // integers are multiplied by the scale of x first: q8_0 and q4_0
 	mins  bool
 }
 
@@ -181,9 +181,8 @@ func (s *partScaling) add(p, i int, sum reg.VecVirtual) {
 	s.VCVTDQ2PS(intsOf(s.ints, s.sum(p, i), s.at), v)
 	x := func(field int) operand.Mem { return operand.Mem{Base: s.before.x, Disp: i*q8aBytes + field} }
 	if s.kind.plain {
-		product := s.vec()
-		s.VMULPS_BCST(x(q8aScale), s.scales[p][i], product)
-		s.VFMADD231PS(product, v, sum)
+		s.VMULPS_BCST(x(q8aScale), v, v)
+		s.VFMADD231PS(s.scales[p][i], v, sum)
 		return
 	}
 	s.VMULPS(s.scales[p][i], v, v)

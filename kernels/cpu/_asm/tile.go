@@ -98,7 +98,8 @@ func (g *generator) xAddresses(t *tile) rows {
 // asks is how many tiles ask for as many bytes as one reads of its panels: askTiles of
 // package cpu. Tiles whose x is widened read short parts of panels, for which few rows have few
 // tiles: widenedAsks of package cpu. Those of q8_0 with VNNI take the least time for a byte, so that with the two or
-// three tiles of 9 to 16 rows they would wait for what none has asked for: bytesAsks of package cpu.
+// three tiles of 9 to 16 rows they would wait for what none has asked for, and signed rows have two tiles for 8: bytesAsks
+// of package cpu.
 const (
 	asks        = 4
 	widenedAsks = 2
@@ -110,7 +111,7 @@ func (t *tile) asks() int {
 	switch {
 	case t.widened:
 		return widenedAsks
-	case t.format == formatQ8:
+	case t.format == formatQ8, t.format == "SignsQ8", t.format == boundedQ8:
 		return bytesAsks
 	}
 	return asks

@@ -77,10 +77,9 @@ func (b *pairBlock) addRows(p, first, rows int) {
 		d := b.vec()
 		b.VBROADCASTSS(b.x.at(first+r, q8aScale), d)
 		for h, v := range acc[r] {
-			product := b.vec()
 			b.VSUBPS(start, v, v)
-			b.VMULPS(scale[h], d, product)
-			b.VFMADD213PS(b.sum(p, first+r, h), product, v)
+			b.VMULPS(d, v, v)
+			b.VFMADD213PS(b.sum(p, first+r, h), scale[h], v)
 			b.VMOVUPS(v, b.sum(p, first+r, h))
 		}
 	}

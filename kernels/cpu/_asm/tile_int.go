@@ -234,10 +234,9 @@ func (b *vnniBlock) scales(p int) reg.VecVirtual {
 
 // add scales the sum of products of a block and adds it to that of row r and panel p.
 func (b *vnniBlock) add(acc, scale reg.VecVirtual, r, p int) {
-	product := b.vec()
 	b.VSUBPS(b.start, acc, acc)
-	b.VMULPS_BCST(b.x.at(r, q8aScale), scale, product)
-	b.VFMADD231PS(product, acc, b.s[r][p][0])
+	b.VMULPS_BCST(b.x.at(r, q8aScale), acc, acc)
+	b.VFMADD231PS(scale, acc, b.s[r][p][0])
 }
 
 // unpack returns the bytes of group j of a block: k = 4j to 4j+3 of each row, for q4_0 also
@@ -290,7 +289,8 @@ func (g *generator) narrowTile(t *tile) {
 	g.finish(t, s)
 }
 
-// narrowBlock adds the products of one block of half a panel.
+// narrowBlock adds the products of one block of half a panel. The integers are multiplied by the scale of x and rounded first: that is
+// one step of signsTiles.
 func (g *generator) narrowBlock(t *tile, sum reg.VecVirtual, p, half int, w, x rows) {
 	acc, other := g.vec(), g.vec() // each product waits for the one before
 	var unsigned func(from operand.Mem) []reg.VecVirtual
@@ -316,8 +316,6 @@ func (g *generator) narrowBlock(t *tile, sum reg.VecVirtual, p, half int, w, x r
 			g.avx2Bytes(acc, p, half, j, w, x)
 		}
 	}
-	scale, product := g.vec(), g.vec()
-	g.VCVTPH2PS(w.at(p, t.groups()*64+half*16), scale)
 	switch {
 	case t.isa == avxVNNI:
 		g.VPADDD(other, acc, acc)
@@ -327,9 +325,11 @@ func (g *generator) narrowBlock(t *tile, sum reg.VecVirtual, p, half int, w, x r
 	default:
 		g.VCVTDQ2PS(acc, acc)
 	}
-	g.VBROADCASTSS(x.at(0, q8aScale), product)
-	g.VMULPS(scale, product, product)
-	g.VFMADD231PS(product, acc, sum)
+	scale, d := g.vec(), g.vec()
+	g.VCVTPH2PS(w.at(p, t.groups()*64+half*16), scale)
+	g.VBROADCASTSS(x.at(0, q8aScale), d)
+	g.VMULPS(d, acc, acc)
+	g.VFMADD231PS(scale, acc, sum)
 }
 
 // newUnsigned returns what loads the unsigned bytes of a vector of a group of a panel: k = 4j to 4j+3 of each row, for q4_0

@@ -323,10 +323,11 @@ func (b *tailBlock) scale(p, r int, acc []reg.VecVirtual) {
 	case tailOffset:
 		b.VBROADCASTSS(b.x.at(r, q8aScale), d)
 		for h, v := range acc {
-			product := b.vec()
-			b.VMULPS(b.w.at(p, b.kind.scalesAt()+h*b.generator.bytes()), d, product)
-			b.VFMADD213PS(b.sum(p, r, h), product, v)
-			b.VMOVUPS(v, b.sum(p, r, h))
+			sum := b.vec()
+			b.VMULPS(d, v, v)
+			b.VMOVUPS(b.sum(p, r, h), sum)
+			b.VFMADD231PS(b.w.at(p, b.kind.scalesAt()+h*b.generator.bytes()), v, sum)
+			b.VMOVUPS(sum, b.sum(p, r, h))
 		}
 		return
 	case tailMins:

@@ -8,12 +8,14 @@ import (
 )
 
 // A block of signed rows is a block of q8a with separate signs: 32 magnitudes, 32 bytes that are 0x80 or, where x
-// is negative, 0x7f, the scale, and the sum of the magnitudes of negative elements. See signedProduct of package cpu.
+// is negative, 0x7f, the scale, startBits plus the sum of the magnitudes of negative elements, and the float32 with startBits
+// times the scale, negated. See signedProduct of package cpu.
 const (
-	signsBytes     = 72
-	signsMasks     = 32
-	signsScale     = 64
-	signsNegatives = 68
+	signsBytes  = 76
+	signsMasks  = 32
+	signsScale  = 64
+	signsStart  = 68
+	signsOffset = 72
 )
 
 // signsTiles generates the tiles of q8_0 for AVX2 and several rows of x, and the function that separates signs.
@@ -23,23 +25,32 @@ const (
 // the sign by one VPXOR, which reads them from memory: with 0x80 an element w is w, with 0x7f it is -w-1. The sum of the
 // magnitudes of negative elements takes that 1 out. A pair of products is at least -2·127·128, which 16 bits hold.
 //
-// Nothing is unpacked for a panel, and a tile has rows of x for two vectors of two panels.
+// Nothing is unpacked for a panel, and a tile has each row of x for two vectors of two panels.
 //
 // Rows of bounded blocks, in which the magnitudes of two pairs sum up to 255 at most, have tiles that add the products of
 // two words in 16 bits: 255·128 fits. Two words of a vector take 7 instructions instead of 8, of which 3 instead of 4 multiply.
+// The scales of these blocks have 22 bits, and sums begin with startBits: as float32 they are 3·2^22 more than they should be,
+// and 3·2^22 times the scale is exact, so that one fused instruction converts and scales.
 func signsTiles(g *generator) {
 	g.isa = avx2
-	for _, format := range []format{"SignsQ8", "BoundedQ8"} {
-		for _, t := range []tile{
-			{rows: 2, panels: 2}, {rows: 1, panels: 2}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
-			{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
-		} {
-			t.format, t.isa, t.level = format, avx2, avx2.name
-			g.signsTile(&t)
+	for _, s := range []struct {
+		format
+		rows []int // of tiles of two panels, the most first
+	}{{"SignsQ8", []int{2, 1}}, {boundedQ8, []int{4, 2, 1}}} {
+		for _, swiglu := range []bool{false, true} {
+			for _, rows := range s.rows {
+				g.signsTile(&tile{format: s.format, isa: avx2, level: avx2.name, rows: rows, panels: 2, swiglu: swiglu})
+				if rows <= 2 && !swiglu {
+					g.signsTile(&tile{format: s.format, isa: avx2, level: avx2.name, rows: rows, panels: 1})
+				}
+			}
 		}
 	}
 	g.takeSigns()
 }
+
+// boundedQ8 is the format of tiles for rows of bounded blocks.
+const boundedQ8 format = "BoundedQ8"
 
 // signsTile generates a tile.
 func (g *generator) signsTile(t *tile) {
@@ -87,85 +98,68 @@ func (b *signsBlock) askNext(next reg.GPVirtual) {
 	b.Label(nothing)
 }
 
-// block adds the products of a block of all panels. The steps for an element are those of narrowBlock.
+// block adds the products of a block of all panels, a row at a time. The steps for an element are those of narrowBlock.
 func (b *signsBlock) block() {
-	acc := b.products()
-	d := b.vecs(b.rows)
-	for r := range d {
-		b.VBROADCASTSS(b.x.at(r, signsScale), d[r])
+	scales := b.vecs(2 * b.panels)
+	for i, s := range scales {
+		b.VCVTPH2PS(b.w.at(i/2, partWords*64+i%2*16), s)
 	}
-	for p := range b.panels {
-		for h := range b.halves() {
-			scale := b.vec()
-			b.VCVTPH2PS(b.w.at(p, partWords*64+h*16), scale)
-			for r := range d {
-				v, product := acc[r][2*p+h], b.vec()
-				b.VCVTDQ2PS(v, v)
-				b.VMULPS(scale, d[r], product)
-				b.VFMADD213PS(b.sum(p, r, h), product, v)
-				b.VMOVUPS(v, b.sum(p, r, h))
-			}
+	for r := range b.rows {
+		acc := b.products(r)
+		b.scale(r, acc)
+		for i, v := range acc {
+			b.VFMADD213PS(b.sum(i/2, r, i%2), scales[i], v)
+			b.VMOVUPS(v, b.sum(i/2, r, i%2))
 		}
 	}
 }
 
-// products returns the sums of products by row, then by panel and half of it.
-func (b *signsBlock) products() [][]reg.VecVirtual {
-	acc := make([][]reg.VecVirtual, b.rows)
-	for r := range acc {
-		acc[r] = b.vecs(2 * b.panels)
+// products returns startBits plus the sums of products of row r, by panel and half of it.
+func (b *signsBlock) products(r int) []reg.VecVirtual {
+	acc, start := b.vecs(2*b.panels), b.vec()
+	b.VPBROADCASTD(b.x.at(r, signsStart), start)
+	together := 1 // words whose products are added in 16 bits
+	if b.format == boundedQ8 {
+		together = 2
 	}
-	if b.format == "BoundedQ8" {
-		b.boundedWords(acc)
-	} else {
-		b.signedWords(acc)
-	}
-	for r := range acc {
-		negatives := b.vec()
-		b.VPBROADCASTD(b.x.at(r, signsNegatives), negatives)
-		for _, v := range acc[r] {
-			b.VPADDD(negatives, v, v)
+	for j := range partWords / together {
+		magnitude, sign := b.vecs(together), b.vecs(together)
+		for i := range together {
+			at := 4 * (j + i*partWords/2)
+			b.VPBROADCASTD(b.x.at(r, at), magnitude[i])
+			b.VPBROADCASTD(b.x.at(r, signsMasks+at), sign[i])
+		}
+		for i, v := range acc {
+			product := b.signedWord(i/2, i%2, j, magnitude[0], sign[0])
+			if together > 1 {
+				b.VPADDW(b.signedWord(i/2, i%2, j+partWords/2, magnitude[1], sign[1]), product, product)
+			}
+			b.VPMADDWD(b.ones, product, product)
+			if j == 0 {
+				b.VPADDD(start, product, v)
+			} else {
+				b.VPADDD(product, v, v)
+			}
 		}
 	}
 	return acc
 }
 
-// signedWords sets acc to the sums of products, a word at a time.
-func (b *signsBlock) signedWords(acc [][]reg.VecVirtual) {
-	for j := range partWords {
-		magnitude, sign := b.vecs(b.rows), b.vecs(b.rows)
-		for r := range acc {
-			b.VPBROADCASTD(b.x.at(r, 4*j), magnitude[r])
-			b.VPBROADCASTD(b.x.at(r, signsMasks+4*j), sign[r])
+// scale takes startBits from the sums of row r and multiplies them by the scale of x, rounded once.
+func (b *signsBlock) scale(r int, acc []reg.VecVirtual) {
+	d := b.vec()
+	b.VBROADCASTSS(b.x.at(r, signsScale), d)
+	if b.format == boundedQ8 {
+		offset := b.vec()
+		b.VBROADCASTSS(b.x.at(r, signsOffset), offset)
+		for _, v := range acc {
+			b.VFMADD213PS(offset, d, v)
 		}
-		for p := range b.panels {
-			for h := range b.halves() {
-				for r := range acc {
-					b.add(acc[r][2*p+h], b.signedWord(p, h, j, magnitude[r], sign[r]), j == 0)
-				}
-			}
-		}
+		return
 	}
-}
-
-// boundedWords sets acc to the sums of products, words j and j+4 at once. Registers hold these of one row at a time.
-func (b *signsBlock) boundedWords(acc [][]reg.VecVirtual) {
-	const distance = partWords / 2
-	for j := range distance {
-		for r := range acc {
-			magnitude, sign := b.vecs(2), b.vecs(2)
-			for i := range 2 {
-				b.VPBROADCASTD(b.x.at(r, 4*(j+i*distance)), magnitude[i])
-				b.VPBROADCASTD(b.x.at(r, signsMasks+4*(j+i*distance)), sign[i])
-			}
-			for p := range b.panels {
-				for h := range b.halves() {
-					product := b.signedWord(p, h, j, magnitude[0], sign[0])
-					b.VPADDW(b.signedWord(p, h, j+distance, magnitude[1], sign[1]), product, product)
-					b.add(acc[r][2*p+h], product, j == 0)
-				}
-			}
-		}
+	for _, v := range acc {
+		b.VSUBPS(b.word("start", startBits), v, v)
+		b.VMULPS(d, v, v)
 	}
 }
 
@@ -177,25 +171,16 @@ func (b *signsBlock) signedWord(p, h, j int, magnitude, sign reg.VecVirtual) reg
 	return product
 }
 
-// add adds pairs of products of 16 bits to a sum, or begins it with them.
-func (b *signsBlock) add(sum, product reg.VecVirtual, first bool) {
-	if first {
-		b.VPMADDWD(b.ones, product, sum)
-		return
-	}
-	b.VPMADDWD(b.ones, product, product)
-	b.VPADDD(product, sum, sum)
-}
-
 // takeSigns generates the function that makes signed rows of rows of q8a.
 func (g *generator) takeSigns() {
 	const name = "takeSignsAVX2"
 	g.function(name, []string{fmt.Sprintf("%s makes n blocks of signed rows of n blocks of q8a, and returns the largest sum of the magnitudes", name),
-		"of elements i, i+1, i+16 and i+17 of a block, i even."}, integers("most"),
+		"of elements i, i+1, i+16 and i+17 of a block, i even, or at least 512 if a scale times startBits is not exact."}, integers("most"),
 		pointers("dst", "x"), integers("n"))
 	dst, x, n, loop, done := g.arg("dst"), g.arg("x"), g.arg("n"), g.label("loop"), g.label("done")
-	most := g.vec()
+	most, inexact := g.vec(), g.vec()
 	g.zero(most)
+	g.zero(inexact)
 	g.TESTQ(n, n)
 	g.JZ(operand.LabelRef(done))
 	zero, flip, ones8, ones16 := g.vec(), g.vec(), g.vec(), g.vec()
@@ -221,17 +206,34 @@ func (g *generator) takeSigns() {
 	g.VPMADDUBSW(ones8, magnitude, magnitude)
 	g.VPMADDWD(ones16, magnitude, magnitude)
 	sum := g.reduce(magnitude, func(a, b, to reg.Register) { g.VPADDD(a, b, to) })
-	g.VMOVD(sum.AsX(), operand.Mem{Base: dst, Disp: signsNegatives})
-	scale := g.GP32()
-	g.MOVL(operand.Mem{Base: x, Disp: q8aScale}, scale)
-	g.MOVL(scale, operand.Mem{Base: dst, Disp: signsScale})
+	g.VPADDD(g.word("start", startBits), sum, sum)
+	g.VMOVD(sum.AsX(), operand.Mem{Base: dst, Disp: signsStart})
+	d := g.XMM()
+	g.VMOVD(operand.Mem{Base: x, Disp: q8aScale}, d)
+	g.VMOVD(d, operand.Mem{Base: dst, Disp: signsScale})
+	g.inexact(d, inexact)
+	g.VMULPS(g.word("minusStart", startBits|1<<31), d, d)
+	g.VMOVD(d, operand.Mem{Base: dst, Disp: signsOffset})
 	g.ADDQ(operand.I32(q8aBytes), x)
 	g.ADDQ(operand.I32(signsBytes), dst)
 	g.DECQ(n)
 	g.JNZ(operand.LabelRef(loop))
 	g.Label(done)
 	result := g.GP32()
+	g.VPMAXSD(inexact, most, most)
 	g.VMOVD(g.acrossLanes(most).AsX(), result)
 	g.Store(result.As64(), g.Return("most"))
 	g.ret()
+}
+
+// inexact makes the lowest lane of most at least 512 if startBits times d may not be exact: d has more than 22 bits, is at least
+// 2^103, or is negative.
+func (g *generator) inexact(d, most reg.VecVirtual) {
+	v := g.XMM()
+	g.VPSLLD(operand.U8(30), d, v)
+	g.VPSRLD(operand.U8(21), v, v)
+	g.VPMAXSD(v, most.AsX(), most.AsX())
+	g.VPSRLD(operand.U8(1), d, v)
+	g.VPSUBD(g.word("exactScales", 0x73000000/2-512), v, v)
+	g.VPMAXSD(v, most.AsX(), most.AsX())
 }
