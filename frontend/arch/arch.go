@@ -100,6 +100,7 @@ var architectures = map[string]func(*model) decoder{
 	"gemma2":        gemma2,
 	"gemma3":        gemma3,
 	"glm4":          glm4,
+	"glm4moe":       glm4moe,
 	"gpt2":          gpt2,
 	"gptneox":       gptneox,
 	"gpt-oss":       gptOSS,

@@ -1,5 +1,7 @@
 package arch
 
+import "fmt"
+
 // deepseek is DeepSeek 1 with experts: a llama whose first layers are dense, and the others have experts and some that
 // all tokens share.
 func deepseek(m *model) decoder {
@@ -45,22 +47,27 @@ func hunyuanMoE(m *model) decoder {
 	return hunyuanLayers(m, e)
 }
 
-// gating reads how weights of experts are made of scores. The numbers are those of llama.cpp (src/llama-hparams.h).
+// How weights of experts are made of scores, by the numbers that files have for it (llama.cpp, src/llama-hparams.h).
+const (
+	gatingSoftmax = 1
+	gatingSigmoid = 2
+)
+
+// gating reads how weights of experts are made of scores.
 func (m *model) gating() weighting {
-	return m.gatingKind(m.count("expert_gating_func", 1, 2))
+	return gatingKind(m.count("expert_gating_func", gatingSoftmax, gatingSigmoid), m.stated("expert_weights_norm"))
 }
 
 // gatingOr is gating with a default.
 func (m *model) gatingOr(def int64) weighting {
-	return m.gatingKind(m.countOr("expert_gating_func", def, 1, 2))
+	return gatingKind(m.countOr("expert_gating_func", def, gatingSoftmax, gatingSigmoid), m.stated("expert_weights_norm"))
 }
 
-func (m *model) gatingKind(kind int64) weighting {
-	norm := m.stated("expert_weights_norm")
+func gatingKind(kind int64, norm bool) weighting {
 	switch {
-	case kind == 1 && norm:
+	case kind == gatingSoftmax && norm:
 		return softmaxOfChosen
-	case kind == 1:
+	case kind == gatingSoftmax:
 		return softmaxOfAll
 	case norm:
 		return sigmoidsOfSum
@@ -76,6 +83,27 @@ func sharedExperts(m *model, w weighting) experts {
 		e.shared = gated{act: silu, size: min(n*size, maxWidth), suffix: "_shexp"}
 	}
 	return e
+}
+
+// leaveOutPredictors leaves out the last layers of the file that predict further tokens, as llama.cpp does: logits do not
+// depend on them.
+func (m *model) leaveOutPredictors() {
+	const key = "nextn_predict_layers"
+	n := m.countOr(key, 0, 0, maxLayers)
+	if n == 0 || m.errs.Any() {
+		return
+	}
+	if n >= m.layers {
+		m.fail(m.file.KeyError(m.key(key), "%d of %d layers: the file is damaged", n, m.layers))
+		return
+	}
+	m.layers -= n
+	for t := range m.file.Tensors() {
+		var layer int64
+		if k, _ := fmt.Sscanf(t.Name, "blk.%d.", &layer); k == 1 && layer >= m.layers && layer < m.layers+n {
+			m.used[t.Name] = true
+		}
+	}
 }
 
 // leadingDense returns a description whose layers after the first few have experts as feed-forward parts.

@@ -5,17 +5,11 @@ import "math"
 // deepseek2 is DeepSeek 2, 3 and R1: latent attention, first layers that are dense, and others with experts and some
 // that all tokens share. The choice of experts may have a bias, and be limited to groups of them.
 func deepseek2(m *model) decoder {
+	m.leaveOutPredictors()
 	a := m.latentAttention(neighbours)
 	m.stretchScores(&a)
-	e := sharedExperts(m, m.gatingOr(1))
+	e := sharedExperts(m, m.gatingOr(gatingSoftmax))
 	e.bias, e.scale = optional, m.atLeastZeroOr("expert_weights_scale", 0)
-	e.groups = m.countOr("expert_group_count", 0, 0, maxExperts)
-	if e.groups > 1 {
-		e.groupsUsed = m.count("expert_group_used_count", 1, e.groups)
-		if e.count%e.groups != 0 || e.count < 2*e.groups {
-			m.fail(m.file.KeyError(m.key("expert_group_count"), "%d groups of %d experts: the file is damaged", e.groups, e.count))
-		}
-	}
 	d := decoder{
 		layer: sequence{
 			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: a},

@@ -40,7 +40,8 @@ var (
 
 func takeProbabilities(f *ir.FuncBuilder, _, p, idx *ir.Value) *ir.Value { return f.Take(p, idx) }
 
-// experts reads the number of experts and of those used. size is the width of each.
+// experts reads the number of experts, of those used and of the groups that they are chosen from. size is the width of
+// each.
 func (m *model) experts(size int64, w weighting) experts {
 	e := experts{size: size, act: silu, weights: w}
 	e.count = m.count("expert_count", 1, maxExperts)
@@ -48,7 +49,20 @@ func (m *model) experts(size int64, w weighting) experts {
 	if e.used > e.count && !m.errs.Any() {
 		m.fail(m.file.KeyError(m.key("expert_used_count"), "%d experts are used of %d: the file is damaged", e.used, e.count))
 	}
+	m.groups(&e)
 	return e
+}
+
+// groups reads the number of groups of experts and of those that are chosen from.
+func (m *model) groups(e *experts) {
+	e.groups = m.countOr("expert_group_count", 0, 0, maxExperts)
+	if e.groups <= 1 {
+		return
+	}
+	e.groupsUsed = m.count("expert_group_used_count", 1, e.groups)
+	if e.count%e.groups != 0 || e.count < 2*e.groups {
+		m.fail(m.file.KeyError(m.key("expert_group_count"), "%d groups of %d experts: the file is damaged", e.groups, e.count))
+	}
 }
 
 // expertFeedForward returns the width of an expert. Files that do not state it divide the width of a layer among the

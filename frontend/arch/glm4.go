@@ -3,6 +3,7 @@ package arch
 // glm4 is GLM-4: norms before and after parts, rotations of neighbours in a part of each head, and one matrix for gate
 // and up.
 func glm4(m *model) decoder {
+	m.leaveOutPredictors()
 	h := m.equalHeads()
 	return decoder{
 		layer: sequence{
@@ -16,6 +17,33 @@ func glm4(m *model) decoder {
 		},
 		norm: m.rmsNorm("output_norm"),
 	}
+}
+
+// glm4moe is GLM 4.5 and 4.6: rotations of halves in a part of each head, first layers that are dense, and others with
+// experts whose choice has a bias, and some that all tokens share. The largest has norms of each head of queries and keys.
+func glm4moe(m *model) decoder {
+	m.leaveOutPredictors()
+	if m.file.Has(m.key(keySections)) { // of GLM 4.5 V
+		m.sectionsOfText()
+	}
+	h := m.equalHeads()
+	e := sharedExperts(m, m.gatingOr(gatingSigmoid))
+	e.bias, e.scale = required, m.atLeastZeroOr("expert_weights_scale", 0)
+	d := decoder{
+		layer: sequence{
+			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: attention{
+				heads: h,
+				qkv:   separate{bias: optional},
+				qNorm: m.rmsNormIfAny("attn_q_norm").over(h.k),
+				kNorm: m.rmsNormIfAny("attn_k_norm").over(h.k),
+				rope:  m.rope(h.k, halves),
+				scale: h.scale(),
+			}},
+			residual{at: "ffn", in: m.rmsNorm("post_attention_norm"), body: gated{act: silu, size: m.feedForward()}},
+		},
+		norm: m.rmsNorm("output_norm"),
+	}
+	return leadingDense(m, d, e)
 }
 
 // chatglm is ChatGLM 2 and 3 and the first GLM-4: rotations of neighbours in a part of each head, and one matrix for

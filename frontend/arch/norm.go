@@ -31,6 +31,14 @@ func (m *model) rmsNorm(name string) norm {
 	return norm{kind: rms, name: name, size: m.embd, eps: m.positive("attention.layer_norm_rms_epsilon")}
 }
 
+// rmsNormIfAny is rmsNorm for layers that only some files have the norm in.
+func (m *model) rmsNormIfAny(name string) norm {
+	if !m.has(layerName(0, name+".weight")) {
+		return norm{}
+	}
+	return m.rmsNorm(name)
+}
+
 // layerNorm describes a layer norm of the hidden state.
 func (m *model) layerNorm(name string, bias presence) norm {
 	return norm{kind: layerNorm, name: name, size: m.embd, eps: m.positive("attention.layer_norm_epsilon"), bias: bias}

@@ -70,6 +70,8 @@ func TestKeysThatFilesMayLack(t *testing.T) {
 		{"granite", "residual_scale", float32(1)},
 		{"deepseek2", "expert_weights_scale", float32(1)},
 		{"dots1", "expert_weights_scale", float32(0)},
+		{"glm4moe", "expert_gating_func", uint32(2)},
+		{"glm4moe", "expert_group_count", uint32(1)},
 	} {
 		if textOf(t, variant(t, c.model, map[string]any{c.key: nil})) != textOf(t, variant(t, c.model, map[string]any{c.key: c.usual})) {
 			t.Errorf("%s: without %s it is not the model with %v", c.model, c.key, c.usual)
@@ -80,10 +82,36 @@ func TestKeysThatFilesMayLack(t *testing.T) {
 // TestLayersOfExpertsFromTheFirst: files that do not state how many layers are dense have none.
 func TestLayersOfExpertsFromTheFirst(t *testing.T) {
 	const key = "leading_dense_block_count"
-	for _, name := range []string{"deepseek", "deepseek2", "dots1"} {
+	for _, name := range []string{"deepseek", "deepseek2", "dots1", "glm4moe"} {
 		_, err := arch.Build(open(t, variant(t, name, map[string]any{key: nil})), arch.Options{})
 		if err == nil || !strings.Contains(err.Error(), "blk.0.ffn_gate_exps.weight") || strings.Contains(err.Error(), key) {
 			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// TestPredictorsAreLeftOut: layers that predict further tokens change nothing.
+func TestPredictorsAreLeftOut(t *testing.T) {
+	for _, name := range []string{"deepseek2", "glm4", "glm4moe"} {
+		m := variant(t, name, map[string]any{"block_count": uint32(3)})
+		for _, x := range m.Tensors {
+			if rest, ok := strings.CutPrefix(x.Name, "blk.1."); ok {
+				x.Name = "blk.2." + rest
+				m.Tensors = append(slices.Clip(m.Tensors), x)
+			}
+		}
+		m.Tensors = append(m.Tensors, archtest.Tensor{Name: "blk.2.nextn.enorm.weight", Shape: []int{archtest.Width}, Data: make([]float32, archtest.Width)})
+		key := m.Arch() + ".nextn_predict_layers"
+		with := func(n uint32) archtest.Model {
+			m := m
+			m.Keys = append(slices.Clip(m.Keys), archtest.Key{Name: key, Value: n})
+			return m
+		}
+		if textOf(t, with(1)) != textOf(t, variant(t, name, nil)) {
+			t.Errorf("%s: the layer changes the module", name)
+		}
+		if _, err := arch.Build(open(t, with(3)), arch.Options{}); err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("%s: 3 of 3 layers: error %v", name, err)
 		}
 	}
 }

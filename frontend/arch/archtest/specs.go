@@ -148,9 +148,7 @@ var specs = []spec{
 		yarn(m)
 		expertWidth(m)
 		m.set("attention.sliding_window", uint32(window))
-	}, layer: all(qkvBiases, outBias, sinks), ffn: all(experts, expertBiases, func(m *maker, prefix string) {
-		m.norm(prefix+"post_attention_norm", m.width)
-	})}.spec(),
+	}, layer: all(qkvBiases, outBias, sinks), ffn: all(experts, expertBiases, postNorm)}.spec(),
 	like{name: "gemma3", arch: "gemma3", output: "tied", keys: func(m *maker) {
 		m.set("attention.sliding_window", uint32(window))
 		m.set("rope.freq_base", float32(1e6))
@@ -163,15 +161,20 @@ var specs = []spec{
 	}, kinds: 4}.spec(),
 	like{name: "glm4", arch: "glm4", keys: func(m *maker) { m.set("rope.dimension_count", uint32(8)) },
 		attn: all(separate, qkvBiases), ffn: gatedInOne, layer: postNorms}.spec(),
+	like{name: "glm4moe", arch: "glm4moe", shared: "shared", keys: glmExperts, layer: all(qkvBiases, headNorms, postNorm),
+		ffn: afterDense(all(experts, sharedExperts, choiceBias))}.spec(),
+	like{name: "glm4moe-air", arch: "glm4moe", shared: "shared", keys: func(m *maker) {
+		glmExperts(m)
+		m.set("expert_gating_func", uint32(1))
+		m.set("rope.dimension_sections", []int32{2, 1, 1, 0})
+	}, layer: postNorm, ffn: afterDense(all(experts, sharedExperts, choiceBias)), output: "tied"}.spec(),
 	like{name: "internlm2", arch: "internlm2"}.spec(),
 	like{name: "xverse", arch: "xverse"}.spec(),
 	like{name: "ernie4_5", arch: "ernie4_5", output: "tied"}.spec(),
 	like{name: "exaone", arch: "exaone", outside: ropeFactors}.spec(),
 	like{name: "arcee", arch: "arcee", ffn: plain}.spec(),
 	like{name: "smollm3", arch: "smollm3", output: "tied", kinds: 4}.spec(),
-	like{name: "seed_oss", arch: "seed_oss", shared: "shared", layer: all(qkvBiases, func(m *maker, prefix string) {
-		m.norm(prefix+"post_attention_norm", m.width)
-	})}.spec(),
+	like{name: "seed_oss", arch: "seed_oss", shared: "shared", layer: all(qkvBiases, postNorm)}.spec(),
 	like{name: "chatglm", arch: "chatglm", keys: partOfHeads, attn: all(fused, fusedBias), ffn: gatedInOne}.spec(),
 	like{name: "codeshell", arch: "codeshell", norms: "layer", attn: all(fused, fusedBias, outBias), ffn: all(plain, plainBiases)}.spec(),
 	like{name: "qwen", arch: "qwen", keys: oneHeadPerKey, attn: fusedOfEqualHeads, layer: func(m *maker, prefix string) {
@@ -196,9 +199,7 @@ var specs = []spec{
 		m.set("expert_weights_scale", float32(2.5))
 		m.set("expert_weights_norm", true)
 		m.set("expert_gating_func", uint32(2))
-	}, attn: separateOfEqualHeads, layer: headNorms, ffn: afterDense(all(experts, sharedExperts, func(m *maker, prefix string) {
-		m.bias(prefix+"exp_probs_b", expertCount)
-	}))}.spec(),
+	}, attn: separateOfEqualHeads, layer: headNorms, ffn: afterDense(all(experts, sharedExperts, choiceBias))}.spec(),
 	like{name: "mistral3", arch: "mistral3", keys: func(m *maker) {
 		yarn(m)
 		m.set("rope.scaling.original_context_length", uint32(Positions))
@@ -211,9 +212,7 @@ var specs = []spec{
 		sharedKeys(m)
 		m.set("expert_shared_feed_forward_length", uint32(48))
 		m.set("interleave_moe_layer_step", uint32(1))
-	}, ffn: afterDense(all(experts, sharedExpert, func(m *maker, prefix string) {
-		m.bias(prefix+"exp_probs_b", expertCount)
-	}))}.spec(),
+	}, ffn: afterDense(all(experts, sharedExpert, choiceBias))}.spec(),
 	like{name: "hunyuan-moe", arch: "hunyuan-moe", keys: func(m *maker) {
 		expertWidth(m)
 		m.set("expert_shared_feed_forward_length", uint32(48))
@@ -367,3 +366,15 @@ func afterDense(ffn func(m *maker, prefix string)) func(m *maker, prefix string)
 func fusedBias(m *maker, prefix string) { m.bias(prefix+"attn_qkv", (headCount+2*kvHeads)*m.headSize) }
 
 func sections(m *maker) { m.set("rope.dimension_sections", []int32{3, 3, 2, 0}) }
+
+// choiceBias is added to the probabilities of experts for their choice.
+func choiceBias(m *maker, prefix string) { m.bias(prefix+"exp_probs_b", expertCount) }
+
+func postNorm(m *maker, prefix string) { m.norm(prefix+"post_attention_norm", m.width) }
+
+func glmExperts(m *maker) {
+	sharedKeys(m)
+	m.set("expert_weights_scale", float32(2.5))
+	m.set("expert_weights_norm", true)
+	m.set("rope.dimension_count", uint32(8))
+}
