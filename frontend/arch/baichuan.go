@@ -4,7 +4,7 @@ package arch
 // scores by distance (13B).
 func baichuan(m *model) decoder {
 	h := m.heads()
-	a := attention{heads: h, qkv: separate{}, scale: h.scale(), alibi: m.baichuanAlibi()}
+	a := attention{heads: h, qkv: separate{bias: optional}, scale: h.scale(), alibi: m.baichuanAlibi()}
 	if a.alibi == 0 {
 		a.rope = m.rope(h.k, neighbours)
 	}

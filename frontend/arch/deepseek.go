@@ -44,7 +44,8 @@ func ernie45moe(m *model) decoder {
 func hunyuanMoE(m *model) decoder {
 	e := m.experts(m.feedForward(), softmaxOfChosen)
 	e.shared = gated{act: silu, size: m.count("expert_shared_feed_forward_length", 1, maxWidth), suffix: "_shexp"}
-	return hunyuanLayers(m, e)
+	h := m.heads()
+	return hunyuanLayers(m, h, m.rope(h.k, halves), e)
 }
 
 // How weights of experts are made of scores, by the numbers that files have for it (llama.cpp, src/llama-hparams.h).

@@ -8,7 +8,11 @@ func deepseek2(m *model) decoder {
 	m.leaveOutPredictors()
 	a := m.latentAttention(neighbours)
 	m.stretchScores(&a)
-	e := sharedExperts(m, m.gatingOr(gatingSoftmax))
+	usual := int64(gatingSoftmax)
+	if m.vocab == 154880 && (m.layers == 47 || m.layers == 48) { // GLM 4.7 Lite, whose first files do not state it (llama.cpp, src/models/deepseek2.cpp)
+		usual = gatingSigmoid
+	}
+	e := sharedExperts(m, m.gatingOr(usual))
 	e.bias, e.scale = optional, m.atLeastZeroOr("expert_weights_scale", 0)
 	d := decoder{
 		layer: sequence{
@@ -23,11 +27,14 @@ func deepseek2(m *model) decoder {
 // stretchScores multiplies scores for contexts that YaRN has stretched, as llama.cpp does (src/models/deepseek2.cpp,
 // src/llama-context.cpp). Files state a tenth of the multiplier of the logarithm.
 func (m *model) stretchScores(a *latentAttention) {
-	factor, turned := m.positiveOr("rope.scaling.factor", 1), m.positiveOr("rope.scaling.attn_factor", 1)
-	multiplier := m.atLeastZeroOr("rope.scaling.yarn_log_multiplier", 0)
+	factor, turned := m.stretchFactor(), m.positiveOr(attnFactor, 1)
+	multiplier := m.atLeastZeroOr(yarnLogMultiplier, 0)
 	kind := m.stringOr("rope.scaling.type", "linear")
-	if m.errs.Any() || kind == "none" || factor == 1 {
+	if m.errs.Any() {
 		return
+	}
+	if kind == "none" {
+		factor = 1
 	}
 	if kind == "linear" || multiplier == 0 {
 		turned *= 1 + 0.1*math.Log(factor)

@@ -3,10 +3,11 @@ package arch
 // exaone4 is EXAONE 4: norms of what each part adds in place of norms before it, norms of each head of queries and
 // keys, and rotations of halves. The larger one has a sliding window, and rotations, in three of four layers only.
 func exaone4(m *model) decoder {
+	m.leaveOutPredictors()
 	h := m.heads()
 	turned := attention{
 		heads: h,
-		qkv:   separate{},
+		qkv:   separate{bias: optional},
 		qNorm: m.rmsNorm("attn_q_norm").over(h.k),
 		kNorm: m.rmsNorm("attn_k_norm").over(h.k),
 		rope:  m.rope(h.k, halves),

@@ -11,7 +11,7 @@ func gemma(m *model) decoder {
 		layer: sequence{
 			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: attention{
 				heads: h,
-				qkv:   separate{},
+				qkv:   separate{bias: optional},
 				rope:  m.rope(h.k, halves),
 				scale: h.scale(),
 			}},
@@ -28,7 +28,7 @@ func gemma3(m *model) decoder {
 	h := m.heads()
 	a := attention{
 		heads: h,
-		qkv:   separate{},
+		qkv:   separate{bias: optional},
 		qNorm: m.rmsNorm("attn_q_norm").over(h.k),
 		kNorm: m.rmsNorm("attn_k_norm").over(h.k),
 		rope:  m.rope(h.k, halves),
@@ -64,7 +64,7 @@ func gemma2(m *model) decoder {
 	h := m.heads()
 	global := attention{
 		heads: h,
-		qkv:   separate{},
+		qkv:   separate{bias: optional},
 		rope:  m.rope(h.k, halves),
 		scale: h.scale(),
 		cap:   m.positiveOr("attn_logit_softcapping", 50),

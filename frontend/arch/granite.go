@@ -19,7 +19,9 @@ func granitemoe(m *model) decoder {
 
 // minicpm is MiniCPM 1 and 2, a granite whose older files do not state the factors.
 func minicpm(m *model) decoder {
-	return scaledLlama(m, gated{act: silu, size: m.feedForward(), bias: optional}, llamaScales{
+	h := m.heads()
+	return scaledLlama(m, h, m.rope(h.k, neighbours), gated{act: silu, size: m.feedForward(), bias: optional}, llamaScales{
+		scores:    h.scale(),
 		embedding: m.positiveOr("embedding_scale", 12),
 		residuals: m.positiveOr("residual_scale", 1.4/math.Sqrt(float64(m.layers))),
 		logits:    m.positiveOr("logit_scale", 256/float64(m.embd)),
@@ -27,26 +29,29 @@ func minicpm(m *model) decoder {
 }
 
 func graniteLayers(m *model, ffn part) decoder {
-	return scaledLlama(m, ffn, llamaScales{
+	h := m.heads()
+	var turns *rope
+	if !m.denied("rope.scaling.finetuned") { // the key that states it
+		turns = m.rope(h.k, neighbours)
+	}
+	return scaledLlama(m, h, turns, ffn, llamaScales{
+		scores:    m.positiveOr("attention.scale", h.scale()),
 		embedding: m.positiveOr("embedding_scale", 1),
 		residuals: m.positiveOr("residual_scale", 1),
 		logits:    m.positive("logit_scale"),
 	})
 }
 
-// llamaScales are factors of the embedding and of what each part adds, and the divisor of logits.
-type llamaScales struct{ embedding, residuals, logits float64 }
+// llamaScales are factors of scores, of the embedding and of what each part adds, and the divisor of logits.
+type llamaScales struct{ scores, embedding, residuals, logits float64 }
 
-func scaledLlama(m *model, ffn part, s llamaScales) decoder {
-	h := m.heads()
+func scaledLlama(m *model, h heads, turns *rope, ffn part, s llamaScales) decoder {
 	a := attention{
 		heads: h,
 		qkv:   separate{bias: optional},
-		scale: m.positiveOr("attention.scale", h.scale()),
+		rope:  turns,
+		scale: s.scores,
 		out:   optional,
-	}
-	if !m.denied("rope.scaling.finetuned") { // the key that states it
-		a.rope = m.rope(h.k, neighbours)
 	}
 	return decoder{
 		embedding: embedding{scale: s.embedding},

@@ -38,7 +38,7 @@ func grok(m *model) decoder {
 		layer: sequence{
 			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: attention{
 				heads: h,
-				qkv:   separate{},
+				qkv:   separate{bias: optional},
 				rope:  m.rope(h.k, halves),
 				scale: m.positiveOr("attention.output_scale", grokScores),
 				cap:   m.positiveOr("attn_logit_softcapping", grokCap),

@@ -1,5 +1,7 @@
 package arch
 
+import "math"
+
 // internlm2 is InternLM 2 and 2.5, a llama.
 func internlm2(m *model) decoder {
 	return llamaLayers(m, neighbours, gated{act: silu, size: m.feedForward()})
@@ -66,7 +68,7 @@ func orion(m *model) decoder {
 		layer: sequence{
 			residual{at: "attn", in: m.layerNorm("attn_norm", required), body: attention{
 				heads: h,
-				qkv:   separate{},
+				qkv:   separate{bias: optional},
 				rope:  m.rope(h.k, halves),
 				scale: h.scale(),
 			}},
@@ -79,17 +81,22 @@ func orion(m *model) decoder {
 
 // hunyuanDense is the dense Hunyuan, a llama with rotations of halves and norms of each head after them.
 func hunyuanDense(m *model) decoder {
-	return hunyuanLayers(m, gated{act: silu, size: m.feedForward()})
+	m.countOr("expert_count", 0, 0, 1) // older files state one, and that it is used
+	m.countOr("expert_used_count", 0, 0, 1)
+	h, base := m.heads(), m.positiveOr(ropeBase, usualBase)
+	if alpha := m.atLeastZeroOr("rope.scaling.alpha", 0); alpha > 0 && h.k > 2 {
+		base *= math.Pow(alpha, float64(h.k)/float64(h.k-2)) // "NTK-aware" scaling (llama.cpp, src/models/hunyuan-vl.cpp)
+	}
+	return hunyuanLayers(m, h, m.ropeOfBase(h.k, halves, ropeBase, base, m.ropeScaling), gated{act: silu, size: m.feedForward()})
 }
 
-func hunyuanLayers(m *model, ffn part) decoder {
-	h := m.heads()
+func hunyuanLayers(m *model, h heads, turns *rope, ffn part) decoder {
 	return decoder{
 		layer: sequence{
 			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: attention{
 				heads:  h,
-				qkv:    separate{},
-				rope:   m.rope(h.k, halves),
+				qkv:    separate{bias: optional},
+				rope:   turns,
 				qAfter: m.rmsNorm("attn_q_norm").over(h.k),
 				kAfter: m.rmsNorm("attn_k_norm").over(h.k),
 				scale:  h.scale(),

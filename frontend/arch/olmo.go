@@ -7,7 +7,7 @@ func olmo(m *model) decoder {
 		layer: sequence{
 			residual{at: "attn", in: m.bareNorm(), body: attention{
 				heads: h,
-				qkv:   separate{limit: m.atLeastZeroOr("attention.clamp_kqv", 0)},
+				qkv:   separate{bias: optional, limit: m.atLeastZeroOr("attention.clamp_kqv", 0)},
 				rope:  m.rope(h.k, neighbours),
 				scale: h.scale(),
 			}},

@@ -40,7 +40,7 @@ func olmoe(m *model) decoder {
 func wideNormAttention(m *model, h heads) attention {
 	return attention{
 		heads: h,
-		qkv:   separate{},
+		qkv:   separate{bias: optional},
 		qNorm: m.rmsNorm("attn_q_norm").over(h.count * h.k),
 		kNorm: m.rmsNorm("attn_k_norm").over(h.kv * h.k),
 		rope:  m.rope(h.k, halves),

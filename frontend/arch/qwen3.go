@@ -45,7 +45,7 @@ func qwen3Layers(m *model, ffn part) decoder {
 		layer: sequence{
 			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: attention{
 				heads: h,
-				qkv:   separate{},
+				qkv:   separate{bias: optional},
 				qNorm: m.rmsNorm("attn_q_norm").over(h.k),
 				kNorm: m.rmsNorm("attn_k_norm").over(h.k),
 				rope:  m.rope(h.k, halves),

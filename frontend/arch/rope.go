@@ -70,9 +70,14 @@ func (m *model) windowRope(size int64, pairs ir.RopeAttr, others *rope) *rope {
 	return m.ropeOfBase(size, pairs, localRopeBase, m.positive(localRopeBase), m.ropeScaling)
 }
 
-// unscaledWindowRope is windowRope for layers whose angles are not scaled, and have the usual base if the file states none.
+// unscaledWindowRope is windowRope for layers whose angles are not scaled, and have the usual base if the file states none. Cosines
+// and sines have the factor of the other layers.
 func (m *model) unscaledWindowRope(size int64, pairs ir.RopeAttr) *rope {
-	return m.ropeOfBase(size, pairs, localRopeBase, m.positiveOr(localRopeBase, usualBase), m.unscaled)
+	return m.ropeOfBase(size, pairs, localRopeBase, m.positiveOr(localRopeBase, usualBase), func(rotated int64, base float64) ropeScaling {
+		s := m.unscaled(rotated, base)
+		s.magnitude = m.positiveOr(attnFactor, 1)
+		return s
+	})
 }
 
 // ropeOfBase describes the rotation of heads of some size by angles of a base, which a key states.
@@ -120,11 +125,11 @@ type ropeScaling struct {
 // ropeScaling reads the kind of scaling and its parameters. Files that do not state a kind have linear scaling, or
 // longrope if they have its tensors.
 func (m *model) ropeScaling(rotated int64, base float64) ropeScaling {
-	s := ropeScaling{magnitude: m.positiveOr("rope.scaling.attn_factor", 1)}
+	s := ropeScaling{magnitude: m.positiveOr(attnFactor, 1)}
 	if !m.errs.Any() {
 		s.factors = m.ropeFactors("rope_freqs.weight", rotated/2)
 	}
-	factor := m.positiveOr("rope.scaling.factor", m.positiveOr("rope.scale_linear", 1))
+	factor := m.stretchFactor()
 	s.stretch = func(int) float64 { return 1 / factor }
 	usual := "linear"
 	if m.has(longFactors) || m.has(shortFactors) { // files of phi3 do not state it
@@ -144,6 +149,14 @@ func (m *model) ropeScaling(rotated int64, base float64) ropeScaling {
 			gguf.Quote(kind), spell.Hint(kind, []string{"none", "linear", "yarn", "longrope"})))
 	}
 	return s
+}
+
+// attnFactor is the key of a factor of cosines and sines.
+const attnFactor = "rope.scaling.attn_factor"
+
+// stretchFactor returns how many times as many positions a model was stretched to. Old files have a key of another name.
+func (m *model) stretchFactor() float64 {
+	return m.positiveOr("rope.scaling.factor", m.positiveOr("rope.scale_linear", 1))
 }
 
 // originalContext returns the number of positions before the model was stretched.
@@ -185,14 +198,18 @@ const (
 	usualSlow = 1
 )
 
-// yarnMagnitude returns the factor of cosines and sines, which makes up for the larger entropy of long contexts.
+// yarnMagnitude returns the factor of cosines and sines, which makes up for the larger entropy of long contexts. Files of
+// several architectures state a multiplier of the logarithm, but llama.cpp reads it for mistral3 and deepseek2 alone (stretchScores).
 func (m *model) yarnMagnitude(factor float64) float64 {
 	grown := 0.1 * math.Log(max(1, factor))
-	if m.file.Has(m.key("rope.scaling.yarn_log_multiplier")) {
-		return (1 + grown) / (1 + grown*m.positive("rope.scaling.yarn_log_multiplier"))
+	multiplier := m.atLeastZeroOr(yarnLogMultiplier, 0)
+	if m.arch != "mistral3" {
+		return 1 + grown
 	}
-	return 1 + grown
+	return (1 + grown) / (1 + grown*multiplier)
 }
+
+const yarnLogMultiplier = "rope.scaling.yarn_log_multiplier"
 
 // Tensors of longRope.
 const (

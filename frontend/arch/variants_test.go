@@ -1,6 +1,7 @@
 package arch_test
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,6 +58,72 @@ func TestFactorsOfYaRN(t *testing.T) {
 	}
 	if textOf(t, variant(t, "mistral3", map[string]any{"rope.scaling.yarn_beta_fast": float32(3)})) == textOf(t, variant(t, "mistral3", nil)) {
 		t.Error("mistral3: the turns of the file change nothing")
+	}
+}
+
+// TestKeysOfOtherArchitectures: llama.cpp reads them for some architectures, and files of others may have them.
+func TestKeysOfOtherArchitectures(t *testing.T) {
+	for _, c := range []struct {
+		model, key string
+		value      any
+		changes    bool
+	}{
+		{"mistral3", "rope.scaling.yarn_log_multiplier", float32(0.7), true},
+		{"mistral3", "rope.scaling.yarn_log_multiplier", float32(0), true}, // as if there was none
+		{"llama-yarn", "rope.scaling.yarn_log_multiplier", float32(0.7), false},
+		{"qwen2-yarn", "rope.scaling.yarn_log_multiplier", float32(0.7), false},
+		{"qwen3", "rope.scaling.yarn_log_multiplier", float32(0.7), false},
+		{"gemma3", "rope.scaling.attn_factor", float32(1.5), true},
+		{"hunyuan-dense", "rope.scaling.alpha", float32(8), true},
+		{"hunyuan-dense", "rope.scaling.alpha", float32(0), false},
+		{"hunyuan-moe", "rope.scaling.alpha", float32(8), false},
+		{"minicpm", "rope.scaling.finetuned", false, false},
+		{"granite", "rope.scaling.finetuned", false, true},
+	} {
+		if changed := textOf(t, variant(t, c.model, map[string]any{c.key: c.value})) != textOf(t, variant(t, c.model, nil)); changed != c.changes {
+			t.Errorf("%s: the module changes with %s of %v: %v", c.model, c.key, c.value, changed)
+		}
+	}
+}
+
+// TestStretchedScores: of deepseek2, scores have the square of attn_factor without stretched angles, and the old key of the factor
+// is that of the new one.
+func TestStretchedScores(t *testing.T) {
+	plain := map[string]any{"rope.scaling.factor": nil, "rope.scaling.yarn_log_multiplier": nil, "rope.scaling.type": nil}
+	with := func(key string, value any) string {
+		keys := maps.Clone(plain)
+		keys[key] = value
+		return textOf(t, variant(t, "deepseek2", keys))
+	}
+	without := textOf(t, variant(t, "deepseek2", plain))
+	if with("rope.scaling.attn_factor", float32(1.5)) == without {
+		t.Error("attn_factor changes nothing")
+	}
+	if old := with("rope.scale_linear", float32(4)); old != with("rope.scaling.factor", float32(4)) || old == without {
+		t.Error("the old key of the factor gives another module")
+	}
+}
+
+// TestGatingOfGLMLite: files of GLM 4.7 Lite that do not state how weights of experts are made of scores mean sigmoids.
+func TestGatingOfGLMLite(t *testing.T) {
+	m := archtest.Deep(24)[slices.IndexFunc(archtest.Models(), func(m archtest.Model) bool { return m.Name == "deepseek2" })]
+	m.Keys = slices.DeleteFunc(slices.Clone(m.Keys), func(k archtest.Key) bool { return k.Name == "deepseek2.expert_gating_func" })
+	if strings.Contains(textOf(t, m), "sigmoid") {
+		t.Error("another model of 48 layers has sigmoids")
+	}
+	const vocab = 154880
+	for i, x := range m.Tensors {
+		if x.Shape[0] == archtest.Vocab && len(x.Shape) == 2 && x.Shape[1] == archtest.Width && !strings.HasPrefix(x.Name, "blk.") {
+			m.Tensors[i].Shape, m.Tensors[i].Data = []int{vocab, archtest.Width}, make([]float32, vocab*archtest.Width)
+		}
+	}
+	for i, k := range m.Keys {
+		if k.Name == "deepseek2.vocab_size" {
+			m.Keys[i].Value = uint32(vocab)
+		}
+	}
+	if !strings.Contains(textOf(t, m), "sigmoid") {
+		t.Error("there are no sigmoids")
 	}
 }
 
