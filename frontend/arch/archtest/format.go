@@ -26,5 +26,5 @@ func (m Model) In(d dtype.DType) (Model, error) {
 
 // isMatrix reports whether llama-quantize changes the format of the tensor.
 func (t Tensor) isMatrix() bool {
-	return len(t.Shape) > 1 && !strings.Contains(t.Name, "norm") && !strings.Contains(t.Name, "gate_inp") && t.Name != "position_embd.weight"
+	return len(t.Shape) > 1 && strings.HasSuffix(t.Name, ".weight") && !strings.Contains(t.Name, "norm") && !strings.Contains(t.Name, "gate_inp") && t.Name != "position_embd.weight"
 }
