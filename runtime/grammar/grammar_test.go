@@ -27,6 +27,7 @@ var grammars = []struct{ name, text, alphabet string }{
 	{"empty rules", "root ::= e a e\ne ::= \"\"\na ::= e \"x\" a? e", "xy"},
 	{"ambiguous", `root ::= ("a" | "aa" | "ab" | "b")* "b"`, "ab"},
 	{"lines", "# comment\nroot ::= (\n  \"a\" | # one\n  b\n) |\n  \"c\" b\n\nb ::= \"b\" # two\n", "abc"},
+	{"a comment that ends with CR", "root ::= \"a\" | # one\r \"b\"", "b"},
 	{"unicode", `root ::= [α-ω]+ "é"? [^α-ω]`, "αωéa€"},
 	{"json", `
 root   ::= value

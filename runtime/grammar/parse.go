@@ -115,7 +115,7 @@ func (p *parser) space(l lines) {
 		case c == ' ' || c == '\t' || bool(l) && (c == '\n' || c == '\r'):
 			p.at++
 		case c == '#':
-			for p.at < len(p.text) && p.text[p.at] != '\n' {
+			for p.at < len(p.text) && p.text[p.at] != '\n' && p.text[p.at] != '\r' {
 				p.at++
 			}
 		default:

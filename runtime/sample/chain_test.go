@@ -94,7 +94,7 @@ func (d *direct) dry() {
 		longest[text[at]] = max(longest[text[at]], n)
 	}
 	for id, n := range longest {
-		if n >= d.o.DRY.Allowed {
+		if n >= d.o.DRY.Allowed && !slices.ContainsFunc(d.o.DRY.Breakers, func(b Breaker) bool { return b.Head == id && b.Tail == nil }) {
 			d.logit[id] -= float64(d.o.DRY.Multiplier) * math.Pow(float64(d.o.DRY.Base), float64(n-d.o.DRY.Allowed))
 		}
 	}

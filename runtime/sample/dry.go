@@ -1,6 +1,9 @@
 package sample
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // repetitions finds how recent tokens repeat, for DRY.
 //
@@ -49,11 +52,17 @@ func (r *repetitions) penalise(s *Sampler) {
 		}
 	}
 	for _, id := range r.tokens {
-		if n := s.counts[id]; n > 0 {
+		n := s.counts[id]
+		s.counts[id] = 0
+		if n > 0 && !r.breaks(id) {
 			s.work[id] -= r.penalty(int(n - 1))
-			s.counts[id] = 0
 		}
 	}
+}
+
+// breaks reports whether the token is a breaker by itself: these are not penalised, as in llama.cpp.
+func (r *repetitions) breaks(id int32) bool {
+	return slices.ContainsFunc(r.breakers[id], func(tail []int32) bool { return len(tail) == 0 })
 }
 
 // penalty returns what a repetition of n tokens costs.

@@ -34,7 +34,8 @@ type Options struct {
 	XTCThreshold   float32
 
 	// The temperature is between Temperature-DynamicRange and Temperature+DynamicRange, but at least 0: it grows with
-	// the entropy's share of its maximum to the power of DynamicExponent. With 0 it is the highest always.
+	// the entropy's share of its maximum to the power of DynamicExponent. With 0 it is the highest always. The maximum is that of the
+	// tokens that are left; llama.cpp counts those that TopNSigma left out, too.
 	DynamicRange    float32
 	DynamicExponent float32
 
