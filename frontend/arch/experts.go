@@ -17,7 +17,7 @@ type experts struct {
 	shared      part                                                  // is added for all tokens; nil: none
 }
 
-// weighting makes the weights of the chosen experts. The choice is that of the largest probabilities plus a bias.
+// weighting makes the weights of the chosen experts. The choice is that of the largest probabilities plus a bias, or of scores.
 type weighting struct {
 	probabilities func(f *ir.FuncBuilder, scores *ir.Value) *ir.Value
 	chosen        func(f *ir.FuncBuilder, scores, probabilities, idx *ir.Value) *ir.Value
@@ -28,6 +28,8 @@ var (
 	softmaxOfChosen = weighting{(*ir.FuncBuilder).Softmax, func(f *ir.FuncBuilder, scores, _, idx *ir.Value) *ir.Value {
 		return f.Softmax(f.Take(scores, idx))
 	}}
+	// softmaxOfScores is softmaxOfChosen for experts that are chosen by their scores, also where these have a bias or groups.
+	softmaxOfScores = weighting{func(_ *ir.FuncBuilder, scores *ir.Value) *ir.Value { return scores }, softmaxOfChosen.chosen}
 	// softmaxOfAll gives the probabilities of the chosen among all experts.
 	softmaxOfAll = weighting{(*ir.FuncBuilder).Softmax, takeProbabilities}
 	// sigmoids gives probabilities of each expert for itself.

@@ -17,7 +17,7 @@ func gptOSS(m *model) decoder {
 	local := global
 	local.window, local.rope = m.window(), m.windowRope(h.k, halves, global.rope)
 	windowed := m.windowedLayers(2)
-	e := m.experts(m.expertFeedForward(), softmaxOfChosen)
+	e := m.experts(m.expertFeedForward(), softmaxOfScores)
 	e.join, e.biases = limitedSwiGLU, required
 	ffn := residual{at: "ffn", in: m.rmsNorm("post_attention_norm"), body: e}
 	return decoder{
