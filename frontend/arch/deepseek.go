@@ -1,6 +1,9 @@
 package arch
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // deepseek is DeepSeek 1 with experts: a llama whose first layers are dense, and the others have experts and some that
 // all tokens share.
@@ -24,6 +27,18 @@ func dots1(m *model) decoder {
 	e := sharedExperts(m, m.gating())
 	e.bias, e.scale = optional, m.atLeastZeroOr("expert_weights_scale", 0)
 	return leadingDense(m, qwen3Layers(m, gated{act: silu, size: m.feedForward()}), e)
+}
+
+// bailingmoe2 is Ling 2 and Ring 2: one matrix for queries, keys and values, norms of each head of queries and keys,
+// rotations of halves, first layers that are dense, and others with experts and some that all tokens share. The choice of
+// experts may have a bias, and be limited to groups of them.
+func bailingmoe2(m *model) decoder {
+	m.leaveOutPredictors()
+	e := sharedExpertsOf(m, m.countOr("expert_shared_feed_forward_length", 0, 0, maxWidth), m.gating())
+	e.bias, e.scale = optional, m.atLeastZeroOr("expert_weights_scale", 0)
+	d := qwen3Layers(m, gated{act: silu, size: m.feedForward()})
+	d.output.tied = tiedNever
+	return leadingDense(m, d, e)
 }
 
 // ernie45moe is ERNIE 4.5 with experts in every layer, or in some, after the first ones, which are dense. The choice of
@@ -77,9 +92,12 @@ func gatingKind(kind int64, norm bool) weighting {
 }
 
 // sharedExperts describes experts, and as many that all tokens share as the file states, which are one wide part.
-func sharedExperts(m *model, w weighting) experts {
-	size := m.expertFeedForward()
-	e := m.experts(size, w)
+func sharedExperts(m *model, w weighting) experts { return sharedExpertsOf(m, 0, w) }
+
+// sharedExpertsOf is sharedExperts with the width of a shared expert; 0: that of the others.
+func sharedExpertsOf(m *model, shared int64, w weighting) experts {
+	e := m.experts(m.expertFeedForward(), w)
+	size := cmp.Or(shared, e.size)
 	if n := m.count("expert_shared_count", 0, maxExperts); n > 0 {
 		e.shared = gated{act: silu, size: min(n*size, maxWidth), suffix: "_shexp"}
 	}

@@ -37,7 +37,7 @@ func TestEveryTensorIsNeeded(t *testing.T) {
 
 // alternative reports whether a file without that tensor is read as another variant, whose tensors the error names.
 func alternative(name string) bool {
-	for _, s := range []string{"attn_q.weight", "attn_q_norm.weight", "attn_k_norm.weight", "ffn_norm.weight", "attn_norm_2.weight"} {
+	for _, s := range []string{"attn_q.weight", "attn_qkv.weight", "attn_q_norm.weight", "attn_k_norm.weight", "ffn_norm.weight", "attn_norm_2.weight"} {
 		if strings.HasSuffix(name, s) {
 			return true
 		}

@@ -19,3 +19,28 @@ func phi3(m *model) decoder {
 		norm: m.rmsNorm("output_norm"),
 	}
 }
+
+// phimoe is Phi 3.5 MoE: root-mean-square norms with biases, rotations of halves whose angles may depend on the context,
+// experts, and biases of the last product of attention and of the logits.
+func phimoe(m *model) decoder {
+	h := m.equalHeads()
+	biased := func(name string) norm {
+		n := m.rmsNorm(name)
+		n.bias = required
+		return n
+	}
+	return decoder{
+		layer: sequence{
+			residual{at: "attn", in: biased("attn_norm"), body: attention{
+				heads: h,
+				qkv:   fusedOrSeparate{bias: optional},
+				rope:  m.rope(h.k, halves),
+				scale: h.scale(),
+				out:   required,
+			}},
+			residual{at: "ffn", in: biased("ffn_norm"), body: m.experts(m.feedForward(), softmaxOfChosen)},
+		},
+		norm:   biased("output_norm"),
+		output: output{tied: tiedNever, bias: required},
+	}
+}

@@ -159,7 +159,7 @@ func TestLayersOfExpertsFromTheFirst(t *testing.T) {
 
 // TestPredictorsAreLeftOut: layers that predict further tokens change nothing.
 func TestPredictorsAreLeftOut(t *testing.T) {
-	for _, name := range []string{"deepseek2", "glm4", "glm4moe"} {
+	for _, name := range []string{"bailingmoe2", "deepseek2", "glm4", "glm4moe"} {
 		m := variant(t, name, map[string]any{"block_count": uint32(3)})
 		for _, x := range m.Tensors {
 			if rest, ok := strings.CutPrefix(x.Name, "blk.1."); ok {

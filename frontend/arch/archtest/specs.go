@@ -54,6 +54,16 @@ var specs = []spec{
 	like{name: "phi3", arch: "phi3", attn: fused, ffn: gatedInOne}.spec(),
 	like{name: "phi3-long", arch: "phi3", attn: fused, ffn: gatedInOne, keys: longRope(64), outside: longFactors, output: "tied"}.spec(),
 	like{name: "phi3-short", arch: "phi3", attn: fused, ffn: gatedInOne, keys: longRope(Positions), outside: longFactors}.spec(),
+	like{name: "phimoe", arch: "phimoe", keys: func(m *maker) {
+		expertKeys(m)
+		m.set("rope.scaling.original_context_length", uint32(64))
+		m.set("rope.scaling.attn_factor", float32(1.19))
+	}, layer: all(qkvBiases, outBias, normBiases), ffn: experts, outside: func(m *maker) {
+		m.bias("output_norm", m.width)
+		m.bias("output", Vocab)
+		m.add("rope_factors_long.weight", 3, 2, m.headSize/2)
+		m.add("rope_factors_short.weight", 1.2, 0.2, m.headSize/2)
+	}}.spec(),
 	like{name: "stablelm", arch: "stablelm", norms: "layer", keys: partOfHeads, layer: qkvBiases}.spec(),
 	like{name: "stablelm-12b", arch: "stablelm", norms: "layer", shared: "shared", keys: partOfHeads, layer: normsOfEachHead}.spec(),
 	like{name: "falcon-7b", arch: "falcon", norms: "layer", shared: "shared", attn: fused, ffn: plain, output: "tied"}.spec(),
@@ -193,6 +203,21 @@ var specs = []spec{
 		m.set("rope.dimension_count", uint32(m.headSize))
 	}, ffn: all(experts, sharedExperts)}.spec(),
 	like{name: "deepseek", arch: "deepseek", keys: sharedKeys, ffn: afterDense(all(experts, sharedExperts))}.spec(),
+	like{name: "bailingmoe2", arch: "bailingmoe2", keys: func(m *maker) {
+		oneHeadPerKey(m)
+		sharedKeys(m)
+		m.set("expert_shared_feed_forward_length", uint32(48))
+		m.set("expert_shared_count", uint32(1))
+		m.set("expert_count", uint32(2*expertCount))
+		m.set("expert_group_count", uint32(4))
+		m.set("expert_group_used_count", uint32(2))
+		m.set("expert_weights_scale", float32(2.5))
+		m.set("expert_weights_norm", true)
+		m.set("expert_gating_func", uint32(2))
+		m.set("rope.dimension_count", uint32(8))
+	}, attn: fusedOfEqualHeads, layer: headNorms, ffn: afterDense(all(expertsOf(2*expertCount), sharedExpert, func(m *maker, prefix string) {
+		m.bias(prefix+"exp_probs_b", 2*expertCount)
+	}))}.spec(),
 	like{name: "dots1", arch: "dots1", keys: func(m *maker) {
 		oneHeadPerKey(m)
 		sharedKeys(m)
@@ -200,6 +225,14 @@ var specs = []spec{
 		m.set("expert_weights_norm", true)
 		m.set("expert_gating_func", uint32(2))
 	}, attn: separateOfEqualHeads, layer: headNorms, ffn: afterDense(all(experts, sharedExperts, choiceBias))}.spec(),
+	like{name: "minimax-m2", arch: "minimax-m2", keys: func(m *maker) {
+		expertWidth(m)
+		m.set("expert_gating_func", uint32(2))
+		m.set("rope.dimension_count", uint32(8))
+	}, layer: func(m *maker, prefix string) {
+		m.norm(prefix+"attn_q_norm", headCount*m.headSize)
+		m.norm(prefix+"attn_k_norm", kvHeads*m.headSize)
+	}, ffn: all(experts, choiceBias)}.spec(),
 	like{name: "mistral3", arch: "mistral3", keys: func(m *maker) {
 		yarn(m)
 		m.set("rope.scaling.original_context_length", uint32(Positions))
@@ -371,6 +404,11 @@ func sections(m *maker) { m.set("rope.dimension_sections", []int32{3, 3, 2, 0}) 
 func choiceBias(m *maker, prefix string) { m.bias(prefix+"exp_probs_b", expertCount) }
 
 func postNorm(m *maker, prefix string) { m.norm(prefix+"post_attention_norm", m.width) }
+
+func normBiases(m *maker, prefix string) {
+	m.bias(prefix+"attn_norm", m.width)
+	m.bias(prefix+"ffn_norm", m.width)
+}
 
 func glmExperts(m *maker) {
 	sharedKeys(m)
