@@ -358,6 +358,9 @@ func (e *funcEmitter) attentionShape(n *ir.Node) jen.Code {
 			fields = append(fields, e.extent("AlibiHead", ir.Const(s.Head)), e.extent("AlibiHeads", ir.Const(s.Heads)))
 		}
 	}
+	if s.Around != 0 {
+		fields = append(fields, e.extent("Around", ir.Const(s.Around)))
+	}
 	return e.shape(n, "Attention", fields...)
 }
 

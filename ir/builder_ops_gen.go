@@ -275,19 +275,22 @@ func (f *FuncBuilder) Rope(x *Value, table *Value, attr RopeAttr) *Value {
 
 // Attention appends attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T]
 // i32, pos[T] i32, lengths[S] i32, sinks[H] f32, optional) {scale, cap, window, alibi,
-// ring, bf16, head, heads}: token t reads the positions p in 0..pos[t] of sequence slot[t]
-// that are below lengths[slot[t]]; with a window, p is above pos[t]-window. With ring > 0,
-// position p is row p mod C of k and v, as in state_write. Query head h reads key head g =
-// h/(H/KVH); y[t,h] = Σp softmaxp(z(p)) * v[slot[t],g,p], z(p) = scale *
+// ring, bf16, head, heads, around}: token t reads the positions p in 0..pos[t] of sequence
+// slot[t] that are below lengths[slot[t]]; with a window, p is above pos[t]-window. With
+// ring > 0, position p is row p mod C of k and v, as in state_write. Query head h reads
+// key head g = h/(H/KVH); y[t,h] = Σp softmaxp(z(p)) * v[slot[t],g,p], z(p) = scale *
 // q[t,h]·k[slot[t],g,p]. k and v are f32, f16, q8_0 or q4_0. With a cap, z(p) becomes
 // cap*tanh(z(p)/cap). With alibi, slope(h)*(p-pos[t]) is then added, where slope(h) is
 // 2^(-alibi*(h+1)/n) for h < n, the largest power of two that is at most H, and
 // 2^(-alibi*(2(h-n)+1)/(2n)) for the others. With heads > 0, slopes are those of the heads
-// from head on, of so many instead of H. With sinks, the softmax of head h is also over a
-// score sinks[h], without a value. If q is q8a, the scores are products of integers and k
-// is q8_0 or q4_0. k of another dtype than f32 may be in layout r16, with the positions of
-// each head as the rows of a matrix. With bf16, a kernel may round the factors of products
-// to bf16: q, k, softmax and v. Result f32[T,H,Dv], dense.
+// from head on, of so many instead of H. With around > 0, the own position of token t is
+// the number of consecutive tokens before it in the same slot: it reads only positions at
+// most around from its own, before and after it, and alibi adds -slope(h) times that
+// distance. With sinks, the softmax of head h is also over a score sinks[h], without a
+// value. If q is q8a, the scores are products of integers and k is q8_0 or q4_0. k of
+// another dtype than f32 may be in layout r16, with the positions of each head as the rows
+// of a matrix. With bf16, a kernel may round the factors of products to bf16: q, k,
+// softmax and v. Result f32[T,H,Dv], dense.
 func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, sinks *Value, attr AttentionAttr) *Value {
 	return f.Op(OpAttention, &attr, q, k, v, slot, pos, lengths, sinks)
 }

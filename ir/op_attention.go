@@ -10,8 +10,8 @@ import (
 )
 
 // AttentionAttr has the factor of the scores, usually 1/sqrt(head size). With BF16, kernels may round
-// the factors of products to bf16: queries, keys, weights of positions and values. Cap, Window, Alibi, Head and Heads
-// are those of Scoring, but that 0 Heads are those of the queries. Ring is that of StateWriteAttr.
+// the factors of products to bf16: queries, keys, weights of positions and values. Cap, Window, Alibi, Head, Heads and
+// Around are those of Scoring, but that 0 Heads are those of the queries. Ring is that of StateWriteAttr.
 type AttentionAttr struct {
 	Scale  float32 `attr:"scale"`
 	Cap    float32 `attr:"cap,default=0"`
@@ -21,6 +21,7 @@ type AttentionAttr struct {
 	BF16   bool    `attr:"bf16,default=false"`
 	Head   int64   `attr:"head,default=0"`
 	Heads  int64   `attr:"heads,default=0"`
+	Around int64   `attr:"around,default=0"`
 }
 
 // Scoring is how attention makes scores of the products of queries and keys.
@@ -33,6 +34,10 @@ type Scoring struct {
 	// Head is the number of the first head of the queries in the bias, of so many Heads: a device may have a part of
 	// the heads.
 	Head, Heads int64
+
+	// Around makes tokens read later positions, too, at most so many on each side of their own; 0: none. A token's own
+	// position is the number of consecutive tokens of its sequence before it, and pos the last position of its sequence.
+	Around int64
 }
 
 // AlibiSlope returns the factor of p-pos in the bias of head h of so many heads (Press et al. 2022, "Train short, test
@@ -51,9 +56,9 @@ func ScoringOf(n *Node) Scoring {
 	var s Scoring
 	switch a := n.Attr.(type) {
 	case *AttentionSegmentsAttr:
-		s = Scoring{a.Scale, a.Cap, a.Window, a.Alibi, a.Head, a.Heads}
+		s = Scoring{a.Scale, a.Cap, a.Window, a.Alibi, a.Head, a.Heads, 0}
 	case *AttentionAttr:
-		s = Scoring{a.Scale, a.Cap, a.Window, a.Alibi, a.Head, a.Heads}
+		s = Scoring{a.Scale, a.Cap, a.Window, a.Alibi, a.Head, a.Heads, a.Around}
 	}
 	if s.Heads == 0 {
 		s.Heads, _ = n.Args[0].Type.Shape[1].IsConst()
@@ -63,10 +68,11 @@ func ScoringOf(n *Node) Scoring {
 
 var attentionInfo = OpInfo{
 	Name: "attention",
-	Doc: "attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32, sinks[H] f32, optional) {scale, cap, window, alibi, ring, bf16, head, heads}: " +
+	Doc: "attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32, sinks[H] f32, optional) {scale, cap, window, alibi, ring, bf16, head, heads, around}: " +
 		"token t reads the positions p in 0..pos[t] of sequence slot[t] that are below lengths[slot[t]]; with a window, p is above pos[t]-window. With ring > 0, position p is row p mod C of k and v, as in state_write. Query head h reads key head g = h/(H/KVH); " +
 		"y[t,h] = Σp softmaxp(z(p)) * v[slot[t],g,p], z(p) = scale * q[t,h]·k[slot[t],g,p]. k and v are f32, f16, q8_0 or q4_0. " +
 		"With a cap, z(p) becomes cap*tanh(z(p)/cap). With alibi, slope(h)*(p-pos[t]) is then added, where slope(h) is 2^(-alibi*(h+1)/n) for h < n, the largest power of two that is at most H, and 2^(-alibi*(2(h-n)+1)/(2n)) for the others. With heads > 0, slopes are those of the heads from head on, of so many instead of H. " +
+		"With around > 0, the own position of token t is the number of consecutive tokens before it in the same slot: it reads only positions at most around from its own, before and after it, and alibi adds -slope(h) times that distance. " +
 		"With sinks, the softmax of head h is also over a score sinks[h], without a value. " +
 		"If q is q8a, the scores are products of integers and k is q8_0 or q4_0. k of another dtype than f32 may be in layout r16, with the positions of each head as the rows of a matrix. " +
 		"With bf16, a kernel may round the factors of products to bf16: q, k, softmax and v. Result f32[T,H,Dv], dense.",
@@ -137,6 +143,9 @@ func checkSinks(n *Node, i int, heads Dim) error {
 // checkScoring checks the attributes of scores.
 func checkScoring(n *Node) error {
 	s := ScoringOf(n)
+	if s.Around < 0 || s.Around > 0 && (s.Window > 0 || RingOf(n) > 0) {
+		return argErr(n, 0, "cannot be read with around=%d, window=%d, ring=%d: around is 0 or above, and the only one of them", s.Around, s.Window, RingOf(n))
+	}
 	if s.Window < 0 || !(s.Cap >= 0) || !(s.Alibi >= 0) || math.IsInf(float64(s.Cap), 0) || math.IsInf(float64(s.Alibi), 0) {
 		return argErr(n, 0, "cannot be read with window=%d, cap=%v, alibi=%v: they are finite, 0 or above", s.Window, s.Cap, s.Alibi)
 	}
@@ -202,7 +211,11 @@ func attentionAxes(n *Node) []Axis {
 	operands := func(reads ...Read) []Read { // with the sinks, if there are any
 		return append(reads, slices.Repeat([]Read{all}, len(n.Args)-len(reads))...)
 	}
-	axes := byRows(n, operands(rows, all, all, rows, rows, all))
+	slots := rows
+	if ScoringOf(n).Around > 0 { // tokens before the rows are counted
+		slots = all
+	}
+	axes := byRows(n, operands(rows, all, all, slots, rows, all))
 	if kvHeads == 1 {
 		return axes
 	}
@@ -248,6 +261,10 @@ func attentionCases(yield func(Case) bool) {
 			slot0(Const(3)), between(dtype.I32, 0, 40, Const(3)), full(40)), Attr: &AttentionAttr{Scale: 0.25, Alibi: 8}},
 		Case{Name: "alibi of some heads", Args: args(f32(3, 4, 16), kv(dtype.F16, 1, 2, 40, 16), kv(dtype.F16, 1, 2, 40, 16),
 			slot0(Const(3)), between(dtype.I32, 0, 40, Const(3)), full(40)), Attr: &AttentionAttr{Scale: 0.25, Alibi: 8, Head: 5, Heads: 11}},
+		Case{Name: "around", Args: args(f32(139, 4, 16), kv(dtype.F32, 2, 2, 150, 16), kv(dtype.F32, 2, 2, 150, 16),
+			slot0(Const(139)), between(dtype.I32, 138, 139, Const(139)), between(dtype.I32, 150, 151, Const(2))), Attr: &AttentionAttr{Scale: 0.25, Around: 6}},
+		Case{Name: "around and alibi", Args: args(f32(20, 6, 16), kv(dtype.F32, 1, 2, 20, 16), kv(dtype.F32, 1, 2, 20, 16),
+			slot0(Const(20)), between(dtype.I32, 19, 20, Const(20)), full(20)), Attr: &AttentionAttr{Scale: 0.25, Alibi: 8, Around: 12}},
 		Case{Name: "sinks", Args: args(f32(3, 4, 16), kv(dtype.F16, 1, 2, 24, 16), kv(dtype.F16, 1, 2, 24, 16),
 			slot0(Const(3)), positions(Const(3)), full(24), between(dtype.F32, -2, 3, Const(4))), Attr: attr},
 	)

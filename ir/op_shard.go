@@ -309,7 +309,8 @@ func reduceSumWays(n *Node) []Way {
 // the number of the head. It has the heads of keys and values that its heads read: several devices may have one, or all
 // all of them.
 func attentionWays(n *Node) []Way {
-	ways := slices.DeleteFunc(axisWays(n), func(w Way) bool { return w.Result.Axis == 1 })
+	around := ScoringOf(n).Around > 0 // tokens before a device's own are counted
+	ways := slices.DeleteFunc(axisWays(n), func(w Way) bool { return w.Result.Axis == 1 || around && w.Result.Axis == 0 })
 	heads, kvHeads, ok := headCounts(n)
 	if !ok || heads == 1 {
 		return ways

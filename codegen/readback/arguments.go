@@ -210,5 +210,6 @@ func (a *arguments) attention(n *ir.Node) (heads, kvHeads ir.Dim) {
 	}
 	a.dim("AlibiHead", ir.Const(first))
 	a.dim("AlibiHeads", ir.Const(all))
+	a.dim("Around", ir.Const(s.Around))
 	return q[1], k[1]
 }

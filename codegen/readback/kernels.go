@@ -24,7 +24,7 @@ var shapes = map[string]string{
 	"SumShape":       "Choices Len",
 	"RopeShape":      "Heads HeadLen Pairs NeoX",
 	"StateShape":     "Heads Context HeadLen",
-	"AttentionShape": "Heads KVHeads Context KeyLen ValueLen Scale Cap Window Alibi AlibiHead AlibiHeads",
+	"AttentionShape": "Heads KVHeads Context KeyLen ValueLen Scale Cap Window Alibi AlibiHead AlibiHeads Around",
 	"CombineShape":   "KVHeads Group ValueLen",
 	"ScaleShape":     "Scale Bias",
 	"ClampShape":     "Lo Hi",

@@ -41,7 +41,7 @@ func floatsOf(c *call, i int) []float64 {
 type query struct {
 	q           []float64
 	first, seen int
-	pos         int
+	pos         int // its own
 	at          func(p int) (key, value []float64)
 	scoring     ir.Scoring
 	slope       float64 // of the bias by distance
@@ -54,7 +54,7 @@ func (x query) score(p int) float64 {
 	if most := float64(x.scoring.Cap); most > 0 {
 		z = most * math.Tanh(z/most)
 	}
-	return z + x.slope*float64(p-x.pos)
+	return z - x.slope*math.Abs(float64(p-x.pos))
 }
 
 // eachQuery calls visit for each token and head of the operands of an attention.
@@ -76,6 +76,10 @@ func eachQuery(c *call, visit func(t, h int, x query)) error {
 		if scoring.Window > 0 {
 			x.first = max(0, pos+1-int(scoring.Window))
 		}
+		if around := int(scoring.Around); around > 0 {
+			x.pos = sameBefore(slots, t)
+			x.first, x.seen = max(0, x.pos-around), min(x.seen, x.pos+around+1)
+		}
 		for h := range q.Shape[1] {
 			// The rows of a cache are the positions of each head of each slot, in this order.
 			first := (slot*k.Shape[1] + h/group) * k.Shape[2]
@@ -90,6 +94,15 @@ func eachQuery(c *call, visit func(t, h int, x query)) error {
 		}
 	}
 	return nil
+}
+
+// sameBefore returns how many tokens directly before token t have its slot.
+func sameBefore(slots []float64, t int) int {
+	n := 0
+	for n < t && slots[t-1-n] == slots[t] {
+		n++
+	}
+	return n
 }
 
 // attentionSegments computes the sums of each segment relative to its largest score.

@@ -13,7 +13,7 @@ import (
 //
 //	dst[r, head, :] = Σp softmax_p(Scale · q[r, head, :]·k[slot[r], h, p, :]) v[slot[r], h, p, :]
 //
-// over positions p in [0, pos[r]]: causal, as pos is the row's own position. q is f32
+// over positions p in [0, pos[r]]: causal, as pos is the row's own position, unless Around is set. q is f32
 // [*, Heads, KeyLen], dst f32 [*, Heads, ValueLen], k and v are the states of AttentionShape; slot
 // and pos are i32 [*]. Query head i reads KV head i/(Heads/KVHeads). dst and q do not overlap. A row
 // with a negative position gets zeros. sinks is nil, or f32 [Heads]: scores that take part in the softmax of a
@@ -278,7 +278,7 @@ func (b *block) head(slot, pos unsafe.Pointer, h, r0, r1 int) {
 		for r := r0; r < r1; r += b.tokens {
 			b.tokens = sameSlot(slot, r, min(r1, r+b.most/b.shared))
 			b.cache = (index(slot, r)*b.KVHeads + h) * b.Context
-			b.take(r, h*group+g, pos)
+			b.take(r, h*group+g, slot, pos)
 			if b.wanted.n > 0 {
 				b.storeSegments(r, g)
 			} else {
@@ -315,6 +315,7 @@ type block struct {
 
 	starts [mostRows]int // by token: positions that it sees
 	limits [mostRows]int
+	own    [mostRows]int // its position
 	scores [scoredRows][chunkLen]float32
 	shrink [mostRows]float32 // by query: what a chunk multiplies earlier weights by
 
@@ -341,17 +342,30 @@ func (b *block) fit(d int) {
 }
 
 // take begins work on rows from r on, heads from head on.
-func (b *block) take(r, head int, pos unsafe.Pointer) {
+func (b *block) take(r, head int, slot, pos unsafe.Pointer) {
 	b.begin, b.end, b.latest, b.common = math.MaxInt, 0, 0, math.MaxInt
 	b.firstHead = head
 	scale := float32(float64(b.Scale) * b.loops.exponent)
 	for t := range b.tokens {
 		b.limits[t] = index(pos, r+t) + 1
-		b.starts[t] = b.windowStart(b.limits[t])
+		b.starts[t], b.own[t] = b.windowStart(b.limits[t]), b.limits[t]-1
+		if b.Around > 0 {
+			b.own[t] = rowsBefore(slot, r) + t
+			b.starts[t], b.limits[t] = max(0, b.own[t]-b.Around), min(b.limits[t], b.own[t]+b.Around+1)
+		}
 		b.begin, b.end = min(b.begin, b.starts[t]), max(b.end, b.limits[t])
 		b.latest, b.common = max(b.latest, b.starts[t]), min(b.common, b.limits[t])
 		b.query(t*b.shared, (r+t)*b.Heads+head, scale)
 	}
+}
+
+// rowsBefore returns how many rows directly before row r are of its sequence.
+func rowsBefore(slot unsafe.Pointer, r int) int {
+	n := 0
+	for n < r && index(slot, r-1-n) == index(slot, r) {
+		n++
+	}
+	return n
 }
 
 // compute does the rows that were taken, from r on, heads from head on.

@@ -34,7 +34,7 @@ func (b *block) adjust(i, at, n, p, seen int) {
 		}
 		if b.Alibi != 0 {
 			slope := float32(b.loops.exponent) * alibiSlope(b.Alibi, b.AlibiHead+b.firstHead+(i+j)%b.shared, cmp.Or(b.AlibiHeads, b.Heads))
-			addDistances(row, slope, p+1-b.limits[(i+j)/b.shared])
+			addDistances(row, slope, p-b.own[(i+j)/b.shared])
 		}
 		for k := range hidden {
 			row[k] = float32(math.Inf(-1))
@@ -50,10 +50,10 @@ func (b *block) capScores(row []float32) {
 	active.scale(x, x, len(row), most, 0)
 }
 
-// addDistances adds a bias to scores. distance is that of the first position from the token's, 0 or less.
-func addDistances(row []float32, slope float32, distance int) {
+// addDistances adds a bias to scores. from is the first position minus the token's own.
+func addDistances(row []float32, slope float32, from int) {
 	for k := range row {
-		row[k] += slope * float32(distance+k)
+		row[k] += slope * float32(min(from+k, -from-k))
 	}
 }
 

@@ -53,6 +53,10 @@ type AttentionShape struct {
 
 	// AlibiHead is the number of the first head in the bias, of AlibiHeads; of 0, there are Heads.
 	AlibiHead, AlibiHeads int
+
+	// Around makes a token see positions on both sides, at most so many from its own, up to pos; 0: none after it. Its own
+	// position is the number of consecutive rows of its slot before it then.
+	Around int
 }
 
 // CombineShape is the shape of a sum over segments of attention.

@@ -134,6 +134,10 @@ func (l *lowering) weighersOf(p *attentionPlan) int {
 
 // attention computes attention, or the sums of its segments. A unit has a few rows, and a segment.
 func attention(l *lowering) {
+	if around := ir.ScoringOf(l.n).Around; around > 0 {
+		l.refuse("around is %d", around)
+		return
+	}
 	p, ok := l.planAttention()
 	if !ok {
 		return

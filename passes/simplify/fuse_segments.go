@@ -137,7 +137,7 @@ func (cut *contextCutter) canCut(n *ir.Node) bool {
 	}
 	_, positions, ok := cacheOf(n)
 	tokens, fixed := n.Args[0].Type.Shape[0].IsConst()
-	if !ok || positions <= int64(d.Segment) || !fixed || tokens > fewTokens || !isEntryParam(n.Args[4]) {
+	if !ok || ir.ScoringOf(n).Around > 0 || positions <= int64(d.Segment) || !fixed || tokens > fewTokens || !isEntryParam(n.Args[4]) {
 		return false
 	}
 	trial := &ir.Node{Op: ir.OpAttentionSegments, Attr: segmentsOf(d, n, ir.Const(positions)), Args: n.Args[:6], Results: n.Results, Func: n.Func}

@@ -88,7 +88,7 @@ func gpuRows() []Row {
 		row(ir.OpTopK, any32),
 		row(ir.OpTake, any32, i32),
 		row(ir.OpExpertsSum, any32, any32),
-		row(ir.OpAttention, any32, cache, cache, i32, i32, i32, f32),
+		{Op: ir.OpAttention, Args: []Format{any32, cache, cache, i32, i32, i32, f32}, Check: notAround},
 		row(ir.OpAttentionSegments, any32, cache, cache, i32, i32, i32),
 		row(ir.OpAttentionCombine, any32, f32),
 		row(ir.OpStateWrite, cache, any32, i32, i32),
@@ -108,6 +108,14 @@ func gpuRows() []Row {
 		rows = append(rows, row(op, any32, any32))
 	}
 	return rows
+}
+
+// notAround checks that tokens read no positions after their own, for which there is no kernel.
+func notAround(n *ir.Node) string {
+	if around := ir.ScoringOf(n).Around; around > 0 {
+		return fmt.Sprintf("reads %d positions on each side of a token, for which there is no kernel", around)
+	}
+	return ""
 }
 
 // shortBlocks checks that a node does not make q8a_k, which products of GPUs do not read.
