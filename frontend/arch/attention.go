@@ -27,6 +27,7 @@ type attention struct {
 	alibi        float64  // exponent of their bias by distance; 0: none
 	cap          float64  // scores are cap·tanh(score/cap); 0: none
 	window       int64    // positions that a token reads; 0: all up to its own
+	around       int64    // positions on each side that a token of an encoder reads; 0: all
 	sinks        presence // scores of each head without a value
 	out          presence // bias of the last product
 }
@@ -131,11 +132,14 @@ func (a attention) apply(g *graph, x *ir.Value) *ir.Value {
 	return out
 }
 
-// attr returns the attributes of the node. A window that no context exceeds is left out.
+// attr returns the attributes of the node. Windows that no context exceeds are left out.
 func (a attention) attr(m *model) ir.AttentionAttr {
 	attr := ir.AttentionAttr{Scale: float32(a.scale), Cap: float32(a.cap), Alibi: float32(a.alibi)}
 	if a.window < m.context {
 		attr.Window, attr.Ring = a.window, m.cache(a.window).ring
+	}
+	if a.around < m.context-1 {
+		attr.Around = a.around
 	}
 	return attr
 }

@@ -14,7 +14,8 @@ type decoder struct {
 	layer     part
 	norm      norm
 	output    output
-	pooling   ir.Pooling // of encoders, which have neither norm nor output; 0: of language models
+	pooling   ir.Pooling // of encoders, which have no output; 0: of language models
+	head      part       // of encoders: what follows the norm; nil: nothing
 }
 
 // part is a piece of a layer: a function of the hidden state [tokens, width].

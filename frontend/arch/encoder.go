@@ -42,6 +42,10 @@ func (m *model) buildEncoder(d decoder) (*ir.Module, error) {
 	}
 	g.layer = -1
 	f.At("output")
+	x = d.norm.apply(g, x)
+	if d.head != nil {
+		x = d.head.apply(g, x)
+	}
 	f.Return("hidden", x)
 	e := ir.Encoder{Func: encoderName, Tokens: g.in.tokens.Index, Pos: g.in.pos.Index, Last: g.in.reach.Index, Slot: g.in.slot.Index,
 		Lengths: g.in.lengths.Index, First: -1, Hidden: 0, Pooling: d.pooling, Scores: -1}
@@ -82,11 +86,16 @@ func (m *model) encoderInputs(f *ir.FuncBuilder, n ir.Dim, p ir.Pooling) step {
 	return s
 }
 
-// encoderPooling reads the kind of pooling, by the number that files have for it (llama.h, llama_pooling_type).
+// encoderPooling is poolingOfEncoder for files that have to state that tokens read those after them.
 func (m *model) encoderPooling() ir.Pooling {
 	if !m.denied("attention.causal") {
 		m.fail(m.file.KeyError(m.key("attention.causal"), "absent or true: %s models whose tokens read only those before them are not supported", m.arch))
 	}
+	return m.poolingOfEncoder()
+}
+
+// poolingOfEncoder reads the kind of pooling, by the number that files have for it (llama.h, llama_pooling_type).
+func (m *model) poolingOfEncoder() ir.Pooling {
 	kinds := append(slices.Clone(poolings), ir.PoolRank)
 	n := m.countOr("pooling_type", 0, 0, math.MaxUint32)
 	if n >= int64(len(kinds)) {
@@ -178,12 +187,17 @@ func (m *model) refuseForEncoders() {
 	}
 }
 
-func (m *model) bertLike(ffn part, r *rope, p positions) decoder {
+// asEncoder sets the options of encoders.
+func (m *model) asEncoder() {
 	m.refuseForEncoders()
 	m.o.KV, m.batch = dtype.F32, m.context // a text is read at once
 	if m.given.Sequences == 0 {
 		m.o.Sequences = DefaultTexts
 	}
+}
+
+func (m *model) bertLike(ffn part, r *rope, p positions) decoder {
+	m.asEncoder()
 	h := m.equalHeads()
 	return decoder{
 		pooling:   m.encoderPooling(),

@@ -46,12 +46,14 @@ func TestEmbeddingsAreThoseOfLlamaCpp(t *testing.T) {
 
 // pooled returns the embedding or the scores of a text from the results of embed.
 func pooled(m *ir.Module, results []eval.Tensor) []float64 {
-	states, width := results[0].Flat(), archtest.Width
+	states, width := results[0].Flat(), results[0].Shape[1]
 	switch m.Encoder.Pooling {
 	case ir.PoolRank:
 		return results[1].Flat()
 	case ir.PoolCLS:
 		return states[:width]
+	case ir.PoolLast:
+		return states[len(states)-width:]
 	}
 	mean := make([]float64, width)
 	for i, x := range states {

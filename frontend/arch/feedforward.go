@@ -63,5 +63,15 @@ func (p plain) apply(g *graph, x *ir.Value) *ir.Value {
 	return y
 }
 
+// product is the product with one matrix.
+type product struct {
+	name       string
+	rows, cols int64
+}
+
+func (p product) apply(g *graph, x *ir.Value) *ir.Value {
+	return g.linear(x, p.name, p.rows, p.cols, absent)
+}
+
 // feedForward returns the width of feed-forward parts.
 func (m *model) feedForward() int64 { return m.count("feed_forward_length", 1, maxWidth) }

@@ -25,15 +25,8 @@ func gemma(m *model) decoder {
 // gemma3 is Gemma 3: gemma with norms before and after parts and of each head of queries and keys. Of six layers, five
 // have a sliding window and angles of a base of their own, without scaling.
 func gemma3(m *model) decoder {
-	h := m.heads()
-	a := attention{
-		heads: h,
-		qkv:   separate{bias: optional},
-		qNorm: m.rmsNorm("attn_q_norm").over(h.k),
-		kNorm: m.rmsNorm("attn_k_norm").over(h.k),
-		rope:  m.rope(h.k, halves),
-		scale: h.scale(),
-	}
+	a := m.gemma3Attention()
+	h := a.heads
 	if m.layers == layersOf27B && !m.errs.Any() { // whose files do not state their scale
 		a.scale = 1 / math.Sqrt(float64(m.embd/h.count))
 	}
@@ -43,19 +36,71 @@ func gemma3(m *model) decoder {
 	} else {
 		m.key(localRopeBase) // the file may state it in spite of that
 	}
-	ffn := residual{at: "ffn", in: m.rmsNorm("ffn_norm"), out: m.rmsNorm("post_ffw_norm"), body: gated{act: gelu, size: m.feedForward()}}
 	return decoder{
 		embedding: embedding{scale: math.Sqrt(float64(m.embd))},
-		layer: byLayer(func(i int64) part {
-			attn := residual{at: "attn", in: m.rmsNorm("attn_norm"), out: m.rmsNorm("post_attention_norm"), body: local}
-			if !windowed(i) {
-				attn.body = a
-			}
-			return sequence{attn, ffn}
-		}),
-		norm:   m.rmsNorm("output_norm"),
-		output: output{cap: m.positiveOr("final_logit_softcapping", 0)},
+		layer:     m.gemma3Layers(a, local, windowed),
+		norm:      m.rmsNorm("output_norm"),
+		output:    output{cap: m.positiveOr("final_logit_softcapping", 0)},
 	}
+}
+
+func (m *model) gemma3Attention() attention {
+	h := m.heads()
+	return attention{
+		heads: h,
+		qkv:   separate{bias: optional},
+		qNorm: m.rmsNorm("attn_q_norm").over(h.k),
+		kNorm: m.rmsNorm("attn_k_norm").over(h.k),
+		rope:  m.rope(h.k, halves),
+		scale: h.scale(),
+	}
+}
+
+// gemma3Layers describes layers of which some are windowed and have a local attention.
+func (m *model) gemma3Layers(global, local attention, windowed func(layer int64) bool) part {
+	ffn := residual{at: "ffn", in: m.rmsNorm("ffn_norm"), out: m.rmsNorm("post_ffw_norm"), body: gated{act: gelu, size: m.feedForward()}}
+	return byLayer(func(i int64) part {
+		attn := residual{at: "attn", in: m.rmsNorm("attn_norm"), out: m.rmsNorm("post_attention_norm"), body: local}
+		if !windowed(i) {
+			attn.body = global
+		}
+		return sequence{attn, ffn}
+	})
+}
+
+// gemmaEmbedding is EmbeddingGemma: an encoder with the layers of gemma3, whose windows have half of their positions on each
+// side of a token. Files may have two matrices that follow the last norm.
+func gemmaEmbedding(m *model) decoder {
+	m.asEncoder()
+	m.key("attention.causal") // which the architecture is not, whatever the file states
+	global := m.gemma3Attention()
+	local := global
+	local.around, local.rope = m.window()/2, m.unscaledWindowRope(global.heads.k, halves)
+	return decoder{
+		pooling:   m.poolingOfEncoder(),
+		embedding: embedding{scale: math.Sqrt(float64(m.embd))},
+		layer:     m.gemma3Layers(global, local, m.windowedLayers(6)),
+		norm:      m.rmsNorm("output_norm"),
+		head:      m.denseModules(),
+	}
+}
+
+// denseModules describes the matrices of Sentence Transformers that files may have. The mean of products is the product of the
+// mean, so that they are applied to the state of each token.
+func (m *model) denseModules() part {
+	var s sequence
+	width := m.embd
+	if m.has("dense_2.weight") {
+		p := product{"dense_2", m.count("dense_2_feat_out", 1, maxWidth), width}
+		s, width = append(s, p), p.rows
+	}
+	if m.has("dense_3.weight") {
+		if n := m.count("dense_3_feat_in", 1, maxWidth); n != width {
+			m.fail(m.file.KeyError(m.key("dense_3_feat_in"), "%d, where there are %d: the file is damaged", n, width))
+		}
+		s = append(s, product{"dense_3", m.embd, width})
+	}
+	return s
 }
 
 // gemma2 is Gemma 2: gemma with norms before and after parts, a cap of scores and of logits, and a sliding window in

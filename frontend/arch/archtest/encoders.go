@@ -18,6 +18,20 @@ var encoders = []spec{
 	ranks("bert-rank", func(m *maker) { dense(m, m.width); labels(m, 3) }),
 	ranks("bert-class", func(m *maker) { labels(m, 2) }),
 	ranks("bert-dense", func(m *maker) { dense(m, 1) }),
+	like{name: "gemma-embedding", arch: "gemma-embedding", output: "tied", kinds: 6, keys: func(m *maker) {
+		m.set("attention.sliding_window", uint32(window))
+		m.set("pooling_type", uint32(1))
+		m.set("rope.freq_base", float32(1e6))
+		m.set("rope.scaling.type", "linear")
+		m.set("rope.scaling.factor", float32(8))
+		m.set("dense_2_feat_in", uint32(m.width))
+		m.set("dense_2_feat_out", uint32(m.inner))
+		m.set("dense_3_feat_in", uint32(m.inner))
+		m.set("dense_3_feat_out", uint32(m.width))
+	}, layer: all(headNorms, postNorms), outside: func(m *maker) {
+		m.matrix("dense_2", m.inner, m.width)
+		m.matrix("dense_3", m.width, m.inner)
+	}}.spec(),
 }
 
 // ranks makes a BERT with a classification head.

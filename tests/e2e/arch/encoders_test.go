@@ -21,13 +21,21 @@ import (
 	"github.com/ggmlc/ggmlc/tests/e2etest"
 )
 
-// TestProgramsOfEncoders builds a program of an encoder. Its embeddings of the prompts are near llama.cpp's.
+// TestProgramsOfEncoders builds programs of encoders. Their embeddings of the prompts are near llama.cpp's.
 func TestProgramsOfEncoders(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a program")
+		t.Skip("builds programs")
 	}
+	for _, model := range archtest.Encoders() {
+		if slices.Contains([]string{"bert-mean", "gemma-embedding"}, model.Name) {
+			t.Run(model.Name, func(t *testing.T) { programOfEncoder(t, withLetters(model)) })
+		}
+	}
+}
+
+// programOfEncoder builds the program of an encoder that pools by the mean.
+func programOfEncoder(t *testing.T, model archtest.Model) {
 	dir := t.TempDir()
-	model := withLetters(archtest.Encoders()[1])
 	path := filepath.Join(dir, model.Name+".gguf")
 	e2etest.WriteModel(t, path, model)
 	exe := e2etest.BuildTo(t, filepath.Join(dir, "program"), nil, path, "--ctx", "256")
@@ -176,7 +184,7 @@ func checkTexts(t *testing.T, exe, path string, model archtest.Model) {
 	}
 	long := exec.Command(exe, "embed", strings.Repeat("a ", 300))
 	out, _ := long.CombinedOutput()
-	if status := long.ProcessState.ExitCode(); status != 2 || !strings.Contains(string(out), "a text of 302 tokens: bert-mean takes 1 to 256 at once") {
+	if status := long.ProcessState.ExitCode(); status != 2 || !strings.Contains(string(out), "a text of 302 tokens: "+model.Name+" takes 1 to 256 at once") {
 		t.Errorf("a text that is too long: status %d, %s", status, out)
 	}
 	help, err := exec.Command(exe, "-h").Output()
