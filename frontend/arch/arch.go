@@ -101,6 +101,7 @@ var architectures = map[string]func(*model) decoder{
 	"gemma-embedding": gemmaEmbedding,
 	"gemma2":          gemma2,
 	"gemma3":          gemma3,
+	"gemma4":          gemma4,
 	"glm4":            glm4,
 	"glm4moe":         glm4moe,
 	"gpt2":            gpt2,

@@ -20,6 +20,7 @@ type attention struct {
 	heads        heads
 	qkv          projection
 	qNorm, kNorm norm // of queries and keys before they are rotated
+	vNorm        norm // of values
 	rope         *rope
 	qAfter       norm // of queries and keys after they are rotated
 	kAfter       norm
@@ -30,6 +31,7 @@ type attention struct {
 	around       int64    // positions on each side that a token of an encoder reads; 0: all
 	sinks        presence // scores of each head without a value
 	out          presence // bias of the last product
+	of           *int64   // layer whose keys and values are read; nil: this one
 }
 
 // projection makes queries, keys and values of the hidden state, each [tokens, heads, size].
@@ -118,18 +120,37 @@ func (p fusedOrSeparate) project(g *graph, h heads, x *ir.Value) func(role) *ir.
 func (a attention) apply(g *graph, x *ir.Value) *ir.Value {
 	h, made := a.heads, a.qkv.project(g, a.heads, x)
 	q := a.qAfter.apply(g, a.rope.turn(g, a.qNorm.applyHeads(g, made(queries), h.count, h.k)))
-	k := a.kAfter.apply(g, a.rope.turn(g, a.kNorm.applyHeads(g, made(keys), h.kv, h.k)))
-	v := made(values)
-	c := g.cache(a.window)
-	ks, vs := g.keep("keys", c, h.kv, h.k, k), g.keep("values", c, h.kv, h.v, v)
+	ks, vs := a.cached(g, made)
 	var sinks *ir.Value
 	if a.sinks == required {
 		sinks = g.vector("attn_sinks.weight", h.count)
 	}
 	y := g.f.Attention(q, ks, vs, g.in.slot, g.in.reach, g.in.lengths, sinks, a.attr(g.model))
 	out := g.linear(joinHeads(g.f, y), "attn_output", g.embd, h.count*h.v, a.out)
-	h.divide(g)
+	h.divide(g, g.layerOf(a.of))
 	return out
+}
+
+// cached returns the caches of keys and values after the tokens' own are written, if the layer makes any.
+func (a attention) cached(g *graph, made func(role) *ir.Value) (ks, vs *ir.Value) {
+	h, c := a.heads, g.cache(a.window)
+	if a.of != nil {
+		g.mayHave("attn_k.weight", h.kv*h.k, g.embd)
+		g.mayHave("attn_k_norm.weight", h.k)
+		g.mayHave("attn_v.weight", h.kv*h.v, g.embd)
+		return g.versions[layerName(*a.of, "keys")], g.versions[layerName(*a.of, "values")]
+	}
+	k := a.kAfter.apply(g, a.rope.turn(g, a.kNorm.applyHeads(g, made(keys), h.kv, h.k)))
+	v := a.vNorm.applyHeads(g, made(values), h.kv, h.v)
+	return g.keep("keys", c, h.kv, h.k, k), g.keep("values", c, h.kv, h.v, v)
+}
+
+// layerOf returns the layer under construction, or another one.
+func (g *graph) layerOf(other *int64) int64 {
+	if other != nil {
+		return *other
+	}
+	return g.layer
 }
 
 // attr returns the attributes of the node. Windows that no context exceeds are left out.

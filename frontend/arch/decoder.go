@@ -32,6 +32,7 @@ type graph struct {
 
 	versions map[string]*ir.Value // the last version of each state
 
+	inputs      *ir.Value // rows that each layer has for each token; nil: none
 	headIndices *ir.Value // for products with a matrix for each head
 	layer       int64     // outside of layers: -1
 }
@@ -212,6 +213,7 @@ type embedding struct {
 	positions positions // what is added for the position of each token
 	types     presence  // what is added for the kind of text that tokens belong to, of which the first is taken
 	norm      norm
+	inputs    layerInputs
 }
 
 // positions are embeddings of positions.
@@ -238,7 +240,11 @@ func (e embedding) apply(g *graph) *ir.Value {
 		first := g.f.Constant(ir.Type{DType: dtype.I32, Shape: ir.Dims(1)}, make([]byte, 4))
 		x = g.f.Add(x, g.f.Gather(g.table(typesName, int64(t.Shape[0]), g.embd), first))
 	}
-	return e.norm.apply(g, x)
+	x = e.norm.apply(g, x)
+	if e.inputs.width > 0 {
+		g.inputs = e.inputs.of(g, x)
+	}
+	return x
 }
 
 // scaled is x times a factor. A factor of 0 means none.

@@ -33,9 +33,13 @@ func (g *graph) divideInner(along string, size int64, rows []string, segments in
 }
 
 // divide states that devices may divide the heads of a layer: those of queries, with the heads of keys and values that
-// they read. Several devices may read one.
-func (h heads) divide(g *graph) {
-	q := ir.Division{Name: g.shared("heads"), Units: h.count, Sizes: []int64{h.count * h.k}}
+// they read, which are of that layer or of another one. Several devices may read one.
+func (h heads) divide(g *graph, of int64) {
+	name := g.shared("heads")
+	if of != g.layer {
+		name = layerName(of, "heads")
+	}
+	q := ir.Division{Name: name, Units: h.count, Sizes: []int64{h.count * h.k}}
 	kv := func(axis int, size int64) ir.Division {
 		d := ir.Division{Name: q.Name, Axis: axis, Units: h.count, Sizes: []int64{h.kv * size}}
 		if h.kv < h.count {

@@ -15,6 +15,9 @@ type experts struct {
 	groups      int64                                                 // that experts belong to; 0: none
 	groupsUsed  int64                                                 // those with the largest sums of their two best experts are chosen from
 	shared      part                                                  // is added for all tokens; nil: none
+	in          norm                                                  // of what experts read
+	router      part                                                  // makes what the router reads; nil: the same as x
+	scales      presence                                              // of the experts' results, ffn_down_exps.scale
 }
 
 // weighting makes the weights of the chosen experts. The choice is that of the largest probabilities plus a bias, or of scores.
@@ -78,8 +81,13 @@ func (m *model) expertFeedForward() int64 {
 
 func (e experts) apply(g *graph, x *ir.Value) *ir.Value {
 	f := g.f
-	idx, p := e.choose(g, g.linear(x, "ffn_gate_inp", e.count, g.embd, e.biases))
-	rows := f.Reshape(x, x.Type.Shape[0], ir.Const(1), ir.Const(g.embd))
+	routed := x
+	if e.router != nil {
+		routed = e.router.apply(g, x)
+	}
+	idx, p := e.choose(g, g.linear(routed, "ffn_gate_inp", e.count, g.embd, e.biases))
+	p = e.scaled(g, p, idx)
+	rows := f.Reshape(e.in.apply(g, x), x.Type.Shape[0], ir.Const(1), ir.Const(g.embd))
 	y := e.product(g, e.joined(f, e.gateAndUp(g, rows, idx)), "ffn_down_exps", g.embd, e.size, idx)
 	g.divide("ffn_down_exps", g.name("ffn_exps"), 2, e.size, e.size)
 	sum := f.ExpertsSum(y, g.scaled(p, e.scale))
@@ -87,6 +95,16 @@ func (e experts) apply(g *graph, x *ir.Value) *ir.Value {
 		return sum
 	}
 	return f.Add(sum, e.shared.apply(g, x))
+}
+
+// scaled returns the weights of the chosen experts times the scales of their results, if the file has these.
+func (e experts) scaled(g *graph, p, idx *ir.Value) *ir.Value {
+	const name = "ffn_down_exps.scale"
+	if e.scales == absent || !g.has(g.name(name)) {
+		return p
+	}
+	s, chosen := idx.Type.Shape, g.f.Reshape(g.vector(name, e.count), ir.Const(e.count), ir.Const(1))
+	return g.f.Mul(p, g.f.Reshape(g.f.Gather(chosen, g.f.Reshape(idx, s[0].Mul(s[1]))), s...))
 }
 
 // gateAndUp returns the two products whose results the last one reads: those of two matrices of each expert, or of one

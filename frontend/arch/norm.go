@@ -24,6 +24,7 @@ const (
 	layerNorm
 	headLayerNorm // a layer norm of each head, which has its own factors
 	bareLayerNorm // a layer norm without factors
+	bareRMS       // a root-mean-square norm without factors
 )
 
 // rmsNorm describes a root-mean-square norm of the hidden state.
@@ -51,6 +52,13 @@ func (m *model) bareNorm() norm {
 	return n
 }
 
+// bareRMSNorm describes a root-mean-square norm of rows of some size that has no tensors.
+func (m *model) bareRMSNorm(size int64) norm {
+	n := m.rmsNorm("").over(size)
+	n.kind = bareRMS
+	return n
+}
+
 // headNorm describes a layer norm of each head of queries or keys, which only some files have.
 func (m *model) headNorm(name string, size int64) norm {
 	if !m.has(layerName(0, name+".weight")) {
@@ -73,6 +81,8 @@ func (n norm) apply(g *graph, x *ir.Value) *ir.Value {
 		return g.biased(g.f.RMSNorm(x, g.vector(n.name+".weight", n.size), float32(n.eps)), n.name, n.size, n.bias)
 	case layerNorm:
 		return g.f.LayerNorm(x, g.vector(n.name+".weight", n.size), g.bias(n.name, n.size, n.bias), float32(n.eps))
+	case bareRMS:
+		return g.f.RMSNorm(x, g.ones(n.size), float32(n.eps))
 	case bareLayerNorm:
 		return g.f.LayerNorm(x, g.ones(n.size), nil, float32(n.eps))
 	}

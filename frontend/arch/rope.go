@@ -80,9 +80,19 @@ func (m *model) unscaledWindowRope(size int64, pairs ir.RopeAttr) *rope {
 	})
 }
 
+// shortWindowRope is unscaledWindowRope for layers that may rotate a part of heads of their own size.
+func (m *model) shortWindowRope(size int64, pairs ir.RopeAttr) *rope {
+	rotated := m.countOr("rope.dimension_count_swa", m.countOr("rope.dimension_count", size, 1, maxWidth), 1, maxWidth)
+	return m.ropeOfPart(rotated, size, pairs, localRopeBase, m.positiveOr(localRopeBase, usualBase), m.unscaled)
+}
+
 // ropeOfBase describes the rotation of heads of some size by angles of a base, which a key states.
 func (m *model) ropeOfBase(size int64, pairs ir.RopeAttr, key string, base float64, scaling func(rotated int64, base float64) ropeScaling) *rope {
-	rotated := m.countOr("rope.dimension_count", size, 1, maxWidth)
+	return m.ropeOfPart(m.countOr("rope.dimension_count", size, 1, maxWidth), size, pairs, key, base, scaling)
+}
+
+// ropeOfPart is ropeOfBase for so many elements of a head.
+func (m *model) ropeOfPart(rotated, size int64, pairs ir.RopeAttr, key string, base float64, scaling func(rotated int64, base float64) ropeScaling) *rope {
 	if m.errs.Any() { // the size may be that of missing numbers
 		scaling(2, base)
 		return nil

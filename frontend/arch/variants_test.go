@@ -183,6 +183,29 @@ func TestPredictorsAreLeftOut(t *testing.T) {
 	}
 }
 
+// TestLayersOfGemma4: lists have an entry for each layer, and the layers that others read are one of each kind.
+func TestLayersOfGemma4(t *testing.T) {
+	for _, c := range []struct {
+		key   string
+		value any
+		want  string
+	}{
+		{"attention.shared_kv_layers", uint32(1), "1 of 4: the layers before them are not one with a sliding window and one without"},
+		{"attention.shared_kv_layers", uint32(4), "4 of 4"},
+		{"feed_forward_length", []int32{96, 96, 192}, "a list of 3 values for 4 layers"},
+		{"feed_forward_length", []int32{96, 96, 192, 0}, "0 of layer 3 is outside of 1"},
+		{"attention.head_count_kv", []int32{2, 3, 2, 2}, "4 heads cannot share 3"},
+		{"attention.sliding_window_pattern", []bool{true, false}, "a list of 2 values for 4 layers"},
+		{"attention.value_length_swa", uint32(16), "heads of 16 elements for values and 8 for keys"},
+		{"attention.key_length_swa", nil, "attention.key_length_swa"},
+	} {
+		m := variant(t, "gemma4", map[string]any{c.key: c.value})
+		if _, err := arch.Build(open(t, m), arch.Options{KV: dtype.F32}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %v: error %v, want %q", c.key, c.value, err, c.want)
+		}
+	}
+}
+
 // TestTiedDeepSeek: the output matrix is that of the embedding if the file has none.
 func TestTiedDeepSeek(t *testing.T) {
 	m := variant(t, "deepseek2", nil)
@@ -216,7 +239,7 @@ func regrouped(m archtest.Model) (archtest.Model, bool) {
 		return slices.IndexFunc(m.Tensors, func(t archtest.Tensor) bool { return t.Name == name })
 	}
 	m.Tensors = slices.Clone(m.Tensors)
-	if at("blk.0.attn_q.weight") < 0 || at("blk.0.attn_k.weight") < 0 {
+	if at("blk.0.attn_q.weight") < 0 || at("blk.0.attn_k.weight") < 0 || m.Arch() == "gemma4" { // whose layers may lack one
 		return m, false
 	}
 	for i, t := range m.Tensors {
@@ -363,7 +386,7 @@ func TestPairsOfNoSection(t *testing.T) {
 // TestWhatQuantizationLeaves converts the matrices of all models. Norms, also those that are matrices with a row for each head, and
 // routers and positions stay f32.
 func TestWhatQuantizationLeaves(t *testing.T) {
-	left := regexp.MustCompile(`(_norm|\.ffn_gate_inp|^position_embd)\.weight$`)
+	left := regexp.MustCompile(`(_norm|\.ffn_gate_inp|^position_embd|^per_layer_model_proj)\.weight$`)
 	seen := make(map[string]bool)
 	for _, m := range archtest.Models() {
 		mod, err := arch.Build(open(t, m), arch.Options{Quantize: dtype.BF16})
@@ -380,7 +403,7 @@ func TestWhatQuantizationLeaves(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 3 {
+	if len(seen) != 4 {
 		t.Errorf("only %v were seen", seen)
 	}
 }

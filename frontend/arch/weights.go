@@ -38,6 +38,13 @@ func (m *model) has(name string) bool {
 	return ok
 }
 
+// mayHave allows a tensor of the layer that the graph does not read, if it has this shape.
+func (g *graph) mayHave(name string, shape ...int64) {
+	if full := g.name(name); g.has(full) {
+		g.tensor(full, shape...)
+	}
+}
+
 // shapeKeys are the keys that determine the shapes of tensors, by a part of the name. The first that matches counts.
 var shapeKeys = []struct {
 	part string
@@ -191,10 +198,11 @@ func (m *model) conversion(dt dtype.DType) dtype.DType {
 	return dtype.Invalid
 }
 
-// staysAsItIs reports whether a matrix of floats is not converted: routers, whose errors choose other experts, and
-// positions. They are small, and llama-quantize leaves them, too (llama_model_quantize_internal).
+// staysAsItIs reports whether a matrix of floats is not converted: routers, whose errors choose other experts, positions,
+// and the product that layers have inputs of. They are small, and llama-quantize leaves them, too
+// (llama_model_quantize_internal).
 func staysAsItIs(name string) bool {
-	return strings.HasSuffix(name, ".ffn_gate_inp.weight") || name == positionsName
+	return strings.HasSuffix(name, ".ffn_gate_inp.weight") || name == positionsName || name == productName
 }
 
 // declareVector declares the weight of a vector, or of factors for each head, converted to f32 for the kernels.

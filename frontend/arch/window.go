@@ -36,7 +36,7 @@ func (m *model) cache(window int64) cache {
 
 // windowed are the architectures whose descriptions have windows in some layers, or that read all positions in spite of
 // the key, as llama.cpp does.
-var windowed = []string{"cohere2", "exaone4", "gemma-embedding", "gemma2", "gemma3", "gpt-oss", "olmo2", "phi3"}
+var windowed = []string{"cohere2", "exaone4", "gemma-embedding", "gemma2", "gemma3", "gemma4", "gpt-oss", "olmo2", "phi3"}
 
 // windowOr returns the number of positions of the sliding window, or a default if the file does not state it; 0: there
 // is none.

@@ -14,7 +14,7 @@ import (
 )
 
 // windowModels have layers with a sliding window of 5.
-var windowModels = []string{"cohere2", "gemma2", "gemma3", "gpt-oss", "olmo3"}
+var windowModels = []string{"cohere2", "gemma2", "gemma3", "gemma4", "gpt-oss", "olmo3"}
 
 // TestWindowsKeepWhatTheyRead: prompts longer than the rings, in chunks, and tokens after them have the logits that
 // caches of the whole context give.

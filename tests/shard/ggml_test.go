@@ -22,10 +22,13 @@ var refusedByGGML = map[string]string{
 	"gpt-oss [3 0 1]": "ADD_ID): ggml computes something else than one device (skipped): device 1 skips it, though it has a summand of %blk.0.ffn_down_exps.bias",
 	"gpt-oss [2 1 3]": "(skipped): device 1 skips it",
 
-	"olmo2": "%v13 (RMS_NORM): ggml refuses it (row); it reads %v9 split(1, ", "olmo3": "(row)", "olmoe": "(row)", // norms of all heads
+	"olmo2": "%v13 (RMS_NORM): ggml refuses it (row); it reads %v9 split(1, ", "olmo3": "(row)", "olmoe": "(row)", "minimax-m2": "(row)", // norms of all heads
 	"starcoder": "(FLASH_ATTN_EXT): ggml refuses it (heads)", "mqa": "(heads)", // one head of keys
 	"deepseek2-whole": "(heads)", "minicpm3": "(heads)", // heads after the projections are divided, and those before are not
 	"deepseek2":            "ggml has no tensor for %v7",
+	"bailingmoe2":          "ggml takes elements of two dimensions",                                    // of groups of experts
+	"gemma4":               "(heads)",                                                                  // of which a window's are mirrored
+	"gemma4-experts":       "(row)",                                                                    // norms of values
 	"stablelm-12b [3 0 1]": "%v19 (MUL): ggml refuses it (differ)", "stablelm-12b [2 1 3]": "(differ)", // norms are not cut where heads are
 }
 

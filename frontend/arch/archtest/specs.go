@@ -1,5 +1,7 @@
 package archtest
 
+import "fmt"
+
 var specs = []spec{
 	like{name: "llama-biases", arch: "llama", layer: all(qkvBiases, func(m *maker, prefix string) {
 		m.bias(prefix+"attn_output", m.width)
@@ -165,6 +167,42 @@ var specs = []spec{
 		m.set("rope.scaling.type", "linear")
 		m.set("rope.scaling.factor", float32(8))
 	}, layer: all(headNorms, postNorms), kinds: 6}.spec(),
+	like{name: "gemma4", arch: "gemma4", output: "tied", kinds: 4, keys: func(m *maker) {
+		gemma4Keys(m)
+		m.set("final_logit_softcapping", float32(3))
+		m.set("attention.shared_kv_layers", uint32(gemma4Sharers))
+		m.set("embedding_length_per_layer_input", uint32(m.headSize))
+		m.set("feed_forward_length", perLayer(m, func(i int) int32 { return int32(m.innerOf(i)) }))
+	}, attn: func(m *maker, prefix string) { gemma4Attention(m, prefix, kvHeads) }, ffn: func(m *maker, prefix string) {
+		n := m.innerOf(layerOf(prefix))
+		m.matrix(prefix+"ffn_gate", n, m.width)
+		m.matrix(prefix+"ffn_up", n, m.width)
+		m.matrix(prefix+"ffn_down", m.width, n)
+	}, layer: all(postNorms, func(m *maker, prefix string) {
+		m.matrix(prefix+"inp_gate", m.headSize, m.width)
+		m.matrix(prefix+"proj", m.width, m.headSize)
+		m.norm(prefix+"post_norm", m.width)
+		m.norm(prefix+"layer_output_scale", 1)
+	}), outside: func(m *maker) {
+		ropeFactors(m)
+		m.matrix("per_layer_token_embd", Vocab, m.layerCount()*m.headSize)
+		m.matrix("per_layer_model_proj", m.layerCount()*m.headSize, m.width)
+		m.norm("per_layer_proj_norm", m.headSize)
+	}}.spec(),
+	like{name: "gemma4-experts", arch: "gemma4", kinds: 3, keys: func(m *maker) {
+		gemma4Keys(m)
+		expertWidth(m)
+		m.set("embedding_length_per_layer_input", uint32(0))
+		m.set("attention.head_count_kv", perLayer(m, func(i int) int32 { return int32(kvHeads - i%3/2) }))
+		m.set("attention.sliding_window_pattern", perLayer(m, func(i int) bool { return i%3 < 2 }))
+	}, attn: func(m *maker, prefix string) { gemma4Attention(m, prefix, kvHeads-layerOf(prefix)%3/2) },
+		ffn: all(gated, experts), layer: all(postNorms, func(m *maker, prefix string) {
+			m.norm(prefix+"pre_ffw_norm_2", m.width)
+			m.norm(prefix+"post_ffw_norm_1", m.width)
+			m.norm(prefix+"post_ffw_norm_2", m.width)
+			m.add(prefix+"ffn_gate_inp.scale", 1, 0.4, m.width)
+			m.add(prefix+"ffn_down_exps.scale", 1, 0.4, expertCount)
+		}), outside: ropeFactors}.spec(),
 	like{name: "cohere2", arch: "cohere2", norms: "unbiased", shared: "shared", output: "tied", keys: func(m *maker) {
 		m.set("logit_scale", float32(0.25))
 		m.set("attention.sliding_window", uint32(window))
@@ -415,4 +453,68 @@ func glmExperts(m *maker) {
 	m.set("expert_weights_scale", float32(2.5))
 	m.set("expert_weights_norm", true)
 	m.set("rope.dimension_count", uint32(8))
+}
+
+func gemma4Keys(m *maker) {
+	m.set("attention.sliding_window", uint32(window))
+	m.set("attention.sliding_window_pattern", perLayer(m, func(i int) bool { return i%2 == 0 }))
+	m.set("attention.key_length", uint32(m.headSize))
+	m.set("attention.value_length", uint32(m.headSize))
+	m.set("attention.key_length_swa", uint32(m.headSize/2))
+	m.set("attention.value_length_swa", uint32(m.headSize/2))
+	m.set("rope.freq_base", float32(1e6))
+	m.set("rope.dimension_count", uint32(m.headSize))
+	m.set("rope.dimension_count_swa", uint32(m.headSize/2))
+}
+
+// gemma4Attention has heads of half the size in layers with a window. The others make values of the product for keys.
+func gemma4Attention(m *maker, prefix string, kv int) {
+	size := m.headSize
+	for _, k := range m.Keys {
+		if k.Name == m.arch+".attention.sliding_window_pattern" && k.Value.([]bool)[layerOf(prefix)] {
+			size /= 2
+			m.matrix(prefix+"attn_v", kv*size, m.width)
+		}
+	}
+	m.matrix(prefix+"attn_q", headCount*size, m.width)
+	m.matrix(prefix+"attn_k", kv*size, m.width)
+	m.matrix(prefix+"attn_output", m.width, headCount*size)
+	m.norm(prefix+"attn_q_norm", size)
+	m.norm(prefix+"attn_k_norm", size)
+}
+
+// layerCount returns the number of layers.
+func (m *maker) layerCount() int {
+	for _, k := range m.Keys {
+		if k.Name == m.arch+".block_count" {
+			return int(k.Value.(uint32))
+		}
+	}
+	return 0
+}
+
+// gemma4Sharers is the number of layers that read keys and values of earlier ones.
+const gemma4Sharers = 2
+
+// innerOf is wider in those layers.
+func (m *maker) innerOf(layer int) int {
+	if layer < m.layerCount()-gemma4Sharers {
+		return m.inner
+	}
+	return 2 * m.inner
+}
+
+// perLayer returns a list with a value for each layer.
+func perLayer[T any](m *maker, of func(layer int) T) []T {
+	list := make([]T, m.layerCount())
+	for i := range list {
+		list[i] = of(i)
+	}
+	return list
+}
+
+// layerOf returns the number of the layer of a prefix.
+func layerOf(prefix string) (n int) {
+	fmt.Sscanf(prefix, "blk.%d.", &n)
+	return n
 }
