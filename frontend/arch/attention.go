@@ -159,7 +159,7 @@ func (a attention) attr(m *model) ir.AttentionAttr {
 	if a.window < m.context {
 		attr.Window, attr.Ring = a.window, m.cache(a.window).ring
 	}
-	if a.around < m.context-1 {
+	if a.around < m.context-1 || a.alibi > 0 {
 		attr.Around = a.around
 	}
 	return attr

@@ -151,14 +151,19 @@ const maxLabels = 1 << 16
 
 // afterwards is norm(x + body(x)).
 type afterwards struct {
-	at   string // in the layer, as explain names it
-	body part
-	norm norm
+	at    string // in the layer, as explain names it
+	body  part
+	norm  norm
+	again norm // of the result plus x once more, if there is one
 }
 
 func (p afterwards) apply(g *graph, x *ir.Value) *ir.Value {
 	g.f.At(g.name(p.at))
-	return p.norm.apply(g, g.f.Add(p.body.apply(g, x), x))
+	y := p.norm.apply(g, g.f.Add(p.body.apply(g, x), x))
+	if p.again.kind == noNorm {
+		return y
+	}
+	return p.again.apply(g, g.f.Add(y, x))
 }
 
 // bert is BERT and what is made like it, such as bge, e5 and MiniLM: an encoder with learned positions, norms after
@@ -171,6 +176,104 @@ func bert(m *model) decoder {
 func nomicBert(m *model) decoder {
 	h := m.equalHeads()
 	return m.bertLike(gated{act: silu, size: m.feedForward()}, m.rope(h.k, halves), noPositions)
+}
+
+// nomicBertMoE is nomic-embed 2: bert with rotations of halves and, in one of several layers, experts without gates.
+func nomicBertMoE(m *model) decoder {
+	h, size := m.equalHeads(), m.feedForward()
+	dense := plain{act: gelu, size: size, bias: optional}
+	period := m.countOr("moe_every_n_layers", 0, 0, maxLayers)
+	if period == 0 {
+		return m.bertLike(dense, m.rope(h.k, halves), noPositions)
+	}
+	e := m.experts(size, softmaxOfAll)
+	e.act, e.ungated = gelu, true
+	return m.bertLike(byLayer(func(i int64) part {
+		if i%period == 1 {
+			return e
+		}
+		return dense
+	}), m.rope(h.k, halves), noPositions)
+}
+
+// jinaBert2 is jina-embeddings-v2: bert without positions, with a bias of scores by distance, and a feed-forward part that is
+// gated in most files. Those for code have norms of queries and keys, and a second norm after attention.
+func jinaBert2(m *model) decoder {
+	d := m.bertLike(nil, nil, noPositions)
+	s := d.layer.(sequence)
+	attn, ffn := s[0].(afterwards), s[1].(afterwards)
+	a := attn.body.(attention)
+	a.alibi, a.around = usualAlibi, m.context
+	a.qNorm, a.kNorm = m.layerNormIfAny("attn_q_norm").over(a.heads.count*a.heads.k), m.layerNormIfAny("attn_k_norm").over(a.heads.kv*a.heads.k)
+	attn.body, attn.again = a, m.layerNormIfAny("attn_norm_2")
+	ffn.body = m.jinaFeedForward()
+	d.layer = sequence{attn, ffn}
+	return d
+}
+
+// jinaFeedForward describes the feed-forward part that the tensors of the first layer are of.
+func (m *model) jinaFeedForward() part {
+	size := m.feedForward()
+	up, ok := m.file.Tensor(layerName(0, "ffn_up.weight"))
+	switch {
+	case m.has(layerName(0, "ffn_gate.weight")):
+		return gated{act: gelu, size: size, bias: optional}
+	case ok && int64(up.Shape[0]) == 2*size:
+		return gatedInOne{act: gelu, size: size, bias: optional}
+	}
+	return plain{act: gelu, size: size, bias: optional}
+}
+
+// modernBert is ModernBERT: an encoder with norms before parts and none in the first layer, rotations of halves, and a gated
+// feed-forward part. The first of three layers reads all tokens, and the others have a window and angles of a base of their
+// own, if the file states a window.
+func modernBert(m *model) decoder {
+	m.asEncoder()
+	h := m.equalHeads()
+	global := attention{
+		heads: h,
+		qkv:   fusedOrSeparate{},
+		rope:  m.rope(h.k, halves),
+		scale: h.scale(),
+	}
+	local, windowed := global, func(int64) bool { return false }
+	if n := m.windowOr(0); n > 0 {
+		local.around, local.rope = n/2, m.unscaledWindowRope(h.k, halves)
+		windowed = m.layersAfterWhole(3)
+	}
+	ffn := residual{at: "ffn", in: m.layerNorm("ffn_norm", absent), body: gatedInOne{act: m.gate(), size: m.feedForward()}}
+	d := decoder{
+		pooling:   m.encoderPooling(),
+		embedding: embedding{norm: m.layerNorm("token_embd_norm", absent)},
+		layer: byLayer(func(i int64) part {
+			attn := residual{at: "attn", in: m.layerNorm("attn_norm", absent), body: global}
+			if windowed(i) {
+				attn.body = local
+			}
+			if i == 0 && !m.has(layerName(0, "attn_norm.weight")) {
+				attn.in = norm{}
+			}
+			return sequence{attn, ffn}
+		}),
+		norm: m.layerNorm("output_norm", absent),
+	}
+	if d.pooling == ir.PoolRank {
+		m.fail(m.file.KeyError(m.key("pooling_type"), "4: %s models that rank texts are not supported yet", m.arch))
+	}
+	return d
+}
+
+// gate reads the activation of gates.
+func (m *model) gate() activation {
+	switch name := m.stringOr("hidden_activation", "gelu"); name {
+	case "gelu", "geglu":
+		return gelu
+	case "silu", "swish", "swiglu":
+		return silu
+	default:
+		m.fail(m.file.KeyError(m.key("hidden_activation"), "activation %s is not supported: gelu and silu are", gguf.Quote(name)))
+		return gelu
+	}
 }
 
 // refuseForEncoders reports options that have no effect on encoders.

@@ -77,6 +77,20 @@ func TestEncodersRefuseWhatTheyDoNot(t *testing.T) {
 	}
 }
 
+// TestModernBertRefuses: models that rank texts, and activations of gates that are not known.
+func TestModernBertRefuses(t *testing.T) {
+	for key, value := range map[string]any{"pooling_type": uint32(4), "hidden_activation": "relu"} {
+		i := slices.IndexFunc(archtest.Encoders(), func(m archtest.Model) bool { return m.Name == "modern-bert" })
+		model := archtest.Encoders()[i]
+		full := "modern-bert." + key
+		model.Keys = slices.DeleteFunc(model.Keys, func(k archtest.Key) bool { return k.Name == full })
+		model.Keys = append(model.Keys, archtest.Key{Name: full, Value: value})
+		if _, err := arch.Build(open(t, model), arch.Options{}); err == nil || !strings.Contains(err.Error(), full) {
+			t.Errorf("%s %v: error %v", key, value, err)
+		}
+	}
+}
+
 // TestHeadsOfEncoders: heads that lack a tensor, or have another number of labels.
 func TestHeadsOfEncoders(t *testing.T) {
 	for _, c := range []struct {

@@ -7,6 +7,7 @@ type experts struct {
 	count, used int64
 	size        int64 // width of an expert
 	act         activation
+	ungated     bool // there is no gate: act(up)
 	weights     weighting
 	join        func(f *ir.FuncBuilder, gate, up *ir.Value) *ir.Value // nil: act(gate)·up
 	biases      presence                                              // of the products, that of the router included
@@ -88,7 +89,7 @@ func (e experts) apply(g *graph, x *ir.Value) *ir.Value {
 	idx, p := e.choose(g, g.linear(routed, "ffn_gate_inp", e.count, g.embd, e.biases))
 	p = e.scaled(g, p, idx)
 	rows := f.Reshape(e.in.apply(g, x), x.Type.Shape[0], ir.Const(1), ir.Const(g.embd))
-	y := e.product(g, e.joined(f, e.gateAndUp(g, rows, idx)), "ffn_down_exps", g.embd, e.size, idx)
+	y := e.product(g, e.inner(g, rows, idx), "ffn_down_exps", g.embd, e.size, idx)
 	g.divide("ffn_down_exps", g.name("ffn_exps"), 2, e.size, e.size)
 	sum := f.ExpertsSum(y, g.scaled(p, e.scale))
 	if e.shared == nil {
@@ -105,6 +106,17 @@ func (e experts) scaled(g *graph, p, idx *ir.Value) *ir.Value {
 	}
 	s, chosen := idx.Type.Shape, g.f.Reshape(g.vector(name, e.count), ir.Const(e.count), ir.Const(1))
 	return g.f.Mul(p, g.f.Reshape(g.f.Gather(chosen, g.f.Reshape(idx, s[0].Mul(s[1]))), s...))
+}
+
+// inner is what the last product reads.
+func (e experts) inner(g *graph, x, idx *ir.Value) *ir.Value {
+	if !e.ungated {
+		return e.joined(g.f, e.gateAndUp(g, x, idx))
+	}
+	const up = "ffn_up_exps"
+	y := e.act(g.f, e.product(g, x, up, e.size, g.embd, idx))
+	g.divide(up, g.name("ffn_exps"), 1, e.size, e.size)
+	return y
 }
 
 // gateAndUp returns the two products whose results the last one reads: those of two matrices of each expert, or of one

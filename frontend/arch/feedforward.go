@@ -39,12 +39,13 @@ func (p gated) apply(g *graph, x *ir.Value) *ir.Value {
 type gatedInOne struct {
 	act  activation
 	size int64
+	bias presence
 }
 
 func (p gatedInOne) apply(g *graph, x *ir.Value) *ir.Value {
-	y := g.linear(x, "ffn_up", 2*p.size, g.embd, absent)
+	y := g.linear(x, "ffn_up", 2*p.size, g.embd, p.bias)
 	half := func(first int64) *ir.Value { return g.f.Slice(y, 1, ir.Const(first), ir.Const(p.size)) }
-	down := g.linear(g.f.Mul(p.act(g.f, half(0)), half(p.size)), "ffn_down", g.embd, p.size, absent)
+	down := g.linear(g.f.Mul(p.act(g.f, half(0)), half(p.size)), "ffn_down", g.embd, p.size, p.bias)
 	g.divideInner("ffn", p.size, []string{"ffn_up"}, 2, "ffn_down")
 	return down
 }

@@ -45,6 +45,14 @@ func (m *model) layerNorm(name string, bias presence) norm {
 	return norm{kind: layerNorm, name: name, size: m.embd, eps: m.positive("attention.layer_norm_epsilon"), bias: bias}
 }
 
+// layerNormIfAny is layerNorm, with a bias if there is one, for layers that only some files have the norm in.
+func (m *model) layerNormIfAny(name string) norm {
+	if !m.has(layerName(0, name+".weight")) {
+		return norm{}
+	}
+	return m.layerNorm(name, optional)
+}
+
 // bareNorm describes a layer norm of the hidden state that has no tensors.
 func (m *model) bareNorm() norm {
 	n := m.layerNorm("", absent)

@@ -36,7 +36,7 @@ func (m *model) cache(window int64) cache {
 
 // windowed are the architectures whose descriptions have windows in some layers, or that read all positions in spite of
 // the key, as llama.cpp does.
-var windowed = []string{"cohere2", "exaone4", "gemma-embedding", "gemma2", "gemma3", "gemma4", "gpt-oss", "olmo2", "phi3"}
+var windowed = []string{"cohere2", "exaone4", "gemma-embedding", "gemma2", "gemma3", "gemma4", "gpt-oss", "modern-bert", "olmo2", "phi3"}
 
 // windowOr returns the number of positions of the sliding window, or a default if the file does not state it; 0: there
 // is none.
@@ -59,6 +59,18 @@ func (m *model) windowedLayers(period int64) func(layer int64) bool {
 		period = m.count(windowPattern, 0, maxLayers)
 	}
 	return func(layer int64) bool { return period == 0 || layer%period < period-1 }
+}
+
+// layersAfterWhole is windowedLayers where the first layer of a period has no window.
+func (m *model) layersAfterWhole(period int64) func(layer int64) bool {
+	k, ok := m.file.Key(m.key(windowPattern))
+	if ok && k.Type == gguf.Array {
+		return m.windowedLayers(period)
+	}
+	if ok {
+		period = m.count(windowPattern, 0, maxLayers)
+	}
+	return func(layer int64) bool { return period == 0 || layer%period != 0 }
 }
 
 // windowList returns the list of windowPattern: one bool, 0 or 1 for each layer.

@@ -18,6 +18,34 @@ var encoders = []spec{
 	ranks("bert-rank", func(m *maker) { dense(m, m.width); labels(m, 3) }),
 	ranks("bert-class", func(m *maker) { labels(m, 2) }),
 	ranks("bert-dense", func(m *maker) { dense(m, 1) }),
+	with(encoder("nomic-bert-moe", "nomic-bert-moe", 1, all(fusedOfEqualHeads, fusedBiases), func(m *maker, prefix string) {
+		if layerOf(prefix)%2 == 0 {
+			all(plain, plainBiases)(m, prefix)
+			return
+		}
+		m.matrix(prefix+"ffn_gate_inp", expertCount, m.width)
+		m.matrix(prefix+"ffn_up_exps", expertCount, m.inner, m.width)
+		m.matrix(prefix+"ffn_down_exps", expertCount, m.width, m.inner)
+	}), func(m *maker) {
+		expertKeys(m)
+		m.set("moe_every_n_layers", uint32(2))
+	}),
+	encoder("jina-bert-v2", "jina-bert-v2", 1, all(separateOfEqualHeads, equalBiases), all(gated, downBias)),
+	encoder("jina-bert-v2-code", "jina-bert-v2", 1, all(separateOfEqualHeads, equalBiases, func(m *maker, prefix string) {
+		afterNorm(m, prefix+"attn_q_norm")
+		afterNorm(m, prefix+"attn_k_norm")
+		afterNorm(m, prefix+"attn_norm_2")
+	}), all(gatedInOne, func(m *maker, prefix string) {
+		m.bias(prefix+"ffn_up", 2*m.inner)
+		downBias(m, prefix)
+	})),
+	like{name: "modern-bert", arch: "modern-bert", norms: "unbiased", output: "tied", kinds: 3, keys: func(m *maker) {
+		oneHeadPerKey(m)
+		m.set("attention.causal", false)
+		m.set("attention.sliding_window", uint32(window))
+		m.set("pooling_type", uint32(1))
+		m.set("rope.freq_base", float32(160000))
+	}, attn: fusedOfEqualHeads, ffn: gatedInOne, outside: func(m *maker) { m.norm("token_embd_norm", m.width) }}.spec(),
 	like{name: "gemma-embedding", arch: "gemma-embedding", output: "tied", kinds: 6, keys: func(m *maker) {
 		m.set("attention.sliding_window", uint32(window))
 		m.set("pooling_type", uint32(1))
@@ -43,6 +71,18 @@ func ranks(name string, head func(m *maker)) spec {
 		return m.Model
 	}
 }
+
+// with makes a model with further keys.
+func with(s spec, keys func(m *maker)) spec {
+	return func(times int, size sizes) Model {
+		model := s(times, size)
+		m := &maker{model, size, model.Arch()}
+		keys(m)
+		return m.Model
+	}
+}
+
+func downBias(m *maker, prefix string) { m.bias(prefix+"ffn_down", m.width) }
 
 // dense adds the matrix before the labels, or that of the only label.
 func dense(m *maker, rows int) {

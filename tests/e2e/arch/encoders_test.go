@@ -27,7 +27,7 @@ func TestProgramsOfEncoders(t *testing.T) {
 		t.Skip("builds programs")
 	}
 	for _, model := range archtest.Encoders() {
-		if slices.Contains([]string{"bert-mean", "gemma-embedding"}, model.Name) {
+		if slices.Contains([]string{"bert-mean", "gemma-embedding", "jina-bert-v2-code", "modern-bert", "nomic-bert-moe"}, model.Name) {
 			t.Run(model.Name, func(t *testing.T) { programOfEncoder(t, withLetters(model)) })
 		}
 	}
