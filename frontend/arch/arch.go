@@ -79,6 +79,7 @@ const SourceName = "m"
 
 // architectures is indexed by general.architecture.
 var architectures = map[string]func(*model) decoder{
+	"apertus":         apertus,
 	"arcee":           arcee,
 	"baichuan":        baichuan,
 	"bailingmoe":      bailingmoe,

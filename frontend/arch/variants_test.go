@@ -2,6 +2,7 @@ package arch_test
 
 import (
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -202,6 +203,20 @@ func TestLayersOfGemma4(t *testing.T) {
 		m := variant(t, "gemma4", map[string]any{c.key: c.value})
 		if _, err := arch.Build(open(t, m), arch.Options{KV: dtype.F32}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %v: error %v, want %q", c.key, c.value, err, c.want)
+		}
+	}
+}
+
+// TestNumbersOfApertus: lists have a number for each layer, and all numbers are finite.
+func TestNumbersOfApertus(t *testing.T) {
+	for _, value := range []any{[]float32{1}, float32(math.Inf(1)), "1", nil} {
+		m := variant(t, "apertus", nil)
+		m.Keys = slices.DeleteFunc(slices.Clone(m.Keys), func(k archtest.Key) bool { return k.Name == "xielu.beta" })
+		if value != nil {
+			m.Keys = append(m.Keys, archtest.Key{Name: "xielu.beta", Value: value})
+		}
+		if _, err := arch.Build(open(t, m), arch.Options{KV: dtype.F32}); err == nil || !strings.Contains(err.Error(), `key "xielu.beta"`) {
+			t.Errorf("%v: error %v", value, err)
 		}
 	}
 }

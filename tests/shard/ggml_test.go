@@ -26,6 +26,7 @@ var refusedByGGML = map[string]string{
 	"starcoder": "(FLASH_ATTN_EXT): ggml refuses it (heads)", "mqa": "(heads)", // one head of keys
 	"deepseek2-whole": "(heads)", "minicpm3": "(heads)", // heads after the projections are divided, and those before are not
 	"deepseek2":            "ggml has no tensor for %v7",
+	"apertus":              "CONCAT): ggml refuses it (differ)",                                        // of both sides of an activation
 	"bailingmoe2":          "ggml takes elements of two dimensions",                                    // of groups of experts
 	"gemma4":               "(heads)",                                                                  // of which a window's are mirrored
 	"gemma4-experts":       "(row)",                                                                    // norms of values

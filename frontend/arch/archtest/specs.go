@@ -221,6 +221,12 @@ var specs = []spec{
 	like{name: "ernie4_5", arch: "ernie4_5", output: "tied"}.spec(),
 	like{name: "exaone", arch: "exaone", outside: ropeFactors}.spec(),
 	like{name: "arcee", arch: "arcee", ffn: plain}.spec(),
+	like{name: "apertus", arch: "apertus", keys: func(m *maker) {
+		for i, name := range []string{"alpha_p", "alpha_n"} {
+			m.Keys = append(m.Keys, Key{"xielu." + name, perLayer(m, func(layer int) float32 { return 0.3 - 0.2*float32(i+layer) })})
+		}
+		m.Keys = append(m.Keys, Key{"xielu.beta", float32(0.5)}, Key{"xielu.eps", float32(-0.02)})
+	}, layer: all(headNorms, qkvBiases, outBias), ffn: plain, outside: ropeFactors}.spec(),
 	like{name: "smollm3", arch: "smollm3", output: "tied", kinds: 4}.spec(),
 	like{name: "seed_oss", arch: "seed_oss", shared: "shared", layer: all(qkvBiases, postNorm)}.spec(),
 	like{name: "chatglm", arch: "chatglm", keys: partOfHeads, attn: all(fused, fusedBias), ffn: gatedInOne}.spec(),
