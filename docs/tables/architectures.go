@@ -28,6 +28,7 @@ positions of the window; their caches keep only the last positions ([windows](..
 file states, phi3 reads all positions, and other architectures are compiled for at most as many positions as the window has.
 
 Files may have one matrix or several for queries, keys and values, and for gate and up of experts (` + "`ffn_gate_up_exps`" + `).
+Layers that predict further tokens (` + "`nextn_predict_layers`" + `, in files of bailingmoe2, deepseek2, glm4 and glm4moe) are left out.
 
 Which layers have a window is that of the architecture unless the file states ` + "`attention.sliding_window_pattern`" + `: a period, whose last layer
 has none, or a list with a bool, 0 or 1 for each layer. (llama.cpp reads the period and ignores some lists.) ` + "`rope.freq_base_swa`" + `

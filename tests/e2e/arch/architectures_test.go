@@ -117,7 +117,7 @@ func TestWindowsKeepTheirBits(t *testing.T) {
 		prompt[i] = int32((7*i*i + 3*i + 5) % archtest.Vocab)
 	}
 	for _, model := range archtest.Models() {
-		if !slices.Contains([]string{"gemma3", "gpt-oss"}, model.Name) {
+		if !slices.Contains([]string{"gemma3", "gemma4", "gpt-oss"}, model.Name) {
 			continue
 		}
 		t.Run(model.Name, func(t *testing.T) {
