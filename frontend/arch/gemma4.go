@@ -38,9 +38,15 @@ const usualLogitCap = 30
 // gemma4Attention describes the attention of each layer.
 func (m *model) gemma4Attention(windowed []bool) func(layer int64) attention {
 	count := m.perLayer("attention.head_count", 1, maxHeads)
-	kv := m.perLayer("attention.head_count_kv", 1, maxHeads)
+	kv, usual := count, int64(1)
+	if m.file.Has(m.key("attention.head_count_kv")) {
+		kv = m.perLayer("attention.head_count_kv", 1, maxHeads)
+	}
+	if !m.errs.Any() {
+		usual = max(1, m.embd/count(0))
+	}
 	global, local := attention{scale: 1, qkv: valuesOfKeys{}}, attention{scale: 1, qkv: valuesOfKeys{}, window: m.window()}
-	global.heads.k, global.heads.v = m.count("attention.key_length", 1, maxWidth), m.count("attention.value_length", 1, maxWidth)
+	global.heads.k, global.heads.v = m.countOr("attention.key_length", usual, 1, maxWidth), m.countOr("attention.value_length", usual, 1, maxWidth)
 	local.heads.k, local.heads.v = m.count("attention.key_length_swa", 1, maxWidth), m.count("attention.value_length_swa", 1, maxWidth)
 	if slices.Contains(windowed, false) {
 		m.tensor("rope_freqs.weight", global.heads.k/2)
