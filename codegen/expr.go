@@ -127,7 +127,7 @@ func (c concatRows) ReadRows(ctx context.Context, dst []byte, first, n int64) er
 	return nil
 }
 
-// quantizeRows converts rows to another dtype with the format's reference quantizer.
+// quantizeRows converts rows to another dtype with dtype.Encode.
 type quantizeRows struct {
 	from Rows
 	to   dtype.DType

@@ -48,9 +48,9 @@ func DecodeFloat32(d DType, dst []float32, src []byte) error {
 
 // Encode converts src to type d. The lengths must match as for Decode. Floats are rounded to nearest,
 // ties to even. Integer types accept only values that they represent exactly. Q8_0 and Q4_0 use the
-// algorithm of their format's reference quantizer, formats with a scheme that of Scheme.encode. Quantized types reject
-// values for which it is undefined: NaN, infinities, and blocks whose scale is not a finite float16. The error names
-// the first such element, counted from the start of src.
+// algorithm of their format's reference quantizer, formats with a scheme the search that encoder describes.
+// Quantized types reject values for which it is undefined: NaN, infinities, and blocks whose scale is not a finite
+// float16. The error names the first such element, counted from the start of src.
 func Encode(d DType, dst []byte, src []float32) error {
 	if err := checkLengths(d, len(src), len(dst)); err != nil {
 		return err

@@ -1,114 +1,218 @@
 package dtype
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // schemeCodec is the codec of a format with a scheme.
 func schemeCodec(d DType) codec {
-	s := schemes[d]
-	return codec{decode: s.decode, encode: s.encode}
+	e := sync.OnceValue(func() *encoder { return newEncoder(schemes[d]) }) // most programs encode nothing
+	return codec{
+		decode: schemes[d].decode,
+		encode: func(dst []byte, src []float32) error { return e().encode(dst, src) },
+	}
 }
 
-// encode converts a block. Each group gets the scale, and the min, that cover its elements: with mins, the
-// smallest is the first value and the largest the last one; without, the element of the largest magnitude is the
-// value of the largest magnitude. Scales are then rounded to multiples of the block's, and elements to the nearest
-// values. This is the start of what ggml's quantizers do; those search for scales of a smaller error.
-func (s *Scheme) encode(dst []byte, src []float32) error {
+// encoder converts blocks to a format with a scheme. It searches for scales and mins with a small sum of squared errors:
+//
+//  1. Each group gets a scale and a min of its own (fit). For each of several scales about the one that covers the group,
+//     elements are rounded to the nearest values, and least squares give the best scale and min for these values. With
+//     the best of all, elements are rounded once more. This is Lloyd's algorithm (Least squares quantization in PCM, 1982)
+//     for values of fixed proportions, from several starts.
+//  2. The block's units make the largest scale, and the largest min, the ends of their ranges (units).
+//  3. Each group gets the integer scale, and min, of the smallest error among those next to its own (choose).
+//  4. For the integers and values found, least squares over the block give better units, and step 3 is done again for
+//     these. The result is kept if its error is smaller (refine).
+//
+// A block of 32 has one group, whose integers are 1. Of formats of powers of two, the best of three powers is taken (power).
+//
+// The idea of several starts with least squares is that of ggml's quantizers. Those weight elements by magnitude; here all
+// count equally, as nothing is known about what they are multiplied with. There are fewer starts here: steps 3 and 4, which
+// ggml has only with an importance matrix, are worth more. With 11 starts in place of 4, errors of Q4_K fall by 0.7 %.
+//
+// Results are the same on all machines: operations are those of float64, and no product is fused with a sum (mul). A
+// float64 holds squares of all float32.
+type encoder struct {
+	*Scheme
+	starts []float64 // what the first scales of fit map the extreme of a group to
+
+	// Values are integers. So numbers whose doubles have the same floor have the same nearest value. The index in the
+	// tables is that floor minus first, which is twice the smallest value.
+	first float64
+	last  int                   // the largest index
+	value [2 * superLen]float64 // without the offset
+	code  [2 * superLen]uint8   // its bits
+}
+
+func newEncoder(s *Scheme) *encoder {
+	lowest, highest := math.MaxInt, math.MinInt
+	for q := range 1 << s.Bits {
+		v := s.valueOf(uint8(q))
+		lowest, highest = min(lowest, v), max(highest, v)
+	}
+	e := &encoder{Scheme: s, first: float64(2 * lowest), last: 2 * (highest - lowest)}
+	for k := range e.last + 1 {
+		e.code[k] = s.nearest(float64(2*lowest+k)/2 + 0.25)
+		e.value[k] = float64(s.valueOf(e.code[k]))
+	}
+	e.starts = s.starts(float64(lowest), float64(highest))
+	return e
+}
+
+// valueOf returns the value of an element whose bits are q, with its offset subtracted.
+func (s *Scheme) valueOf(q uint8) int { return int(s.Value(q)) - s.Offset }
+
+// nearest returns the bits of the value nearest to t.
+func (s *Scheme) nearest(t float64) (best uint8) {
+	least := math.Inf(1)
+	for q := range 1 << s.Bits {
+		if off := math.Abs(float64(s.valueOf(uint8(q))) - t); off < least {
+			best, least = uint8(q), off
+		}
+	}
+	return best
+}
+
+// starts returns what fit maps the extreme of a group to: numbers near the ends of the range of values. Beyond an end the
+// extreme is clipped, and the others have finer steps. Those within are values, so that elements that have been decoded are
+// often encoded as they were. The first covers all. Of many sets tried, these have small errors for normally distributed and
+// uniform elements.
+func (s *Scheme) starts(lowest, highest float64) []float64 {
+	if s.Mins {
+		return []float64{highest, highest + 0.5, highest - 0.5, highest - 1}
+	}
+	step := 1.0
+	if s.Values != nil {
+		step = (highest - lowest) / 16
+	}
+	return []float64{lowest, lowest - 0.5*step, lowest + 0.5*step, lowest + step, highest, highest - step}
+}
+
+// encode converts a block.
+func (e *encoder) encode(dst []byte, src []float32) error {
 	extreme, err := largest(src)
 	if err != nil {
 		return err
 	}
-	groups := len(src) / s.Group
-	var scale, low [superLen / 16]float64
-	for g := range groups {
-		scale[g], low[g] = s.fit(src[g*s.Group:][:s.Group])
+	var x [superLen]float64
+	for i, v := range src {
+		x[i] = float64(v)
 	}
-	var f Fields
-	s.encodeScales(&f, scale[:groups], low[:groups])
-	d, m := float64(s.Float(f.D)), float64(F16ToF32(f.M))
-	if d-d != 0 || m-m != 0 {
+	b := fitting{groups: len(src) / e.Group}
+	for i := range b.groups {
+		b.group[i].x = x[i*e.Group:][:e.Group]
+		e.fit(&b.group[i])
+	}
+	if !e.units(&b) {
 		return &elementError{index: indexOf(src, extreme), value: extreme, why: "too large to be quantized, as the block's scale is a float16"}
 	}
-	for i, x := range src {
-		unit, min := d, m
-		if s.Super {
-			unit, min = d*float64(f.Scale[i/s.Group]), m*float64(f.Min[i/s.Group])
-		}
-		if !s.Mins {
-			min = 0
-		}
-		f.Q[i] = s.nearest(float64(x)+min, unit)
+	if !e.Power {
+		e.choose(&b, 1)
+		e.refine(&b)
 	}
-	s.join(dst, &f)
+	e.join(dst, e.fields(&b))
 	return nil
 }
 
-// fit returns the scale and the min of a group.
-func (s *Scheme) fit(src []float32) (scale, low float64) {
-	if !s.Mins {
-		first := s.extreme()
-		m, _ := largest(src)
-		return float64(m) / first, 0
-	}
-	least, most := float64(src[0]), float64(src[0])
-	for _, x := range src {
-		least, most = min(least, float64(x)), max(most, float64(x))
-	}
-	if s.Super { // where mins have no sign
-		least, most = min(least, 0), max(most, 0)
-	}
-	return (most - least) / float64(int(1)<<s.Bits-1), -least
+// fitting is a block that is encoded.
+type fitting struct {
+	group  [superLen / 16]group
+	groups int
+	coding
 }
 
-// extreme returns the value of the largest magnitude, with its sign.
-func (s *Scheme) extreme() (first float64) {
-	for q := range 1 << s.Bits {
-		v := float64(int(s.Value(uint8(q))) - s.Offset)
-		if math.Abs(v) > math.Abs(first) {
-			first = v
+// coding is what Fields have but for the bits of the elements, the sums for these, and the block's error. Errors are sums of
+// squares.
+type coding struct {
+	d, m       uint16
+	scale, min [superLen / 16]int8
+	sums       [superLen / 16]sums
+	err        float64
+}
+
+// fields returns the fields of a block.
+func (e *encoder) fields(b *fitting) *Fields {
+	f := &Fields{Scale: b.scale, Min: b.min, D: b.d, M: b.m}
+	d, m := e.numbers(&b.coding)
+	for i := range b.groups {
+		q := f.Q[i*e.Group:]
+		factor, bias := e.line(mul(d, float64(b.scale[i])), mul(m, float64(b.min[i])))
+		for j, x := range b.group[i].x {
+			q[j] = e.code[e.index(x, factor, bias)]
 		}
 	}
-	return first
+	return f
 }
 
-// encodeScales sets D, M, and the integer scales and mins.
-func (s *Scheme) encodeScales(f *Fields, scale, low []float64) {
+// units sets the units of a block, and reports whether they are finite.
+func (e *encoder) units(b *fitting) bool {
+	g := &b.group[0]
 	switch {
-	case s.Power:
-		f.D = powerAbove(math.Abs(scale[0]))
-		return
-	case !s.Super:
-		f.D, f.M = unitF16(scale[0]), F32ToF16(float32(low[0]))
-		return
+	case e.Power:
+		e.power(b)
+		return true
+	case !e.Super:
+		return e.setUnits(&b.coding, g.scale, g.low)
 	}
-	f.D = s.unit(f.Scale[:], scale, s.ScaleLow, s.ScaleTop, s.Float)
-	if s.Mins {
-		f.M = s.unit(f.Min[:], low, 0, s.MinTop, F16ToF32)
+	scale, low := 0.0, 0.0
+	for i := range b.groups {
+		g := &b.group[i]
+		if math.Abs(g.scale) > math.Abs(scale) {
+			scale = g.scale
+		}
+		low = max(low, g.low)
+	}
+	end := e.ScaleTop
+	if -e.ScaleLow > end {
+		end = e.ScaleLow
+	}
+	return e.setUnits(&b.coding, scale/float64(end), low/float64(max(e.MinTop, 1)))
+}
+
+// setUnits rounds units to float16, and reports whether they are finite.
+func (e *encoder) setUnits(c *coding, d, m float64) bool {
+	const one = 0x3c00 // as float16
+	c.d = unitF16(d / float64(e.Float(one)))
+	switch {
+	case e.Mins && e.Super:
+		c.m = unitF16(m)
+	case e.Mins:
+		c.m = F32ToF16(float32(m))
+	}
+	d, m = e.numbers(c)
+	return d-d == 0 && m-m == 0
+}
+
+// numbers returns the units as numbers.
+func (e *encoder) numbers(c *coding) (d, m float64) {
+	return float64(e.Float(c.d)), float64(F16ToF32(c.m))
+}
+
+// power sets the unit of a block of a format of powers of two: the best of the smallest that covers the elements and the two
+// below it.
+func (e *encoder) power(b *fitting) {
+	g := &b.group[0]
+	top := powerAbove(math.Abs(2 * g.extreme / e.first))
+	b.scale[0], b.err = 1, math.Inf(1)
+	for p := top; p >= max(top-2, 0); p-- {
+		d := float64(BF16ToF32(powerBits(byte(p))))
+		if err := g.error(e.round(g.x, d, 0), d, 0); err < b.err {
+			b.d, b.err = powerBits(byte(p)), err
+		}
 	}
 }
 
-// unit chooses a float16 and makes dst the multiples of it that are nearest to the numbers of src. The number
-// with the largest magnitude becomes the end of the range [lowest, top] that has the larger one.
-func (s *Scheme) unit(dst []int8, src []float64, lowest, top int, float func(uint16) float32) uint16 {
-	extreme := 0.0
-	for _, x := range src {
-		if math.Abs(x) > math.Abs(extreme) {
-			extreme = x
-		}
+// powerAbove returns the argument of powerBits for the smallest power of two that is not below x.
+func powerAbove(x float64) int {
+	f, e := math.Frexp(x)
+	if f == 0 {
+		return 0
 	}
-	end := top
-	if -lowest > top {
-		end = lowest
+	if f == 0.5 {
+		e--
 	}
-	const one = 0x3c00 // as float16
-	bits := unitF16(extreme / float64(end) / float64(float(one)))
-	d := float64(float(bits))
-	for i, x := range src {
-		dst[i] = 0
-		if d != 0 {
-			dst[i] = int8(max(float64(lowest), min(float64(top), math.Round(x/d))))
-		}
-	}
-	return bits
+	return max(0, min(e+128, 255))
 }
 
 // unitF16 returns the float16 nearest to x. A subnormal one, which has few bits, is rounded away from zero instead: multiples
@@ -120,33 +224,6 @@ func unitF16(x float64) uint16 {
 		bits++
 	}
 	return bits
-}
-
-// nearest returns the bits of the value that, times unit, is nearest to x.
-func (s *Scheme) nearest(x, unit float64) uint8 {
-	if s.Values == nil {
-		if unit == 0 {
-			return uint8(s.Offset)
-		}
-		return uint8(max(0, min(float64(int(1)<<s.Bits-1), math.Round(x/unit)+float64(s.Offset))))
-	}
-	best, least := uint8(0), math.Inf(1)
-	for q, v := range s.Values {
-		if off := math.Abs(float64(int(v)-s.Offset)*unit - x); off < least {
-			best, least = uint8(q), off
-		}
-	}
-	return best
-}
-
-// powerAbove returns the bits of the smallest power of two that is not below x, as bfloat16.
-func powerAbove(x float64) uint16 {
-	for e := range 256 {
-		if float64(BF16ToF32(powerBits(byte(e)))) >= x {
-			return powerBits(byte(e))
-		}
-	}
-	return powerBits(255)
 }
 
 // indexOf returns the index of x in src.
