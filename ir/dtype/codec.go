@@ -34,6 +34,18 @@ func DecodeFloat32(d DType, dst []float32, src []byte) error {
 	if err := checkLengths(d, len(dst), len(src)); err != nil {
 		return err
 	}
+	switch d { // at once, as whole models are converted
+	case F16:
+		for i := range dst {
+			dst[i] = F16ToF32(le.Uint16(src[2*i:]))
+		}
+		return nil
+	case BF16:
+		for i := range dst {
+			dst[i] = BF16ToF32(le.Uint16(src[2*i:]))
+		}
+		return nil
+	}
 	t := d.info()
 	var block [superLen]float64
 	for len(dst) > 0 {
