@@ -107,7 +107,7 @@ var layers = []struct {
 		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/schollz/progressbar", "golang.org/x/term", "gonum.org/v1/gonum"}},
 	{"examples/mlp", []string{"ir", "ir/dtype"}, nil},
 	{"examples/spread", nil, nil},
-	{"docs/tables", []string{"frontend/arch/archtest", "frontend/gguf", "ir", "ir/dtype", "ir/opcase", "kernels/cpu/tile", "passes", "passes/pass", "passes/passtest", "passes/target"}, []string{"github.com/google/go-cmp"}},
+	{"docs/tables", []string{"frontend/arch", "frontend/arch/archtest", "frontend/gguf", "ir", "ir/dtype", "ir/opcase", "kernels/cpu/tile", "passes", "passes/pass", "passes/passtest", "passes/target"}, []string{"github.com/google/go-cmp"}},
 	{"tests/...", []string{"./..."}, []string{"golang.org/x/tools", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"}},
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ggmlc/ggmlc/frontend/arch"
 	"github.com/ggmlc/ggmlc/runtime/jinja"
@@ -30,19 +31,41 @@ func (md *Model) LimitedContext() string {
 	return fmt.Sprintf("the program takes texts of at most %d positions, as %s limits them: a larger --ctx is refused", md.Module.Context(), key)
 }
 
-// KeptWeights returns which matrices --quantize does not convert; "" if it converts all.
+// KeptWeights returns which matrices --quantize converts to another format, or does not convert; "" if there are none.
 func (md *Model) KeptWeights() (string, error) {
 	k, err := arch.KeptOf(md.Module)
 	if k.Kept == 0 || err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("--quantize %s converts %d of %d matrices: the rows of the others are no whole blocks of %d elements (%s has rows of %d)",
-		k.Type, k.Wanted-k.Kept, k.Wanted, k.Block, k.First, k.Row)
-	text += ", and they stay as they are"
-	if k.Block > 32 && k.Of32 > 0 {
-		text += fmt.Sprintf(": formats with blocks of 32, such as q8_0 and q4_0, fit %d of them", k.Of32)
+	text := fmt.Sprintf("--quantize %s converts %d of %d matrices: the rows of the others are no whole blocks of %d elements",
+		k.Type, k.Wanted-k.Kept, k.Wanted, k.Block)
+	for _, to := range distinct(k.Misfits, func(m arch.Misfit) string { return m.Type }) {
+		sep := "; not converted: "
+		if to != "" {
+			sep = "; converted to " + to + ": "
+		}
+		of := slices.DeleteFunc(slices.Clone(k.Misfits), func(m arch.Misfit) bool { return m.Type != to })
+		for _, row := range distinct(of, func(m arch.Misfit) int64 { return m.Row }) {
+			var names []string
+			for _, m := range of {
+				if m.Row == row {
+					names = append(names, m.Name)
+				}
+			}
+			text, sep = text+fmt.Sprintf("%srows of %d (%s)", sep, row, strings.Join(names, ", ")), ", "
+		}
 	}
 	return text, nil
+}
+
+// distinct returns the keys of list without repetitions, in order.
+func distinct[T any, K comparable](list []T, key func(T) K) (keys []K) {
+	for _, x := range list {
+		if k := key(x); !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }
 
 // metaTrained is the metadata that has the length that a model was trained with.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ggmlc/ggmlc/frontend/arch"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
@@ -24,7 +25,7 @@ func formatsPage() string {
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(formatCells(d), " | "))
 	}
-	b.WriteString("\nCaches of keys and values are f16, f32, q8_0 or q4_0 (`--kv`).\n\n## How they are tested\n\n" +
+	b.WriteString("\nCaches of keys and values are f16, f32, q8_0 or q4_0 (`--kv`).\n\n" + conversion() + "## How they are tested\n\n" +
 		"| what | against what | where |\n|---|---|---|\n" +
 		"| decoding, bit by bit | blocks that ggml's functions have decoded | `ir/dtype/testdata` |\n" +
 		"| expanded blocks, bit by bit | the blocks they were made of, and ggml's elements | `ir/dtype`; in each program three panels of each matrix (`codegen/readback`) |\n" +
@@ -33,6 +34,24 @@ func formatsPage() string {
 		"| programs of random models | float64, each implementation and number of threads | `tests/accuracy` |\n" +
 		"| random models and graphs on random machines | the program for the CPU alone | `tests/seams` |\n")
 	return b.String()
+}
+
+// conversion describes --quantize.
+func conversion() string {
+	var b strings.Builder
+	b.WriteString("## Conversion\n\n```sh\n./ggmlc build model.gguf -o story --quantize Q4_K\n```\n\n" +
+		"converts matrices of f32, f16 and bf16 when the program is built, without a matrix of importances. q8_0 and q4_0 are those of ggml's\n" +
+		"reference, bit by bit. For the other formats a search (`encoder` in `ir/dtype`) makes the sum of squared errors small: their errors\n" +
+		"are those of llama-quantize or smaller (`TestEncodingLosesNoMoreThanGGML`). Routers and positions stay as they are.\n\n" +
+		"Matrices whose rows are no whole blocks of 256 elements get the format that llama-quantize takes, with blocks of 32. They stay\n" +
+		"as they are if their rows are no whole blocks of that either. A note of `build` names them.\n\n" +
+		"| `--quantize` | in its place |\n|---|---|\n")
+	for d := range dtype.NumDTypes {
+		if to := arch.InPlaceOf(d); to.Valid() {
+			fmt.Fprintf(&b, "| `%v` | `%v` |\n", d, to)
+		}
+	}
+	return b.String() + "\n"
 }
 
 // formatCells returns the cells of a format's row.

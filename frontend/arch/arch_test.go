@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -221,17 +222,21 @@ func TestContextIsWithinTheWindow(t *testing.T) {
 	}
 }
 
-// TestKeptMatricesAreCounted: matrices whose rows are no whole blocks are counted, each once.
-func TestKeptMatricesAreCounted(t *testing.T) {
+// TestMatricesThatDoNotFitGetAnotherFormat: those whose rows are no whole blocks of the user's get the one in its place, or
+// stay as they are, and are counted, each once.
+func TestMatricesThatDoNotFitGetAnotherFormat(t *testing.T) {
 	for _, c := range []struct {
 		inner int
 		q     dtype.DType
+		down  dtype.DType // of ffn_down
 		want  Kept
 	}{
-		{96, dtype.Invalid, Kept{}},
-		{96, dtype.Q8_0, Kept{}},
-		{97, dtype.Q8_0, Kept{"q8_0", 32, 16, 2, "blk.0.ffn_down.weight", 97, 0}},
-		{97, dtype.Q4_K, Kept{"q4_k", 256, 16, 16, "token_embd.weight", 64, 14}},
+		{96, dtype.Invalid, dtype.F16, Kept{}},
+		{96, dtype.Q8_0, dtype.Q8_0, Kept{}},
+		{97, dtype.Q8_0, dtype.F16, Kept{Type: "q8_0", Block: 32, Wanted: 16, Kept: 2, Misfits: []Misfit{{"blk.*.ffn_down.weight", 97, "", 2}}}},
+		{256, dtype.Q4_K, dtype.Q4_K, Kept{Type: "q4_k", Block: 256, Wanted: 16, Kept: 14, Misfits: misfits("q5_0")}},
+		{96, dtype.Q5_K, dtype.Q5_1, Kept{Type: "q5_k", Block: 256, Wanted: 16, Kept: 16, Misfits: misfits("q5_1", Misfit{"blk.*.ffn_down.weight", 96, "q5_1", 2})}},
+		{97, dtype.IQ4_XS, dtype.F16, Kept{Type: "iq4_xs", Block: 256, Wanted: 16, Kept: 16, Misfits: misfits("iq4_nl", Misfit{"blk.*.ffn_down.weight", 97, "", 2})}},
 	} {
 		s := tiny()
 		s.set("feed_forward_length", uint32(c.inner))
@@ -245,8 +250,43 @@ func TestKeptMatricesAreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := KeptOf(m); got != c.want || err != nil {
+		if got, err := KeptOf(m); !reflect.DeepEqual(got, c.want) || err != nil {
 			t.Errorf("%d, %v: %+v, %v; want %+v", c.inner, c.q, got, err, c.want)
+		}
+		for _, w := range m.Weights {
+			if w.Name == "blk.1.ffn_down.weight" && w.Type.DType != c.down {
+				t.Errorf("%d, %v: %s is %v, want %v", c.inner, c.q, w.Name, w.Type.DType, c.down)
+			}
+		}
+	}
+}
+
+// misfits returns the matrices of the tiny model with rows of 64, which are converted to a type, and if there are any ffn_down.
+func misfits(to string, down ...Misfit) []Misfit {
+	list := []Misfit{{"token_embd.weight", 64, to, 1}}
+	for _, name := range []string{"attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up"} {
+		list = append(list, Misfit{"blk.*." + name + ".weight", 64, to, 2})
+	}
+	return append(append(list, down...), Misfit{"output.weight", 64, to, 1})
+}
+
+// TestFormatsInPlaceOfOthers: each format of superblocks that floats are converted to has one with blocks of 32 in its place,
+// and no other has.
+func TestFormatsInPlaceOfOthers(t *testing.T) {
+	for q, want := range map[dtype.DType]dtype.DType{
+		dtype.Q2_K: dtype.Q4_0, dtype.Q3_K: dtype.Q4_0, dtype.Q4_K: dtype.Q5_0, dtype.Q5_K: dtype.Q5_1, dtype.Q6_K: dtype.Q8_0,
+		dtype.IQ4_XS: dtype.IQ4_NL,
+	} {
+		for row, want := range map[int64]dtype.DType{512: q, 96: want, 97: dtype.Invalid} {
+			if got := fitting(q, row); got != want {
+				t.Errorf("rows of %d get %v in place of %v, want %v", row, got, q, want)
+			}
+		}
+	}
+	for d := range dtype.NumDTypes {
+		s := d.Scheme()
+		if super := s != nil && s.Super && !d.IsExpansion(); super != (inPlaceOf[d] != dtype.Invalid) {
+			t.Errorf("%v: a format in its place: %v", d, inPlaceOf[d])
 		}
 	}
 }

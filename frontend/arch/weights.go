@@ -183,11 +183,37 @@ func (m *model) matrixExpr(name string, shape []int64) (dtype.DType, *ir.Expr) {
 		return dt, e
 	}
 	m.kept.Wanted++
-	if k := shape[len(shape)-1]; k%int64(q.BlockElems()) != 0 {
-		m.kept.add(name, k)
+	row := shape[len(shape)-1]
+	to := fitting(q, row)
+	if to != q {
+		m.kept.add(name, row, to)
+	}
+	if to == dtype.Invalid {
 		return dt, e
 	}
-	return q, ir.Quantize(e, q.String())
+	return to, ir.Quantize(e, to.String())
+}
+
+// inPlaceOf are the formats with blocks of 32 for rows that are no whole blocks of 256: those that llama-quantize takes
+// (tensor_type_fallback in llama.cpp's llama-quant.cpp). None has fewer bits than the format that it replaces.
+var inPlaceOf = map[dtype.DType]dtype.DType{
+	dtype.Q2_K: dtype.Q4_0, dtype.Q3_K: dtype.Q4_0, dtype.Q4_K: dtype.Q5_0, dtype.Q5_K: dtype.Q5_1, dtype.Q6_K: dtype.Q8_0,
+	dtype.IQ4_XS: dtype.IQ4_NL,
+}
+
+// InPlaceOf returns the format that matrices get in place of q if their rows are no whole blocks of it; Invalid if there is
+// none.
+func InPlaceOf(q dtype.DType) dtype.DType { return inPlaceOf[q] }
+
+// fitting returns q if rows of so many elements are whole blocks of it, or else the format in its place, or Invalid if they
+// are no whole blocks of that either.
+func fitting(q dtype.DType, row int64) dtype.DType {
+	for ; q != dtype.Invalid; q = InPlaceOf(q) {
+		if row%int64(q.BlockElems()) == 0 {
+			return q
+		}
+	}
+	return dtype.Invalid
 }
 
 // conversion returns the dtype that matrices of dt are converted to, or Invalid for none.

@@ -104,10 +104,10 @@ func (r *random) weight(w *ir.Weight) ([]float64, error) {
 		return r.weights[e.Args[0].Tensor], nil
 	case ir.ExprQuantize:
 		data := r.weights[e.Args[0].Tensor]
-		if r.quantize == dtype.Invalid || r.quantize.String() != e.To {
+		if r.quantize == dtype.Invalid || !w.Type.DType.IsQuantized() {
 			return data, nil
 		}
-		return requantized(r.quantize, data)
+		return requantized(w.Type.DType, data)
 	case ir.ExprLiteral:
 		data := make([]float64, len(e.Data)/w.Type.DType.BlockBytes())
 		return data, dtype.Decode(w.Type.DType, data, e.Data)
