@@ -184,6 +184,7 @@ func nomicBertMoE(m *model) decoder {
 	dense := plain{act: gelu, size: size, bias: optional}
 	period := m.countOr("moe_every_n_layers", 0, 0, maxLayers)
 	if period == 0 {
+		m.ignore("expert_count", "expert_used_count")
 		return m.bertLike(dense, m.rope(h.k, halves), noPositions)
 	}
 	e := m.experts(size, softmaxOfAll)
@@ -237,9 +238,11 @@ func modernBert(m *model) decoder {
 		scale: h.scale(),
 	}
 	local, windowed := global, func(int64) bool { return false }
-	if n := m.windowOr(0); n > 0 {
-		local.around, local.rope = n/2, m.unscaledWindowRope(h.k, halves)
+	if m.windowOr(0) > 0 {
+		local.around, local.rope = m.halfWindow(), m.unscaledWindowRope(h.k, halves)
 		windowed = m.layersAfterWhole(3)
+	} else {
+		m.ignore(windowPattern, localRopeBase)
 	}
 	ffn := residual{at: "ffn", in: m.layerNorm("ffn_norm", absent), body: gatedInOne{act: m.gate(), size: m.feedForward()}}
 	d := decoder{

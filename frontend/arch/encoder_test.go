@@ -77,9 +77,9 @@ func TestEncodersRefuseWhatTheyDoNot(t *testing.T) {
 	}
 }
 
-// TestModernBertRefuses: models that rank texts, and activations of gates that are not known.
+// TestModernBertRefuses: models that rank texts, activations of gates that are not known, and windows of one position.
 func TestModernBertRefuses(t *testing.T) {
-	for key, value := range map[string]any{"pooling_type": uint32(4), "hidden_activation": "relu"} {
+	for key, value := range map[string]any{"attention.sliding_window": uint32(1), "pooling_type": uint32(4), "hidden_activation": "relu"} {
 		i := slices.IndexFunc(archtest.Encoders(), func(m archtest.Model) bool { return m.Name == "modern-bert" })
 		model := archtest.Encoders()[i]
 		full := "modern-bert." + key

@@ -75,7 +75,7 @@ func gemmaEmbedding(m *model) decoder {
 	m.key("attention.causal") // which the architecture is not, whatever the file states
 	global := m.gemma3Attention()
 	local := global
-	local.around, local.rope = m.window()/2, m.unscaledWindowRope(global.heads.k, halves)
+	local.around, local.rope = m.halfWindow(), m.unscaledWindowRope(global.heads.k, halves)
 	return decoder{
 		pooling:   m.poolingOfEncoder(),
 		embedding: embedding{scale: math.Sqrt(float64(m.embd))},

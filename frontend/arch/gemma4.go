@@ -51,7 +51,7 @@ func (m *model) gemma4Attention(windowed []bool) func(layer int64) attention {
 	if slices.Contains(windowed, false) {
 		m.tensor("rope_freqs.weight", global.heads.k/2)
 	}
-	global.rope, local.rope = m.rope(global.heads.k, halves), m.shortWindowRope(local.heads.k, halves)
+	global.rope, local.rope = m.rope(global.heads.k, halves), m.shortWindowRope(local.heads.k, global.heads.k, halves)
 	owners := m.layers - m.countOr("attention.shared_kv_layers", 0, 0, maxLayers)
 	of := func(i int64) attention {
 		a := &global
@@ -67,6 +67,9 @@ func (m *model) gemma4Attention(windowed []bool) func(layer int64) attention {
 				owner--
 			}
 			own.of = &owner
+			if n := kv(owner); n != own.heads.kv && !m.errs.Any() {
+				m.fail(m.file.KeyError(m.key("attention.head_count_kv"), "%d in layer %d, which reads the keys of layer %d with %d: the file is damaged", own.heads.kv, i, owner, n))
+			}
 		}
 		return own
 	}
@@ -107,6 +110,7 @@ func (m *model) gemma4FeedForward() func(layer int64) part {
 		e.act, e.scales = gelu, optional
 		e.in, e.router = m.rmsNorm("pre_ffw_norm_2"), scaledRouter{m.rmsNorm("")}
 	}
+	m.ignore("expert_count", "expert_used_count") // of files without experts
 	return func(i int64) part {
 		dense := residual{at: "ffn", in: m.rmsNorm("ffn_norm"), body: gated{act: gelu, size: size(i)}}
 		if !m.has(layerName(i, "ffn_gate_inp.weight")) {

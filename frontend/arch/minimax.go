@@ -10,7 +10,7 @@ func minimaxM2(m *model) decoder {
 		layer: sequence{
 			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: attention{
 				heads: h,
-				qkv:   separate{bias: optional},
+				qkv:   separate{},
 				qNorm: m.rmsNorm("attn_q_norm").over(h.count * h.k),
 				kNorm: m.rmsNorm("attn_k_norm").over(h.kv * h.k),
 				rope:  m.rope(h.k, halves),

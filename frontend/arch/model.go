@@ -89,6 +89,13 @@ func (m *model) key(name string) string {
 	return key
 }
 
+// ignore notes keys that change nothing in this file.
+func (m *model) ignore(names ...string) {
+	for _, name := range names {
+		m.key(name)
+	}
+}
+
 // count returns an integer hyperparameter and checks that it is within [lo, hi]. It accepts a list with one entry per
 // layer if all entries are equal.
 func (m *model) count(name string, lo, hi int64) int64 {

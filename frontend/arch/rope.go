@@ -73,17 +73,21 @@ func (m *model) windowRope(size int64, pairs ir.RopeAttr, others *rope) *rope {
 // unscaledWindowRope is windowRope for layers whose angles are not scaled, and have the usual base if the file states none. Cosines
 // and sines have the factor of the other layers.
 func (m *model) unscaledWindowRope(size int64, pairs ir.RopeAttr) *rope {
-	return m.ropeOfBase(size, pairs, localRopeBase, m.positiveOr(localRopeBase, usualBase), func(rotated int64, base float64) ropeScaling {
-		s := m.unscaled(rotated, base)
-		s.magnitude = m.positiveOr(attnFactor, 1)
-		return s
-	})
+	return m.ropeOfBase(size, pairs, localRopeBase, m.positiveOr(localRopeBase, usualBase), m.onlyMagnitude)
 }
 
-// shortWindowRope is unscaledWindowRope for layers that may rotate a part of heads of their own size.
-func (m *model) shortWindowRope(size int64, pairs ir.RopeAttr) *rope {
-	rotated := m.countOr("rope.dimension_count_swa", m.countOr("rope.dimension_count", size, 1, maxWidth), 1, maxWidth)
-	return m.ropeOfPart(rotated, size, pairs, localRopeBase, m.positiveOr(localRopeBase, usualBase), m.unscaled)
+// onlyMagnitude is the scaling of angles that are not scaled, but whose cosines and sines are.
+func (m *model) onlyMagnitude(rotated int64, base float64) ropeScaling {
+	s := m.unscaled(rotated, base)
+	s.magnitude = m.positiveOr(attnFactor, 1)
+	return s
+}
+
+// shortWindowRope is unscaledWindowRope for layers that may rotate a part of heads of their own size: of as many elements as in the
+// other layers, whose heads have another size, unless the file states it.
+func (m *model) shortWindowRope(size, other int64, pairs ir.RopeAttr) *rope {
+	rotated := m.countOr("rope.dimension_count_swa", m.countOr("rope.dimension_count", other, 1, maxWidth), 1, maxWidth)
+	return m.ropeOfPart(rotated, size, pairs, localRopeBase, m.positiveOr(localRopeBase, usualBase), m.onlyMagnitude)
 }
 
 // ropeOfBase describes the rotation of heads of some size by angles of a base, which a key states.

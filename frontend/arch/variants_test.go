@@ -75,6 +75,8 @@ func TestKeysOfOtherArchitectures(t *testing.T) {
 		{"qwen2-yarn", "rope.scaling.yarn_log_multiplier", float32(0.7), false},
 		{"qwen3", "rope.scaling.yarn_log_multiplier", float32(0.7), false},
 		{"gemma3", "rope.scaling.attn_factor", float32(1.5), true},
+		{"gemma4", "rope.scaling.attn_factor", float32(1.5), true},
+		{"gemma4-experts", "rope.scaling.attn_factor", float32(1.5), true},
 		{"hunyuan-dense", "rope.scaling.alpha", float32(8), true},
 		{"hunyuan-dense", "rope.scaling.alpha", float32(0), false},
 		{"hunyuan-moe", "rope.scaling.alpha", float32(8), false},
@@ -199,6 +201,8 @@ func TestLayersOfGemma4(t *testing.T) {
 		{"attention.sliding_window_pattern", []bool{true, false}, "a list of 2 values for 4 layers"},
 		{"attention.value_length_swa", uint32(16), "heads of 16 elements for values and 8 for keys"},
 		{"attention.key_length_swa", nil, "attention.key_length_swa"},
+		{"attention.sliding_window_pattern", nil, "attention.sliding_window_pattern\": missing"},
+		{"attention.head_count_kv", []int32{2, 2, 1, 1}, "1 in layer 2, which reads the keys of layer 0 with 2"},
 	} {
 		m := variant(t, "gemma4", map[string]any{c.key: c.value})
 		if _, err := arch.Build(open(t, m), arch.Options{KV: dtype.F32}); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -76,7 +76,11 @@ func (m *model) layersAfterWhole(period int64) func(layer int64) bool {
 // windowList returns the list of windowPattern: one bool, 0 or 1 for each layer.
 func (m *model) windowList(name string) []bool {
 	key := m.key(name)
-	k, _ := m.file.Key(key)
+	k, ok := m.file.Key(key)
+	if !ok {
+		m.fail(m.file.KeyError(key, "missing: %s needs a list of the layers with a sliding window", m.arch))
+		return nil
+	}
 	if k.Count > maxLayers { // checked before the list is read
 		m.fail(m.file.KeyError(key, "a list of %d values, where at most %d layers are possible: the file is damaged", k.Count, maxLayers))
 		return nil
@@ -110,6 +114,15 @@ func (m *model) boolsOrInts(key string) ([]bool, error) {
 
 // window returns the number of positions of the sliding window, which the file has to state.
 func (m *model) window() int64 { return m.count("attention.sliding_window", 1, math.MaxInt32) }
+
+// halfWindow returns half of the positions of a sliding window around a token.
+func (m *model) halfWindow() int64 {
+	n := m.window()
+	if n < 2 && !m.errs.Any() {
+		m.fail(m.file.KeyError(m.key("attention.sliding_window"), "%d: tokens of %s read at least those beside them; the file is damaged", n, m.arch))
+	}
+	return n / 2
+}
 
 // limitToWindow limits the context of other architectures to a window that the file states, within which they read all
 // positions before a token as without one.
