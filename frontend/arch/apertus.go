@@ -69,7 +69,6 @@ func mustConst(d ir.Dim) int64 {
 
 // layerNumbers reads a key without the architecture's name: a number, or a list with one for each layer.
 func (m *model) layerNumbers(key string) func(layer int64) float64 {
-	zero := func(int64) float64 { return 0 }
 	k, ok := m.file.Key(key)
 	if !ok || k.Type != gguf.Array {
 		x, err := m.file.Float(key)
@@ -77,20 +76,12 @@ func (m *model) layerNumbers(key string) func(layer int64) float64 {
 		m.checkFinite(key, x)
 		return func(int64) float64 { return x }
 	}
-	if k.Count > maxLayers { // checked before the list is read
-		m.fail(m.file.KeyError(key, "a list of %d values, where at most %d layers are possible: the file is damaged", k.Count, maxLayers))
-		return zero
-	}
-	list, err := m.file.Floats(key)
-	if err == nil && int64(len(list)) != m.layers && !m.errs.Any() {
-		err = m.file.KeyError(key, "a list of %d values for %d layers: the file is damaged", len(list), m.layers)
-	}
-	m.fail(err)
+	list := listOfLayers(m, key, m.file.Floats)
 	for _, x := range list {
 		m.checkFinite(key, x)
 	}
 	if m.errs.Any() {
-		return zero
+		return func(int64) float64 { return 0 }
 	}
 	return func(layer int64) float64 { return list[layer] }
 }

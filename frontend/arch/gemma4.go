@@ -216,23 +216,14 @@ func (m *model) perLayer(name string, lo, hi int64) func(layer int64) int64 {
 		n := m.count(name, lo, hi)
 		return func(int64) int64 { return n }
 	}
-	same := func(int64) int64 { return lo }
-	if k.Count > maxLayers { // checked before the list is read
-		m.fail(m.file.KeyError(m.key(name), "a list of %d values, where at most %d layers are possible: the file is damaged", k.Count, maxLayers))
-		return same
-	}
-	list, err := m.file.Ints(m.key(name))
-	if err == nil && int64(len(list)) != m.layers && !m.errs.Any() {
-		err = m.file.KeyError(m.key(name), "a list of %d values for %d layers: the file is damaged", len(list), m.layers)
-	}
-	m.fail(err)
+	list := listOfLayers(m, m.key(name), m.file.Ints)
 	for i, n := range list {
 		if n < lo || n > hi {
 			m.fail(m.file.KeyError(m.key(name), "%d of layer %d is outside of %d to %d: the file is damaged or of a kind that is not supported", n, i, lo, hi))
 		}
 	}
 	if m.errs.Any() {
-		return same
+		return func(int64) int64 { return lo }
 	}
 	return func(layer int64) int64 { return list[layer] }
 }

@@ -76,16 +76,20 @@ func (m *model) layersAfterWhole(period int64) func(layer int64) bool {
 // windowList returns the list of windowPattern: one bool, 0 or 1 for each layer.
 func (m *model) windowList(name string) []bool {
 	key := m.key(name)
-	k, ok := m.file.Key(key)
-	if !ok {
+	if !m.file.Has(key) {
 		m.fail(m.file.KeyError(key, "missing: %s needs a list of the layers with a sliding window", m.arch))
 		return nil
 	}
-	if k.Count > maxLayers { // checked before the list is read
+	return listOfLayers(m, key, m.boolsOrInts)
+}
+
+// listOfLayers reads the list of a key, which has a value for each layer.
+func listOfLayers[T any](m *model, key string, read func(key string) ([]T, error)) []T {
+	if k, _ := m.file.Key(key); k.Count > maxLayers { // checked before the list is read
 		m.fail(m.file.KeyError(key, "a list of %d values, where at most %d layers are possible: the file is damaged", k.Count, maxLayers))
 		return nil
 	}
-	list, err := m.boolsOrInts(key)
+	list, err := read(key)
 	if err == nil && int64(len(list)) != m.layers && !m.errs.Any() {
 		err = m.file.KeyError(key, "a list of %d values for %d layers: the file is damaged", len(list), m.layers)
 	}
