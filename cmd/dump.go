@@ -37,7 +37,7 @@ func dumpCommand() *cobra.Command {
   ggmlc dump model.gguf --func '@decode split 3' --show backend,why
   ggmlc dump model.gguf --all -o dumps
   ggmlc dump model.gguf --kernels --targets vulkan,cpu --rules ggml-2026
-  ggmlc build dumps/11-assign.ggir -o story`,
+  ggmlc build dumps/12-assign.ggir -o story`,
 		RunE: f.withModel(f.dump),
 	}
 	f.register(cmd)

@@ -31,7 +31,7 @@ pass with what it changed, and for each node everything that explain reports.
 The page is one file that needs no network; a browser opens it. Its address can
 name a node: plan.html#decode.v25`,
 		Example: `  ggmlc view model.gguf -o plan.html
-  ggmlc view dumps/11-assign.ggir -o plan.html
+  ggmlc view dumps/12-assign.ggir -o plan.html
   ggmlc view model.gguf -o plan.html --trace trace.json   # what --profile wrote`,
 		RunE: f.withModel(f.view),
 	}

@@ -106,7 +106,7 @@ func bodyParam(n *ir.Node, i int) int {
 	return i
 }
 
-// CheckInputs reports what a program cannot check or hand over: operands of attention that are no inputs, as its
+// CheckInputs reports what a program cannot check or hand over: operands of attention that are not from inputs, as its
 // kernels rely on positions being below the lengths; inputs that select among an extent of several symbols; and
 // inputs and results that are no plain arrays.
 func CheckInputs(m *ir.Module) error {
@@ -150,16 +150,29 @@ func checkArrays(f *ir.Func) error {
 	return errors.Join(errs...)
 }
 
-// checkAttends reports an attention of which the runtime cannot compare positions with lengths.
+// checkAttends reports an attention of which the runtime cannot compare positions with lengths: it compares element i of
+// an input of positions with the length that element i of an input of sequences selects.
 func checkAttends(f *ir.Func, n *ir.Node) error {
 	if !isAttention(n) {
 		return nil
 	}
-	for i := 3; i < 6; i++ {
-		if paramOf(n.Args[i]) < 0 {
-			return fmt.Errorf("@%s: %v: its %s, %v, is no input as a whole, so that nothing compares positions with lengths: let it be an input, reshaped or copied at most",
-				f.Name, n, n.Op.Info().Args[i].Name, n.Args[i])
+	var first [3]ir.Dim
+	var sizes [3]ir.Dim
+	for i := range first {
+		v, param := n.Args[3+i], -1
+		param, first[i] = rowsOf(v)
+		if param >= 0 {
+			sizes[i] = f.Entry().Params[param].Type.Elems()
 		}
+		lengths := i == 2
+		if param < 0 || lengths && !sizes[i].Equal(v.Type.Elems()) {
+			return fmt.Errorf("@%s: %v: its %s, %v, is no input as a whole, so that nothing compares positions with lengths: let it be an input, reshaped or copied at most",
+				f.Name, n, n.Op.Info().Args[3+i].Name, v)
+		}
+	}
+	if !first[0].Equal(first[1]) || !sizes[0].Equal(sizes[1]) {
+		return fmt.Errorf("@%s: %v: its slots are elements of an input of %v from %v on, and its positions those of an input of %v from %v on, so that nothing compares these positions with the lengths of these sequences: let the elements be the same",
+			f.Name, n, sizes[0], first[0], sizes[1], first[1])
 	}
 	return nil
 }
@@ -257,25 +270,34 @@ func reachesIn(f *ir.Func) []reach {
 	return list
 }
 
-// paramOf returns the index of the parameter of the entry point whose elements v has, in any
+// paramOf returns the index of the parameter of the entry point whose elements v has, all or some of its rows, in any
 // shape and memory; -1 if there is none.
 func paramOf(v *ir.Value) int {
+	param, _ := rowsOf(v)
+	return param
+}
+
+// rowsOf returns that parameter, and the row of it that is the first row of v.
+func rowsOf(v *ir.Value) (param int, first ir.Dim) {
 	for {
 		n := v.Def
 		switch {
 		case n == nil && v.Func.Owner == nil:
-			return v.Index
+			return v.Index, first
 		case n == nil:
 			owner := v.Func.Owner
 			a, ok := owner.Attr.(*ir.RepeatAttr)
 			if !ok || v.Index < a.Carried || v.Index >= a.Carried+a.Invariant {
-				return -1
+				return -1, first
 			}
 			v = owner.Args[v.Index]
 		case n.Op == ir.OpReshape || n.Op == ir.OpCopy:
 			v = n.Args[0]
+		case n.Op == ir.OpSlice && n.Args[0].Type.Rank() == 1:
+			first = first.Add(n.Attr.(*ir.SliceAttr).Start)
+			v = n.Args[0]
 		default:
-			return -1
+			return -1, first
 		}
 	}
 }

@@ -138,11 +138,12 @@ func @f(%y: f32[m,8], %i: i32[m], %j: i32[m], %k: i32[2*m], %t: f32[10,8], %u: f
 // input, and rows that follow from two symbols.
 func TestInputsThatNothingChecksAreRefused(t *testing.T) {
 	for want, body := range map[string]string{
-		"":                              "%y = attention %x, %s, %s, %i, %i, %len {scale=1}",
-		"@f: %y: its slot, %c,":         "%c = constant \"00000000\" : i32[1]\n %y = attention %x, %s, %s, %c, %i, %len {scale=1}",
-		"@f: %y: its pos, %c,":          "%c = constant \"00000000\" : i32[1]\n %y = attention %x, %s, %s, %i, %c, %len {scale=1}",
-		"@f: %y: its lengths, %c,":      "%c = constant \"00000000\" : i32[1]\n %y = attention %x, %s, %s, %i, %i, %c {scale=1}",
-		"@f: %y: its pos, %p,":          "%p = slice %two {axis=0, start=0, len=1}\n %y = attention %x, %s, %s, %i, %p, %len {scale=1}",
+		"":                         "%y = attention %x, %s, %s, %i, %i, %len {scale=1}",
+		"@f: %y: its slot, %c,":    "%c = constant \"00000000\" : i32[1]\n %y = attention %x, %s, %s, %c, %i, %len {scale=1}",
+		"@f: %y: its pos, %c,":     "%c = constant \"00000000\" : i32[1]\n %y = attention %x, %s, %s, %i, %c, %len {scale=1}",
+		"@f: %y: its lengths, %c,": "%c = constant \"00000000\" : i32[1]\n %y = attention %x, %s, %s, %i, %i, %c {scale=1}",
+		"@f: %y: its slots are elements of an input of 1 from 0 on, and its positions those of an input of 2 from 0 on": "%p = slice %two {axis=0, start=0, len=1}\n %y = attention %x, %s, %s, %i, %p, %len {scale=1}",
+		"@f: %y: its slots are elements of an input of 2 from 1 on, and its positions those of an input of 2 from 0 on": "%p = slice %two {axis=0, start=0, len=1}\n %q = slice %two {axis=0, start=1, len=1}\n %y = attention %x, %s, %s, %q, %p, %len {scale=1}",
 		"@f: %sums: its lengths, %p,":   "%p = slice %two {axis=0, start=1, len=1}\n %sums = attention_segments %x, %s, %s, %i, %i, %p {scale=1, len=8, segments=1}",
 		"@b: %y: its slot, %i,":         "%z, %r = repeat %x, %i, %len, %s {count=2, carried=2, invariant=2}\n body @b(%x: f32[1,1,8], %i: i32[1], %len: i32[1], %s: f32[1,1,16,8]) -> (f32[1,1,8], i32[1]) {\n %y = attention %x, %s, %s, %i, %i, %len {scale=1}\n return %y, %len\n }",
 		"@f: %i selects one of m*n, wh": "%r = reshape %wide {shape=[m*n,8]}\n %y = gather %r, %i",

@@ -61,6 +61,7 @@ type roleUse struct {
 // origin is the origin of the unchanged elements of a value.
 type origin struct {
 	param  int      // 1 + the index of a parameter of the entry; 0 for none
+	first  Dim      // of a parameter with one dimension: its element that is the first of the value
 	states []string // names of the states whose bytes the value may have
 	fresh  bool     // a state_write has made this version of them
 }
@@ -90,6 +91,7 @@ func (u *roleUse) reads(n *Node) {
 	case OpStateWrite:
 		u.hasRole(n, 2, roleSlot)
 		u.hasRole(n, 3, rolePos)
+		u.sameTokens(n, 2, 3)
 		u.cache(n, 0)
 		for _, name := range u.origins[n.Arg(0)].states {
 			u.written[name] = true
@@ -97,6 +99,7 @@ func (u *roleUse) reads(n *Node) {
 	case OpAttention, OpAttentionSegments:
 		u.hasRole(n, 3, roleSlot)
 		u.hasRole(n, 4, rolePos)
+		u.sameTokens(n, 3, 4)
 		u.hasRole(n, 5, roleLengths)
 		u.kept(n, 1)
 		u.kept(n, 2)
@@ -129,6 +132,12 @@ func (u *roleUse) hasRole(n *Node, i, role int) {
 	}
 	u.fail(ruleLanguage, "%v reads the %s of the step from %v, and the parameter with the role %s is %v of @%s: give the role to what is read",
 		n.Op, inputRoles[role], n.Arg(i), inputRoles[role], u.m.Func(u.e.Func).Params[index], quoteName(u.e.Func))
+}
+
+// sameTokens checks that the slots and positions that n reads are of the same tokens.
+func (u *roleUse) sameTokens(n *Node, slot, pos int) {
+	s, p := u.origins[n.Arg(slot)].first, u.origins[n.Arg(pos)].first
+	u.must(s.Equal(p), ruleLanguage, "%v reads slots from token %v of the step on, and positions from token %v on: let both be those of the same tokens", n.Op, s, p)
 }
 
 // cache checks that state operand i has as many positions as the others, and as many sequences.
@@ -280,6 +289,10 @@ func (u *roleUse) flow(n *Node, depth int) {
 		u.set(n, 0, origin{states: []string{attrOf[StateAttr](n).Name}})
 	case OpReshape, OpCopy:
 		u.set(n, 0, u.origins[n.Arg(0)])
+	case OpSlice:
+		if o := u.origins[n.Arg(0)]; o.param != 0 && len(n.Args[0].Type.Shape) == 1 {
+			u.set(n, 0, origin{param: o.param, first: o.first.Add(attrOf[SliceAttr](n).Start)})
+		}
 	case OpStateWrite:
 		o := u.origins[n.Arg(0)]
 		u.set(n, 0, origin{states: o.states, fresh: true})

@@ -209,12 +209,12 @@ func TestDumperWritesFilePerPass(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	want := "00-import.ggir 01-shape.ggir 02-inline.ggir 03-fold.ggir 04-cse.ggir 05-dce.ggir 06-canonicalize.ggir 07-shard.ggir 08-spread.ggir 09-fuse.ggir index.tsv"
+	want := "00-import.ggir 01-shape.ggir 02-inline.ggir 03-fold.ggir 04-cse.ggir 05-dce.ggir 06-narrow.ggir 07-canonicalize.ggir 08-shard.ggir 09-spread.ggir 10-fuse.ggir index.tsv"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("wrote %s, want %s", got, want)
 	}
 	index, _ := os.ReadFile(filepath.Join(dir, "index.tsv"))
-	for _, want := range []string{"0\timport\ttrue\t", "1\tshape\tfalse\t", "9\tfuse\ttrue\t"} {
+	for _, want := range []string{"0\timport\ttrue\t", "1\tshape\tfalse\t", "10\tfuse\ttrue\t"} {
 		if !strings.Contains(string(index), "\n"+want) {
 			t.Errorf("no line %q in the index:\n%s", want, index)
 		}

@@ -24,7 +24,7 @@ type passTable []pass.Pass
 
 // table is the pipeline. It is only written here.
 var table = passTable{
-	simplify.Shape, simplify.Inline, simplify.Fold, simplify.CSE, simplify.DCE, simplify.Canonicalize, shard.Pass, shard.SpreadPass,
+	simplify.Shape, simplify.Inline, simplify.Fold, simplify.CSE, simplify.DCE, simplify.Narrow, simplify.Canonicalize, shard.Pass, shard.SpreadPass,
 	simplify.Fuse, simplify.DCE.As("dce-fuse"),
 	assign.Pass, simplify.Unfuse, pack.Pass, simplify.FuseLate, simplify.DCE.As("dce-late"), simplify.Observe,
 	copies.Split, copies.Copy, copies.ElideCopy, simplify.DCE.As("dce-copy"),
@@ -47,6 +47,9 @@ var mustPrecede = []Constraint{
 	{"shape", "fold", "folding needs final shapes"},
 	{"fold", "cse", "equal constants become one value"},
 	{"cse", "dce", "what was merged is dead"},
+	{"dce", "narrow", "a reader that nothing needs would ask for rows"},
+	{"narrow", "canonicalize", "slices of slices become one, and slices of all rows vanish"},
+	{"narrow", "fuse", "a fused node has readers of all of its pieces"},
 	{"canonicalize", "fuse", "the patterns know one spelling of views and operand order"},
 	{"canonicalize", "shard", "reshapes of reshapes divide fewer axes than one"},
 	{"shard", "spread", "only values with states can be written out"},

@@ -168,23 +168,26 @@ func visit(f *ir.Func, yield func(n *ir.Node)) {
 	}
 }
 
-// origin returns the parameter of an entry point that a value is, in another shape or memory
-// at most. It is nil for none.
-func origin(v *ir.Value) *ir.Value {
+// origin returns the parameter of an entry point that a value is, in another shape or memory, or consecutive elements of
+// it from skipped on. It is nil for none.
+func origin(v *ir.Value) (param *ir.Value, skipped ir.Dim) {
 	for v != nil {
 		n := v.Def
 		switch {
 		case n != nil && (n.Op == ir.OpCopy || n.Op == ir.OpReshape):
 			v = n.Args[0]
+		case n != nil && n.Op == ir.OpSlice && len(n.Args[0].Type.Shape) == 1:
+			skipped = n.Attr.(*ir.SliceAttr).Start.Add(skipped)
+			v = n.Args[0]
 		case n != nil:
-			return nil
+			return nil, skipped
 		case v.Func.Owner == nil:
-			return v
+			return v, skipped
 		default:
 			v = invariant(v)
 		}
 	}
-	return nil
+	return nil, skipped
 }
 
 // invariant returns the operand of a repeat that a parameter of its body is in all iterations;
@@ -209,11 +212,19 @@ func (c *checker) wantAttends(f *ir.Func) list {
 			return
 		}
 		var at [3]int64
+		var skipped, extents [3]ir.Dim
 		for i := range at {
-			at[i] = indexOf(f, origin(n.Args[3+i]))
+			param, first := origin(n.Args[3+i])
+			at[i], skipped[i] = indexOf(f, param), first
+			if param != nil {
+				extents[i] = param.Type.Elems()
+			}
 		}
 		if min(at[0], at[1], at[2]) < 0 {
 			fail("%v: nothing compares its positions with lengths, as not all of them are inputs", n)
+		}
+		if !skipped[0].Equal(skipped[1]) || !extents[0].Equal(extents[1]) || !extents[2].Equal(n.Args[5].Type.Elems()) {
+			fail("%v: its slots, positions and lengths are not of the same tokens: they begin with elements %v of inputs of %v", n, skipped, extents)
 		}
 		if slices.Contains(seen, at) {
 			return
@@ -240,7 +251,8 @@ func (c *checker) wantReaches(f *ir.Func) list {
 		if !ok {
 			return
 		}
-		pos := indexOf(f, origin(n.Args[4]))
+		param, _ := origin(n.Args[4])
+		pos := indexOf(f, param)
 		a.Segments.Symbols(func(s *ir.Symbol) {
 			r := [2]int64{c.symbolIndex(s), pos}
 			if given[s] || pos < 0 || slices.Contains(seen, r) {

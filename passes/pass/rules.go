@@ -13,6 +13,8 @@ const (
 
 	RuleCSEEqual RuleName = "cse.equal"
 
+	RuleNarrowRows RuleName = "narrow.rows"
+
 	RuleCanonicalizeNoop    RuleName = "canonicalize.noop"
 	RuleCanonicalizeReshape RuleName = "canonicalize.reshape"
 	RuleCanonicalizePermute RuleName = "canonicalize.permute"

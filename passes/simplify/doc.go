@@ -6,6 +6,7 @@
 //	fold           nodes that read constants only become constants
 //	cse            nodes that compute the same become one
 //	dce            nodes that nothing needs are removed; again after fuse, pack and elide-copy
+//	narrow         rows of values that nothing reads are not computed
 //	canonicalize   views and operands get one spelling, which the patterns of fuse are written in
 //	fuse           nodes become one, if some target runs it
 //	unfuse         fused nodes become several again, if the chosen backend does not run them; after assign

@@ -169,7 +169,7 @@ func (s *subject) planned(d draw, m *machine) []string {
 }
 
 // disabled lists passes and rules that may be disabled without changing any bit of a result.
-var disabled = []string{"inline", "fold", "cse", "dce", "canonicalize", "fuse", "dce-fuse", "dce-late", "elide-copy", "dce-copy", "roll",
+var disabled = []string{"inline", "fold", "cse", "dce", "narrow", "canonicalize", "fuse", "dce-fuse", "dce-late", "elide-copy", "dce-copy", "roll",
 	"fuse.swiglu", "fuse.gate-up", "fuse.residual", "fuse.qkv", "fuse-late.norm", "fuse-late.segments", "canonicalize.order", "pack.cost"}
 
 // pins draws expressions that match nodes or weights, none of them twice.

@@ -25,26 +25,31 @@ var refusedByGGML = map[string]string{
 	"olmo2": "%v13 (RMS_NORM): ggml refuses it (row); it reads %v9 split(1, ", "olmo3": "(row)", "olmoe": "(row)", "minimax-m2": "(row)", // norms of all heads
 	"starcoder": "(FLASH_ATTN_EXT): ggml refuses it (heads)", "mqa": "(heads)", // one head of keys
 	"deepseek2-whole": "(heads)", "minicpm3": "(heads)", // heads after the projections are divided, and those before are not
-	"deepseek2":            "ggml has no tensor for %v7",
-	"apertus":              "CONCAT): ggml refuses it (differ)",                                        // of both sides of an activation
-	"bailingmoe2":          "ggml takes elements of two dimensions",                                    // of groups of experts
-	"gemma4":               "(heads)",                                                                  // of which a window's are mirrored
-	"gemma4-experts":       "(row)",                                                                    // norms of values
-	"stablelm-12b [3 0 1]": "%v19 (MUL): ggml refuses it (differ)", "stablelm-12b [2 1 3]": "(differ)", // norms are not cut where heads are
+	"deepseek2":                  "ggml has no tensor for %v7",
+	"apertus":                    "CONCAT): ggml refuses it (differ)",                                        // of both sides of an activation
+	"bailingmoe2 [1 1] all rows": "ggml takes elements of two dimensions",                                    // of groups of experts, which the last layer alone has
+	"gemma4":                     "(heads)",                                                                  // of which a window's are mirrored
+	"gemma4-experts":             "(row)",                                                                    // norms of values
+	"stablelm-12b [3 0 1]":       "%v19 (MUL): ggml refuses it (differ)", "stablelm-12b [2 1 3]": "(differ)", // norms are not cut where heads are
 }
 
 // TestModelsUnderGGMLsRules plans the models of all architectures under the rules of ggml, on even, uneven and missing
-// shares. What is planned computes what one device does, and what is not is refused with the reason.
+// shares, and without narrow, which would leave one
+// row in the last layer of a prompt. What is planned computes what one device does, and what is not is refused with the reason.
 func TestModelsUnderGGMLsRules(t *testing.T) {
 	logits := e2etest.ArchitectureReference(t)
 	for _, model := range archtest.Models() {
 		t.Run(model.Name, func(t *testing.T) {
-			for _, shares := range [][]float64{{1, 1}, {3, 0, 1}, {2, 1, 3}} {
+			for i, shares := range [][]float64{{1, 1}, {3, 0, 1}, {2, 1, 3}, {1, 1}} {
 				m := importModel(t, model)
 				spread := m.Clone()
-				err := underGGML(t, spread, shares)
+				name, off := fmt.Sprint(model.Name, " ", shares), []string(nil)
+				if i == 3 {
+					name, off = name+" all rows", []string{"narrow"}
+				}
+				err := underGGML(t, spread, shares, off...)
 				var refusal *pass.RulesError
-				switch want := cmp.Or(refusedByGGML[model.Name], refusedByGGML[fmt.Sprint(model.Name, " ", shares)]); {
+				switch want := cmp.Or(refusedByGGML[model.Name], refusedByGGML[name]); {
 				case want == "" && err != nil:
 					t.Errorf("shares %v: %v", shares, err)
 				case want != "" && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), want)):
@@ -59,10 +64,10 @@ func TestModelsUnderGGMLsRules(t *testing.T) {
 	}
 }
 
-// underGGML runs the passes that divide a module over simulated devices.
-func underGGML(t *testing.T, m *ir.Module, shares []float64) error {
+// underGGML runs the passes that divide a module over simulated devices, but those that are off.
+func underGGML(t *testing.T, m *ir.Module, shares []float64, off ...string) error {
 	o := planOptions(t, shares)
-	o.Options.Rules, o.To = "ggml-2026", "spread"
+	o.Options.Rules, o.To, o.Options.Disable = "ggml-2026", "spread", off
 	_, err := passes.Run(t.Context(), m, o)
 	return err
 }

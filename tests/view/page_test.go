@@ -254,7 +254,7 @@ func testRules(t *testing.T, b *browser) {
 	p := b.open(t)
 	p.load(story().write(t), "#&view=passes")
 	p.click(".rules button", "fuse.swiglu")
-	p.wait(`document.getElementById('pass-9').scrollIntoView() || document.querySelector('#pass-9 .lines').textContent.includes('/fuse.swiglu')`)
+	p.wait(`document.getElementById('pass-10').scrollIntoView() || document.querySelector('#pass-10 .lines').textContent.includes('/fuse.swiglu')`)
 	p.click(".folded", "5 dce")
 	if got := eval[bool](p, `document.getElementById('pass-5') !== null`); !got {
 		t.Error("a folded pass does not open")

@@ -70,11 +70,28 @@ func attention(l *lowering, n *ir.Node, ne sizes, args []*tensor) (*tensor, erro
 
 // rope turns heads by positions, and by factors of the frequencies. The table of ours is part of the node.
 func rope(l *lowering, n *ir.Node, ne sizes, args []*tensor) (*tensor, error) {
-	table := n.Args[1].Def
-	if table == nil || table.Op != ir.OpRopeTable {
+	table := tableOf(n.Args[1])
+	if table == nil {
 		return nil, fmt.Errorf("it reads %v, which is no rope_table: ggml's ROPE has positions", n.Args[1])
 	}
-	return l.node("ROPE", "", ne, args[0], l.tensors[table.Args[0]], l.tensors[table.Args[1]]), nil
+	positions := l.tensors[table.Args[0]]
+	if a, ok := n.Args[1].Def.Attr.(*ir.SliceAttr); ok {
+		some := sizes{upper(a.Len), 1, 1, 1}
+		positions = l.view("VIEW", "", some, dense(some), upper(a.Start), positions)
+	}
+	return l.node("ROPE", "", ne, args[0], positions, l.tensors[table.Args[1]]), nil
+}
+
+// tableOf returns the rope_table of which v is the result, or rows; else nil.
+func tableOf(v *ir.Value) *ir.Node {
+	n := v.Def
+	if n != nil && n.Op == ir.OpSlice && n.Attr.(*ir.SliceAttr).Axis == 0 {
+		n = n.Args[0].Def
+	}
+	if n == nil || n.Op != ir.OpRopeTable {
+		return nil
+	}
+	return n
 }
 
 // bias is what a product with experts adds: rows of a table that the experts' numbers select.

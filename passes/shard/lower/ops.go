@@ -13,7 +13,7 @@ func (l *lowering) write(n *ir.Node) error {
 	if l.value = n.Result(); l.value == nil {
 		return fmt.Errorf("it has %d results, and ggml's nodes have one", len(n.Results))
 	}
-	if _, part := l.within[n]; part || n.Op == ir.OpRopeTable {
+	if _, part := l.within[n]; part || tableOf(l.value) != nil {
 		return nil
 	}
 	ne, err := sizesOf(l.value.Type.Shape, 1)
@@ -61,7 +61,7 @@ func (l *lowering) tensorOf(n *ir.Node, ne sizes) (*tensor, error) {
 
 // isPart reports whether an operand is part of the node in ggml.
 func (l *lowering) isPart(n *ir.Node, v *ir.Value) bool {
-	return v.Def != nil && (n.Op == ir.OpRope && v.Def.Op == ir.OpRopeTable || l.within[v.Def] != nil)
+	return v.Def != nil && (n.Op == ir.OpRope && tableOf(v) != nil || l.within[v.Def] != nil)
 }
 
 // weight makes a weight, in the state that is given for its name.
