@@ -51,6 +51,9 @@ func (p *signedProduct) run(r0, r1, c0, c1 int) {
 	spareScratch.Put(spare)
 }
 
+// askTwice is the bit of an address that makes a tile prefetch the shares of two.
+const askTwice = bytesAsks - 1
+
 // part multiplies rows [r0, r1), which x has without their signs, with columns [c0, c1).
 func (p *signedProduct) part(set tileSet, x unsafe.Pointer, r0, r1, c0, c1 int) {
 	xStride, panelBytes := p.blocks*signsBytes, p.blocks*formatShape[p.f].panelBytes
@@ -58,6 +61,9 @@ func (p *signedProduct) part(set tileSet, x unsafe.Pointer, r0, r1, c0, c1 int) 
 		g, panel := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows), c/panelRows*panelBytes
 		cols := min(c1-c-(g.panels-1)*panelRows, panelRows)
 		next := newNextPanel(bytesAsks, unsafe.Add(p.w, panel), g.panels*panelBytes, p.n-(c+g.panels*panelRows))
+		if r1-r0 <= g.pick(r1-r0).rows {
+			next.at |= askTwice // there is no other tile
+		}
 		for r := r0; r < r1; {
 			t, at, aux := g.pick(r1-r), (r*p.n+c)*f32Bytes, p.res
 			switch {

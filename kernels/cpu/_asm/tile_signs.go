@@ -89,14 +89,20 @@ type signsBlock struct {
 	ones reg.VecVirtual
 }
 
-// askNext prefetches a share of the panels that are multiplied next, unless next is 0.
+// askNext prefetches a share of the panels that are multiplied next, unless next is 0, and two shares if it is odd.
 func (b *signsBlock) askNext(next reg.GPVirtual) {
 	nothing := b.label("nothingNext")
 	b.TESTQ(next, next)
 	b.JZ(operand.LabelRef(nothing))
 	b.ask(b.tile, next, b.w, panelRows*q8Bytes)
+	b.TESTQ(operand.I32(askTwice), next)
+	b.JZ(operand.LabelRef(nothing))
+	b.ask(b.tile, next, b.w, panelRows*q8Bytes)
 	b.Label(nothing)
 }
+
+// askTwice is the bit of the address that makes a tile prefetch two shares: askTwice of package cpu.
+const askTwice = 1
 
 // block adds the products of a block of all panels, a row at a time. The steps for an element are those of narrowBlock.
 func (b *signsBlock) block() {
