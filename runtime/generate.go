@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/ggmlc/ggmlc/runtime/grammar"
@@ -89,20 +91,21 @@ func (s *Session) isFirst() specials { return s.length == 0 && len(s.pending) ==
 
 // generation is one call of Generate. next allocates nothing.
 type generation struct {
-	s       *Session
-	o       GenerateOptions
-	sampler *sample.Sampler
-	decoder *token.Decoder // nil without tokenizer
-	stopper *stopper       // nil without stop strings
-	matcher follower       // nil without grammar
-	limited []float32      // logits with a grammar or a sampler of the caller
-	choice  Choice         // that the caller's sampler makes
-	few     *topDriver     // returns what the choice of a token needs; nil if that is all logits
-	top     sample.Top     // with few: what it has returned, if there are no logits
-	made    int
-	done    bool // no token follows the last one
-	ran     bool // logits are those after the last token
-	saved   bool // the text continues in another generation, which prints a character that is incomplete here
+	s        *Session
+	o        GenerateOptions
+	sampling sample.Options // with what the vocabulary suppresses
+	sampler  *sample.Sampler
+	decoder  *token.Decoder // nil without tokenizer
+	stopper  *stopper       // nil without stop strings
+	matcher  follower       // nil without grammar
+	limited  []float32      // logits with a grammar or a sampler of the caller
+	choice   Choice         // that the caller's sampler makes
+	few      *topDriver     // returns what the choice of a token needs; nil if that is all logits
+	top      sample.Top     // with few: what it has returned, if there are no logits
+	made     int
+	done     bool // no token follows the last one
+	ran      bool // logits are those after the last token
+	saved    bool // the text continues in another generation, which prints a character that is incomplete here
 
 	prompted, reused int // tokens of prompts that were run, and that were in the state already
 	given            int // tokens of the prompt
@@ -125,11 +128,12 @@ func newGeneration(s *Session, o GenerateOptions) (*generation, error) {
 	if o.MaxTokens < 0 {
 		return nil, inputError("%d tokens: the number of tokens must be 0 (no limit) or more", o.MaxTokens)
 	}
-	sampler, err := sample.New(o.sampling(), lm.Vocab)
+	sampling := s.model.suppress(o.sampling())
+	sampler, err := sample.New(sampling, lm.Vocab)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	g := &generation{s: s, o: o, sampler: sampler, text: make([]byte, 0, 256)}
+	g := &generation{s: s, o: o, sampling: sampling, sampler: sampler, text: make([]byte, 0, 256)}
 	if s.model.vocab != nil {
 		g.decoder = token.NewDecoder(s.model.vocab)
 	}
@@ -145,6 +149,18 @@ func newGeneration(s *Session, o GenerateOptions) (*generation, error) {
 	g.prepareChoice()
 	g.few = g.enough()
 	return g, nil
+}
+
+// suppress returns the options with a bias against the tokens that the vocabulary suppresses.
+func (m *Model) suppress(o sample.Options) sample.Options {
+	if m.vocab == nil {
+		return o
+	}
+	o.Bias = slices.Clip(o.Bias) // the caller's
+	for _, id := range m.vocab.Suppressed() {
+		o.Bias = append(o.Bias, sample.Bias{Token: id, Add: float32(math.Inf(-1))})
+	}
+	return o
 }
 
 // start runs the prompt.

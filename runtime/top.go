@@ -56,7 +56,7 @@ func (t *Tensor) has(want Tensor) bool {
 // enough returns the entry whose few logits suffice for the options; nil if all logits are needed.
 func (g *generation) enough() *topDriver {
 	t := g.s.model.top
-	if t == nil || !g.o.NoLogits || g.s.seat != nil || g.matcher != nil || g.o.Sampler != nil || !g.o.sampling().Suffice(t.k, g.s.model.program.LM.Vocab) {
+	if t == nil || !g.o.NoLogits || g.s.seat != nil || g.matcher != nil || g.o.Sampler != nil || !g.sampling.Suffice(t.k, g.s.model.program.LM.Vocab) {
 		return nil
 	}
 	return t

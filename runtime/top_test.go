@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -119,6 +120,53 @@ func TestNoLogitsMakeNoDifference(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSuppressedTokensAreNotGenerated: neither by the program's own choice, nor by that of a device, which knows no
+// vocabulary, nor where the caller prefers one.
+func TestSuppressedTokensAreNotGenerated(t *testing.T) {
+	const best, other = 13, 8
+	onDevice := 0
+	for name, program := range map[string]*Program{
+		"host":   script(t, 2, best, best, best),
+		"device": chooser(func([]float32) { onDevice++ }),
+	} {
+		program.Tokenizer = toyTokenizer(t)
+		_, free := openProgram(t, program, Options{})
+		want := map[int32]bool{}
+		o := GenerateOptions{MaxTokens: 3, NoLogits: true, IgnoreEOG: true, Sampling: biased(other, 1)}
+		for tok, err := range free.GenerateTokens(context.Background(), []int32{4, 5}, o) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[tok.ID] = true
+		}
+		ids := slices.Sorted(maps.Keys(want))
+		program.Tokenizer = toyTokenizer(t, ids...)
+		_, s := openProgram(t, program, Options{})
+		o.Sampling = biased(ids[0], 100)
+		for _, with := range []GenerateOptions{o, {MaxTokens: 3, NoLogits: true, IgnoreEOG: true}} {
+			onDevice = 0
+			for tok, err := range s.GenerateTokens(context.Background(), []int32{4, 5}, with) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want[tok.ID] {
+					t.Errorf("%s: token %d, which the vocabulary suppresses", name, tok.ID)
+				}
+			}
+			if onDevice > 0 {
+				t.Errorf("%s: the device chose %d tokens by itself", name, onDevice)
+			}
+		}
+	}
+}
+
+// biased returns the options that add to the logit of a token.
+func biased(id int32, add float32) *sample.Options {
+	o := sample.Defaults()
+	o.Bias = []sample.Bias{{Token: id, Add: add}}
+	return &o
 }
 
 // TestDamageOfADeviceIsAnError: logits that are NaN, and ids that no vocabulary has.

@@ -124,10 +124,10 @@ func toyWant(tokens []int32) []float32 {
 	return out
 }
 
-// toyTokenizer is a vocabulary of letters, with the two bytes of é as byte tokens.
-func toyTokenizer(t testing.TB) string {
+// toyTokenizer is a vocabulary of letters, with the two bytes of é as byte tokens. No text is generated with the suppressed ids.
+func toyTokenizer(t testing.TB, suppressed ...int32) string {
 	t.Helper()
-	v := token.Table{BOS: 1, EOS: 2, UNK: 0, EOG: []int32{2}, AddBOS: true}
+	v := token.Table{BOS: 1, EOS: 2, UNK: 0, EOG: []int32{2}, AddBOS: true, Suppressed: suppressed}
 	add := func(text string, kind token.Type) {
 		v.Tokens, v.Scores, v.Types = append(v.Tokens, text), append(v.Scores, 0), append(v.Types, kind)
 	}

@@ -107,6 +107,12 @@ func TestSpecialTokensAreFoundByText(t *testing.T) {
 	if k := read(nil, "<|im_end|>", "<|fim_pad|>", "<|fim_prefix|>", "[PAD]"); fmt.Sprint(k.EOG, k.Types[4:]) != "[3 4 5] [3 3 3 1]" {
 		t.Errorf("%v %v", k.EOG, k.Types)
 	}
+	if k := read(keys{"tokenizer.ggml.prefix_token_id": uint32(0), "tokenizer.ggml.middle_token_id": uint32(1)}, "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"); fmt.Sprint(k.Types[4:]) != "[1 3 1]" {
+		t.Errorf("old keys: %v", k.Types)
+	}
+	if k := read(keys{"tokenizer.ggml.suppress_tokens": []int32{2, -1, 0, 99}}); fmt.Sprint(k.Suppressed) != "[2 0]" {
+		t.Errorf("suppressed: %v", k.Suppressed)
+	}
 	if k := read(nil, "<|end|>", "<|return|>", "<|call|>", "<|channel|>"); fmt.Sprint(k.EOG, k.Types[4:]) != "[3 5 6] [4 3 3 4]" {
 		t.Errorf("gpt-oss: %v %v", k.EOG, k.Types)
 	}

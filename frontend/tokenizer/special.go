@@ -17,18 +17,19 @@ var endTexts = []string{
 	"<eos>", "<turn|>", "<|tool_response>", "<｜end▁of▁sentence｜>", "[e~[",
 }
 
-// fills are the tokens of models that fill in code. A text counts if the file does not have the key.
+// fills are the tokens of models that fill in code. A text counts if the file does not have the key, nor an old one.
 var fills = []struct {
 	key   string
+	old   string // takes precedence; none: ""
 	ends  endsGeneration
 	texts []string
 }{
-	{"tokenizer.ggml.fim_pre_token_id", false, []string{"<|fim_prefix|>", "<fim-prefix>", "<fim_prefix>", "<｜fim▁begin｜>", "<PRE>", "▁<PRE>", "<|code_prefix|>", "<|prefix|>"}},
-	{"tokenizer.ggml.fim_suf_token_id", false, []string{"<|fim_suffix|>", "<fim-suffix>", "<fim_suffix>", "<｜fim▁hole｜>", "<SUF>", "▁<SUF>", "<|code_suffix|>", "<|suffix|>"}},
-	{"tokenizer.ggml.fim_mid_token_id", false, []string{"<|fim_middle|>", "<fim-middle>", "<fim_middle>", "<｜fim▁end｜>", "<MID>", "▁<MID>", "<|code_middle|>", "<|middle|>"}},
-	{"tokenizer.ggml.fim_pad_token_id", true, []string{"<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"}},
-	{"tokenizer.ggml.fim_rep_token_id", true, []string{"<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"}},
-	{"tokenizer.ggml.fim_sep_token_id", true, []string{"<|file_sep|>"}},
+	{"tokenizer.ggml.fim_pre_token_id", "tokenizer.ggml.prefix_token_id", false, []string{"<|fim_prefix|>", "<fim-prefix>", "<fim_prefix>", "<｜fim▁begin｜>", "<PRE>", "▁<PRE>", "<|code_prefix|>", "<|prefix|>"}},
+	{"tokenizer.ggml.fim_suf_token_id", "tokenizer.ggml.suffix_token_id", false, []string{"<|fim_suffix|>", "<fim-suffix>", "<fim_suffix>", "<｜fim▁hole｜>", "<SUF>", "▁<SUF>", "<|code_suffix|>", "<|suffix|>"}},
+	{"tokenizer.ggml.fim_mid_token_id", "tokenizer.ggml.middle_token_id", false, []string{"<|fim_middle|>", "<fim-middle>", "<fim_middle>", "<｜fim▁end｜>", "<MID>", "▁<MID>", "<|code_middle|>", "<|middle|>"}},
+	{"tokenizer.ggml.fim_pad_token_id", "", true, []string{"<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"}},
+	{"tokenizer.ggml.fim_rep_token_id", "", true, []string{"<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"}},
+	{"tokenizer.ggml.fim_sep_token_id", "", true, []string{"<|file_sep|>"}},
 }
 
 // endsGeneration tells whether a model that makes such a token is done.
@@ -48,6 +49,20 @@ func (r *reader) special(t *token.Table) {
 	t.EOG = slices.Compact(t.EOG)
 	t.EOG = slices.DeleteFunc(t.EOG, func(id int32) bool { return id == token.None })
 	r.strip(t, index)
+	t.Suppressed = r.suppressed(n)
+}
+
+// suppressed returns the tokens that the file takes from generation. Ids beyond the vocabulary have no effect, as in
+// llama.cpp.
+func (r *reader) suppressed(n int) []int32 {
+	if !r.src.Has(keySuppressed) {
+		return nil
+	}
+	ids, err := r.src.Int32s(keySuppressed)
+	if err != nil {
+		r.add(err)
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id int32) bool { return id < 0 || int(id) >= n })
 }
 
 // harmonyTexts are tokens of gpt-oss that are always matched and printed.
@@ -97,6 +112,9 @@ func control(t *token.Table, index map[string]int32, text string) int32 {
 func (r *reader) fill(t *token.Table, index map[string]int32) {
 	for _, f := range fills {
 		id := r.id(f.key, token.None, len(t.Tokens))
+		if f.old != "" {
+			id = r.id(f.old, id, len(t.Tokens))
+		}
 		for i := 0; id == token.None && i < len(f.texts); i++ {
 			id = control(t, index, f.texts[i])
 		}

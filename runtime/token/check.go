@@ -32,7 +32,7 @@ func (t *Table) check() error {
 		errs = append(errs, fmt.Errorf("%d tokens, but %d scores and %d types", n, len(t.Scores), len(t.Types)))
 		return errors.Join(errs...)
 	}
-	for _, id := range slices.Concat([]int32{t.BOS, t.EOS, t.UNK, t.sep()}, t.EOG, t.StripLeft, t.StripRight) {
+	for _, id := range slices.Concat([]int32{t.BOS, t.EOS, t.UNK, t.sep()}, t.EOG, t.Suppressed, t.StripLeft, t.StripRight) {
 		if id != None && uint32(id) >= uint32(n) {
 			errs = append(errs, fmt.Errorf("special token %d is not among the %d tokens", id, n))
 		}

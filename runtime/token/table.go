@@ -59,6 +59,7 @@ const (
 	flagDNA          = 1 << 15 // BPE: sequences of bases have tokens of their own
 
 	typeMask      = 0x0f
+	suppressedBit = 0x10
 	stripLeftBit  = 0x20
 	stripRightBit = 0x40
 	eogBit        = 0x80
@@ -112,6 +113,7 @@ type Table struct {
 	SEP           int32   // id or None; only used with AddSEP, PairEOS and PairSEP
 	AddSEP        bool    // whether Encode adds it at the end
 	EOG           []int32 // ids that end a generation
+	Suppressed    []int32 // ids that no text is generated with
 
 	StripLeft, StripRight []int32 // special tokens to which the white space before or after them belongs
 
@@ -315,6 +317,7 @@ func (t *Table) attributes() []byte {
 		b[id] = byte(typ)
 	}
 	setBit(b, t.EOG, eogBit)
+	setBit(b, t.Suppressed, suppressedBit)
 	setBit(b, t.StripLeft, stripLeftBit)
 	setBit(b, t.StripRight, stripRightBit)
 	return b

@@ -206,6 +206,17 @@ func (v *Vocab) EOS() int32 { return v.eos }
 // IsEOG reports whether a generation ends with this token: end of text, turn or message.
 func (v *Vocab) IsEOG(id int32) bool { return v.Valid(id) && v.attrs[id]&eogBit != 0 }
 
+// Suppressed returns the tokens that no text is generated with, such as those that stand for images.
+func (v *Vocab) Suppressed() []int32 {
+	var ids []int32
+	for id := range v.n {
+		if v.attrs[id]&suppressedBit != 0 {
+			ids = append(ids, int32(id))
+		}
+	}
+	return ids
+}
+
 // Text returns a token's text as the vocabulary stores it, with U+2581 for spaces. The id must be valid.
 func (v *Vocab) Text(id int32) string {
 	i := 4 * int(id)
