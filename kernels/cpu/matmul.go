@@ -183,6 +183,15 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 		matvec(active.products(f, k), f, dst, x, w, nil, res, shape, r0, c0, c1, nil)
 		return
 	}
+	if f.byRow(r1 - r0) {
+		set := active.products(f, k)
+		for c := c0; c < c1; c += rowColumns {
+			for r := r0; r < r1; r++ {
+				matvec(set, f, dst, x, w, nil, res, shape, r, c, min(c+rowColumns, c1), nil)
+			}
+		}
+		return
+	}
 	if tiles := active.widened[f]; tiles != nil {
 		p := widenedProduct{tiles: tiles, dst: dst, x: x, w: w, res: res, n: n, k: k, r1: r1, c1: c1}
 		p.run(r0, c0)
@@ -225,6 +234,14 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 		c += g.panels * panelRows
 	}
 }
+
+// rowColumns is the columns that few rows of floats are multiplied with in turn: the four panels that a tile of one row reads at
+// once. They stay in the second-level cache for the other rows.
+const rowColumns = 4 * panelRows
+
+// byRow reports whether so many rows are multiplied one after the other. Tiles of several rows of f32 or f16 do not prefetch their
+// own panel, and wait for memory where no other tile prefetches it for them; those of one row do.
+func (f format) byRow(rows int) bool { return rows < askRows && (f == formatF32 || f == formatF16) }
 
 // matvec is matmul, or with up matmulSwiGLU, for row r alone. Memory limits its speed, and memory is
 // fastest where weights are read at several distant places at once. So the columns are cut into as many
@@ -281,6 +298,14 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 		return
 	default:
 		matvec(set, f, dst, x, gate, up, nil, shape, r0, c0, c1, round)
+		return
+	}
+	if f.byRow(r1 - r0) {
+		for c := c0; c < c1; c += rowColumns {
+			for r := r0; r < r1; r++ {
+				matvec(set, f, dst, x, gate, up, nil, shape, r, c, min(c+rowColumns, c1), round)
+			}
+		}
 		return
 	}
 	if tiles := active.widened[f]; tiles != nil {
