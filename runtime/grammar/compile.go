@@ -14,6 +14,7 @@ const (
 	opSplit                // continues at x and at y
 	opCall                 // calls the rule that begins at x, then continues at y
 	opReturn               // ends a rule
+	opToken                // reads the token that element y of the grammar allows, then continues at x
 )
 
 // instruction is one step of a grammar's program.
@@ -25,8 +26,9 @@ type instruction struct {
 
 // Grammar is a compiled grammar. It does not change and may be used by several goroutines.
 type Grammar struct {
-	code  []instruction
-	start int32
+	code   []instruction
+	start  int32
+	tokens []tokenElement
 }
 
 // rootName is the rule that the whole text follows.
@@ -46,7 +48,7 @@ func Compile(text string) (*Grammar, error) {
 	if err := c.compile(); err != nil {
 		return nil, err
 	}
-	g := &Grammar{c.code, c.starts[root]}
+	g := &Grammar{c.code, c.starts[root], c.tokens}
 	return g, nil
 }
 
@@ -55,6 +57,7 @@ type compiler struct {
 	*parser
 	code   []instruction
 	starts []int32 // by rule
+	tokens []tokenElement
 	err    *SyntaxError
 }
 
@@ -111,6 +114,9 @@ func (c *compiler) node(n node, next int32) int32 {
 		return c.repeat(n, next)
 	case reference:
 		return c.call(n, next)
+	case tokenElement:
+		c.tokens = append(c.tokens, n)
+		return c.add(instruction{op: opToken, x: next, y: int32(len(c.tokens) - 1)})
 	}
 	panic(fmt.Sprintf("grammar: internal error: a node of type %T", n))
 }

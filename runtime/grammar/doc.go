@@ -22,7 +22,7 @@
 // allow. The result is kept with the state.
 //
 // A grammar that is known when a program is compiled can have a table (table.go): all states that the vocabulary's
-// tokens lead to, with their masks.
+// tokens lead to, with their masks. One that names tokens (token.go) has none.
 //
 // Alternatives: llama.cpp keeps stacks of grammar elements and tries each token by itself, at each step. Tables of all
 // states are possible for regular grammars only; a state here is computed when it is first reached.

@@ -173,6 +173,11 @@ type words []string
 func (w words) Size() int                               { return len(w) }
 func (w words) AppendPiece(dst []byte, id int32) []byte { return append(dst, w[id]...) }
 func (w words) IsEOG(id int32) bool                     { return id == 0 }
+func (w words) HasText(id int32) bool                   { return w[id] != "" }
+func (w words) Single(text string) (int32, bool) {
+	i := slices.Index(w, text)
+	return int32(i), i >= 0
+}
 
 // randomWords returns pieces of characters, and equal ones.
 func randomWords(alphabet string, n int, seed uint64) words {
@@ -324,7 +329,6 @@ func TestFaultsOfGrammarsAreNamed(t *testing.T) {
 		"root ::= root \"a\" | \"b\"":      "line 1: left recursion: root begins with root",
 		"root ::= \"x\" b\nb ::= c? d\nc ::= \"z\"\nd ::= b": "line 2: left recursion: b begins with d begins with b",
 		"root ::= (((\"a\"{1000}){1000}){1000})":             "instructions",
-		"root ::= <think>":                                   "tokens in grammars are not supported",
 		"root ::= \"\xff\"":                                  "no UTF-8",
 		strings.Repeat("(", 600):                             "a name is expected",
 		"root ::= " + strings.Repeat("(", 600):               "more than 500 parentheses",

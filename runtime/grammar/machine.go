@@ -21,7 +21,7 @@ const (
 	maxMasks   = 1 << 10
 )
 
-// thread is one reading of the text so far: the instruction that reads the next byte, with its stack. at is accept,
+// thread is one reading of the text so far: the instruction that reads the next byte or token, with its stack. at is accept,
 // with an empty stack, if the text is complete.
 type thread struct{ at, stack int32 }
 
@@ -144,7 +144,7 @@ func (m *machine) step(from stateID, b byte) (stateID, error) {
 		if t.at == accept {
 			continue
 		}
-		if in := &m.g.code[t.at]; in.lo <= b && b <= in.hi && !m.follow(thread{in.x, t.stack}) {
+		if in := &m.g.code[t.at]; in.op == opByte && in.lo <= b && b <= in.hi && !m.follow(thread{in.x, t.stack}) {
 			return dead, ErrTooComplex
 		}
 	}
@@ -153,7 +153,7 @@ func (m *machine) step(from stateID, b byte) (stateID, error) {
 	return to, nil
 }
 
-// follow adds the threads that t becomes before it reads a byte to m.reached. It reports false beyond the limits.
+// follow adds the threads that t becomes before it reads something to m.reached. It reports false beyond the limits.
 func (m *machine) follow(t thread) bool {
 	todo := []thread{t}
 	for len(todo) > 0 {
@@ -171,7 +171,7 @@ func (m *machine) follow(t thread) bool {
 			continue
 		}
 		switch in := &m.g.code[t.at]; in.op {
-		case opByte:
+		case opByte, opToken:
 			m.reached = append(m.reached, t)
 		case opSplit:
 			todo = append(todo, thread{in.x, t.stack}, thread{in.y, t.stack})

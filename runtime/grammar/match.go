@@ -13,6 +13,8 @@ type Vocabulary interface {
 	Size() int
 	AppendPiece(dst []byte, id int32) []byte // the bytes that a token adds to the text
 	IsEOG(id int32) bool                     // whether the token ends the text
+	HasText(id int32) bool                   // whether the token has a text, which a control token adds to no text
+	Single(text string) (id int32, ok bool)  // the token that a text is, as a whole; the text may be that of a control token
 }
 
 // ErrNoToken means that no token of the vocabulary can follow.
@@ -24,6 +26,7 @@ type Vocab struct {
 	ids    int     // tokens
 	words  int     // of a mask
 	ends   []int32 // tokens that end the text
+	source Vocabulary
 }
 
 // piece is a token's text.
@@ -33,9 +36,10 @@ type piece struct {
 	common int // bytes that it has in common with the piece before it
 }
 
-// NewVocab sorts a vocabulary. Tokens without a text, such as control tokens, never follow a grammar.
+// NewVocab sorts a vocabulary. Tokens that add nothing to a text, such as control tokens, follow a grammar only where it names
+// tokens.
 func NewVocab(v Vocabulary) *Vocab {
-	s := &Vocab{ids: v.Size(), words: (v.Size() + 63) / 64}
+	s := &Vocab{ids: v.Size(), words: (v.Size() + 63) / 64, source: v}
 	var buf []byte
 	for id := range int32(v.Size()) {
 		if v.IsEOG(id) {
@@ -67,6 +71,7 @@ type Matcher struct {
 	texts map[int32]string
 	m     *machine
 	at    stateID
+	named []int32   // the tokens of the grammar's elements
 	trail []stateID // of Mask: the states after each byte of the last piece
 }
 
@@ -77,6 +82,9 @@ func (g *Grammar) Match(v *Vocab) (*Matcher, error) {
 		return nil, err
 	}
 	t := &Matcher{v: v, m: m, at: start, texts: make(map[int32]string, len(v.pieces))}
+	if t.named, err = g.named(v); err != nil {
+		return nil, err
+	}
 	for _, p := range v.pieces {
 		t.texts[p.id] = p.text
 	}
@@ -108,18 +116,29 @@ func (t *Matcher) Limit(logits []float32) error {
 // Accept appends a token to the text. A token that ends the text changes nothing.
 func (t *Matcher) Accept(id int32) error {
 	text, ok := t.texts[id]
-	if !ok {
+	if !ok && (len(t.named) == 0 || t.v.source.IsEOG(id)) {
 		return nil
 	}
-	for i := range len(text) {
-		next, err := t.m.step(t.at, text[i])
-		if err != nil {
+	next := dead
+	if ok {
+		next = t.at
+	}
+	for i := 0; i < len(text) && next != dead; i++ {
+		var err error
+		if next, err = t.m.step(next, text[i]); err != nil {
 			return err
 		}
-		if t.at = next; next == dead {
-			return fmt.Errorf("token %d does not follow the grammar", id)
+	}
+	if len(t.named) > 0 {
+		var err error
+		if next, err = t.orToken(next, id); err != nil {
+			return err
 		}
 	}
+	if next == dead {
+		return fmt.Errorf("token %d does not follow the grammar", id)
+	}
+	t.at = next
 	return nil
 }
 
@@ -148,6 +167,7 @@ func (t *Matcher) mask() ([]uint64, error) {
 			mask[p.id/64] |= 1 << (p.id % 64)
 		}
 	}
+	t.allowNamed(mask)
 	t.m.states[t.at].mask = mask
 	t.m.masks++
 	return mask, nil

@@ -49,6 +49,12 @@ type (
 		name string
 		line int
 	}
+	tokenElement struct {
+		text string // "": the token with the id
+		id   int32
+		not  bool // any other token
+		line int
+	}
 	runeRange struct{ lo, hi rune }
 )
 
@@ -205,7 +211,7 @@ func (p *parser) sequence(l lines) node {
 			line := 1 + strings.Count(p.text[:p.at], "\n")
 			n = reference{p.name(), line}
 		case c == '<' || c == '!':
-			p.fail("tokens in grammars are not supported: write their text")
+			n = p.token()
 		default:
 			return list
 		}
@@ -213,6 +219,43 @@ func (p *parser) sequence(l lines) node {
 		p.space(l)
 	}
 	return list
+}
+
+// token reads <[12]>, the token with that id, or <text>, the token with that text, both brackets included; after ! it is
+// any other token.
+func (p *parser) token() node {
+	t := tokenElement{line: 1 + strings.Count(p.text[:p.at], "\n"), not: p.take("!")}
+	start := p.at
+	if !p.take("<") {
+		p.fail("after ! comes a token, such as <[12]> or <think>")
+	}
+	if p.take("[") {
+		t.id = p.number32()
+		if !p.take("]>") {
+			p.fail("the id of a token is not closed by ]>")
+		}
+		return t
+	}
+	n := strings.IndexByte(p.text[p.at:], '>')
+	if n < 0 || strings.ContainsRune(p.text[p.at:p.at+n], '\n') {
+		p.fail("a token is not closed by >")
+	}
+	p.at += n + 1
+	t.text = p.text[start:p.at]
+	return t
+}
+
+// number32 reads the id of a token.
+func (p *parser) number32() int32 {
+	start := p.at
+	for p.at < len(p.text) && p.text[p.at] >= '0' && p.text[p.at] <= '9' {
+		p.at++
+	}
+	n, err := strconv.ParseInt(p.text[start:p.at], 10, 32)
+	if err != nil {
+		p.fail("the id of a token is a number from 0 on")
+	}
+	return int32(n)
 }
 
 func (p *parser) group() node {

@@ -30,6 +30,9 @@ func (g *Grammar) tabulate(v *Vocab, limits tableLimits) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(g.tokens) > 0 {
+		return nil, &TooLargeError{"it names tokens, and a table has bytes only"}
+	}
 	b := &tabulator{Matcher: t, limits: limits, masks: make(map[stateID][]uint64), depth: make(map[stateID]int)}
 	if err := b.explore(); err != nil {
 		return nil, err

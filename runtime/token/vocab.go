@@ -206,6 +206,18 @@ func (v *Vocab) EOS() int32 { return v.eos }
 // IsEOG reports whether a generation ends with this token: end of text, turn or message.
 func (v *Vocab) IsEOG(id int32) bool { return v.Valid(id) && v.attrs[id]&eogBit != 0 }
 
+// HasText reports whether a token has a text, which a control token does not show.
+func (v *Vocab) HasText(id int32) bool { return v.TypeOf(id) != Unused && v.Text(id) != "" }
+
+// Single returns the token that a text is as a whole, special tokens included; ok is false if it is several or none.
+func (v *Vocab) Single(text string) (id int32, ok bool) {
+	ids := v.Encode(nil, text, Options{ParseSpecials: true})
+	if len(ids) != 1 {
+		return None, false
+	}
+	return ids[0], true
+}
+
 // Suppressed returns the tokens that no text is generated with, such as those that stand for images.
 func (v *Vocab) Suppressed() []int32 {
 	var ids []int32

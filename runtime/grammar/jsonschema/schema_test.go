@@ -83,7 +83,9 @@ func (bytes) AppendPiece(dst []byte, id int32) []byte {
 	}
 	return append(dst, byte(id))
 }
-func (bytes) IsEOG(id int32) bool { return id == 256 }
+func (bytes) IsEOG(id int32) bool         { return id == 256 }
+func (bytes) HasText(int32) bool          { return true }
+func (bytes) Single(string) (int32, bool) { return 0, false }
 
 var vocab = grammar.NewVocab(bytes{})
 
