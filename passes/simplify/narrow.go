@@ -310,7 +310,7 @@ func (w *narrower) narrow(e *rewrite.Edit, n *ir.Node) {
 	after := rewrite.Inferred(n)[0]
 	after.Space = before.Space
 	n.Result().Type = after
-	w.c.CauseChange(n, pass.RuleNarrowRows, before.Shape[0].String(), after.Shape[0].String(), fmt.Sprintf("from %v on", rows.start))
+	w.c.CauseChange(n, pass.RuleNarrowRows, fmt.Sprintf("rows [0,%v)", before.Shape[0]), fmt.Sprintf("[%v,%v)", rows.start, rows.start.Add(rows.len)))
 	w.c.Count(string(pass.RuleNarrowRows), 1)
 }
 
