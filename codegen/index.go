@@ -166,7 +166,7 @@ func checkAttends(f *ir.Func, n *ir.Node) error {
 		}
 		lengths := i == 2
 		if param < 0 || lengths && !sizes[i].Equal(v.Type.Elems()) {
-			return fmt.Errorf("@%s: %v: its %s, %v, is no input as a whole, so that nothing compares positions with lengths: let it be an input, reshaped or copied at most",
+			return fmt.Errorf("@%s: %v: its %s, %v, has not the elements of an input, so that nothing compares positions with lengths: let it be an input, reshaped or copied at most, or with slots and positions the same slice of both",
 				f.Name, n, n.Op.Info().Args[3+i].Name, v)
 		}
 	}

@@ -149,6 +149,8 @@ func (v *verifier) encoder() {
 	v.must(e.Pooling > NoEmbeddings && e.Pooling <= PoolRank, ruleLanguage, "%v is no kind of pooling", e.Pooling)
 	v.f = f
 	if v.encoderParams(f, e) {
+		v.encoderUse(f, e)
+		v.f, v.node = f, encoderLine
 		v.encoderHidden(f, e)
 		v.encoderScores(f, e)
 	}

@@ -47,6 +47,23 @@ func TestEncoderIsPrintedAndParsed(t *testing.T) {
 	}
 }
 
+// TestEncodersReadTheirTexts: positions that are not written, or not of the text, have what other texts had there.
+func TestEncodersReadTheirTexts(t *testing.T) {
+	for _, c := range []struct{ name, old, new, want string }{
+		{"some positions are written", "  %w = state_write %k, %q, %slot, %pos",
+			"  %q1 = slice %q {axis=0, start=tokens-1, len=1} : f32[1,1,8]\n  %s1 = slice %slot {axis=0, start=tokens-1, len=1} : i32[1]\n  %p1 = slice %pos {axis=0, start=tokens-1, len=1} : i32[1]\n  %w = state_write %k, %q1, %s1, %p1",
+			"@embed %w: language: state_write writes positions of %s1, which are not those of all tokens of the step"},
+		{"positions of another input are written", "%slot, %pos :", "%slot, %last :", "@embed %w: language: state_write reads %last, where it needs the parameter with the role pos"},
+		{"attention of a decoder", "%slot, %last, %n", "%slot, %pos, %n", "@embed %y: language: attention reads %pos, where it needs the parameter with the role last"},
+		{"slots in place of positions", "%slot, %last, %n", "%slot, %slot, %n", "the parameter with the role last"},
+		{"an entry without the role", "last=%last, slot=%slot", "last=%slot, slot=%last", "the parameter with the role slot"},
+	} {
+		if err := Verify(mustParse(t, strings.ReplaceAll(encoding, c.old, c.new))); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
 // ranking is encoding of up to three texts, with scores of their first tokens.
 var ranking = strings.NewReplacer(
 	"lengths=%n, hidden=1) pooling=mean", "lengths=%n, first=%first, hidden=1, scores=2) pooling=rank",

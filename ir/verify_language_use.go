@@ -30,10 +30,8 @@ func (v *verifier) roleUse(e *LanguageEntry, context, vocab int64) []string {
 	u := roleUse{verifier: v, e: e, context: context, sequences: v.m.Sequences(), vocab: vocab,
 		origins: make(map[*Value]origin), sizes: make(map[*Symbol]bool), written: make(map[string]bool), reported: make(map[int]bool)}
 	f.Params[e.Tokens].Type.Inner().Symbols(func(s *Symbol) { u.sizes[s] = true })
-	for i, p := range f.Params {
-		u.origins[p] = origin{param: i + 1}
-	}
-	u.walk(f, 0)
+	u.visit = u.language
+	u.begin(f)
 	var names []string
 	for _, s := range v.m.States {
 		if u.written[s.Name] {
@@ -43,10 +41,37 @@ func (v *verifier) roleUse(e *LanguageEntry, context, vocab int64) []string {
 	return names
 }
 
+// encoderUse checks that the entry of an encoder writes the positions of all tokens of a step, and reads those of their texts.
+func (v *verifier) encoderUse(f *Func, e *Encoder) {
+	u := roleUse{verifier: v, origins: make(map[*Value]origin)}
+	u.visit = func(n *Node, depth int) {
+		switch n.Op {
+		case OpStateWrite:
+			u.isInput(n, 2, e.Slot, "slot")
+			u.isInput(n, 3, e.Pos, "pos")
+			u.allTokens(n, 2)
+			u.allTokens(n, 3)
+		case OpAttention, OpAttentionSegments:
+			u.isInput(n, 3, e.Slot, "slot")
+			u.isInput(n, 4, e.Last, "last")
+			u.sameTokens(n, 3, 4)
+			u.isInput(n, 5, e.Lengths, "lengths")
+		}
+		u.flow(n, depth)
+	}
+	u.begin(f)
+}
+
+// isInput checks that operand i is elements of the parameter with that index, or of none if that is below 0.
+func (u *roleUse) isInput(n *Node, i, index int, role string) {
+	u.must(u.origins[n.Arg(i)].param == max(index, -1)+1, ruleLanguage, "%v reads %v, where it needs the parameter with the role %s: let it read that", n.Op, n.Arg(i), role)
+}
+
 // roleUse visits the nodes of an entry in the order of execution, and those of bodies and callees in
 // place of the nodes that run them.
 type roleUse struct {
 	*verifier
+	visit          func(n *Node, depth int)
 	e              *LanguageEntry
 	context, vocab int64
 	sequences      int64             // of the states
@@ -61,13 +86,31 @@ type roleUse struct {
 // origin is the origin of the unchanged elements of a value.
 type origin struct {
 	param  int      // 1 + the index of a parameter of the entry; 0 for none
-	first  Dim      // of a parameter with one dimension: its element that is the first of the value
+	some   bool     // of a parameter with one dimension: not all elements
+	first  Dim      // the parameter's element that is the first of the value
 	states []string // names of the states whose bytes the value may have
 	fresh  bool     // a state_write has made this version of them
 }
 
 // maxRoleNodes bounds the visited nodes: calls within calls could multiply them.
 const maxRoleNodes = 1 << 24
+
+// begin visits the nodes of f, the function of the entry.
+func (u *roleUse) begin(f *Func) {
+	for i, p := range f.Params {
+		u.origins[p] = origin{param: i + 1}
+	}
+	u.walk(f, 0)
+}
+
+// language checks a node of an entry of a language model.
+func (u *roleUse) language(n *Node, depth int) {
+	f := u.f
+	u.reads(n)
+	u.flow(n, depth)
+	u.f, u.node = f, n
+	u.sized(n)
+}
 
 // walk visits the nodes of f. The origins of its parameters are known.
 func (u *roleUse) walk(f *Func, depth int) {
@@ -78,10 +121,7 @@ func (u *roleUse) walk(f *Func, depth int) {
 	for _, n := range f.Nodes {
 		u.f, u.node = f, n
 		u.visited++
-		u.reads(n)
-		u.flow(n, depth)
-		u.f, u.node = f, n
-		u.sized(n)
+		u.visit(n, depth)
 	}
 }
 
@@ -91,7 +131,8 @@ func (u *roleUse) reads(n *Node) {
 	case OpStateWrite:
 		u.hasRole(n, 2, roleSlot)
 		u.hasRole(n, 3, rolePos)
-		u.sameTokens(n, 2, 3)
+		u.allTokens(n, 2)
+		u.allTokens(n, 3)
 		u.cache(n, 0)
 		for _, name := range u.origins[n.Arg(0)].states {
 			u.written[name] = true
@@ -136,8 +177,16 @@ func (u *roleUse) hasRole(n *Node, i, role int) {
 
 // sameTokens checks that the slots and positions that n reads are of the same tokens.
 func (u *roleUse) sameTokens(n *Node, slot, pos int) {
-	s, p := u.origins[n.Arg(slot)].first, u.origins[n.Arg(pos)].first
-	u.must(s.Equal(p), ruleLanguage, "%v reads slots from token %v of the step on, and positions from token %v on: let both be those of the same tokens", n.Op, s, p)
+	s, p := u.origins[n.Arg(slot)], u.origins[n.Arg(pos)]
+	if s.param != 0 && p.param != 0 {
+		u.must(s.first.Equal(p.first), ruleLanguage, "%v reads slots from token %v of the step on, and positions from token %v on: let both be those of the same tokens", n.Op, s.first, p.first)
+	}
+}
+
+// allTokens checks that operand i of n has the elements of all tokens of the step: positions that are not written have what
+// other sequences had there.
+func (u *roleUse) allTokens(n *Node, i int) {
+	u.must(!u.origins[n.Arg(i)].some, ruleLanguage, "%v writes positions of %v, which are not those of all tokens of the step: let it write all", n.Op, n.Arg(i))
 }
 
 // cache checks that state operand i has as many positions as the others, and as many sequences.
@@ -291,7 +340,8 @@ func (u *roleUse) flow(n *Node, depth int) {
 		u.set(n, 0, u.origins[n.Arg(0)])
 	case OpSlice:
 		if o := u.origins[n.Arg(0)]; o.param != 0 && len(n.Args[0].Type.Shape) == 1 {
-			u.set(n, 0, origin{param: o.param, first: o.first.Add(attrOf[SliceAttr](n).Start)})
+			some := !n.Args[0].Type.Shape[0].Equal(attrOf[SliceAttr](n).Len)
+			u.set(n, 0, origin{param: o.param, some: o.some || some, first: o.first.Add(attrOf[SliceAttr](n).Start)})
 		}
 	case OpStateWrite:
 		o := u.origins[n.Arg(0)]
