@@ -140,7 +140,11 @@ func (s *Session) keep(ctx context.Context, tokens []int32) (int, error) {
 	if err := s.seat.check(s); err != nil {
 		return 0, err
 	}
-	return s.seat.all.share(ctx, s, tokens)
+	n, err := s.seat.all.share(ctx, s, tokens)
+	if err != nil {
+		s.length, s.pending = s.past.common(tokens), s.pending[:0]
+	}
+	return n, err
 }
 
 // append runs tokens at the end of the sequence. The caller has reserved the session.

@@ -101,6 +101,25 @@ func TestPromptSharesWithOthers(t *testing.T) {
 	}
 }
 
+// TestCancelledPromptKeepsWhatItCan: the sequence is what the prompt has in common with it, also where the wait for other
+// sessions is cancelled.
+func TestCancelledPromptKeepsWhatItCan(t *testing.T) {
+	var steps stepCounts
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, alone := openProgram(t, toySessions(1, &steps), Options{})
+	for name, s := range map[string]*Session{"alone": alone, "shared": seatOf(t, openSessions(t, 3, &steps))} {
+		promptRuns(t, s, &steps, prompt(20))
+		if _, err := s.Prompt(over, append(prompt(7), 31, 31)); !errors.Is(err, ErrCancelled) || s.Len() != 7 {
+			t.Errorf("%s: %v, length %d", name, err, s.Len())
+		}
+		logits, err := s.Prefill(t.Context(), []int32{5})
+		if want := toyWant(append(prompt(7), 5)); err != nil || !slices.Equal(logits, want) {
+			t.Errorf("%s: %v, %v, want %v", name, logits, err, want)
+		}
+	}
+}
+
 // TestGenerateWhole: a prompt that is the whole sequence generates what a new session does.
 func TestGenerateWhole(t *testing.T) {
 	var steps stepCounts

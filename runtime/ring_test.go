@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -163,6 +164,9 @@ func TestRingAfterFailedPrompt(t *testing.T) {
 	}
 	if _, err := s.Decode(t.Context(), 3); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "begin again with Reset or Prompt") {
 		t.Errorf("a token afterwards: error %v", err)
+	}
+	if err := s.Save(io.Discard); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "begin again with Reset or Prompt") {
+		t.Errorf("saving what cannot continue: error %v", err)
 	}
 	if n := ringPrompt(t, s, &steps, prompt(11)); n != 11 {
 		t.Errorf("%d tokens were run", n)

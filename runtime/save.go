@@ -66,6 +66,9 @@ func (s *Session) Save(w io.Writer) error {
 	if s.past != nil && len(s.past.ids) < s.length {
 		return inputError("functions have been run one by one, or a state was written: the tokens of the sequence are not known")
 	}
+	if !s.past.has(s.length) { // after a prompt that was cancelled
+		return s.past.lost(s.length)
+	}
 	sum := sha256.New()
 	to := io.MultiWriter(w, sum)
 	if _, err := to.Write(s.savedHead()); err != nil {
