@@ -162,7 +162,7 @@ func (q quantizeRows) ReadRows(ctx context.Context, dst []byte, first, n int64) 
 	if err := dtype.DecodeFloat32(dt, floats, raw); err != nil {
 		return err
 	}
-	return dtype.Encode(q.to, dst, floats)
+	return dtype.CountFrom(first*k, dtype.Encode(q.to, dst, floats))
 }
 
 // expandRows converts rows to the format that their own is expanded to.

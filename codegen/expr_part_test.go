@@ -10,6 +10,19 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
+// TestWeightsThatCannotBeQuantizedAreCounted: an error counts elements of the matrix, of which a part is read.
+func TestWeightsThatCannotBeQuantizedAreCounted(t *testing.T) {
+	from := fakeRows{dt: dtype.F32, rows: 8, cols: 64, read: func(dst []byte, first int64) error {
+		clear(dst)
+		copy(dst[4*3:], "\x00\x00\xc0\x7f") // NaN
+		return nil
+	}}
+	q := quantizeRows{from, dtype.Q8_0}
+	if err := q.ReadRows(t.Context(), make([]byte, 2*68), 5, 2); err == nil || !strings.Contains(err.Error(), "element 323 is NaN") {
+		t.Errorf("error %v, want one about element 5·64+3", err)
+	}
+}
+
 // TestPartsOfMatricesAreRead reads rows and columns of matrices, of floats and of blocks, in one call and in several.
 func TestPartsOfMatricesAreRead(t *testing.T) {
 	w := fakeRows{dt: dtype.Q8_0, rows: 40, cols: 20_000 * 32} // more than a chunk in two rows

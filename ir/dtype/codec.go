@@ -81,6 +81,15 @@ func Encode(d DType, dst []byte, src []float32) error {
 	return nil
 }
 
+// CountFrom makes an error of Encode count elements from first on: those of a matrix of which Encode has seen a part.
+func CountFrom(first int64, err error) error {
+	var bad *elementError
+	if errors.As(err, &bad) {
+		bad.index += int(first)
+	}
+	return err
+}
+
 // checkLengths checks that n elements are whole blocks of d and take the given bytes.
 func checkLengths(d DType, n, bytes int) error {
 	if !d.Valid() {

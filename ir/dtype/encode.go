@@ -18,7 +18,7 @@ func schemeCodec(d DType) codec {
 //
 //  1. Each group gets a scale and a min of its own (fit). For each of several scales about the one that covers the group,
 //     elements are rounded to the nearest values, and least squares give the best scale and min for these values. With
-//     the best of all, elements are rounded once more. This is Lloyd's algorithm (Least squares quantization in PCM, 1982)
+//     the best of all, elements are rounded again, as long as that helps. This is Lloyd's algorithm (Least squares quantization in PCM, 1982)
 //     for values of fixed proportions, from several starts.
 //  2. The block's units make the largest scale, and the largest min, the ends of their ranges (units).
 //  3. Each group gets the integer scale, and min, of the smallest error among those next to its own (choose).
@@ -178,11 +178,14 @@ func (e *encoder) setUnits(c *coding, d, m float64) bool {
 	case e.Mins && e.Super:
 		c.m = unitF16(m)
 	case e.Mins:
-		c.m = F32ToF16(float32(m))
+		c.m = F32ToF16(float32(max(-largestF16, min(m, largestF16)))) // a fitted one may be beyond the elements
 	}
 	d, m = e.numbers(c)
 	return d-d == 0 && m-m == 0
 }
+
+// largestF16 is the largest finite float16.
+const largestF16 = 65504
 
 // numbers returns the units as numbers.
 func (e *encoder) numbers(c *coding) (d, m float64) {

@@ -17,6 +17,9 @@ var distributions = [...]struct {
 	{"Laplace", func(r *rand.Rand) float64 { return r.ExpFloat64() * float64(2*r.IntN(2)-1) }},
 	{"uniform", func(r *rand.Rand) float64 { return 2*r.Float64() - 1 }},
 	{"half zero", func(r *rand.Rand) float64 { return r.NormFloat64() * float64(r.IntN(2)) }},
+	{"negative", func(r *rand.Rand) float64 { return r.NormFloat64() - 10 }},
+	{"positive", func(r *rand.Rand) float64 { return r.NormFloat64() + 10 }},
+	{"few large", func(r *rand.Rand) float64 { return (1 + 0.8*r.Float64()) * float64(1+4*(r.IntN(8)/7)) }},
 }
 
 // drawn returns elements of a distribution, always the same.
@@ -38,20 +41,20 @@ func relativeError(x, y []float32) float64 {
 // 0.20.2, of 2026-08-18) for the same elements.
 func TestEncodingLosesNoMoreThanGGML(t *testing.T) {
 	for d, limits := range map[DType][len(distributions)]float64{
-		Q4_1:   {0.078614, 0.094067, 0.060775, 0.094200},
-		Q5_0:   {0.042938, 0.054312, 0.031360, 0.037919},
-		Q5_1:   {0.038222, 0.045305, 0.029643, 0.045532},
-		Q2_K:   {0.295058, 0.352091, 0.234648, 0.394950},
-		Q3_K:   {0.150343, 0.180125, 0.125765, 0.129308},
-		Q4_K:   {0.071628, 0.086021, 0.054661, 0.068478},
-		Q5_K:   {0.036296, 0.043466, 0.027828, 0.037510},
-		Q6_K:   {0.017782, 0.022051, 0.013251, 0.014758},
-		IQ4_NL: {0.076852, 0.088640, 0.064176, 0.069748},
-		IQ4_XS: {0.077478, 0.089314, 0.064757, 0.070439},
-		MXFP4:  {0.113624, 0.127617, 0.144237, 0.115306},
+		Q4_1:   {0.078614, 0.094067, 0.060775, 0.094200, 0.007804, 0.007811, 0.046670},
+		Q5_0:   {0.042938, 0.054312, 0.031360, 0.037919, 0.021260, 0.021381, 0.048131},
+		Q5_1:   {0.038222, 0.045305, 0.029643, 0.045532, 0.003800, 0.003799, 0.022027},
+		Q2_K:   {0.295058, 0.352091, 0.234648, 0.394950, 0.030874, 0.090088, 0.144799},
+		Q3_K:   {0.150343, 0.180125, 0.125765, 0.129308, 0.073149, 0.080791, 0.185213},
+		Q4_K:   {0.071628, 0.086021, 0.054661, 0.068478, 0.007688, 0.020963, 0.046799},
+		Q5_K:   {0.036296, 0.043466, 0.027828, 0.037510, 0.004065, 0.010438, 0.023990},
+		Q6_K:   {0.017782, 0.022051, 0.013251, 0.014758, 0.009147, 0.009196, 0.021193},
+		IQ4_NL: {0.076852, 0.088640, 0.064176, 0.069748, 0.053587, 0.053890, 0.082080},
+		IQ4_XS: {0.077478, 0.089314, 0.064757, 0.070439, 0.054070, 0.054473, 0.082510},
+		MXFP4:  {0.113624, 0.127617, 0.144237, 0.115306, 0.133829, 0.133995, 0.124518},
 		// ggml has no quantizers for these: a little more than their own errors.
-		IQ2X: {0.19, 0.19, 0.15, 0.17}, IQ2X16: {0.17, 0.17, 0.145, 0.145},
-		IQ3X: {0.085, 0.11, 0.06, 0.15}, IQ3SX: {0.087, 0.112, 0.06, 0.155},
+		IQ2X: {0.19, 0.19, 0.15, 0.17, 0.096, 0.096, 0.107}, IQ2X16: {0.17, 0.17, 0.145, 0.145, 0.095, 0.095, 0.096},
+		IQ3X: {0.085, 0.11, 0.06, 0.15, 0.045, 0.045, 0.095}, IQ3SX: {0.087, 0.112, 0.06, 0.155, 0.042, 0.042, 0.1},
 	} {
 		for i, dist := range distributions {
 			x := drawn(dist.draw)
@@ -66,21 +69,21 @@ func TestEncodingLosesNoMoreThanGGML(t *testing.T) {
 // would change it: that for arm64 may, and that for amd64 with GOAMD64=v3.
 func TestEncodingIsTheSameOnAllMachines(t *testing.T) {
 	want := map[DType]string{
-		Q4_1:   "c11ea7fc7d055984",
-		Q5_0:   "32d59061e7f91088",
-		Q5_1:   "c4f99270221a90ad",
-		Q2_K:   "7fc3f8dfc1ca3c79",
-		Q3_K:   "4039d609a38f7eb7",
-		Q4_K:   "df1796fa84d08b21",
-		Q5_K:   "c7eeae0552fa2e70",
+		Q4_1:   "485fbcb41e515769",
+		Q5_0:   "85daf5a7fdeaa72f",
+		Q5_1:   "508cc6a879f6c3cb",
+		Q2_K:   "bfbb2bec47a4ccce",
+		Q3_K:   "3c70de15506fa151",
+		Q4_K:   "95dc3fcb23ab5033",
+		Q5_K:   "5d7bde2e989488e4",
 		Q6_K:   "bd170ac9cbae635a",
-		IQ4_NL: "3d958ef6ae709d36",
-		IQ4_XS: "50321b0eb7780668",
+		IQ4_NL: "946f438bd536be3e",
+		IQ4_XS: "d334a6de3e4a4810",
 		MXFP4:  "2d7e80322c012a65",
-		IQ2X:   "fb2f02d40556d135",
-		IQ2X16: "e943a73fd186cfe5",
-		IQ3X:   "5ed75c6318d889df",
-		IQ3SX:  "dbb53c281c8f33bd",
+		IQ2X:   "072190981b6d34e3",
+		IQ2X16: "928acb33810b6729",
+		IQ3X:   "49040dfae07a4247",
+		IQ3SX:  "ac93a2a4204b3994",
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	x := make([]float32, 256*superLen)
@@ -109,6 +112,20 @@ func repeated(all, one float32) []float32 {
 	}
 	x[77] = one
 	return x
+}
+
+// TestMinsStayFinite encodes the largest float16, for which a fitted min would be beyond them.
+func TestMinsStayFinite(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	x := make([]float32, 64*superLen)
+	for i := range x {
+		x[i] = float32(65504-256*float64(rng.IntN(8))) * float32(1-2*rng.IntN(2))
+	}
+	for _, d := range []DType{Q4_1, Q5_1} {
+		if got := relativeError(x, reencode(t, d, x)); !(got < 0.03) {
+			t.Errorf("%v: error %v", d, got)
+		}
+	}
 }
 
 // TestHardBlocksKeepTheirElements bounds the errors of blocks with few different elements, and of very large and very small

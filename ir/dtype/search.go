@@ -80,18 +80,27 @@ func (e *encoder) fit(g *group) {
 		return
 	}
 	least, noise := math.Inf(1), mul(g.sum2, 1e-12) // more than what the error has from rounding
-	try := func(scale, low float64) {
+	try := func(scale, low float64) (better bool) {
 		s := e.round(g.x, scale, low)
 		scale, low = e.best(g, s)
 		if err := g.error(s, scale, low); err < least-noise {
-			least, g.scale, g.low, g.sums = err, scale, low, s
+			least, g.scale, g.low, g.sums, better = err, scale, low, s, true
 		}
+		return better
 	}
 	for _, to := range e.starts {
 		try(width/to, low)
 	}
-	try(g.scale, g.low)
+	for range lloydSteps {
+		if !try(g.scale, g.low) {
+			return
+		}
+	}
 }
+
+// lloydSteps is how often, at most, elements are rounded again with the best scale so far. Groups of a cluster far from 0 and a
+// few large elements need several; most need one.
+const lloydSteps = 6
 
 // cover sets sums and extreme of a group. It returns the extreme and 0, or of formats with mins the difference of the largest
 // and the smallest element and the min for that.
@@ -115,7 +124,7 @@ func (e *encoder) cover(g *group) (width, low float64) {
 		return g.extreme, 0
 	}
 	if e.Super { // where mins have no sign
-		least, most = min(least, 0), max(most, 0)
+		least = min(least, 0)
 	}
 	return most - least, -least
 }
