@@ -47,13 +47,13 @@ var avx2Q8 = signedTiles{
 		{panels: 2, tiles: []rowTile{{2, tileSignsQ8AVX2r2p2}, {1, tileSignsQ8AVX2r1p2}}},
 		{panels: 1, tiles: []rowTile{{2, tileSignsQ8AVX2r2p1}, {1, tileSignsQ8AVX2r1p1}}},
 	},
-	swiglu: tileSet{{panels: 1, tiles: []rowTile{{2, swigluSignsQ8AVX2r2}, {1, swigluSignsQ8AVX2r1}}}},
+	swiglu: tileSet{{panels: 1, tiles: []rowTile{{2, swigluSignsQ8AVX2r2}}}},
 	boundedMatMul: tileSet{
 		{panels: 2, tiles: []rowTile{{4, tileBoundedQ8AVX2r4p2}, {2, tileBoundedQ8AVX2r2p2}, {1, tileBoundedQ8AVX2r1p2}}},
 		{panels: 1, tiles: []rowTile{{2, tileBoundedQ8AVX2r2p1}, {1, tileBoundedQ8AVX2r1p1}}},
 	},
 	boundedSwiGLU: tileSet{
-		{panels: 1, tiles: []rowTile{{4, swigluBoundedQ8AVX2r4}, {2, swigluBoundedQ8AVX2r2}, {1, swigluBoundedQ8AVX2r1}}},
+		{panels: 1, tiles: []rowTile{{4, swigluBoundedQ8AVX2r4}, {2, swigluBoundedQ8AVX2r2}}},
 	},
 	take: takeSignsAVX2,
 }

@@ -65,6 +65,10 @@ func (p *signedProduct) part(set tileSet, x unsafe.Pointer, r0, r1, c0, c1 int) 
 			next.at |= askTwice // there is no other tile
 		}
 		for r := r0; r < r1; {
+			if p.up != nil && r1-r == 1 { // tiles have two rows at least
+				matmulSwiGLU(p.f, p.dst, p.x, p.w, p.up, MatMulShape{In: p.k, Out: p.n}, r, r1, c, c+cols, nil)
+				break
+			}
 			t, at, aux := g.pick(r1-r), (r*p.n+c)*f32Bytes, p.res
 			switch {
 			case p.up != nil:

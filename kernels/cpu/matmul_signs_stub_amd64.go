@@ -31,11 +31,6 @@ func tileSignsQ8AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer,
 //go:noescape
 func swigluSignsQ8AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluSignsQ8AVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluSignsQ8AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
 // tileBoundedQ8AVX2r4p2 computes 4 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -70,11 +65,6 @@ func swigluBoundedQ8AVX2r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointe
 //
 //go:noescape
 func swigluBoundedQ8AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// swigluBoundedQ8AVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluBoundedQ8AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
 // takeSignsAVX2 makes n blocks of signed rows of n blocks of q8a, and returns the largest sum of the magnitudes
 // of elements i, i+1, i+16 and i+17 of a block, i even, or at least 512 if a scale times startBits is not exact.
