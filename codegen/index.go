@@ -156,12 +156,11 @@ func checkAttends(f *ir.Func, n *ir.Node) error {
 	if !isAttention(n) {
 		return nil
 	}
-	var first [3]ir.Dim
-	var sizes [3]ir.Dim
+	var first, sizes [3]ir.Dim
 	for i := range first {
-		v, param := n.Args[3+i], -1
-		param, first[i] = rowsOf(v)
-		if param >= 0 {
+		v := n.Args[3+i]
+		param, from := rowsOf(v)
+		if first[i] = from; param >= 0 {
 			sizes[i] = f.Entry().Params[param].Type.Elems()
 		}
 		lengths := i == 2

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 
@@ -174,8 +175,25 @@ func (g *generator) weightsInfo() jen.Code {
 		case File:
 			d[jen.Id("External")] = jen.Lit(g.o.WeightsFile)
 		}
+		if rows := g.floats(); rows != nil {
+			d[jen.Id("Floats")] = jen.Index().Qual(g.runtimePath(), "Floats").Values(rows...)
+		}
 	}
 	return jen.Qual(g.runtimePath(), "WeightsInfo").Values(d)
+}
+
+// floats returns the rows of the weights that are floats.
+func (g *generator) floats() (rows []jen.Code) {
+	for _, w := range g.m.Weights {
+		if t := w.Type.DType; w.Place == nil || w.Type.MaxBytes() == 0 || t != dtype.F32 && t != dtype.F16 && t != dtype.BF16 {
+			continue
+		}
+		at := blobOffset(g.m, w.Place.Arena, w.Place.Chunk) + w.Place.Offset
+		rows = append(rows, jen.Values(jen.Dict{
+			jen.Id("Name"): jen.Lit(w.Name), jen.Id("Type"): jen.Qual(g.dtypePath(), cmp.Or(dtypeNames[w.Type.DType], suffix(w.Type.DType))),
+			jen.Id("At"): jen.Lit(int(at)), jen.Id("Size"): jen.Lit(int(w.Type.MaxBytes()))}))
+	}
+	return rows
 }
 
 func (g *generator) symbolTable() jen.Code {

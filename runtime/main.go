@@ -54,7 +54,7 @@ func commands() []command {
 		{"tokenize", textForm, "print the tokens of a text", tokenizer, (*cli).tokenize},
 		{"detokenize", "1,2,3 | --file FILE", "print the text of tokens", tokenizer, (*cli).detokenize},
 		{"plan", "", "print the plan: backends, splits, arenas, barriers", nil, (*cli).plan},
-		{"verify", "", "compute the weights' hash", nil, (*cli).verify},
+		{"verify", "", "compute the weights' hash, and look for NaN", nil, (*cli).verify},
 		{"version", "", "print what this was made from and with", nil, (*cli).version},
 		{"help", "[COMMAND]", "list the commands, or the flags of one", nil, nil},
 	}
@@ -278,7 +278,7 @@ func (c *cli) verify() func(context.Context) error {
 			if err != nil {
 				return err
 			}
-			if err := w.close(); err != nil {
+			if err := errors.Join(w.finite(p), w.close()); err != nil {
 				return err
 			}
 			if _, err = fmt.Fprintf(c.out, "ok: %d bytes of weights, sha256 %s\n", p.Weights.Size, p.Weights.SHA256); err != nil {

@@ -3,6 +3,8 @@ package runtime
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +13,8 @@ import (
 	goruntime "runtime"
 	"strings"
 	"testing"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // invoke runs the command line of p in this process.
@@ -250,6 +254,26 @@ func TestPlanVerifyAndVersionPrintWhatWasEmitted(t *testing.T) {
 	p.Weights.SHA256 = strings.Repeat("0", 64)
 	if status, _, errs := invoke(p, "verify"); status != 1 || !strings.Contains(errs, "was compiled with 0000") {
 		t.Errorf("verify of wrong weights: status %d, %q", status, errs)
+	}
+}
+
+// TestVerifyNamesWeightsThatAreNotFinite has NaN and infinite numbers of each type.
+func TestVerifyNamesWeightsThatAreNotFinite(t *testing.T) {
+	p := hello(t)
+	b := []byte("\x00\x00\x80\x3f\x00\x00\xc0\x7f\x00\x00\x80\xff\x00\x00\x80\x7f" + // f32: 1, NaN and two infinities
+		"\x00\x7c\x01\xfc\xff\x7b\x00\x3c" + // f16: infinity, NaN, 65504, 1
+		"\x80\x7f\x81\xff\x7f\x7f\x80\x3f") // bf16: infinity, NaN, the largest, 1
+	sum := sha256.Sum256(b)
+	p.Weights = WeightsInfo{Size: int64(len(b)), SHA256: hex.EncodeToString(sum[:]), Embedded: string(b), Floats: []Floats{
+		{"fine", dtype.F32, 0, 4}, {"single", dtype.F32, 0, 16}, {"half", dtype.F16, 16, 8}, {"brain", dtype.BF16, 24, 8},
+	}}
+	status, out, errs := invoke(p, "verify")
+	if want := "single has 3, half has 2, brain has 2: take another file"; status != 1 || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "fine") {
+		t.Errorf("status %d, %q, %q, want %q", status, out, errs, want)
+	}
+	p.Weights.Floats = p.Weights.Floats[:1]
+	if status, out, errs := invoke(p, "verify"); status != 0 || !strings.HasPrefix(out, "ok: 32 bytes") {
+		t.Errorf("finite numbers: status %d, %q, %q", status, out, errs)
 	}
 }
 

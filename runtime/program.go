@@ -80,6 +80,15 @@ type WeightsInfo struct {
 	SHA256   string // of the Size bytes, in lower-case hex
 	Embedded string // go:embed gives no alignment: these bytes are copied once at start
 	External string // default file name, looked up next to the executable, then as it is
+
+	Floats []Floats // the weights that are f32, f16 or bf16, for verify
+}
+
+// Floats is a weight of numbers: Size bytes of the weights from At on.
+type Floats struct {
+	Name     string
+	Type     dtype.DType
+	At, Size int64
 }
 
 // Symbol is a named dimension with the bounds that memory was planned for.

@@ -1,6 +1,7 @@
 package readback
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"go/ast"
@@ -132,12 +133,32 @@ func (c *checker) wantWeights() record {
 	if size != c.facts.WeightsSize {
 		c.report("the weights have %d bytes, the plan's arenas %d", c.facts.WeightsSize, size)
 	}
-	want := record{"Size": size, "SHA256": "", "Embedded": declared(""), "External": ""}
+	want := record{"Size": size, "SHA256": "", "Embedded": declared(""), "External": "", "Floats": list(nil)}
 	if size > 0 {
 		want["SHA256"] = c.facts.WeightsHash
 		want["External"] = c.facts.External
 		if c.facts.Embedded {
 			want["Embedded"] = declared("weights")
+		}
+		want["Floats"] = c.wantFloats()
+	}
+	return want
+}
+
+// wantFloats are the weights that are floats, in the order of the module.
+func (c *checker) wantFloats() (want list) {
+	starts, _ := c.blob()
+	begin := make(map[[2]int]int64, len(starts)) // by arena and chunk
+	for k, at := range starts {
+		begin[[2]int{k.arena, k.index}] = at
+	}
+	for _, w := range c.m.Weights {
+		switch w.Type.DType {
+		case dtype.F32, dtype.F16, dtype.BF16:
+			if n := w.Type.MaxBytes(); n > 0 && w.Place != nil {
+				at := begin[[2]int{w.Place.Arena, w.Place.Chunk}] + w.Place.Offset
+				want = append(want, record{"Name": w.Name, "Type": declared("dtype." + cmp.Or(goNames[w.Type.DType], formats[w.Type.DType])), "At": at, "Size": n})
+			}
 		}
 	}
 	return want
