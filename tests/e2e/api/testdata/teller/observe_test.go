@@ -68,7 +68,11 @@ func TestObserverEndsAStep(t *testing.T) {
 			if calls = append(calls, call); call == refuse {
 				return stop
 			}
-			if rows := min(4, len(tokens)-4*step); refuse == "never" && !slices.Equal(v.Shape, []int{rows, 352}) {
+			rows := min(4, len(tokens)-4*step)
+			if node == "v136" { // of the last layer, which has the row of the last token alone
+				rows = 1
+			}
+			if refuse == "never" && !slices.Equal(v.Shape, []int{rows, 352}) {
 				t.Errorf("%s: %s has the shape %v", pkg, call, v.Shape)
 			}
 			return nil
