@@ -10,19 +10,12 @@ import (
 // apertus is Apertus: a llama with rotations of halves, norms of each head of queries and keys, and a plain feed-forward part
 // whose activation has numbers of each layer.
 func apertus(m *model) decoder {
-	h := m.equalHeads()
+	heads := m.attentionOfNormedHeads(m.equalHeads())
+	heads.out = optional
 	positive, negative := m.layerNumbers("xielu.alpha_p"), m.layerNumbers("xielu.alpha_n")
 	linear, limit := m.layerNumbers("xielu.beta"), m.layerNumbers("xielu.eps")
 	up, down := product{"ffn_up", m.feedForward(), m.embd}, product{"ffn_down", m.embd, m.feedForward()}
-	attn := residual{at: "attn", in: m.rmsNorm("attn_norm"), body: attention{
-		heads: h,
-		qkv:   separate{bias: optional},
-		qNorm: m.rmsNorm("attn_q_norm").over(h.k),
-		kNorm: m.rmsNorm("attn_k_norm").over(h.k),
-		rope:  m.rope(h.k, halves),
-		scale: h.scale(),
-		out:   optional,
-	}}
+	attn := residual{at: "attn", in: m.rmsNorm("attn_norm"), body: heads}
 	return decoder{
 		layer: byLayer(func(i int64) part {
 			act := xielu{

@@ -4,15 +4,7 @@ package arch
 // keys, and rotations of halves. The larger one has a sliding window, and rotations, in three of four layers only.
 func exaone4(m *model) decoder {
 	m.leaveOutPredictors()
-	h := m.heads()
-	turned := attention{
-		heads: h,
-		qkv:   separate{bias: optional},
-		qNorm: m.rmsNorm("attn_q_norm").over(h.k),
-		kNorm: m.rmsNorm("attn_k_norm").over(h.k),
-		rope:  m.rope(h.k, halves),
-		scale: h.scale(),
-	}
+	turned := m.attentionOfNormedHeads(m.heads())
 	still, windowed := turned, func(int64) bool { return true }
 	if m.layers == layersOf32B {
 		turned.window, still.rope = m.windowOr(4096), nil

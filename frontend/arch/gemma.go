@@ -25,7 +25,7 @@ func gemma(m *model) decoder {
 // gemma3 is Gemma 3: gemma with norms before and after parts and of each head of queries and keys. Of six layers, five
 // have a sliding window and angles of a base of their own, without scaling.
 func gemma3(m *model) decoder {
-	a := m.gemma3Attention()
+	a := m.attentionOfNormedHeads(m.heads())
 	h := a.heads
 	if m.layers == layersOf27B && !m.errs.Any() { // whose files do not state their scale
 		a.scale = 1 / math.Sqrt(float64(m.embd/h.count))
@@ -41,18 +41,6 @@ func gemma3(m *model) decoder {
 		layer:     m.gemma3Layers(a, local, windowed),
 		norm:      m.rmsNorm("output_norm"),
 		output:    output{cap: m.positiveOr("final_logit_softcapping", 0)},
-	}
-}
-
-func (m *model) gemma3Attention() attention {
-	h := m.heads()
-	return attention{
-		heads: h,
-		qkv:   separate{bias: optional},
-		qNorm: m.rmsNorm("attn_q_norm").over(h.k),
-		kNorm: m.rmsNorm("attn_k_norm").over(h.k),
-		rope:  m.rope(h.k, halves),
-		scale: h.scale(),
 	}
 }
 
@@ -73,7 +61,7 @@ func (m *model) gemma3Layers(global, local attention, windowed func(layer int64)
 func gemmaEmbedding(m *model) decoder {
 	m.asEncoder()
 	m.key("attention.causal") // which the architecture is not, whatever the file states
-	global := m.gemma3Attention()
+	global := m.attentionOfNormedHeads(m.heads())
 	local := global
 	local.around, local.rope = m.halfWindow(), m.unscaledWindowRope(global.heads.k, halves)
 	return decoder{

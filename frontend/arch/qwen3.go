@@ -40,20 +40,25 @@ func (m *model) interleaved(sections [3]int64, d decoder) decoder {
 }
 
 func qwen3Layers(m *model, ffn part) decoder {
-	h := m.heads()
+	attn := m.attentionOfNormedHeads(m.heads())
+	attn.out = optional
 	return decoder{
 		layer: sequence{
-			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: attention{
-				heads: h,
-				qkv:   separate{bias: optional},
-				qNorm: m.rmsNorm("attn_q_norm").over(h.k),
-				kNorm: m.rmsNorm("attn_k_norm").over(h.k),
-				rope:  m.rope(h.k, halves),
-				scale: h.scale(),
-				out:   optional,
-			}},
+			residual{at: "attn", in: m.rmsNorm("attn_norm"), body: attn},
 			residual{at: "ffn", in: m.rmsNorm("ffn_norm"), body: ffn},
 		},
 		norm: m.rmsNorm("output_norm"),
+	}
+}
+
+// attentionOfNormedHeads is an attention with norms of each head of queries and keys, and rotations of halves.
+func (m *model) attentionOfNormedHeads(h heads) attention {
+	return attention{
+		heads: h,
+		qkv:   separate{bias: optional},
+		qNorm: m.rmsNorm("attn_q_norm").over(h.k),
+		kNorm: m.rmsNorm("attn_k_norm").over(h.k),
+		rope:  m.rope(h.k, halves),
+		scale: h.scale(),
 	}
 }
