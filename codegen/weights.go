@@ -262,14 +262,21 @@ func readRows(ctx context.Context, rows Rows, name string, buf []byte, first, co
 		return fmt.Errorf("weight %q: %w", name, err)
 	}
 	dt := rows.DType()
+	i, why := -1, "is not a finite number"
 	for _, offset := range dt.ScaleOffsets() {
-		if i := badScale(buf, dt, offset); i >= 0 {
-			_, k := rows.Shape()
-			perRow := int(k) / dt.BlockElems()
-			return fmt.Errorf("weight %q: row %d, block %d: the scale is not a finite number: the file is damaged", name, first+int64(i/perRow), i%perRow)
+		if i = badScale(buf, dt, offset); i >= 0 {
+			break
 		}
 	}
-	return nil
+	if dt == dtype.MXFP4 {
+		i, why = badPower(buf, dt), "is NaN, or makes numbers beyond float32"
+	}
+	if i < 0 {
+		return nil
+	}
+	_, k := rows.Shape()
+	perRow := int(k) / dt.BlockElems()
+	return fmt.Errorf("weight %q: row %d, block %d: the scale %s: the file is damaged", name, first+int64(i/perRow), i%perRow, why)
 }
 
 // badScale returns the index of the first block whose f16 scale at an offset is NaN or infinite; -1
@@ -278,6 +285,17 @@ func badScale(b []byte, dt dtype.DType, offset int) int {
 	const exponent = 0x7c // the upper byte of a binary16 whose exponent bits are all set
 	for i, at := 0, offset; at+2 <= len(b); i, at = i+1, at+dt.BlockBytes() {
 		if b[at+1]&exponent == exponent {
+			return i
+		}
+	}
+	return -1
+}
+
+// badPower returns the index of the first MXFP4 block with a scale of 2^(e-128) whose product with the largest value, 12, is
+// beyond float32, or which is NaN: OCP Microscaling Formats 1.0, section 5.4.1. It is -1 where there is none.
+func badPower(b []byte, dt dtype.DType) int {
+	for i, at := 0, 0; at < len(b); i, at = i+1, at+dt.BlockBytes() {
+		if b[at] > 252 {
 			return i
 		}
 	}

@@ -2,6 +2,7 @@ package dtype
 
 import (
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -104,12 +105,19 @@ func (e *encoder) encode(dst []byte, src []float32) error {
 		b.group[i].x = x[i*e.Group:][:e.Group]
 		e.fit(&b.group[i])
 	}
+	if least := slices.Min(src); e.Mins && !e.Super && abs32(least) > largestF16 {
+		return tooLarge(src, least, "as the block's min is a float16")
+	}
 	if !e.units(&b) {
-		return &elementError{index: indexOf(src, extreme), value: extreme, why: "too large to be quantized, as the block's scale is a float16"}
+		if e.Power {
+			return tooLarge(src, extreme, "as the nearest number of this format is beyond float32")
+		}
+		return tooLarge(src, extreme, "as the block's scale is a float16")
 	}
 	if !e.Power {
 		e.choose(&b, 1)
 		e.refine(&b)
+		e.shrink(&b)
 	}
 	e.join(dst, e.fields(&b))
 	return nil
@@ -150,8 +158,7 @@ func (e *encoder) units(b *fitting) bool {
 	g := &b.group[0]
 	switch {
 	case e.Power:
-		e.power(b)
-		return true
+		return e.power(b)
 	case !e.Super:
 		return e.setUnits(&b.coding, g.scale, g.low)
 	}
@@ -193,8 +200,8 @@ func (e *encoder) numbers(c *coding) (d, m float64) {
 }
 
 // power sets the unit of a block of a format of powers of two: the best of the smallest that covers the elements and the two
-// below it.
-func (e *encoder) power(b *fitting) {
+// below it. It reports whether all elements become float32.
+func (e *encoder) power(b *fitting) bool {
 	g := &b.group[0]
 	top := powerAbove(math.Abs(2 * g.extreme / e.first))
 	b.scale[0], b.err = 1, math.Inf(1)
@@ -204,6 +211,14 @@ func (e *encoder) power(b *fitting) {
 			b.d, b.err = powerBits(byte(p)), err
 		}
 	}
+	d := float64(e.Float(b.d))
+	factor, bias := e.line(d, 0)
+	for _, x := range g.x {
+		if math.Abs(d*e.value[e.index(x, factor, bias)]) > math.MaxFloat32 {
+			return false
+		}
+	}
+	return true
 }
 
 // powerAbove returns the argument of powerBits for the smallest power of two that is not below x.
@@ -219,7 +234,7 @@ func powerAbove(x float64) int {
 }
 
 // unitF16 returns the float16 nearest to x. A subnormal one, which has few bits, is rounded away from zero instead: multiples
-// of a smaller unit do not reach the largest of a block's numbers, and those of zero none.
+// of a smaller unit do not reach the largest of a block's numbers, and those of zero none. See shrink.
 func unitF16(x float64) uint16 {
 	const normal = 1. / (1 << 14)
 	bits := F32ToF16(float32(x))
@@ -229,12 +244,7 @@ func unitF16(x float64) uint16 {
 	return bits
 }
 
-// indexOf returns the index of x in src.
-func indexOf(src []float32, x float32) int {
-	for i, v := range src {
-		if v == x {
-			return i
-		}
-	}
-	return 0
+// tooLarge is the error of an element that no block with the others can hold.
+func tooLarge(src []float32, x float32, why string) error {
+	return &elementError{index: max(0, slices.Index(src, x)), value: x, why: "too large to be quantized, " + why}
 }

@@ -25,7 +25,7 @@ var codecQ8_0 = codec{
 		if err != nil {
 			return err
 		}
-		d, err := halfScale(src, abs32(extreme)/127)
+		d, err := halfScale(src, extreme, abs32(extreme)/127)
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ var codecQ4_0 = codec{
 		if err != nil {
 			return err
 		}
-		d, err := halfScale(src, extreme/-8)
+		d, err := halfScale(src, extreme, extreme/-8)
 		if err != nil {
 			return err
 		}
@@ -161,17 +161,12 @@ func largest(src []float32) (float32, error) {
 	return m, nil
 }
 
-// halfScale returns d if a float16 can hold it as a finite number.
-func halfScale(src []float32, d float32) (float32, error) {
+// halfScale returns d, which follows from the element of the largest magnitude, if a float16 can hold it as a finite number.
+func halfScale(src []float32, extreme, d float32) (float32, error) {
 	if F32ToF16(d)&0x7fff < 0x7c00 {
 		return d, nil
 	}
-	for i, x := range src {
-		if abs32(x) > 65504*8 {
-			return 0, &elementError{index: i, value: x, why: "too large to be quantized, as the block's scale is a float16"}
-		}
-	}
-	panic("dtype: internal error: a scale overflows without a large element")
+	return 0, tooLarge(src, extreme, "as the block's scale is a float16")
 }
 
 // quantize8 stores x/d rounded to nearest, ties away from zero, and returns the sum.

@@ -188,6 +188,30 @@ func (e *encoder) refine(b *fitting) {
 	}
 }
 
+// shrink replaces subnormal units by smaller ones as long as errors become smaller. Units of zero make all elements zero.
+func (e *encoder) shrink(b *fitting) {
+	for {
+		before := b.coding
+		for _, by := range [...][2]uint16{{1, 0}, {0, 1}, {1, 1}} {
+			last := b.coding
+			d, m := before.d, before.m
+			if !subnormal(d, by[0]) || !subnormal(m, by[1]) {
+				continue
+			}
+			b.d, b.m = d-by[0], m-by[1]
+			if e.choose(b, 1); b.err >= last.err {
+				b.coding = last
+			}
+		}
+		if b.err >= before.err {
+			return
+		}
+	}
+}
+
+// subnormal reports whether the magnitude of a float16 below the smallest normal one can be less by some units of its last bit.
+func subnormal(f, by uint16) bool { return by == 0 || f&0x7fff < 0x400 && f&0x7fff >= by }
+
 // bestUnits returns the units of the smallest error for given integers and values, if they are determined.
 func (e *encoder) bestUnits(b *fitting) (d, m float64, ok bool) {
 	var dd, dm, mm, xd, xm float64
