@@ -47,6 +47,8 @@ func TestJointViolations(t *testing.T) {
 		{"no such function", "joint=@joint(", "joint=@nosuch(", "there is no function @nosuch"},
 		{"no slots", "pos=%pos, slot=%slot, lengths=%n, logits=0) tokenizer", "pos=%pos, lengths=%n, logits=0) tokenizer", "joint takes tokens of several sequences: give parameters of @joint the roles slot and pos"},
 		{"one row for all", "return %logits\n}\n", "%one = slice %logits {axis=0, start=0, len=1} : f32[1,40]\n  return %one\n}\n", "joint returns f32[1,40] for i32[sequences] tokens: let it return a row"},
+		{"more tokens than sequences", "symbol sequences 1 3", "symbol sequences 1 4", "joint takes up to 4 tokens, one of each sequence, and the states have 3 sequences"},
+		{"fewer tokens than sequences", "symbol sequences 1 3", "symbol sequences 1 2", "joint takes up to 2 tokens, one of each sequence, and the states have 3 sequences"},
 		{"other states", "  %w1 = state_write %k.1, %q, %slot, %pos : f32[3,1,32,8]\n  %y = attention %q, %w0, %w1", "  %y = attention %q, %w0, %w0", `@joint writes ["k.0"]`},
 		{"another vocabulary", "%h, %embd : f32[sequences,40]\n  return %logits", "%h, %embd : f32[sequences,40]\n  %few = slice %logits {axis=1, start=0, len=39} : f32[sequences,39 strides 40,1]\n  return %few", "@joint has 39"},
 	} {

@@ -139,6 +139,10 @@ func (v *verifier) jointRows(lm *LanguageModel) {
 	rows, tokens := f.Results[e.Logits].Type.Shape, f.Params[e.Tokens].Type
 	v.must(len(rows) == 2 && len(tokens.Shape) == 1 && rows[0].Equal(tokens.Shape[0]), ruleLanguage,
 		"joint returns %s for %s tokens: let it return a row of logits for each token", f.Results[e.Logits].Type.data(), tokens.data())
+	if len(tokens.Shape) == 1 {
+		most, want := tokens.Shape[0].Upper(), max(1, v.m.Sequences())
+		v.must(most == want, ruleLanguage, "joint takes up to %d tokens, one of each sequence, and the states have %d sequences: let both be as many", most, want)
+	}
 }
 
 // sameVocab checks that all entries have the same vocabulary, and the source of the tokenizer.

@@ -146,16 +146,31 @@ func (u *roleUse) reads(n *Node) {
 		u.kept(n, 2)
 		u.reaches(n)
 	case OpGather:
+		u.noSlot(n)
 		u.selects(n, 1, 0, 0)
 	case OpTake:
+		u.noSlot(n)
 		u.selects(n, 1, 0, 1)
 	case OpExpertsMatMul:
 		u.selects(n, 2, 1, 0)
 	case OpCopyExperts:
 		u.selects(n, 1, 0, 0)
 	case OpState, OpCopy, OpRepeat, OpCall, OpReshape:
-	default:
+	case OpSlice:
 		u.wholeStates(n)
+	default:
+		u.noSlot(n)
+		u.wholeStates(n)
+	}
+}
+
+// noSlot checks that a node does not compute with the sequence of a token: what a session generates depends on its tokens, not on
+// the sequence that it has been given.
+func (u *roleUse) noSlot(n *Node) {
+	for _, a := range n.Args {
+		if a != nil && u.e.Slot >= 0 && u.origins[a].param == u.e.Slot+1 {
+			u.fail(ruleLanguage, "%v computes with %v, which is the sequence of each token: let it read the parameter with the role %s", n.Op, a, inputRoles[rolePos])
+		}
 	}
 }
 
