@@ -2,7 +2,6 @@ package sample
 
 import (
 	"cmp"
-	"errors"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -463,7 +462,27 @@ func TestNewReportsEachNewOption(t *testing.T) {
 			t.Errorf("%v does not report %q", err, want)
 		}
 	}
-	if _, err := must(t, Options{Bias: []Bias{{0, -inf}, {1, -inf}}}, 2).Next([]float32{1, 2}); !errors.Is(err, ErrNumerics) {
-		t.Errorf("no token is left: %v", err)
+}
+
+// TestAdjustedLogitsWithoutAChoice tells options that leave no token from logits that are damaged.
+func TestAdjustedLogitsWithoutAChoice(t *testing.T) {
+	inf := float32(math.Inf(1))
+	none := Options{Bias: []Bias{{0, -inf}, {1, -inf}}}
+	large := Options{Bias: []Bias{{0, math.MaxFloat32}, {0, math.MaxFloat32}}}
+	for _, c := range []struct {
+		o      Options
+		logits []float32
+		want   error
+	}{
+		{none, []float32{1, 2}, ErrAdjusted},
+		{none, []float32{1, float32(math.NaN())}, ErrNumerics},
+		{none, []float32{-inf, -inf}, ErrNumerics},
+		{large, []float32{1, 2}, ErrAdjusted},
+		{large, []float32{1, inf}, ErrNumerics},
+		{Options{Temperature: 1, Bias: large.Bias}, []float32{1, 2}, ErrAdjusted},
+	} {
+		if _, err := must(t, c.o, 2).Next(c.logits); err != c.want {
+			t.Errorf("%v, %v: %v, want %v", c.o.Bias, c.logits, err, c.want)
+		}
 	}
 }

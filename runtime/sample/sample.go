@@ -16,6 +16,9 @@ import (
 // ErrNumerics means that the logits contain NaN, or no finite number.
 var ErrNumerics = errors.New("the logits hold NaN or no finite number: the weights or the state are damaged")
 
+// ErrAdjusted means that biases or penalties have made a logit NaN or +Inf, or have left no finite one.
+var ErrAdjusted = errors.New("no token can be chosen after the biases and penalties, and without the tokens that the model never generates: smaller ones may help")
+
 // Sampler chooses the tokens of one sequence. Only one goroutine may use it at a time.
 type Sampler struct {
 	o       Options
@@ -76,10 +79,17 @@ func (s *Sampler) Accept(ids ...int32) {
 
 // Next chooses a token. It does not change logits. Of equal logits, the lowest id wins.
 func (s *Sampler) Next(logits []float32) (int32, error) {
-	logits = s.adjust(logits)
+	given := logits
+	logits = s.adjust(given)
 	best, err := argmax(logits)
-	if err != nil || s.o.greedy() {
-		return best, err
+	if err != nil {
+		if _, wrong := argmax(given); wrong == nil {
+			err = ErrAdjusted
+		}
+		return 0, err
+	}
+	if s.o.greedy() {
+		return best, nil
 	}
 	if s.o.Mirostat != 0 {
 		return s.mirostat(logits), nil

@@ -433,6 +433,9 @@ func (p *part) ownParts(key string) (own []string) {
 // items returns the expression of own, in order, and then as many of rest as make it lo to hi items. rest is "" if
 // there are no others.
 func (p *part) items(own []string, rest string, lo, hi int) string {
+	if hi >= 0 && hi < lo {
+		p.fail(p.path, "the smallest number of items, %d, is above the largest, %d", lo, hi)
+	}
 	if rest == "" {
 		if lo > len(own) {
 			p.fail(p.path, "minItems is %d, but there are %d items", lo, len(own))
@@ -459,9 +462,6 @@ func (p *part) items(own []string, rest string, lo, hi int) string {
 				more = "(" + more + ")?"
 			}
 		}
-	}
-	if hi >= 0 && hi < lo {
-		p.fail(p.path, "the smallest number of items, %d, is above the largest, %d", lo, hi)
 	}
 	return p.ownItems(own, more, lo)
 }

@@ -351,7 +351,7 @@ func TestFaultsOfSchemasAreNamed(t *testing.T) {
 		`{"type": "integer", "minimum": 1.5}`:                    "minimum of an integer is a whole number",
 		`{"type": "integer", "minimum": 2, "maximum": 1}`:        "no whole number is between 2 and 1",
 		`{"type": "string", "minLength": 3, "maxLength": 1}`:     "the smallest number, 3, is above the largest, 1",
-		`{"type": "array", "minItems": 3, "maxItems": 1}`:        "the smallest number",
+		`{"type": "array", "minItems": 3, "maxItems": 1}`:        "the smallest number of items, 3, is above the largest, 1",
 		`{"prefixItems": [true], "items": false, "minItems": 2}`: "minItems is 2, but there are 1 items",
 		`{"type": "number", "minimum": 0}`:                       `the keyword "minimum" is not supported`,
 		`{"type": ["integer", "number"], "minimum": 0}`:          `the keyword "minimum" is not supported for numbers that may have a fraction`,
