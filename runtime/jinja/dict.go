@@ -122,23 +122,32 @@ func canonicalTuple(t tuple, depth int) (any, bool) {
 	return tupleKey(b.String()), true
 }
 
-// keyed counts what looking up a key takes.
-func (m *machine) keyed(key any) {
+// keyed counts what looking up a key takes: the texts in tuples are copied at each level.
+func (m *machine) keyed(key any, level int) {
 	switch k := key.(type) {
 	case string:
-		m.step(len(k) / 64)
+		m.step(len(k) / 64 * level)
 	case tuple:
 		m.enter()
 		defer m.leave()
+		m.step(4 * len(k) * level)
 		for _, e := range k {
-			m.keyed(e)
+			m.keyed(e, level+8)
 		}
+	}
+}
+
+// setKey sets the value of a key, which has to have the type of one.
+func (m *machine) setKey(d *Dict, key, value any) {
+	m.step(4)
+	if m.keyed(key, 1); !d.set(key, value) {
+		m.fail("a value of type %s is no key", typeName(key))
 	}
 }
 
 // find returns the value of a key, which has to have the type of one.
 func (m *machine) find(d *Dict, key any) (any, bool) {
-	m.keyed(key)
+	m.keyed(key, 1)
 	if _, ok := canonical(key, 0); !ok {
 		m.fail("a value of type %s is no key", typeName(key))
 	}

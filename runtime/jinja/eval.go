@@ -5,10 +5,11 @@ import "slices"
 func (e constant) eval(*machine) any { return e.value }
 
 func (e *nameExpr) eval(m *machine) any {
-	if v, ok := m.scope.find(e.name); ok {
+	m.at = e.at
+	v, searched, ok := m.scope.find(e.name)
+	if m.step(searched / 8); ok {
 		return v
 	}
-	m.at = e.at
 	return &undefined{e.name + " is undefined"}
 }
 
@@ -30,9 +31,7 @@ func (e *dictExpr) eval(m *machine) any {
 		k := m.eval(e.keys[i])
 		v := m.eval(e.vals[i])
 		m.at = e.at
-		if m.keyed(k); !d.set(k, v) {
-			m.fail("a value of type %s is no key", typeName(k))
-		}
+		m.setKey(d, k, v)
 	}
 	return d
 }
@@ -77,7 +76,7 @@ func (e *itemExpr) eval(m *machine) any {
 func (m *machine) element(of, i any) (any, bool) {
 	if d, ok := of.(*Dict); ok {
 		i = unmarked(i)
-		m.keyed(i)
+		m.keyed(i, 1)
 		return d.find(i)
 	}
 	n, _, isInt, ok := number(i)
@@ -123,6 +122,7 @@ func (m *machine) character(s string, n int64) (any, bool) {
 
 // attribute returns an attribute of a value's type.
 func (m *machine) attribute(of any, name string) (any, bool) {
+	m.step(len(name) / 64)
 	of = unmarked(of)
 	switch of := of.(type) {
 	case *namespace:
@@ -286,7 +286,9 @@ func (m *machine) spreadDict(a *args, v any) {
 	if !ok {
 		m.fail("** needs a dict, not a value of type %s", typeName(v))
 	}
+	m.step(4 * d.Len())
 	for i, k := range d.keys {
+		m.keyed(k, 1)
 		name, ok := k.(string)
 		if !ok {
 			m.fail("** needs names as keys, not %s", short(k))

@@ -92,7 +92,7 @@ func (m *machine) assign(t target, v any) {
 			m.assign(part, list[i])
 		}
 	case t.attr != "":
-		of, _ := m.scope.find(t.name)
+		of, _, _ := m.scope.find(t.name)
 		ns, ok := of.(*namespace)
 		if !ok {
 			m.fail("%s.%s cannot be set: %s is no namespace", t.name, t.attr, t.name)
@@ -141,6 +141,7 @@ func (c *macro) call(m *machine, a *args) (s string) {
 // bindParams sets the parameters of a macro, and varargs and kwargs if the macro uses them.
 func (m *machine) bindParams(c *macro, a *args) {
 	given := a.pos
+	m.step(len(c.params) * len(a.named) / 16)
 	for _, p := range c.params {
 		v, named := a.takeNamed(p.name)
 		switch {

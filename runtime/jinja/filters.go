@@ -69,7 +69,7 @@ func textFilter(f func(string) string) filter {
 	return func(m *machine, v any, a *args) any {
 		m.bind(a)
 		s := m.str(v)
-		m.step(len(s) / 4)
+		m.read(s)
 		s = f(s)
 		m.made(len(s))
 		return s
@@ -115,7 +115,7 @@ func title(s string) string {
 		if start {
 			b.WriteString(upper(string(r)))
 		} else {
-			b.WriteString(strings.ToLower(string(r)))
+			b.WriteRune(unicode.ToLower(r))
 		}
 		start = isSpace(r) || strings.ContainsRune("-({[<", r)
 	}
@@ -129,16 +129,16 @@ func filterEscape(m *machine, v any, a *args) any {
 		return s
 	}
 	s := m.str(v)
-	m.step(len(s) / 4)
+	m.read(s)
 	s = escapeHTML(s)
 	m.made(len(s))
 	return markup(s)
 }
 
 // escapeHTML replaces what HTML gives a meaning to.
-func escapeHTML(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", "\"", "&#34;").Replace(s)
-}
+func escapeHTML(s string) string { return special.Replace(s) }
+
+var special = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", "\"", "&#34;")
 
 func filterCenter(m *machine, v any, a *args) any {
 	width := m.integer(orElse(m.bind(a, "width")[0], int64(80)), "the width")
@@ -161,6 +161,7 @@ func filterFloat(m *machine, v any, a *args) any {
 		return x
 	}
 	if s, ok := v.(string); ok {
+		m.read(s)
 		if x, err := strconv.ParseFloat(strings.TrimFunc(s, isSpace), 64); err == nil {
 			return x
 		}
@@ -174,8 +175,9 @@ func filterFormat(m *machine, v any, a *args) any {
 		return m.percent(s, tuple(a.pos))
 	}
 	d := &Dict{}
+	m.step(len(a.named))
 	for _, n := range a.named {
-		d.set(n.name, n.value)
+		m.setKey(d, n.name, n.value)
 	}
 	return m.percent(s, d)
 }
@@ -188,7 +190,9 @@ func filterIndent(m *machine, v any, a *args) any {
 	if !ok {
 		in, _ = m.repeat(" ", int64(m.integer(orElse(b[0], int64(4)), "the width"))).(string)
 	}
-	lines := splitLines(m.textArg(v)+"\n", false)
+	text := m.textArg(v) + "\n"
+	m.step(len(text))
+	lines := splitLines(text, false)
 	m.product(len(in)+1, int64(len(lines)))
 	var out strings.Builder
 	for i, line := range lines {
@@ -217,6 +221,7 @@ func filterInt(m *machine, v any, a *args) any {
 		return orElse(b[0], int64(0))
 	}
 	s, _ := v.(string)
+	m.read(s)
 	s = strings.ReplaceAll(strings.TrimFunc(s, isSpace), "_", "")
 	base := m.integer(orElse(b[1], int64(10)), "the base")
 	if base != 0 && (base < 2 || base > 36) {
@@ -312,7 +317,9 @@ func filterTrim(m *machine, v any, a *args) any {
 // filterTruncate cuts a text that is too long, between words if possible.
 func filterTruncate(m *machine, v any, a *args) any {
 	b := m.bind(a, "length", "killwords", "end", "leeway")
-	length, end := m.integer(orElse(b[0], int64(255)), "the length"), []rune(m.str(orElse(b[2], "...")))
+	text := m.str(orElse(b[2], "..."))
+	m.read(text)
+	length, end := m.integer(orElse(b[0], int64(255)), "the length"), []rune(text)
 	leeway := m.integer(orElse(b[3], int64(5)), "the leeway")
 	if length < len(end) || leeway < 0 {
 		m.fail("truncate: the length is less than that of the end")
@@ -320,8 +327,9 @@ func filterTruncate(m *machine, v any, a *args) any {
 	if m.length(v) <= length+leeway {
 		return v
 	}
-	s := []rune(m.textArg(v))
-	m.step(len(s) / 16)
+	text = m.textArg(v)
+	m.read(text)
+	s := []rune(text)
 	cut := string(s[:length-len(end)])
 	if !truth(orElse(b[1], false)) {
 		if i := strings.LastIndexByte(cut, ' '); i >= 0 {
@@ -353,7 +361,8 @@ func urlEncode(s string) string {
 			b.WriteByte(c)
 			continue
 		}
-		b.WriteString("%" + strings.ToUpper(strconv.FormatUint(0x100|uint64(c), 16)[1:]))
+		const hex = "0123456789ABCDEF"
+		b.Write([]byte{'%', hex[c>>4], hex[c&15]})
 	}
 	return b.String()
 }
@@ -361,7 +370,7 @@ func urlEncode(s string) string {
 func filterWordCount(m *machine, v any, a *args) any {
 	m.bind(a)
 	n, inside, s := int64(0), false, m.str(v)
-	m.step(len(s) / 4)
+	m.read(s)
 	for _, r := range s {
 		word := isWord(r)
 		if word && !inside {

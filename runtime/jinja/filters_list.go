@@ -62,10 +62,11 @@ func (m *machine) attributeOr(path, other any) func(v any) any {
 	if !ok {
 		m.fail("the name of an attribute is a text, not a value of type %s", typeName(path))
 	}
+	m.step(4 + len(name)/4)
 	parts := strings.Split(name, ".")
 	return func(v any) any {
 		for _, part := range parts {
-			m.step(1)
+			m.step(1 + len(part)/16)
 			v = m.item(v, part)
 			if _, ok := v.(*undefined); ok && other != nil {
 				v = other
@@ -94,12 +95,14 @@ func (m *machine) item(of any, name string) any {
 }
 
 // folded returns the function that makes texts lower case, for comparisons, unless their case counts.
-func folded(caseSensitive any) func(v any) any {
+func (m *machine) folded(caseSensitive any) func(v any) any {
 	if truth(caseSensitive) {
 		return func(v any) any { return v }
 	}
 	return func(v any) any {
 		if s, ok := v.(string); ok {
+			m.read(s)
+			m.made(len(s))
 			return strings.ToLower(s)
 		}
 		return v
@@ -148,7 +151,7 @@ func filterDictSort(m *machine, v any, a *args) any {
 	if at < 0 {
 		m.fail("dictsort: by is key or value")
 	}
-	fold := folded(orElse(b[0], false))
+	fold := m.folded(orElse(b[0], false))
 	list := m.sorted(m.pairs(v), func(p any) any { return fold(p.(tuple)[at]) })
 	if truth(orElse(b[2], false)) {
 		slices.Reverse(list)
@@ -190,7 +193,7 @@ func filterLast(m *machine, v any, a *args) any {
 // filterGroup returns pairs of a value of an attribute and the elements that have it.
 func filterGroup(m *machine, v any, a *args) any {
 	b := m.bind(a, "attribute", "default", "case_sensitive")
-	get, fold := m.attributeOr(b[0], orElse(b[1], nil)), folded(orElse(b[2], false))
+	get, fold := m.attributeOr(b[0], orElse(b[1], nil)), m.folded(orElse(b[2], false))
 	var groups []any
 	var last any
 	for _, e := range m.sorted(m.elements(v), func(e any) any { return fold(get(e)) }) {
@@ -243,11 +246,12 @@ func filterMap(m *machine, v any, a *args) any {
 	}
 	next := m.eachIfAny(v)
 	return &iterator{func() (any, bool) {
+		m.enter() // one iterator in another one, and so on, is a recursion
+		defer m.leave()
 		e, ok := next()
 		if !ok {
 			return nil, false
 		}
-		m.step(1)
 		return f(e), true
 	}}
 }
@@ -267,7 +271,7 @@ func filterExtreme(m *machine, v any, a *args) any {
 		sign = -1
 	}
 	b := m.bind(a, "case_sensitive", "attribute")
-	fold, get := folded(orElse(b[0], false)), m.getter(orElse(b[1], nil))
+	fold, get := m.folded(orElse(b[0], false)), m.getter(orElse(b[1], nil))
 	var best any = &undefined{"an empty sequence has no " + a.of}
 	for i, e := range m.elements(v) {
 		if i == 0 {
@@ -294,6 +298,8 @@ func (m *machine) chosen(a *args) func(v any) bool {
 func (m *machine) selected(v any, wanted func(any) bool) any {
 	next := m.eachIfAny(v)
 	return &iterator{func() (any, bool) {
+		m.enter()
+		defer m.leave()
 		for e, ok := next(); ok; e, ok = next() {
 			m.step(1)
 			if wanted(e) {
@@ -357,7 +363,7 @@ func filterSlice(m *machine, v any, a *args) any {
 
 func filterSort(m *machine, v any, a *args) any {
 	b := m.bind(a, "reverse", "case_sensitive", "attribute")
-	fold := folded(orElse(b[1], false))
+	fold := m.folded(orElse(b[1], false))
 	keys := []func(any) any{m.getter(nil)}
 	if s, ok := orElse(b[2], nil).(string); ok {
 		keys = nil
@@ -396,12 +402,13 @@ func filterSum(m *machine, v any, a *args) any {
 // filterUnique returns the elements that are equal to none before them.
 func filterUnique(m *machine, v any, a *args) any {
 	b := m.bind(a, "case_sensitive", "attribute")
-	fold, get, seen := folded(orElse(b[0], false)), m.getter(orElse(b[1], nil)), &Dict{}
+	fold, get, seen := m.folded(orElse(b[0], false)), m.getter(orElse(b[1], nil)), &Dict{}
 	return m.selected(v, func(e any) bool {
 		key := fold(get(e))
 		if _, ok := m.find(seen, key); ok {
 			return false
 		}
-		return seen.set(key, true)
+		seen.set(key, true)
+		return true
 	})
 }

@@ -15,6 +15,7 @@ func (m *machine) percent(format string, v any) string {
 	}
 	dict, _ := v.(*Dict)
 	used := 0
+	m.read(format)
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {
@@ -150,6 +151,7 @@ func (m *machine) field(name string, a *args, next *int) string {
 	if spec != "" || conversion != "" && conversion != "s" && conversion != "r" {
 		m.fail("format: the specification in {%s:%s} is not supported", name, spec)
 	}
+	m.step(1 + len(a.named)/16)
 	v := m.fieldValue(name, a, next)
 	if conversion == "r" {
 		return m.repr(v)

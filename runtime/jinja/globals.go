@@ -71,14 +71,16 @@ func (m *machine) addPairs(to *Dict, from any) {
 	if d, ok := m.use(from).(*Dict); ok {
 		m.step(d.Len())
 		for i, k := range d.keys {
-			to.set(k, d.vals[i])
+			m.setKey(to, k, d.vals[i])
 		}
 		return
 	}
 	for _, pair := range m.elements(from) {
-		if p := m.elements(pair); len(p) != 2 || !to.set(p[0], p[1]) {
+		p := m.elements(pair)
+		if len(p) != 2 {
 			m.fail("dict needs pairs of a key and a value")
 		}
+		m.setKey(to, p[0], p[1])
 	}
 }
 
@@ -144,6 +146,7 @@ func strftimeNow(m *machine, a *args) any {
 	if m.now.IsZero() {
 		m.fail("strftime_now: no time is given")
 	}
+	m.step(len(format))
 	s := strftime(m.now, format)
 	m.made(len(s))
 	return s

@@ -132,7 +132,7 @@ func (w *jsonWriter) close(c byte, line string) {
 var jsonEscapes = map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\b': `\b`, '\f': `\f`}
 
 func (w *jsonWriter) quote(s string) {
-	w.m.step(len(s) / 4)
+	w.m.read(s)
 	w.b.WriteByte('"')
 	for _, r := range s {
 		escape, ok := jsonEscapes[r]

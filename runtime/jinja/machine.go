@@ -80,6 +80,9 @@ func (m *machine) step(n int) {
 	}
 }
 
+// read counts the steps of work on each character of a text, which is about to be done.
+func (m *machine) read(s string) { m.step(len(s) / 4) }
+
 // made counts the bytes of a text that was made.
 func (m *machine) made(n int) {
 	if m.memory += n; m.memory > m.limits.Memory {
@@ -130,13 +133,13 @@ type scope struct {
 	parent *scope
 }
 
-func (s *scope) find(name string) (any, bool) {
-	for ; s != nil; s = s.parent {
-		if v, ok := s.vars[name]; ok {
-			return v, true
-		}
+// find returns a variable, and the number of scopes that were searched.
+func (s *scope) find(name string) (v any, searched int, ok bool) {
+	for ; s != nil && !ok; s = s.parent {
+		v, ok = s.vars[name]
+		searched++
 	}
-	return nil, false
+	return v, searched, ok
 }
 
 // set sets a variable of the present scope.

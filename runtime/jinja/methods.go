@@ -87,7 +87,7 @@ func textMethod(s, name string) func(*machine, *args) any {
 	if f := plainMethods[name]; f != nil {
 		return func(m *machine, a *args) any {
 			m.bind(a)
-			m.step(len(s) / 4)
+			m.read(s)
 			v := f(s)
 			m.made(len(s))
 			return v
@@ -100,7 +100,7 @@ func textMethod(s, name string) func(*machine, *args) any {
 		}
 	}
 	if name == "format" {
-		return func(m *machine, a *args) any { return m.braces(s, a) }
+		return func(m *machine, a *args) any { m.read(s); return m.braces(s, a) }
 	}
 	return nil
 }
@@ -206,9 +206,10 @@ const (
 // strip trims white space, or the characters of a text.
 func (m *machine) strip(s string, chars any, at side) string {
 	cut := isSpace
+	m.step(len(s) / 16)
 	if set := orElse(chars, nil); set != nil {
 		text := m.textArg(set)
-		m.step(len(s) / 16 * len(text))
+		m.step(len(s) * len(text) / 16)
 		cut = func(r rune) bool { return strings.ContainsRune(text, r) }
 	}
 	if at&trimLeft != 0 {
@@ -239,6 +240,7 @@ func (m *machine) affix(s string, a *args, has func(s, affix string) bool) any {
 		list = tuple{v}
 	}
 	for _, one := range list {
+		m.step(1 + len(s)/64)
 		if has(s, m.textArg(m.use(one))) {
 			return true
 		}
@@ -314,7 +316,7 @@ func (m *machine) justify(s string, a *args, at padding) any {
 
 // pad makes a text at least as long as a width.
 func (m *machine) pad(s string, width int, fill string, at padding) string {
-	n := width - utf8.RuneCountInString(s)
+	n := width - m.length(s)
 	if n <= 0 {
 		return s
 	}

@@ -25,9 +25,14 @@ func testOf(name string) test {
 	case "in":
 		return func(m *machine, v any, a *args) bool { return m.contains(m.bind(a, "seq")[0], v) }
 	case "lower", "upper":
-		return func(m *machine, v any, a *args) bool { m.bind(a); return cased(m.str(v), name == "upper") }
+		return func(m *machine, v any, a *args) bool {
+			m.bind(a)
+			s := m.str(v)
+			m.read(s)
+			return cased(s, name == "upper")
+		}
 	case "sameas":
-		return func(m *machine, v any, a *args) bool { return same(v, m.bind(a, "other")[0]) }
+		return func(m *machine, v any, a *args) bool { return m.same(v, m.bind(a, "other")[0]) }
 	case "filter":
 		return func(m *machine, v any, a *args) bool { m.bind(a); return filterOf(m.str(v)) != nil }
 	case "test":

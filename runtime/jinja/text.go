@@ -83,7 +83,7 @@ func (m *machine) write(b *strings.Builder, v any, quoted bool) {
 	switch v := unmarked(v).(type) {
 	case string:
 		if quoted {
-			m.step(len(v) / 4)
+			m.read(v)
 			v = quote(v)
 		}
 		b.WriteString(v)

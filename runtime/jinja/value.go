@@ -125,10 +125,11 @@ func (m *machine) use(v any) any {
 
 // missing returns the undefined value of an attribute or element.
 func missing(of any, name any) *undefined {
-	if s, ok := name.(string); ok {
-		return &undefined{"the " + typeName(of) + " has no attribute " + quote(s)}
+	what := " has no element "
+	if _, ok := name.(string); ok {
+		what = " has no attribute "
 	}
-	return &undefined{"the " + typeName(of) + " has no element " + short(name)}
+	return &undefined{"the " + typeName(of) + what + short(name)}
 }
 
 // short is a value in a message.
@@ -286,7 +287,7 @@ func (m *machine) equalDicts(a, b *Dict) bool {
 		return false
 	}
 	for i, k := range a.keys {
-		v, ok := b.find(k)
+		v, ok := m.find(b, k)
 		if !ok || !m.equal(a.vals[i], v) {
 			return false
 		}
@@ -295,8 +296,10 @@ func (m *machine) equalDicts(a, b *Dict) bool {
 }
 
 // same reports whether two values are one object. Of empty lists this is not known.
-func same(a, b any) bool {
+func (m *machine) same(a, b any) bool {
 	switch a := a.(type) {
+	case string:
+		m.step(len(a) / 64)
 	case []any:
 		b, ok := b.([]any)
 		return ok && len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
