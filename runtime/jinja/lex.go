@@ -261,6 +261,9 @@ func (l *lexer) token() {
 			l.at += n
 			r, n = utf8.DecodeRuneInString(l.src[l.at:])
 		}
+		if l.at-start > maxName {
+			l.fail(start, "a name has more than %d bytes", maxName)
+		}
 		l.add(kindName, l.src[start:l.at], start)
 	case r == '"' || r == '\'':
 		l.quoted(byte(r))
@@ -268,6 +271,9 @@ func (l *lexer) token() {
 		l.operator()
 	}
 }
+
+// maxName is the most bytes of a name: finding a variable takes as many steps for a long one as for a short one.
+const maxName = 1000
 
 // isWord reports whether a name continues with a character.
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
@@ -299,9 +305,12 @@ func (l *lexer) number() {
 func prefixed(s string) int {
 	for prefix, set := range map[string]string{"0x": "0123456789abcdef", "0o": "01234567", "0b": "01"} {
 		if len(s) > 2 && strings.EqualFold(s[:2], prefix) {
-			rest := strings.TrimLeft(strings.ToLower(s[2:]), set)
-			if len(rest) < len(s)-2 {
-				return len(s) - len(rest)
+			n := 2
+			for n < len(s) && strings.IndexByte(set, s[n]|0x20) >= 0 {
+				n++
+			}
+			if n > 2 {
+				return n
 			}
 		}
 	}

@@ -300,7 +300,7 @@ func (p *parser) filter() filterExpr {
 
 // dotted reads the rest of a name with dots.
 func (p *parser) dotted(name string) string {
-	for p.skipOp(".") {
+	for p.skipOp(".") && len(name) < maxName {
 		name += "." + p.want(kindName, "a name").text
 	}
 	return name

@@ -3,6 +3,7 @@ package jinja
 import (
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // form is which expressions are allowed at a place.
@@ -329,10 +330,11 @@ func (p *parser) primary() expr {
 	case kindName:
 		return p.name(t)
 	case kindString:
+		list := []string{t.text}
 		for p.is(kindString) {
-			t.text += p.take().text
+			list = append(list, p.take().text)
 		}
-		return constant{t.text}
+		return constant{strings.Join(list, "")}
 	case kindInt:
 		return p.integer(t)
 	case kindFloat:
