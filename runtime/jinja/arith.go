@@ -295,6 +295,10 @@ func (m *machine) slice(of any, s sliceExpr, at int) any {
 	case string:
 		s, _ := m.sliceText(of, bounds)
 		return s
+	case *view:
+		if of.name == "range" {
+			return of.slice(m, bounds)
+		}
 	}
 	m.fail("only texts and lists have slices")
 	return nil

@@ -83,15 +83,11 @@ func (m *machine) element(of, i any) (any, bool) {
 	if !ok || !isInt {
 		return nil, false
 	}
-	switch of := unmarked(of).(type) {
-	case []any:
-		return at(of, n)
-	case tuple:
-		return at(of, n)
-	case string:
-		return m.character(of, n)
+	if s, ok := unmarked(of).(string); ok {
+		return m.character(s, n)
 	}
-	return nil, false
+	list, _ := indexed(of)
+	return at(list, n)
 }
 
 // at returns the element of a list. A negative number counts from the end.

@@ -49,7 +49,7 @@ func rangeOf(m *machine, a *args) any {
 			break // the largest integer
 		}
 	}
-	return list
+	return &view{"range", list, start, stop, step}
 }
 
 func dictOf(m *machine, a *args) any {

@@ -34,11 +34,11 @@ func method(of any, name string) *function {
 func dictMethod(d *Dict, name string) func(*machine, *args) any {
 	switch name {
 	case "items":
-		return func(m *machine, a *args) any { m.bind(a); return m.pairs(d) }
+		return func(m *machine, a *args) any { m.bind(a); return &view{name: "dict_items", list: m.pairs(d)} }
 	case "keys":
-		return func(m *machine, a *args) any { m.bind(a); return d.keyList() }
+		return func(m *machine, a *args) any { m.bind(a); return &view{name: "dict_keys", list: d.keyList()} }
 	case "values":
-		return func(m *machine, a *args) any { m.bind(a); return d.vals[:len(d.vals):len(d.vals)] }
+		return func(m *machine, a *args) any { m.bind(a); return &view{name: "dict_values", list: d.vals} }
 	case "get":
 		return func(m *machine, a *args) any {
 			b := m.bind(a, "key", "default")

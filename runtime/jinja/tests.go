@@ -115,10 +115,11 @@ func callable(v any) bool {
 // isSequence reports whether a value has a length and elements.
 func isSequence(v any) bool {
 	switch v.(type) {
-	case string, []any, tuple, *Dict, *undefined:
+	case string, *Dict, *undefined:
 		return true
 	}
-	return false
+	_, ok := indexed(v)
+	return ok
 }
 
 // cased reports whether a text has letters, all of one case.

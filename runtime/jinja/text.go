@@ -97,6 +97,13 @@ func (m *machine) write(b *strings.Builder, v any, quoted bool) {
 		m.writeList(b, '(', v, end)
 	case *Dict:
 		m.writeDict(b, v)
+	case *view:
+		if v.name == "range" {
+			b.WriteString(v.text())
+			return
+		}
+		b.WriteString(v.name + "(")
+		m.writeList(b, '[', v.list, "])")
 	case *namespace:
 		b.WriteString("<Namespace ")
 		m.writeDict(b, v.attrs)

@@ -55,7 +55,7 @@ func iteratorOf(list []any) *iterator {
 
 // typeName returns the name of a value's type in Python.
 func typeName(v any) string {
-	switch v.(type) {
+	switch v := v.(type) {
 	case nil:
 		return "NoneType"
 	case bool:
@@ -72,6 +72,8 @@ func typeName(v any) string {
 		return "tuple"
 	case *Dict:
 		return "dict"
+	case *view:
+		return v.name
 	case *undefined:
 		return "Undefined"
 	case *namespace:
@@ -109,6 +111,8 @@ func truth(v any) bool {
 		return len(v) > 0
 	case *Dict:
 		return v.Len() > 0
+	case *view:
+		return len(v.list) > 0
 	case *undefined:
 		return false
 	}
@@ -183,6 +187,8 @@ func (m *machine) length(v any) int {
 		return len(v)
 	case *Dict:
 		return v.Len()
+	case *view:
+		return len(v.list)
 	case *undefined:
 		return 0
 	}
@@ -205,6 +211,8 @@ func (m *machine) iterate(v any) []any {
 		return v
 	case *Dict:
 		return v.keyList()
+	case *view:
+		return v.list
 	case *undefined:
 		return nil
 	case string:
@@ -229,7 +237,7 @@ func (m *machine) iterate(v any) []any {
 // iterable reports whether a value has elements.
 func iterable(v any) bool {
 	switch v.(type) {
-	case []any, tuple, *Dict, *undefined, string, *iterator, *loop:
+	case []any, tuple, *Dict, *view, *undefined, string, *iterator, *loop:
 		return true
 	}
 	return false
@@ -263,6 +271,8 @@ func (m *machine) equal(a, b any) bool {
 	case *Dict:
 		b, ok := b.(*Dict)
 		return ok && (a == b || m.equalDicts(a, b))
+	case *view:
+		return a.equal(m, b)
 	case *undefined:
 		_, ok := b.(*undefined)
 		return ok
