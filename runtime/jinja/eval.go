@@ -335,6 +335,8 @@ func (m *machine) bind(a *args, names ...string) []any {
 func given(v any) bool { return v != absent{} }
 
 // orElse returns an argument, or a value in its place if it was not given.
+//
+//go:noinline
 func orElse(v, other any) any {
 	if _, ok := v.(absent); ok {
 		return other

@@ -82,6 +82,7 @@ func TestLimits(t *testing.T) {
 		{"{{ 1" + strings.Repeat("+1", 2000) + " }}", Limits{}, "more than 1000 levels deep"},
 		{"{{ range(100001) }}", Limits{}, "more than 100000 elements"},
 		{"{% set n = namespace(l=[]) %}{% for i in range(5000) %}{% set n.l = [n.l] %}{% endfor %}{{ n.l }}", Limits{}, "levels deep"},
+		{"{% set n = namespace(l=[1]) %}{% for i in range(50000) %}{% set n.l = n.l | map('string') %}{% endfor %}{{ n.l | list }}", Limits{}, "levels deep"},
 		{"{% set n = namespace() %}{% set n.n = [n] %}{{ n.n }}", Limits{}, "levels deep"},
 		{"{{ '%999999999d' % 1 }}", Limits{}, "the width is larger than 1000"},
 		{"{{ 'a'.ljust(99999999999) }}", Limits{}, "bytes of text"},

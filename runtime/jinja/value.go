@@ -20,6 +20,8 @@ type namespace struct{ attrs *Dict }
 type markup string
 
 // unmarked returns a value, of markup the text.
+//
+//go:noinline
 func unmarked(v any) any {
 	if s, ok := v.(markup); ok {
 		return string(s)
@@ -91,6 +93,8 @@ func typeName(v any) string {
 }
 
 // truth returns whether a value counts as true.
+//
+//go:noinline
 func truth(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -120,6 +124,8 @@ func truth(v any) bool {
 }
 
 // use fails if a value is undefined.
+//
+//go:noinline
 func (m *machine) use(v any) any {
 	if u, ok := v.(*undefined); ok {
 		m.fail("%s", u.text)
@@ -151,6 +157,8 @@ func short(v any) string {
 }
 
 // number returns a value as a number: whole is valid if it is an integer.
+//
+//go:noinline
 func number(v any) (whole int64, x float64, isInt, ok bool) {
 	switch v := v.(type) {
 	case bool:
