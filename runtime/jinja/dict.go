@@ -87,7 +87,7 @@ type tupleKey string
 // canonical returns a form of a key that Go compares as Python does: 1, 1.0 and True are one key.
 func canonical(key any, depth int) (any, bool) {
 	switch k := key.(type) {
-	case nil, string:
+	case nil, string, bigInt:
 		return k, true
 	case bool, int64:
 		n, _, _, _ := number(k)

@@ -9,7 +9,8 @@
 //
 // Values are those of Python: nil, bool, int64, float64, string, []any (a list), and *[Dict], which keeps the order of
 // its keys. Tuples, undefined values, functions and iterators exist inside of templates alone. Strings are indexed by
-// characters. Integers have 64 bits; what needs more is an error.
+// characters. Integers have 64 bits. Larger ones are printed and written as JSON with all their digits; computing with them, or
+// results that need more than 64 bits, are an error.
 //
 // Missing are templates in other files (extends, include, import), blocks, automatic escaping, and filters for HTML.
 package jinja

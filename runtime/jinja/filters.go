@@ -2,7 +2,6 @@ package jinja
 
 import (
 	"math"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -154,21 +153,6 @@ func filterDefault(m *machine, v any, a *args) any {
 	return v
 }
 
-func filterFloat(m *machine, v any, a *args) any {
-	m.use(v)
-	other := orElse(m.bind(a, "default")[0], 0.0)
-	if _, x, _, ok := number(v); ok {
-		return x
-	}
-	if s, ok := v.(string); ok {
-		m.read(s)
-		if x, err := strconv.ParseFloat(strings.TrimFunc(s, isSpace), 64); err == nil {
-			return x
-		}
-	}
-	return other
-}
-
 func filterFormat(m *machine, v any, a *args) any {
 	s := m.str(v)
 	if len(a.named) == 0 {
@@ -208,34 +192,6 @@ func filterIndent(m *machine, v any, a *args) any {
 	return out.String()
 }
 
-func filterInt(m *machine, v any, a *args) any {
-	m.use(v)
-	b := m.bind(a, "default", "base")
-	if n, x, isInt, ok := number(v); ok {
-		if isInt {
-			return n
-		}
-		if math.Abs(x) < 1<<62 {
-			return int64(x)
-		}
-		return orElse(b[0], int64(0))
-	}
-	s, _ := v.(string)
-	m.read(s)
-	s = strings.ReplaceAll(strings.TrimFunc(s, isSpace), "_", "")
-	base := m.integer(orElse(b[1], int64(10)), "the base")
-	if base != 0 && (base < 2 || base > 36) {
-		m.fail("int: the base %d is not between 2 and 36", base)
-	}
-	if n, err := strconv.ParseInt(s, base, 64); err == nil {
-		return n
-	}
-	if x, err := strconv.ParseFloat(s, 64); err == nil && math.Abs(x) < 1<<62 {
-		return int64(x)
-	}
-	return orElse(b[0], int64(0))
-}
-
 func filterReplace(m *machine, v any, a *args) any {
 	b := m.bind(a, "old", "new", "count")
 	if !given(b[1]) {
@@ -258,33 +214,6 @@ func (m *machine) replace(s, old, new string, n int) string {
 	m.made(len(s))
 	m.product(len(new), int64(times))
 	return strings.Replace(s, old, new, times)
-}
-
-func filterRound(m *machine, v any, a *args) any {
-	b := m.bind(a, "precision", "method")
-	n, x, isInt, ok := number(m.use(v))
-	if !ok {
-		m.fail("round needs a number, not a value of type %s", typeName(v))
-	}
-	digits := m.integer(orElse(b[0], int64(0)), "the precision")
-	method := m.str(orElse(b[1], "common"))
-	if method == "common" && isInt && digits >= 0 {
-		return n
-	}
-	scale := math.Pow(10, float64(digits))
-	switch method {
-	case "common":
-		if r, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', max(0, min(digits, 300)), 64), 64); err == nil && digits >= 0 {
-			return r
-		}
-		return math.RoundToEven(x*scale) / scale
-	case "ceil":
-		return math.Ceil(x*scale) / scale
-	case "floor":
-		return math.Floor(x*scale) / scale
-	}
-	m.fail("round: the method is common, ceil or floor")
-	return nil
 }
 
 func filterJSON(m *machine, v any, a *args) any {

@@ -27,7 +27,7 @@ func (w *jsonWriter) write(v any, line string) {
 		w.b.WriteString("null")
 	case bool:
 		w.b.WriteString(strconv.FormatBool(v))
-	case int64:
+	case int64, bigInt:
 		w.b.WriteString(text(v))
 	case float64:
 		w.b.WriteString(jsonFloat(v))
@@ -98,7 +98,7 @@ func (w *jsonWriter) keyText(k any) string {
 		return "null"
 	case bool:
 		return strconv.FormatBool(k)
-	case int64, string:
+	case int64, bigInt, string:
 		return text(k)
 	case float64:
 		return jsonFloat(k)

@@ -122,6 +122,9 @@ func (r *jsonReader) number() any {
 	if err != nil {
 		r.fail("%s is no number", word)
 	}
+	if !strings.ContainsAny(word, ".eE") {
+		return bigInt(word)
+	}
 	return x
 }
 

@@ -3,6 +3,7 @@ package jinja
 import (
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -13,6 +14,9 @@ func toGo(v any) any {
 	switch v := v.(type) {
 	case int64:
 		return float64(v)
+	case bigInt:
+		x, _ := strconv.ParseFloat(string(v), 64)
+		return x
 	case []any:
 		list := []any{}
 		for _, e := range v {
@@ -31,7 +35,7 @@ func toGo(v any) any {
 
 // FuzzFromJSON compares values with those of package encoding/json.
 func FuzzFromJSON(f *testing.F) {
-	for _, s := range []string{`{"a": [1, -2.5e3, null, true, "x\n\u00e9\ud83d\ude00\ud83d"], "b": {}}`, `[]`, `01`, `{"a":1,}`, `"\x"`, `1 2`, `-`, "\"\t\"", `1.`, `1.e5`, `[1,,2]`, `{"a" 1}`, `tru`, `1e999`} {
+	for _, s := range []string{`{"a": [1, -2.5e3, null, true, "x\n\u00e9\ud83d\ude00\ud83d"], "b": {}}`, `[]`, `01`, `{"a":1,}`, `"\x"`, `1 2`, `-`, "\"\t\"", `1.`, `1.e5`, `[1,,2]`, `{"a" 1}`, `tru`, `1e999`, `12345678901234567890`, `[-9223372036854775809]`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -81,8 +81,7 @@ func isOf(name string, v any) bool {
 		_, ok := v.(float64)
 		return ok
 	case "integer":
-		_, ok := v.(int64)
-		return ok
+		return typeName(v) == "int"
 	case "iterable":
 		return iterable(v)
 	case "mapping":
@@ -92,7 +91,7 @@ func isOf(name string, v any) bool {
 		return v == nil
 	case "number":
 		_, _, _, ok := number(v)
-		return ok
+		return ok || typeName(v) == "int"
 	case "sequence":
 		return isSequence(v)
 	case "string":

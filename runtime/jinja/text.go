@@ -20,6 +20,8 @@ func text(v any) string {
 		return "False"
 	case int64:
 		return strconv.FormatInt(v, 10)
+	case bigInt:
+		return string(v)
 	case float64:
 		return floatText(v)
 	case string:
@@ -112,7 +114,7 @@ func (m *machine) write(b *strings.Builder, v any, quoted bool) {
 		if quoted {
 			b.WriteString("Undefined")
 		}
-	case nil, bool, int64, float64:
+	case nil, bool, int64, bigInt, float64:
 		b.WriteString(text(v))
 	default:
 		b.WriteString("<" + typeName(v) + ">")

@@ -62,7 +62,7 @@ func typeName(v any) string {
 		return "NoneType"
 	case bool:
 		return "bool"
-	case int64:
+	case int64, bigInt:
 		return "int"
 	case float64:
 		return "float"
@@ -123,12 +123,15 @@ func truth(v any) bool {
 	return true
 }
 
-// use fails if a value is undefined.
+// use fails if a value is undefined, or no operation can use it.
 //
 //go:noinline
 func (m *machine) use(v any) any {
-	if u, ok := v.(*undefined); ok {
-		m.fail("%s", u.text)
+	switch v := v.(type) {
+	case *undefined:
+		m.fail("%s", v.text)
+	case bigInt:
+		m.overflow()
 	}
 	return v
 }
@@ -145,7 +148,7 @@ func missing(of any, name any) *undefined {
 // short is a value in a message.
 func short(v any) string {
 	switch v := v.(type) {
-	case nil, bool, int64, float64:
+	case nil, bool, int64, bigInt, float64:
 		return text(v)
 	case string:
 		if len(v) > 40 {

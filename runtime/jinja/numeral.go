@@ -1,0 +1,205 @@
+package jinja
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// bigInt is an integer that needs more than 64 bits, as its digits. It is printed, compared with itself and written as
+// JSON. Computing with it is an error.
+type bigInt string
+
+// maxDigits bounds the digits of an integer in a text, as Python does.
+const maxDigits = 4300
+
+// numeral returns a text as package strconv reads it: without white space around it, without underscores, and with the
+// digits of all scripts as those of ASCII. An underscore that is not between letters or digits makes it empty.
+func numeral(s string) string {
+	var b strings.Builder
+	word, under := false, false
+	for _, r := range strings.TrimFunc(s, isSpace) {
+		is := r != '_' && isWord(r)
+		if !is && (under || r == '_' && !word) {
+			return ""
+		}
+		word, under = is, r == '_'
+		if !under {
+			b.WriteRune(decimal(r))
+		}
+	}
+	if under {
+		return ""
+	}
+	return b.String()
+}
+
+// decimal returns the digit of ASCII with the value of a digit, and other characters as they are.
+func decimal(r rune) rune {
+	for _, digits := range unicode.Nd.R16 { // blocks of ten that begin with 0
+		if lo := rune(digits.Lo); lo <= r && r <= rune(digits.Hi) {
+			return '0' + (r-lo)%10
+		}
+	}
+	return r
+}
+
+// floatOf returns the number that a text is, as Python's float reads it.
+func floatOf(s string) (x float64, ok bool) {
+	if strings.ContainsAny(s, "xX") { // Go reads numbers with a base, too
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(s, 64)
+	return x, err == nil || math.IsInf(x, 0) // too large
+}
+
+func filterFloat(m *machine, v any, a *args) any {
+	other := orElse(m.bind(a, "default")[0], 0.0)
+	if big, ok := v.(bigInt); ok {
+		v = string(big)
+	}
+	if _, x, _, ok := number(m.use(v)); ok {
+		return x
+	}
+	if s, ok := v.(string); ok {
+		m.read(s)
+		if x, ok := floatOf(numeral(s)); ok {
+			return x
+		}
+	}
+	return other
+}
+
+func filterInt(m *machine, v any, a *args) any {
+	b := m.bind(a, "default", "base")
+	other := orElse(b[0], int64(0))
+	if _, ok := v.(bigInt); ok {
+		return v
+	}
+	n, x, isInt, ok := number(m.use(v))
+	switch {
+	case isInt:
+		return n
+	case ok:
+		return m.whole(x, other)
+	}
+	s, _ := v.(string)
+	m.read(s)
+	s = numeral(s)
+	base := m.integer(orElse(b[1], int64(10)), "the base")
+	if base != 0 && (base < 2 || base > 36) {
+		m.fail("int: the base %d is not between 2 and 36", base)
+	}
+	if n := m.wholeText(s, base); n != nil {
+		return n
+	}
+	if x, ok := floatOf(s); ok {
+		return m.whole(x, other)
+	}
+	return other
+}
+
+// whole returns a number without its fraction.
+func (m *machine) whole(x float64, other any) any {
+	switch {
+	case math.IsNaN(x):
+		return other
+	case math.IsInf(x, 0):
+		m.fail("int: infinity is no integer")
+	case math.Abs(x) < 1<<63:
+		return int64(x)
+	}
+	return bigInt(strconv.FormatFloat(x, 'f', 0, 64))
+}
+
+// wholeText returns the integer that a text is, as Python's int reads it; nil if it is none. A prefix such as 0x is that
+// of the base, or with base 0 its name.
+func (m *machine) wholeText(s string, base int) any {
+	sign, digits := "", s
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		sign, digits = s[:1], s[1:]
+	}
+	if len(digits) > 1 && digits[0] == '0' {
+		if named := prefixes[digits[1]|0x20]; named != 0 && (base == 0 || base == named) {
+			digits, base = digits[2:], named
+		}
+	}
+	zeros := strings.TrimLeft(digits, "0")
+	if base == 0 {
+		if base = 10; zeros != "" && zeros != digits {
+			return nil
+		}
+	}
+	n, err := strconv.ParseUint(digits, base, 64) // allows no sign
+	if err == nil && n <= math.MaxInt64 {
+		if sign == "-" {
+			return -int64(n)
+		}
+		return int64(n)
+	}
+	if err != nil && n == 0 { // other than too large
+		return nil
+	}
+	if base != 10 || len(digits) > maxDigits {
+		m.overflow()
+	}
+	return bigInt(strings.TrimPrefix(sign, "+") + zeros)
+}
+
+// prefixes are the bases that a letter after 0 names.
+var prefixes = map[byte]int{'x': 16, 'o': 8, 'b': 2}
+
+func filterRound(m *machine, v any, a *args) any {
+	b := m.bind(a, "precision", "method")
+	n, x, isInt, ok := number(m.use(v))
+	if !ok {
+		m.fail("round needs a number, not a value of type %s", typeName(v))
+	}
+	digits := m.integer(orElse(b[0], int64(0)), "the precision")
+	scale := math.Pow(10, float64(digits))
+	switch m.str(orElse(b[1], "common")) {
+	case "common":
+		if isInt {
+			return m.roundInt(n, digits)
+		}
+		return roundFloat(x, digits)
+	case "ceil":
+		return math.Ceil(x*scale) / scale
+	case "floor":
+		return math.Floor(x*scale) / scale
+	}
+	m.fail("round: the method is common, ceil or floor")
+	return nil
+}
+
+// roundInt rounds to a multiple of a power of ten, one half to the even multiple.
+func (m *machine) roundInt(n int64, digits int) any {
+	unit := int64(1)
+	for ; digits < 0; digits++ {
+		if unit > math.MaxInt64/10 {
+			return int64(0)
+		}
+		unit *= 10
+	}
+	q, rest := n/unit, magnitude(n%unit)
+	if half := uint64(unit) - rest; rest > half || rest == half && q%2 != 0 {
+		q += 1 | n>>63 // away from 0
+	}
+	return m.integers("*", q, unit)
+}
+
+func roundFloat(x float64, digits int) float64 {
+	if digits < -308 {
+		return 0 * x
+	}
+	if digits < 0 {
+		scale := math.Pow(10, float64(-digits))
+		return math.RoundToEven(x/scale) * scale
+	}
+	r, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', min(digits, 324), 64), 64)
+	if err != nil {
+		return x
+	}
+	return r
+}
