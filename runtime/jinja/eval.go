@@ -125,6 +125,10 @@ func (m *machine) attribute(of any, name string) (any, bool) {
 		return of.attrs.find(name)
 	case attributed:
 		return of.attr(m, name)
+	case tuple:
+		if v, ok := groupAttr(of, name); ok {
+			return v, true
+		}
 	}
 	if f := method(of, name); f != nil {
 		return f, true

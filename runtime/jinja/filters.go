@@ -217,10 +217,10 @@ func (m *machine) replace(s, old, new string, n int) string {
 }
 
 func filterJSON(m *machine, v any, a *args) any {
-	b := m.bind(a, "indent", "ensure_ascii", "separators", "sort_keys")
-	w := jsonWriter{m: m, item: ", ", key: ": ", ascii: truth(orElse(b[1], false)), sorted: truth(orElse(b[3], false))}
+	b := m.bind(a, "ensure_ascii", "indent", "separators", "sort_keys")
+	w := jsonWriter{m: m, item: ", ", key: ": ", ascii: truth(orElse(b[0], false)), sorted: truth(orElse(b[3], false))}
 	line := ""
-	if indent := orElse(b[0], nil); indent != nil {
+	if indent := orElse(b[1], nil); indent != nil {
 		text, ok := indent.(string)
 		if !ok {
 			text = strings.Repeat(" ", max(0, min(maxWidth, m.integer(indent, "the indentation"))))

@@ -109,8 +109,9 @@ func (m *machine) folded(caseSensitive any) func(v any) any {
 	}
 }
 
-// sorted returns a list in the order of what a function gives for its elements.
-func (m *machine) sorted(list []any, key func(any) any) []any {
+// sorted returns a list in the order of what a function gives for its elements, or in reverse. Equal elements keep their
+// order.
+func (m *machine) sorted(list []any, reverse bool, key func(any) any) []any {
 	type keyed struct{ key, v any }
 	all := make([]keyed, len(list))
 	for i, v := range list {
@@ -118,6 +119,9 @@ func (m *machine) sorted(list []any, key func(any) any) []any {
 	}
 	slices.SortStableFunc(all, func(a, b keyed) int {
 		cmp, _ := m.order(a.key, b.key, "sort")
+		if reverse {
+			return -cmp
+		}
 		return cmp
 	})
 	out := make([]any, len(all))
@@ -152,11 +156,7 @@ func filterDictSort(m *machine, v any, a *args) any {
 		m.fail("dictsort: by is key or value")
 	}
 	fold := m.folded(orElse(b[0], false))
-	list := m.sorted(m.pairs(v), func(p any) any { return fold(p.(tuple)[at]) })
-	if truth(orElse(b[2], false)) {
-		slices.Reverse(list)
-	}
-	return list
+	return m.sorted(m.pairs(v), truth(orElse(b[2], false)), func(p any) any { return fold(p.(tuple)[at]) })
 }
 
 // pairs returns the items of a dictionary.
@@ -190,20 +190,32 @@ func filterLast(m *machine, v any, a *args) any {
 	return &undefined{"there is no last element of an empty sequence"}
 }
 
+// grouped is after the end of the tuples that groupby returns: it marks those whose elements have names.
+type grouped struct{}
+
+// groupAttr returns the attribute grouper or list of a tuple that groupby returned.
+func groupAttr(t tuple, name string) (any, bool) {
+	at := slices.Index([]string{"grouper", "list"}, name)
+	if at < 0 || cap(t) < 3 || t[:3][2] != any(grouped{}) {
+		return nil, false
+	}
+	return t[at], true
+}
+
 // filterGroup returns pairs of a value of an attribute and the elements that have it.
 func filterGroup(m *machine, v any, a *args) any {
 	b := m.bind(a, "attribute", "default", "case_sensitive")
 	get, fold := m.attributeOr(b[0], orElse(b[1], nil)), m.folded(orElse(b[2], false))
 	var groups []any
 	var last any
-	for _, e := range m.sorted(m.elements(v), func(e any) any { return fold(get(e)) }) {
+	for _, e := range m.sorted(m.elements(v), false, func(e any) any { return fold(get(e)) }) {
 		key := fold(get(e))
 		if n := len(groups); n > 0 && m.equal(key, last) {
 			g := groups[n-1].(tuple)
 			g[1] = append(g[1].([]any), e)
 			continue
 		}
-		groups, last = append(groups, tuple{get(e), []any{e}}), key
+		groups, last = append(groups, tuple{get(e), []any{e}, grouped{}}[:2]), key
 	}
 	return groups
 }
@@ -373,21 +385,13 @@ func filterSort(m *machine, v any, a *args) any {
 	} else if given(b[2]) {
 		keys = []func(any) any{m.getter(b[2])}
 	}
-	list := slices.Clone(m.elements(v))
-	if truth(orElse(b[0], false)) { // equal elements keep their order
-		slices.Reverse(list)
-	}
-	list = m.sorted(list, func(v any) any {
+	return m.sorted(m.elements(v), truth(orElse(b[0], false)), func(v any) any {
 		var t tuple
 		for _, key := range keys {
 			t = append(t, fold(key(v)))
 		}
 		return t
 	})
-	if truth(orElse(b[0], false)) {
-		slices.Reverse(list)
-	}
-	return list
 }
 
 func filterSum(m *machine, v any, a *args) any {

@@ -79,7 +79,7 @@ func (w *jsonWriter) dict(d *Dict, line string) {
 	inner := w.open('{', line)
 	keys := d.keys
 	if w.sorted {
-		keys = w.m.sorted(keys, func(v any) any { return v })
+		keys = w.m.sorted(keys, false, func(v any) any { return v })
 	}
 	for i, k := range keys {
 		w.separate(i, inner)
