@@ -24,7 +24,7 @@ func (m *machine) percent(format string, v any) string {
 		}
 		key, spec, verb, n := verbOf(format[i+1:])
 		i += n
-		if verb == '%' {
+		if verb == '%' && n == 1 {
 			b.WriteByte('%')
 			continue
 		}
@@ -85,27 +85,46 @@ func (m *machine) verb(spec string, verb byte, v any) string {
 	n, x, isInt, ok := number(v)
 	switch verb {
 	case 's':
-		return fmt.Sprintf("%"+spec+"s", m.str(v))
+		return padded(spec, m.str(v))
 	case 'r':
-		return fmt.Sprintf("%"+spec+"s", m.repr(v))
+		return padded(spec, m.repr(v))
 	case 'd', 'i', 'u', 'x', 'X', 'o':
 		if ok && !isInt && math.Abs(x) < 1<<62 && verb != 'x' && verb != 'X' && verb != 'o' {
 			n = int64(x)
 		} else if !ok || !isInt {
 			m.fail("%%%c needs an integer, not a value of type %s", verb, typeName(v))
 		}
-		if verb == 'i' || verb == 'u' {
+		switch {
+		case verb == 'i' || verb == 'u':
 			verb = 'd'
+		case verb == 'o' && strings.Contains(spec, "#"):
+			spec, verb = strings.ReplaceAll(spec, "#", ""), 'O' // 0o17, not 017
 		}
 		return fmt.Sprintf("%"+spec+string(verb), n)
 	case 'f', 'F', 'e', 'E', 'g', 'G':
 		if !ok {
 			m.fail("%%%c needs a number, not a value of type %s", verb, typeName(v))
 		}
+		width, _, precise := strings.Cut(spec, ".")
+		switch {
+		case math.IsInf(x, 0) || math.IsNaN(x):
+			return padded(width, floatText(x))
+		case !precise:
+			spec += ".6" // Go takes as many digits as %g needs
+		}
 		return fmt.Sprintf("%"+spec+string(verb), x)
 	}
 	m.fail("%%%s%s is no format", spec, printableVerb(verb))
 	return ""
+}
+
+// padded makes a text as long as a specification says, such as -5.2. Signs and zeros are for numbers alone.
+func padded(spec, s string) string {
+	flags := strings.TrimLeft(spec, "0+- #")
+	if strings.Contains(spec[:len(spec)-len(flags)], "-") {
+		flags = "-" + flags
+	}
+	return fmt.Sprintf("%"+flags+"s", s)
 }
 
 func printableVerb(verb byte) string {
@@ -118,7 +137,7 @@ func printableVerb(verb byte) string {
 // braces formats values by a text with {}, {0} and {name}, as the method format does.
 func (m *machine) braces(format string, a *args) string {
 	var b strings.Builder
-	next := 0
+	next := 0 // less than 0: places have numbers
 	for i := 0; i < len(format); i++ {
 		c := format[i]
 		double := i+1 < len(format) && format[i+1] == c
@@ -160,11 +179,18 @@ func (m *machine) field(name string, a *args, next *int) string {
 }
 
 func (m *machine) fieldValue(name string, a *args, next *int) any {
-	if name == "" {
+	automatic := name == ""
+	if automatic && *next >= 0 {
 		name = strconv.Itoa(*next)
 		*next++
 	}
 	if i, err := strconv.Atoi(name); err == nil {
+		if !automatic && *next == 0 {
+			*next = -1
+		}
+		if automatic != (*next >= 0) {
+			m.fail("format: {} and {%d} are not used in one text", i)
+		}
 		if i < 0 || i >= len(a.pos) {
 			m.fail("format: there is no argument %d", i)
 		}

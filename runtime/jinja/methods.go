@@ -311,7 +311,11 @@ const (
 
 func (m *machine) justify(s string, a *args, at padding) any {
 	b := m.bind(a, "width", "fillchar")
-	return m.pad(s, m.integer(b[0], "the width"), m.textArg(orElse(b[1], " ")), at)
+	fill := m.textArg(orElse(b[1], " "))
+	if utf8.RuneCountInString(fill[:min(len(fill), 8)]) != 1 {
+		m.fail("%s: the text to fill with has one character", a.of)
+	}
+	return m.pad(s, m.integer(b[0], "the width"), fill, at)
 }
 
 // pad makes a text at least as long as a width.
