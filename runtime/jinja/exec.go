@@ -114,6 +114,20 @@ type macro struct {
 	scope *scope
 }
 
+func (c *macro) attr(_ *machine, name string) (any, bool) {
+	switch name {
+	case "name":
+		return c.name, true
+	case "arguments":
+		names := tuple{}
+		for _, p := range c.params {
+			names = append(names, p.name)
+		}
+		return names, true
+	}
+	return nil, false
+}
+
 // call returns what the macro prints.
 func (c *macro) call(m *machine, a *args) (s string) {
 	at := m.at

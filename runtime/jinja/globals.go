@@ -103,6 +103,10 @@ func cyclerOf(m *machine, a *args) any {
 
 func (c *cycler) attr(_ *machine, name string) (any, bool) {
 	switch name {
+	case "pos":
+		return int64(c.i), true
+	case "items":
+		return tuple(c.vals), true
 	case "current":
 		return c.vals[c.i], true
 	case "next":

@@ -245,6 +245,7 @@ func (p *parser) ifStatement() stmt {
 
 func (p *parser) forStatement(at int) stmt {
 	s := forStmt{at: at, target: p.targets()}
+	p.noLoop(s.target)
 	if !p.skipName("in") {
 		p.fail(p.token().at, "unexpected %v: \"in\" is missing", p.token())
 	}
@@ -267,6 +268,16 @@ func (p *parser) forStatement(at int) stmt {
 	}
 	p.want(kindBlockEnd, "%}")
 	return s
+}
+
+// noLoop refuses the name loop as the target of a loop.
+func (p *parser) noLoop(t target) {
+	if t.name == "loop" && t.attr == "" {
+		p.fail(t.at, "loop cannot be assigned to by a for statement")
+	}
+	for _, part := range t.parts {
+		p.noLoop(part)
+	}
 }
 
 func (p *parser) setStatement(at int) stmt {
@@ -345,11 +356,16 @@ func (p *parser) macroBody(m *macroStmt, end string) {
 // params reads the parameters of a macro.
 func (p *parser) params() (list []param) {
 	p.wantOp("(")
+	names := map[string]bool{}
 	for !p.isOp(")") {
 		if len(list) > 0 {
 			p.wantOp(",")
 		}
 		name := p.want(kindName, "the name of a parameter")
+		if names[name.text] {
+			p.fail(name.at, "there are two parameters %s", name.text)
+		}
+		names[name.text] = true
 		one := param{name: name.text}
 		if p.skipOp("=") {
 			one.fallback = p.expression()

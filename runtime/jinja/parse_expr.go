@@ -372,10 +372,11 @@ func (p *parser) name(t lexeme) expr {
 }
 
 func (p *parser) integer(t lexeme) expr {
-	n, err := strconv.ParseInt(t.text, 0, 64)
-	if err != nil {
-		n, err = strconv.ParseInt(t.text, 10, 64) // zeros before it
+	zeros := strings.TrimLeft(t.text, "0")
+	if zeros != t.text && zeros != "" && zeros[0] >= '0' && zeros[0] <= '9' {
+		p.fail(t.at, "the number %s begins with 0", short(t.text))
 	}
+	n, err := strconv.ParseInt(t.text, 0, 64)
 	if err != nil {
 		p.fail(t.at, "the number %s is too large", t.text)
 	}

@@ -106,6 +106,8 @@ func (m *machine) write(b *strings.Builder, v any, quoted bool) {
 		}
 		b.WriteString(v.name + "(")
 		m.writeList(b, '[', v.list, "])")
+	case *macro:
+		b.WriteString("<Macro " + quote(v.name) + ">")
 	case *namespace:
 		b.WriteString("<Namespace ")
 		m.writeDict(b, v.attrs)
