@@ -355,7 +355,11 @@ func (l *lexer) quoted(quote byte) {
 			i++
 		case quote:
 			l.at = i + 1
-			l.add(kindString, unescape(l.src[start+1:i]), start)
+			text, fault := unescape(l.src[start+1 : i])
+			if fault != "" {
+				l.fail(start, "%s", fault)
+			}
+			l.add(kindString, text, start)
 			return
 		}
 	}

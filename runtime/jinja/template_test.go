@@ -49,6 +49,8 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"{{ raise_exception('Roles must alternate') }}", "Roles must alternate (raised at line 1, column 19)"},
 		{"{{ [1].append(2) }}", "line 1, column 8: append would change a list: values of a template do not change"},
 		{"{{ 1 / 0 }}", "line 1, column 6: division by zero"},
+		{`{{ '\N{BULLET}' }}`, `line 1, column 4: names of characters such as \N{BULLET} are not supported`},
+		{`{{ '\u12' }}`, `line 1, column 4: the escape \u is no number of a character`},
 		{"{{ 'inf' | int }}", "line 1, column 12: int: infinity is no integer"}, // as jinja2 before 3.1.5; 0 since then
 		{"{{ '99999999999999999999' | int + 1 }}", "line 1, column 33: an integer needs more than 64 bits"},
 		{"{{ 9223372036854775807 + 1 }}", "line 1, column 24: an integer needs more than 64 bits"},

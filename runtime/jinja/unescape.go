@@ -3,6 +3,7 @@ package jinja
 import (
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -11,10 +12,11 @@ var simpleEscapes = map[byte]string{
 	'n': "\n", 't': "\t", 'r': "\r", 'b': "\b", 'f': "\f", 'v': "\v", 'a': "\a", '\\': "\\", '\'': "'", '"': "\"", '\n': "",
 }
 
-// unescape returns the value of a string literal. A backslash before another character stays, as in Python.
-func unescape(s string) string {
+// unescape returns the value of a string literal, or what is wrong with it. A backslash before another character stays,
+// as in Python.
+func unescape(s string) (value, fault string) {
 	if !strings.Contains(s, "\\") {
-		return s
+		return s, ""
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -28,19 +30,36 @@ func unescape(s string) string {
 			continue
 		}
 		r, n := coded(s[i:])
-		if n == 0 {
+		switch {
+		case n > 0:
+			b.WriteRune(r)
+			i += n - 1
+		case s[i] == 'N':
+			return "", "names of characters such as \\N{BULLET} are not supported"
+		case strings.IndexByte("xuU", s[i]) >= 0:
+			return "", "the escape \\" + s[i:i+1] + " is no number of a character"
+		default:
 			b.WriteByte('\\')
 			b.WriteByte(s[i])
-			continue
 		}
-		b.WriteRune(r)
-		i += n - 1
 	}
-	return b.String()
+	return b.String(), ""
 }
 
-// coded reads the number of a character, as in x41, u00e9, U0001f600 or 101, and returns its length.
+// coded is codedUnit for characters: two halves of one are joined.
 func coded(s string) (r rune, n int) {
+	r, n = codedUnit(s)
+	if utf16.IsSurrogate(r) && strings.HasPrefix(s[n:], `\u`) {
+		low, k := codedUnit(s[n+1:])
+		if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+			return pair, n + 1 + k
+		}
+	}
+	return r, n
+}
+
+// codedUnit reads the number of a character, as in x41, u00e9, U0001f600 or 101, and returns its length.
+func codedUnit(s string) (r rune, n int) {
 	base, first, width := 16, 1, map[byte]int{'x': 2, 'u': 4, 'U': 8}[s[0]]
 	if width == 0 {
 		base, first, width = 8, 0, octalDigits(s)

@@ -64,6 +64,8 @@ var expressions = []string{
 	"{'a': 'é'} | tojson(2)", "{'a': 'é'} | tojson(true)", "{'a': 'é'} | tojson(false, 2)", "{'a': 'é'} | tojson(false, none, ('; ', '='))", "{'b': 1, 'a': 'é'} | tojson(false, 1, none, true)",
 	// Numbers that begin with 0.
 	"007", "00", "0_0", "0_7", "0.5", "00.5", "0", "[0, 1]",
+	// Escapes.
+	`'\ud83d\ude00'`, `'a\ud83d\ude00\u00e9b'`, `'\x41\u0042\U00000043\103'`, `'\x4'`, `'\xzz'`, `'\u12'`, `'\U0011ffff'`, `'\8\400\q'`, `'a\nb\\'`,
 	// Ranges, and the keys, values and items of a dictionary.
 	"range(5)", "range(2, 5)", "range(0, 10, 3)", "range(5, 0, -1)[1:]", "range(10)[2:5]", "range(10)[::-1]", "range(10)[8:2:-3] | list", "range(5)[9]", "range(3) + [1]", "range(3) * 2", "range(3) | tojson", "[range(3)] | tojson", "range(5) == range(5)", "range(3) == [0, 1, 2]", "range(5) is sequence", "range(3) | string", "'%s' % range(3)", "range(3) ~ ''", "[range(3)]", "1 in range(3)", "range(3) | sum", "range(0) | default('x', true)", "range(3) | last", "range(5) | length", "range(3).x",
 	"d.keys()", "d.values()", "d.items()", "ed.keys()", "d.keys()[0]", "d.items()[0]", "d.items()[:1]", "d.keys() | tojson", "d.items() | tojson", "d.values() | list | tojson", "d.keys() is sequence", "d.items() is iterable", "d.keys() is mapping", "d.items() | first", "d.keys() | last", "d.keys() | join(',')", "d.keys() | sort", "d.values() | length", "'b' in d.keys()", "ed.keys() | default('x', true)", "d.keys() == d.keys()", "d.values() == d.values()", "d.keys() == ['b', 'a', 'C']", "d.keys() + ['z']", "d.keys() | reverse | list", "d.keys() | map('upper') | join", "dict(d.items()) == d", "d.values() | select | list", "[d.keys()]",
