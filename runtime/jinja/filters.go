@@ -4,7 +4,6 @@ import (
 	"math"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // filter is a filter: a function of a value and the arguments after its name.
@@ -36,7 +35,7 @@ func filterOf(name string) filter {
 	case "int":
 		return filterInt
 	case "lower":
-		return textFilter(strings.ToLower)
+		return textFilter(lower)
 	case "replace":
 		return filterReplace
 	case "round":
@@ -96,29 +95,6 @@ func filterAttr(m *machine, v any, a *args) any {
 		return attr
 	}
 	return missing(v, name)
-}
-
-// capitalize makes the first character upper case and the others lower case.
-func capitalize(s string) string {
-	_, n := utf8.DecodeRuneInString(s)
-	s = upper(s[:n]) + s[n:]
-	_, n = utf8.DecodeRuneInString(s)
-	return s[:n] + strings.ToLower(s[n:])
-}
-
-// title capitalizes each word. Words are separated by white space, hyphens and opening brackets.
-func title(s string) string {
-	var b strings.Builder
-	start := true
-	for _, r := range s {
-		if start {
-			b.WriteString(upper(string(r)))
-		} else {
-			b.WriteRune(unicode.ToLower(r))
-		}
-		start = isSpace(r) || strings.ContainsRune("-({[<", r)
-	}
-	return b.String()
 }
 
 // filterEscape escapes a text, unless it is markup.

@@ -103,7 +103,7 @@ func (m *machine) folded(caseSensitive any) func(v any) any {
 		if s, ok := v.(string); ok {
 			m.read(s)
 			m.made(len(s))
-			return strings.ToLower(s)
+			return lower(s)
 		}
 		return v
 	}

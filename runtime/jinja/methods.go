@@ -108,14 +108,14 @@ func textMethod(s, name string) func(*machine, *args) any {
 // plainMethods are the methods of texts without arguments.
 var plainMethods = map[string]func(s string) any{
 	"upper":      func(s string) any { return upper(s) },
-	"lower":      func(s string) any { return strings.ToLower(s) },
-	"casefold":   func(s string) any { return strings.ToLower(wide.Replace(s)) },
+	"lower":      func(s string) any { return lower(s) },
+	"casefold":   func(s string) any { return fold(s) },
 	"capitalize": func(s string) any { return capitalize(s) },
 	"title":      func(s string) any { return titleWords(s) },
-	"swapcase":   func(s string) any { return strings.Map(swapCase, s) },
-	"isdigit":    every(unicode.IsDigit),
+	"swapcase":   func(s string) any { return swapCase(s) },
+	"isdigit":    every(isDigit),
 	"isdecimal":  every(unicode.IsDigit),
-	"isnumeric":  every(unicode.IsNumber),
+	"isnumeric":  every(isNumeric),
 	"isalpha":    every(unicode.IsLetter),
 	"isalnum":    every(func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }),
 	"isspace":    every(isSpace),
@@ -129,26 +129,6 @@ func every(is func(rune) bool) func(string) any {
 	return func(s string) any {
 		return s != "" && strings.IndexFunc(s, func(r rune) bool { return !is(r) }) < 0
 	}
-}
-
-// swapCase and titleWords change one character to one, unlike upper.
-func swapCase(r rune) rune {
-	if unicode.IsUpper(r) {
-		return unicode.ToLower(r)
-	}
-	return unicode.ToUpper(r)
-}
-
-// titleWords makes each letter upper case that is after a character without case, and the others lower case.
-func titleWords(s string) string {
-	cased := false
-	return strings.Map(func(r rune) rune {
-		was := cased
-		if cased = unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r); was {
-			return unicode.ToLower(r)
-		}
-		return unicode.ToTitle(r)
-	}, s)
 }
 
 // textMethods are the methods of texts with arguments.

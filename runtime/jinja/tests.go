@@ -1,7 +1,5 @@
 package jinja
 
-import "strings"
-
 // test is a test: a question about a value.
 type test func(m *machine, v any, a *args) bool
 
@@ -119,12 +117,4 @@ func isSequence(v any) bool {
 	}
 	_, ok := indexed(v)
 	return ok
-}
-
-// cased reports whether a text has letters, all of one case.
-func cased(s string, inUpper bool) bool {
-	if inUpper {
-		return s == upper(s) && s != strings.ToLower(s)
-	}
-	return s == strings.ToLower(s) && s != upper(s)
 }

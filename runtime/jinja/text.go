@@ -52,12 +52,6 @@ func floatText(x float64) string {
 	return s
 }
 
-// wide replaces characters by their upper case, where that has several. It knows those of common texts: Unicode has 90
-// more, and emitted programs have little room.
-var wide = strings.NewReplacer(strings.Split("ß SS ﬀ FF ﬁ FI ﬂ FL ﬃ FFI ﬄ FFL", " ")...)
-
-func upper(s string) string { return strings.ToUpper(wide.Replace(s)) }
-
 // str returns a value as text, as printing it does.
 func (m *machine) str(v any) string {
 	if s, ok := unmarked(v).(string); ok {
