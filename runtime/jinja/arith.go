@@ -47,8 +47,8 @@ func (e binaryExpr) eval(m *machine) any {
 
 // binary applies an operator to numbers, texts or lists.
 func (m *machine) binary(op string, a, b any) any {
-	if s, ok := unmarked(a).(string); ok && op == "%" {
-		return m.percent(s, b)
+	if _, ok := unmarked(a).(string); ok && op == "%" {
+		return m.percent(a, b)
 	}
 	m.use(a)
 	m.use(b)
@@ -130,14 +130,14 @@ func (m *machine) joinLists(a, b []any) []any {
 // repeat returns a text or list n times; nil if it is neither.
 func (m *machine) repeat(v any, n int64) any {
 	n = max(n, 0)
-	switch v := unmarked(v).(type) {
+	switch val := unmarked(v).(type) {
 	case string:
-		m.product(len(v), n)
-		return strings.Repeat(v, int(n))
+		m.product(len(val), n)
+		return marked(v, strings.Repeat(val, int(n)))
 	case []any:
-		return m.repeatList(v, n)
+		return m.repeatList(val, n)
 	case tuple:
-		return tuple(m.repeatList(v, n))
+		return tuple(m.repeatList(val, n))
 	}
 	return nil
 }
@@ -287,17 +287,17 @@ func (m *machine) slice(of any, s sliceExpr, at int) any {
 		}
 	}
 	m.at = at
-	switch of := unmarked(m.use(of)).(type) {
+	switch val := unmarked(m.use(of)).(type) {
 	case []any:
-		return m.pick(of, bounds)
+		return m.pick(val, bounds)
 	case tuple:
-		return tuple(m.pick(of, bounds))
+		return tuple(m.pick(val, bounds))
 	case string:
-		s, _ := m.sliceText(of, bounds)
-		return s
+		s, _ := m.sliceText(val, bounds)
+		return marked(of, s)
 	case *view:
-		if of.name == "range" {
-			return of.slice(m, bounds)
+		if val.name == "range" {
+			return val.slice(m, bounds)
 		}
 	}
 	m.fail("only texts and lists have slices")

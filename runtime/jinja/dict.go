@@ -89,6 +89,8 @@ func canonical(key any, depth int) (any, bool) {
 	switch k := key.(type) {
 	case nil, string, bigInt:
 		return k, true
+	case markup:
+		return string(k), true
 	case bool, int64:
 		n, _, _, _ := number(k)
 		return n, true

@@ -15,7 +15,14 @@ func (e *nameExpr) eval(m *machine) any {
 
 func (e listExpr) eval(m *machine) any { return m.evalAll(e) }
 
-func (e tupleExpr) eval(m *machine) any { return tuple(m.evalAll(e)) }
+// eval keeps markup, which a format may escape or not.
+func (e tupleExpr) eval(m *machine) any {
+	t := make(tuple, len(e))
+	for i, of := range e {
+		t[i] = m.eval(of)
+	}
+	return t
+}
 
 func (m *machine) evalAll(list []expr) []any {
 	vals := make([]any, len(list))
@@ -84,7 +91,8 @@ func (m *machine) element(of, i any) (any, bool) {
 		return nil, false
 	}
 	if s, ok := unmarked(of).(string); ok {
-		return m.character(s, n)
+		v, ok := m.character(s, n)
+		return marked(of, v), ok
 	}
 	list, _ := indexed(of)
 	return at(list, n)
@@ -119,6 +127,7 @@ func (m *machine) character(s string, n int64) (any, bool) {
 // attribute returns an attribute of a value's type.
 func (m *machine) attribute(of any, name string) (any, bool) {
 	m.step(len(name) / 64)
+	safe := isMarkup(of)
 	of = unmarked(of)
 	switch of := of.(type) {
 	case *namespace:
@@ -131,6 +140,9 @@ func (m *machine) attribute(of any, name string) (any, bool) {
 		}
 	}
 	if f := method(of, name); f != nil {
+		if safe {
+			f = markedMethod(f)
+		}
 		return f, true
 	}
 	if v, ok := changes[name]; ok && v == typeName(of) {
@@ -176,7 +188,7 @@ func (m *machine) apply(name string, v any, a *args) any {
 	if f == nil {
 		m.fail("there is no filter %s", name)
 	}
-	return f(m, m.begin(name, v, a, "escape", "e"), a)
+	return f(m, m.begin(name, v, a, "escape", "e", "format"), a)
 }
 
 // begin counts a step for a filter or a test, and returns its value. Only those of some names see whether a text is

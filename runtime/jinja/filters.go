@@ -110,11 +110,6 @@ func filterEscape(m *machine, v any, a *args) any {
 	return markup(s)
 }
 
-// escapeHTML replaces what HTML gives a meaning to.
-func escapeHTML(s string) string { return special.Replace(s) }
-
-var special = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", "\"", "&#34;")
-
 func filterCenter(m *machine, v any, a *args) any {
 	width := m.integer(orElse(m.bind(a, "width")[0], int64(80)), "the width")
 	return m.pad(m.str(v), width, " ", padBoth)
@@ -130,7 +125,7 @@ func filterDefault(m *machine, v any, a *args) any {
 }
 
 func filterFormat(m *machine, v any, a *args) any {
-	s := m.str(v)
+	s := marked(v, m.str(v))
 	if len(a.named) == 0 {
 		return m.percent(s, tuple(a.pos))
 	}

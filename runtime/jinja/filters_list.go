@@ -100,7 +100,7 @@ func (m *machine) folded(caseSensitive any) func(v any) any {
 		return func(v any) any { return v }
 	}
 	return func(v any) any {
-		if s, ok := v.(string); ok {
+		if s, ok := unmarked(v).(string); ok {
 			m.read(s)
 			m.made(len(s))
 			return lower(s)

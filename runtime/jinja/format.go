@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// percent formats values by a text with %s, %d and the like.
-func (m *machine) percent(format string, v any) string {
+// percent formats values by a text with %s, %d and the like. One that is markup escapes them.
+func (m *machine) percent(by, v any) any {
+	format := m.str(by)
 	vals, isTuple := v.(tuple)
 	if !isTuple {
 		vals = tuple{v}
@@ -28,14 +29,14 @@ func (m *machine) percent(format string, v any) string {
 			b.WriteByte('%')
 			continue
 		}
-		b.WriteString(m.verb(spec, verb, m.operand(key, dict, vals, &used)))
+		b.WriteString(m.verb(spec, verb, m.operand(key, dict, vals, &used), by))
 		m.room(b.Len())
 	}
 	if used < len(vals) && dict == nil && (isTuple || used == 0) {
 		m.fail("%% has more values than its text has places")
 	}
 	m.made(b.Len())
-	return b.String()
+	return marked(by, b.String())
 }
 
 // operand returns the next value, or that of a key.
@@ -75,8 +76,8 @@ func verbOf(s string) (key, spec string, verb byte, n int) {
 // maxWidth bounds the width and the precision of a format.
 const maxWidth = 1000
 
-// verb formats one value.
-func (m *machine) verb(spec string, verb byte, v any) string {
+// verb formats one value. The text by which it does so is markup or not.
+func (m *machine) verb(spec string, verb byte, v, by any) string {
 	for word := range strings.FieldsFuncSeq(spec, func(r rune) bool { return r < '0' || r > '9' }) {
 		if n, err := strconv.Atoi(word); err != nil || n > maxWidth {
 			m.fail("%%%s: the width is larger than %d", spec, maxWidth)
@@ -84,10 +85,15 @@ func (m *machine) verb(spec string, verb byte, v any) string {
 	}
 	n, x, isInt, ok := number(v)
 	switch verb {
-	case 's':
-		return padded(spec, m.str(v))
-	case 'r':
-		return padded(spec, m.repr(v))
+	case 's', 'r':
+		s := m.str(v)
+		if verb == 'r' {
+			s = m.repr(v)
+		}
+		if isMarkup(by) && !isMarkup(v) {
+			s, _ = m.escaped(s).(string)
+		}
+		return padded(spec, s)
 	case 'd', 'i', 'u', 'x', 'X', 'o':
 		if ok && !isInt && math.Abs(x) < 1<<62 && verb != 'x' && verb != 'X' && verb != 'o' {
 			n = int64(x)

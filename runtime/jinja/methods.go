@@ -167,7 +167,7 @@ var textMethods = map[string]func(m *machine, s string, a *args) any{
 
 // textArg returns an argument that has to be a text.
 func (m *machine) textArg(v any) string {
-	s, ok := v.(string)
+	s, ok := unmarked(v).(string)
 	if !ok {
 		m.fail("a text is needed, not a value of type %s", typeName(v))
 	}

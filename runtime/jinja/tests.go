@@ -96,8 +96,7 @@ func isOf(name string, v any) bool {
 		_, ok := v.(string)
 		return ok
 	}
-	_, ok := v.(markup)
-	return name == "escaped" && ok
+	return name == "escaped" && isMarkup(v)
 }
 
 // callable reports whether a value can be called.

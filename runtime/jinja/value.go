@@ -15,20 +15,6 @@ type undefined struct{ text string }
 // namespace is a value whose attributes a template can set.
 type namespace struct{ attrs *Dict }
 
-// markup is a text that the filters safe and escape return. Joined with another text, it escapes that. All else takes
-// it for a text.
-type markup string
-
-// unmarked returns a value, of markup the text.
-//
-//go:noinline
-func unmarked(v any) any {
-	if s, ok := v.(markup); ok {
-		return string(s)
-	}
-	return v
-}
-
 // iterator is a sequence whose elements are used once, as of a filter that selects.
 type iterator struct{ next func() (v any, ok bool) }
 
