@@ -10,7 +10,12 @@ import (
 // more, and emitted programs have little room.
 var wide = strings.NewReplacer(strings.Split("ß SS ﬀ FF ﬁ FI ﬂ FL ﬃ FFI ﬄ FFL", " ")...)
 
-func upper(s string) string { return strings.ToUpper(wide.Replace(s)) }
+func upper(s string) string {
+	if len(s) > 1 {
+		s = wide.Replace(s)
+	}
+	return strings.ToUpper(s)
+}
 
 func lower(s string) string { return lowerAfter(s, false) }
 
@@ -88,15 +93,17 @@ func titleWords(s string) string {
 	return words(s, isCased, func(first rune, rest string) string { return titled(first) + lowerAfter(rest, true) })
 }
 
-// words changes each word of a text: what is inside of words, at least one character, and the rest.
+// words changes each word of a text: the first character and the rest of what is inside of words.
 func words(s string, inside func(rune) bool, change func(first rune, rest string) string) string {
 	var b strings.Builder
 	for s != "" {
 		first, n := utf8.DecodeRuneInString(s)
-		end := n
-		if inside(first) {
-			end = strings.IndexFunc(s, func(r rune) bool { return !inside(r) })
+		if !inside(first) {
+			b.WriteString(s[:n])
+			s = s[n:]
+			continue
 		}
+		end := strings.IndexFunc(s, func(r rune) bool { return !inside(r) })
 		if end < 0 {
 			end = len(s)
 		}
