@@ -81,8 +81,10 @@ func filterInt(m *machine, v any, a *args) any {
 	switch {
 	case isInt:
 		return n
+	case math.IsInf(x, 0):
+		m.fail("int: infinity is no integer")
 	case ok:
-		return m.whole(x, other)
+		return whole(x, other)
 	}
 	s, _ := v.(string)
 	m.read(s)
@@ -95,18 +97,17 @@ func filterInt(m *machine, v any, a *args) any {
 		return n
 	}
 	if x, ok := floatOf(s); ok {
-		return m.whole(x, other)
+		return whole(x, other)
 	}
 	return other
 }
 
-// whole returns a number without its fraction.
-func (m *machine) whole(x float64, other any) any {
+// whole returns a number without its fraction, or another value in place of infinity in a text, as jinja2 does since
+// 3.1.5.
+func whole(x float64, other any) any {
 	switch {
-	case math.IsNaN(x):
+	case math.IsNaN(x) || math.IsInf(x, 0):
 		return other
-	case math.IsInf(x, 0):
-		m.fail("int: infinity is no integer")
 	case math.Abs(x) < 1<<63:
 		return int64(x)
 	}
@@ -141,8 +142,11 @@ func (m *machine) wholeText(s string, base int) any {
 	if err != nil && n == 0 { // other than too large
 		return nil
 	}
-	if base != 10 || len(digits) > maxDigits {
+	if base != 10 {
 		m.overflow()
+	}
+	if len(digits) > maxDigits {
+		return nil
 	}
 	return bigInt(strings.TrimPrefix(sign, "+") + zeros)
 }
