@@ -200,7 +200,7 @@ func (e *encoder) numbers(c *coding) (d, m float64) {
 }
 
 // power sets the unit of a block of a format of powers of two: the best of the smallest that covers the elements and the two
-// below it. It reports whether all elements become float32.
+// below it. It reports whether all values are float32.
 func (e *encoder) power(b *fitting) bool {
 	g := &b.group[0]
 	top := powerAbove(math.Abs(2 * g.extreme / e.first))
@@ -211,14 +211,7 @@ func (e *encoder) power(b *fitting) bool {
 			b.d, b.err = powerBits(byte(p)), err
 		}
 	}
-	d := float64(e.Float(b.d))
-	factor, bias := e.line(d, 0)
-	for _, x := range g.x {
-		if math.Abs(d*e.value[e.index(x, factor, bias)]) > math.MaxFloat32 {
-			return false
-		}
-	}
-	return true
+	return math.Abs(float64(e.Float(b.d))*e.first/2) <= math.MaxFloat32
 }
 
 // powerAbove returns the argument of powerBits for the smallest power of two that is not below x.

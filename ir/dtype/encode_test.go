@@ -220,6 +220,7 @@ func TestElementsBeyondAFormat(t *testing.T) {
 		{Q4_1, 65000, 9e5, ""},
 		{Q5_K, 1, 3.3e38, "element 77 is 3.3e+38: too large"},
 		{MXFP4, 1, 3.3e38, "element 77 is 3.3e+38: too large to be quantized, as the nearest number"},
+		{MXFP4, 1, 2.7e38, "element 77 is 2.7e+38: too large to be quantized"},
 		{MXFP4, 1, 2.5e38, ""},
 	} {
 		err := Encode(c.d, make([]byte, c.d.Bytes(superLen)), repeated(c.all, c.one))
