@@ -10,7 +10,7 @@ import (
 func (e signExpr) eval(m *machine) any {
 	v := m.eval(e.of)
 	m.at = e.at
-	n, x, isInt, ok := number(m.use(v))
+	n, x, isInt, ok := number(m.term(v))
 	switch {
 	case !ok:
 		m.fail("%s needs a number, not a value of type %s", e.op, typeName(v))
@@ -50,8 +50,8 @@ func (m *machine) binary(op string, a, b any) any {
 	if _, ok := unmarked(a).(string); ok && op == "%" {
 		return m.percent(a, b)
 	}
-	m.use(a)
-	m.use(b)
+	m.term(a)
+	m.term(b)
 	m1, x, int1, ok1 := number(a)
 	m2, y, int2, ok2 := number(b)
 	switch {

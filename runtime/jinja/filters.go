@@ -76,7 +76,7 @@ func textFilter(f func(string) string) filter {
 
 func filterAbs(m *machine, v any, a *args) any {
 	m.bind(a)
-	n, x, isInt, ok := number(m.use(v))
+	n, x, isInt, ok := number(m.term(v))
 	switch {
 	case !ok:
 		m.fail("abs needs a number, not a value of type %s", typeName(v))
@@ -243,7 +243,7 @@ func filterTruncate(m *machine, v any, a *args) any {
 // filterURLEncode encodes a text. The pairs of a dict or list, of which Python makes a query, are not supported.
 func filterURLEncode(m *machine, v any, a *args) any {
 	switch v.(type) {
-	case []any, tuple, *Dict:
+	case []any, tuple, *Dict, *view:
 		if m.length(v) > 0 {
 			m.fail("urlencode takes a text: pairs are not supported")
 		}

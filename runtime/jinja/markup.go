@@ -25,6 +25,8 @@ func isMarkup(v any) bool {
 }
 
 // marked returns a text as markup if what it is made from is markup.
+//
+//go:noinline
 func marked(from, v any) any {
 	if s, ok := v.(string); ok && isMarkup(from) {
 		return markup(s)

@@ -24,6 +24,10 @@ func method(of any, name string) *function {
 		call = listMethod(of, name)
 	case tuple:
 		call = listMethod(of, name)
+	case *view:
+		if of.name == "range" && name != "copy" {
+			call = listMethod(of.list, name)
+		}
 	}
 	if call == nil {
 		return nil

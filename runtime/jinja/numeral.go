@@ -11,6 +11,37 @@ import (
 // JSON. Computing with it is an error.
 type bigInt string
 
+// orderBig compares two numbers of which at least one is such an integer. ok is false for other values.
+func orderBig(a, b any) (cmp int, ordered, ok bool) {
+	big1, is1 := a.(bigInt)
+	big2, is2 := b.(bigInt)
+	_, x, _, ok1 := number(a)
+	_, y, _, ok2 := number(b)
+	if !is1 && !is2 || !is1 && !ok1 || !is2 && !ok2 {
+		return 0, false, false
+	}
+	if is1 {
+		x, _ = floatOf(string(big1))
+	}
+	if is2 {
+		y, _ = floatOf(string(big2))
+	}
+	_, isFloat1 := a.(float64)
+	_, isFloat2 := b.(float64)
+	if x != y || isFloat1 || isFloat2 {
+		cmp, ordered = orderNumbers(0, 0, x, y, false)
+		return cmp, ordered, true
+	}
+	cmp = len(big1) - len(big2) // a smaller integer has none
+	if cmp == 0 {
+		cmp = strings.Compare(string(big1), string(big2))
+	}
+	if x < 0 {
+		cmp = -cmp
+	}
+	return cmp, true, true
+}
+
 // maxDigits bounds the digits of an integer in a text, as Python does.
 const maxDigits = 4300
 
@@ -156,7 +187,7 @@ var prefixes = map[byte]int{'x': 16, 'o': 8, 'b': 2}
 
 func filterRound(m *machine, v any, a *args) any {
 	b := m.bind(a, "precision", "method")
-	n, x, isInt, ok := number(m.use(v))
+	n, x, isInt, ok := number(m.term(v))
 	if !ok {
 		m.fail("round needs a number, not a value of type %s", typeName(v))
 	}

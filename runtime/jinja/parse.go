@@ -47,6 +47,7 @@ func (p *parser) fail(at int, format string, args ...any) {
 	panic(stop{fault(p.src, at, fmt.Sprintf(format, args...))})
 }
 
+//go:noinline
 func (p *parser) token() lexeme { return p.tokens[p.at] }
 
 // take returns the present token and moves on.
@@ -61,6 +62,8 @@ func (p *parser) take() lexeme {
 func (p *parser) is(k kind) bool { return p.token().kind == k }
 
 // isOp reports whether the present token is an operator.
+//
+//go:noinline
 func (p *parser) isOp(op string) bool { t := p.token(); return t.kind == kindOperator && t.text == op }
 
 // isName reports whether the present token is one of some names.

@@ -109,14 +109,21 @@ func truth(v any) bool {
 	return true
 }
 
-// use fails if a value is undefined, or no operation can use it.
+// use fails if a value is undefined.
 //
 //go:noinline
 func (m *machine) use(v any) any {
-	switch v := v.(type) {
-	case *undefined:
-		m.fail("%s", v.text)
-	case bigInt:
+	if u, ok := v.(*undefined); ok {
+		m.fail("%s", u.text)
+	}
+	return v
+}
+
+// term fails if nothing can be computed with a value.
+//
+//go:noinline
+func (m *machine) term(v any) any {
+	if _, ok := m.use(v).(bigInt); ok {
 		m.overflow()
 	}
 	return v
@@ -332,6 +339,9 @@ func (m *machine) order(a, b any, op string) (cmp int, ordered bool) {
 	m2, y, int2, ok2 := number(b)
 	if ok1 && ok2 {
 		return orderNumbers(m1, m2, x, y, int1 && int2)
+	}
+	if cmp, ordered, ok := orderBig(a, b); ok {
+		return cmp, ordered
 	}
 	switch a := a.(type) {
 	case string:
