@@ -18,6 +18,9 @@ type features struct {
 // zen5 reports whether it is AMD's Zen 5 or a later one.
 func (f features) zen5() bool { return !f.intel && f.vexVNNI }
 
+// zen4 reports whether it is AMD's Zen 4.
+func (f features) zen4() bool { return !f.intel && f.vnni && !f.vexVNNI }
+
 // Bits of CPUID and XCR0: Intel 64 and IA-32 Architectures Software Developer's Manual,
 // volume 2, CPUID; volume 1, 13.3.
 const (

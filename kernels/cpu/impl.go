@@ -24,11 +24,11 @@ type implementation struct {
 	present func() bool  // whether this processor has the instructions
 	slow    bool         // here the lesser one is faster
 
-	// fewPlaces, if not 0, is the number of places at which one row reads quantized weights at once; swiglu then reads
-	// each weight at one place. It was measured on Zen 5. Otherwise there are as many as tiles have panels, four at most.
-	fewPlaces int
+	// fewPlaces, where not 0, is the number of places at which one row reads weights of a format at once; if it limits any
+	// format, swiglu reads each weight at one place. Otherwise there are as many as tiles have panels, four at most.
+	fewPlaces [numFormats]int
 
-	// ahead is how many bytes ahead of use one row prefetches panels of quantized formats: see prefetchDistance.
+	// ahead is how many bytes ahead of use one row prefetches panels: see prefetchDistance.
 	ahead [numFormats]int
 
 	matmul [numFormats]tileSet // y = x·wᵀ (+ res)
@@ -109,13 +109,13 @@ var byteFormats = []format{
 func usual(all []implementation) []implementation {
 	for i := range all {
 		im := &all[i]
-		if im.fewPlaces == 0 {
+		if im.fewPlaces == [numFormats]int{} {
 			continue
 		}
-		for _, f := range byteFormats {
-			im.matmul[f] = im.matmul[f].places(im.fewPlaces)
-		}
-		for f := range numFormats {
+		for f, most := range im.fewPlaces {
+			if most > 0 {
+				im.matmul[f] = im.matmul[f].places(most)
+			}
 			im.swiglu[f], im.deepSwiGLU[f] = im.swiglu[f].places(1), im.deepSwiGLU[f].places(1)
 		}
 	}

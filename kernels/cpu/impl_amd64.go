@@ -21,14 +21,10 @@ func builtin() []implementation {
 			im.quantizeBounded, im.normBounded = im.quantize, im.normQ8A
 		}
 		for _, w := range byteFormats {
-			im.ahead[w] = prefetchDistance(f, narrow, w)
+			im.ahead[w], im.fewPlaces[w] = prefetchDistance(f, narrow, w), fewPlaces(f, narrow, w)
 		}
-		switch {
-		case f.intel:
-		case narrow && !f.zen5():
-			im.fewPlaces = 1
-		default:
-			im.fewPlaces = 2
+		for _, w := range []format{formatF16, formatBF16} {
+			im.ahead[w] = prefetchDistance(f, narrow, w)
 		}
 	}
 	return all
@@ -41,27 +37,40 @@ func (im *implementation) narrow() bool {
 
 // prefetchDistance returns how far before their use one row prefetches panels, in bytes, with tiles for AVX2 (narrow) or
 // with VNNI; with 0 it asks for what it reads next anyway. Distances are measured (docs/measurements/generation.md): they depend on what memory gives to a
-// core and on what a core can have outstanding. On Zen 4 4096 bytes fill that: 0.93 of the read limit instead of 0.94 to
-// 0.97 with 2048; with AVX2 gated products of q4_k and q6_k from memory have 1.1 and 1.2 of the speed without prefetches.
+// core and on what a core can have outstanding. Zen 4's own prefetching is better than ours, which takes from what a core can have
+// outstanding: from large pages two threads read at 0.95 to 1.0 of the read limit without, at 0.69 to 0.9 with 4096 bytes.
 // On Zen 5 programs have 0.92 to 0.95 of the speed with 2048 that they have with 4096, while memory gives 80 GB/s; on AVX2, two places
 // and 4096 have 1.07 to 1.2 of the speed of one place and 8192. On Sapphire Rapids programs of Q4_K_M have 0.79 and 0.85 of the read limit with 8192 bytes and
 // AVX2 and with 4096 and VNNI, and 0.90 and 0.92 with these; older processors of Intel have not been measured so.
 func prefetchDistance(f features, narrow bool, w format) int {
-	zen4 := f.vnni && !f.intel && !f.zen5()
-	plain := w == formatQ8 || w == formatQ4
 	switch {
+	case f.zen4():
+		return 0
+	case w == formatF16 || w == formatBF16:
+		return 2048
 	case f.intel && narrow:
 		return 2048
 	case f.intel:
 		return 1536
-	case zen4 && narrow && schemed[w].Scheme() != nil && schemed[w].Scheme().Super:
-		return 0
 	case narrow && !f.zen5():
 		return 8192
-	case zen4 && !plain:
-		return 2048
 	}
 	return 4096
+}
+
+// fewPlaces returns the number of places at which one row reads quantized weights at once, with tiles for AVX2 (narrow) or with
+// VNNI; 0 for as many as tiles have panels. On Zen 4 q8_0 on AVX2 reads at 0.86 of the read limit at one place, 0.93 at two and
+// 0.965 at four, superblocks at 0.96 to 0.99 at one and 0.90 to 0.98 at four.
+func fewPlaces(f features, narrow bool, w format) int {
+	switch {
+	case f.intel:
+		return 0
+	case f.zen4() && narrow && w == formatQ8:
+		return 4
+	case narrow && !f.zen5():
+		return 1
+	}
+	return 2
 }
 
 // avx2Implementation adds what is written for 256 bits.

@@ -32,8 +32,8 @@ func TestTilesAreThoseOfTable(t *testing.T) {
 			}
 			got := tile.Choice{Feature: want.Feature, Weight: weight, N: wide.panels * panelRows, V: single.panels * panelRows}
 			taken := tile.Choices(want.Feature, weight)[0]
-			if im.fewPlaces > 0 && slices.Contains(byteFormats, f) {
-				taken.V = min(taken.V, im.fewPlaces*panelRows)
+			if most := im.fewPlaces[f]; most > 0 {
+				taken.V = min(taken.V, most*panelRows)
 			}
 			if got != taken {
 				t.Errorf("on %s: tiles %v, the cost model takes %v", im.name, got, taken)
@@ -86,7 +86,7 @@ func TestTileSetsAreComplete(t *testing.T) {
 					t.Errorf("%s: tiles with two weights have %d rows, for which unrounded has no room", im.name, rows)
 				}
 			}
-			if one := im.swiglu[f].pick(1, 1<<10); im.fewPlaces > 0 && one.panels != 1 {
+			if one := im.swiglu[f].pick(1, 1<<10); im.fewPlaces[formatQ8] > 0 && one.panels != 1 {
 				t.Errorf("%s: tiles with two weights have more than one panel of each", im.name)
 			}
 			if rows := im.swiglu[f].pick(1<<10, 1).tiles[0].rows; rows > mostTileRows {
@@ -143,7 +143,9 @@ func checkTileSet(t *testing.T, s tileSet) {
 func TestFewPlaces(t *testing.T) {
 	all := builtin()
 	for i := range all {
-		all[i].fewPlaces = 1 + i%2
+		for _, f := range byteFormats {
+			all[i].fewPlaces[f] = 1 + (i+int(f))%2
+		}
 	}
 	all = usual(all)
 	for i := range all {
@@ -159,7 +161,7 @@ func TestFewPlaces(t *testing.T) {
 			}
 		}
 		for _, f := range byteFormats {
-			if n := im.matmul[f].pick(1, 1<<10).panels; n > im.fewPlaces {
+			if n := im.matmul[f].pick(1, 1<<10).panels; n > im.fewPlaces[f] {
 				t.Errorf("%s: one row takes %d panels of quantized weights", im.name, n)
 			}
 		}

@@ -479,7 +479,7 @@ func (g *generator) blockRow(s *scheme, t *tile) {
 }
 
 // prefetchAhead returns what prefetches bytes bytes of a panel as far ahead of w as the caller says in the argument
-// xStride, which one row does not need: see ahead of package cpu.
+// xStride, which one row does not need: see prefetchDistance of package cpu.
 func (g *generator) prefetchAhead(w rows, bytes int) func(p int) {
 	ahead, from := g.arg("xStride"), g.GP64()
 	return func(p int) {

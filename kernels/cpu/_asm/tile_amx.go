@@ -37,6 +37,7 @@ func (g *generator) amxRow(t *tile) {
 	s := g.newSums(t)
 	upper := g.upperHalves(t)
 	old := g.flushDenormals()
+	prefetch := g.newPrefetchHalves(t, w, pairsOnce*lineBytes)
 
 	loop, done := g.label("loop"), g.label("done")
 	g.SHRQ(operand.U8(5), rounds)
@@ -46,7 +47,7 @@ func (g *generator) amxRow(t *tile) {
 	left, part := g.GP64(), g.label("part")
 	g.MOVQ(operand.U32(tileRows/pairsOnce), left)
 	g.Label(part)
-	g.prefetchPairs(t, w)
+	prefetch()
 	for i := range pairsOnce {
 		g.bf16Halves(odd, even, w, x, upper, i)
 	}

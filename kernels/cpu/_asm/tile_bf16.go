@@ -89,10 +89,11 @@ func (g *generator) eachSum(s sums, f func(v reg.VecVirtual, r, disp int)) {
 func (g *generator) bf16Loop(t *tile, s sums, w, x rows, k, next reg.GPVirtual) {
 	upper := g.upperHalves(t)
 	loop, rest, last, done := g.label("loop"), g.label("rest"), g.label("last"), g.label("done")
+	prefetch := g.newPrefetchHalves(t, w, pairsOnce*lineBytes)
 	g.SUBQ(operand.U8(2*pairsOnce), k)
 	g.JL(operand.LabelRef(rest))
 	g.Label(loop)
-	g.prefetchPairs(t, w)
+	prefetch()
 	g.ask(t, next, w, pairsOnce*lineBytes)
 	for i := range pairsOnce {
 		g.bf16Pair(t, s, w, x, upper, i)
@@ -137,17 +138,6 @@ func (g *generator) upperHalves(t *tile) reg.VecVirtual {
 	upper := g.vec()
 	g.VMOVUPS(g.word("upperHalf", 0xffff0000), upper)
 	return upper
-}
-
-func (g *generator) prefetchPairs(t *tile, w rows) {
-	if t.rows > 1 {
-		return
-	}
-	for p := range t.panels {
-		for i := range pairsOnce {
-			g.PREFETCHT0(w.at(p, aheadHalves+i*lineBytes))
-		}
-	}
 }
 
 // bf16Pair adds the products of pair i after the current addresses.

@@ -67,8 +67,9 @@ func (g *generator) spareRegisters(t *tile) int {
 func (g *generator) floatPart(t *tile, s sums, w, x rows, k, next reg.GPVirtual) {
 	const unroll = 4
 	loop, rest, done, few := g.label("loop"), g.label("rest"), g.label("done"), g.label("few")
+	prefetch := g.newPrefetchHalves(t, w, unroll*t.panelStep())
 	steps := func(first product) {
-		g.prefetchHalves(t, w, unroll)
+		prefetch()
 		g.ask(t, next, w, unroll*t.panelStep())
 		g.floatStep(t, s, w, x, 0, first)
 		for i := 1; i < unroll; i++ {
@@ -104,17 +105,16 @@ func (g *generator) floatPart(t *tile, s sums, w, x rows, k, next reg.GPVirtual)
 	g.Label(done)
 }
 
-// aheadHalves is how far before their use 16-bit weights are prefetched, in bytes, for a single row of
-// x. Weights of f32 are faster without it.
-const aheadHalves = 2048
-
-func (g *generator) prefetchHalves(t *tile, w rows, steps int) {
+// newPrefetchHalves returns what prefetches bytes bytes of each panel of 16-bit weights for a single row of x. Weights of f32
+// are faster without it.
+func (g *generator) newPrefetchHalves(t *tile, w rows, bytes int) func() {
 	if t.rows > 1 || t.format == formatF32 {
-		return
+		return func() {}
 	}
-	for p := range t.panels {
-		for at := 0; at < steps*t.panelStep(); at += 64 {
-			g.PREFETCHT0(w.at(p, aheadHalves+at))
+	prefetch := g.prefetchAhead(w, bytes)
+	return func() {
+		for p := range t.panels {
+			prefetch(p)
 		}
 	}
 }
