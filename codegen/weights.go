@@ -269,7 +269,7 @@ func readRows(ctx context.Context, rows Rows, name string, buf []byte, first, co
 		}
 	}
 	if dt == dtype.MXFP4 {
-		i, why = badPower(buf, dt), "is NaN, or makes numbers beyond float32"
+		i, why = badPower(buf, dt), "is NaN, or makes products beyond float32"
 	}
 	if i < 0 {
 		return nil
@@ -291,11 +291,11 @@ func badScale(b []byte, dt dtype.DType, offset int) int {
 	return -1
 }
 
-// badPower returns the index of the first MXFP4 block with a scale of 2^(e-128) whose product with the largest value, 12, is
-// beyond float32, or which is NaN: OCP Microscaling Formats 1.0, section 5.4.1. It is -1 where there is none.
+// badPower returns the index of the first MXFP4 block with a scale of 2^(e-128) that is too large for products in float32, or
+// NaN, e = 255: OCP Microscaling Formats 1.0, section 5.4.1. It is -1 where there is none.
 func badPower(b []byte, dt dtype.DType) int {
 	for i, at := 0, 0; at < len(b); i, at = i+1, at+dt.BlockBytes() {
-		if b[at] > 252 {
+		if b[at] > dtype.LargestPower {
 			return i
 		}
 	}

@@ -159,7 +159,7 @@ func TestPackWeightsReportsFaults(t *testing.T) {
 	}}
 	power := fakeRows{dt: dtype.MXFP4, rows: 2, cols: 96, read: func(dst []byte, _ int64) error {
 		clear(dst)
-		dst[17], dst[3*17+2*17] = 252, 253 // row 0, block 1, and row 1, block 2
+		dst[17], dst[3*17+2*17] = dtype.LargestPower, dtype.LargestPower+1 // row 0, block 1, and row 1, block 2
 		return nil
 	}}
 	short := fakeRows{dt: dtype.F32, rows: 4, cols: 4, read: func([]byte, int64) error { return errors.New("the file became shorter") }}
@@ -190,7 +190,7 @@ func TestPackWeightsReportsFaults(t *testing.T) {
 		{"absent", weightAt(0, "gone", dtype.F32, dtype.Plain, 4, 4), []string{`weight "gone"`, "missing"}},
 		{"a scale that is no number", weightAt(0, "nan", dtype.Q8_0, dtype.R16, 40, 64), []string{`weight "nan"`, "row 17, block 1: the scale is not a finite number"}},
 		{"a scale of mins that is no number", weightAt(0, "min", dtype.Q4_K, dtype.R16, 3, 512), []string{`weight "min"`, "row 2, block 1: the scale is not a finite number"}},
-		{"a power of two that is too large", weightAt(0, "power", dtype.MXFP4, dtype.R16, 2, 96), []string{`weight "power"`, "row 1, block 2: the scale is NaN, or makes numbers beyond float32"}},
+		{"a power of two that is too large", weightAt(0, "power", dtype.MXFP4, dtype.R16, 2, 96), []string{`weight "power"`, "row 1, block 2: the scale is NaN, or makes products beyond float32"}},
 		{"a file that shrinks", weightAt(0, "short", dtype.F32, dtype.Plain, 4, 4), []string{`weight "short"`, "the file became shorter"}},
 		{"no expression", bare, []string{`weight "b"`, "does not state where its bytes come from"}},
 		{"no expression for tiles", bareTiles, []string{`weight "t": it has no value`, "does not state where its bytes come from"}},

@@ -110,7 +110,7 @@ func (e *encoder) encode(dst []byte, src []float32) error {
 	}
 	if !e.units(&b) {
 		if e.Power {
-			return tooLarge(src, extreme, "as the nearest number of this format is beyond float32")
+			return tooLarge(src, extreme, "as sums of products with this format's numbers are beyond float32")
 		}
 		return tooLarge(src, extreme, "as the block's scale is a float16")
 	}
@@ -200,7 +200,7 @@ func (e *encoder) numbers(c *coding) (d, m float64) {
 }
 
 // power sets the unit of a block of a format of powers of two: the best of the smallest that covers the elements and the two
-// below it. It reports whether all values are float32.
+// below it. It reports whether it is at most that of LargestPower.
 func (e *encoder) power(b *fitting) bool {
 	g := &b.group[0]
 	top := powerAbove(math.Abs(2 * g.extreme / e.first))
@@ -211,8 +211,13 @@ func (e *encoder) power(b *fitting) bool {
 			b.d, b.err = powerBits(byte(p)), err
 		}
 	}
-	return math.Abs(float64(e.Float(b.d))*e.first/2) <= math.MaxFloat32
+	return b.d <= powerBits(LargestPower)
 }
+
+// LargestPower is the largest e for a block of MXFP4 with the scale 2^(e-128). Sums of the products of a block's integers, up to
+// 32·24·127, are scaled in float32 before the scale of x makes them smaller. Larger scales, which are those of numbers beyond
+// 10^34, would make infinite products of finite numbers.
+const LargestPower = 238
 
 // powerAbove returns the argument of powerBits for the smallest power of two that is not below x.
 func powerAbove(x float64) int {

@@ -219,9 +219,9 @@ func TestElementsBeyondAFormat(t *testing.T) {
 		{Q5_1, 1, -7e4, "element 77 is -70000: too large to be quantized, as the block's min"},
 		{Q4_1, 65000, 9e5, ""},
 		{Q5_K, 1, 3.3e38, "element 77 is 3.3e+38: too large"},
-		{MXFP4, 1, 3.3e38, "element 77 is 3.3e+38: too large to be quantized, as the nearest number"},
-		{MXFP4, 1, 2.7e38, "element 77 is 2.7e+38: too large to be quantized"},
-		{MXFP4, 1, 2.5e38, ""},
+		{MXFP4, 1, 3.3e38, "element 77 is 3.3e+38: too large to be quantized, as sums of products"},
+		{MXFP4, 1, 3e34, "element 77 is 3e+34: too large to be quantized"},
+		{MXFP4, 1, 1.5e34, ""},
 	} {
 		err := Encode(c.d, make([]byte, c.d.Bytes(superLen)), repeated(c.all, c.one))
 		switch {
