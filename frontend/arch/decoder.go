@@ -158,7 +158,7 @@ func partsOf(vocab, k int64) int64 {
 func (m *model) hidden(d decoder, name string, n ir.Dim) (*graph, *ir.Value) {
 	f := m.b.Func(name)
 	g := &graph{model: m, f: f, in: stepInputs(f, n, int64(m.o.Sequences)), tables: make(map[*rope]*ir.Value), versions: make(map[string]*ir.Value), layer: -1}
-	m.declareMatrix(embdName, m.vocab, m.embd)
+	m.declareMatrix(m.embdName(), m.vocab, m.embd)
 	for i, r := range m.ropes {
 		g.tables[r] = f.RopeTable(g.in.pos, g.ropeFreqs(i, r), r.scale)
 	}
@@ -231,7 +231,7 @@ func (m *model) learned() positions {
 }
 
 func (e embedding) apply(g *graph) *ir.Value {
-	x := g.f.Gather(g.matrix(embdName, g.vocab, g.embd), g.in.tokens)
+	x := g.f.Gather(g.matrix(g.embdName(), g.vocab, g.embd), g.in.tokens)
 	x = g.scaled(x, e.scale)
 	if e.positions == learnedPositions {
 		x = g.f.Add(x, g.f.Gather(g.matrix(positionsName, g.trained, g.embd), g.in.pos))
@@ -279,7 +279,7 @@ func (o output) apply(g *graph, x *ir.Value) *ir.Value {
 	}
 	y := g.f.MatMul(x, g.matrix(name+".weight", g.vocab, g.embd))
 	y = g.scaled(g.biased(y, outputName, g.vocab, o.bias), o.scale)
-	if name == outputName {
+	if name == outputName && g.embdName() == embdName {
 		g.divide(name, "vocab", 0, g.vocab, g.vocab)
 	}
 	if o.cap == 0 {

@@ -94,8 +94,12 @@ func (m *model) encoderPooling() ir.Pooling {
 	return m.poolingOfEncoder()
 }
 
-// poolingOfEncoder reads the kind of pooling, by the number that files have for it (llama.h, llama_pooling_type).
+// poolingOfEncoder reads the kind of pooling, by the number that files have for it (llama.h, llama_pooling_type). A file without
+// one that has a classification head ranks texts: there is nothing else that heads are for.
 func (m *model) poolingOfEncoder() ir.Pooling {
+	if !m.file.Has(m.key("pooling_type")) && (m.has(denseName+".weight") || m.has(labelsName+".weight")) {
+		return ir.PoolRank
+	}
 	kinds := append(slices.Clone(poolings), ir.PoolRank)
 	n := m.countOr("pooling_type", 0, 0, math.MaxUint32)
 	if n >= int64(len(kinds)) {
@@ -261,7 +265,7 @@ func modernBert(m *model) decoder {
 		norm: m.layerNorm("output_norm", absent),
 	}
 	if d.pooling == ir.PoolRank {
-		m.fail(m.file.KeyError(m.key("pooling_type"), "4: %s models that rank texts are not supported yet", m.arch))
+		m.fail(m.file.KeyError(m.key("pooling_type"), "4, or absent beside a classification head: %s models that rank texts are not supported yet", m.arch))
 	}
 	return d
 }

@@ -1,16 +1,20 @@
 package arch
 
 // glm4 is GLM-4: norms before and after parts, rotations of neighbours in a part of each head, and one matrix for gate
-// and up.
+// and up. GLM-4.1V and 4.6V, which have sections of angles, rotate halves.
 func glm4(m *model) decoder {
 	m.leaveOutPredictors()
+	pairs := neighbours
+	if m.hasSections() {
+		pairs = halves
+	}
 	h := m.equalHeads()
 	return decoder{
 		layer: sequence{
 			residual{at: "attn", in: m.rmsNorm("attn_norm"), out: m.rmsNorm("post_attention_norm"), body: attention{
 				heads: h,
 				qkv:   fusedOrSeparate{bias: optional},
-				rope:  m.rope(h.k, neighbours),
+				rope:  m.rope(h.k, pairs),
 				scale: h.scale(),
 			}},
 			residual{at: "ffn", in: m.rmsNorm("ffn_norm"), out: m.rmsNorm("post_ffw_norm"), body: gatedInOne{act: silu, size: m.feedForward()}},
@@ -23,9 +27,7 @@ func glm4(m *model) decoder {
 // experts whose choice has a bias, and some that all tokens share. The largest has norms of each head of queries and keys.
 func glm4moe(m *model) decoder {
 	m.leaveOutPredictors()
-	if m.file.Has(m.key(keySections)) { // of GLM 4.5 V
-		m.sectionsOfText()
-	}
+	m.hasSections() // of GLM 4.5 V
 	h := m.equalHeads()
 	e := sharedExperts(m, m.gatingOr(gatingSigmoid))
 	e.bias, e.scale = required, m.atLeastZeroOr("expert_weights_scale", 0)

@@ -32,8 +32,16 @@ func llamaLayers(m *model, pairs ir.RopeAttr, ffn part) decoder {
 // mistral3 is Ministral 3, a llama with a factor of queries that grows with the position, beyond the context that the
 // model was first trained with. Up to there the factor is 1.
 func mistral3(m *model) decoder {
-	if m.positiveOr("attention.temperature_scale", 0) > 0 {
-		m.limitContext(m.originalContext(), "after which queries grow, which is not supported yet", "rope.scaling.original_context_length")
+	if m.atLeastZeroOr(queryGrowth, 0) > 0 {
+		m.limitGrowth(m.originalContext(), "rope.scaling.original_context_length")
 	}
 	return llama(m)
+}
+
+// queryGrowth is by how much queries grow with the logarithm of the position.
+const queryGrowth = "attention.temperature_scale"
+
+// limitGrowth limits the context to the n positions before queries grow.
+func (m *model) limitGrowth(n int64, key string) {
+	m.limitContext(n, "after which queries grow, which is not supported yet", key)
 }

@@ -221,9 +221,18 @@ func VocabSize(f *gguf.File) (int64, error) {
 	return int64(t.Shape[0]), nil
 }
 
+// embdName returns the name of the token embedding, which is that of the output matrix in files of CodeShell without one of
+// its own, as for llama.cpp.
+func (m *model) embdName() string {
+	if m.arch == "codeshell" && !m.has(embdName) {
+		return outputName + ".weight"
+	}
+	return embdName
+}
+
 // vocabSize returns the number of rows of the embedding, which must be that of the vocabulary.
 func (m *model) vocabSize() int64 {
-	const name = embdName
+	name := m.embdName()
 	t, ok := m.file.Tensor(name)
 	if !ok || len(t.Shape) != 2 {
 		m.fail(m.file.TensorError(name, "missing, or no matrix: %s cannot be built without its token embedding", m.arch))
@@ -234,7 +243,7 @@ func (m *model) vocabSize() int64 {
 		m.fail(m.file.TensorError(name, "%d rows are more than any vocabulary has: the file is damaged", rows))
 	}
 	if n := m.countOr("vocab_size", rows, 1, maxVocab); n != rows {
-		m.fail(m.file.KeyError(m.key("vocab_size"), "%d tokens, but token_embd.weight has %d rows: the file is damaged", n, rows))
+		m.fail(m.file.KeyError(m.key("vocab_size"), "%d tokens, but %s has %d rows: the file is damaged", n, name, rows))
 	}
 	return rows
 }

@@ -20,7 +20,8 @@ var optionalTensors = []string{".bias", "rope_freqs.weight", "output.weight", "a
 
 // optionalTensorsOf are further ones of an architecture. Where they are of keys, layers may have none of their own.
 var optionalTensorsOf = map[string][]string{
-	"gemma4": {"attn_v.weight", "layer_output_scale.weight", "ffn_down_exps.scale", "2.attn_k.weight", "3.attn_k.weight", "2.attn_k_norm.weight", "3.attn_k_norm.weight"},
+	"codeshell": {"token_embd.weight"},
+	"gemma4":    {"attn_v.weight", "layer_output_scale.weight", "ffn_down_exps.scale", "2.attn_k.weight", "3.attn_k.weight", "2.attn_k_norm.weight", "3.attn_k_norm.weight"},
 }
 
 // TestEveryTensorIsNeeded drops each tensor of each model. The error names it, unless files may lack it.

@@ -28,6 +28,15 @@ func qwen2vl(m *model) decoder {
 // keySections has the pairs of each position of a token of a picture.
 const keySections = "rope.dimension_sections"
 
+// hasSections reports whether the file has sections of angles, of which the first two are not empty, and checks them.
+func (m *model) hasSections() bool {
+	if !m.file.Has(m.key(keySections)) {
+		return false
+	}
+	s := m.sectionsOfText()
+	return s[0] > 0 && s[1] > 0
+}
+
 // sectionsOfText reads three sections, and checks that the angles of a model that also reads pictures are those of a model of
 // text where all positions of a token are the same. A fourth section would have angles of its own.
 func (m *model) sectionsOfText() (sections [3]int64) {

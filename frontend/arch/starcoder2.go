@@ -18,7 +18,8 @@ func starcoder2(m *model) decoder {
 	}
 }
 
-// codeshell is CodeShell: StarCoder 2 with one matrix for queries, keys and values.
+// codeshell is CodeShell: StarCoder 2 with one matrix for queries, keys and values. Files without an embedding have it in
+// the output matrix.
 func codeshell(m *model) decoder {
 	h := m.equalHeads()
 	return decoder{

@@ -1,6 +1,7 @@
 package arch_test
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"regexp"
@@ -33,7 +34,11 @@ func variant(t *testing.T, name string, keys map[string]any) archtest.Model {
 // textOf returns the module of a model as text, without the line that has the size of the file.
 func textOf(t *testing.T, m archtest.Model) string {
 	t.Helper()
-	mod, err := arch.Build(open(t, m), arch.Options{KV: dtype.F32})
+	o := arch.Options{KV: dtype.F32}
+	if slices.ContainsFunc(archtest.Encoders(), func(e archtest.Model) bool { return e.Name == m.Name }) {
+		o = arch.Options{}
+	}
+	mod, err := arch.Build(open(t, m), o)
 	if err != nil {
 		t.Fatalf("%s: %v", m.Name, err)
 	}
@@ -104,6 +109,48 @@ func TestStretchedScores(t *testing.T) {
 	}
 	if old := with("rope.scale_linear", float32(4)); old != with("rope.scaling.factor", float32(4)) || old == without {
 		t.Error("the old key of the factor gives another module")
+	}
+}
+
+// TestContextBeforeQueriesGrow: models whose queries grow with the position have the positions before that.
+func TestContextBeforeQueriesGrow(t *testing.T) {
+	const growth, all, half = "attention.temperature_scale", archtest.Positions, archtest.Positions / 2
+	for _, c := range []struct{ model, from string }{
+		{"mistral3", "rope.scaling.original_context_length"}, {"deepseek2", "attention.temperature_length"},
+	} {
+		build := func(scale float32, context int) error {
+			m := variant(t, c.model, map[string]any{growth: scale, c.from: uint32(half)})
+			_, err := arch.Build(open(t, m), arch.Options{Context: context})
+			return err
+		}
+		for _, err := range []error{build(0.1, 0), build(0.1, half), build(0, all)} {
+			if err != nil {
+				t.Errorf("%s: %v", c.model, err)
+			}
+		}
+		if err := build(0.1, half+1); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the %d positions after which queries grow", half)) || !strings.Contains(err.Error(), c.from) {
+			t.Errorf("%s with a position more: error %v", c.model, err)
+		}
+	}
+	_, err := arch.Build(open(t, variant(t, "deepseek2", map[string]any{growth: float32(0.1)})), arch.Options{})
+	if err == nil || !strings.Contains(err.Error(), "attention.temperature_length") {
+		t.Errorf("deepseek2 without the length: error %v", err)
+	}
+}
+
+// TestHeadsWithoutKindOfPooling: a file that has a classification head and no kind of pooling ranks texts.
+func TestHeadsWithoutKindOfPooling(t *testing.T) {
+	for _, m := range archtest.Encoders() {
+		key := m.Arch() + ".pooling_type"
+		i := slices.IndexFunc(m.Keys, func(k archtest.Key) bool { return k.Name == key })
+		if i < 0 || m.Keys[i].Value != uint32(4) {
+			continue
+		}
+		want := textOf(t, m)
+		m.Keys = slices.Delete(slices.Clone(m.Keys), i, i+1)
+		if textOf(t, m) != want {
+			t.Errorf("%s: the module is another one", m.Name)
+		}
 	}
 }
 

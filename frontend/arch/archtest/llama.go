@@ -8,7 +8,7 @@ type like struct {
 	attn, ffn  func(m *maker, prefix string) // in place of the usual tensors
 	outside    func(m *maker)                // further tensors outside of layers
 	kinds      int                           // of layers, after which they begin again; 0: all are equal
-	output     string                        // "tied" if there is no output matrix
+	output     string                        // "tied" if there is no output matrix, "alone" if there is no other for the embedding
 	shared     string                        // "shared" if the feed-forward part has no norm of its own
 	norms      string                        // "layer" for layer norms with biases, "unbiased" without, "bare" for those without tensors; "none" for no norms before parts
 }
@@ -26,7 +26,9 @@ func (l like) model(times int, size sizes) Model {
 	if l.keys != nil {
 		l.keys(m)
 	}
-	m.matrix("token_embd", Vocab, m.width)
+	if l.output != "alone" {
+		m.matrix("token_embd", Vocab, m.width)
+	}
 	m.layers(layers, func(prefix string) { l.addLayer(m, prefix) })
 	l.addNorm(m, "output_norm")
 	if l.output != "tied" {

@@ -207,6 +207,10 @@ var specs = []spec{
 	}, kinds: 4}.spec(),
 	like{name: "glm4", arch: "glm4", keys: func(m *maker) { m.set("rope.dimension_count", uint32(8)) },
 		attn: all(separate, qkvBiases), ffn: gatedInOne, layer: postNorms}.spec(),
+	like{name: "glm4-sections", arch: "glm4", keys: func(m *maker) {
+		m.set("rope.dimension_count", uint32(8))
+		m.set("rope.dimension_sections", []int32{2, 1, 1, 0})
+	}, attn: all(separate, qkvBiases), ffn: gatedInOne, layer: postNorms}.spec(),
 	like{name: "glm4moe", arch: "glm4moe", shared: "shared", keys: glmExperts, layer: all(qkvBiases, headNorms, postNorm),
 		ffn: afterDense(all(experts, sharedExperts, choiceBias))}.spec(),
 	like{name: "glm4moe-air", arch: "glm4moe", shared: "shared", keys: func(m *maker) {
@@ -229,6 +233,7 @@ var specs = []spec{
 	like{name: "seed_oss", arch: "seed_oss", shared: "shared", layer: all(qkvBiases, postNorm)}.spec(),
 	like{name: "chatglm", arch: "chatglm", keys: partOfHeads, attn: all(fused, fusedBias), ffn: gatedInOne}.spec(),
 	like{name: "codeshell", arch: "codeshell", norms: "layer", attn: all(fused, fusedBias, outBias), ffn: all(plain, plainBiases)}.spec(),
+	like{name: "codeshell-one", arch: "codeshell", norms: "layer", output: "alone", attn: all(fused, fusedBias, outBias), ffn: all(plain, plainBiases)}.spec(),
 	like{name: "qwen", arch: "qwen", keys: oneHeadPerKey, attn: fusedOfEqualHeads, layer: func(m *maker, prefix string) {
 		m.bias(prefix+"attn_qkv", 3*m.width)
 	}, ffn: func(m *maker, prefix string) {
