@@ -119,7 +119,7 @@ func (p fusedOrSeparate) project(g *graph, h heads, x *ir.Value) func(role) *ir.
 
 func (a attention) apply(g *graph, x *ir.Value) *ir.Value {
 	h, made := a.heads, a.qkv.project(g, a.heads, x)
-	q := a.qAfter.apply(g, a.rope.turn(g, a.qNorm.applyHeads(g, made(queries), h.count, h.k)))
+	q := g.grown(a.qAfter.apply(g, a.rope.turn(g, a.qNorm.applyHeads(g, made(queries), h.count, h.k))), h.count, h.k)
 	ks, vs := a.cached(g, made)
 	var sinks *ir.Value
 	if a.sinks == required {

@@ -34,6 +34,7 @@ type graph struct {
 
 	inputs      *ir.Value // rows that each layer has for each token; nil: none
 	headIndices *ir.Value // for products with a matrix for each head
+	growths     *ir.Value // factors of queries; nil: none
 	layer       int64     // outside of layers: -1
 }
 
@@ -162,6 +163,7 @@ func (m *model) hidden(d decoder, name string, n ir.Dim) (*graph, *ir.Value) {
 	for i, r := range m.ropes {
 		g.tables[r] = f.RopeTable(g.in.pos, g.ropeFreqs(i, r), r.scale)
 	}
+	g.growths = m.growth.factors(g)
 	if m.perHead > 0 {
 		g.headIndices = g.indicesOfHeads(m.perHead)
 	}

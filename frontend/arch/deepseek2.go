@@ -6,9 +6,8 @@ import "math"
 // that all tokens share. The choice of experts may have a bias, and be limited to groups of them.
 func deepseek2(m *model) decoder {
 	m.leaveOutPredictors()
-	if m.atLeastZeroOr(queryGrowth, 0) > 0 { // Mistral Large 3
-		const from = "attention.temperature_length"
-		m.limitGrowth(m.count(from, 1, math.MaxUint32), from)
+	if m.atLeastZeroOr(growthKey, 0) > 0 { // Mistral Large 3
+		m.growQueries(m.count("attention.temperature_length", 1, math.MaxUint32))
 	}
 	a := m.latentAttention(neighbours)
 	m.stretchScores(&a)

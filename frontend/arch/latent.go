@@ -90,7 +90,7 @@ func (a latentAttention) apply(g *graph, x *ir.Value) *ir.Value {
 		y := splitHeads(f, g.linear(joinHeads(f, c), "attn_kv_b", a.count*(a.still+a.value), a.rank, absent), a.count, a.still+a.value)
 		k, v, shared = cut(f, y, 0, a.still), cut(f, y, a.still, a.value), g.repeated(shared, a.count, a.turned)
 	}
-	q, k = f.Concat(2, turned, still), f.Concat(2, shared, k)
+	q, k = g.grown(f.Concat(2, turned, still), h.count, h.k), f.Concat(2, shared, k)
 	ks, vs := g.keep("keys", g.cache(0), h.kv, h.k, k), g.keep("values", g.cache(0), h.kv, h.v, v)
 	y := f.Attention(q, ks, vs, g.in.slot, g.in.pos, g.in.lengths, nil, ir.AttentionAttr{Scale: float32(a.scale)})
 	if a.absorbed {

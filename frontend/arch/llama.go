@@ -29,19 +29,8 @@ func llamaLayers(m *model, pairs ir.RopeAttr, ffn part) decoder {
 	}
 }
 
-// mistral3 is Ministral 3, a llama with a factor of queries that grows with the position, beyond the context that the
-// model was first trained with. Up to there the factor is 1.
+// mistral3 is Ministral 3, a llama with queries that grow beyond the context that the model was first trained with.
 func mistral3(m *model) decoder {
-	if m.atLeastZeroOr(queryGrowth, 0) > 0 {
-		m.limitGrowth(m.originalContext(), "rope.scaling.original_context_length")
-	}
+	m.growQueries(m.originalContext())
 	return llama(m)
-}
-
-// queryGrowth is by how much queries grow with the logarithm of the position.
-const queryGrowth = "attention.temperature_scale"
-
-// limitGrowth limits the context to the n positions before queries grow.
-func (m *model) limitGrowth(n int64, key string) {
-	m.limitContext(n, "after which queries grow, which is not supported yet", key)
 }

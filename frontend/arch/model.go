@@ -32,6 +32,7 @@ type model struct {
 	limit               string // key that has limited the context, see limitContext
 	ropes               []*rope
 	perHead             int64 // heads with matrices of their own; 0: none
+	growth              growth
 
 	b        *ir.Builder
 	declared map[string]bool // weights and states

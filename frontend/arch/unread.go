@@ -21,7 +21,7 @@ var graphKeys = map[string]float64{
 	"residual_scale":            1,
 	"logit_scale":               1,
 	"attention.scale":           0,
-	queryGrowth:                 0,
+	growthKey:                   0,
 	"attention.clamp_kqv":       0,
 	"attention.max_alibi_bias":  0,
 	"attn_logit_softcapping":    0,

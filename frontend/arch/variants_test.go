@@ -1,7 +1,6 @@
 package arch_test
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"regexp"
@@ -112,27 +111,28 @@ func TestStretchedScores(t *testing.T) {
 	}
 }
 
-// TestContextBeforeQueriesGrow: models whose queries grow with the position have the positions before that.
-func TestContextBeforeQueriesGrow(t *testing.T) {
-	const growth, all, half = "attention.temperature_scale", archtest.Positions, archtest.Positions / 2
+// TestGrowthOfQueries: programs that have no positions at which queries grow multiply by no factors.
+func TestGrowthOfQueries(t *testing.T) {
+	const half = archtest.Positions / 2
 	for _, c := range []struct{ model, from string }{
 		{"mistral3", "rope.scaling.original_context_length"}, {"deepseek2", "attention.temperature_length"},
 	} {
-		build := func(scale float32, context int) error {
-			m := variant(t, c.model, map[string]any{growth: scale, c.from: uint32(half)})
-			_, err := arch.Build(open(t, m), arch.Options{Context: context})
-			return err
-		}
-		for _, err := range []error{build(0.1, 0), build(0.1, half), build(0, all)} {
+		for _, tt := range []struct {
+			by      float32
+			context int
+			grow    bool
+		}{{0.1, half, false}, {0.1, half + 1, true}, {0, half + 1, false}} {
+			m := variant(t, c.model, map[string]any{"attention.temperature_scale": tt.by, c.from: uint32(half)})
+			mod, err := arch.Build(open(t, m), arch.Options{Context: tt.context})
 			if err != nil {
-				t.Errorf("%s: %v", c.model, err)
+				t.Fatalf("%s: %v", c.model, err)
+			}
+			if got := mod.Weight("queries.growth") != nil; got != tt.grow {
+				t.Errorf("%s, %g, %d positions: factors %v, want %v", c.model, tt.by, tt.context, got, tt.grow)
 			}
 		}
-		if err := build(0.1, half+1); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the %d positions after which queries grow", half)) || !strings.Contains(err.Error(), c.from) {
-			t.Errorf("%s with a position more: error %v", c.model, err)
-		}
 	}
-	_, err := arch.Build(open(t, variant(t, "deepseek2", map[string]any{growth: float32(0.1)})), arch.Options{})
+	_, err := arch.Build(open(t, variant(t, "deepseek2", map[string]any{"attention.temperature_scale": float32(0.1)})), arch.Options{})
 	if err == nil || !strings.Contains(err.Error(), "attention.temperature_length") {
 		t.Errorf("deepseek2 without the length: error %v", err)
 	}

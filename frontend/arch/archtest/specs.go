@@ -113,26 +113,11 @@ var specs = []spec{
 		plainBiases(m, prefix)
 	}}.spec(),
 	like{name: "olmo", arch: "olmo", norms: "bare", keys: func(m *maker) { m.set("attention.clamp_kqv", float32(0.7)) }}.spec(),
-	like{name: "deepseek2", arch: "deepseek2", keys: func(m *maker) {
-		latent(m)
-		m.set("attention.head_count_kv", uint32(1))
-		m.set("attention.key_length", uint32(latentRank+latentTurned))
-		m.set("attention.value_length", uint32(latentRank))
-		m.set("attention.key_length_mla", uint32(latentStill+latentTurned))
-		m.set("attention.value_length_mla", uint32(latentValue))
-		m.set("expert_weights_scale", float32(2.5))
-		m.set("expert_weights_norm", true)
-		m.set("expert_gating_func", uint32(2))
-		m.set("expert_count", uint32(2*expertCount))
-		m.set("expert_group_count", uint32(4))
-		m.set("expert_group_used_count", uint32(2))
-		m.set("rope.scaling.yarn_log_multiplier", float32(0.0707))
-	}, attn: all(latentParts, func(m *maker, prefix string) {
-		m.matrix(prefix+"attn_k_b", headCount, latentRank, latentStill)
-		m.matrix(prefix+"attn_v_b", headCount, latentValue, latentRank)
-	}), ffn: afterDense(all(expertsOf(2*expertCount), sharedExperts, func(m *maker, prefix string) {
-		m.bias(prefix+"exp_probs_b", 2*expertCount)
-	}))}.spec(),
+	absorbed("deepseek2", func(*maker) {}),
+	absorbed("deepseek2-long", func(m *maker) {
+		m.set("attention.temperature_scale", float32(0.2))
+		m.set("attention.temperature_length", uint32(3))
+	}),
 	like{name: "deepseek2-whole", arch: "deepseek2", keys: func(m *maker) {
 		latent(m)
 		m.set("attention.head_count_kv", uint32(headCount))
@@ -280,14 +265,8 @@ var specs = []spec{
 		m.norm(prefix+"attn_q_norm", headCount*m.headSize)
 		m.norm(prefix+"attn_k_norm", kvHeads*m.headSize)
 	}, ffn: all(experts, choiceBias)}.spec(),
-	like{name: "mistral3", arch: "mistral3", keys: func(m *maker) {
-		yarn(m)
-		m.set("rope.scaling.original_context_length", uint32(Positions))
-		m.set("rope.scaling.yarn_log_multiplier", float32(0.5))
-		m.set("rope.scaling.yarn_beta_fast", float32(16))
-		m.set("rope.scaling.yarn_beta_slow", float32(2))
-		m.set("attention.temperature_scale", float32(0.1))
-	}}.spec(),
+	ministral("mistral3", Positions),
+	ministral("mistral3-long", 4),
 	like{name: "ernie4_5-moe", arch: "ernie4_5-moe", keys: func(m *maker) {
 		sharedKeys(m)
 		m.set("expert_shared_feed_forward_length", uint32(48))
@@ -328,4 +307,41 @@ var specs = []spec{
 			m.matrix(prefix+"attn_output", m.width, m.width)
 			outBias(m, prefix)
 		}, ffn: all(plain, plainBiases), outside: func(m *maker) { m.matrix("position_embd", Positions, m.width) }}.spec(),
+}
+
+// absorbed makes a DeepSeek with a matrix of keys and one of values for each head.
+func absorbed(name string, keys func(m *maker)) spec {
+	return like{name: name, arch: "deepseek2", keys: func(m *maker) {
+		keys(m)
+		latent(m)
+		m.set("attention.head_count_kv", uint32(1))
+		m.set("attention.key_length", uint32(latentRank+latentTurned))
+		m.set("attention.value_length", uint32(latentRank))
+		m.set("attention.key_length_mla", uint32(latentStill+latentTurned))
+		m.set("attention.value_length_mla", uint32(latentValue))
+		m.set("expert_weights_scale", float32(2.5))
+		m.set("expert_weights_norm", true)
+		m.set("expert_gating_func", uint32(2))
+		m.set("expert_count", uint32(2*expertCount))
+		m.set("expert_group_count", uint32(4))
+		m.set("expert_group_used_count", uint32(2))
+		m.set("rope.scaling.yarn_log_multiplier", float32(0.0707))
+	}, attn: all(latentParts, func(m *maker, prefix string) {
+		m.matrix(prefix+"attn_k_b", headCount, latentRank, latentStill)
+		m.matrix(prefix+"attn_v_b", headCount, latentValue, latentRank)
+	}), ffn: afterDense(all(expertsOf(2*expertCount), sharedExperts, func(m *maker, prefix string) {
+		m.bias(prefix+"exp_probs_b", 2*expertCount)
+	}))}.spec()
+}
+
+// ministral makes a Ministral 3 whose queries grow after so many positions.
+func ministral(name string, original int) spec {
+	return like{name: name, arch: "mistral3", keys: func(m *maker) {
+		yarn(m)
+		m.set("rope.scaling.original_context_length", uint32(original))
+		m.set("rope.scaling.yarn_log_multiplier", float32(0.5))
+		m.set("rope.scaling.yarn_beta_fast", float32(16))
+		m.set("rope.scaling.yarn_beta_slow", float32(2))
+		m.set("attention.temperature_scale", float32(0.1))
+	}}.spec()
 }
