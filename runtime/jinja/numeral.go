@@ -142,7 +142,7 @@ func whole(x float64, other any) any {
 	case math.Abs(x) < 1<<63:
 		return int64(x)
 	}
-	return bigInt(strconv.FormatFloat(x, 'f', 0, 64))
+	return decimalInt(strconv.FormatFloat(x, 'f', 0, 64))
 }
 
 // wholeText returns the integer that a text is, as Python's int reads it; nil if it is none. A prefix such as 0x is that
@@ -164,22 +164,27 @@ func (m *machine) wholeText(s string, base int) any {
 		}
 	}
 	n, err := strconv.ParseUint(digits, base, 64) // allows no sign
-	if err == nil && n <= math.MaxInt64 {
-		if sign == "-" {
-			return -int64(n)
-		}
+	switch {
+	case err == nil && n <= math.MaxInt64 && sign == "-":
+		return -int64(n)
+	case err == nil && n <= math.MaxInt64:
 		return int64(n)
-	}
-	if err != nil && n == 0 { // other than too large
+	case err != nil && n == 0: // other than too large
 		return nil
-	}
-	if base != 10 {
+	case base != 10:
 		m.overflow()
-	}
-	if len(digits) > maxDigits {
+	case len(digits) > maxDigits || strings.Trim(digits, "0123456789") != "": // package strconv stops where it is too large
 		return nil
 	}
-	return bigInt(strings.TrimPrefix(sign, "+") + zeros)
+	return decimalInt(strings.TrimPrefix(sign, "+") + zeros)
+}
+
+// decimalInt returns the integer with some digits, which may have a sign.
+func decimalInt(digits string) any {
+	if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
+		return n
+	}
+	return bigInt(digits)
 }
 
 // prefixes are the bases that a letter after 0 names.
