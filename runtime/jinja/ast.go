@@ -136,12 +136,10 @@ type (
 		body    []stmt
 	}
 	macroStmt struct {
-		name    string
-		params  []param
-		body    []stmt
-		varargs bool // the body uses the name varargs
-		kwargs  bool // the body uses the name kwargs
-		caller  bool // the body uses the name caller
+		name   string
+		params []param
+		body   []stmt
+		macroUses
 	}
 	callStmt struct {
 		at    int
@@ -160,6 +158,9 @@ type (
 	breakStmt    struct{}
 	continueStmt struct{}
 )
+
+// macroUses is which names that only macros have the body of one uses.
+type macroUses struct{ varargs, kwargs, caller bool }
 
 type branch struct {
 	test expr

@@ -39,8 +39,8 @@ type parser struct {
 	tokens  []lexeme
 	at      int
 	nesting int
-	loops   int        // for statements around the present one, within the same function of Python
-	names   [][]string // which of varargs, kwargs and caller the macros around the present statement use
+	loops   int       // for statements around the present one, within the same function of Python
+	uses    macroUses // of the macro around the present statement, and of the macros in it
 }
 
 func (p *parser) fail(at int, format string, args ...any) {
@@ -348,12 +348,11 @@ func (p *parser) macro() stmt {
 
 // macroBody reads the statements of a macro and notes what they use.
 func (p *parser) macroBody(m *macroStmt, end string) {
-	p.names = append(p.names, nil)
+	around := p.uses
+	p.uses = macroUses{}
 	m.body = p.function(end)
-	last := len(p.names) - 1
-	used := p.names[last]
-	p.names = p.names[:last]
-	m.varargs, m.kwargs, m.caller = slices.Contains(used, "varargs"), slices.Contains(used, "kwargs"), slices.Contains(used, "caller")
+	m.macroUses = p.uses
+	p.uses = macroUses{around.varargs || m.varargs, around.kwargs || m.kwargs, around.caller || m.caller}
 }
 
 // params reads the parameters of a macro.

@@ -363,10 +363,13 @@ func (p *parser) name(t lexeme) expr {
 	if slices.Contains(reserved, t.text) {
 		p.fail(t.at, "unexpected %q, where a value is needed", t.text)
 	}
-	if slices.Contains([]string{"varargs", "kwargs", "caller"}, t.text) {
-		for i := range p.names {
-			p.names[i] = append(p.names[i], t.text)
-		}
+	switch t.text {
+	case "varargs":
+		p.uses.varargs = true
+	case "kwargs":
+		p.uses.kwargs = true
+	case "caller":
+		p.uses.caller = true
 	}
 	return &nameExpr{t.at, t.text}
 }
