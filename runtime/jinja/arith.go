@@ -102,7 +102,7 @@ func (m *machine) joinTexts(a string, b any) any {
 		m.made(len(a) + len(b))
 		return a + b
 	case markup:
-		return m.joinMarkup(markup(escapeHTML(a)), b)
+		return m.joinMarkup(markup(m.escapeHTML(a)), b)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (m *machine) joinTexts(a string, b any) any {
 func (m *machine) joinMarkup(a markup, b any) any {
 	switch b := b.(type) {
 	case string:
-		return m.joinMarkup(a, markup(escapeHTML(b)))
+		return m.joinMarkup(a, markup(m.escapeHTML(b)))
 	case markup:
 		m.made(len(a) + len(b))
 		return a + b
@@ -307,19 +307,36 @@ func (m *machine) slice(of any, s sliceExpr, at int) any {
 // sliceText slices by characters, and returns the number of the first one, too.
 func (m *machine) sliceText(s string, bounds [3]any) (part string, start int) {
 	m.step(len(s) / 16)
-	if utf8.RuneCountInString(s) == len(s) && bounds[2] == nil {
-		start, stop, _ := m.bounds(len(s), bounds)
-		m.made(max(0, stop-start))
-		return s[start:max(start, stop)], start
+	n := utf8.RuneCountInString(s)
+	start, stop, step := m.bounds(n, bounds)
+	if step == 1 {
+		from, to := start, max(start, stop)
+		if n < len(s) {
+			from = byteOf(s, from)
+			to = from + byteOf(s[from:], to-start)
+		}
+		m.made(to - from)
+		return s[from:to], start
 	}
+	m.made(4 * n)
 	runes := []rune(s)
-	start, stop, step := m.bounds(len(runes), bounds)
 	var b strings.Builder
 	for i := start; step > 0 && i < stop || step < 0 && i > stop; i += step {
 		b.WriteRune(runes[i])
 	}
 	m.made(b.Len())
 	return b.String(), start
+}
+
+// byteOf returns the byte of a text at which a character begins; after its last one, the length.
+func byteOf(s string, character int) int {
+	for i := range s {
+		if character == 0 {
+			return i
+		}
+		character--
+	}
+	return len(s)
 }
 
 func (m *machine) pick(list []any, bounds [3]any) []any {

@@ -7,10 +7,10 @@ func (e constant) eval(*machine) any { return e.value }
 func (e *nameExpr) eval(m *machine) any {
 	m.at = e.at
 	v, searched, ok := m.scope.find(e.name)
-	if m.step(searched / 8); ok {
+	if m.step(searched * (1 + len(e.name)/32) / 8); ok {
 		return v
 	}
-	return &undefined{e.name + " is undefined"}
+	return m.undefined("%[1]s is undefined", e.name, nil)
 }
 
 func (e listExpr) eval(m *machine) any { return m.evalAll(e) }
@@ -25,6 +25,7 @@ func (e tupleExpr) eval(m *machine) any {
 }
 
 func (m *machine) evalAll(list []expr) []any {
+	m.made(elementBytes * len(list))
 	vals := make([]any, len(list))
 	for i, e := range list {
 		vals[i] = unmarked(m.eval(e))
@@ -56,7 +57,7 @@ func (e *attrExpr) eval(m *machine) any {
 			return v
 		}
 	}
-	return missing(of, e.name)
+	return m.missing(of, e.name)
 }
 
 // eval looks for an element first, then for an attribute of the type.
@@ -76,7 +77,7 @@ func (e *itemExpr) eval(m *machine) any {
 			return v
 		}
 	}
-	return missing(of, i)
+	return m.missing(of, i)
 }
 
 // element returns an element of a list, text or dictionary.
@@ -232,7 +233,7 @@ func (e condExpr) eval(m *machine) any {
 		return m.eval(e.yes)
 	}
 	if e.no == nil {
-		return &undefined{"the condition is false and has no else"}
+		return m.undefined("the condition is false and has no %[1]s", "else", nil)
 	}
 	return m.eval(e.no)
 }
@@ -309,15 +310,22 @@ func (m *machine) spreadDict(a *args, v any) {
 	}
 }
 
+// findNamed returns the number of the argument of a name, or -1. Names of one length are compared in full.
+func (m *machine) findNamed(a *args, name string) int {
+	m.step(len(a.named) * (1 + len(name)/64) / 16)
+	return slices.IndexFunc(a.named, func(n namedArg) bool { return n.name == name })
+}
+
 // takeNamed removes and returns the argument of a name.
-func (a *args) takeNamed(name string) (any, bool) {
-	for i, n := range a.named {
-		if n.name == name {
-			a.named = append(a.named[:i:i], a.named[i+1:]...)
-			return n.value, true
-		}
+func (m *machine) takeNamed(a *args, name string) (any, bool) {
+	i := m.findNamed(a, name)
+	if i < 0 {
+		return nil, false
 	}
-	return nil, false
+	v := a.named[i].value
+	m.step(len(a.named) / 16)
+	a.named = slices.Concat(a.named[:i], a.named[i+1:])
+	return v, true
 }
 
 // absent is the value of an argument that was not given.
@@ -330,7 +338,7 @@ func (m *machine) bind(a *args, names ...string) []any {
 	}
 	vals := make([]any, len(names))
 	for i, name := range names {
-		v, named := a.takeNamed(name)
+		v, named := m.takeNamed(a, name)
 		switch {
 		case i < len(a.pos) && named:
 			m.fail("%s gets its argument %s twice", a.of, name)

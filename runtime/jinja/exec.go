@@ -114,16 +114,24 @@ type macro struct {
 	scope *scope
 }
 
-func (c *macro) attr(_ *machine, name string) (any, bool) {
+func (c *macro) attr(m *machine, name string) (any, bool) {
 	switch name {
 	case "name":
 		return c.name, true
 	case "arguments":
-		names := tuple{}
-		for _, p := range c.params {
-			names = append(names, p.name)
+		m.step(2 * len(c.params))
+		m.made(2 * elementBytes * len(c.params))
+		names := make(tuple, len(c.params))
+		for i, p := range c.params {
+			names[i] = p.name
 		}
 		return names, true
+	case "catch_varargs":
+		return c.varargs, true
+	case "catch_kwargs":
+		return c.kwargs, true
+	case "caller":
+		return c.caller, true
 	}
 	return nil, false
 }
@@ -131,11 +139,11 @@ func (c *macro) attr(_ *machine, name string) (any, bool) {
 // call returns what the macro prints.
 func (c *macro) call(m *machine, a *args) (s string) {
 	at := m.at
-	caller, hasCaller := a.takeNamed("caller")
+	caller, hasCaller := m.takeNamed(a, "caller")
 	was := m.scope
 	m.scope = &scope{parent: c.scope, vars: map[string]any{}}
 	if c.caller {
-		m.scope.vars["caller"] = &undefined{"no caller is defined: the macro " + c.name + " is not used in a call block"}
+		m.scope.vars["caller"] = m.undefined("no caller is defined: the macro %[1]s is not used in a call block", c.name, nil)
 	}
 	if hasCaller {
 		if !c.caller {
@@ -155,9 +163,9 @@ func (c *macro) call(m *machine, a *args) (s string) {
 // bindParams sets the parameters of a macro, and varargs and kwargs if the macro uses them.
 func (m *machine) bindParams(c *macro, a *args) {
 	given := a.pos
-	m.step(len(c.params) * len(a.named) / 16)
+	m.step(4 * len(c.params))
 	for _, p := range c.params {
-		v, named := a.takeNamed(p.name)
+		v, named := m.takeNamed(a, p.name)
 		switch {
 		case len(given) > 0 && named:
 			m.fail("the macro %s gets its parameter %s twice", c.name, p.name)
@@ -167,7 +175,7 @@ func (m *machine) bindParams(c *macro, a *args) {
 		case p.fallback != nil:
 			v = m.eval(p.fallback)
 		default:
-			v = &undefined{"the parameter " + p.name + " was not given"}
+			v = m.undefined("the parameter %[1]s was not given", p.name, nil)
 		}
 		m.set(p.name, v)
 	}

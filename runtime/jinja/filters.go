@@ -67,7 +67,7 @@ func textFilter(f func(string) string) filter {
 	return func(m *machine, v any, a *args) any {
 		m.bind(a)
 		s := m.str(v)
-		m.read(s)
+		m.change(a, s)
 		s = f(s)
 		m.made(len(s))
 		return s
@@ -94,7 +94,7 @@ func filterAttr(m *machine, v any, a *args) any {
 	if attr, ok := m.attribute(m.use(v), name); ok {
 		return attr
 	}
-	return missing(v, name)
+	return m.missing(v, name)
 }
 
 // filterEscape escapes a text, unless it is markup.
@@ -103,11 +103,7 @@ func filterEscape(m *machine, v any, a *args) any {
 	if s, ok := v.(markup); ok {
 		return s
 	}
-	s := m.str(v)
-	m.read(s)
-	s = escapeHTML(s)
-	m.made(len(s))
-	return markup(s)
+	return markup(m.escapeHTML(m.str(v)))
 }
 
 func filterCenter(m *machine, v any, a *args) any {
@@ -147,10 +143,11 @@ func filterIndent(m *machine, v any, a *args) any {
 	}
 	text := m.textArg(v) + "\n"
 	m.step(len(text))
-	lines := splitLines(text, false)
+	lines := m.splitLines(text, false)
 	m.product(len(in)+1, int64(len(lines)))
 	var out strings.Builder
-	for i, line := range lines {
+	for i, e := range lines {
+		line, _ := e.(string)
 		if i > 0 {
 			out.WriteByte('\n')
 		}
@@ -194,7 +191,7 @@ func filterJSON(m *machine, v any, a *args) any {
 	if indent := orElse(b[1], nil); indent != nil {
 		text, ok := indent.(string)
 		if !ok {
-			text = strings.Repeat(" ", max(0, min(maxWidth, m.integer(indent, "the indentation"))))
+			text, _ = m.repeat(" ", int64(m.integer(indent, "the indentation"))).(string)
 		}
 		w.indent, w.item, line = text, ",", "\n"
 	}

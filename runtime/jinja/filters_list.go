@@ -83,7 +83,7 @@ func (m *machine) item(of any, name string) any {
 		if v, ok := m.element(of, i); ok {
 			return v
 		}
-		return missing(of, i)
+		return m.missing(of, i)
 	}
 	if v, ok := m.element(of, name); ok {
 		return v
@@ -91,7 +91,7 @@ func (m *machine) item(of any, name string) any {
 	if v, ok := m.attribute(of, name); ok {
 		return v
 	}
-	return missing(of, name)
+	return m.missing(of, name)
 }
 
 // folded returns the function that makes texts lower case, for comparisons, unless their case counts.
@@ -179,15 +179,17 @@ func filterFirst(m *machine, v any, a *args) any {
 	if first, ok := m.each(v)(); ok {
 		return first
 	}
-	return &undefined{"there is no first element of an empty sequence"}
+	return m.undefined(noElement, "first", nil)
 }
+
+const noElement = "there is no %[1]s element of an empty sequence"
 
 func filterLast(m *machine, v any, a *args) any {
 	m.bind(a)
 	if list := m.elements(v); len(list) > 0 {
 		return list[len(list)-1]
 	}
-	return &undefined{"there is no last element of an empty sequence"}
+	return m.undefined(noElement, "last", nil)
 }
 
 // grouped is after the end of the tuples that groupby returns: it marks those whose elements have names.
@@ -246,8 +248,8 @@ func filterJoin(m *machine, v any, a *args) any {
 // filterMap applies a filter to each element, or takes an attribute of it.
 func filterMap(m *machine, v any, a *args) any {
 	var f func(any) any
-	if attr, ok := a.takeNamed("attribute"); ok && len(a.pos) == 0 {
-		other, _ := a.takeNamed("default")
+	if attr, ok := m.takeNamed(a, "attribute"); ok && len(a.pos) == 0 {
+		other, _ := m.takeNamed(a, "default")
 		m.bind(a)
 		f = m.attributeOr(attr, other)
 	} else if len(a.pos) > 0 {
@@ -284,7 +286,7 @@ func filterExtreme(m *machine, v any, a *args) any {
 	}
 	b := m.bind(a, "case_sensitive", "attribute")
 	fold, get := m.folded(orElse(b[0], false)), m.getter(orElse(b[1], nil))
-	var best any = &undefined{"an empty sequence has no " + a.of}
+	var best any = m.undefined(noElement, a.of, nil)
 	for i, e := range m.elements(v) {
 		if i == 0 {
 			best = e

@@ -176,7 +176,7 @@ func (m *machine) field(name string, a *args, next *int) string {
 	if spec != "" || conversion != "" && conversion != "s" && conversion != "r" {
 		m.fail("format: the specification in {%s:%s} is not supported", name, spec)
 	}
-	m.step(1 + len(a.named)/16)
+	m.step(1)
 	v := m.fieldValue(name, a, next)
 	if conversion == "r" {
 		return m.repr(v)
@@ -202,11 +202,9 @@ func (m *machine) fieldValue(name string, a *args, next *int) any {
 		}
 		return a.pos[i]
 	}
-	for _, n := range a.named {
-		if n.name == name {
-			return n.value
-		}
+	i := m.findNamed(a, name)
+	if i < 0 {
+		m.fail("format: there is no argument %s", name)
 	}
-	m.fail("format: there is no argument %s", name)
-	return nil
+	return a.named[i].value
 }

@@ -40,7 +40,7 @@ func (w *jsonWriter) write(v any, line string) {
 	case *Dict:
 		w.dict(v, line)
 	case *undefined:
-		w.m.fail("tojson: %s", v.text)
+		w.m.fail("tojson: %s", v.text())
 	default:
 		w.m.fail("tojson: a value of type %s has no JSON", typeName(v))
 	}
@@ -113,6 +113,7 @@ func (w *jsonWriter) open(c byte, line string) string {
 	if line == "" {
 		return ""
 	}
+	w.m.made(len(line) + len(w.indent))
 	return line + w.indent
 }
 
@@ -135,17 +136,20 @@ func (w *jsonWriter) quote(s string) {
 	w.m.read(s)
 	w.b.WriteByte('"')
 	for _, r := range s {
+		if r >= ' ' && r != '"' && r != '\\' && (r < 0x7f || !w.ascii) {
+			w.b.WriteRune(r)
+			continue
+		}
+		w.m.step(1)
 		escape, ok := jsonEscapes[r]
 		switch {
 		case ok:
 			w.b.WriteString(escape)
-		case r < 0x20 || w.ascii && r >= 0x7f && r < 0x10000 && r != 0x7f:
+		case r < 0x10000:
 			fmt.Fprintf(&w.b, `\u%04x`, r)
-		case w.ascii && r >= 0x10000:
+		default:
 			r -= 0x10000
 			fmt.Fprintf(&w.b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-		default:
-			w.b.WriteRune(r)
 		}
 	}
 	w.b.WriteByte('"')

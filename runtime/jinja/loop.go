@@ -12,6 +12,7 @@ type loop struct {
 	prev, value any
 	ahead       any
 	hasAhead    bool
+	total       int64 // the number of elements, from the time that it is asked for
 	changed     []any
 	asked       bool // changed was called
 }
@@ -27,7 +28,7 @@ func (s forStmt) exec(m *machine) flow {
 func (m *machine) forEach(s *forStmt, over any, outer *scope, depth int) flow {
 	l := &loop{stmt: s, outer: outer, index: -1, depth: depth}
 	l.next = m.source(s, over, outer)
-	l.prev, l.value = &undefined{"there is no previous item"}, &undefined{"there is no previous item"}
+	l.value = m.undefined("there is no %[1]s item", "previous", nil)
 	was := m.scope
 	defer func() { m.scope = was }()
 	other := true // as in jinja2, until the end of the body is reached once: continue and break do not
@@ -98,6 +99,9 @@ func (l *loop) peek() (any, bool) {
 
 // length returns the number of elements. It reads all remaining ones.
 func (l *loop) length(m *machine) int64 {
+	if l.total > 0 {
+		return l.total
+	}
 	var rest []any
 	for v, ok := l.peek(); ok; v, ok = l.peek() {
 		m.step(1)
@@ -105,7 +109,8 @@ func (l *loop) length(m *machine) int64 {
 		l.ahead, l.hasAhead = nil, false
 	}
 	l.next = iteratorOf(rest).next
-	return int64(l.index + 1 + len(rest))
+	l.total = int64(l.index + 1 + len(rest))
+	return l.total
 }
 
 func (l *loop) attr(m *machine, name string) (any, bool) {
@@ -136,7 +141,7 @@ func (l *loop) attr(m *machine, name string) (any, bool) {
 		if v, ok := l.peek(); ok {
 			return v, true
 		}
-		return &undefined{"there is no next item"}, true
+		return m.undefined("there is no %[1]s item", "next", nil), true
 	case "cycle":
 		return &function{"cycle", l.cycle}, true
 	case "changed":

@@ -88,6 +88,16 @@ func (m *machine) step(n int) {
 //go:noinline
 func (m *machine) read(s string) { m.step(len(s) / 4) }
 
+// change counts the steps of a filter or method that changes a text. Those that treat letters one by one take longer.
+//
+//go:noinline
+func (m *machine) change(a *args, s string) {
+	m.read(s)
+	if a.of == "title" || a.of == "swapcase" {
+		m.step(len(s))
+	}
+}
+
 // made counts the bytes of a text that was made.
 //
 //go:noinline

@@ -34,18 +34,23 @@ func marked(from, v any) any {
 	return v
 }
 
-// escapeHTML replaces what HTML gives a meaning to.
-func escapeHTML(s string) string { return special.Replace(s) }
+// escapeHTML replaces what HTML gives a meaning to. It counts 4 more bytes for each, and some have 3.
+func (m *machine) escapeHTML(s string) string {
+	m.read(s)
+	n := len(s)
+	for _, c := range "&<>'\"" {
+		n += 4 * strings.Count(s, string(c))
+	}
+	m.made(n)
+	return special.Replace(s)
+}
 
 var special = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", "\"", "&#34;")
 
 // escaped returns a text escaped. Of a list, it escapes the elements.
 func (m *machine) escaped(v any) any {
 	if s, ok := v.(string); ok {
-		m.read(s)
-		s = escapeHTML(s)
-		m.made(len(s))
-		return s
+		return m.escapeHTML(s)
 	}
 	list, ok := v.([]any)
 	if !ok {

@@ -91,7 +91,7 @@ func textMethod(s, name string) func(*machine, *args) any {
 	if f := plainMethods[name]; f != nil {
 		return func(m *machine, a *args) any {
 			m.bind(a)
-			m.read(s)
+			m.change(a, s)
 			v := f(s)
 			m.made(len(s))
 			return v

@@ -21,79 +21,78 @@ func (m *machine) split(s string, a *args, from direction) any {
 	if most < 0 {
 		most = len(s)
 	}
-	var parts []string
+	var parts []any
 	if sep := orElse(b[0], nil); sep == nil {
-		parts = splitSpace(s, most, from)
+		parts = m.splitSpace(s, most, from)
 	} else if text := m.textArg(sep); text == "" {
 		m.fail("%s: the separator is empty", a.of)
 	} else {
-		parts = splitAt(s, text, most, from)
+		parts = m.splitAt(s, text, most, from)
 	}
-	return m.texts(parts)
-}
-
-// texts returns texts as a list.
-func (m *machine) texts(parts []string) []any {
-	m.step(len(parts))
-	m.made(elementBytes * len(parts))
-	list := make([]any, len(parts))
-	for i, s := range parts {
-		list[i] = s
+	if from == splitRight {
+		slices.Reverse(parts)
 	}
-	return list
-}
-
-// splitAt cuts at most so many times at a separator.
-func splitAt(s, sep string, most int, from direction) []string {
-	if from == splitLeft {
-		return strings.SplitN(s, sep, most+1)
-	}
-	var parts []string
-	for ; most > 0; most-- {
-		i := strings.LastIndex(s, sep)
-		if i < 0 {
-			break
-		}
-		parts, s = append(parts, s[i+len(sep):]), s[:i]
-	}
-	parts = append(parts, s)
-	slices.Reverse(parts)
 	return parts
 }
 
-// splitSpace cuts at most so many times at white space. There are no empty parts.
-func splitSpace(s string, most int, from direction) []string {
-	var parts []string
+// part appends a text to a list, and counts what the list takes for it.
+func (m *machine) part(list []any, s string) []any {
+	m.step(1)
+	m.made(3 * elementBytes)
+	return append(list, s)
+}
+
+// splitAt cuts at most so many times at a separator. The part at which it begins is the first.
+func (m *machine) splitAt(s, sep string, most int, from direction) []any {
+	parts, find := []any{}, strings.Index
+	if from == splitRight {
+		find = strings.LastIndex
+	}
+	for ; most > 0; most-- {
+		i := find(s, sep)
+		if i < 0 {
+			break
+		}
+		part, rest := s[:i], s[i+len(sep):]
+		if from == splitRight {
+			part, rest = rest, part
+		}
+		parts, s = m.part(parts, part), rest
+	}
+	return m.part(parts, s)
+}
+
+// splitSpace is splitAt for white space. There are no empty parts.
+func (m *machine) splitSpace(s string, most int, from direction) []any {
+	parts := []any{}
 	if from == splitLeft {
 		for s = strings.TrimLeftFunc(s, isSpace); s != ""; most-- {
 			i := strings.IndexFunc(s, isSpace)
 			if i < 0 || most == 0 {
-				return append(parts, s)
+				return m.part(parts, s)
 			}
-			parts, s = append(parts, s[:i]), strings.TrimLeftFunc(s[i:], isSpace)
+			parts, s = m.part(parts, s[:i]), strings.TrimLeftFunc(s[i:], isSpace)
 		}
 		return parts
 	}
 	for s = strings.TrimRightFunc(s, isSpace); s != ""; most-- {
 		i := strings.LastIndexFunc(s, isSpace)
 		if i < 0 || most == 0 {
-			parts = append(parts, s)
-			break
+			return m.part(parts, s)
 		}
 		_, n := utf8.DecodeRuneInString(s[i:])
-		parts, s = append(parts, s[i+n:]), strings.TrimRightFunc(s[:i], isSpace)
+		parts, s = m.part(parts, s[i+n:]), strings.TrimRightFunc(s[:i], isSpace)
 	}
-	slices.Reverse(parts)
 	return parts
 }
 
 func methodSplitLines(m *machine, s string, a *args) any {
-	return m.texts(splitLines(s, truth(orElse(m.bind(a, "keepends")[0], false))))
+	return m.splitLines(s, truth(orElse(m.bind(a, "keepends")[0], false)))
 }
 
 // splitLines cuts a text at the ends of lines, which are those of Python's splitlines.
-func splitLines(s string, keep bool) []string {
-	parts := []string{}
+func (m *machine) splitLines(s string, keep bool) []any {
+	parts := []any{}
 	start := 0
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -108,10 +107,10 @@ func splitLines(s string, keep bool) []string {
 		if keep {
 			end = i
 		}
-		parts, start = append(parts, s[start:end]), i
+		parts, start = m.part(parts, s[start:end]), i
 	}
 	if start < len(s) {
-		parts = append(parts, s[start:])
+		parts = m.part(parts, s[start:])
 	}
 	return parts
 }

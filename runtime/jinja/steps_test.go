@@ -3,6 +3,7 @@
 package jinja
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -74,6 +75,75 @@ func TestWorkIsCounted(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "the template takes more than") && !strings.Contains(err.Error(), "the template makes more than") {
 			t.Errorf("%s: %v", op, err)
 		}
+	}
+}
+
+// TestCostIsCountedBefore runs templates whose values or texts are far larger than the limits. Each ends at one of them
+// before it takes much time or memory.
+func TestCostIsCountedBefore(t *testing.T) {
+	names := func(prefix string, n int) string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = prefix + text(int64(10000+i))
+		}
+		return strings.Join(list, ",")
+	}
+	long := strings.Repeat("a", 990)
+	longKeys := "{% set d = dict(range(10000, 14000) | map('string') | map('indent', 'a' * 990, true) | batch(2)) %}"
+	tests := map[string]string{
+		"calls without arguments":   "{% macro m(" + names("p", 20000) + ") %}{% endmacro %}{% for i in range(1000) %}{{ m() }}{% endfor %}",
+		"names of parameters":       "{% macro m(" + names("p", 20000) + ") %}{% endmacro %}{% for i in range(1000) %}{% if m.arguments %}{% endif %}{% endfor %}",
+		"names of parameters, kept": "{% macro m(" + names("p", 20000) + ") %}{% endmacro %}{{ [" + strings.Repeat("m.arguments, ", 1000) + "] | length }}",
+		"long names of parameters":  "{% macro m(" + names(long, 500) + ") %}{{ kwargs }}{% endmacro %}" + longKeys + "{% for i in range(100) %}{{ m(**d) }}{% endfor %}",
+		"long names of a format":    longKeys + "{{ (('{' ~ 'a' * 990 ~ '11998}') * 2000).format(**d) }}",
+		"long names of variables":   "{% macro m() %}" + strings.Repeat("{% with a = 1 %}", 150) + "{% for i in range(10000) %}{% if " + strings.Repeat(long+" or ", 50) + "1 %}{% endif %}{% endfor %}" + strings.Repeat("{% endwith %}", 150) + "{% endmacro %}{{ m() }}",
+		"undefined values":          "{% set n = namespace(l=0) %}{% for i in range(1000) %}{% set n.l = [[" + strings.Repeat(long+",", 500) + "], n.l] %}{% endfor %}",
+		"undefined attributes":      "{% set n = namespace(l=0) %}{% for i in range(1000) %}{% set n.l = [[" + strings.Repeat("n."+long+",", 500) + "], n.l] %}{% endfor %}",
+		"split":                     "{{ (',' * 12000000).split(',') | length }}",
+		"rsplit":                    "{{ (',' * 12000000).rsplit(',') | length }}",
+		"split at white space":      "{{ ('a ' * 6000000).split() | length }}",
+		"rsplit at white space":     "{{ ('a ' * 6000000).rsplit() | length }}",
+		"splitlines":                "{{ ('\n' * 12000000).splitlines() | length }}",
+		"indent":                    "{{ ('\n' * 12000000) | indent | length }}",
+		"markup":                    "{{ ('&' * 12000000) + ('x' | safe) }}",
+		"markup first":              "{{ ('x' | safe) + '&' * 12000000 }}",
+		"join of markup":            "{{ ('x' | safe).join(['&' * 12000000, 'a']) }}",
+		"escape":                    "{{ ('&' * 12000000) | e }}",
+		"slice":                     "{{ ('x' * 12000000)[::99999999] }}",
+		"lines of JSON":             "{% set n = namespace(l=[]) %}{% for i in range(150) %}{% set n.l = [n.l] %}{% endfor %}{{ n.l | tojson(indent='x' * 500000) }}",
+		"indent of JSON":            "{{ [1] | tojson(indent=999999999) }}",
+		"escapes of a text":         "{{ [('\x01' * 12000000)] | string | length }}",
+		"escapes of JSON":           "{{ ('\x01' * 12000000) | tojson | length }}",
+		"letters of both cases":     "{{ ('é' * 6000000).swapcase() | length }}",
+		"title":                     "{{ ('é ' * 4000000) | title | length }}",
+		"method title":              "{{ ('é ' * 4000000).title() | length }}",
+	}
+	for name, template := range tests {
+		tmpl, err := Parse(template)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := cpuTime(t)
+		_, err = tmpl.Render(NewDict(), Options{Limits: Limits{Steps: 1_000_000, Memory: 16 << 20}})
+		d := cpuTime(t) - start
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), "the template takes more than") && !strings.Contains(err.Error(), "the template makes more than") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if size := (after.TotalAlloc - before.TotalAlloc) >> 20; d > 1500*time.Millisecond || size > 80 {
+			t.Errorf("%s: takes %v and %d MB", name, d, size)
+		}
+	}
+}
+
+// TestLengthOfLoop asks a long loop for its length each time.
+func TestLengthOfLoop(t *testing.T) {
+	const template = "{% for i in range(50000) %}{% if loop.revindex == 1 %}{{ loop.length }}{% endif %}{% endfor %}{% for i in range(9) if i is odd %}{{ loop.revindex }}{{ loop.nextitem }}{% endfor %}"
+	got, err := renderText(t, template, "{}", Options{})
+	if want := "500004335271"; err != nil || got != want {
+		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 }
 

@@ -79,7 +79,7 @@ func (m *machine) write(b *strings.Builder, v any, quoted bool) {
 	switch v := unmarked(v).(type) {
 	case string:
 		if quoted {
-			m.read(v)
+			m.step(len(v))
 			v = quote(v)
 		}
 		b.WriteString(v)

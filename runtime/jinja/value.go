@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -9,8 +10,23 @@ import (
 // tuple is a tuple. It is equal to no list.
 type tuple []any
 
-// undefined is the value of what there is not. It prints nothing and is false; other uses are an error with its text.
-type undefined struct{ text string }
+// undefined is the value of what there is not. It prints nothing and is false; other uses are an error with its text,
+// which is made only then.
+type undefined struct {
+	format string // of the name and the key, by their numbers
+	name   string
+	key    any
+}
+
+// undefined returns an undefined value, whose bytes it counts.
+//
+//go:noinline
+func (m *machine) undefined(format, name string, key any) *undefined {
+	m.made(4 * elementBytes)
+	return &undefined{format, name, key}
+}
+
+func (u *undefined) text() string { return fmt.Sprintf(u.format, u.name, short(u.key)) }
 
 // namespace is a value whose attributes a template can set.
 type namespace struct{ attrs *Dict }
@@ -114,7 +130,7 @@ func truth(v any) bool {
 //go:noinline
 func (m *machine) use(v any) any {
 	if u, ok := v.(*undefined); ok {
-		m.fail("%s", u.text)
+		m.fail("%s", u.text())
 	}
 	return v
 }
@@ -130,12 +146,12 @@ func (m *machine) term(v any) any {
 }
 
 // missing returns the undefined value of an attribute or element.
-func missing(of any, name any) *undefined {
-	what := " has no element "
+func (m *machine) missing(of any, name any) *undefined {
+	format := "the %[1]s has no element %[2]s"
 	if _, ok := name.(string); ok {
-		what = " has no attribute "
+		format = "the %[1]s has no attribute %[2]s"
 	}
-	return &undefined{"the " + typeName(of) + what + short(name)}
+	return m.undefined(format, typeName(of), name)
 }
 
 // short is a value in a message.
