@@ -203,7 +203,7 @@ func (m *machine) divide(op string, a, b int64) any {
 	}
 	switch op {
 	case "/":
-		return float64(a) / float64(b)
+		return quotient(a, b)
 	case "%":
 		if r := a % b; r != 0 && (r < 0) != (b < 0) {
 			return r + b
@@ -217,6 +217,23 @@ func (m *machine) divide(op string, a, b int64) any {
 		return q - 1
 	}
 	return a / b
+}
+
+// quotient returns a / b, rounded once. It divides numbers whose highest bits are set, which has 63 bits at least, and sets
+// the lowest of them if there is a rest.
+func quotient(a, b int64) float64 {
+	x, y := magnitude(a), magnitude(b)
+	shift1, shift2 := bits.LeadingZeros64(x), bits.LeadingZeros64(y)
+	x <<= shift1
+	q, rest := bits.Div64(x>>1, x<<63, y<<shift2)
+	if rest != 0 {
+		q |= 1
+	}
+	f := float64(q) * math.Float64frombits(uint64(1023+shift2-shift1-63)<<52) // a power of two
+	if (a < 0) != (b < 0) {
+		f = -f
+	}
+	return f
 }
 
 func (m *machine) intPower(a, b int64) any {
@@ -247,17 +264,28 @@ func (m *machine) floats(op string, a, b float64) any {
 	if b == 0 {
 		m.fail("division by zero")
 	}
-	r := math.Mod(a, b)
-	if r != 0 && (r < 0) != (b < 0) {
-		r += b
-	}
-	switch op {
-	case "/":
+	if op == "/" {
 		return a / b
-	case "%":
+	}
+	r := math.Mod(a, b)
+	q := (a - r) / b // an integer, but for rounding
+	switch {
+	case r == 0:
+		r = math.Copysign(0, b)
+	case (r < 0) != (b < 0):
+		r, q = r+b, q-1
+	}
+	if op == "%" {
 		return r
 	}
-	return math.Floor((a-r)/b + 0.5)
+	if q == 0 {
+		return math.Copysign(0, a/b)
+	}
+	whole := math.Floor(q)
+	if q-whole > 0.5 {
+		whole++
+	}
+	return whole
 }
 
 func (m *machine) floatPower(a, b float64) any {

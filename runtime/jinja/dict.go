@@ -3,7 +3,6 @@ package jinja
 import (
 	"fmt"
 	"iter"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -95,13 +94,12 @@ func canonical(key any, depth int) (any, bool) {
 		n, _, _, _ := number(k)
 		return n, true
 	case float64:
-		if k == math.Trunc(k) && math.Abs(k) < 1<<62 {
-			return int64(k), true
-		}
-		return k, true
+		return exact(k, true), true
 	case tuple:
 		return canonicalTuple(k, depth)
-	case *undefined, *namespace, *function, *macro, *loop, *iterator:
+	case *undefined: // all are equal
+		return absent{}, true
+	case *namespace, *function, *macro, *loop, *iterator:
 		return k, true
 	}
 	return nil, false
@@ -129,6 +127,8 @@ func (m *machine) keyed(key any, level int) {
 	switch k := key.(type) {
 	case string:
 		m.step(len(k) / 64 * level)
+	case float64:
+		m.step(floatSteps)
 	case tuple:
 		m.enter()
 		defer m.leave()

@@ -139,6 +139,15 @@ func (m *machine) attribute(of any, name string) (any, bool) {
 		if v, ok := groupAttr(of, name); ok {
 			return v, true
 		}
+	case *view:
+		if v, ok := of.bound(name); ok {
+			return v, true
+		}
+	case bool, int64, bigInt, float64:
+		switch name {
+		case "real", "imag", "numerator", "denominator":
+			m.fail("the attribute %s of numbers is not supported", name)
+		}
 	}
 	if f := method(of, name); f != nil {
 		if safe {

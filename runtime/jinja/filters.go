@@ -269,7 +269,7 @@ func filterWordCount(m *machine, v any, a *args) any {
 	n, inside, s := int64(0), false, m.str(v)
 	m.read(s)
 	for _, r := range s {
-		word := isWord(r)
+		word := isWord(r) || isNumeric(r)
 		if word && !inside {
 			n++
 		}

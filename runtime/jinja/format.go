@@ -106,6 +106,12 @@ func (m *machine) verb(spec string, verb byte, v, by any) string {
 		case verb == 'o' && strings.Contains(spec, "#"):
 			spec, verb = strings.ReplaceAll(spec, "#", ""), 'O' // 0o17, not 017
 		}
+		width, digits, _ := strings.Cut(spec, ".")
+		if strings.Trim(digits, "0") == "" {
+			spec = width // Go prints nothing for 0 with a precision of 0
+		} else {
+			m.noZeros(spec)
+		}
 		return fmt.Sprintf("%"+spec+string(verb), n)
 	case 'f', 'F', 'e', 'E', 'g', 'G':
 		if !ok {
@@ -114,7 +120,8 @@ func (m *machine) verb(spec string, verb byte, v, by any) string {
 		width, _, precise := strings.Cut(spec, ".")
 		switch {
 		case math.IsInf(x, 0) || math.IsNaN(x):
-			return padded(width, floatText(x))
+			m.noZeros(spec)
+			return padded(width, signed(spec, verb, floatText(x)))
 		case !precise:
 			spec += ".6" // Go takes as many digits as %g needs
 		}
@@ -122,6 +129,24 @@ func (m *machine) verb(spec string, verb byte, v, by any) string {
 	}
 	m.fail("%%%s%s is no format", spec, printableVerb(verb))
 	return ""
+}
+
+// noZeros fails if a specification pads with zeros what Go's formats pad with blanks.
+func (m *machine) noZeros(spec string) {
+	if strings.HasPrefix(strings.TrimLeft(spec, "+- #"), "0") {
+		m.fail("%%%s: zeros before such a number are not supported", spec)
+	}
+}
+
+// signed returns the text of infinity or NaN with the sign that a specification asks for, in the case of the verb.
+func signed(spec string, verb byte, s string) string {
+	if i := max(strings.IndexByte(spec, '+'), strings.IndexByte(spec, ' ')); i >= 0 && s[0] != '-' {
+		s = spec[i:i+1] + s
+	}
+	if verb < 'a' {
+		return strings.ToUpper(s)
+	}
+	return s
 }
 
 // padded makes a text as long as a specification says, such as -5.2. Signs and zeros are for numbers alone.
@@ -190,7 +215,7 @@ func (m *machine) fieldValue(name string, a *args, next *int) any {
 		name = strconv.Itoa(*next)
 		*next++
 	}
-	if i, err := strconv.Atoi(name); err == nil {
+	if i, err := strconv.Atoi(name); err == nil && name[0] != '+' {
 		if !automatic && *next == 0 {
 			*next = -1
 		}

@@ -22,11 +22,9 @@ func method(of any, name string) *function {
 		call = dictMethod(of, name)
 	case []any:
 		call = listMethod(of, name)
-	case tuple:
-		call = listMethod(of, name)
-	case *view:
-		if of.name == "range" && name != "copy" {
-			call = listMethod(of.list, name)
+	default:
+		if list, ok := indexed(of); ok && name != "copy" {
+			call = listMethod(list, name)
 		}
 	}
 	if call == nil {
@@ -210,6 +208,15 @@ func (m *machine) between(s string, a *args) (sub any, in string, from int) {
 	if n := len(a.pos); n == 2 || n == 3 {
 		var bounds [3]any
 		copy(bounds[:], a.pos[1:])
+		first, last, _ := m.bounds(m.length(s), bounds)
+		start, _, _, _ := number(bounds[0])
+		if last < first || start > int64(first) { // nothing is there, nor is an empty text
+			if _, ok := a.pos[0].(tuple); ok {
+				a.pos[0] = tuple{}
+			} else if a.pos[0] == "" {
+				a.pos[0] = "x"
+			}
+		}
 		a.pos = a.pos[:1]
 		s, from = m.sliceText(s, bounds)
 	}

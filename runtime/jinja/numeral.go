@@ -7,39 +7,64 @@ import (
 	"unicode"
 )
 
-// bigInt is an integer that needs more than 64 bits, as its digits. It is printed, compared with itself and written as
-// JSON. Computing with it is an error.
+// bigInt is an integer that needs more than 64 bits, as its digits. It is printed, compared and written as JSON.
+// Computing with it is an error.
 type bigInt string
 
-// orderBig compares two numbers of which at least one is such an integer. ok is false for other values.
-func orderBig(a, b any) (cmp int, ordered, ok bool) {
+// exact returns a float without a fraction as the integer that it is: if large also one of more than 64 bits, which takes
+// floatSteps steps.
+func exact(v any, large bool) any {
+	if x, ok := v.(float64); ok && x == math.Trunc(x) && (large || math.Abs(x) <= 1<<63) {
+		return whole(x, v)
+	}
+	return v
+}
+
+const floatSteps = 64
+
+// orderNumbers compares two numbers by their value: negative if a is before b. ok is false for other values. NaN is
+// after nothing and before nothing.
+func (m *machine) orderNumbers(a, b any) (cmp int, ordered, ok bool) {
+	_, is1 := a.(bigInt)
+	_, is2 := b.(bigInt)
+	large := is1 || is2
+	if large {
+		m.step(floatSteps)
+	}
+	a, b = exact(a, large), exact(b, large)
+	m1, x, int1, ok1 := number(a)
+	m2, y, int2, ok2 := number(b)
 	big1, is1 := a.(bigInt)
 	big2, is2 := b.(bigInt)
-	_, x, _, ok1 := number(a)
-	_, y, _, ok2 := number(b)
-	if !is1 && !is2 || !is1 && !ok1 || !is2 && !ok2 {
+	x, y = big1.orElse(x), big2.orElse(y)
+	switch {
+	case !ok1 && !is1 || !ok2 && !is2:
 		return 0, false, false
+	case int1 && int2 && m1 < m2, x < y:
+		return -1, true, true
+	case int1 && int2 && m1 > m2, x > y:
+		return 1, true, true
+	case is1 && is2:
+		if cmp = len(big1) - len(big2); cmp == 0 {
+			cmp = strings.Compare(string(big1), string(big2))
+		}
+		if x < 0 {
+			cmp = -cmp
+		}
 	}
-	if is1 {
-		x, _ = floatOf(string(big1))
+	return cmp, x == y, true
+}
+
+// orElse returns the float with the sign of such an integer that is next to infinity: no other number that is no such
+// integer is as large. Without an integer it returns x.
+func (n bigInt) orElse(x float64) float64 {
+	switch {
+	case n == "":
+		return x
+	case n[0] == '-':
+		return -math.MaxFloat64
 	}
-	if is2 {
-		y, _ = floatOf(string(big2))
-	}
-	_, isFloat1 := a.(float64)
-	_, isFloat2 := b.(float64)
-	if x != y || isFloat1 || isFloat2 {
-		cmp, ordered = orderNumbers(0, 0, x, y, false)
-		return cmp, ordered, true
-	}
-	cmp = len(big1) - len(big2) // a smaller integer has none
-	if cmp == 0 {
-		cmp = strings.Compare(string(big1), string(big2))
-	}
-	if x < 0 {
-		cmp = -cmp
-	}
-	return cmp, true, true
+	return math.MaxFloat64
 }
 
 // maxDigits bounds the digits of an integer in a text, as Python does.
@@ -88,7 +113,11 @@ func floatOf(s string) (x float64, ok bool) {
 func filterFloat(m *machine, v any, a *args) any {
 	other := orElse(m.bind(a, "default")[0], 0.0)
 	if big, ok := v.(bigInt); ok {
-		v = string(big)
+		x, _ := floatOf(string(big))
+		if math.IsInf(x, 0) {
+			m.fail("float: the integer is too large")
+		}
+		return x
 	}
 	if _, x, _, ok := number(m.use(v)); ok {
 		return x
@@ -197,20 +226,22 @@ func filterRound(m *machine, v any, a *args) any {
 		m.fail("round needs a number, not a value of type %s", typeName(v))
 	}
 	digits := m.integer(orElse(b[0], int64(0)), "the precision")
+	method := m.str(orElse(b[1], "common"))
 	scale := math.Pow(10, float64(digits))
-	switch m.str(orElse(b[1], "common")) {
-	case "common":
-		if isInt {
-			return m.roundInt(n, digits)
-		}
+	scaled := x * scale
+	switch {
+	case method == "common" && isInt:
+		return m.roundInt(n, digits)
+	case method == "common":
 		return roundFloat(x, digits)
-	case "ceil":
-		return math.Ceil(x*scale) / scale
-	case "floor":
-		return math.Floor(x*scale) / scale
+	case method != "ceil" && method != "floor":
+		m.fail("round: the method is common, ceil or floor")
+	case math.IsInf(scaled, 0) || math.IsNaN(scaled):
+		m.fail("round: %s has no digits", floatText(scaled))
+	case method == "ceil":
+		return math.Ceil(scaled) / scale
 	}
-	m.fail("round: the method is common, ceil or floor")
-	return nil
+	return math.Floor(scaled) / scale
 }
 
 // roundInt rounds to a multiple of a power of ten, one half to the even multiple.

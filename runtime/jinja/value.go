@@ -2,7 +2,6 @@ package jinja
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -268,12 +267,8 @@ func (m *machine) equal(a, b any) bool {
 	m.enter()
 	defer m.leave()
 	a, b = unmarked(a), unmarked(b)
-	if m1, x, int1, ok := number(a); ok {
-		m2, y, int2, ok := number(b)
-		if int1 && int2 {
-			return ok && m1 == m2
-		}
-		return ok && x == y
+	if cmp, ordered, ok := m.orderNumbers(a, b); ok {
+		return ordered && cmp == 0
 	}
 	switch a := a.(type) {
 	case nil:
@@ -351,12 +346,7 @@ func (m *machine) order(a, b any, op string) (cmp int, ordered bool) {
 	m.enter()
 	defer m.leave()
 	a, b = unmarked(m.use(a)), unmarked(m.use(b))
-	m1, x, int1, ok1 := number(a)
-	m2, y, int2, ok2 := number(b)
-	if ok1 && ok2 {
-		return orderNumbers(m1, m2, x, y, int1 && int2)
-	}
-	if cmp, ordered, ok := orderBig(a, b); ok {
+	if cmp, ordered, ok := m.orderNumbers(a, b); ok {
 		return cmp, ordered
 	}
 	switch a := a.(type) {
@@ -376,16 +366,6 @@ func (m *machine) order(a, b any, op string) (cmp int, ordered bool) {
 	}
 	m.fail("%s does not compare values of types %s and %s", op, typeName(a), typeName(b))
 	return 0, false
-}
-
-func orderNumbers(m1, m2 int64, x, y float64, whole bool) (int, bool) {
-	switch {
-	case whole && m1 < m2, !whole && x < y:
-		return -1, true
-	case whole && m1 > m2, !whole && x > y:
-		return 1, true
-	}
-	return 0, whole || !math.IsNaN(x) && !math.IsNaN(y)
 }
 
 func (m *machine) orderLists(a, b []any, op string) (int, bool) {
@@ -414,7 +394,8 @@ func (m *machine) contains(in, v any) bool {
 	case *namespace, *function, *macro, nil, bool, int64, float64:
 		m.fail("in: a value of type %s contains nothing", typeName(in))
 	}
-	for _, e := range m.elements(in) {
+	next := m.each(in)
+	for e, ok := next(); ok; e, ok = next() {
 		if m.equal(e, v) {
 			return true
 		}

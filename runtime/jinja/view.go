@@ -28,13 +28,45 @@ func indexed(v any) ([]any, bool) {
 // slice returns some elements of a range, which are a range.
 func (v *view) slice(m *machine, bounds [3]any) any {
 	start, stop, step := m.bounds(len(v.list), bounds)
+	if bounds[2] != nil {
+		step = m.integer(bounds[2], "the step") // bounds makes it smaller
+	}
 	return &view{v.name, m.pick(v.list, bounds), v.start + start*v.step, v.start + stop*v.step, v.step * step}
 }
 
-// equal compares the elements. Values of dictionaries are equal to no others.
+// equal compares the elements, of keys and items in any order. Values of dictionaries are equal to no others.
 func (v *view) equal(m *machine, b any) bool {
 	w, ok := b.(*view)
-	return ok && (v == w || v.name == w.name && v.name != "dict_values" && m.equalLists(v.list, w.list))
+	switch {
+	case !ok || (v.name == "range") != (w.name == "range") || len(v.list) != len(w.list):
+		return false
+	case v == w:
+		return true
+	case v.name == "range":
+		return m.equalLists(v.list, w.list)
+	case v.name == "dict_values" || w.name == "dict_values":
+		return false
+	}
+	for _, e := range v.list {
+		if !m.contains(w, e) {
+			return false
+		}
+	}
+	return true
+}
+
+// bound returns an attribute of a range.
+//
+//go:noinline
+func (v *view) bound(name string) (any, bool) {
+	n := v.step
+	switch name {
+	case "start":
+		n = v.start
+	case "stop":
+		n = v.stop
+	}
+	return int64(n), v.name == "range" && (name == "start" || name == "stop" || name == "step")
 }
 
 // text is a range as Python prints it.
