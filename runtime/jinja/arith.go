@@ -219,8 +219,8 @@ func (m *machine) divide(op string, a, b int64) any {
 	return a / b
 }
 
-// quotient returns a / b, rounded once. It divides numbers whose highest bits are set, which has 63 bits at least, and sets
-// the lowest of them if there is a rest.
+// quotient returns a / b, rounded once. Both are shifted until their highest bits are set, so that the integer part of
+// their quotient has 63 bits or more. Its lowest bit is set if there is a rest, and rounding to a float sees that.
 func quotient(a, b int64) float64 {
 	x, y := magnitude(a), magnitude(b)
 	shift1, shift2 := bits.LeadingZeros64(x), bits.LeadingZeros64(y)

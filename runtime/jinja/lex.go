@@ -272,7 +272,7 @@ func (l *lexer) token() {
 	}
 }
 
-// maxName is the most bytes of a name: finding a variable takes as many steps for a long one as for a short one.
+// maxName is the most bytes of a name.
 const maxName = 1000
 
 // isWord reports whether a name continues with a character.

@@ -9,7 +9,7 @@ import (
 // Limits bound what a rendering may take. A limit of 0 is that of DefaultLimits.
 type Limits struct {
 	Steps  int // expressions, statements and elements that are visited
-	Memory int // bytes of all texts that are made on the way
+	Memory int // bytes of all texts and lists that are made on the way
 	Output int // bytes of the result
 	Depth  int // levels of expressions, statements and calls in each other
 }

@@ -55,8 +55,8 @@ func (m *machine) orderNumbers(a, b any) (cmp int, ordered, ok bool) {
 	return cmp, x == y, true
 }
 
-// orElse returns the float with the sign of such an integer that is next to infinity: no other number that is no such
-// integer is as large. Without an integer it returns x.
+// orElse returns the largest float with the sign of the integer, or x if there is no integer. Floats that are compared
+// with it and have no fraction are such integers, too, so that all others are smaller.
 func (n bigInt) orElse(x float64) float64 {
 	switch {
 	case n == "":
