@@ -140,8 +140,12 @@ func (m *machine) noZeros(spec string) {
 
 // signed returns the text of infinity or NaN with the sign that a specification asks for, in the case of the verb.
 func signed(spec string, verb byte, s string) string {
-	if i := max(strings.IndexByte(spec, '+'), strings.IndexByte(spec, ' ')); i >= 0 && s[0] != '-' {
-		s = spec[i:i+1] + s
+	sign := strings.IndexByte(spec, '+')
+	if sign < 0 {
+		sign = strings.IndexByte(spec, ' ')
+	}
+	if sign >= 0 && s[0] != '-' {
+		s = spec[sign:sign+1] + s
 	}
 	if verb < 'a' {
 		return strings.ToUpper(s)
