@@ -399,6 +399,9 @@ func filterSort(m *machine, v any, a *args) any {
 func filterSum(m *machine, v any, a *args) any {
 	b := m.bind(a, "attribute", "start")
 	get, sum := m.getter(orElse(b[0], nil)), orElse(b[1], int64(0))
+	if _, ok := sum.(string); ok {
+		m.fail("sum adds no texts: use join")
+	}
 	for _, e := range m.elements(v) {
 		sum = m.binary("+", sum, get(e))
 	}
