@@ -83,7 +83,6 @@ func (m *machine) verb(spec string, verb byte, v, by any) string {
 			m.fail("%%%s: the width is larger than %d", spec, maxWidth)
 		}
 	}
-	n, x, isInt, ok := number(v)
 	switch verb {
 	case 's', 'r':
 		s := m.str(v)
@@ -95,40 +94,52 @@ func (m *machine) verb(spec string, verb byte, v, by any) string {
 		}
 		return padded(spec, s)
 	case 'd', 'i', 'u', 'x', 'X', 'o':
-		if ok && !isInt && math.Abs(x) < 1<<62 && verb != 'x' && verb != 'X' && verb != 'o' {
-			n = int64(x)
-		} else if !ok || !isInt {
-			m.fail("%%%c needs an integer, not a value of type %s", verb, typeName(v))
-		}
-		switch {
-		case verb == 'i' || verb == 'u':
-			verb = 'd'
-		case verb == 'o' && strings.Contains(spec, "#"):
-			spec, verb = strings.ReplaceAll(spec, "#", ""), 'O' // 0o17, not 017
-		}
-		width, digits, _ := strings.Cut(spec, ".")
-		if strings.Trim(digits, "0") == "" {
-			spec = width // Go prints nothing for 0 with a precision of 0
-		} else {
-			m.noZeros(spec)
-		}
-		return fmt.Sprintf("%"+spec+string(verb), n)
+		return m.wholeVerb(spec, verb, v)
 	case 'f', 'F', 'e', 'E', 'g', 'G':
-		if !ok {
-			m.fail("%%%c needs a number, not a value of type %s", verb, typeName(v))
-		}
-		width, _, precise := strings.Cut(spec, ".")
-		switch {
-		case math.IsInf(x, 0) || math.IsNaN(x):
-			m.noZeros(spec)
-			return padded(width, signed(spec, verb, floatText(x)))
-		case !precise:
-			spec += ".6" // Go takes as many digits as %g needs
-		}
-		return fmt.Sprintf("%"+spec+string(verb), x)
+		return m.floatVerb(spec, verb, v)
 	}
 	m.fail("%%%s%s is no format", spec, printableVerb(verb))
 	return ""
+}
+
+// wholeVerb formats an integer.
+func (m *machine) wholeVerb(spec string, verb byte, v any) string {
+	n, x, isInt, ok := number(v)
+	if ok && !isInt && math.Abs(x) < 1<<62 && verb != 'x' && verb != 'X' && verb != 'o' {
+		n = int64(x)
+	} else if !ok || !isInt {
+		m.fail("%%%c needs an integer, not a value of type %s", verb, typeName(v))
+	}
+	switch {
+	case verb == 'i' || verb == 'u':
+		verb = 'd'
+	case verb == 'o' && strings.Contains(spec, "#"):
+		spec, verb = strings.ReplaceAll(spec, "#", ""), 'O' // 0o17, not 017
+	}
+	width, digits, _ := strings.Cut(spec, ".")
+	if strings.Trim(digits, "0") == "" {
+		spec = width // Go prints nothing for 0 with a precision of 0
+	} else {
+		m.noZeros(spec)
+	}
+	return fmt.Sprintf("%"+spec+string(verb), n)
+}
+
+// floatVerb formats a number with a fraction.
+func (m *machine) floatVerb(spec string, verb byte, v any) string {
+	_, x, _, ok := number(v)
+	if !ok {
+		m.fail("%%%c needs a number, not a value of type %s", verb, typeName(v))
+	}
+	width, _, precise := strings.Cut(spec, ".")
+	switch {
+	case math.IsInf(x, 0) || math.IsNaN(x):
+		m.noZeros(spec)
+		return padded(width, signed(spec, verb, floatText(x)))
+	case !precise:
+		spec += ".6" // Go takes as many digits as %g needs
+	}
+	return fmt.Sprintf("%"+spec+string(verb), x)
 }
 
 // noZeros fails if a specification pads with zeros what Go's formats pad with blanks.
