@@ -31,10 +31,10 @@ func (m *machine) overflow() { m.fail("an integer needs more than 64 bits") }
 func (e concatExpr) eval(m *machine) any {
 	var b strings.Builder
 	for _, part := range e {
-		b.WriteString(m.str(m.eval(part)))
-		m.room(b.Len())
+		s := m.str(m.eval(part))
+		m.made(len(s)) // at once, as a part may be made of others
+		b.WriteString(s)
 	}
-	m.made(b.Len())
 	return b.String()
 }
 

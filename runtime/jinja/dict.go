@@ -127,6 +127,8 @@ func (m *machine) keyed(key any, level int) {
 	switch k := key.(type) {
 	case string:
 		m.step(len(k) / 64 * level)
+	case bigInt:
+		m.step(len(k) / 64 * level)
 	case float64:
 		m.step(floatSteps)
 	case tuple:

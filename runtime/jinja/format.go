@@ -83,6 +83,11 @@ func (m *machine) verb(spec string, verb byte, v, by any) string {
 			m.fail("%%%s: the width is larger than %d", spec, maxWidth)
 		}
 	}
+	const digits = "0123456789"
+	whole, fraction, _ := strings.Cut(strings.TrimLeft(spec, "0+- #"), ".")
+	if strings.Trim(whole, digits) != "" || strings.Trim(fraction, digits) != "" {
+		m.fail("%%%s%s is no format", spec, printableVerb(verb))
+	}
 	switch verb {
 	case 's', 'r':
 		s := m.str(v)
@@ -131,6 +136,7 @@ func (m *machine) floatVerb(spec string, verb byte, v any) string {
 	if !ok {
 		m.fail("%%%c needs a number, not a value of type %s", verb, typeName(v))
 	}
+	m.step(floatSteps)
 	width, _, precise := strings.Cut(spec, ".")
 	switch {
 	case math.IsInf(x, 0) || math.IsNaN(x):

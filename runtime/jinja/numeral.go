@@ -12,7 +12,7 @@ import (
 type bigInt string
 
 // exact returns a float without a fraction as the integer that it is: if large also one of more than 64 bits, which takes
-// floatSteps steps.
+// floatSteps steps. Conversions of floats take as many.
 func exact(v any, large bool) any {
 	if x, ok := v.(float64); ok && x == math.Trunc(x) && (large || math.Abs(x) <= 1<<63) {
 		return whole(x, v)
@@ -31,7 +31,10 @@ func (m *machine) orderNumbers(a, b any) (cmp int, ordered, ok bool) {
 	if large {
 		m.step(floatSteps)
 	}
-	a, b = exact(a, large), exact(b, large)
+	_, float1 := a.(float64)
+	if _, float2 := b.(float64); !float1 || !float2 {
+		a, b = exact(a, large), exact(b, large)
+	}
 	m1, x, int1, ok1 := number(a)
 	m2, y, int2, ok2 := number(b)
 	big1, is1 := a.(bigInt)
@@ -119,6 +122,7 @@ func filterFloat(m *machine, v any, a *args) any {
 		}
 		return x
 	}
+	m.step(floatSteps)
 	if _, x, _, ok := number(m.use(v)); ok {
 		return x
 	}
@@ -138,6 +142,8 @@ func filterInt(m *machine, v any, a *args) any {
 		return v
 	}
 	n, x, isInt, ok := number(m.use(v))
+	m.step(floatSteps)
+	m.made(floatSteps)
 	switch {
 	case isInt:
 		return n
@@ -220,6 +226,7 @@ func decimalInt(digits string) any {
 var prefixes = map[byte]int{'x': 16, 'o': 8, 'b': 2}
 
 func filterRound(m *machine, v any, a *args) any {
+	m.step(floatSteps)
 	b := m.bind(a, "precision", "method")
 	n, x, isInt, ok := number(m.term(v))
 	if !ok {
