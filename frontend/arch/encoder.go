@@ -86,20 +86,20 @@ func (m *model) encoderInputs(f *ir.FuncBuilder, n ir.Dim, p ir.Pooling) step {
 	return s
 }
 
-// encoderPooling is poolingOfEncoder for files that have to state that tokens read those after them.
+// encoderPooling is poolingOfEncoder for files that have to state that tokens read those after them. One without a kind that has
+// a classification head ranks texts: there is nothing else that heads are for.
 func (m *model) encoderPooling() ir.Pooling {
 	if !m.denied("attention.causal") {
 		m.fail(m.file.KeyError(m.key("attention.causal"), "absent or true: %s models whose tokens read only those before them are not supported", m.arch))
 	}
-	return m.poolingOfEncoder()
-}
-
-// poolingOfEncoder reads the kind of pooling, by the number that files have for it (llama.h, llama_pooling_type). A file without
-// one that has a classification head ranks texts: there is nothing else that heads are for.
-func (m *model) poolingOfEncoder() ir.Pooling {
 	if !m.file.Has(m.key("pooling_type")) && (m.has(denseName+".weight") || m.has(labelsName+".weight")) {
 		return ir.PoolRank
 	}
+	return m.poolingOfEncoder()
+}
+
+// poolingOfEncoder reads the kind of pooling, by the number that files have for it (llama.h, llama_pooling_type).
+func (m *model) poolingOfEncoder() ir.Pooling {
 	kinds := append(slices.Clone(poolings), ir.PoolRank)
 	n := m.countOr("pooling_type", 0, 0, math.MaxUint32)
 	if n >= int64(len(kinds)) {

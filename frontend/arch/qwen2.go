@@ -1,5 +1,7 @@
 package arch
 
+import "slices"
+
 // qwen2 is Qwen 2 and 2.5: biases of queries, keys and values, rotations of halves, root-mean-square norms, and a
 // gated feed-forward part.
 func qwen2(m *model) decoder {
@@ -45,6 +47,9 @@ func (m *model) sectionsOfText() (sections [3]int64) {
 	if err != nil {
 		m.fail(err)
 		return sections
+	}
+	if len(all) > 0 && slices.Min(all) < 0 {
+		m.fail(m.file.KeyError(key, "a section of %d pairs: the file is damaged", slices.Min(all)))
 	}
 	if len(all) > 3 && all[3] != 0 {
 		m.fail(m.file.KeyError(key, "a fourth section of %d pairs is not supported: its positions are not those of the text", all[3]))

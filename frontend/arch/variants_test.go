@@ -441,6 +441,9 @@ func TestPairsOfNoSection(t *testing.T) {
 			t.Errorf("sections %v: pairs %v do not turn, want %v", tt.sections, still, tt.still)
 		}
 	}
+	if _, err := arch.Build(open(t, variant(t, "glm4-sections", map[string]any{"rope.dimension_sections": []int32{1, 1, -7, 0}})), arch.Options{}); err == nil || !strings.Contains(err.Error(), "a section of -7 pairs") {
+		t.Errorf("glm4 with a negative section: %v", err)
+	}
 	for _, bad := range [][]int32{{0, 0, 0, 0}, {}, {-1, 4, 4}} {
 		m := variant(t, "qwen3vl", map[string]any{"rope.dimension_sections": bad})
 		if _, err := arch.Build(open(t, m), arch.Options{KV: dtype.F32}); err == nil || !strings.Contains(err.Error(), "rope.dimension_sections") {
