@@ -26,6 +26,8 @@ var refusedByGGML = map[string]string{
 	"starcoder": "(FLASH_ATTN_EXT): ggml refuses it (heads)", "mqa": "(heads)", // one head of keys
 	"deepseek2-whole": "(heads)", "minicpm3": "(heads)", // heads after the projections are divided, and those before are not
 	"deepseek2":                  "ggml has no tensor for %v7",
+	"deepseek2-long":             "ggml has no tensor for %v9",
+	"codeshell-one":              "(GET_ROWS): ggml refuses it (differ); it reads %output.weight split(0, ",  // as it divides what is named so
 	"apertus":                    "CONCAT): ggml refuses it (differ)",                                        // of both sides of an activation
 	"bailingmoe2 [1 1] all rows": "ggml takes elements of two dimensions",                                    // of groups of experts, which the last layer alone has
 	"gemma4":                     "(heads)",                                                                  // of which a window's are mirrored
