@@ -6,7 +6,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// growth is how queries grow with the position p, by 1 + by·log(1 + ⌊p/period⌋): scores of long texts are then as far apart
+// growth is how queries grow with the position p, by 1 + by·log(1 + ⌊p/period⌋): scores of long texts then differ as much
 // as those of short ones (llama.cpp, src/llama-graph.cpp, llm_graph_input_attn_temp).
 type growth struct {
 	period int64

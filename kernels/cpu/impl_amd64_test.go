@@ -68,5 +68,10 @@ func TestPlacesOfThisProcessor(t *testing.T) {
 				t.Errorf("%s, format %d: %d bytes, want %d", im.name, w, n, want)
 			}
 		}
+		for _, w := range []format{formatF16, formatBF16} {
+			if n, want := im.ahead[w], prefetchDistance(f, narrow, w); n != want {
+				t.Errorf("%s, 16 bits: %d bytes, want %d", im.name, n, want)
+			}
+		}
 	}
 }
